@@ -1,0 +1,109 @@
+# What a developer types. Needs Python >= 3.11, a C++20 compiler and make; the rest comes from pip.
+# Stamps (.venv/.ready, build/.installed) remember what is done, so nothing is repeated needlessly.
+
+PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
+	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
+
+VENV  := .venv
+BENCH := .venv-bench
+BIN   := $(VENV)/bin
+READY := $(VENV)/.ready
+BUILT := build/.installed
+
+NATIVE  := $(wildcard native/*.cpp native/*.hpp native/*.h)
+PACKAGE := pyproject.toml CMakeLists.txt
+PIP     := -m pip --disable-pip-version-check
+# Prints what the build itself needs, as pyproject.toml has it.
+REQUIRES := import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"], sep="\n")
+EXTRAS   := import sys, tomllib; p = tomllib.load(open("pyproject.toml", "rb"))["project"]; \
+	print(*p["dependencies"], *p["optional-dependencies"][sys.argv[1]], sep="\n")
+
+.DEFAULT_GOAL := help
+.PHONY: help setup build demo test bench sanitize format clean
+
+help: ## say what can be typed here
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup: $(READY) ## make .venv with everything needed to build and test
+
+build: $(BUILT) ## compile the native core (only what changed) and install the package in .venv
+
+demo: $(BUILT) ## train, score, save and reload a model on a table that ships with scikit-learn
+	$(BIN)/python -m stagewise.cli.demo
+
+test: $(BUILT) ## the whole test suite: pytest, ruff, mypy, clang-format, import layers
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/clang-format --dry-run -Werror $(NATIVE)
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/python -m pytest
+
+bench: $(BENCH)/.installed ## measure against the peers and write benchmarks/RESULTS.md
+	$(BENCH)/bin/python benchmarks/run.py $(BENCH_ARGS)
+
+format: $(READY) ## format all Python and C++
+	$(BIN)/ruff check --fix-only .
+	$(BIN)/ruff format .
+	$(BIN)/clang-format -i $(NATIVE)
+
+clean: ## remove everything that was built (and keep .venv)
+	rm -rf build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	find src tests benchmarks examples -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
+
+# --- environments ------------------------------------------------------------------------------
+
+# $(call make-venv,folder,extra): an environment with all requirements but the package itself.
+define make-venv
+	@test -n "$(PYTHON)" || { echo "Stagewise needs Python >= 3.11; name one with PYTHON=..." >&2; exit 1; }
+	@test -x $(1)/bin/python || $(PYTHON) -m venv $(1)
+	@echo "Installing requirements into $(1) ..."
+	@$(1)/bin/python $(PIP) install --quiet --upgrade "pip>=25"
+	@$(1)/bin/python -c '$(REQUIRES)' > $(1)/requires.txt
+	@$(1)/bin/python -c '$(EXTRAS)' $(2) >> $(1)/requires.txt
+	@$(1)/bin/python $(PIP) install --quiet cmake ninja -r $(1)/requires.txt
+endef
+
+$(READY): pyproject.toml
+	$(call make-venv,$(VENV),test)
+	@touch $@
+
+# An editable install: Python files are used where they lie, and the build folder is kept, so that
+# after an edit in native/ only the files that changed are compiled.
+$(BUILT): $(READY) $(PACKAGE) $(NATIVE)
+	@echo "Building the native core ..."
+	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python $(PIP) install --quiet --no-build-isolation --no-deps \
+		--config-settings=build-dir=build/release --editable .
+	@touch $@
+
+$(BENCH)/.ready: pyproject.toml
+	$(call make-venv,$(BENCH),bench)
+	@touch $@
+
+# A plain install, as a user has it: what is measured must not pay for import hooks.
+$(BENCH)/.installed: $(BENCH)/.ready $(PACKAGE) $(NATIVE) $(shell find src -name '*.py' 2>/dev/null)
+	@PATH="$(CURDIR)/$(BENCH)/bin:$$PATH" $(BENCH)/bin/python $(PIP) install --quiet --no-build-isolation --no-deps \
+		--force-reinstall --config-settings=build-dir=build/bench .
+	@touch $@
+
+# --- sanitizers --------------------------------------------------------------------------------
+
+# SANITIZE=thread runs ThreadSanitizer instead.
+SANITIZE  ?= address;undefined
+SAN_DIR   := build/sanitize-$(subst ;,-,$(SANITIZE))
+SAN_TESTS ?= -m native
+CXX       ?= g++
+# The interpreter is not instrumented, so the run-time library must be loaded before it.
+SAN_LIBS   = $(foreach l,$(if $(findstring thread,$(SANITIZE)),libtsan.so,libasan.so libubsan.so),$(shell $(CXX) -print-file-name=$(l)))
+SITE       = $(shell $(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("platlib"))')
+
+sanitize: $(READY) ## run the native tests under AddressSanitizer and UBSan (SANITIZE=thread: TSan)
+	$(BIN)/cmake -S . -B $(SAN_DIR) -G Ninja -DCMAKE_MAKE_PROGRAM=$(CURDIR)/$(BIN)/ninja \
+		-DPython_EXECUTABLE=$(CURDIR)/$(BIN)/python "-DSTAGEWISE_SANITIZE=$(SANITIZE)" -DCMAKE_CXX_COMPILER=$(CXX)
+	$(BIN)/cmake --build $(SAN_DIR)
+	rm -rf $(SAN_DIR)/site && cp -R src $(SAN_DIR)/site
+	$(BIN)/cmake --install $(SAN_DIR) --prefix $(SAN_DIR)/site
+# -S keeps the editable install's import hook out: the instrumented module must be the one found.
+	PYTHONPATH="$(CURDIR)/$(SAN_DIR)/site:$(SITE)" LD_PRELOAD="$(SAN_LIBS)" \
+		ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 PYTHONMALLOC=malloc \
+		$(BIN)/python -S -m pytest -p no:cacheprovider $(SAN_TESTS)

@@ -1,0 +1,231 @@
+"""What is measured: the list of cases, and the tables they are trained on.
+
+One idea: a table is a pure function of (case, draw), so every library sees the same bytes and every
+run of the benchmark repeats the last one. Nothing here knows any library or takes any time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+TREES = 100
+QUICK_TREES = 10
+
+
+class Table(NamedTuple):
+    """Rows to train on and rows held out."""
+
+    X_train: np.ndarray
+    y_train: np.ndarray
+    X_test: np.ndarray
+    y_test: np.ndarray
+
+
+@dataclass(frozen=True)
+class Goal:
+    """Peer time ÷ ours that we want, over a peer by name or over the "fastest" of all."""
+
+    at_least: float
+    over: str = "fastest"
+
+
+@dataclass(frozen=True)
+class Case:
+    """One line of the table of goals.
+
+    ``kind`` says how it is measured (see measure.py); ``threads=None`` means all cores;
+    ``repeats`` is the default number of timed fits; with ``draws`` > 1 each repeat has a table of
+    its own, because the held-out loss of one small table is mostly chance.
+    """
+
+    name: str
+    title: str
+    make: Callable[[int, int, int], tuple[np.ndarray, np.ndarray]]
+    rows: int
+    features: int
+    task: str = "binary"
+    kind: str = "fit"
+    held_out: int = 50_000
+    threads: int | None = None
+    repeats: int = 5
+    draws: int = 1
+    goals: tuple[Goal, ...] = ()
+    points: tuple[int, ...] = ()
+    vary: str = ""
+    trees: int = TREES
+
+    @property
+    def n_classes(self) -> int:
+        """0 for a regression."""
+        return {"binary": 2, "classes": 7, "regression": 0}[self.task]
+
+    def table(self, draw: int = 0) -> Table:
+        """Make the rows of one draw: float32, C order, labels int32, targets float32."""
+        X, y = self.make(self.rows + self.held_out, self.features, 1000 + draw)
+        n = self.rows
+        return Table(X[:n], y[:n], X[n:], y[n:])
+
+    def at(self, point: int) -> Case:
+        """Return the same case at one point of its curve."""
+        held_out = min(self.held_out, 20_000)
+        if self.vary == "features":
+            return replace(self, features=point, held_out=held_out)
+        return replace(self, rows=point, held_out=held_out)
+
+    def quick(self) -> Case:
+        """Return a small copy that only shows that everything runs."""
+        shrunk = replace(
+            self,
+            rows=max(1000, self.rows // 50),
+            features=min(self.features, 100),
+            held_out=5000,
+            repeats=2,
+            draws=min(self.draws, 2),
+            trees=QUICK_TREES,
+        )
+        if self.vary == "features":
+            return replace(shrunk, points=(10, 30, 100))
+        return replace(shrunk, points=(1000, 3000, 10_000)) if self.points else shrunk
+
+
+def collision_table(rows: int, features: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Two classes in the manner of the Higgs table: 21 momenta and angles, 7 masses made of them.
+
+    A signal row often has a pair of jets whose mass lies near a peak; that is a curved surface in
+    six of the raw columns and a plain bump in one of the derived ones.
+    """
+    rng = np.random.default_rng(seed)
+    y = (rng.random(rows) < 0.53).astype(np.int32)
+    X = np.empty((rows, 28), dtype=np.float32)
+    momentum = rng.gamma(2.5, 25.0, size=(rows, 6)) + 15.0  # lepton, missing, four jets
+    eta = rng.normal(0.0, np.where(y, 0.9, 1.1)[:, None], size=(rows, 6))
+    phi = rng.uniform(-np.pi, np.pi, size=(rows, 6))
+    for first, second, peak, share in ((2, 3, 125.0, 0.45), (0, 1, 80.0, 0.35), (4, 5, 80.0, 0.3)):
+        angle = np.cosh(eta[:, first] - eta[:, second]) - np.cos(phi[:, first] - phi[:, second])
+        wanted = peak**2 / (2.0 * momentum[:, first] * (angle + 0.05))
+        chosen = (y == 1) & (rng.random(rows) < share)
+        momentum[:, second] = np.where(
+            chosen, np.minimum(wanted, 500.0) * rng.lognormal(0.0, 0.15, rows), momentum[:, second]
+        )
+    raw = [momentum[:, 0], eta[:, 0], phi[:, 0], momentum[:, 1], phi[:, 1]]
+    for jet in range(2, 6):
+        level = rng.random(rows) + 0.25 * (y == 1) * (jet < 4)
+        tag = np.select([level > 0.95, level > 0.6], [2.17, 1.09], 0.0)
+        raw += [momentum[:, jet], eta[:, jet], phi[:, jet], tag]
+    for column, values in enumerate(raw):
+        X[:, column] = values
+    pairs = ((2, 3), (4, 5), (0, 1), (2, 4), (0, 2), (3, 5), (0, 5))
+    for column, (a, b) in enumerate(pairs, start=21):
+        angle = np.cosh(eta[:, a] - eta[:, b]) - np.cos(phi[:, a] - phi[:, b])
+        mass = np.sqrt(2.0 * momentum[:, a] * momentum[:, b] * angle)
+        X[:, column] = mass * rng.lognormal(0.0, 0.1, rows)
+    return np.ascontiguousarray(X[:, :features]), y
+
+
+def forest_table(rows: int, features: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Seven uneven classes, 10 measured columns in whole numbers and 44 of zeros and ones."""
+    rng = np.random.default_rng(seed)
+    height = rng.normal(2950.0, 280.0, rows)
+    zone = (height + rng.normal(0.0, 250.0, rows) > np.array([[2500], [2850], [3150]])).sum(axis=0)
+    soil = np.clip(zone * 10 + rng.poisson(5.0, rows) - 2, 0, 39)
+    other = rng.gamma(2.0, 1.0, size=(rows, 9)) * np.array(
+        [80, 7, 130, 25, 1200, 110, 110, 70, 990]
+    )
+    X = np.zeros((rows, 54), dtype=np.float32)
+    X[:, 0] = np.rint(height)
+    X[:, 1:10] = np.rint(other)
+    X[np.arange(rows), 10 + zone] = 1.0
+    X[np.arange(rows), 14 + soil] = 1.0
+    damp = np.log1p(other[:, 2]) - 0.002 * (height - 2900.0)
+    step = np.sin(other[:, 0] / 60.0) + 0.4 * (other[:, 4] > 1500.0) - 0.1 * other[:, 1]
+    centres = np.array([3120, 2920, 2400, 2230, 2790, 2420, 3360])
+    likes = rng.normal(0.0, 1.0, size=(7, 40))  # which soil each class prefers
+    fit_to = -(((height[:, None] - centres) / 230.0) ** 2) + 0.8 * likes.T[soil]
+    fit_to += damp[:, None] * np.linspace(-1.0, 1.0, 7) + step[:, None] * np.cos(np.arange(7))
+    fit_to += np.array([1.6, 2.0, 0.3, -1.2, -0.6, 0.0, 0.2])
+    chance = rng.gumbel(0.0, 0.7, size=fit_to.shape)
+    return X[:, :features], np.argmax(fit_to + chance, axis=1).astype(np.int32)
+
+
+def surface_table(rows: int, features: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """One smooth target with interactions, 12 of the columns matter, noise a tenth of it."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(rows, features)).astype(np.float32)
+    u = X.astype(np.float64)
+    f = 3.0 * np.sin(1.5 * u[:, 0] * u[:, 1]) + 2.0 * u[:, 2] ** 2 + 4.0 * np.tanh(u[:, 3])
+    f += u[:, 4] * (u[:, 5] > 0) + np.abs(u[:, 6] - u[:, 7]) + 0.5 * u[:, 8:12].sum(axis=1)
+    return X, (f + rng.normal(0.0, 0.1 * f.std(), rows)).astype(np.float32)
+
+
+def wide_table(rows: int, features: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Two classes; many correlated columns, some of few levels, and only the first ten matter."""
+    rng = np.random.default_rng(seed)
+    factors = rng.normal(size=(rows, 8)).astype(np.float32)
+    X = rng.normal(size=(rows, features)).astype(np.float32)
+    X += factors @ np.random.default_rng(7).normal(0.0, 0.4, size=(8, features)).astype(np.float32)
+    X[:, 4::5] = np.rint(2.0 * X[:, 4::5])
+    u = X[:, :10].astype(np.float64)
+    logit = 1.5 * u[:, 0] * u[:, 1] + 2.0 * np.sin(2.0 * u[:, 2]) + u[:, 3] - 0.5 * u[:, 4]
+    logit += np.where(u[:, 5] > 0.3, u[:, 6], -u[:, 7]) + 0.5 * (u[:, 8] ** 2 - u[:, 9] ** 2)
+    return X, (logit + rng.logistic(size=rows) > 0.0).astype(np.int32)
+
+
+def covertype_table(folder: Path) -> Callable[[int, int, int], tuple[np.ndarray, np.ndarray]]:
+    """Read the real covertype table (covertype.parquet in ``folder``) instead of making one."""
+    path = folder / "covertype.parquet"
+    if not path.is_file():
+        raise SystemExit(f"--data: there is no covertype.parquet in {folder}")
+
+    def make(rows: int, features: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+        from importlib import import_module
+
+        frame: Any = import_module("pyarrow.parquet").read_table(path)
+        chosen = np.random.default_rng(seed).permutation(frame.num_rows)[:rows]
+        names = [name for name in frame.column_names if name != "Cover_Type"][:features]
+        X = np.empty((rows, len(names)), dtype=np.float32)
+        for column, name in enumerate(names):
+            X[:, column] = frame[name].to_numpy()[chosen]
+        labels = np.unique(frame["Cover_Type"].to_numpy()[chosen], return_inverse=True)[1]
+        return X, labels.astype(np.int32)
+
+    return make
+
+
+ROW_POINTS = (10_000, 30_000, 100_000, 300_000, 1_000_000, 3_000_000)
+FEATURE_POINTS = (10, 30, 100, 300, 1000)
+MILLION_GOALS = (Goal(3.0, "lightgbm"), Goal(3.0, "xgboost"), Goal(2.5))
+
+CASES = (
+    Case("binary-1m", "1M × 28 floats, binary", collision_table, 1_000_000, 28,
+         held_out=100_000, goals=MILLION_GOALS),
+    Case("binary-100k", "100k × 28, binary", collision_table, 100_000, 28, repeats=7,
+         goals=(Goal(2.5),)),
+    Case("binary-10k", "10k × 28, binary", collision_table, 10_000, 28, repeats=11, draws=11,
+         goals=(Goal(2.0),)),
+    Case("binary-1k", "1k × 28, binary", collision_table, 1000, 28, repeats=21, draws=21,
+         goals=(Goal(2.0),)),
+    Case("classes-7", "100k × 54, 7 classes", forest_table, 100_000, 54, task="classes",
+         goals=(Goal(2.0),)),
+    Case("regression-200k", "200k × 50, regression", surface_table, 200_000, 50,
+         task="regression", goals=(Goal(2.0),)),
+    Case("wide-1000", "20k × 1000, binary", wide_table, 20_000, 1000, goals=(Goal(1.5),)),
+    Case("one-thread", "100k × 28, binary, one thread", collision_table, 100_000, 28, threads=1,
+         goals=(Goal(2.5),)),
+    Case("busy-core", "10k × 28 while another process keeps one core busy", collision_table,
+         10_000, 28, kind="busy", repeats=7),
+    Case("memory-2m", "peak memory of a 2M × 28 fit beyond the input", collision_table, 2_000_000,
+         28, kind="memory", held_out=1000, repeats=1),
+    Case("scaling-rows", "28 features, rows grow", collision_table, 10_000, 28, kind="scaling",
+         vary="rows", points=ROW_POINTS, repeats=2),
+    Case("scaling-features", "20k rows, features grow", wide_table, 20_000, 10, kind="scaling",
+         vary="features", points=FEATURE_POINTS, repeats=3),
+    Case("one-row", "one-row predict, regression", surface_table, 10_000, 28, task="regression",
+         kind="one-row", repeats=7),
+    Case("one-row-proba", "one-row class probability, binary", collision_table, 10_000, 28,
+         kind="one-row", repeats=7),
+)  # fmt: skip

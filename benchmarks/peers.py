@@ -1,0 +1,327 @@
+"""One adapter for each library, all asked for the same work.
+
+One idea: an adapter says how its library is fed, trained and asked, and which of its own ways of
+doing the same work (``variants``, ``policies``) are worth trying; measure.py tries them and keeps
+the fastest, so a peer is always seen at its best. Everyone gets the same float32 table in memory,
+100 trees of 31 leaves, learning rate 0.1, 255 bins, 20 rows a leaf, L2 of 1.
+
+A library is imported when its adapter is made, so a worker holds one library only.
+"""
+
+# ruff: noqa: D102  (what each method does is said once, in Peer)
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module, metadata
+from typing import Any, ClassVar, cast
+
+import numpy as np
+
+LEAVES = 31
+LEARNING_RATE = 0.1
+BINS = 255
+MIN_ROWS = 20
+L2 = 1.0
+
+# How idle OpenMP threads wait: "default" is what a user gets, "passive" lets them sleep at once.
+OPENMP = ("default", "passive")
+
+OneRow = Callable[[np.ndarray], Any]
+
+
+@dataclass(frozen=True)
+class Work:
+    """What one fit is asked to do."""
+
+    task: str
+    n_classes: int
+    trees: int
+    threads: int
+    seed: int
+    variant: str
+
+
+class Peer:
+    """How one library trains and predicts; subclasses fill in the four methods."""
+
+    name: ClassVar[str]
+    package: ClassVar[str]
+    policies: ClassVar[tuple[str, ...]] = ("default",)
+    variants: ClassVar[tuple[str, ...]] = ("",)
+    trains: ClassVar[bool] = True
+
+    def version(self) -> str:
+        return metadata.version(self.package)
+
+    def fit(self, X: np.ndarray, y: np.ndarray, work: Work) -> Any:
+        """Train; this call, and nothing else, is timed."""
+        raise NotImplementedError
+
+    def predict(self, model: Any, X: np.ndarray, work: Work) -> np.ndarray:
+        """Probabilities (of the second class when there are two), or the mean."""
+        raise NotImplementedError
+
+    def one_row(self, model: Any, work: Work) -> OneRow:
+        """Return the shortest documented call that predicts one row."""
+        raise NotImplementedError
+
+
+class Stagewise(Peer):
+    """Ours, through the estimators a user would use."""
+
+    name = "stagewise"
+    package = "stagewise"
+
+    def __init__(self) -> None:
+        self.lib: Any = import_module("stagewise")
+
+    def fit(self, X: np.ndarray, y: np.ndarray, work: Work) -> Any:
+        kind = "Regressor" if work.task == "regression" else "Classifier"
+        model = getattr(self.lib, "GradientBoosting" + kind)(
+            n_estimators=work.trees,
+            learning_rate=LEARNING_RATE,
+            max_leaf_nodes=LEAVES,
+            min_samples_leaf=MIN_ROWS,
+            l2_regularization=L2,
+            max_bins=BINS,
+            random_state=work.seed,
+            n_jobs=work.threads,
+        )
+        return model.fit(X, y)
+
+    def predict(self, model: Any, X: np.ndarray, work: Work) -> np.ndarray:
+        return _estimator_predict(model, X, work)
+
+    def one_row(self, model: Any, work: Work) -> OneRow:
+        method = model.predict if work.task == "regression" else model.predict_proba
+        return cast(OneRow, method)
+
+
+class LightGBM(Peer):
+    """LightGBM through Dataset and train; its three ways of laying out the bins are tried."""
+
+    name = "lightgbm"
+    package = "lightgbm"
+    policies = OPENMP
+    variants = ("auto", "row-wise", "col-wise")
+    extra: ClassVar[dict[str, Any]] = {}
+
+    def __init__(self) -> None:
+        self.lib: Any = import_module("lightgbm")
+
+    def fit(self, X: np.ndarray, y: np.ndarray, work: Work) -> Any:
+        objective = {"binary": "binary", "classes": "multiclass", "regression": "regression"}
+        params: dict[str, Any] = {
+            "objective": objective[work.task],
+            "learning_rate": LEARNING_RATE,
+            "num_leaves": LEAVES,
+            "max_bin": BINS,
+            "min_data_in_leaf": MIN_ROWS,
+            "lambda_l2": L2,
+            "num_threads": work.threads,
+            "seed": work.seed,
+            "verbosity": -1,
+            **self.extra,
+        }
+        if work.variant != "auto":
+            params["force_" + work.variant.replace("-", "_")] = True
+        if work.task == "classes":
+            params["num_class"] = work.n_classes
+        data = self.lib.Dataset(X, label=y, params=params)
+        return self.lib.train(params, data, num_boost_round=work.trees)
+
+    def predict(self, model: Any, X: np.ndarray, work: Work) -> np.ndarray:
+        return np.asarray(model.predict(X))
+
+    def one_row(self, model: Any, work: Work) -> OneRow:
+        return cast(OneRow, model.predict)
+
+
+class QuantisedLightGBM(LightGBM):
+    """LightGBM with its quantised gradients, its fastest mode on large tables."""
+
+    name = "lightgbm-quantised"
+    extra: ClassVar[dict[str, Any]] = {"use_quantized_grad": True}
+
+
+class XGBoost(Peer):
+    """XGBoost's hist, from either of its containers, growing by gain or by depth.
+
+    It has no least number of rows in a leaf, only a least hessian: 20 rows of the largest hessian
+    a row can have (1 for squares, ¼ for two classes, ½ for many, where XGBoost doubles it).
+    """
+
+    name = "xgboost"
+    package = "xgboost"
+    policies = OPENMP
+    variants = (
+        "QuantileDMatrix, lossguide",
+        "DMatrix, lossguide",
+        "QuantileDMatrix, depthwise",
+        "DMatrix, depthwise",
+    )
+
+    def __init__(self) -> None:
+        self.lib: Any = import_module("xgboost")
+
+    def fit(self, X: np.ndarray, y: np.ndarray, work: Work) -> Any:
+        container, growth = work.variant.split(", ")
+        objective, most = {
+            "binary": ("binary:logistic", 0.25),
+            "classes": ("multi:softprob", 0.5),
+            "regression": ("reg:squarederror", 1.0),
+        }[work.task]
+        params: dict[str, Any] = {
+            "objective": objective,
+            "tree_method": "hist",
+            "grow_policy": growth,
+            "max_leaves": LEAVES,
+            "max_depth": 0,
+            "max_bin": BINS,
+            "eta": LEARNING_RATE,
+            "lambda": L2,
+            "min_child_weight": MIN_ROWS * most,
+            "nthread": work.threads,
+            "seed": work.seed,
+        }
+        if work.task == "classes":
+            params["num_class"] = work.n_classes
+        if container == "QuantileDMatrix":
+            data = self.lib.QuantileDMatrix(X, label=y, max_bin=BINS, nthread=work.threads)
+        else:
+            data = self.lib.DMatrix(X, label=y, nthread=work.threads)
+        return self.lib.train(params, data, num_boost_round=work.trees)
+
+    def predict(self, model: Any, X: np.ndarray, work: Work) -> np.ndarray:
+        return np.asarray(model.inplace_predict(X))
+
+    def one_row(self, model: Any, work: Work) -> OneRow:
+        model.set_param({"nthread": 1})
+        return lambda x: model.inplace_predict(x, validate_features=False)
+
+
+class CatBoost(Peer):
+    """CatBoost with its own symmetric trees (depth 5, 32 leaves) or with 31 leaves by gain.
+
+    No bootstrap, one Newton step a leaf and no metric while training, as with all the others: each
+    of these makes it faster than its defaults.
+    """
+
+    name = "catboost"
+    package = "catboost"
+    variants = ("symmetric", "lossguide")
+
+    def __init__(self) -> None:
+        self.lib: Any = import_module("catboost")
+
+    def fit(self, X: np.ndarray, y: np.ndarray, work: Work) -> Any:
+        params: dict[str, Any] = {
+            "iterations": work.trees,
+            "learning_rate": LEARNING_RATE,
+            "border_count": BINS - 1,
+            "l2_leaf_reg": L2,
+            "bootstrap_type": "No",
+            "boosting_type": "Plain",
+            "leaf_estimation_iterations": 1,
+            "metric_period": work.trees,
+            "thread_count": work.threads,
+            "random_seed": work.seed,
+            "allow_writing_files": False,
+            "logging_level": "Silent",
+        }
+        if work.variant == "lossguide":
+            params |= {"grow_policy": "Lossguide", "max_leaves": LEAVES, "depth": 16}
+            params |= {"min_data_in_leaf": MIN_ROWS}
+        else:
+            params |= {"depth": 5}
+        if work.task == "regression":
+            model = self.lib.CatBoostRegressor(loss_function="RMSE", **params)
+        else:
+            loss = "Logloss" if work.task == "binary" else "MultiClass"
+            model = self.lib.CatBoostClassifier(loss_function=loss, **params)
+        return model.fit(self.lib.Pool(X, label=y, thread_count=work.threads))
+
+    def predict(self, model: Any, X: np.ndarray, work: Work) -> np.ndarray:
+        return _estimator_predict(model, X, work)
+
+    def one_row(self, model: Any, work: Work) -> OneRow:
+        method = model.predict if work.task == "regression" else model.predict_proba
+        return lambda x: method(x, thread_count=1)
+
+
+class ScikitLearn(Peer):
+    """scikit-learn's HistGradientBoosting."""
+
+    name = "scikit-learn"
+    package = "scikit-learn"
+    policies = OPENMP
+
+    def __init__(self) -> None:
+        self.lib: Any = import_module("sklearn.ensemble")
+        self.limits: Any = import_module("threadpoolctl").threadpool_limits
+
+    def fit(self, X: np.ndarray, y: np.ndarray, work: Work) -> Any:
+        kind = "Regressor" if work.task == "regression" else "Classifier"
+        model = getattr(self.lib, "HistGradientBoosting" + kind)(
+            max_iter=work.trees,
+            learning_rate=LEARNING_RATE,
+            max_leaf_nodes=LEAVES,
+            min_samples_leaf=MIN_ROWS,
+            l2_regularization=L2,
+            max_bins=BINS,
+            early_stopping=False,
+            random_state=work.seed,
+        )
+        with self.limits(limits=work.threads, user_api="openmp"):
+            return model.fit(X, y)
+
+    def predict(self, model: Any, X: np.ndarray, work: Work) -> np.ndarray:
+        return _estimator_predict(model, X, work)
+
+    def one_row(self, model: Any, work: Work) -> OneRow:
+        method = model.predict if work.task == "regression" else model.predict_proba
+        return cast(OneRow, method)
+
+
+class Perpetual(Peer):
+    """Perpetual: it chooses its own trees, so only its one-row predict is compared (100 trees)."""
+
+    name = "perpetual"
+    package = "perpetual"
+    trains = False
+
+    def __init__(self) -> None:
+        self.lib: Any = import_module("perpetual")
+
+    def fit(self, X: np.ndarray, y: np.ndarray, work: Work) -> Any:
+        objective = "SquaredLoss" if work.task == "regression" else "LogLoss"
+        model = self.lib.PerpetualBooster(
+            objective=objective, budget=1.0, iteration_limit=work.trees, num_threads=work.threads
+        )
+        model.fit(X.astype(np.float64), y.astype(np.float64))
+        return model
+
+    def predict(self, model: Any, X: np.ndarray, work: Work) -> np.ndarray:
+        return _estimator_predict(model, X.astype(np.float64), work)
+
+    def one_row(self, model: Any, work: Work) -> OneRow:
+        method = model.predict if work.task == "regression" else model.predict_proba
+        return cast(OneRow, method)
+
+
+def _estimator_predict(model: Any, X: np.ndarray, work: Work) -> np.ndarray:
+    if work.task == "regression":
+        return np.asarray(model.predict(X))
+    proba = np.asarray(model.predict_proba(X))
+    return proba[:, 1] if work.task == "binary" else proba
+
+
+OURS = Stagewise.name
+PEERS: dict[str, type[Peer]] = {
+    peer.name: peer
+    for peer in (
+        Stagewise, LightGBM, QuantisedLightGBM, XGBoost, CatBoost, ScikitLearn, Perpetual
+    )
+}  # fmt: skip

@@ -1,0 +1,159 @@
+"""A process that holds one library and does one job at a time.
+
+One idea: jobs come in as lines of JSON and answers go out as lines of JSON, so libraries never
+share a process, a thread pool or an allocator, and an idle worker costs nothing. It must not decide
+what to measure: that is measure.py's.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import re
+import resource
+import sys
+import time
+import traceback
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from cases import Table, surface_table
+from machine import ForeignTime
+from peers import PEERS, Peer, Work
+
+ONE_ROW_CALLS = 2000
+ONE_ROW_ROWS = 256
+
+
+class Jobs:
+    """The table held at present, and what can be done with it."""
+
+    def __init__(self) -> None:
+        self.peers: dict[str, Peer] = {}
+        self.table: Table | None = None
+        self.models: dict[str, Any] = {}
+
+    def hello(self, peer: str) -> dict[str, Any]:
+        """Import the library and train a few trees, so that nothing is lazily loaded later."""
+        self.peers[peer] = PEERS[peer]()
+        if PEERS[peer].trains:
+            X, y = surface_table(500, 12, 0)
+            for variant in PEERS[peer].variants:
+                self.peers[peer].fit(X, y, Work("regression", 0, 3, 1, 0, variant))
+        return {"version": self.peers[peer].version()}
+
+    def load(self, folder: str) -> dict[str, Any]:
+        """Read a table into memory (the old one is dropped first)."""
+        self.drop()
+        self.table = Table(*(np.load(Path(folder) / f"{name}.npy") for name in Table._fields))
+        return {}
+
+    def drop(self) -> dict[str, Any]:
+        """Free the table and the models."""
+        self.table = None
+        self.models.clear()
+        gc.collect()
+        return {}
+
+    def fit(self, peer: str, **work: Any) -> dict[str, Any]:
+        """Train once; seconds, held-out loss, and memory at its highest beyond what was there."""
+        table = self._table()
+        asked = Work(**work)
+        gc.collect()
+        before = _reset_peak()
+        with ForeignTime() as foreign:
+            start = time.perf_counter()
+            model = self.peers[peer].fit(table.X_train, table.y_train, asked)
+            seconds = time.perf_counter() - start
+        peak = _peak() - before
+        answer = self.peers[peer].predict(model, table.X_test, asked)
+        return {
+            "seconds": seconds,
+            "loss": held_out_loss(asked.task, table.y_test, answer),
+            "peak_mb": peak / 2**20,
+            "foreign": foreign.seconds,
+            "capacity": foreign.capacity,
+        }
+
+    def one_row(self, peer: str, **work: Any) -> dict[str, Any]:
+        """Predict single rows in turn; the median time of a call in nanoseconds."""
+        table = self._table()
+        asked = Work(**work)
+        if peer not in self.models:
+            self.models[peer] = self.peers[peer].fit(table.X_train, table.y_train, asked)
+        predict = self.peers[peer].one_row(self.models[peer], asked)
+        rows = [row[None, :].astype(np.float64) for row in table.X_test[:ONE_ROW_ROWS]]
+        times = np.empty(ONE_ROW_CALLS, dtype=np.int64)
+        clock = time.perf_counter_ns
+        gc.collect()
+        with ForeignTime() as foreign:
+            for call in range(ONE_ROW_CALLS):
+                x = rows[call % ONE_ROW_ROWS]
+                start = clock()
+                predict(x)
+                times[call] = clock() - start
+        return {
+            "ns": float(np.median(times)),
+            "foreign": foreign.seconds,
+            "capacity": foreign.capacity,
+        }
+
+    def _table(self) -> Table:
+        if self.table is None:
+            raise RuntimeError("no table was loaded")
+        return self.table
+
+
+def held_out_loss(task: str, y: np.ndarray, answer: np.ndarray) -> float:
+    """Root mean square error, or log loss, in double precision."""
+    answer = np.asarray(answer, dtype=np.float64)
+    if task == "regression":
+        return float(np.sqrt(np.mean((y - answer.reshape(-1)) ** 2)))
+    if answer.ndim == 1:
+        answer = np.column_stack([1.0 - answer, answer])
+    right = answer[np.arange(len(y)), y] / answer.sum(axis=1)
+    return float(-np.mean(np.log(np.clip(right, 1e-15, 1.0))))
+
+
+def _status(key: str) -> int | None:
+    try:
+        text = Path("/proc/self/status").read_text()
+    except OSError:
+        return None
+    found = re.search(rf"^{key}:\s+(\d+) kB", text, re.MULTILINE)
+    return int(found[1]) * 1024 if found else None
+
+
+def _reset_peak() -> int:
+    """Forget the highest memory so far, where the system can; return the memory in use now."""
+    try:
+        Path("/proc/self/clear_refs").write_text("5")
+    except OSError:
+        return _status("VmRSS") or _peak()
+    return _status("VmRSS") or _peak()
+
+
+def _peak() -> int:
+    unit = 1 if sys.platform == "darwin" else 1024
+    return _status("VmHWM") or resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+
+
+def main() -> None:
+    # Libraries print to stdout as they please; answers go through a copy of it.
+    answers = os.fdopen(os.dup(1), "w", buffering=1)
+    os.dup2(2, 1)
+    jobs = Jobs()
+    for line in sys.stdin:
+        job = json.loads(line)
+        try:
+            answer = getattr(jobs, job.pop("do"))(**job)
+        except Exception as error:  # whatever a library raises is an answer too
+            last = traceback.format_exc(limit=-2)
+            answer = {"error": f"{type(error).__name__}: {error}", "traceback": last}
+        print(json.dumps(answer), file=answers)
+
+
+if __name__ == "__main__":
+    main()

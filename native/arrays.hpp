@@ -1,0 +1,55 @@
+// Views of the caller's memory.
+//
+// One idea: a table is a list of columns, each a pointer, a stride and a float width, so a C or
+// Fortran array, a slice and the columns of a data frame look the same; a choice of rows is an index
+// beside it. Owns nothing.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace stagewise {
+
+struct Column {
+  const char* data = nullptr;
+  ptrdiff_t stride = 0;  // bytes between two rows; may be zero or negative
+  bool single = false;   // float32 rather than float64
+
+  double operator[](size_t row) const {
+    const char* at = data + static_cast<ptrdiff_t>(row) * stride;
+    return single ? static_cast<double>(*reinterpret_cast<const float*>(at))
+                  : *reinterpret_cast<const double*>(at);
+  }
+};
+
+struct Columns {
+  std::vector<Column> columns;
+  size_t rows = 0;
+  const uint32_t* chosen = nullptr;  // row i of the table is row chosen[i] of the columns
+
+  size_t features() const { return columns.size(); }
+
+  double at(size_t feature, size_t row) const {
+    return columns[feature][chosen != nullptr ? chosen[row] : row];
+  }
+
+  // out[i * step] = value of the feature in row begin + i
+  void read(size_t feature, size_t begin, size_t n, double* out, size_t step = 1) const {
+    const Column& column = columns[feature];
+    if (chosen != nullptr) {
+      for (size_t i = 0; i < n; ++i) out[i * step] = column[chosen[begin + i]];
+      return;
+    }
+    const char* at = column.data + static_cast<ptrdiff_t>(begin) * column.stride;
+    if (column.single) {
+      for (size_t i = 0; i < n; ++i, at += column.stride)
+        out[i * step] = static_cast<double>(*reinterpret_cast<const float*>(at));
+    } else {
+      for (size_t i = 0; i < n; ++i, at += column.stride)
+        out[i * step] = *reinterpret_cast<const double*>(at);
+    }
+  }
+};
+
+}  // namespace stagewise

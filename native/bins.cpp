@@ -1,0 +1,100 @@
+#include "bins.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <limits>
+#include <stdexcept>
+
+namespace stagewise {
+namespace {
+
+constexpr size_t kBlock = 256;  // rows binned together: a block of a C-ordered table stays in cache
+
+// The levels of a CutTree and the memory behind them.
+struct OwnedCutTree {
+  std::vector<double> memory;
+  CutTree tree;
+
+  explicit OwnedCutTree(const std::vector<double>& cuts) {
+    size_t leaves = CutTree::kWays;  // entries of the innermost level, one more than the cuts it holds
+    tree.levels = 1;
+    while (leaves <= cuts.size()) {
+      leaves *= CutTree::kWays;
+      ++tree.levels;
+    }
+    size_t total = 0;
+    for (size_t n = leaves; n >= CutTree::kWays; n /= CutTree::kWays) total += n;
+    memory.assign(total, std::numeric_limits<double>::infinity());
+    // Entry j of an outer level is the last entry of block j of the next one.
+    size_t at = 0, span = leaves / CutTree::kWays;
+    for (int l = 0; l < tree.levels; ++l, span /= CutTree::kWays) {
+      const size_t entries = leaves / span;
+      for (size_t j = 0; j < entries; ++j) {
+        const size_t last = (j + 1) * span - 1;
+        if (last < cuts.size()) memory[at + j] = cuts[last];
+      }
+      tree.level[l] = memory.data() + at;
+      at += entries;
+    }
+  }
+};
+
+}  // namespace
+
+Bins::Bins(Workers& workers, const Kernels& kernels, const Columns& table,
+           std::vector<std::vector<double>> cuts)
+    : rows_(table.rows), cuts_(std::move(cuts)), has_missing_(cuts_.size(), 0) {
+  if (cuts_.size() != table.features()) throw std::invalid_argument("one list of cuts per feature");
+  if (rows_ >= std::numeric_limits<uint32_t>::max())
+    throw std::invalid_argument("at most 4,294,967,294 rows can be trained on");
+  for (const auto& c : cuts_) {
+    if (c.size() + 2 > 65536 + 1) throw std::invalid_argument("at most 65,535 bins per feature");
+    wide_ = wide_ || c.size() + 2 > 256;  // bins and the missing one
+  }
+  const size_t bytes = rows_ * features() * (wide_ ? 2 : 1);
+  by_row_.reset(new uint8_t[bytes + 64]);
+  by_column_.reset(new uint8_t[bytes + 64]);
+  if (wide_) {
+    fill<uint16_t>(workers, kernels, table);
+  } else {
+    fill<uint8_t>(workers, kernels, table);
+  }
+}
+
+template <class Code>
+void Bins::fill(Workers& workers, const Kernels& kernels, const Columns& table) {
+  const size_t p = features();
+  std::vector<OwnedCutTree> trees;
+  trees.reserve(p);
+  for (const auto& c : cuts_) trees.emplace_back(c);
+  std::vector<std::atomic<uint8_t>> missing(p);
+  auto* by_row = reinterpret_cast<Code*>(by_row_.get());
+  auto* by_column = reinterpret_cast<Code*>(by_column_.get());
+  const size_t blocks = (rows_ + kBlock - 1) / kBlock;
+  const size_t per_chunk = std::max<size_t>(1, 16384 / std::max<size_t>(p, 1) / 4 + 1);
+  const size_t chunks = (blocks + per_chunk - 1) / per_chunk;
+  workers.run(chunks, [&](size_t chunk, int) {
+    double values[kBlock];
+    uint16_t codes[kBlock];
+    const size_t last = std::min(blocks, (chunk + 1) * per_chunk);
+    for (size_t block = chunk * per_chunk; block < last; ++block) {
+      const size_t begin = block * kBlock, n = std::min(kBlock, rows_ - begin);
+      for (size_t f = 0; f < p; ++f) {
+        const auto none = static_cast<uint16_t>(value_bins(f));
+        table.read(f, begin, n, values);
+        kernels.bin_values(values, n, trees[f].tree, none, codes);
+        bool any = false;
+        for (size_t i = 0; i < n; ++i) {
+          by_row[(begin + i) * p + f] = static_cast<Code>(codes[i]);
+          by_column[f * rows_ + begin + i] = static_cast<Code>(codes[i]);
+          any |= codes[i] == none;
+        }
+        if (any) missing[f].store(1, std::memory_order_relaxed);
+      }
+    }
+  });
+  for (size_t f = 0; f < p; ++f) has_missing_[f] = missing[f].load();
+}
+
+}  // namespace stagewise

@@ -1,0 +1,51 @@
+// The table as small integers: what the trees are grown on.
+//
+// One idea: the code of a value is the number of cuts below it; a missing value has the code after
+// the last bin. Codes are kept twice, by rows (a histogram reads whole rows) and by columns (a
+// partition reads one feature).
+#pragma once
+
+#include <memory>
+#include <span>
+
+#include "arrays.hpp"
+#include "kernels.hpp"
+#include "threads.hpp"
+
+namespace stagewise {
+
+class Bins {
+ public:
+  // cuts[f]: the increasing cuts of feature f.
+  Bins(Workers& workers, const Kernels& kernels, const Columns& table,
+       std::vector<std::vector<double>> cuts);
+
+  size_t rows() const { return rows_; }
+  size_t features() const { return cuts_.size(); }
+  bool wide() const { return wide_; }
+  const std::vector<double>& cuts(size_t feature) const { return cuts_[feature]; }
+  uint32_t value_bins(size_t feature) const { return static_cast<uint32_t>(cuts_[feature].size()) + 1; }
+  bool has_missing(size_t feature) const { return has_missing_[feature] != 0; }
+  uint32_t code(size_t row, size_t feature) const {
+    return wide_ ? by_row16()[row * features() + feature] : by_row8()[row * features() + feature];
+  }
+
+  const uint8_t* by_row8() const { return by_row_.get(); }
+  const uint16_t* by_row16() const { return reinterpret_cast<const uint16_t*>(by_row_.get()); }
+  const uint8_t* column8(size_t f) const { return by_column_.get() + f * rows_; }
+  const uint16_t* column16(size_t f) const {
+    return reinterpret_cast<const uint16_t*>(by_column_.get()) + f * rows_;
+  }
+
+ private:
+  template <class Code>
+  void fill(Workers& workers, const Kernels& kernels, const Columns& table);
+
+  size_t rows_;
+  std::vector<std::vector<double>> cuts_;
+  std::vector<uint8_t> has_missing_;
+  bool wide_ = false;
+  std::unique_ptr<uint8_t[]> by_row_, by_column_;
+};
+
+}  // namespace stagewise

@@ -1,0 +1,37 @@
+#include "gradients.hpp"
+
+#include <stdexcept>
+
+namespace stagewise {
+namespace {
+
+// Up to here a row's share of the 31 bits is so fine that rounding to nearest cannot bias a sum.
+constexpr double kNearestUpTo = 32768.0;
+// Above this total, whole weights are multiplied before rounding like any others, so that the
+// rounding error of a row counts once and not weight times.
+constexpr double kWholeUpTo = 268435456.0;
+
+}  // namespace
+
+Scales Gradients::pack(Workers& workers, const Kernels& kernels, const double* weight,
+                       bool whole_weights, double total_weight, uint64_t key) {
+  if (packed_) throw std::logic_error("gradients are packed once per tree");
+  Packing packing;
+  const auto rows = static_cast<double>(rows_);
+  packing.whole_weights = whole_weights && total_weight <= kWholeUpTo;
+  const double roundings = packing.whole_weights ? total_weight : rows;
+  if (roundings > 1073741824.0) throw std::invalid_argument("more than 2^30 rows in one fit");
+  packing.scales = choose_scales(sums_.abs_gradient, sums_.hessian, roundings);
+  packing.stochastic = roundings > kNearestUpTo;
+  packing.key = static_cast<uint32_t>(key);
+  constexpr size_t kRows = 16384;
+  workers.run((rows_ + kRows - 1) / kRows, [&](size_t chunk, int) {
+    const size_t begin = chunk * kRows, n = rows_ - begin < kRows ? rows_ - begin : kRows;
+    kernels.pack(slots_.get() + begin, weight != nullptr ? weight + begin : nullptr, n,
+                 static_cast<uint32_t>(begin), packing);
+  });
+  packed_ = true;
+  return packing.scales;
+}
+
+}  // namespace stagewise

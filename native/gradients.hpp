@@ -1,0 +1,65 @@
+// What a loss says about every row: (gradient, hessian) pairs, and their exact totals.
+//
+// One idea: one pass over the rows fills the pairs and the sums that choose the fixed-point scale;
+// the sums are made in fixed blocks and added in order, so threads do not change them.
+#pragma once
+
+#include <memory>
+
+#include "kernels.hpp"
+#include "threads.hpp"
+
+namespace stagewise {
+
+class Gradients {
+ public:
+  explicit Gradients(size_t rows) : rows_(rows), slots_(new GradientSlot[rows]) {}
+
+  size_t rows() const { return rows_; }
+  GradientSlot* slots() { return slots_.get(); }
+  const GradientSlot* slots() const { return slots_.get(); }
+  const LossSums& sums() const { return sums_; }
+
+  // block(begin, n, out, &sums) fills rows [begin, begin + n), at most kLossBlock of them.
+  template <class Block>
+  void fill(Workers& workers, Block&& block) {
+    sums_ = sum_blocks(workers, rows_, [&](size_t begin, size_t n, LossSums* sums) {
+      block(begin, n, slots_.get() + begin, sums);
+    });
+    packed_ = false;
+  }
+
+  // Replaces the pairs by packed words; the pairs are gone afterwards.
+  Scales pack(Workers& workers, const Kernels& kernels, const double* weight, bool whole_weights,
+              double total_weight, uint64_t key);
+
+  template <class Block>
+  static LossSums sum_blocks(Workers& workers, size_t rows, Block&& block) {
+    constexpr size_t kPerChunk = 16;
+    const size_t blocks = (rows + kLossBlock - 1) / kLossBlock;
+    std::vector<LossSums> partial(blocks);
+    workers.run((blocks + kPerChunk - 1) / kPerChunk, [&](size_t chunk, int) {
+      const size_t last = blocks < (chunk + 1) * kPerChunk ? blocks : (chunk + 1) * kPerChunk;
+      for (size_t b = chunk * kPerChunk; b < last; ++b) {
+        const size_t begin = b * kLossBlock;
+        const size_t n = rows - begin < kLossBlock ? rows - begin : kLossBlock;
+        block(begin, n, &partial[b]);
+      }
+    });
+    LossSums total;
+    for (const LossSums& s : partial) {
+      total.loss += s.loss;
+      total.abs_gradient += s.abs_gradient;
+      total.hessian += s.hessian;
+    }
+    return total;
+  }
+
+ private:
+  size_t rows_;
+  std::unique_ptr<GradientSlot[]> slots_;
+  LossSums sums_;
+  bool packed_ = false;
+};
+
+}  // namespace stagewise

@@ -1,0 +1,71 @@
+// Growing one tree: the loop over the frontier.
+//
+// One idea: a tree is grown by taking the next leaf, partitioning its rows, and finding the best
+// split of both children; the larger child's histogram is its parent's less the smaller one's.
+// A Grower lives for one fit and owns the memory that its trees share.
+#pragma once
+
+#include "bins.hpp"
+#include "gradients.hpp"
+#include "histograms.hpp"
+#include "split.hpp"
+#include "tree.hpp"
+
+namespace stagewise {
+
+class Grower {
+ public:
+  Grower(Workers& workers, const Kernels& kernels, const Bins& bins, const double* weight,
+         const TreeRules& rules);
+
+  // bag: the rows (increasing) that this tree is grown on; null: all. Packs the gradients.
+  Tree grow(Gradients& gradients, const uint32_t* bag, size_t bag_size, uint64_t seed,
+            uint64_t tree_number);
+
+  // After grow(): the rows of each leaf, in the order of leaf_nodes().
+  const std::vector<int32_t>& leaf_nodes() const { return leaf_nodes_; }
+  const std::vector<size_t>& leaf_begin() const { return leaf_begin_; }
+  const uint32_t* rows() const { return rows_.get(); }
+  size_t bag_size() const { return bag_size_; }
+
+  // score[row] += value[node of the row], for every row, in or out of the bag.
+  void add_to(double* score, const Tree& tree, const double* value);
+
+  // The weighted q-quantile of residual over the rows of every leaf, in the order of leaf_nodes().
+  std::vector<double> leaf_quantiles(const double* residual, double q);
+
+  void set_few_rows(size_t rows) { finder_.set_few_rows(rows); }
+
+ private:
+  void start_rows(const uint32_t* bag, size_t bag_size);
+  std::vector<uint32_t> choose(const std::vector<uint32_t>& from, double share, uint64_t key) const;
+  std::vector<uint32_t> node_positions(const Leaf& leaf) const;
+  size_t partition(const Leaf& leaf);
+  void make_children(const Leaf& parent, size_t left_rows, Tree* tree, Leaf* left, Leaf* right);
+  void prepare_histograms(const Leaf& parent, Leaf* left, Leaf* right, const Gradients& gradients);
+  void search(Leaf* leaf);
+  void retire(const Leaf& leaf);
+
+  Workers& workers_;
+  const Kernels& kernels_;
+  const Bins& bins_;
+  const TreeRules rules_;
+  const RowWeights weights_;
+  Histograms histograms_;
+  SplitFinder finder_;
+  std::unique_ptr<uint32_t[]> rows_, scratch_left_, scratch_right_;
+  std::vector<uint32_t> bag_;
+  bool bagged_ = false;
+  size_t bag_size_ = 0;
+  uint64_t seed_ = 0, tree_number_ = 0;
+  std::vector<uint32_t> features_;   // of this tree
+  std::vector<uint32_t> positions_;  // 0, 1, … in features_
+  std::vector<int32_t> leaf_nodes_;
+  std::vector<size_t> leaf_begin_;
+};
+
+// score[row] += value[node], by walking the codes of rows [begin, end).
+void add_tree(const Bins& bins, const Tree& tree, const double* value, size_t begin, size_t end,
+              double* score);
+
+}  // namespace stagewise

@@ -1,0 +1,114 @@
+// The loops that touch every row or every bin, one table of them per instruction set.
+//
+// One idea: kernels.cpp is compiled several times with different compiler flags and says the same
+// thing each time; every loop is elementwise floating point or integer, so every table gives the
+// same bits. Callers get a table from kernels_for() and never ask which one it is.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "fixed_point.hpp"
+#include "gain.hpp"
+
+namespace stagewise {
+
+constexpr size_t kLossBlock = 1024;  // rows of one partial sum; fixed, because float sums have order
+
+struct LossSums {
+  double loss = 0.0;
+  double abs_gradient = 0.0;
+  double hessian = 0.0;
+};
+
+// How the packed words of a tree are made from pairs of floats.
+struct Packing {
+  Scales scales;
+  bool whole_weights = false;  // round first, then multiply: k copies of a row are exactly weight k
+  bool stochastic = false;
+  uint32_t key = 0;
+};
+
+// One feature of one node, as sums per bin in the order of the bins.
+struct ScanInput {
+  const int64_t* words = nullptr;   // per bin
+  const int64_t* counts = nullptr;  // weight per bin in units of 1/weight_unit; null: not needed
+  size_t bins = 0;
+  int64_t missing_word = 0;
+  int64_t missing_count = 0;
+  int64_t total_word = 0;
+  int64_t total_count = 0;
+};
+
+struct ScanRules {
+  Regularisation regularisation;  // in units of the packed integers
+  double min_hessian = 1.0;       // likewise; at least one unit, so that no side is empty
+  int64_t min_count = 0;
+  bool plain = true;  // no l1, no max_step: the gain is a plain quotient
+};
+
+struct ScanResult {
+  double score = -1.0;  // gain(left) + gain(right) in packed units; -1: no admissible split
+  size_t position = 0;  // the last bin that goes left
+  bool missing_left = false;
+};
+
+// Cuts as a search tree of 16-way nodes, outermost level first, padded with +inf.
+struct CutTree {
+  static constexpr int kWays = 16;
+  static constexpr int kMaxLevels = 4;
+  const double* level[kMaxLevels] = {};
+  int levels = 0;
+};
+
+struct Kernels {
+  const char* name;
+
+  // Losses: at most kLossBlock rows; weight may be null (all ones).
+  void (*squared)(const double* y, const double* score, const double* weight, size_t n,
+                  GradientSlot* out, LossSums* sums);
+  void (*absolute)(const double* y, const double* score, const double* weight, size_t n,
+                   GradientSlot* out, LossSums* sums);
+  void (*logistic)(const int32_t* y, const double* score, const double* weight, size_t n,
+                   GradientSlot* out, LossSums* sums);
+  // softmax_state: per row (max score, 1 / sum exp(score - max)); scores are K columns `stride` apart.
+  void (*softmax_state)(const int32_t* y, const double* scores, size_t stride, size_t outputs,
+                        const double* weight, size_t n, float* state, LossSums* sums);
+  void (*softmax)(const int32_t* y, const double* score, const float* state, int32_t output,
+                  const double* weight, size_t n, GradientSlot* out, LossSums* sums);
+
+  void (*pack)(GradientSlot* slots, const double* weight, size_t n, uint32_t first_row,
+               const Packing& packing);
+
+  // hist[offset[j] + code of the j-th listed feature] += word, for every row; listed null: all.
+  void (*histogram8)(const uint8_t* codes, size_t stride, const uint32_t* offset,
+                     const uint32_t* listed, size_t features, const uint32_t* rows, size_t n,
+                     const GradientSlot* slots, int64_t* hist);
+  void (*histogram16)(const uint16_t* codes, size_t stride, const uint32_t* offset,
+                      const uint32_t* listed, size_t features, const uint32_t* rows, size_t n,
+                      const GradientSlot* slots, int64_t* hist);
+  void (*subtract)(int64_t* parent, const int64_t* child, size_t n);  // parent -= child
+  ScanResult (*scan)(const ScanInput& input, const ScanRules& rules);
+
+  // Stable partition of rows by column[row] <= bin (or == missing, when missing goes left); left may
+  // be rows itself. Returns how many went left.
+  size_t (*partition8)(const uint8_t* column, const uint32_t* rows, size_t n, uint32_t bin,
+                       uint32_t missing, uint32_t* left, uint32_t* right);
+  size_t (*partition16)(const uint16_t* column, const uint32_t* rows, size_t n, uint32_t bin,
+                        uint32_t missing, uint32_t* left, uint32_t* right);
+
+  // out[i] = number of cuts < values[i]; `missing` for NaN.
+  void (*bin_values)(const double* values, size_t n, const CutTree& cuts, uint16_t missing,
+                     uint16_t* out);
+};
+
+constexpr uint32_t kMissingRight = 0xffffffffu;  // no code equals it
+
+// The instruction sets this build has and this processor can run, best last.
+std::vector<std::string> supported_isas();
+// "" chooses the best one; throws std::invalid_argument for an unknown or unsupported name.
+const Kernels& kernels_for(const std::string& isa);
+
+}  // namespace stagewise

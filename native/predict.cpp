@@ -1,0 +1,136 @@
+#include "predict.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <stdexcept>
+
+namespace stagewise {
+namespace {
+
+constexpr size_t kBlock = 64;  // rows that walk together
+
+}  // namespace
+
+Forest::Forest(const FlatTrees& trees, size_t features, size_t outputs)
+    : features_(features), outputs_(outputs) {
+  const size_t nodes = trees.feature.size();
+  for (const size_t size : {trees.threshold.size(), trees.missing_left.size(), trees.left.size(),
+                            trees.right.size(), trees.value.size()})
+    if (size != nodes) throw std::invalid_argument("tree arrays differ in length");
+  if (trees.start.empty() || trees.start.front() != 0 || trees.start.back() != nodes)
+    throw std::invalid_argument("tree starts do not cover the nodes");
+  if (outputs == 0 || (trees.start.size() - 1) % outputs != 0)
+    throw std::invalid_argument("the number of trees is not a multiple of the outputs");
+  if (nodes >= 0x7fffffffu) throw std::invalid_argument("more than 2^31 nodes");
+  nodes_.reserve(nodes);
+  values_.reserve(nodes);
+  original_.reserve(nodes);
+  for (size_t t = 0; t + 1 < trees.start.size(); ++t) add_tree(trees, t);
+}
+
+void Forest::add_tree(const FlatTrees& trees, size_t t) {
+  const uint64_t start = trees.start[t], end = trees.start[t + 1];
+  if (start >= end || end > trees.feature.size())
+    throw std::invalid_argument("a tree has no nodes or starts out of order");
+  const auto size = static_cast<int64_t>(end - start);
+  const size_t first = nodes_.size();
+  struct Entry {
+    int64_t node;
+    uint32_t depth;
+  };
+  std::vector<Entry> order = {{0, 0}};  // breadth first: children land next to each other
+  uint32_t deepest = 0;
+  for (size_t i = 0; i < order.size(); ++i) {
+    const auto [node, depth] = order[i];
+    const size_t at = start + static_cast<size_t>(node);
+    deepest = std::max(deepest, depth);
+    const int32_t feature = trees.feature[at];
+    values_.push_back(trees.value[at]);
+    original_.push_back(static_cast<int32_t>(node));
+    if (feature < 0) {
+      nodes_.push_back({std::numeric_limits<double>::quiet_NaN(), 0,
+                        static_cast<uint32_t>(nodes_.size())});
+      continue;
+    }
+    const int64_t left = trees.left[at], right = trees.right[at];
+    if (static_cast<size_t>(feature) >= features_ || left <= node || right <= node ||
+        left >= size || right >= size || left == right || order.size() + 2 > static_cast<size_t>(size))
+      throw std::invalid_argument("a node's feature or child is out of range");
+    const uint32_t flag = trees.missing_left[at] != 0 ? 0 : kMissingRightBit;
+    nodes_.push_back({trees.threshold[at], static_cast<uint32_t>(feature) | flag,
+                      static_cast<uint32_t>(first + order.size())});
+    order.push_back({left, depth + 1});
+    order.push_back({right, depth + 1});
+  }
+  if (order.size() != static_cast<size_t>(size))
+    throw std::invalid_argument("a tree has nodes that no split leads to");
+  roots_.push_back(static_cast<uint32_t>(first));
+  depths_.push_back(deepest);
+}
+
+void Forest::add_row(const double* row, size_t first, size_t last, double* out) const {
+  const Node* const nodes = nodes_.data();
+  for (size_t t = first; t < last; ++t) {
+    size_t at = roots_[t];
+    for (;;) {
+      const Node& node = nodes[at];
+      if (node.child == at) break;
+      const double x = row[node.feature & ~kMissingRightBit];
+      const bool right = x > node.threshold || (x != x && (node.feature & kMissingRightBit) != 0);
+      at = node.child + static_cast<size_t>(right);
+    }
+    out[t % outputs_] += values_[at];
+  }
+}
+
+template <class Arrived>
+void Forest::walk_block(const double* rows, size_t n, size_t tree, Arrived&& arrived) const {
+  uint32_t at[kBlock];
+  const Node* const nodes = nodes_.data();
+  for (size_t i = 0; i < n; ++i) at[i] = roots_[tree];
+  for (uint32_t step = 0; step < depths_[tree]; ++step) {
+    for (size_t i = 0; i < n; ++i) {
+      const Node node = nodes[at[i]];
+      const double x = rows[i * features_ + (node.feature & ~kMissingRightBit)];
+      const uint32_t missing_right = static_cast<uint32_t>(x != x) & (node.feature >> 31);
+      at[i] = node.child + (static_cast<uint32_t>(x > node.threshold) | missing_right);
+    }
+  }
+  for (size_t i = 0; i < n; ++i) arrived(i, at[i]);
+}
+
+void Forest::add_scores(Workers& workers, const Columns& table, size_t first, size_t last,
+                        double* out) const {
+  const size_t blocks = (table.rows + kBlock - 1) / kBlock;
+  constexpr size_t kTogether = 16;
+  workers.run((blocks + kTogether - 1) / kTogether, [&](size_t chunk, int) {
+    std::vector<double> rows(kBlock * features_);
+    for (size_t b = chunk * kTogether; b < std::min(blocks, (chunk + 1) * kTogether); ++b) {
+      const size_t begin = b * kBlock, n = std::min(kBlock, table.rows - begin);
+      for (size_t f = 0; f < features_; ++f)
+        table.read(f, begin, n, rows.data() + f, features_);
+      for (size_t t = first; t < last; ++t) {
+        const size_t output = t % outputs_;
+        walk_block(rows.data(), n, t, [&](size_t i, uint32_t node) {
+          out[(begin + i) * outputs_ + output] += values_[node];
+        });
+      }
+    }
+  });
+}
+
+void Forest::leaves(Workers& workers, const Columns& table, int32_t* out) const {
+  const size_t blocks = (table.rows + kBlock - 1) / kBlock;
+  workers.run(blocks, [&](size_t b, int) {
+    std::vector<double> rows(kBlock * features_);
+    const size_t begin = b * kBlock, n = std::min(kBlock, table.rows - begin);
+    for (size_t f = 0; f < features_; ++f)
+      table.read(f, begin, n, rows.data() + f, features_);
+    for (size_t t = 0; t < trees(); ++t)
+      walk_block(rows.data(), n, t, [&](size_t i, uint32_t node) {
+        out[(begin + i) * trees() + t] = original_[node];
+      });
+  });
+}
+
+}  // namespace stagewise

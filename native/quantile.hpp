@@ -1,0 +1,50 @@
+// The weighted quantile: the least v such that the weight at or below v reaches q of the whole.
+// Where a value reaches it exactly, the middle between it and the next: the usual median.
+// Weight 2 is the same as the value twice.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <vector>
+
+namespace stagewise {
+
+inline double plain_quantile(std::vector<double>* values, double q) {
+  const size_t n = values->size();
+  const double reach = q * static_cast<double>(n);
+  const double up = std::ceil(reach);
+  const size_t k = up < 1.0 ? 0 : std::min(n - 1, static_cast<size_t>(up) - 1);
+  const auto at = values->begin() + static_cast<ptrdiff_t>(k);
+  std::nth_element(values->begin(), at, values->end());
+  const double low = *at;
+  if (up != reach || up < 1.0 || k + 1 >= n) return low;
+  const double high = *std::min_element(at + 1, values->end());
+  return low + (high - low) / 2;
+}
+
+// Reorders `values`. `weight` empty: all ones.
+inline double weighted_quantile(std::vector<double>* values, const std::vector<double>& weight,
+                                double q) {
+  if (values->empty()) return 0.0;
+  if (weight.empty()) return plain_quantile(values, q);
+  std::vector<size_t> order(values->size());
+  for (size_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+    return (*values)[a] != (*values)[b] ? (*values)[a] < (*values)[b] : a < b;
+  });
+  double total = 0.0;
+  for (const size_t i : order) total += weight[i];
+  const double reach = q * total;
+  double held = 0.0;
+  for (size_t k = 0; k < order.size(); ++k) {
+    held += weight[order[k]];
+    if (held < reach) continue;
+    const double low = (*values)[order[k]];
+    if (held != reach || k + 1 == order.size() || reach == 0.0) return low;
+    return low + ((*values)[order[k + 1]] - low) / 2;
+  }
+  return (*values)[order.back()];
+}
+
+}  // namespace stagewise

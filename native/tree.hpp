@@ -1,0 +1,35 @@
+// A tree as parallel arrays: node 0 is the root, children come after their parent.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace stagewise {
+
+struct Tree {
+  std::vector<int32_t> feature;  // -1 in a leaf
+  std::vector<uint32_t> bin;     // codes <= bin go left
+  std::vector<double> threshold;
+  std::vector<uint8_t> missing_left;
+  std::vector<int32_t> left, right;  // -1 in a leaf
+  std::vector<double> value;         // what the node is, or would be, as a leaf
+  std::vector<double> gain;
+  std::vector<double> cover;
+
+  size_t nodes() const { return feature.size(); }
+
+  int32_t add(double node_value, double node_cover) {
+    feature.push_back(-1);
+    bin.push_back(0);
+    threshold.push_back(0.0);
+    missing_left.push_back(0);
+    left.push_back(-1);
+    right.push_back(-1);
+    value.push_back(node_value);
+    gain.push_back(0.0);
+    cover.push_back(node_cover);
+    return static_cast<int32_t>(nodes()) - 1;
+  }
+};
+
+}  // namespace stagewise

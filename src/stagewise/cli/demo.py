@@ -1,0 +1,125 @@
+"""``make demo``: the main job from a table to a saved model, on a table scikit-learn ships.
+
+The one idea: it does what a user would do, with the public names, prints what a user would want to
+see, and leaves files behind that the command line can go on with. It fails if the loaded model
+answers otherwise than the trained one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+import stagewise
+from stagewise.cli.evaluate import WORDS
+from stagewise.cli.files import require, write_columns
+from stagewise.cli.models import save_model
+from stagewise.cli.scores import class_table, classification_scores
+from stagewise.cli.screen import Screen, amount
+from stagewise.cli.show import important
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["main"]
+
+TARGET = "diagnosis"
+HELD_OUT = 0.25
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Train, score, save, load, compare; return 0 if the loaded model answers the same."""
+    parser = argparse.ArgumentParser(prog="demo", description=__doc__)
+    parser.add_argument("--out", type=Path, default=Path("stagewise-demo"), metavar="FOLDER")
+    folder = parser.parse_args(argv).out
+    folder.mkdir(parents=True, exist_ok=True)
+    screen = Screen()
+    train, test = _tables()
+    screen.line(
+        f"Breast cancer (Wisconsin), a table that ships with scikit-learn: "
+        f"{amount(train.num_rows, 'row')} to learn from, {test.num_rows} held out, "
+        f"{train.num_columns - 1} features."
+    )
+    for name, table in (("train", train), ("test", test)):
+        write_columns(
+            dict(zip(table.column_names, table.columns, strict=True)), folder / f"{name}.csv"
+        )
+
+    model = stagewise.GradientBoostingClassifier(
+        n_estimators=500, learning_rate=0.05, early_stopping=True, verbose=1
+    )
+    X, y = train.drop_columns([TARGET]), np.asarray(train[TARGET].to_pylist())
+    model.fit(X, y)
+    _report(model, test, screen)
+
+    file = folder / "model.stgw"
+    save_model(model, file, TARGET)
+    X_test = test.drop_columns([TARGET])
+    same = np.array_equal(stagewise.load(file).predict_proba(X_test), model.predict_proba(X_test))
+    screen.line()
+    screen.line(
+        f"Saved the model, loaded it again, predicted {amount(test.num_rows, 'row')}: "
+        + ("every probability is the same to the last bit." if same else "ANSWERS DIFFER.")
+    )
+    _next(folder, screen)
+    return 0 if same else 1
+
+
+def _tables() -> tuple[pa.Table, pa.Table]:
+    """Return the rows to learn from, and the rows held out to measure on."""
+    require()
+    import pyarrow as pa
+    from sklearn.datasets import load_breast_cancer
+    from sklearn.model_selection import train_test_split
+
+    bunch = load_breast_cancer()
+    columns = dict(zip(bunch.feature_names.tolist(), bunch.data.T, strict=True))
+    whole = pa.table({**columns, TARGET: bunch.target_names[bunch.target].tolist()})
+    parts = train_test_split(
+        np.arange(whole.num_rows), test_size=HELD_OUT, stratify=bunch.target, random_state=0
+    )
+    return whole.take(np.sort(parts[0])), whole.take(np.sort(parts[1]))
+
+
+def _report(model: stagewise.GradientBoostingClassifier, test: pa.Table, screen: Screen) -> None:
+    y = np.asarray(test[TARGET].to_pylist())
+    proba = model.predict_proba(test.drop_columns([TARGET]))
+    scores = classification_scores(y, proba, model.classes_, None)
+    screen.line()
+    stopped = f", stopped early at the best of {model.n_estimators}" * (
+        model.n_iter_ < model.n_estimators
+    )
+    screen.pairs(
+        f"Held-out scores ({amount(int(model.n_iter_), 'round')}{stopped})",
+        {WORDS[name]: value for name, value in scores.items()},
+    )
+    screen.line()
+    screen.table("Each class", class_table(y, proba, model.classes_, None))
+    screen.line()
+    screen.bars("Most important features (share of the total gain)", important(model, top=10))
+
+
+def _next(folder: Path, screen: Screen) -> None:
+    """Print where the files are, and commands that go on from here."""
+    program = "stagewise"
+    if shutil.which(program) is None:
+        program = str(Path(sys.executable).with_name(program))
+        if Path(program).is_relative_to(Path.cwd()):
+            program = str(Path(program).relative_to(Path.cwd()))
+    screen.line()
+    screen.line(f"Files in {folder}: model.stgw (the model), train.csv, test.csv (the tables).")
+    screen.line("Next, type:")
+    screen.line(f"  {program} show {folder}/model.stgw")
+    screen.line(f"  {program} evaluate {folder}/model.stgw {folder}/test.csv")
+    screen.line(f"  {program} predict {folder}/model.stgw {folder}/test.csv --proba")
+    screen.line(f"  {program} train {folder}/train.csv --target {TARGET} --valid {folder}/test.csv")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,114 @@
+"""``stagewise evaluate``: how good a saved model is on rows with known answers."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from stagewise.cli.columns import labels, numbers
+from stagewise.cli.complaint import Complaint, listing
+from stagewise.cli.files import pick, read_file
+from stagewise.cli.models import model_input, open_model, remembered_target
+from stagewise.cli.scores import class_table, classification_scores, regression_scores
+from stagewise.cli.screen import Screen, amount
+
+__all__ = ["SUMMARY", "add_arguments", "run", "scores_of"]
+
+SUMMARY = "measure a saved model on a table with known answers"
+
+WORDS = {
+    "rmse": "RMSE",
+    "mae": "MAE",
+    "r2": "R²",
+    "log_loss": "log loss",
+    "accuracy": "accuracy",
+    "auc": "AUC",
+}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare what the command takes."""
+    parser.add_argument("model", type=Path, help="a model file written by train")
+    parser.add_argument("data", type=Path, help="a CSV or Parquet file with the target column")
+    parser.add_argument(
+        "--target", metavar="COLUMN", help="the known answers (default: as in training)"
+    )
+    parser.add_argument("--weight", metavar="COLUMN", help="how much each row counts")
+    parser.add_argument(
+        "--ignore",
+        nargs="+",
+        default=[],
+        metavar="COLUMN",
+        help="columns that are no features (needed only for models trained without names)",
+    )
+    parser.add_argument("--threads", type=int, metavar="N", help="threads to use (default: all)")
+
+
+def run(args: argparse.Namespace, screen: Screen) -> None:
+    """Predict, compare, and print the figures."""
+    estimator = open_model(args.model, args.threads)
+    target = args.target or remembered_target(args.model)
+    if target is None:
+        raise Complaint("The model does not say what its target was called; name it with --target.")
+    table = read_file(args.data)
+    pick(table, target, option="--target", path=args.data)
+    weight = None
+    if args.weight is not None:
+        pick(table, args.weight, option="--weight", path=args.data)
+        weight = numbers(table, args.weight, "weight")
+    features = model_input(
+        estimator, table, args.data, besides={target, args.weight, *args.ignore} - {None}
+    )
+    scores, per_class = scores_of(estimator, features, table, target, weight)
+
+    screen.pairs(
+        f"{args.model.name} on {amount(table.num_rows, 'row')} of {args.data.name}",
+        {WORDS[name]: value for name, value in scores.items()},
+    )
+    if per_class:
+        screen.line()
+        screen.table("Each class", per_class)
+    result: dict[str, Any] = {"task": estimator.model_.task, "target": target}
+    result |= {"rows": table.num_rows, "scores": scores}
+    screen.result(result | ({"classes": per_class} if per_class else {}))
+
+
+def scores_of(
+    estimator: Any,
+    features: Any,
+    table: Any,
+    target: str,
+    weight: npt.NDArray[np.float64] | None,
+) -> tuple[dict[str, float], list[dict[str, Any]]]:
+    """Return a model's figures on a table, and those of each class if it has classes."""
+    if estimator.model_.task == "regression":
+        y = numbers(table, target, "target")
+        return regression_scores(y, estimator.predict(features), weight), []
+    classes = np.asarray(estimator.classes_.tolist())
+    y = _known_labels(labels(table, target), classes, target)
+    proba = estimator.predict_proba(features)
+    return (
+        classification_scores(y, proba, classes, weight),
+        class_table(y, proba, classes, weight),
+    )
+
+
+def _known_labels(y: npt.NDArray[Any], classes: npt.NDArray[Any], target: str) -> npt.NDArray[Any]:
+    """Return labels in the type of the model's classes, all of them known to the model."""
+    if classes.dtype.kind == "U" and y.dtype.kind != "U":
+        # A file whose labels all look like numbers is read as numbers.
+        y = y.astype(np.str_)
+    alike = (classes.dtype.kind == "U") == (y.dtype.kind == "U")
+    unknown = ~np.isin(y, classes) if alike else np.ones(len(y), dtype=bool)
+    if unknown.any():
+        names = [str(value) for value in np.unique(y[unknown]).tolist()]
+        raise Complaint(
+            f"{target!r} holds labels the model never saw in training: {listing(names)} "
+            f"(in {amount(int(unknown.sum()), 'row')}); its classes are "
+            f"{listing([str(value) for value in classes.tolist()])}; remove these rows."
+        )
+    return y

@@ -1,0 +1,188 @@
+"""Tables in files: CSV or Parquet in, CSV or Parquet out.
+
+The one idea: a file becomes a pyarrow table whose column types are those of the whole file, not of
+its first lines. What the columns mean is decided elsewhere; nothing is dropped or filled in here.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import sys
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from stagewise.cli.complaint import Complaint, did_you_mean, listing
+from stagewise.model.atomic import replace_file
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["CSV", "PARQUET", "check_writable", "pick", "read_file", "require", "write_columns"]
+
+PARQUET = (".parquet", ".pq")
+CSV = (".csv", ".tsv", ".txt")
+_PACKED = (".gz", ".bz2", ".zst", ".lz4")
+# Types are inferred from the first block. Most files fit in this one; for those that do not and
+# whose types change later, the whole file is read again as one block.
+_FIRST_BLOCK = 16 * 2**20
+_LARGEST_BLOCK = 2**31 - 1
+
+
+def require() -> None:
+    """Complain if pyarrow, which reads all tables, is not installed."""
+    if importlib.util.find_spec("pyarrow") is None:
+        raise Complaint(
+            "Reading tables needs pyarrow; install it with: pip install 'stagewise[cli]'"
+        )
+
+
+def read_file(path: Path) -> pa.Table:
+    """Read a table from a CSV or Parquet file.
+
+    Parameters
+    ----------
+    path : Path
+        Its ending says what it is; a file with an unknown ending is Parquet if it begins so.
+
+    Returns
+    -------
+    pyarrow.Table
+        With at least one row and one column, and no two columns of one name.
+    """
+    require()
+    import pyarrow as pa
+
+    if not path.exists():
+        raise Complaint(f"There is no file {str(path)!r}; check the path.")
+    if path.is_dir():
+        raise Complaint(f"{str(path)!r} is a folder; name one CSV or Parquet file in it.")
+    if path.stat().st_size == 0:
+        raise Complaint(f"{str(path)!r} is empty; it needs a line of column names and rows.")
+    kind = "Parquet" if _is_parquet(path) else "CSV"
+    try:
+        table = _read_parquet(path) if kind == "Parquet" else _read_csv(path)
+    except (pa.ArrowException, UnicodeDecodeError, EOFError) as error:
+        reason = str(error).strip().splitlines()[0].rstrip(".")
+        raise Complaint(f"{str(path)!r} cannot be read as {kind}: {reason}.") from error
+    return _checked(table, path)
+
+
+def _is_parquet(path: Path) -> bool:
+    if path.suffix.lower() in PARQUET:
+        return True
+    with path.open("rb") as file:
+        return _csv_ending(path) == "" and file.read(4) == b"PAR1"
+
+
+def _csv_ending(path: Path) -> str:
+    """Return the ending that makes a name a CSV file's, below any compression, or nothing."""
+    endings = [ending.lower() for ending in path.suffixes]
+    if endings and endings[-1] in _PACKED:
+        endings.pop()
+    return endings[-1] if endings and endings[-1] in CSV else ""
+
+
+def _read_parquet(path: Path) -> pa.Table:
+    import pyarrow.parquet as pq
+
+    return pq.ParquetFile(path).read()
+
+
+def _read_csv(path: Path) -> pa.Table:
+    import pyarrow as pa
+    from pyarrow import csv
+
+    parse = csv.ParseOptions(delimiter=_delimiter(path), newlines_in_values=True)
+    # An empty cell in a text column is missing too; a quoted "" is a text without letters.
+    convert = csv.ConvertOptions(strings_can_be_null=True, quoted_strings_can_be_null=False)
+    try:
+        read = csv.ReadOptions(block_size=_FIRST_BLOCK)
+        return csv.read_csv(path, read, parse, convert)
+    except pa.ArrowInvalid as error:
+        if "conversion error" not in str(error):
+            raise
+        read = csv.ReadOptions(block_size=_LARGEST_BLOCK)
+        return csv.read_csv(path, read, parse, convert)
+
+
+def _delimiter(path: Path) -> str:
+    """Return the sign that parts the column names, seen in the first line most often."""
+    import pyarrow as pa
+
+    with pa.input_stream(str(path), compression="detect") as stream:
+        head = stream.read(2**16).splitlines()
+    if not head:
+        raise Complaint(f"{str(path)!r} is empty; it needs a line of column names and rows.")
+    return max(",;\t|", key=lambda sign: head[0].count(sign.encode()))
+
+
+def _checked(table: pa.Table, path: Path) -> pa.Table:
+    times = Counter(table.column_names)
+    doubles = [name for name, count in times.items() if count > 1]
+    if doubles:
+        raise Complaint(
+            f"{str(path)!r} has more than one column named {listing(doubles)}; rename them."
+        )
+    if table.num_rows == 0:
+        raise Complaint(f"{str(path)!r} has column names but no rows; add rows.")
+    return table
+
+
+def pick(table: pa.Table, name: str, *, option: str, path: Path) -> pa.ChunkedArray:
+    """Return a column by name, or complain with the nearest name there is."""
+    if name not in table.column_names:
+        raise Complaint(
+            f"{option}: {str(path)!r} has no column {name!r}"
+            f"{did_you_mean(name, table.column_names)}; "
+            f"its columns are {listing(table.column_names)}."
+        )
+    return table.column(name)
+
+
+# --- writing ----------------------------------------------------------------------------------
+
+
+def check_writable(path: Path, endings: Sequence[str] = ()) -> None:
+    """Complain, before any work is done, if a file cannot be written where it shall be."""
+    if endings and path.suffix.lower() not in endings:
+        raise Complaint(
+            f"{str(path)!r}: the ending says what is written; use one of {', '.join(endings)}."
+        )
+    if path.is_dir():
+        raise Complaint(f"{str(path)!r} is a folder; name a file in it.")
+    folder = path.parent
+    if not folder.is_dir():
+        raise Complaint(f"There is no folder {str(folder)!r} to write {path.name!r} in; make it.")
+    if not os.access(folder, os.W_OK):
+        raise Complaint(f"The folder {str(folder)!r} cannot be written to; choose another.")
+
+
+def write_columns(columns: Mapping[str, Any], path: Path | None) -> None:
+    """Write columns as a table: to a file by its ending, or as CSV to standard output.
+
+    Parameters
+    ----------
+    columns : mapping of str to array
+        What to write, in this order.
+    path : Path or None
+        A ``.csv`` or ``.parquet`` file, replaced whole or not at all; None is standard output.
+    """
+    import pyarrow as pa
+    from pyarrow import csv
+
+    table = pa.table(dict(columns))
+    sink = pa.BufferOutputStream()
+    if path is not None and path.suffix.lower() in PARQUET:
+        import pyarrow.parquet as pq
+
+        pq.write_table(table, sink)
+    else:
+        csv.write_csv(table, sink)
+    data = sink.getvalue().to_pybytes()
+    if path is None:
+        sys.stdout.write(data.decode())
+    else:
+        replace_file(path, data)

@@ -1,0 +1,130 @@
+"""The ``stagewise`` command: its arguments, its errors and its exit codes.
+
+The one idea: commands raise, and this file alone turns what they raise into one line on standard
+error and an exit code. With ``--debug`` the traceback is shown as well.
+
+Exit codes
+----------
+0
+    All went well.
+1
+    A file, its data or a parameter is wrong; standard error says which, and what to do.
+2
+    The command was not typed as ``--help`` says.
+130
+    Interrupted with Ctrl-C; no file was changed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import traceback
+import warnings
+from collections.abc import Sequence
+
+from stagewise.cli import evaluate, predict, show, train
+from stagewise.cli.complaint import Complaint
+from stagewise.cli.screen import Screen
+
+__all__ = ["main"]
+
+OK, BAD_INPUT, USAGE, INTERRUPTED = 0, 1, 2, 130
+
+_COMMANDS = (train, predict, evaluate, show)
+
+_EPILOG = """\
+examples:
+  stagewise train houses.csv --target price
+  stagewise predict houses.stgw new.csv --out predictions.csv
+  stagewise evaluate houses.stgw test.parquet
+  stagewise show houses.stgw
+
+exit codes: 0 all went well, 1 a file or a parameter is wrong, 2 the command was
+mistyped, 130 interrupted. Results go to standard output, all else to standard error.
+"""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit code.
+
+    Parameters
+    ----------
+    argv : sequence of str, optional
+        The arguments after the program's name; those of the process by default.
+    """
+    try:
+        args = _parser().parse_args(argv)
+    except SystemExit as stop:  # argparse has already said why
+        return stop.code if isinstance(stop.code, int) else USAGE
+    screen = Screen(as_json=args.json, quiet=args.quiet)
+    with warnings.catch_warnings():
+        warnings.showwarning = lambda message, *_, **__: screen.warn(str(message))
+        return _run(args, screen)
+
+
+def _run(args: argparse.Namespace, screen: Screen) -> int:
+    try:
+        args.run(args, screen)
+        sys.stdout.flush()
+    except KeyboardInterrupt:
+        return _fail(args, "Interrupted; no file was changed.", INTERRUPTED)
+    except BrokenPipeError:
+        # Whoever read our output has seen enough; leave nothing for Python to flush at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except Complaint as complaint:
+        return _fail(args, str(complaint), BAD_INPUT)
+    except (ValueError, TypeError) as error:
+        # The library's own words about the data, a parameter or a model file.
+        return _fail(args, str(error), BAD_INPUT)
+    except MemoryError:
+        return _fail(args, "There is not enough memory; use fewer rows or columns.", BAD_INPUT)
+    except OSError as error:
+        where = f"{error.filename!r}: " if error.filename else ""
+        return _fail(args, f"{where}{error.strerror or error}.", BAD_INPUT)
+    except Exception as error:
+        bug = f"{type(error).__name__}: {error} (this is a bug; --debug shows where)"
+        return _fail(args, bug, BAD_INPUT)
+    return OK
+
+
+def _fail(args: argparse.Namespace, sentence: str, code: int) -> int:
+    if args.debug:
+        traceback.print_exc()
+    sys.stderr.write(f"stagewise {args.command}: {sentence}\n")
+    return code
+
+
+def _parser() -> argparse.ArgumentParser:
+    from stagewise import __version__
+
+    parser = argparse.ArgumentParser(
+        prog="stagewise",
+        description="Gradient boosting from the command line: train a model on a table in a file, "
+        "predict with it, measure it, look into it.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=f"stagewise {__version__}")
+    shared = argparse.ArgumentParser(add_help=False)
+    group = shared.add_argument_group("how to answer")
+    group.add_argument("--json", action="store_true", help="print the result as JSON")
+    group.add_argument("--quiet", action="store_true", help="say nothing on the way")
+    group.add_argument("--debug", action="store_true", help="show the traceback of an error")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    for command in _COMMANDS:
+        name = command.__name__.rpartition(".")[2]
+        one = commands.add_parser(
+            name,
+            parents=[shared],
+            help=command.SUMMARY,
+            description=command.SUMMARY.capitalize() + ".",
+        )
+        command.add_arguments(one)
+        one.set_defaults(run=command.run)
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,105 @@
+"""``stagewise show``: what is in a model file."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from stagewise.cli.models import open_model, remembered_target
+from stagewise.cli.screen import Screen, amount, figure
+
+__all__ = ["SUMMARY", "add_arguments", "describe", "important", "run"]
+
+SUMMARY = "show what is in a saved model"
+
+# Parameters that say how to watch, not what to learn.
+_NOT_LEARNED = ("callbacks", "verbose", "warm_start")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare what the command takes."""
+    parser.add_argument("model", type=Path, help="a model file written by train")
+    parser.add_argument(
+        "--top", type=int, default=20, metavar="N", help="features in the chart (default: 20)"
+    )
+
+
+def run(args: argparse.Namespace, screen: Screen) -> None:
+    """Print the contents of a model."""
+    estimator = open_model(args.model)
+    facts = describe(estimator, args.model)
+    screen.result(facts)
+
+    head = {name: facts[name] for name in ("task", "target", "loss") if facts[name] is not None}
+    if facts["classes"] is not None:
+        head["classes"] = ", ".join(str(label) for label in facts["classes"])
+    head["rounds"] = facts["rounds"]
+    head["trees"] = (
+        f"{facts['trees']:,} with {facts['leaves']:,} leaves, at most {facts['depth']} deep"
+    )
+    head["features"] = facts["features"]
+    for name in ("train loss", "validation loss"):
+        losses = facts[name.replace(" ", "_")]
+        if losses:
+            head[name] = f"{figure(losses[0])} → {figure(losses[-1])}"
+    head["fingerprint"] = facts["fingerprint"]
+    head["file size"] = f"{facts['bytes']:,} bytes"
+    screen.pairs(str(args.model), head)
+    screen.line()
+    screen.bars("Importance (share of the total gain)", important(estimator, args.top))
+    used = int(np.count_nonzero(estimator.feature_importances_))
+    screen.line(f"  {amount(used, 'feature')} of {facts['features']:,} used")
+    screen.line()
+    screen.pairs("Parameters", facts["parameters"])
+
+
+def describe(estimator: Any, path: Path) -> dict[str, Any]:
+    """Return all there is to know about a model, as one dictionary."""
+    model = estimator.model_
+    flat = model.ensemble.flat()
+    parameters = estimator.get_params(deep=False)
+    return {
+        "task": model.task,
+        "target": remembered_target(path),
+        "loss": model.loss,
+        "classes": None if model.classes is None else model.classes.tolist(),
+        "rounds": model.ensemble.n_rounds,
+        "trees": len(model.ensemble.trees),
+        "leaves": int(np.count_nonzero(flat["feature"] < 0)),
+        "depth": max((_depth(tree) for tree in model.ensemble.trees), default=0),
+        "features": len(names_of(estimator)),
+        "importance": important(estimator, top=None),
+        "train_loss": model.train_loss.tolist(),
+        "validation_loss": model.valid_loss.tolist(),
+        "parameters": {
+            name: value for name, value in parameters.items() if name not in _NOT_LEARNED
+        },
+        "fingerprint": estimator.fingerprint(),
+        "bytes": path.stat().st_size,
+    }
+
+
+def names_of(estimator: Any) -> list[str]:
+    """Return the features' names, made up where the model has none."""
+    names = estimator.model_.features.names
+    return list(names) if names else [f"x{k}" for k in range(estimator.n_features_in_)]
+
+
+def important(estimator: Any, top: int | None) -> dict[str, float]:
+    """Return features and their importance, the most important first."""
+    shares = np.asarray(estimator.feature_importances_, dtype=np.float64)
+    names = names_of(estimator)
+    order = np.argsort(-shares, kind="stable")[:top]
+    return {names[k]: float(shares[k]) for k in order if top is None or shares[k] > 0}
+
+
+def _depth(tree: Any) -> int:
+    """Return how many questions the deepest leaf of a tree is away from its root."""
+    depth = np.zeros(len(tree.feature), dtype=np.int64)
+    # Children always come after their parent, so one pass in order of nodes is enough.
+    for node in np.flatnonzero(tree.feature >= 0):
+        depth[tree.left[node]] = depth[tree.right[node]] = depth[node] + 1
+    return int(depth.max())

@@ -1,0 +1,222 @@
+"""``stagewise train``: a table and the name of its target in, a model file out."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import dataclass
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from stagewise.cli.columns import Roles, feature_table, labels, numbers, refuse_text, text_columns
+from stagewise.cli.complaint import Complaint, listing
+from stagewise.cli.evaluate import WORDS, scores_of
+from stagewise.cli.files import check_writable, read_file
+from stagewise.cli.models import named_input, save_model
+from stagewise.cli.parameters import read_parameters
+from stagewise.cli.screen import Screen, amount
+from stagewise.cli.task import Guess, guess_task
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["SUMMARY", "add_arguments", "run"]
+
+SUMMARY = "train a model on a table and save it"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare what the command takes."""
+    parser.add_argument("data", type=Path, help="a CSV or Parquet file, a row an example")
+    parser.add_argument("--target", required=True, metavar="COLUMN", help="what to predict")
+    parser.add_argument(
+        "--model", type=Path, metavar="FILE", help="where to save (default: the data's name, .stgw)"
+    )
+    parser.add_argument(
+        "--task",
+        choices=("regression", "classification"),
+        help="learn numbers or classes (default: guessed from the target)",
+    )
+    columns = parser.add_argument_group("columns")
+    columns.add_argument("--weight", metavar="COLUMN", help="how much each row counts")
+    columns.add_argument(
+        "--ignore", nargs="+", default=[], metavar="COLUMN", help="columns to leave out"
+    )
+    columns.add_argument(
+        "--drop-text", action="store_true", help="leave out every column that holds no numbers"
+    )
+    learning = parser.add_argument_group("learning")
+    learning.add_argument(
+        "--params", type=Path, metavar="FILE", help="a TOML file of lines such as max_depth = 6"
+    )
+    learning.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        dest="settings",
+        help="one parameter, as in the estimators; overrides --params; may be repeated",
+    )
+    learning.add_argument(
+        "--valid", type=Path, metavar="FILE", help="a table to measure every round on"
+    )
+    learning.add_argument(
+        "--early-stopping",
+        action="store_true",
+        help="stop when the loss on --valid (or else on rows held out) no longer falls",
+    )
+    learning.add_argument("--seed", type=int, metavar="N", help="the random_state (default: 0)")
+    learning.add_argument("--threads", type=int, metavar="N", help="threads to use (default: all)")
+
+
+@dataclass(frozen=True)
+class Data:
+    """A table with its columns in their parts."""
+
+    table: pa.Table
+    features: pa.Table
+    y: npt.NDArray[Any]
+    weight: npt.NDArray[np.float64] | None
+
+
+def run(args: argparse.Namespace, screen: Screen) -> None:
+    """Read, train, save, and tell."""
+    path = args.model or Path(args.data.name.partition(".")[0] + ".stgw")
+    check_writable(path)
+    roles = Roles(args.target, args.weight, tuple(args.ignore))
+    table = read_file(args.data)
+    features = roles.features(table, args.data)
+    guess = _task(args, table, screen)
+    # All that can be wrong with parameters' names is found before any data is looked at closely.
+    estimator = _estimator(guess.task, args, screen)
+    names, dropped = _feature_names(features, args, screen)
+    data = Data(
+        table, feature_table(features, names), *_target_and_weight(table, roles, guess.task)
+    )
+    valid = _validation(args, roles, guess.task, names)
+    screen.say(
+        f"Training on {amount(table.num_rows, 'row')} and {amount(len(names), 'feature')} "
+        f"of {args.data} …"
+    )
+    start = perf_counter()
+    _fit(estimator, data, valid)
+    seconds = perf_counter() - start
+    save_model(estimator, path, args.target)
+    result = {
+        "model": str(path),
+        "task": guess.task,
+        "reason": guess.reason,
+        "target": args.target,
+        "rows": table.num_rows,
+        "features": len(names),
+        "dropped": dropped,
+        "rounds": int(estimator.n_iter_),
+        "seconds": seconds,
+        "train_loss": float(estimator.model_.train_loss[-1]),
+        "fingerprint": estimator.fingerprint(),
+    }
+    if valid is not None:
+        result["validation"] = scores_of(
+            estimator, valid.features, valid.table, args.target, valid.weight
+        )[0]
+    _tell(result, args, screen)
+    screen.result(result)
+
+
+def _task(args: argparse.Namespace, table: pa.Table, screen: Screen) -> Guess:
+    if args.task:
+        return Guess(args.task, "as --task says")
+    guess = guess_task(table.column(args.target), args.target)
+    screen.say(f"Task: {guess.task}, since {guess.reason} (--task overrides this).")
+    return guess
+
+
+def _estimator(task: str, args: argparse.Namespace, screen: Screen) -> Any:
+    """Return an estimator with the parameters of file and command line."""
+    import stagewise
+
+    kind = (
+        stagewise.GradientBoostingRegressor
+        if task == "regression"
+        else stagewise.GradientBoostingClassifier
+    )
+    parameters = read_parameters(args.params, args.settings, kind)
+    if args.early_stopping:
+        parameters["early_stopping"] = True
+    if args.seed is not None:
+        parameters["random_state"] = args.seed
+    if args.threads is not None:
+        parameters["n_jobs"] = args.threads
+    silent = screen.quiet or screen.as_json
+    return kind(**parameters, verbose=0 if silent else 1)
+
+
+def _feature_names(
+    features: pa.Table, args: argparse.Namespace, screen: Screen
+) -> tuple[list[str], list[str]]:
+    """Return the columns to learn from, and those dropped because they hold no numbers."""
+    text = text_columns(features)
+    if text and not args.drop_text:
+        raise refuse_text(features, text)
+    if text:
+        screen.warn(f"left out {amount(len(text), 'column')} without numbers: {listing(text)}.")
+    names = [name for name in features.column_names if name not in text]
+    if not names:
+        raise Complaint(f"{str(args.data)!r} has no column left to learn from; ignore fewer.")
+    if "" in names:
+        screen.warn("a column without a name (row numbers?) is used; --ignore '' leaves it out.")
+    return names, text
+
+
+def _target_and_weight(
+    table: pa.Table, roles: Roles, task: str
+) -> tuple[npt.NDArray[Any], npt.NDArray[np.float64] | None]:
+    y = (
+        numbers(table, roles.target, "target")
+        if task == "regression"
+        else labels(table, roles.target)
+    )
+    return y, None if roles.weight is None else numbers(table, roles.weight, "weight")
+
+
+def _validation(args: argparse.Namespace, roles: Roles, task: str, names: list[str]) -> Data | None:
+    if args.valid is None:
+        return None
+    table = read_file(args.valid)
+    Roles(roles.target, roles.weight).features(table, args.valid)
+    features = named_input(names, table, args.valid)
+    return Data(table, features, *_target_and_weight(table, roles, task))
+
+
+def _fit(estimator: Any, data: Data, valid: Data | None) -> None:
+    if valid is None:
+        estimator.fit(data.features, data.y, data.weight)
+    else:
+        estimator.fit(
+            data.features,
+            data.y,
+            data.weight,
+            X_val=valid.features,
+            y_val=valid.y,
+            sample_weight_val=valid.weight,
+        )
+
+
+def _tell(result: dict[str, Any], args: argparse.Namespace, screen: Screen) -> None:
+    screen.pairs(
+        f"Trained in {result['seconds']:.2f} s",
+        {
+            "rounds": result["rounds"],
+            "training loss": result["train_loss"],
+            **{
+                f"{WORDS[name]} on {args.valid.name}": value
+                for name, value in result.get("validation", {}).items()
+            },
+            "fingerprint": result["fingerprint"][:16],
+            "model": result["model"],
+        },
+    )
+    screen.say(f"Next: stagewise show {result['model']}")

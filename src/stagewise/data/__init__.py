@@ -1,0 +1,31 @@
+"""From what the caller passed to what the core reads: tables, features, targets, weights.
+
+Nothing here knows about losses, trees or models. pandas, polars and pyarrow are reached through
+narwhals and never imported.
+"""
+
+from stagewise.data.features import Feature, Features
+from stagewise.data.table import Table, read_table
+from stagewise.data.target import (
+    Labels,
+    TargetScale,
+    as_frequencies,
+    check_weight,
+    read_labels,
+    read_target,
+    read_weight,
+)
+
+__all__ = [
+    "Feature",
+    "Features",
+    "Labels",
+    "Table",
+    "TargetScale",
+    "as_frequencies",
+    "check_weight",
+    "read_labels",
+    "read_table",
+    "read_target",
+    "read_weight",
+]

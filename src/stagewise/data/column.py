@@ -1,0 +1,246 @@
+"""One column of cells, of whatever type, as plain numbers.
+
+The one idea: a column becomes float32 or float64 when that loses nothing, and stays a 64-bit
+integer when it would lose something; no third thing happens without a warning or an error. Arrays
+that are already what is wanted come back as they are. This file must not know frames or names.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple, NoReturn
+
+import numpy as np
+import numpy.typing as npt
+
+from stagewise.data.messages import shown, warn_caller
+
+__all__ = ["LARGEST_EXACT", "Column", "missing_items", "plain_floats", "read_column", "refuse_cell"]
+
+Array = npt.NDArray[Any]
+Mask = npt.NDArray[np.bool_]
+
+LARGEST_EXACT = 2**53
+"""Every integer up to this one is also a double; the next one is not."""
+
+ENCODE = (
+    "Encode it as numbers first, for instance with sklearn.preprocessing.OrdinalEncoder; "
+    "native categorical columns are planned"
+)
+
+
+class Column(NamedTuple):
+    """The cells of one column.
+
+    Parameters
+    ----------
+    values : array of shape (n_rows,)
+        float32 or float64, where NaN is a missing cell; or int64 or uint64 for a *wide* column,
+        one that holds integers no double can.
+    missing : bool array of shape (n_rows,), or None
+        Which cells of a wide column are missing; None when none is.
+    """
+
+    values: Array
+    missing: Mask | None
+
+
+def read_column(cells: Array, missing: Mask | None, label: str, remedy: str = ENCODE) -> Column:
+    """Turn cells of any numpy type into numbers.
+
+    Parameters
+    ----------
+    cells : array of shape (n_rows,)
+        Booleans, integers, floats, dates, durations, or objects that are numbers or missing.
+    missing : bool array of shape (n_rows,), or None
+        Cells to treat as missing, besides those that say so themselves (NaN, NaT, None, NA).
+    label : str
+        What to call the column in messages.
+    remedy : str
+        What to advise when the column holds text.
+
+    Returns
+    -------
+    Column
+    """
+    kind = cells.dtype.kind
+    if kind == "f":
+        return Column(_with_missing(plain_floats(cells, label), missing), None)
+    if kind in "biu":
+        return _read_integers(cells, missing)
+    if kind in "mM":
+        return _read_instants(cells, missing, label)
+    # Text, complex numbers and records are objects too: the first of them says what is wrong.
+    objects: Array = cells.astype(object)
+    if missing is not None:
+        objects[missing] = None
+    return _read_objects(objects, label, remedy)
+
+
+def plain_floats(values: Array, label: str = "X") -> Array:
+    """Floats of any width, byte order and alignment as float32 or float64 the core can read.
+
+    float32 and float64 arrays of any shape, order and stride are returned as they are.
+    """
+    dtype = values.dtype
+    if dtype.itemsize == 2:
+        return values.astype(np.float32)
+    if dtype.itemsize > 8:
+        return _narrowed(values, label)
+    # The core counts strides in elements, so a field of a packed record must be copied out.
+    awkward = not values.flags.aligned or any(step % dtype.itemsize for step in values.strides)
+    if awkward or not dtype.isnative:
+        return values.astype(dtype.newbyteorder("="))
+    return values
+
+
+def refuse_cell(cell: object, row: int, label: str, remedy: str = ENCODE) -> NoReturn:
+    """Raise the error for a cell that is not a number."""
+    where = f"{shown(cell)} at row {row}"
+    if isinstance(cell, str):
+        # Also "1.5": guessing which text is a number is how columns of codes get corrupted.
+        if _is_numeric_text(cell):
+            remedy = "If it is one, convert the column first, for instance with astype(float)"
+        raise ValueError(
+            f"{label} holds the text {where}, and text is not read as a number. {remedy}."
+        )
+    if isinstance(cell, (complex, np.complexfloating)):
+        raise ValueError(
+            f"Complex data not supported: {label} holds {where}. "
+            "Pass the real and the imaginary part as two columns."
+        )
+    try:
+        float(cell)  # type: ignore[arg-type]
+        reason = "its type is not one this library reads"
+    except (TypeError, ValueError) as error:
+        reason = str(error)
+    raise TypeError(
+        f"{label} holds a {type(cell).__name__}, {where}, where every cell must be a number or "
+        f"missing ({reason}). Convert the column to a numeric type first."
+    )
+
+
+def _is_numeric_text(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True
+
+
+def missing_items(items: Sequence[Any]) -> Mask:
+    """Say which objects stand for a missing cell: None, NaN, and pandas' NA and NaT."""
+    return np.array(
+        [_is_missing(type(i)) or (isinstance(i, (float, np.floating)) and i != i) for i in items],
+        dtype=bool,
+    )
+
+
+def _with_missing(values: Array, missing: Mask | None) -> Array:
+    if missing is None or not missing.any():
+        return values
+    return np.where(missing, values.dtype.type(np.nan), values)
+
+
+def _narrowed(values: Array, label: str) -> Array:
+    """Long doubles as doubles, with a warning when that changes a value."""
+    with np.errstate(over="ignore", under="ignore"):
+        narrow = values.astype(np.float64)
+    changed = (narrow.astype(values.dtype) != values) & ~np.isnan(narrow)
+    if changed.any():
+        warn_caller(
+            f"{label} holds {int(changed.sum())} extended-precision values that do not fit in a "
+            "float64 and were rounded. Pass float64 data to silence this warning."
+        )
+    return narrow
+
+
+def _read_integers(cells: Array, missing: Mask | None) -> Column:
+    if cells.dtype.itemsize <= 2:
+        return Column(_with_missing(cells.astype(np.float32), missing), None)
+    if cells.dtype.itemsize == 8 and missing is not None and missing.any():
+        # What lies under a missing cell must not make the column wide.
+        cells = np.where(missing, cells.dtype.type(0), cells)
+    if cells.dtype.itemsize == 8 and _is_wide(cells):
+        wide = np.ascontiguousarray(cells, dtype=cells.dtype.newbyteorder("="))
+        return Column(wide, missing if missing is not None and missing.any() else None)
+    return Column(_with_missing(cells.astype(np.float64), missing), None)
+
+
+def _is_wide(cells: Array) -> bool:
+    if len(cells) == 0:
+        return False
+    return int(cells.max()) > LARGEST_EXACT or int(cells.min()) < -LARGEST_EXACT
+
+
+def _read_instants(cells: Array, missing: Mask | None, label: str) -> Column:
+    """Dates and durations as integer nanoseconds, the same whatever unit they came in."""
+    gone = np.isnat(cells) if missing is None else np.isnat(cells) | missing
+    unit = np.dtype(f"{cells.dtype.kind}8[ns]")
+    exact = cells.astype(unit)
+    # numpy wraps around silently outside the years 1678 to 2262; the way back tells.
+    wrapped = (exact.astype(cells.dtype) != cells) & ~gone
+    if wrapped.any():
+        row = int(np.argmax(wrapped))
+        raise ValueError(
+            f"{label} holds {cells[row]} at row {row}, which is not a 64-bit count of nanoseconds "
+            "(years 1678 to 2262). Pass such dates as numbers, for instance as days since a date."
+        )
+    return _read_integers(exact.view(np.int64), gone)
+
+
+def _read_objects(cells: Array, label: str, remedy: str) -> Column:
+    items: list[Any] = cells.tolist()
+    # Checking each type once is what keeps this loop-free for the common columns.
+    types = set(map(type, items))
+    unreadable = {kind for kind in types if not (_is_number(kind) or _is_missing(kind))}
+    if unreadable:
+        row = next(row for row, item in enumerate(items) if type(item) in unreadable)
+        refuse_cell(items[row], row, label, remedy)
+    if types <= {float, type(None)}:
+        return Column(cells.astype(np.float64), None)
+    return _from_numbers([_python_number(item) for item in items], label)
+
+
+def _is_number(kind: type) -> bool:
+    return issubclass(kind, (bool, int, float, np.bool_, np.integer, np.floating))
+
+
+def _is_missing(kind: type) -> bool:
+    # pandas' NA and NaT, recognised without importing pandas.
+    return kind is type(None) or (
+        kind.__name__ in ("NAType", "NaTType") and kind.__module__.split(".")[0] == "pandas"
+    )
+
+
+def _python_number(item: Any) -> int | float:
+    if isinstance(item, (bool, int, np.bool_, np.integer)):
+        return int(item)
+    return math.nan if _is_missing(type(item)) else float(item)
+
+
+def _from_numbers(numbers: Sequence[int | float], label: str) -> Column:
+    """Python numbers, NaN where missing, in the one type that holds all of them exactly."""
+    wide = [row for row, n in enumerate(numbers) if isinstance(n, int) and not _is_double(n)]
+    if not wide:
+        return Column(np.array(numbers, dtype=np.float64), None)
+    missing = np.array([n != n for n in numbers])
+    whole = [0 if gone else n for n, gone in zip(numbers, missing, strict=True)]
+    if all(isinstance(n, int) or n.is_integer() for n in whole):
+        least, most = min(whole), max(whole)
+        if least >= -(2**63) and most < 2**64 and (least >= 0 or most < 2**63):
+            dtype = np.int64 if most < 2**63 else np.uint64
+            values = np.array([int(n) for n in whole], dtype=dtype)
+            return Column(values, missing if missing.any() else None)
+    raise ValueError(
+        f"{label} holds {numbers[wide[0]]} at row {wide[0]}, and no number type holds it and the "
+        "rest of the column exactly. Convert the column to float64 if rounding is acceptable."
+    )
+
+
+def _is_double(number: int) -> bool:
+    try:
+        return float(number) == number
+    except OverflowError:
+        return False

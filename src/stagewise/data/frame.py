@@ -1,0 +1,204 @@
+"""Data frames of any library, through narwhals.
+
+The one idea: a frame is opened once, its names are settled once, and each column is asked for in
+the type that loses nothing. pandas, polars and pyarrow are never imported here; this file must not
+know what a model expects.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from narwhals.exceptions import DuplicateError
+
+from stagewise.data.column import ENCODE, LARGEST_EXACT, Array, Column, Mask, read_column
+from stagewise.data.messages import column_label, shown
+
+__all__ = ["Frame", "open_frame", "open_series", "series_cells"]
+
+SMALL = 1 << 16
+"""Below this many cells, copying a frame is cheaper than visiting its columns."""
+
+
+INTEGERS = {f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)}
+FLOATS = {"float32", "float64"}
+
+
+@dataclass(frozen=True)
+class Frame:
+    """An opened data frame.
+
+    Parameters
+    ----------
+    frame : narwhals DataFrame
+        The frame itself.
+    labels : list
+        Its column labels, of any type.
+    names : list of str, or None
+        The labels as text; None when they are only counted (0, 1, 2, …), which names nothing.
+    """
+
+    frame: nw.DataFrame[Any]
+    labels: list[Any]
+    names: list[str] | None
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns."""
+        return len(self.frame), len(self.labels)
+
+    def select(self, names: Sequence[str]) -> Frame:
+        """Keep only the named columns, in that order; the others are never looked at."""
+        if self.names is None or list(names) == self.names:
+            return self
+        label = dict(zip(self.names, self.labels, strict=True))
+        labels = [label[name] for name in names]
+        return replace(self, labels=labels, names=list(names))
+
+    def matrix(self) -> Array | None:
+        """Give all cells as one array of numbers, if that is both exact and cheap."""
+        n_rows, n_columns = self.shape
+        native = self.frame.to_native()
+        if n_rows * n_columns > SMALL or not hasattr(native, "dtypes"):
+            return None
+        if list(native.columns) != self.labels:
+            native = native[self.labels]
+        types = {str(dtype).lower() for dtype in native.dtypes}
+        if not types <= INTEGERS | FLOATS:
+            return None
+        values: Array = native.to_numpy()
+        if values.dtype.kind != "f" or types <= FLOATS:
+            return values if values.dtype.kind in "iuf" else None
+        # Integers went into floats on the way. Below 2**53 a double shows that none was rounded.
+        exact = values.dtype == np.float64 and bool((abs(values) < LARGEST_EXACT).all())
+        return values if exact else None
+
+    def column(self, position: int) -> Column:
+        """Read one column."""
+        label = column_label(self.names, position)
+        series = self.frame.get_column(self.labels[position])
+        if series.dtype in (nw.Categorical, nw.Enum):
+            return _refuse_categories(series, label)
+        cells, missing = series_cells(series, label)
+        return read_column(cells, missing, label)
+
+
+def open_frame(X: Any, caller: str, name: str = "X") -> Frame | None:
+    """Open X if it is a data frame of a library narwhals knows.
+
+    Parameters
+    ----------
+    X : object
+        What the caller passed.
+    caller : str
+        The estimator's name, for messages.
+    name : str
+        What to call X in messages.
+
+    Returns
+    -------
+    Frame or None
+        None when X is no frame at all.
+    """
+    if isinstance(X, (np.ndarray, list, tuple)):
+        return None
+    try:
+        frame = nw.from_native(X, pass_through=True)
+        if isinstance(frame, nw.LazyFrame):
+            raise TypeError(
+                f"{name} is a lazy frame ({type(X).__module__}.{type(X).__name__}), which has no "
+                f"values yet. Call .collect() and pass the result to {caller}."
+            )
+        if not isinstance(frame, nw.DataFrame) and hasattr(X, "__arrow_c_stream__"):
+            frame = _from_arrow(X)
+        if not isinstance(frame, nw.DataFrame):
+            return None
+        labels: list[Any] = list(frame.columns)
+    except DuplicateError:
+        raise _duplicates(_labels(X)) from None
+    return Frame(frame, labels, _settle_names(labels))
+
+
+def open_series(y: Any) -> nw.Series[Any] | None:
+    """Open y if it is a series of a library narwhals knows."""
+    if isinstance(y, (np.ndarray, list, tuple)):
+        return None
+    series = nw.from_native(y, pass_through=True, allow_series=True)
+    return series if isinstance(series, nw.Series) else None
+
+
+def series_cells(series: nw.Series[Any], label: str) -> tuple[Array, Mask | None]:
+    """Give the cells as a numpy array of the series' own type, and which of them are missing.
+
+    Narwhals turns integers with nulls into floats, which loses the large ones; those columns are
+    taken apart into integers and a mask instead.
+    """
+    dtype = series.dtype
+    if dtype in (nw.Int128, nw.UInt128):
+        raise TypeError(f"{label} has 128-bit integers. Cast it to Int64, UInt64 or Float64 first.")
+    cells: Array = series.to_numpy()
+    if (dtype.is_integer() or dtype == nw.Boolean) and cells.dtype.kind not in "biu":
+        missing: Mask = series.is_null().to_numpy().astype(bool)
+        filled = series.fill_null(False if dtype == nw.Boolean else 0)
+        return filled.to_numpy(), missing
+    if dtype == nw.Date and cells.dtype.kind != "M":
+        return series.cast(nw.Datetime("us")).to_numpy(), None
+    return cells, None
+
+
+def _from_arrow(X: Any) -> Any:
+    """Open anything that speaks Arrow's C stream, if pyarrow is there to listen."""
+    try:
+        return nw.from_arrow(X, backend="pyarrow")
+    except (ImportError, TypeError, ValueError):
+        return None
+
+
+def _labels(X: Any) -> list[Any]:
+    labels = getattr(X, "column_names", None)
+    return list(X.columns if labels is None else labels)
+
+
+def _duplicates(labels: Sequence[Any]) -> ValueError:
+    twice = [label for label, count in Counter(labels).items() if count > 1]
+    return ValueError(
+        f"X has duplicate column names: {', '.join(map(shown, twice))}. "
+        "Rename or drop the repeated columns; features are matched by name."
+    )
+
+
+def _settle_names(labels: list[Any]) -> list[str] | None:
+    """Labels as text: strings as they are, 0, 1, 2, … as no names, anything else by its repr."""
+    if all(isinstance(label, str) for label in labels):
+        names = [str(label) for label in labels]
+    elif any(isinstance(label, str) for label in labels):
+        types = sorted({type(label).__name__ for label in labels})
+        raise TypeError(
+            "Feature names are only supported if all input features have string names, but X has "
+            f"column names of types {', '.join(types)}. Convert them all to strings, for instance "
+            "with X.columns = X.columns.astype(str)."
+        )
+    elif labels == list(range(len(labels))):
+        return None
+    else:
+        names = [repr(getattr(label, "item", lambda label=label: label)()) for label in labels]
+    if len(set(names)) < len(names):
+        raise _duplicates(names)
+    return names or None
+
+
+def _refuse_categories(series: nw.Series[Any], label: str) -> Column:
+    """Raise, unless no row has a category: then the column is merely empty."""
+    present = ~series.is_null().to_numpy().astype(bool)
+    if not present.any():
+        return Column(np.full(len(series), np.nan), None)
+    row = int(np.argmax(present))
+    raise ValueError(
+        f"{label} is categorical (dtype {series.dtype}, {shown(series[row])} at row {row}). "
+        f"{ENCODE}."
+    )

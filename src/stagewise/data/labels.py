@@ -1,0 +1,154 @@
+"""Class labels as the sorted classes and a number for each row.
+
+The one idea: labels are compared, never computed with, and classes come back in the type the caller
+used. This file must not know about losses or about weights.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.utils.multiclass import check_classification_targets
+
+from stagewise.data.column import Array, missing_items
+from stagewise.data.messages import shown
+from stagewise.data.vector import read_vector, refuse_infinite, refuse_missing, require_y
+
+__all__ = ["Labels", "read_labels"]
+
+Codes = npt.NDArray[np.int32]
+
+COUNTED_SPAN = 1 << 20
+"""Integers that lie closer together than this are told apart by counting, not by sorting."""
+
+
+class Labels(NamedTuple):
+    """What `read_labels` found.
+
+    Parameters
+    ----------
+    classes : array of shape (n_classes,)
+        The distinct labels, sorted.
+    codes : int32 array of shape (n_rows,)
+        ``classes[codes]`` are the labels.
+    """
+
+    classes: Array
+    codes: Codes
+
+
+def read_labels(y: Any, n_rows: int, *, caller: str = "classifier") -> Labels:
+    """Read class labels.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_rows,)
+        Booleans, integers, whole floats or text; categorical series count as what they hold.
+    n_rows : int
+        How many rows X has.
+    caller : str
+        The estimator's name, for messages.
+
+    Returns
+    -------
+    Labels
+        The sorted classes, and each row's place among them.
+
+    Raises
+    ------
+    ValueError
+        If a label is missing, if y looks like numbers to regress on, or mixes types.
+    """
+    require_y(y, caller)
+    cells, missing = read_vector(y, n_rows, "y")
+    refuse_missing(missing)
+    kind = cells.dtype.kind
+    if kind == "O":
+        cells = _plain(cells)
+        kind = cells.dtype.kind
+    if not cells.dtype.isnative:
+        cells = cells.astype(cells.dtype.newbyteorder("="))
+    if kind in "biu":
+        labels = _from_integers(cells)
+    elif kind == "f":
+        labels = _from_floats(cells)
+    elif kind in "UTO":
+        labels = _from_text(cells)
+    elif kind == "c":
+        raise ValueError(f"Complex data not supported: y holds {shown(cells[0])} at row 0.")
+    else:
+        raise ValueError(
+            f"Unknown label type: y has dtype {cells.dtype}. Labels may be text, integers, "
+            "booleans or whole floats; convert them first."
+        )
+    if n_rows > 20 and len(labels.classes) > n_rows / 2:
+        # A target for regression, most likely; scikit-learn has the words for it.
+        check_classification_targets(labels.classes[labels.codes])
+    return labels
+
+
+def _plain(cells: Array) -> Array:
+    """Objects as an array of one type: booleans, numbers, or text (which stays objects)."""
+    items: list[Any] = cells.tolist()
+    refuse_missing(missing_items(items))
+    family = {kind: _family(kind) for kind in set(map(type, items))}
+    found = set(family.values())
+    if found <= {"text"}:
+        return cells
+    if found == {"boolean"}:
+        return cells.astype(bool)
+    if found == {"number"}:
+        numbers = np.array(items)
+        if numbers.dtype.kind in "iuf":
+            return numbers
+    first = family[type(items[0])]
+    odd = next((row for row, item in enumerate(items) if family[type(item)] != first), 0)
+    raise ValueError(
+        f"Unknown label type: y holds {shown(items[0])} at row 0 and {shown(items[odd])} at row "
+        f"{odd}. Labels must be all text, all numbers or all booleans; convert them to one type."
+    )
+
+
+def _family(kind: type) -> str:
+    if issubclass(kind, str):
+        return "text"
+    if issubclass(kind, (bool, np.bool_)):
+        return "boolean"
+    return "number" if issubclass(kind, (int, float, np.integer, np.floating)) else "other"
+
+
+def _from_integers(cells: Array) -> Labels:
+    low, high = int(cells.min()), int(cells.max())
+    if high - low >= COUNTED_SPAN:
+        classes, codes = np.unique(cells, return_inverse=True)
+        return Labels(classes, codes.astype(np.int32))
+    if cells.dtype == np.uint64:
+        distance = (cells - np.uint64(low)).astype(np.int64)
+    else:
+        distance = cells.astype(np.int64) - low
+    present = np.bincount(distance) > 0
+    classes = np.array([low + step for step in np.flatnonzero(present).tolist()], cells.dtype)
+    return Labels(classes, (np.cumsum(present, dtype=np.int32) - np.int32(1))[distance])
+
+
+def _from_floats(cells: Array) -> Labels:
+    refuse_missing(np.isnan(cells))
+    refuse_infinite(cells)
+    if (cells == np.rint(cells)).all() and np.abs(cells).max() < COUNTED_SPAN:
+        classes, codes = _from_integers(cells.astype(np.int64))
+        return Labels(classes.astype(cells.dtype), codes)
+    classes, place = np.unique(cells, return_inverse=True)
+    if (classes != np.rint(classes)).any():
+        check_classification_targets(cells)
+    return Labels(classes, place.astype(np.int32))
+
+
+def _from_text(cells: Array) -> Labels:
+    # Sorting the few distinct texts is much cheaper than sorting one for each row.
+    items: list[str] = cells.tolist()
+    distinct = sorted(set(items))
+    code = {text: number for number, text in enumerate(distinct)}
+    codes = np.fromiter(map(code.__getitem__, items), dtype=np.int32, count=len(items))
+    return Labels(np.array(distinct, dtype=cells.dtype), codes)

@@ -1,0 +1,42 @@
+"""How the data layer speaks: names for places in the caller's data, and warnings that point there.
+
+The one idea: a message names the column, the row and the value as the caller knows them, then the
+remedy. This file must not decide what is allowed.
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
+import reprlib
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+
+__all__ = ["column_label", "shown", "warn_caller"]
+
+PACKAGE = str(Path(__file__).resolve().parents[1]) + os.sep
+
+
+def column_label(names: Sequence[str] | None, position: int) -> str:
+    """Say which column of X is meant: by name where it has one, else by its place."""
+    return f"X column {position}" if names is None else f"X column {names[position]!r}"
+
+
+def shown(value: object) -> str:
+    """Show a value on one line of bounded length, whatever it is."""
+    return " ".join(reprlib.repr(value).split())
+
+
+def warn_caller(message: str, category: type[Warning] = UserWarning) -> None:
+    """Warn at the first line outside this package.
+
+    The line is the one that passed the data; and Python shows a warning once for each line, so
+    each place that passes such data is told once.
+    """
+    level = 1
+    frame = inspect.currentframe()
+    while frame is not None and frame.f_code.co_filename.startswith(PACKAGE):
+        frame = frame.f_back
+        level += 1
+    warnings.warn(message, category, stacklevel=level)

@@ -1,0 +1,192 @@
+"""X as the caller gave it, checked, with no copy that need not be made.
+
+The one idea: whatever X is, it becomes either one 2-D float array or a list of 1-D columns, and
+every cell keeps its value. Infinities are ordinary values here and NaN is a missing one, so float
+arrays are not even looked at. This file must not know what a model expects of its features.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+from sklearn.utils import check_array
+
+from stagewise.data.column import (
+    LARGEST_EXACT,
+    Array,
+    Column,
+    Mask,
+    plain_floats,
+    read_column,
+    refuse_cell,
+)
+from stagewise.data.frame import Frame, open_frame
+from stagewise.data.messages import column_label
+
+__all__ = ["Table", "exact_array", "read_array", "read_frame", "read_table"]
+
+
+@dataclass(frozen=True)
+class Table:
+    """A checked table.
+
+    Parameters
+    ----------
+    columns : array of shape (n_rows, n_features), or list of arrays of shape (n_rows,)
+        The values. An array is float32 or float64 with any strides. In a list each column is
+        float32 or float64, or int64 or uint64 where no float can hold it (a *wide* column).
+        These may be the caller's own memory: read them only.
+    n_rows, n_features : int
+        The table's shape.
+    names : list of str, or None
+        The columns' names, if they have any.
+    missing : mapping of int to bool array
+        For a wide column with missing cells: which ones. Everywhere else a missing cell is NaN.
+    """
+
+    columns: Array | list[Array]
+    n_rows: int
+    n_features: int
+    names: list[str] | None = None
+    missing: Mapping[int, Mask] = field(default_factory=dict)
+
+    def column(self, position: int) -> Column:
+        """Give one column and which of its cells are missing, if it is wide."""
+        if isinstance(self.columns, list):
+            return Column(self.columns[position], self.missing.get(position))
+        return Column(self.columns[:, position], None)
+
+
+def read_table(X: Any, *, caller: str, allow_empty: bool = False) -> Table:
+    """Read and check a table of numbers.
+
+    Parameters
+    ----------
+    X : array-like or data frame of shape (n_rows, n_features)
+        A numpy array of booleans, integers, floats, dates, durations or numeric objects; a list
+        of lists; a pandas, polars or pyarrow table, or any eager frame narwhals knows. NaN, None,
+        NA, NaT and masked cells are missing. Dates and durations are integer nanoseconds.
+    caller : str
+        The estimator's name, for messages.
+    allow_empty : bool
+        Whether a table without rows will do.
+
+    Returns
+    -------
+    Table
+
+    Raises
+    ------
+    ValueError, TypeError
+        If X is not a table of numbers; the message names the column, the row and the remedy.
+    """
+    frame = open_frame(X, caller)
+    if frame is not None:
+        return read_frame(frame, caller, allow_empty=allow_empty)
+    return read_array(X, caller, allow_empty=allow_empty)
+
+
+def read_frame(frame: Frame, caller: str, *, allow_empty: bool = False) -> Table:
+    """Read an opened frame; see `read_table`."""
+    n_rows, n_features = frame.shape
+    if n_features == 0 or (n_rows == 0 and not allow_empty):
+        _check_shape(np.empty((n_rows, n_features)), caller, allow_empty)
+    values = frame.matrix()
+    matrix = None if values is None else _matrix(values)
+    if matrix is not None:
+        return Table(matrix, n_rows, n_features, frame.names)
+    return _from_columns([frame.column(j) for j in range(n_features)], n_rows, frame.names)
+
+
+def read_array(X: Any, caller: str, *, allow_empty: bool = False) -> Table:
+    """Read anything numpy can make an array of; see `read_table`."""
+    if scipy.sparse.issparse(X):
+        raise TypeError(
+            f"Sparse data was passed to {caller}, which does not read sparse matrices yet. "
+            "Convert it to a dense array with X.toarray()."
+        )
+    values = exact_array(X)
+    _check_shape(values, caller, allow_empty)
+    n_rows, n_features = values.shape
+    mask = np.ma.getmaskarray(X) if np.ma.is_masked(X) else None
+    if mask is None:
+        matrix = _matrix(values)
+        if matrix is not None:
+            return Table(matrix, n_rows, n_features)
+    columns = [
+        read_column(values[:, j], None if mask is None else mask[:, j], column_label(None, j))
+        for j in range(n_features)
+    ]
+    return _from_columns(columns, n_rows, None)
+
+
+def exact_array(X: Any) -> Array:
+    """Make an array of X in which every number is the one that X held.
+
+    Left to itself numpy makes one type of a list's cells: text of numbers next to text, and
+    doubles of large integers next to fractions. Such lists become arrays of objects.
+    """
+    if isinstance(X, np.ndarray) or hasattr(X, "__array__"):
+        return np.asarray(X)
+    try:
+        values = np.asarray(X)
+    except ValueError:
+        _refuse_ragged(X)
+        raise
+    rounded = values.dtype.kind == "f" and bool((np.abs(values) >= LARGEST_EXACT).any())
+    if rounded or values.dtype.kind in "USc":
+        return np.asarray(X, dtype=object)
+    return values
+
+
+def _check_shape(values: Array, caller: str, allow_empty: bool) -> None:
+    """Refuse what is not rows by columns, in the words scikit-learn's users know."""
+    if values.ndim == 2 and values.shape[1] > 0 and (values.shape[0] > 0 or allow_empty):
+        return
+    check_array(
+        values,
+        dtype=None,
+        ensure_all_finite=False,
+        ensure_min_samples=0 if allow_empty else 1,
+        estimator=caller,
+    )
+
+
+def _matrix(values: Array) -> Array | None:
+    """Turn the whole array into floats at once, or give None if that must go by columns."""
+    kind, size = values.dtype.kind, values.dtype.itemsize
+    if kind == "f":
+        return plain_floats(values)
+    if kind in "biu" and size <= 2:
+        return values.astype(np.float32)
+    if kind in "iu" and (size < 8 or not _any_wide(values)):
+        return values.astype(np.float64)
+    if kind in "cUSTV" and values.size:
+        refuse_cell(values[0, 0], 0, column_label(None, 0))  # before a copy as objects is made
+    return None
+
+
+def _any_wide(values: Array) -> bool:
+    if values.size == 0:
+        return False
+    return int(values.max()) > LARGEST_EXACT or int(values.min()) < -LARGEST_EXACT
+
+
+def _from_columns(columns: Sequence[Column], n_rows: int, names: list[str] | None) -> Table:
+    missing = {j: c.missing for j, c in enumerate(columns) if c.missing is not None}
+    return Table([c.values for c in columns], n_rows, len(columns), names, missing)
+
+
+def _refuse_ragged(X: Any) -> None:
+    """Say which row of a list of lists has the wrong length, if that is what is wrong."""
+    lengths = [len(row) if hasattr(row, "__len__") else None for row in X]
+    for row, length in enumerate(lengths):
+        if length != lengths[0]:
+            raise ValueError(
+                f"X row {row} has {length} cells where row 0 has {lengths[0]}. "
+                "Every row must have the same number of cells."
+            ) from None

@@ -1,0 +1,157 @@
+"""Targets on the scale the losses work on, so that the unit of y cannot matter.
+
+The one idea: z = (y - offset) / scale with the weighted mean as offset and a power of two as scale.
+Means are summed exactly, so they depend neither on the order of the rows nor on whether a row is
+repeated or weighted. This file must not know what is done with z.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["TargetScale", "exact_mean"]
+
+Vector = npt.NDArray[np.float64]
+
+BLOCK = 1 << 16
+
+
+@dataclass(frozen=True)
+class TargetScale:
+    """An affine map from targets to numbers of ordinary size.
+
+    Parameters
+    ----------
+    offset : float
+        The weighted mean of the targets.
+    scale : float
+        The smallest power of two not below their weighted standard deviation; 1 if they are all
+        the same.
+    spread : float
+        The standard deviation of the scaled targets, in (0.5, 1]; 1 if they are all the same.
+    """
+
+    offset: float
+    scale: float
+    spread: float = 1.0
+
+    @classmethod
+    def learn(cls, y: Vector, weight: Vector | None = None) -> TargetScale:
+        """Measure targets.
+
+        Parameters
+        ----------
+        y : float64 array
+            Finite.
+        weight : float64 array, or None
+            How often each row counts; at least one must.
+
+        Returns
+        -------
+        TargetScale
+        """
+        if weight is not None:
+            y, weight = y[weight > 0], weight[weight > 0]
+        _check_range(float(y.min()), float(y.max()))
+        offset = exact_mean(y, weight)
+        centred = y - offset
+        largest = float(np.abs(centred).max())
+        if largest == 0.0:
+            return cls(offset, 1.0)
+        # Squares of deviations between -1 and 1 cannot overflow, and what underflows is nothing.
+        exponent = math.frexp(largest)[1]
+        with np.errstate(under="ignore"):
+            squares = np.square(np.ldexp(centred, -exponent))
+        deviation = math.sqrt(exact_mean(squares, weight))
+        mantissa, power = math.frexp(deviation)
+        if mantissa == 0.5:
+            mantissa, power = 1.0, power - 1
+        # Below the smallest power of two there is no scale; targets so close are nearly constant.
+        power = max(power, -1074 - exponent)
+        scale = math.ldexp(1.0, power + exponent)
+        return cls(offset, scale, math.ldexp(deviation, -power))
+
+    def standardise(self, y: Vector) -> Vector:
+        """Give (y - offset) / scale.
+
+        Parameters
+        ----------
+        y : float64 array
+            Targets, of these or of other rows.
+
+        Returns
+        -------
+        float64 array
+        """
+        with np.errstate(over="ignore", under="ignore"):
+            z: Vector = (y - self.offset) / self.scale
+        if not np.isfinite(z).all():
+            row = int(np.argmin(np.isfinite(z)))
+            raise ValueError(
+                f"y holds {y[row]} at row {row}, too far from the mean of the training targets "
+                f"({self.offset}) for a float64. Rescale y."
+            )
+        return z
+
+    def restore(self, z: Vector) -> Vector:
+        """Give offset + scale · z, on the scale of the targets.
+
+        Parameters
+        ----------
+        z : float64 array
+            Scaled targets, or predictions of them.
+
+        Returns
+        -------
+        float64 array
+        """
+        restored: Vector = self.offset + self.scale * z
+        return restored
+
+
+def exact_mean(values: Vector, weight: Vector | None = None) -> float:
+    """Give the weighted mean, whatever the order of the rows.
+
+    Each value is cut into whole numbers of so few bits that float64 adds them without rounding;
+    with whole weights the sum is exact to 64 bits below the largest value, so that weight 2 and
+    two copies of a row have the same mean, to the last bit.
+
+    Parameters
+    ----------
+    values : float64 array
+        Finite, at least one.
+    weight : float64 array, or None
+        Not negative, not all zero.
+
+    Returns
+    -------
+    float
+    """
+    total = float(len(values)) if weight is None else float(weight.sum())
+    exponent = math.frexp(float(np.abs(values).max()))[1]
+    bits = max(8, 52 - max(1, math.ceil(math.log2(total + 1.0))))
+    pieces = math.ceil(64 / bits) + 1
+    sums = [Fraction(0)] * pieces
+    for start in range(0, len(values), BLOCK):
+        with np.errstate(under="ignore"):
+            rest = np.ldexp(values[start : start + BLOCK], bits - exponent)
+        share = None if weight is None else weight[start : start + BLOCK]
+        for piece in range(pieces):
+            whole = np.rint(rest)
+            block = whole.sum() if share is None else (whole * share).sum()
+            sums[piece] += Fraction(float(block))
+            rest = (rest - whole) * 2.0**bits
+    mean = sum(s / 2 ** (bits * piece) for piece, s in enumerate(sums)) / Fraction(total)
+    return float(mean * Fraction(2) ** (exponent - bits))
+
+
+def _check_range(low: float, high: float) -> None:
+    if math.isinf(high - low):
+        raise ValueError(
+            f"y ranges from {low} to {high}, a distance too large for a float64. Rescale y."
+        )

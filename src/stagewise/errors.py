@@ -1,0 +1,16 @@
+"""The errors that are Stagewise's own.
+
+Both are ``ValueError`` s, so code that catches what scikit-learn raises catches these as well. They
+exist so that a caller can tell *which* value was wrong: a file, or a parameter. Errors about the
+data are plain ``ValueError`` and ``TypeError``; nothing in this file may import the package.
+"""
+
+__all__ = ["InvalidParameterError", "ModelFormatError"]
+
+
+class ModelFormatError(ValueError):
+    """A model file is damaged, is not a model at all, or is from a newer version."""
+
+
+class InvalidParameterError(ValueError):
+    """A parameter has a value, or a type, that the estimator cannot work with."""

@@ -1,0 +1,1 @@
+"""Learners: from binned rows, gradients and hessians to one term of the additive model."""

@@ -1,0 +1,65 @@
+"""A fitted tree: parallel arrays, one entry a node.
+
+The one idea: a tree is plain data. Node 0 is the root and children always come after their parent,
+so a walk from the root ends by construction and no reader needs recursion. This file must not know
+how a tree was grown, nor what its values mean to a loss.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["NODE_ARRAYS", "Tree"]
+
+# The arrays of a tree and their types, in the order of the fields of Tree.
+NODE_ARRAYS: Mapping[str, np.dtype[Any]] = MappingProxyType(
+    {
+        "feature": np.dtype(np.int32),
+        "threshold": np.dtype(np.float64),
+        "missing_left": np.dtype(np.uint8),
+        "left": np.dtype(np.int32),
+        "right": np.dtype(np.int32),
+        "value": np.dtype(np.float64),
+        "gain": np.dtype(np.float64),
+        "cover": np.dtype(np.float64),
+    }
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tree:
+    """One regression tree.
+
+    Attributes
+    ----------
+    feature : int32 array
+        The feature a node asks about; -1 in a leaf.
+    threshold : float64 array
+        Rows with ``x <= threshold`` go left. Always finite; 0.0 in a leaf.
+    missing_left : uint8 array
+        1 where missing values go left, else 0; 0 in a leaf.
+    left, right : int32 array
+        The children, each after its parent; -1 in a leaf.
+    value : float64 array
+        What a leaf adds to the score, learning rate included. An inner node holds what it would
+        have added as a leaf.
+    gain : float64 array
+        What the split gained, at least 0; 0.0 in a leaf.
+    cover : float64 array
+        The sum of the weights of the training rows in the node.
+    """
+
+    feature: npt.NDArray[np.int32]
+    threshold: npt.NDArray[np.float64]
+    missing_left: npt.NDArray[np.uint8]
+    left: npt.NDArray[np.int32]
+    right: npt.NDArray[np.int32]
+    value: npt.NDArray[np.float64]
+    gain: npt.NDArray[np.float64]
+    cover: npt.NDArray[np.float64]

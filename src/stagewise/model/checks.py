@@ -1,0 +1,143 @@
+"""Whether arrays are trees and features, asked once so that prediction need not ask again.
+
+The one idea: every rule is a comparison of whole arrays, and together they leave prediction nothing
+to go wrong with. A walk from a root ends, because children come after their parents; it stays
+inside its tree and inside the row, because every index is in range. This file must not build
+anything, nor take more memory than a few times the arrays it looks at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from stagewise.errors import ModelFormatError
+from stagewise.learners.tree import NODE_ARRAYS
+
+__all__ = ["INT64_CUTS", "REAL", "UINT64_CUTS", "check_features", "check_starts", "check_trees"]
+
+Array = npt.NDArray[Any]
+
+# The kinds of features, as a file numbers them.
+REAL, INT64_CUTS, UINT64_CUTS = 0, 1, 2
+
+
+def check_starts(start: Array, n_items: int, what: str) -> npt.NDArray[np.int64]:
+    """Check boundaries that cut `n_items` things into runs, some of them possibly empty.
+
+    Raises
+    ------
+    ModelFormatError
+        If the boundaries do not rise from 0 to `n_items`.
+    """
+    # Compared as they are, unsigned: only then is it known that they fit a signed integer.
+    rises = len(start) > 0 and start[0] == 0 and not (start[1:] < start[:-1]).any()
+    if not rises or start[-1] != n_items:
+        raise ModelFormatError(f"the boundaries between its {what} are wrong")
+    return start.astype(np.int64)
+
+
+def check_trees(flat: Mapping[str, Array], n_features: int, n_outputs: int) -> None:
+    """Check the arrays of an ensemble.
+
+    Parameters
+    ----------
+    flat : mapping of str to array
+        As `Ensemble.flat` returns them, of the right types.
+    n_features, n_outputs : int
+        What the features and the base score say.
+
+    Raises
+    ------
+    ModelFormatError
+        If prediction with these trees could fail, hang, or give something that is not a number.
+    """
+    n_nodes = len(flat["feature"])
+    if any(len(flat[name]) != n_nodes for name in NODE_ARRAYS):
+        raise ModelFormatError("the arrays of its trees differ in length")
+    start = check_starts(flat["tree_start"], n_nodes, "trees")
+    sizes = np.diff(start)
+    if (sizes == 0).any():
+        raise ModelFormatError("it has a tree without nodes")
+    if len(sizes) % n_outputs:
+        raise ModelFormatError(
+            f"it has {len(sizes)} trees, which is no whole number of rounds of {n_outputs}"
+        )
+    _check_numbers(flat, start, n_features)
+    _check_leaves(flat, start)
+    _check_children(flat, start, sizes)
+
+
+def _refuse(bad: npt.NDArray[np.bool], start: npt.NDArray[np.int64], what: str) -> None:
+    """Raise for the first bad node, if there is one."""
+    if not bad.any():
+        return
+    node = int(bad.argmax())
+    tree = int(np.searchsorted(start, node, side="right")) - 1
+    raise ModelFormatError(f"node {node - int(start[tree])} of its tree {tree} {what}")
+
+
+def _check_numbers(
+    flat: Mapping[str, Array], start: npt.NDArray[np.int64], n_features: int
+) -> None:
+    feature = flat["feature"]
+    _refuse((feature < -1) | (feature >= n_features), start, "asks about a feature there is not")
+    for name in ("threshold", "value", "gain", "cover"):
+        _refuse(~np.isfinite(flat[name]), start, f"has a {name} that is not finite")
+    for name in ("gain", "cover"):
+        _refuse(flat[name] < 0, start, f"has a negative {name}")
+    _refuse(flat["missing_left"] > 1, start, "sends missing values neither left nor right")
+
+
+def _check_leaves(flat: Mapping[str, Array], start: npt.NDArray[np.int64]) -> None:
+    in_use = (flat["left"] != -1) | (flat["right"] != -1)
+    for name in ("threshold", "missing_left", "gain"):
+        in_use |= flat[name] != 0
+    _refuse((flat["feature"] == -1) & in_use, start, "is a leaf that splits")
+
+
+def _check_children(
+    flat: Mapping[str, Array], start: npt.NDArray[np.int64], sizes: npt.NDArray[np.int64]
+) -> None:
+    root = np.repeat(start[:-1], sizes)
+    own = np.arange(len(root)) - root
+    size = np.repeat(sizes, sizes)
+    inner = flat["feature"] >= 0
+    for name in ("left", "right"):
+        child = flat[name]
+        _refuse(inner & (child <= own), start, f"has a {name} child that does not come after it")
+        _refuse(inner & (child >= size), start, f"has a {name} child outside its tree")
+    children = np.concatenate([(root + flat[name])[inner] for name in ("left", "right")])
+    parents = np.bincount(children, minlength=len(root))
+    _refuse(parents != (own > 0), start, "does not have exactly one parent")
+
+
+def check_features(kind: Array, cut_start: Array, cuts: Array) -> npt.NDArray[np.int64]:
+    """Check the kinds of features, and the cuts of those that have some.
+
+    Returns
+    -------
+    int64 array
+        `cut_start`, as signed integers.
+
+    Raises
+    ------
+    ModelFormatError
+        If a kind is unknown, or cuts are where none belong, or do not rise.
+    """
+    if len(kind) == 0 or len(cut_start) != len(kind) + 1 or kind.max() > UINT64_CUTS:
+        raise ModelFormatError("it does not say of which kind its features are")
+    start = check_starts(cut_start, len(cuts), "cuts")
+    sizes = np.diff(start)
+    if sizes[kind == REAL].any():
+        raise ModelFormatError("it has cuts for a feature that needs none")
+    # Flipping the sign bit makes signed integers rise as unsigned ones do.
+    flip = np.where(np.repeat(kind, sizes) == INT64_CUTS, np.uint64(2**63), np.uint64(0))
+    key = cuts ^ flip
+    owner = np.repeat(np.arange(len(kind)), sizes)
+    if ((owner[1:] == owner[:-1]) & (key[1:] <= key[:-1])).any():
+        raise ModelFormatError("it has cuts that do not rise")
+    return start

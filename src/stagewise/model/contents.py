@@ -1,0 +1,263 @@
+"""What a model file says: a model as facts and arrays, and facts and arrays as a model.
+
+The one idea: `unpack` is the only judge of what is a model. Reading goes through it, and so does
+writing, so a file that could not be read again is never written. This file must not know how facts
+and arrays become bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from stagewise.data.features import Feature, Features
+from stagewise.errors import ModelFormatError
+from stagewise.learners.tree import NODE_ARRAYS
+from stagewise.model.checks import (
+    INT64_CUTS,
+    REAL,
+    UINT64_CUTS,
+    check_features,
+    check_starts,
+    check_trees,
+)
+from stagewise.model.ensemble import Ensemble
+from stagewise.model.header import from_json, to_json
+from stagewise.model.labels import pack_labels, unpack_labels
+from stagewise.model.model import Model
+from stagewise.model.sections import LABELS, SECTIONS
+
+__all__ = ["pack", "unpack"]
+
+Array = npt.NDArray[Any]
+
+_NAMES = ("name_start", "names")
+_TASKS = ("regression", "classification")
+
+
+def pack(model: Model, estimator: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Array]]:
+    """Take a model apart.
+
+    Parameters
+    ----------
+    model : Model
+        What was learned.
+    estimator : mapping
+        What to rebuild an estimator from: ``class`` (a str), ``params`` (a dict), and whatever
+        else the estimator wants to find again; or nothing at all.
+
+    Returns
+    -------
+    facts : dict
+        What goes into the header.
+    arrays : dict of str to array
+        What goes into sections.
+
+    Raises
+    ------
+    ValueError
+        If something in the model or the estimator cannot be stored; the message names it.
+    """
+    arrays: dict[str, Array] = {
+        "base": np.asarray(model.ensemble.base, dtype=np.float64),
+        "offset": np.array([model.offset], dtype=np.float64),
+        "scale": np.array([model.scale], dtype=np.float64),
+        "train_loss": np.asarray(model.train_loss, dtype=np.float64),
+        "valid_loss": np.asarray(model.valid_loss, dtype=np.float64),
+        **model.ensemble.flat(),
+        **_pack_features(model.features),
+    }
+    facts: dict[str, Any] = {
+        "task": model.task,
+        "loss": model.loss,
+        "classes": None,
+        "estimator": _pack_estimator(estimator),
+    }
+    if model.classes is not None:
+        facts["classes"], labels = pack_labels(model.classes)
+        if labels is not None:
+            arrays[LABELS] = labels
+    if model.ensemble.n_features != len(model.features):
+        raise ValueError("the trees and the features of the model differ in number of features")
+    return facts, arrays
+
+
+def _pack_estimator(estimator: Mapping[str, Any]) -> dict[str, Any]:
+    packed = {}
+    for key, value in estimator.items():
+        if key == "params" and isinstance(value, Mapping):
+            packed[key] = {
+                # Three levels enclose a parameter: the header, the estimator, its params.
+                name: to_json(item, f"the parameter {name!r}", depth=3)
+                for name, item in value.items()
+            }
+        else:
+            packed[key] = to_json(value, f"the estimator's {key!r}", depth=2)
+    return packed
+
+
+def _pack_features(features: Features) -> dict[str, Array]:
+    """Features as arrays: kinds, cuts behind one another, and names as one stretch of text."""
+    kinds = np.array([_kind_of(feature) for feature in features], dtype=np.uint8)
+    cuts = [np.empty(0, np.uint64) if f.kind == "real" else f.cuts for f in features]
+    arrays: dict[str, Array] = {
+        "feature_kind": kinds,
+        "cut_start": _starts(cuts),
+        # int64 cuts keep their bits, and are told apart by the kind of their feature.
+        "cuts": np.concatenate([np.ascontiguousarray(c).view(np.uint64) for c in cuts]),
+    }
+    names = [feature.name for feature in features if feature.name is not None]
+    if names:
+        if len(names) != len(kinds):
+            raise ValueError("some features of the model have names and some have none")
+        # Names need not be valid text: broken bytes in a table's header become lone surrogates.
+        texts = [name.encode("utf-8", "surrogatepass") for name in names]
+        arrays["name_start"] = _starts(texts)
+        arrays["names"] = np.frombuffer(b"".join(texts), dtype=np.uint8)
+    return arrays
+
+
+def _kind_of(feature: Feature) -> int:
+    if feature.kind == "real":
+        return REAL
+    assert feature.cuts is not None
+    if feature.cuts.dtype == np.int64:
+        return INT64_CUTS
+    if feature.cuts.dtype == np.uint64:
+        return UINT64_CUTS
+    raise ValueError(f"the cuts of feature {feature.name!r} are neither int64 nor uint64")
+
+
+def _starts(items: list[Any]) -> npt.NDArray[np.uint64]:
+    return np.cumsum([0, *map(len, items)], dtype=np.uint64)
+
+
+def unpack(facts: Mapping[str, Any], arrays: Mapping[str, Array]) -> tuple[Model, dict[str, Any]]:
+    """Check facts and arrays, and put the model together.
+
+    Parameters
+    ----------
+    facts : mapping
+        What `pack` returned, or a header; unknown keys are ignored.
+    arrays : mapping of str to array
+        Arrays of the types that ``sections.py`` lists.
+
+    Returns
+    -------
+    model : Model
+    estimator : dict
+
+    Raises
+    ------
+    ModelFormatError
+        If they are not a model.
+    """
+    _check_types(arrays)
+    task, loss = facts.get("task"), facts.get("loss")
+    if task not in _TASKS:
+        raise ModelFormatError("it is neither a regression nor a classification model")
+    if not isinstance(loss, str):
+        raise ModelFormatError("it does not say which loss it was trained with")
+    classes = _unpack_classes(facts.get("classes"), arrays.get(LABELS), task)
+    base = arrays["base"]
+    offset, scale = _unpack_scores(arrays, None if classes is None else len(classes))
+    features = _unpack_features(arrays)
+    check_trees(arrays, len(features), len(base))
+    flat = {name: arrays[name] for name in ("tree_start", *NODE_ARRAYS)}
+    model = Model(
+        task=task,
+        loss=loss,
+        features=features,
+        ensemble=Ensemble.from_flat(len(features), base, flat),
+        offset=offset,
+        scale=scale,
+        classes=classes,
+        train_loss=arrays["train_loss"],
+        valid_loss=arrays["valid_loss"],
+    )
+    return model, _unpack_estimator(facts.get("estimator"))
+
+
+def _check_types(arrays: Mapping[str, Array]) -> None:
+    for name, dtype in SECTIONS.items():
+        array = arrays.get(name)
+        if array is None:
+            if name not in _NAMES:
+                raise ModelFormatError(f"it has no section {name!r}")
+        elif array.dtype != dtype or array.ndim != 1:
+            raise ModelFormatError(f"its section {name!r} has the wrong type or shape")
+
+
+def _unpack_classes(fact: object, array: Array | None, task: str) -> Array | None:
+    if task == "classification":
+        return unpack_labels(fact, array)
+    if fact is not None or array is not None:
+        raise ModelFormatError("it is a regression model with class labels")
+    return None
+
+
+def _unpack_scores(arrays: Mapping[str, Array], n_classes: int | None) -> tuple[float, float]:
+    """Check the constants of the model against its task; return offset and scale."""
+    base = arrays["base"]
+    if len(arrays["offset"]) != 1 or len(arrays["scale"]) != 1:
+        raise ModelFormatError("its offset or scale is not one number")
+    offset, scale = float(arrays["offset"][0]), float(arrays["scale"][0])
+    if not (np.isfinite(base).all() and np.isfinite(offset) and np.isfinite(scale) and scale > 0):
+        raise ModelFormatError("its base score, offset or scale is not a usable number")
+    if n_classes is None:
+        fits = len(base) == 1
+    else:
+        # One output tells two classes apart; more classes have an output each.
+        fits = len(base) == n_classes or (len(base) == 1 and n_classes == 2)
+        if offset != 0.0 or scale != 1.0:
+            raise ModelFormatError("it is a classifier whose scores are shifted or scaled")
+    if not fits:
+        raise ModelFormatError(f"its {len(base)} outputs do not fit its task")
+    return offset, scale
+
+
+def _unpack_features(arrays: Mapping[str, Array]) -> Features:
+    kinds, cuts = arrays["feature_kind"], arrays["cuts"]
+    bounds = check_features(kinds, arrays["cut_start"], cuts).tolist()
+    signed = cuts.view(np.int64)
+    names = _unpack_names(arrays, len(kinds))
+    features = []
+    for name, kind, (first, last) in zip(names, kinds.tolist(), pairwise(bounds), strict=True):
+        if kind == REAL:
+            features.append(Feature(name, "real", None))
+        else:
+            values = signed if kind == INT64_CUTS else cuts
+            features.append(Feature(name, "wide_integer", values[first:last]))
+    return Features(features)
+
+
+def _unpack_names(arrays: Mapping[str, Array], n_features: int) -> list[str] | list[None]:
+    present = [name in arrays for name in _NAMES]
+    if not any(present):
+        return [None] * n_features
+    if not all(present) or len(arrays["name_start"]) != n_features + 1:
+        raise ModelFormatError("it does not have a name for each feature")
+    text = arrays["names"].tobytes()
+    bounds = check_starts(arrays["name_start"], len(text), "names").tolist()
+    try:
+        names = [text[a:b].decode("utf-8", "surrogatepass") for a, b in pairwise(bounds)]
+    except UnicodeDecodeError:
+        raise ModelFormatError("a feature name in it is not text") from None
+    if len(set(names)) != len(names):
+        raise ModelFormatError("two of its features have the same name")
+    return names
+
+
+def _unpack_estimator(fact: object) -> dict[str, Any]:
+    if not isinstance(fact, dict):
+        raise ModelFormatError("it does not say which estimator it belongs to")
+    named = isinstance(fact.get("class"), str) and isinstance(fact.get("params"), dict)
+    if fact and not named:
+        raise ModelFormatError("it has no name or no parameters for its estimator")
+    estimator = from_json(fact)
+    assert isinstance(estimator, dict)
+    return estimator

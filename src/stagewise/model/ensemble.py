@@ -1,0 +1,81 @@
+"""The additive model itself: a constant for each output, and trees to add to it.
+
+The one idea: trees lie side by side, so the whole ensemble is also nine flat arrays, which is what
+files, kernels and exporters read. This file must not know features by name, losses or tasks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from stagewise.learners.tree import NODE_ARRAYS, Tree
+
+__all__ = ["Ensemble"]
+
+
+@dataclass(eq=False)
+class Ensemble:
+    """A sum of trees for each output.
+
+    Tree ``t`` belongs to round ``t // n_outputs`` and to output ``t % n_outputs``.
+
+    Parameters
+    ----------
+    n_features : int
+        How many features the trees may ask about.
+    base : float64 array of shape (n_outputs,)
+        The constant score of each output.
+    trees : list of Tree
+        The terms, round by round.
+    """
+
+    n_features: int
+    base: npt.NDArray[np.float64]
+    trees: list[Tree] = field(default_factory=list)
+
+    @property
+    def n_outputs(self) -> int:
+        """How many scores a row gets."""
+        return len(self.base)
+
+    @property
+    def n_rounds(self) -> int:
+        """How many rounds of boosting the ensemble holds."""
+        return len(self.trees) // self.n_outputs
+
+    def flat(self) -> dict[str, npt.NDArray[Any]]:
+        """All trees as one array per node field.
+
+        Returns
+        -------
+        dict of str to array
+            ``tree_start`` (uint64, n_trees + 1): where each tree begins, and where the last one
+            ends; and the arrays of `Tree`, concatenated. Child numbers stay relative to their tree.
+        """
+        start = np.zeros(len(self.trees) + 1, dtype=np.uint64)
+        np.cumsum([len(tree.feature) for tree in self.trees], out=start[1:], dtype=np.uint64)
+        flat: dict[str, npt.NDArray[Any]] = {"tree_start": start}
+        for name, dtype in NODE_ARRAYS.items():
+            parts = [getattr(tree, name) for tree in self.trees]
+            # The empty array in front lets an ensemble without trees keep the right types.
+            flat[name] = np.concatenate([np.empty(0, dtype), *parts], dtype=dtype, casting="safe")
+        return flat
+
+    @classmethod
+    def from_flat(
+        cls,
+        n_features: int,
+        base: npt.NDArray[np.float64],
+        flat: Mapping[str, npt.NDArray[Any]],
+    ) -> Ensemble:
+        """Cut flat arrays, as `flat` returns them, back into trees that are views of them."""
+        bounds = flat["tree_start"].tolist()
+        arrays = [flat[name] for name in NODE_ARRAYS]
+        trees = [Tree(*(array[first:last] for array in arrays)) for first, last in pairwise(bounds)]
+        return cls(n_features, base, trees)

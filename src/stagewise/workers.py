@@ -1,0 +1,102 @@
+"""How many threads may work, and the object that owns them.
+
+The one idea: count what this process is allowed to use, not what the machine has: its CPU affinity
+and its cgroup's quota. Must not keep any state: every fit and every predict makes its own workers.
+"""
+
+from __future__ import annotations
+
+import math
+import numbers
+import os
+from pathlib import Path
+
+from stagewise._native import Workers, supported_isas
+from stagewise.errors import InvalidParameterError
+
+__all__ = ["available_threads", "make_workers", "thread_count"]
+
+_CGROUP = Path("/sys/fs/cgroup")
+
+
+def _quota_v2() -> float:
+    """Return the CPUs that cgroup v2 allows, over all groups up to the root."""
+    limit = math.inf
+    own = Path("/proc/self/cgroup").read_text(encoding="ascii")
+    for line in own.splitlines():
+        _, controllers, path = line.split(":", 2)
+        if controllers:
+            continue
+        group = _CGROUP / path.lstrip("/")
+        for folder in (group, *group.parents):
+            if not folder.is_relative_to(_CGROUP):
+                break
+            file = folder / "cpu.max"
+            if file.exists():
+                quota, period = file.read_text(encoding="ascii").split()
+                if quota != "max":
+                    limit = min(limit, int(quota) / int(period))
+    return limit
+
+
+def _quota_v1() -> float:
+    """Return the CPUs that cgroup v1 allows."""
+    folder = _CGROUP / "cpu"
+    quota = int((folder / "cpu.cfs_quota_us").read_text(encoding="ascii"))
+    period = int((folder / "cpu.cfs_period_us").read_text(encoding="ascii"))
+    return quota / period if quota > 0 else math.inf
+
+
+def _quota() -> float:
+    for read in (_quota_v2, _quota_v1):
+        try:
+            limit = read()
+        except (OSError, ValueError):
+            continue
+        if limit < math.inf:
+            return limit
+    return math.inf
+
+
+def available_threads() -> int:
+    """Return how many threads this process can keep busy: affinity and cgroup quota, at least 1."""
+    if hasattr(os, "sched_getaffinity"):
+        cpus = len(os.sched_getaffinity(0))
+    else:
+        cpus = os.cpu_count() or 1
+    return max(1, min(cpus, math.ceil(_quota()))) if _quota() < math.inf else max(1, cpus)
+
+
+def thread_count(n_jobs: int | None) -> int:
+    """Return the number of threads that `n_jobs` asks for.
+
+    Parameters
+    ----------
+    n_jobs : int or None
+        None: all available ones, or fewer if ``OMP_NUM_THREADS`` says so. Positive: that many.
+        Negative: -1 is all available, -2 all but one, and so on.
+    """
+    if n_jobs is None:
+        wish = os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()
+        available = available_threads()
+        return min(int(wish), available) if wish.isdigit() and int(wish) > 0 else available
+    if isinstance(n_jobs, bool) or not isinstance(n_jobs, numbers.Integral) or n_jobs == 0:
+        raise InvalidParameterError(
+            f"n_jobs must be None, a positive number of threads or a negative one "
+            f"(-1 means all), got {n_jobs!r}."
+        )
+    if n_jobs > 0:
+        return min(int(n_jobs), 1024)
+    return max(1, available_threads() + 1 + int(n_jobs))
+
+
+def make_workers(n_jobs: int | None) -> Workers:
+    """Start the threads for one fit or one call; they end when the object does."""
+    isa = os.environ.get("STAGEWISE_ISA", "")
+    if isa and isa not in supported_isas():
+        known = ", ".join(supported_isas())
+        raise InvalidParameterError(
+            f"STAGEWISE_ISA is {isa!r}, which this build or processor does not have; "
+            f"unset it or use one of: {known}."
+        )
+    return Workers(thread_count(n_jobs), isa)

@@ -1,0 +1,459 @@
+"""The command line from end to end: files in, files, tables, JSON and exit codes out."""
+
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyarrow import csv, parquet
+from sklearn import metrics
+
+import stagewise
+from stagewise.cli.main import main
+
+ROWS = 300
+FAST = ["--set", "n_estimators=15", "--set", "min_samples_leaf=5"]
+
+
+def make_table(seed):
+    """Rows whose price, kind and flag follow from area and age; noise matters little."""
+    rng = np.random.default_rng(seed)
+    area, age = rng.normal(size=ROWS), rng.normal(size=ROWS)
+    price = 3 * area - age + 0.1 * rng.normal(size=ROWS)
+    kind = np.digitize(area + age, [-0.7, 0.7])
+    return pa.table(
+        {
+            "area": area,
+            "age": age,
+            "rooms": rng.integers(1, 9, size=ROWS),
+            "price": price,
+            "kind": kind,
+            "flag": np.where(area > age, "yes", "no").tolist(),
+            "weight": rng.integers(1, 4, size=ROWS),
+        }
+    )
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A folder with a table to train on, one to test on, and a model of each task."""
+    folder = tmp_path_factory.mktemp("cli")
+    for seed, name in enumerate(["train", "test"]):
+        csv.write_csv(make_table(seed), folder / f"{name}.csv")
+    for target in ["price", "kind", "flag"]:
+        others = {"price", "kind", "flag", "weight"} - {target}
+        model = ["--model", str(folder / f"{target}.stgw"), "--quiet"]
+        train = ["train", str(folder / "train.csv"), "--target", target]
+        assert main([*train, *model, *FAST, "--ignore", *sorted(others)]) == 0
+    return folder
+
+
+@pytest.fixture
+def run(capsys, folder, monkeypatch):
+    """Run a command inside the folder; return exit code, standard output, standard error."""
+
+    def run(*argv):
+        monkeypatch.chdir(folder)
+        capsys.readouterr()
+        code = main([str(word) for word in argv])
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    return run
+
+
+def fails(answer, *words):
+    """Check that a command failed with one sentence, no traceback and nothing printed."""
+    code, out, err = answer
+    assert code == 1
+    assert out == ""
+    assert "Traceback" not in err
+    for word in words:
+        assert word in err
+
+
+# --- train ------------------------------------------------------------------------------------
+
+
+def test_train_says_which_task_it_guessed_and_why(run, tmp_path):
+    code, out, err = run(
+        *("train", "train.csv", "--target", "price", "--model", tmp_path / "m.stgw"),
+        *("--ignore", "flag", "kind", *FAST),
+    )
+    assert code == 0
+    assert "Task: regression, since 'price' holds numbers with fractions" in err
+    assert "m.stgw" in out
+    assert stagewise.load(tmp_path / "m.stgw").feature_names_in_.tolist() == [
+        "area",
+        "age",
+        "rooms",
+        "weight",
+    ]
+
+
+def test_train_learns_what_the_estimator_learns(run, folder, tmp_path):
+    code, _, _ = run(
+        *("train", "train.csv", "--target", "price", "--weight", "weight", "--seed", "3"),
+        *("--set", "subsample=0.7", "--ignore", "flag", "kind", *FAST),
+        *("--model", tmp_path / "m.stgw"),
+    )
+    table = csv.read_csv(folder / "train.csv")
+    estimator = stagewise.GradientBoostingRegressor(
+        n_estimators=15, min_samples_leaf=5, subsample=0.7, random_state=3
+    )
+    estimator.fit(
+        table.select(["area", "age", "rooms"]),
+        table["price"].to_numpy(),
+        table["weight"].to_numpy(),
+    )
+    assert code == 0
+    assert stagewise.load(tmp_path / "m.stgw").fingerprint() == estimator.fingerprint()
+
+
+def test_a_csv_and_a_parquet_file_give_the_same_model(run, folder, tmp_path):
+    parquet.write_table(csv.read_csv(folder / "train.csv"), tmp_path / "t.parquet")
+    code, out, _ = run(
+        *("train", tmp_path / "t.parquet", "--target", "price", "--json"),
+        *("--ignore", "kind", "flag", "weight", *FAST, "--model", tmp_path / "m.stgw"),
+    )
+    assert code == 0
+    assert json.loads(out)["fingerprint"] == stagewise.load(folder / "price.stgw").fingerprint()
+
+
+def test_train_json_holds_everything_told_and_nothing_else_is_printed(run, tmp_path):
+    code, out, err = run(
+        *("train", "train.csv", "--target", "kind", "--valid", "test.csv", "--drop-text"),
+        *("--model", tmp_path / "m.stgw", *FAST, "--json"),
+    )
+    result = json.loads(out)
+    assert code == 0
+    assert result["task"] == "classification"
+    assert result["dropped"] == ["flag"]
+    assert result["rows"] == ROWS
+    assert set(result["validation"]) == {"log_loss", "accuracy", "auc"}
+    assert "left out 1 column without numbers: 'flag'" in err
+
+
+def test_text_columns_are_refused_by_name_with_the_remedy(run, tmp_path):
+    answer = run("train", "train.csv", "--target", "price", "--model", tmp_path / "m.stgw")
+    fails(answer, "'flag'", "text", "--ignore flag", "--drop-text")
+    assert not (tmp_path / "m.stgw").exists()
+
+
+def test_the_task_can_be_overridden(run, tmp_path):
+    code, out, _ = run(
+        *("train", "train.csv", "--target", "kind", "--task", "regression", "--drop-text"),
+        *("--model", tmp_path / "m.stgw", *FAST, "--json"),
+    )
+    assert code == 0
+    assert json.loads(out)["task"] == "regression"
+
+
+def test_early_stopping_watches_the_validation_file(run, tmp_path):
+    code, out, _ = run(
+        *("train", "train.csv", "--target", "price", "--drop-text", "--valid", "test.csv"),
+        *("--early-stopping", "--set", "n_estimators=2000", "--set", "learning_rate=0.5"),
+        *("--model", tmp_path / "m.stgw", "--json"),
+    )
+    assert code == 0
+    assert json.loads(out)["rounds"] < 2000
+    assert len(stagewise.load(tmp_path / "m.stgw").validation_loss_) > 0
+
+
+def test_parameters_come_from_a_file(run, tmp_path):
+    (tmp_path / "p.toml").write_text("n_estimators = 7\nmax_depth = 2\n")
+    code, out, _ = run(
+        *("train", "train.csv", "--target", "price", "--drop-text"),
+        *("--params", tmp_path / "p.toml", "--model", tmp_path / "m.stgw", "--json"),
+    )
+    assert code == 0
+    assert json.loads(out)["rounds"] == 7
+    assert stagewise.load(tmp_path / "m.stgw").max_depth == 2
+
+
+def test_the_model_is_named_after_the_data(run, folder, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    arguments = ["train", str(folder / "train.csv"), "--target", "price", "--drop-text", *FAST]
+    assert main([*arguments, "--quiet"]) == 0
+    assert [path.name for path in tmp_path.iterdir()] == ["train.stgw"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["none.csv", "--target", "price"], ["no file 'none.csv'"]),
+        (["train.csv", "--target", "prize"], ["no column 'prize'", "did you mean 'price'"]),
+        (["train.csv", "--target", "price", "--weight", "wieght"], ["--weight", "'weight'"]),
+        (["train.csv", "--target", "price", "--ignore", "Area"], ["--ignore", "'area'"]),
+        (["train.csv", "--target", "price", "--ignore", "price"], ["cannot be ignored"]),
+        (["train.csv", "--target", "price", "--weight", "price"], ["target and weight"]),
+        (["train.csv", "--target", "flag", "--task", "regression"], ["must be numbers"]),
+        (["train.csv", "--target", "price", "--set", "max_dept=3"], ["did you mean 'max_depth'"]),
+        (["train.csv", "--target", "price", "--set", "learning_rate=-1"], ["learning_rate"]),
+        (["train.csv", "--target", "price", "--set", "learning_rate=x"], ["learning_rate"]),
+        (["train.csv", "--target", "price", "--valid", "none.csv"], ["no file 'none.csv'"]),
+        (["train.csv", "--target", "price", "--threads", "0"], ["n_jobs"]),
+    ],
+)
+def test_a_mistake_is_told_in_one_sentence_with_its_remedy(run, tmp_path, arguments, words):
+    answer = run("train", *arguments, "--drop-text", "--quiet", "--model", tmp_path / "m.stgw")
+    fails(answer, *words)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_model_in_a_missing_folder_is_refused_before_training(run, tmp_path):
+    fails(
+        run("train", "train.csv", "--target", "price", "--model", tmp_path / "none" / "m.stgw"),
+        "no folder",
+    )
+
+
+# --- predict ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_predictions_in_a_file_are_those_of_the_estimator(run, folder, tmp_path, ending):
+    out = tmp_path / f"p.{ending}"
+    code, _, _ = run("predict", "price.stgw", "test.csv", "--out", out)
+    read = csv.read_csv if ending == "csv" else parquet.read_table
+    estimator = stagewise.load(folder / "price.stgw")
+    expected = estimator.predict(csv.read_csv(folder / "test.csv"))
+    assert code == 0
+    assert read(out)["prediction"].to_pylist() == expected.tolist()
+
+
+def test_predictions_go_to_standard_output_as_csv(run):
+    code, out, _ = run("predict", "flag.stgw", "test.csv", "--proba", "--keep", "rooms")
+    lines = out.splitlines()
+    assert code == 0
+    assert lines[0] == '"rooms","prediction","proba_no","proba_yes"'
+    assert len(lines) == ROWS + 1
+
+
+def test_the_prediction_is_the_most_probable_class(run):
+    code, out, _ = run("predict", "kind.stgw", "test.csv", "--proba", "--json")
+    result = json.loads(out)
+    proba = np.column_stack([result[f"proba_{k}"] for k in range(3)])
+    assert code == 0
+    assert result["prediction"] == proba.argmax(axis=1).tolist()
+    np.testing.assert_allclose(proba.sum(axis=1), 1, rtol=1e-12)
+
+
+def test_columns_are_matched_by_name_in_any_order(run, folder, tmp_path):
+    table = csv.read_csv(folder / "test.csv")
+    csv.write_csv(table.select(["rooms", "flag", "age", "area"]), tmp_path / "mixed.csv")
+    _, straight, _ = run("predict", "price.stgw", "test.csv")
+    code, mixed, _ = run("predict", "price.stgw", tmp_path / "mixed.csv")
+    assert code == 0
+    assert mixed == straight
+
+
+def test_a_missing_column_is_named_with_the_nearest_there_is(run, folder, tmp_path):
+    table = csv.read_csv(folder / "test.csv").rename_columns({"rooms": "room"})
+    csv.write_csv(table, tmp_path / "less.csv")
+    fails(run("predict", "price.stgw", tmp_path / "less.csv"), "'rooms'", "did you mean 'room'")
+
+
+def test_text_in_a_column_of_numbers_is_refused(run, tmp_path):
+    (tmp_path / "t.csv").write_text("area,age,rooms\n1,2,three\n")
+    fails(run("predict", "price.stgw", tmp_path / "t.csv"), "'rooms'", "text")
+
+
+def test_probabilities_of_a_regression_are_refused(run):
+    fails(run("predict", "price.stgw", "test.csv", "--proba"), "--proba", "numbers")
+
+
+def test_a_kept_column_may_not_take_the_name_of_an_answer(run, tmp_path):
+    (tmp_path / "t.csv").write_text("area,age,rooms,prediction\n1,2,3,4\n")
+    fails(run("predict", "price.stgw", tmp_path / "t.csv", "--keep", "prediction"), "'prediction'")
+
+
+def test_a_model_without_names_takes_columns_as_they_come(run, tmp_path):
+    table = make_table(0)
+    X = np.column_stack([table["area"].to_numpy(), table["age"].to_numpy()])
+    estimator = stagewise.GradientBoostingRegressor(n_estimators=5)
+    estimator.fit(X, table["price"].to_numpy())
+    estimator.save(tmp_path / "m.stgw")
+    csv.write_csv(table.select(["area", "age", "price"]), tmp_path / "t.csv")
+    code, out, _ = run(
+        *("predict", tmp_path / "m.stgw", tmp_path / "t.csv", "--ignore", "price", "--json")
+    )
+    assert code == 0
+    assert json.loads(out)["prediction"] == estimator.predict(X).tolist()
+    fails(run("predict", tmp_path / "m.stgw", tmp_path / "t.csv"), "2 columns", "--ignore")
+    fails(run("evaluate", tmp_path / "m.stgw", tmp_path / "t.csv"), "--target")
+
+
+# --- evaluate ---------------------------------------------------------------------------------
+
+
+def test_regression_figures_are_scikit_learns(run, folder):
+    code, out, _ = run("evaluate", "price.stgw", "test.csv", "--weight", "weight", "--json")
+    table = csv.read_csv(folder / "test.csv")
+    y, weight = table["price"].to_numpy(), table["weight"].to_numpy()
+    mean = stagewise.load(folder / "price.stgw").predict(table)
+    result = json.loads(out)
+    assert code == 0
+    assert result["target"] == "price"
+    assert result["scores"] == {
+        "rmse": metrics.root_mean_squared_error(y, mean, sample_weight=weight),
+        "mae": metrics.mean_absolute_error(y, mean, sample_weight=weight),
+        "r2": metrics.r2_score(y, mean, sample_weight=weight),
+    }
+
+
+def test_classification_figures_are_scikit_learns(run, folder):
+    code, out, _ = run("evaluate", "kind.stgw", "test.csv", "--json")
+    table = csv.read_csv(folder / "test.csv")
+    y = table["kind"].to_numpy()
+    proba = stagewise.load(folder / "kind.stgw").predict_proba(table)
+    result = json.loads(out)
+    assert code == 0
+    assert result["scores"]["accuracy"] == np.mean(proba.argmax(axis=1) == y)
+    assert result["scores"]["log_loss"] == pytest.approx(metrics.log_loss(y, proba), rel=1e-12)
+    assert result["scores"]["auc"] == pytest.approx(
+        metrics.roc_auc_score(y, proba, multi_class="ovr"), rel=1e-12
+    )
+    assert [row["rows"] for row in result["classes"]] == np.bincount(y).tolist()
+
+
+def test_evaluate_prints_a_table_of_classes(run):
+    code, out, _ = run("evaluate", "flag.stgw", "test.csv")
+    assert code == 0
+    assert "accuracy" in out
+    rows = [line.split() for line in out.splitlines()]
+    assert ["class", "rows", "precision", "recall", "f1"] in rows
+    assert {"yes", "no"} <= {row[0] for row in rows if row}
+
+
+def test_labels_the_model_never_saw_are_named(run, tmp_path):
+    (tmp_path / "t.csv").write_text("area,age,rooms,flag\n1,2,3,maybe\n1,2,3,yes\n")
+    fails(run("evaluate", "flag.stgw", tmp_path / "t.csv"), "'maybe'", "1 row", "'no', 'yes'")
+
+
+def test_one_row_can_be_evaluated(run, tmp_path):
+    (tmp_path / "t.csv").write_text("area,age,rooms,price,flag\n1,2,3,4,yes\n")
+    for model, gap in (("price", "r2"), ("flag", "auc")):
+        code, out, _ = run("evaluate", f"{model}.stgw", tmp_path / "t.csv", "--json")
+        assert code == 0
+        assert json.loads(out)["scores"][gap] is None
+
+
+# --- show -------------------------------------------------------------------------------------
+
+
+def test_show_tells_what_is_in_a_model(run, folder):
+    code, out, _ = run("show", "kind.stgw")
+    assert code == 0
+    for word in ["classification", "log_loss", "0, 1, 2", "learning_rate", "area", "fingerprint"]:
+        assert word in out
+    assert stagewise.load(folder / "kind.stgw").fingerprint() in out
+    assert f"{(folder / 'kind.stgw').stat().st_size:,} bytes" in out
+
+
+def test_show_json_agrees_with_the_estimator(run, folder):
+    code, out, _ = run("show", "price.stgw", "--json")
+    facts = json.loads(out)
+    estimator = stagewise.load(folder / "price.stgw")
+    importance = dict(
+        zip(["area", "age", "rooms"], estimator.feature_importances_.tolist(), strict=True)
+    )
+    assert code == 0
+    assert facts["importance"] == importance
+    assert list(facts["importance"].values()) == sorted(importance.values(), reverse=True)
+    assert facts["rounds"] == facts["trees"] == 15
+    assert facts["target"] == "price"
+    assert facts["parameters"]["min_samples_leaf"] == 5
+    assert facts["train_loss"] == estimator.train_loss_.tolist()
+
+
+def test_the_longest_bar_belongs_to_the_most_important_feature(run):
+    _, out, _ = run("show", "price.stgw", "--top", "2")
+    bars = [line.count("█") for line in out.splitlines() if "%" in line]
+    assert len(bars) == 2
+    assert bars[0] > bars[1]
+
+
+@pytest.mark.parametrize("command", ["show", "predict", "evaluate"])
+def test_a_file_that_is_no_model_is_refused(run, command):
+    more = [] if command == "show" else ["test.csv"]
+    fails(run(command, "train.csv", *more), "not a Stagewise model")
+    fails(run(command, "none.stgw", *more), "no model 'none.stgw'")
+
+
+# --- the program itself -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("argv", [[], ["train"], ["dance"], ["train", "t.csv", "--target"]])
+def test_a_mistyped_command_has_exit_code_2(run, argv):
+    code, out, err = run(*argv)
+    assert (code, out) == (2, "")
+    assert "usage: stagewise" in err
+
+
+@pytest.mark.parametrize("argv", [["--help"], ["train", "--help"], ["--version"]])
+def test_help_and_version_have_exit_code_0(run, argv):
+    code, out, _ = run(*argv)
+    assert code == 0
+    assert "stagewise" in out
+
+
+def test_debug_shows_the_traceback(run):
+    code, _, err = run("show", "none.stgw", "--debug")
+    assert code == 1
+    assert "Traceback" in err
+
+
+def test_an_interruption_has_exit_code_130_and_leaves_the_old_model(run, tmp_path, monkeypatch):
+    def interrupt(*_, **__):
+        raise KeyboardInterrupt
+
+    model = tmp_path / "m.stgw"
+    model.write_bytes(b"old")
+    monkeypatch.setattr(stagewise.GradientBoostingRegressor, "fit", interrupt)
+    code, out, err = run("train", "train.csv", "--target", "price", "--drop-text", "--model", model)
+    assert (code, out) == (130, "")
+    assert "Traceback" not in err
+    assert model.read_bytes() == b"old"
+
+
+def test_a_bug_is_told_as_one_without_a_traceback(run, monkeypatch):
+    def stumble(*_):
+        raise RuntimeError("left is right")
+
+    monkeypatch.setattr(stagewise, "load", stumble)
+    fails(run("show", "price.stgw"), "RuntimeError: left is right", "bug")
+
+
+def test_the_installed_command_works_as_a_program(folder):
+    command = [sys.executable, "-m", "stagewise.cli", "show", "price.stgw", "--json"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout)["task"] == "regression"
+    assert done.stderr == ""
+
+
+def test_a_reader_who_leaves_early_is_no_error(folder):
+    command = f"{sys.executable} -m stagewise.cli predict price.stgw test.csv | head -n 1"
+    done = subprocess.run(
+        ["bash", "-o", "pipefail", "-c", command],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout == '"prediction"\n'
+    assert "Traceback" not in done.stderr
+
+
+def test_a_terminal_that_knows_no_unicode_still_gets_its_chart(folder):
+    done = subprocess.run(
+        [sys.executable, "-X", "utf8=0", "-m", "stagewise.cli", "show", "price.stgw"],
+        cwd=folder,
+        capture_output=True,
+        check=True,
+        env={**os.environ, "PYTHONIOENCODING": "ascii"},
+    )
+    assert b"####" in done.stdout

@@ -1,0 +1,104 @@
+"""Models made by hand: random trees that obey every rule, without any fitting.
+
+One idea: tests of files and of kernels need models of every shape, quickly and independently of
+how trees are grown. This file must not import anything that fits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from stagewise.data.features import Feature, Features
+from stagewise.learners.tree import Tree
+from stagewise.model.ensemble import Ensemble
+from stagewise.model.model import Model
+
+ESTIMATOR: dict[str, Any] = {
+    "class": "GradientBoostingRegressor",
+    "params": {"learning_rate": 0.1, "max_depth": None, "n_estimators": 3, "growth": "best_first"},
+}
+
+
+def random_tree(rng: np.random.Generator, n_features: int, n_splits: int) -> Tree:
+    n_nodes = 2 * n_splits + 1
+    feature = np.full(n_nodes, -1, dtype=np.int32)
+    left = np.full(n_nodes, -1, dtype=np.int32)
+    right = np.full(n_nodes, -1, dtype=np.int32)
+    leaves = [0]
+    for split in range(n_splits):
+        node = leaves.pop(int(rng.integers(len(leaves))))
+        feature[node] = rng.integers(n_features)
+        left[node], right[node] = 2 * split + 1, 2 * split + 2
+        leaves += [2 * split + 1, 2 * split + 2]
+    inner = feature >= 0
+    return Tree(
+        feature=feature,
+        threshold=np.where(inner, rng.normal(size=n_nodes), 0.0),
+        missing_left=(inner & (rng.random(n_nodes) < 0.5)).astype(np.uint8),
+        left=left,
+        right=right,
+        value=rng.normal(size=n_nodes),
+        gain=np.where(inner, rng.exponential(size=n_nodes), 0.0),
+        cover=rng.exponential(size=n_nodes),
+    )
+
+
+def make_model(
+    *,
+    classes: npt.NDArray[Any] | None = None,
+    features: Sequence[Feature] | None = None,
+    n_rounds: int = 3,
+    n_splits: int = 4,
+    seed: int = 0,
+) -> Model:
+    rng = np.random.default_rng(seed)
+    kept = Features(features or [Feature(None, "real", None) for _ in range(3)])
+    n_outputs = 1 if classes is None or len(classes) <= 2 else len(classes)
+    trees = [random_tree(rng, len(kept), n_splits) for _ in range(n_rounds * n_outputs)]
+    return Model(
+        task="regression" if classes is None else "classification",
+        loss="squared_error" if classes is None else "log_loss",
+        features=kept,
+        ensemble=Ensemble(len(kept), rng.normal(size=n_outputs), trees),
+        offset=12.5 if classes is None else 0.0,
+        scale=4.0 if classes is None else 1.0,
+        classes=classes,
+        train_loss=np.sort(rng.random(n_rounds))[::-1].copy(),
+        valid_loss=np.empty(0) if classes is None else rng.random(n_rounds),
+    )
+
+
+def wide_features() -> list[Feature]:
+    return [
+        Feature("größe", "real", None),
+        Feature("身長", "wide_integer", np.array([-(2**62), -1, 0, 2**60], dtype=np.int64)),
+        Feature('🌲 [id] <"{}:', "wide_integer", np.array([1, 2**63, 2**64 - 1], dtype=np.uint64)),
+        Feature("", "real", None),
+    ]
+
+
+def objects(*labels: object) -> npt.NDArray[np.object_]:
+    array = np.empty(len(labels), dtype=object)
+    array[:] = labels
+    return array
+
+
+def sample_models() -> dict[str, Model]:
+    """One model of every kind that differs in a file."""
+    return {
+        "regression": make_model(),
+        "wide": make_model(features=wide_features(), seed=1),
+        "base only": make_model(n_rounds=0, seed=2),
+        "stumps of one leaf": make_model(n_splits=0, seed=3),
+        "binary": make_model(classes=np.array([False, True]), seed=4),
+        "multiclass": make_model(classes=np.array([-1, 0, 7], dtype=np.int64), seed=5),
+        "text labels": make_model(classes=np.array(["früh", "spät", "nie 🌒"]), seed=6),
+        "object labels": make_model(classes=objects("a", 2, True), seed=7),
+        "named": make_model(
+            classes=np.array([0.5, 1.5]), features=wide_features(), n_splits=9, seed=8
+        ),
+    }

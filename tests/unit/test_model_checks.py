@@ -1,0 +1,185 @@
+"""Each rule that a model must obey, broken once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from model_samples import make_model, wide_features
+from stagewise.errors import ModelFormatError
+from stagewise.model.contents import pack, unpack
+
+# A tree of nine nodes that begins with a root and its two children.
+MODEL = make_model(features=wide_features(), n_splits=4)
+FIRST = MODEL.ensemble.trees[0]
+INNER = int(np.flatnonzero(FIRST.feature >= 0)[-1])
+LEAF = int(np.flatnonzero(FIRST.feature < 0)[0])
+
+
+@pytest.mark.parametrize(
+    ("array", "index", "number", "words"),
+    [
+        ("feature", INNER, 4, "a feature there is not"),
+        ("feature", INNER, -2, "a feature there is not"),
+        ("feature", LEAF, 0, "does not come after it"),
+        ("feature", INNER, -1, "is a leaf that splits"),
+        ("threshold", INNER, np.nan, "a threshold that is not finite"),
+        ("threshold", INNER, np.inf, "a threshold that is not finite"),
+        ("threshold", LEAF, 1.0, "is a leaf that splits"),
+        ("missing_left", INNER, 2, "neither left nor right"),
+        ("missing_left", LEAF, 1, "is a leaf that splits"),
+        ("left", INNER, INNER, "left child that does not come after it"),
+        ("left", INNER, -1, "left child that does not come after it"),
+        ("left", INNER, 9, "left child outside its tree"),
+        ("left", INNER, 2**31 - 1, "left child outside its tree"),
+        ("right", INNER, 0, "right child that does not come after it"),
+        ("right", INNER, 9, "right child outside its tree"),
+        ("right", INNER, int(FIRST.left[INNER]), "exactly one parent"),
+        ("left", LEAF, 8, "is a leaf that splits"),
+        ("value", LEAF, np.nan, "a value that is not finite"),
+        ("value", INNER, -np.inf, "a value that is not finite"),
+        ("gain", INNER, -1.0, "a negative gain"),
+        ("gain", INNER, np.inf, "a gain that is not finite"),
+        ("gain", LEAF, 1.0, "is a leaf that splits"),
+        ("cover", LEAF, -1.0, "a negative cover"),
+        ("cover", LEAF, np.nan, "a cover that is not finite"),
+        ("tree_start", 0, 1, "boundaries between its trees"),
+        ("tree_start", 1, 0, "a tree without nodes"),
+        ("tree_start", 1, 2**63, "boundaries between its trees"),
+        ("tree_start", 1, 100, "boundaries between its trees"),
+        ("tree_start", -1, 26, "boundaries between its trees"),
+        ("base", 0, np.nan, "base score, offset or scale"),
+        ("offset", 0, np.inf, "base score, offset or scale"),
+        ("scale", 0, 0.0, "base score, offset or scale"),
+        ("scale", 0, np.nan, "base score, offset or scale"),
+        ("feature_kind", 0, 3, "of which kind"),
+        ("feature_kind", 1, 0, "cuts for a feature that needs none"),
+        ("feature_kind", 1, 2, "cuts that do not rise"),
+        ("cuts", 1, 5, "cuts that do not rise"),
+        ("cuts", 5, 1, "cuts that do not rise"),
+        ("cut_start", 1, 2**64 - 1, "boundaries between its cuts"),
+        ("names", 0, 0xFF, "is not text"),
+        ("name_start", 1, 2**40, "boundaries between its names"),
+    ],
+)
+def test_one_wrong_number_is_refused(array: str, index: int, number: Any, words: str) -> None:
+    facts, arrays = pack(MODEL, {})
+    arrays[array] = arrays[array].copy()
+    arrays[array][index] = number
+    with pytest.raises(ModelFormatError, match=words):
+        unpack(facts, arrays)
+
+
+def test_the_model_with_nothing_wrong_is_accepted() -> None:
+    unpack(*pack(MODEL, {}))
+
+
+def test_the_message_counts_nodes_from_the_root_of_their_tree() -> None:
+    facts, arrays = pack(MODEL, {})
+    arrays["value"][9 + 4] = np.nan
+    with pytest.raises(ModelFormatError, match="node 4 of its tree 1 has"):
+        unpack(facts, arrays)
+
+
+@pytest.mark.parametrize("array", pack(MODEL, {})[1])
+def test_an_array_that_is_missing_or_of_another_type_or_shape_is_refused(array: str) -> None:
+    facts, arrays = pack(MODEL, {})
+    whole = arrays.pop(array)
+    with pytest.raises(ModelFormatError, match=r"no section|name for each"):
+        unpack(facts, arrays)
+    for other in (whole.astype(np.float32), whole[None], whole[:, None]):
+        with pytest.raises(ModelFormatError, match="wrong type or shape"):
+            unpack(facts, {**arrays, array: other})
+
+
+# Whatever the history of the losses is, it cannot harm.
+@pytest.mark.parametrize("array", sorted({*pack(MODEL, {})[1]} - {"train_loss", "valid_loss"}))
+def test_an_array_that_is_too_short_or_too_long_is_refused(array: str) -> None:
+    facts, arrays = pack(MODEL, {})
+    for other in (arrays[array][:-1], arrays[array][:0], np.append(arrays[array], arrays[array])):
+        with pytest.raises(ModelFormatError):
+            unpack(facts, {**arrays, array: other.astype(arrays[array].dtype)})
+
+
+@pytest.mark.parametrize(
+    ("key", "fact", "words"),
+    [
+        ("task", "ranking", "neither a regression nor"),
+        ("task", ["regression"], "neither a regression nor"),
+        ("task", "classification", "of which type its class labels"),
+        ("loss", None, "which loss"),
+        ("classes", {"dtype": "int64"}, "regression model with class labels"),
+        ("estimator", None, "which estimator"),
+        ("estimator", {"class": "X", "params": []}, "no name or no parameters"),
+        ("estimator", {"class": "X", "params": {"a": {"$pairs": [1]}}}, "not pairs"),
+        ("estimator", {"class": "X", "params": {"a": {"$pairs": [[1, 2], [1, 3]]}}}, "key twice"),
+    ],
+)
+def test_one_wrong_fact_is_refused(key: str, fact: object, words: str) -> None:
+    facts, arrays = pack(MODEL, {})
+    with pytest.raises(ModelFormatError, match=words):
+        unpack({**facts, key: fact}, arrays)
+
+
+@pytest.mark.parametrize(
+    ("n_classes", "n_outputs", "fits"),
+    [(1, 1, True), (2, 1, True), (2, 2, True), (3, 3, True), (3, 1, False), (3, 2, False),
+     (1, 2, False), (2, 0, False)],
+)  # fmt: skip
+def test_outputs_must_fit_the_classes(n_classes: int, n_outputs: int, fits: bool) -> None:
+    facts, arrays = pack(make_model(classes=np.arange(n_classes), n_rounds=0), {})
+    arrays["base"] = np.zeros(n_outputs)
+    if fits:
+        assert unpack(facts, arrays)[0].ensemble.n_outputs == n_outputs
+    else:
+        with pytest.raises(ModelFormatError, match="outputs do not fit"):
+            unpack(facts, arrays)
+
+
+def test_trees_must_be_whole_rounds() -> None:
+    facts, arrays = pack(make_model(classes=np.arange(3), n_splits=0), {})
+    arrays["tree_start"] = arrays["tree_start"][:-1]
+    for name in MODEL.ensemble.flat().keys() - {"tree_start"}:
+        arrays[name] = arrays[name][:-1]
+    with pytest.raises(ModelFormatError, match="8 trees, which is no whole number of rounds of 3"):
+        unpack(facts, arrays)
+
+
+def test_two_features_of_one_name_are_refused() -> None:
+    facts, arrays = pack(MODEL, {})
+    arrays["names"] = np.frombuffer(b"abba", dtype=np.uint8)
+    arrays["name_start"] = np.array([0, 1, 2, 3, 4], dtype=np.uint64)
+    with pytest.raises(ModelFormatError, match="the same name"):
+        unpack(facts, arrays)
+
+
+@pytest.mark.parametrize(
+    ("labels", "fact", "words"),
+    [
+        (np.array([0, 2], dtype=np.uint8), {"dtype": "bool"}, "not booleans"),
+        (np.array([0, 1], dtype=np.int8), {"dtype": "int64"}, "not an array of int64"),
+        (np.array([[0x110000]], dtype=np.uint32), {"dtype": "str"}, "not text"),
+        (np.empty((2, 0), dtype=np.uint32), {"dtype": "str"}, "not text"),
+        (np.array([[97], [97]], dtype=np.uint32), {"dtype": "str"}, "label twice"),
+        (np.array([0.0, np.nan]), {"dtype": "float64"}, "not all finite"),
+        (np.array([1, 1]), {"dtype": "int64"}, "label twice"),
+        (None, {"dtype": "int64"}, "not an array of int64"),
+        (None, {"dtype": "object", "labels": [1, 2.5]}, "not all text, integers or booleans"),
+        (None, {"dtype": "object", "labels": [1, None]}, "not all text, integers or booleans"),
+        (None, {"dtype": "object", "labels": [[1], 2]}, "not all text, integers or booleans"),
+        (None, {"dtype": "object", "labels": "ab"}, "not all text, integers or booleans"),
+        (None, {"dtype": "object"}, "not all text, integers or booleans"),
+        (np.array([0, 1]), {"dtype": "object", "labels": ["a", "b"]}, "labels twice"),
+        (None, {"dtype": ["int64"]}, "of which type"),
+        (None, [], "of which type"),
+    ],
+)
+def test_class_labels_that_are_not_labels_are_refused(labels: Any, fact: Any, words: str) -> None:
+    facts, arrays = pack(make_model(classes=np.array([0, 1])), {})
+    del arrays["class_labels"]
+    if labels is not None:
+        arrays["class_labels"] = labels
+    with pytest.raises(ModelFormatError, match=words):
+        unpack({**facts, "classes": fact}, arrays)
