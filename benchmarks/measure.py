@@ -18,7 +18,7 @@ from peers import OURS, PEERS
 from team import JobError, Team
 
 FIT_TIMEOUT = 900.0
-# Fits shorter than this are timed three times when variants are compared, longer ones once.
+# Fits shorter than this are tried several times when variants are compared, longer ones once.
 SHORT_FIT = 0.5
 # Above this many cells a point of a curve takes the variants of the point before it.
 CHOOSE_CELLS = 10_000_000
@@ -38,9 +38,9 @@ class Measurement:
         self.threads = threads
         self.say = say
 
-    def trainers(self) -> list[str]:
-        """Return those that are timed when they train."""
-        return [peer for peer in self.peers if PEERS[peer].trains]
+    def taking_part(self, case: Case) -> list[str]:
+        """Return the libraries, and modes of them, that this kind of case compares."""
+        return [peer for peer in self.peers if case.kind in PEERS[peer].kinds]
 
     def run(self, case: Case) -> dict[str, Any]:
         """Measure a case in the way of its kind."""
@@ -66,12 +66,11 @@ class Measurement:
             patience = FIT_TIMEOUT if best is None else max(20.0, 4.0 * best[0])
             try:
                 seconds = self._time(case, peer, policy, variant, threads, patience)
-                runs = 2 if seconds < SHORT_FIT else 0
-                for _ in range(runs):
+                for _ in range(case.trials - 1 if seconds < SHORT_FIT else 0):
                     again = self._time(case, peer, policy, variant, threads, patience)
                     seconds = min(seconds, again)
             except JobError as failure:
-                self.say(f"    {peer} ({variant}; {policy}): {failure}")
+                self.say(f"    {peer} ({variant or 'as it is'}, {policy}): {failure}")
                 continue
             if best is None or seconds < best[0]:
                 best = (seconds, (policy, variant))
@@ -107,7 +106,7 @@ class Measurement:
 
     def _choices(self, case: Case, threads: int) -> dict[str, Choice]:
         choices = {}
-        for peer in self.trainers():
+        for peer in self.taking_part(case):
             choice = self.choose(case, peer, threads)
             if choice is not None:
                 choices[peer] = choice
@@ -147,7 +146,7 @@ class Measurement:
         Libraries run as a user has them (the default OpenMP policy); for the peers this is shown,
         not judged.
         """
-        choices = {peer: ("default", PEERS[peer].variants[0]) for peer in self.trainers()}
+        choices = {peer: ("default", PEERS[peer].variants[0]) for peer in self.taking_part(case)}
         quiet_one = self._rounds(case, choices, case.repeats, 1, FIT_TIMEOUT)
         quiet_all = self._rounds(case, choices, case.repeats, self.threads, FIT_TIMEOUT)
         foreign = self.team.foreign_share()
@@ -172,7 +171,7 @@ class Measurement:
     def memory_case(self, case: Case) -> dict[str, Any]:
         """Highest memory of a fit beyond the input: every variant in a fresh process."""
         entries = []
-        for peer in self.trainers():
+        for peer in self.taking_part(case):
             tried = []
             for variant in PEERS[peer].variants:
                 self.team.close()
@@ -194,8 +193,8 @@ class Measurement:
 
     def scaling_case(self, case: Case) -> dict[str, Any]:
         """Seconds at each point of a curve."""
-        curves: dict[str, list[float | None]] = {peer: [] for peer in self.trainers()}
-        losses: dict[str, list[float | None]] = {peer: [] for peer in self.trainers()}
+        curves: dict[str, list[float | None]] = {peer: [] for peer in self.taking_part(case)}
+        losses: dict[str, list[float | None]] = {peer: [] for peer in self.taking_part(case)}
         choices: dict[str, Choice] = {}
         for point in case.points:
             here = case.at(point)
@@ -222,7 +221,7 @@ class Measurement:
 
     def one_row_case(self, case: Case) -> dict[str, Any]:
         """Nanoseconds of predicting one row, one thread each."""
-        names = [peer for peer in self.peers if peer != "lightgbm-quantised"]
+        names = self.taking_part(case)
         entries: dict[str, dict[str, Any]] = {
             peer: {"peer": peer, "ns": [], "failed": ""} for peer in names
         }

@@ -46,11 +46,11 @@ class Work:
 class Peer:
     """How one library trains and predicts; subclasses fill in the four methods."""
 
-    name: ClassVar[str]
+    name: ClassVar[str]  # of the library, or of a mode of it that is worth a line of its own
     package: ClassVar[str]
     policies: ClassVar[tuple[str, ...]] = ("default",)
     variants: ClassVar[tuple[str, ...]] = ("",)
-    trains: ClassVar[bool] = True
+    kinds: ClassVar[frozenset[str]] = frozenset({"fit", "busy", "memory", "scaling", "one-row"})
 
     def version(self) -> str:
         return metadata.version(self.package)
@@ -143,52 +143,48 @@ class QuantisedLightGBM(LightGBM):
     """LightGBM with its quantised gradients, its fastest mode on large tables."""
 
     name = "lightgbm-quantised"
+    kinds = frozenset({"fit", "memory", "scaling"})
     extra: ClassVar[dict[str, Any]] = {"use_quantized_grad": True}
 
 
 class XGBoost(Peer):
-    """XGBoost's hist, from either of its containers, growing by gain or by depth.
+    """XGBoost's hist, from either of its containers, growing by gain as all the others do.
 
-    It has no least number of rows in a leaf, only a least hessian: 20 rows of the largest hessian
-    a row can have (1 for squares, ¼ for two classes, ½ for many, where XGBoost doubles it).
+    It has no least number of rows in a leaf, only a least hessian. For squares that is the same
+    thing; for classes its default of 1 comes nearest (a row has at most ¼, most have far less).
     """
 
     name = "xgboost"
     package = "xgboost"
     policies = OPENMP
-    variants = (
-        "QuantileDMatrix, lossguide",
-        "DMatrix, lossguide",
-        "QuantileDMatrix, depthwise",
-        "DMatrix, depthwise",
-    )
+    variants = ("QuantileDMatrix", "DMatrix")
+    growth: ClassVar[str] = "lossguide"
 
     def __init__(self) -> None:
         self.lib: Any = import_module("xgboost")
 
     def fit(self, X: np.ndarray, y: np.ndarray, work: Work) -> Any:
-        container, growth = work.variant.split(", ")
-        objective, most = {
-            "binary": ("binary:logistic", 0.25),
-            "classes": ("multi:softprob", 0.5),
-            "regression": ("reg:squarederror", 1.0),
+        objective, least = {
+            "binary": ("binary:logistic", 1.0),
+            "classes": ("multi:softprob", 1.0),
+            "regression": ("reg:squarederror", float(MIN_ROWS)),
         }[work.task]
         params: dict[str, Any] = {
             "objective": objective,
             "tree_method": "hist",
-            "grow_policy": growth,
+            "grow_policy": self.growth,
             "max_leaves": LEAVES,
             "max_depth": 0,
             "max_bin": BINS,
             "eta": LEARNING_RATE,
             "lambda": L2,
-            "min_child_weight": MIN_ROWS * most,
+            "min_child_weight": least,
             "nthread": work.threads,
             "seed": work.seed,
         }
         if work.task == "classes":
             params["num_class"] = work.n_classes
-        if container == "QuantileDMatrix":
+        if work.variant == "QuantileDMatrix":
             data = self.lib.QuantileDMatrix(X, label=y, max_bin=BINS, nthread=work.threads)
         else:
             data = self.lib.DMatrix(X, label=y, nthread=work.threads)
@@ -200,6 +196,14 @@ class XGBoost(Peer):
     def one_row(self, model: Any, work: Work) -> OneRow:
         model.set_param({"nthread": 1})
         return lambda x: model.inplace_predict(x, validate_features=False)
+
+
+class DepthwiseXGBoost(XGBoost):
+    """XGBoost growing level by level up to 31 leaves: less work, and not quite the same trees."""
+
+    name = "xgboost-depthwise"
+    kinds = frozenset({"fit"})
+    growth = "depthwise"
 
 
 class CatBoost(Peer):
@@ -290,7 +294,7 @@ class Perpetual(Peer):
 
     name = "perpetual"
     package = "perpetual"
-    trains = False
+    kinds = frozenset({"one-row"})
 
     def __init__(self) -> None:
         self.lib: Any = import_module("perpetual")
@@ -322,6 +326,13 @@ OURS = Stagewise.name
 PEERS: dict[str, type[Peer]] = {
     peer.name: peer
     for peer in (
-        Stagewise, LightGBM, QuantisedLightGBM, XGBoost, CatBoost, ScikitLearn, Perpetual
+        Stagewise,
+        LightGBM,
+        QuantisedLightGBM,
+        XGBoost,
+        DepthwiseXGBoost,
+        CatBoost,
+        ScikitLearn,
+        Perpetual,
     )
-}  # fmt: skip
+}

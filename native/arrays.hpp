@@ -1,8 +1,8 @@
 // Views of the caller's memory.
 //
 // One idea: a table is a list of columns, each a pointer, a stride and a float width, so a C or
-// Fortran array, a slice and the columns of a data frame look the same; a choice of rows is an index
-// beside it. Owns nothing.
+// Fortran array, a slice and the columns of a data frame look the same; a choice of rows is an
+// index beside it. Owns nothing.
 #pragma once
 
 #include <cstddef>

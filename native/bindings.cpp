@@ -91,8 +91,7 @@ struct Table {  // Columns and the arrays they point into
     for (const AnyArray& a : list) {
       require(a.ndim() == 1 && a.shape(0) == columns.rows, "columns are of one length");
       columns.columns.push_back({static_cast<const char*>(a.data()),
-                                 a.stride(0) * static_cast<ptrdiff_t>(a.itemsize()),
-                                 is_single(a)});
+                                 a.stride(0) * static_cast<ptrdiff_t>(a.itemsize()), is_single(a)});
     }
   }
 };
@@ -109,9 +108,8 @@ std::vector<Out<double>> learn_cuts(Engine& engine, const Table& table,
   {
     nb::gil_scoped_release release;
     const auto sample = sample_for_cuts(table.columns.rows, sample_limit, seed);
-    engine.workers.run(p, [&](size_t f, int) {
-      cuts[f] = find_cuts(table.columns, f, sample, w, max_bins);
-    });
+    engine.workers.run(
+        p, [&](size_t f, int) { cuts[f] = find_cuts(table.columns, f, sample, w, max_bins); });
   }
   std::vector<Out<double>> out;
   out.reserve(p);
@@ -142,9 +140,9 @@ using Weight = std::optional<In<double>>;
 
 struct Rows {  // the common arguments of the loss kernels, checked
   Rows(const Gradients& gradients, size_t y, size_t score, const Weight& weight) {
-    require(y == gradients.rows() && score >= gradients.rows() &&
-                (!weight || weight->shape(0) == y),
-            "y, score and weight have one entry per row");
+    require(
+        y == gradients.rows() && score >= gradients.rows() && (!weight || weight->shape(0) == y),
+        "y, score and weight have one entry per row");
     w = weight ? weight->data() : nullptr;
   }
   const double* at(size_t begin) const { return w == nullptr ? nullptr : w + begin; }
@@ -170,10 +168,10 @@ double softmax_state(Engine& engine, const In<int32_t>& y, const In<double>& sco
   nb::gil_scoped_release release;
   return Gradients::sum_blocks(engine.workers, n,
                                [&](size_t begin, size_t m, LossSums* sums) {
-                                 engine.kernels.softmax_state(
-                                     y.data() + begin, scores.data() + begin, n, outputs,
-                                     w == nullptr ? nullptr : w + begin, m,
-                                     state.data() + 2 * begin, sums);
+                                 engine.kernels.softmax_state(y.data() + begin,
+                                                              scores.data() + begin, n, outputs,
+                                                              w == nullptr ? nullptr : w + begin, m,
+                                                              state.data() + 2 * begin, sums);
                                })
       .loss;
 }
@@ -302,8 +300,7 @@ void forest_add(const Forest& forest, Engine& engine, const Table& table, size_t
 void forest_add_rows(const Forest& forest,
                      nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu> rows,
                      size_t first, size_t last, const InOut<double>& out) {
-  require(rows.shape(1) == forest.features() &&
-              out.shape(0) == rows.shape(0) * forest.outputs(),
+  require(rows.shape(1) == forest.features() && out.shape(0) == rows.shape(0) * forest.outputs(),
           "the table or the result has the wrong shape");
   check_trees(forest, first, last);
   for (size_t i = 0; i < rows.shape(0); ++i)
@@ -354,7 +351,7 @@ NB_MODULE(_native, m) {
         "sample_limit"_a, "seed"_a);
   m.def("cut_between", &cut_between, "a"_a, "b"_a);
   m.def("weighted_quantile", &quantile, "values"_a.noconvert(), "weight"_a.none(), "q"_a);
-  m.def("draw_rows", &draw_rows, "rows"_a, "share"_a, "seed"_a, "round"_a);
+  m.def("draw_rows", &draw_rows, "rows"_a, "share"_a, "seed"_a, "round_number"_a);
 
   nb::class_<Bins>(m, "Bins")
       .def(nb::new_(&make_bins), "workers"_a, "columns"_a, "cuts"_a)
@@ -425,24 +422,23 @@ NB_MODULE(_native, m) {
            "l1"_a, "l2"_a, "max_step"_a, "depth_wise"_a, "columns_per_tree"_a,
            "columns_per_level"_a, "columns_per_node"_a, "hessian_bound"_a, "hessian_is_weight"_a);
 
-  nb::class_<Tree>(m, "GrownTree")
-      .def("arrays", [](const Tree& t) {
-        return nb::make_tuple(
-            to_numpy(std::vector(t.feature)), to_numpy(std::vector(t.threshold)),
-            to_numpy(std::vector(t.missing_left)), to_numpy(std::vector(t.left)),
-            to_numpy(std::vector(t.right)), to_numpy(std::vector(t.value)),
-            to_numpy(std::vector(t.gain)), to_numpy(std::vector(t.cover)));
-      });
+  nb::class_<Tree>(m, "GrownTree").def("arrays", [](const Tree& t) {
+    return nb::make_tuple(to_numpy(std::vector(t.feature)), to_numpy(std::vector(t.threshold)),
+                          to_numpy(std::vector(t.missing_left)), to_numpy(std::vector(t.left)),
+                          to_numpy(std::vector(t.right)), to_numpy(std::vector(t.value)),
+                          to_numpy(std::vector(t.gain)), to_numpy(std::vector(t.cover)));
+  });
 
   nb::class_<Grower>(m, "Grower")
-      .def("__init__",
-           [](Grower* self, Engine& e, const Bins& bins, const Weight& weight,
-              const TreeRules& rules) {
-             require(!weight || weight->shape(0) == bins.rows(), "one weight per row");
-             new (self) Grower(e.workers, e.kernels, bins, weight ? weight->data() : nullptr, rules);
-           },
-           "workers"_a, "bins"_a, "weight"_a.none(), "rules"_a, nb::keep_alive<1, 2>(),
-           nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>())
+      .def(
+          "__init__",
+          [](Grower* self, Engine& e, const Bins& bins, const Weight& weight,
+             const TreeRules& rules) {
+            require(!weight || weight->shape(0) == bins.rows(), "one weight per row");
+            new (self) Grower(e.workers, e.kernels, bins, weight ? weight->data() : nullptr, rules);
+          },
+          "workers"_a, "bins"_a, "weight"_a.none(), "rules"_a, nb::keep_alive<1, 2>(),
+          nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>())
       .def("grow", &grow, "gradients"_a, "bag"_a.none(), "seed"_a, "tree_number"_a,
            nb::rv_policy::take_ownership)
       .def("add_to", &grower_add, "tree"_a, "value"_a.noconvert(), "score"_a.noconvert())

@@ -17,7 +17,8 @@ struct OwnedCutTree {
   CutTree tree;
 
   explicit OwnedCutTree(const std::vector<double>& cuts) {
-    size_t leaves = CutTree::kWays;  // entries of the innermost level, one more than the cuts it holds
+    size_t leaves =
+        CutTree::kWays;  // entries of the innermost level, one more than the cuts it holds
     tree.levels = 1;
     while (leaves <= cuts.size()) {
       leaves *= CutTree::kWays;

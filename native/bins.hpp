@@ -24,7 +24,9 @@ class Bins {
   size_t features() const { return cuts_.size(); }
   bool wide() const { return wide_; }
   const std::vector<double>& cuts(size_t feature) const { return cuts_[feature]; }
-  uint32_t value_bins(size_t feature) const { return static_cast<uint32_t>(cuts_[feature].size()) + 1; }
+  uint32_t value_bins(size_t feature) const {
+    return static_cast<uint32_t>(cuts_[feature].size()) + 1;
+  }
   bool has_missing(size_t feature) const { return has_missing_[feature] != 0; }
   uint32_t code(size_t row, size_t feature) const {
     return wide_ ? by_row16()[row * features() + feature] : by_row8()[row * features() + feature];

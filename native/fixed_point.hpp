@@ -39,7 +39,7 @@ inline double largest_scale(double total, double roundings, double limit) {
   if (!(total > 0.0)) return 1.0;
   int exponent = 0;
   std::frexp((limit - roundings) / total, &exponent);  // (limit-r)/total = m * 2^e, m in [1/2, 1)
-  if (exponent > 100) exponent = 100;  // stays inside a float
+  if (exponent > 100) exponent = 100;                  // stays inside a float
   if (exponent < -100) exponent = -100;
   return std::ldexp(1.0, exponent - 1);
 }

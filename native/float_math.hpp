@@ -1,8 +1,8 @@
 // exp and log for the training path, in plain float arithmetic.
 //
-// One idea: only +, -, *, / and bit operations on single elements, no fused multiply-add, no library
-// call. Every compiler and vector width then gives the same bits. About 1e-7 relative accuracy.
-// Static functions: compiled once per instruction set.
+// One idea: only +, -, *, / and bit operations on single elements, no fused multiply-add, no
+// library call. Every compiler and vector width then gives the same bits. About 1e-7 relative
+// accuracy. Static functions: compiled once per instruction set.
 #pragma once
 
 #include <cstdint>

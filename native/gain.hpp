@@ -1,7 +1,7 @@
 // The two formulas that every tree uses.
 //
-//     w* = -T(G) / (H + l2),     T(G) = sign(G) max(|G| - l1, 0)       Chen & Guestrin (2016), eq. 5
-//     gain of any w: -(2 G w + (H + l2) w^2 + 2 l1 |w|)
+//     w* = -T(G) / (H + l2),     T(G) = sign(G) max(|G| - l1, 0)       Chen & Guestrin (2016), eq.
+//     5 gain of any w: -(2 G w + (H + l2) w^2 + 2 l1 |w|)
 //
 // The second holds for clipped (max_step) values too, so they need no formula of their own; for the
 // unclipped optimum it is T(G)^2 / (H + l2). Gains here are twice the loss reduction of eq. 7, less

@@ -22,8 +22,8 @@ size_t walk(const Bins& bins, const Tree& tree, size_t row) {
   while (tree.feature[node] >= 0) {
     const auto f = static_cast<size_t>(tree.feature[node]);
     const uint32_t code = bins.wide() ? bins.column16(f)[row] : bins.column8(f)[row];
-    const bool left = code <= tree.bin[node] ||
-                      (tree.missing_left[node] != 0 && code == bins.value_bins(f));
+    const bool left =
+        code <= tree.bin[node] || (tree.missing_left[node] != 0 && code == bins.value_bins(f));
     node = static_cast<size_t>(left ? tree.left[node] : tree.right[node]);
   }
   return node;
@@ -81,7 +81,8 @@ std::vector<uint32_t> Grower::node_positions(const Leaf& leaf) const {
   if (rules_.columns_per_level >= 1.0 && rules_.columns_per_node >= 1.0) return positions;
   const uint64_t level = draw_key(seed_, Draw::columns, tree_number_, 1);
   const uint64_t node = draw_key(seed_, Draw::columns, tree_number_, 2);
-  positions = choose(positions, rules_.columns_per_level, draw(level, static_cast<uint64_t>(leaf.depth)));
+  positions =
+      choose(positions, rules_.columns_per_level, draw(level, static_cast<uint64_t>(leaf.depth)));
   return choose(positions, rules_.columns_per_node, draw(node, static_cast<uint64_t>(leaf.node)));
 }
 
@@ -141,8 +142,8 @@ void Grower::make_children(const Leaf& parent, size_t left_rows, Tree* tree, Lea
   const auto node = static_cast<size_t>(parent.node);
   const Split& s = parent.split;
   for (Leaf* child : {left, right})
-    child->node = tree->add(finder_.value(child->word),
-                            static_cast<double>(child->count) / weights_.unit());
+    child->node =
+        tree->add(finder_.value(child->word), static_cast<double>(child->count) / weights_.unit());
   const auto& cuts = bins_.cuts(s.feature);
   tree->feature[node] = static_cast<int32_t>(s.feature);
   tree->bin[node] = s.bin;
@@ -260,8 +261,7 @@ void Grower::add_to(double* score, const Tree& tree, const double* value) {
   for (size_t i = 0; i < order.size(); ++i) {
     const size_t end = i + 1 < order.size() ? leaf_begin_[order[i + 1]] : bag_size_;
     for (size_t at = leaf_begin_[order[i]]; at < end; at += kPartitionChunk)
-      pieces.push_back({at, std::min(end, at + kPartitionChunk),
-                        value[leaf_nodes_[order[i]]]});
+      pieces.push_back({at, std::min(end, at + kPartitionChunk), value[leaf_nodes_[order[i]]]});
   }
   const auto add = [&](size_t i, int) {
     const Piece& piece = pieces[i];

@@ -351,9 +351,9 @@ void offer_all(const Prefixes& p, size_t padded, size_t begin, const ScanInput& 
       cl += count_shift;
       allowed &= (cl >= rules.min_count) & (in.total_count - cl >= rules.min_count);
     }
-    const DoubleLanes score =
-        rules.plain ? pair_score(gl, hl, gr, hr, rules.regularisation.l2)
-                    : pair_score_general(gl, hl, gr, hr, rules.regularisation);
+    const DoubleLanes score = rules.plain
+                                  ? pair_score(gl, hl, gr, hr, rules.regularisation.l2)
+                                  : pair_score_general(gl, hl, gr, hr, rules.regularisation);
     best->offer(allowed ? score : worst, where);
   }
 }
@@ -385,8 +385,8 @@ ScanResult scan(const ScanInput& in, const ScanRules& rules) {
 // [abcdefgh] with b, e, f going left becomes left = [bef], right = [acdgh]. Every row is written to
 // both sides and only one cursor moves: no branch to mispredict.
 template <class Code>
-size_t partition(const Code* column, const uint32_t* rows, size_t n, uint32_t bin,
-                 uint32_t missing, uint32_t* left, uint32_t* right) {
+size_t partition(const Code* column, const uint32_t* rows, size_t n, uint32_t bin, uint32_t missing,
+                 uint32_t* left, uint32_t* right) {
   size_t l = 0, r = 0;
   for (size_t i = 0; i < n; ++i) {
     const uint32_t row = rows[i];
@@ -422,8 +422,8 @@ void bin_values(const double* values, size_t n, const CutTree& cuts, uint16_t mi
     const double x = values[i];
     size_t position = 0;
     for (int l = 0; l < cuts.levels; ++l)
-      position = position * CutTree::kWays +
-                 count_below(cuts.level[l] + position * CutTree::kWays, x);
+      position =
+          position * CutTree::kWays + count_below(cuts.level[l] + position * CutTree::kWays, x);
     out[i] = x == x ? static_cast<uint16_t>(position) : missing;
   }
 }

@@ -15,7 +15,8 @@
 
 namespace stagewise {
 
-constexpr size_t kLossBlock = 1024;  // rows of one partial sum; fixed, because float sums have order
+constexpr size_t kLossBlock =
+    1024;  // rows of one partial sum; fixed, because float sums have order
 
 struct LossSums {
   double loss = 0.0;
@@ -73,7 +74,8 @@ struct Kernels {
                    GradientSlot* out, LossSums* sums);
   void (*logistic)(const int32_t* y, const double* score, const double* weight, size_t n,
                    GradientSlot* out, LossSums* sums);
-  // softmax_state: per row (max score, 1 / sum exp(score - max)); scores are K columns `stride` apart.
+  // softmax_state: per row (max score, 1 / sum exp(score - max)); scores are K columns `stride`
+  // apart.
   void (*softmax_state)(const int32_t* y, const double* scores, size_t stride, size_t outputs,
                         const double* weight, size_t n, float* state, LossSums* sums);
   void (*softmax)(const int32_t* y, const double* score, const float* state, int32_t output,
@@ -92,8 +94,8 @@ struct Kernels {
   void (*subtract)(int64_t* parent, const int64_t* child, size_t n);  // parent -= child
   ScanResult (*scan)(const ScanInput& input, const ScanRules& rules);
 
-  // Stable partition of rows by column[row] <= bin (or == missing, when missing goes left); left may
-  // be rows itself. Returns how many went left.
+  // Stable partition of rows by column[row] <= bin (or == missing, when missing goes left); left
+  // may be rows itself. Returns how many went left.
   size_t (*partition8)(const uint8_t* column, const uint32_t* rows, size_t n, uint32_t bin,
                        uint32_t missing, uint32_t* left, uint32_t* right);
   size_t (*partition16)(const uint16_t* column, const uint32_t* rows, size_t n, uint32_t bin,

@@ -48,13 +48,14 @@ void Forest::add_tree(const FlatTrees& trees, size_t t) {
     values_.push_back(trees.value[at]);
     original_.push_back(static_cast<int32_t>(node));
     if (feature < 0) {
-      nodes_.push_back({std::numeric_limits<double>::quiet_NaN(), 0,
-                        static_cast<uint32_t>(nodes_.size())});
+      nodes_.push_back(
+          {std::numeric_limits<double>::quiet_NaN(), 0, static_cast<uint32_t>(nodes_.size())});
       continue;
     }
     const int64_t left = trees.left[at], right = trees.right[at];
     if (static_cast<size_t>(feature) >= features_ || left <= node || right <= node ||
-        left >= size || right >= size || left == right || order.size() + 2 > static_cast<size_t>(size))
+        left >= size || right >= size || left == right ||
+        order.size() + 2 > static_cast<size_t>(size))
       throw std::invalid_argument("a node's feature or child is out of range");
     const uint32_t flag = trees.missing_left[at] != 0 ? 0 : kMissingRightBit;
     nodes_.push_back({trees.threshold[at], static_cast<uint32_t>(feature) | flag,
@@ -107,8 +108,7 @@ void Forest::add_scores(Workers& workers, const Columns& table, size_t first, si
     std::vector<double> rows(kBlock * features_);
     for (size_t b = chunk * kTogether; b < std::min(blocks, (chunk + 1) * kTogether); ++b) {
       const size_t begin = b * kBlock, n = std::min(kBlock, table.rows - begin);
-      for (size_t f = 0; f < features_; ++f)
-        table.read(f, begin, n, rows.data() + f, features_);
+      for (size_t f = 0; f < features_; ++f) table.read(f, begin, n, rows.data() + f, features_);
       for (size_t t = first; t < last; ++t) {
         const size_t output = t % outputs_;
         walk_block(rows.data(), n, t, [&](size_t i, uint32_t node) {
@@ -124,8 +124,7 @@ void Forest::leaves(Workers& workers, const Columns& table, int32_t* out) const 
   workers.run(blocks, [&](size_t b, int) {
     std::vector<double> rows(kBlock * features_);
     const size_t begin = b * kBlock, n = std::min(kBlock, table.rows - begin);
-    for (size_t f = 0; f < features_; ++f)
-      table.read(f, begin, n, rows.data() + f, features_);
+    for (size_t f = 0; f < features_; ++f) table.read(f, begin, n, rows.data() + f, features_);
     for (size_t t = 0; t < trees(); ++t)
       walk_block(rows.data(), n, t, [&](size_t i, uint32_t node) {
         out[(begin + i) * trees() + t] = original_[node];

@@ -114,8 +114,7 @@ void SplitFinder::count_bins(const Leaf& leaf, const uint32_t* rows, uint32_t fe
   std::fill(counts_.begin(), counts_.begin() + bins_.value_bins(feature) + 1, 0);
   for (size_t i = leaf.begin; i < leaf.end; ++i) {
     const uint32_t row = rows[i];
-    const uint32_t code =
-        bins_.wide() ? bins_.column16(feature)[row] : bins_.column8(feature)[row];
+    const uint32_t code = bins_.wide() ? bins_.column16(feature)[row] : bins_.column8(feature)[row];
     counts_[code] += weights_[row];
   }
 }

@@ -4,9 +4,9 @@
 // many rows reads them from its histogram; a node with few rows collects just the bins that its
 // rows fall into. Both end in the same scan over integer sums, so both choose the same split.
 //
-// min_samples_leaf is exact without a histogram of counts: when a hessian can be at most `bound` per
-// unit of weight, a side's hessian proves that it is heavy enough; only the winner of a node that is
-// not proven is counted.
+// min_samples_leaf is exact without a histogram of counts: when a hessian can be at most `bound`
+// per unit of weight, a side's hessian proves that it is heavy enough; only the winner of a node
+// that is not proven is counted.
 #pragma once
 
 #include <vector>
@@ -27,8 +27,8 @@ struct TreeRules {
   Regularisation regularisation;
   Growth growth = Growth::best_first;
   double columns_per_tree = 1.0, columns_per_level = 1.0, columns_per_node = 1.0;
-  double hessian_bound = 0.0;        // most hessian per unit of weight; 0: unknown
-  bool hessian_is_weight = false;    // hessian = bound * weight, always
+  double hessian_bound = 0.0;      // most hessian per unit of weight; 0: unknown
+  bool hessian_is_weight = false;  // hessian = bound * weight, always
 };
 
 // The weights of the rows as integers, so that their sums are exact as well.

@@ -10,6 +10,7 @@ import math
 import numbers
 import os
 from pathlib import Path
+from typing import Any
 
 from stagewise._native import Workers, supported_isas
 from stagewise.errors import InvalidParameterError
@@ -60,14 +61,13 @@ def _quota() -> float:
 
 def available_threads() -> int:
     """Return how many threads this process can keep busy: affinity and cgroup quota, at least 1."""
-    if hasattr(os, "sched_getaffinity"):
-        cpus = len(os.sched_getaffinity(0))
-    else:
-        cpus = os.cpu_count() or 1
-    return max(1, min(cpus, math.ceil(_quota()))) if _quota() < math.inf else max(1, cpus)
+    has_affinity = hasattr(os, "sched_getaffinity")
+    cpus = len(os.sched_getaffinity(0)) if has_affinity else os.cpu_count() or 1
+    quota = _quota()
+    return cpus if quota == math.inf else max(1, min(cpus, math.ceil(quota)))
 
 
-def thread_count(n_jobs: int | None) -> int:
+def thread_count(n_jobs: Any) -> int:
     """Return the number of threads that `n_jobs` asks for.
 
     Parameters
@@ -85,12 +85,11 @@ def thread_count(n_jobs: int | None) -> int:
             f"n_jobs must be None, a positive number of threads or a negative one "
             f"(-1 means all), got {n_jobs!r}."
         )
-    if n_jobs > 0:
-        return min(int(n_jobs), 1024)
-    return max(1, available_threads() + 1 + int(n_jobs))
+    wanted = int(n_jobs)
+    return min(wanted, 1024) if wanted > 0 else max(1, available_threads() + 1 + wanted)
 
 
-def make_workers(n_jobs: int | None) -> Workers:
+def make_workers(n_jobs: Any) -> Workers:
     """Start the threads for one fit or one call; they end when the object does."""
     isa = os.environ.get("STAGEWISE_ISA", "")
     if isa and isa not in supported_isas():

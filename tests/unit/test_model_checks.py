@@ -25,8 +25,7 @@ LEAF = int(np.flatnonzero(FIRST.feature < 0)[0])
         ("feature", INNER, -2, "a feature there is not"),
         ("feature", LEAF, 0, "does not come after it"),
         ("feature", INNER, -1, "is a leaf that splits"),
-        ("threshold", INNER, np.nan, "a threshold that is not finite"),
-        ("threshold", INNER, np.inf, "a threshold that is not finite"),
+        ("threshold", INNER, np.nan, "a threshold that is not a number"),
         ("threshold", LEAF, 1.0, "is a leaf that splits"),
         ("missing_left", INNER, 2, "neither left nor right"),
         ("missing_left", LEAF, 1, "is a leaf that splits"),
@@ -121,6 +120,14 @@ def test_one_wrong_fact_is_refused(key: str, fact: object, words: str) -> None:
     facts, arrays = pack(MODEL, {})
     with pytest.raises(ModelFormatError, match=words):
         unpack({**facts, key: fact}, arrays)
+
+
+@pytest.mark.parametrize("key", ["task", "loss", "classes", "estimator"])
+def test_a_missing_fact_is_refused(key: str) -> None:
+    facts, arrays = pack(MODEL, {})
+    del facts[key]
+    with pytest.raises(ModelFormatError, match=f"does not give '{key}'"):
+        unpack(facts, arrays)
 
 
 @pytest.mark.parametrize(

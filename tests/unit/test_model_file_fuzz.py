@@ -218,7 +218,8 @@ def assert_tree_is_sound(tree: Tree, n_features: int) -> None:
             assert node < right[node] < len(feature)
             visited += [left[node], right[node]]
     assert sorted(visited) == list(range(len(feature)))
-    for numbers in (threshold, tree.value.tolist(), tree.gain.tolist(), tree.cover.tolist()):
+    assert not any(map(math.isnan, threshold))
+    for numbers in (tree.value.tolist(), tree.gain.tolist(), tree.cover.tolist()):
         assert len(numbers) == len(feature)
         assert all(map(math.isfinite, numbers))
     assert min(*tree.gain.tolist(), *tree.cover.tolist(), 0.0) == 0.0
@@ -281,7 +282,7 @@ def test_thousands_of_damaged_files_are_refused_or_are_sound_models() -> None:
     assert accepted["flip_data"] > 100
     assert accepted["edit_numbers"] > 20
     assert tried["edit_numbers"] - accepted["edit_numbers"] > 200
-    for name in ("truncate", "delete", "insert", "edit_length"):
+    for name in ("truncate", "delete", "insert", "edit_length", "edit_key"):
         assert accepted[name] == 0
 
 

@@ -51,7 +51,7 @@ def test_a_float_array_is_used_as_it_is(dtype: type) -> None:
 @pytest.mark.parametrize(
     "view",
     [
-        lambda X: np.asfortranarray(X),
+        np.asfortranarray,
         lambda X: X[::-1],
         lambda X: X[:, ::-1],
         lambda X: X[::2, 1:],
@@ -410,7 +410,7 @@ def test_labels_that_are_not_text_are_named_by_their_repr() -> None:
 
 
 def test_text_mixed_with_numbers_as_names_is_refused() -> None:
-    with pytest.raises(TypeError, match="Feature names are only supported if all.* int, str"):
+    with pytest.raises(TypeError, match=r"Feature names are only supported if all.* int, str"):
         read(pd.DataFrame([[1, 2]], columns=["a", 0]))
 
 
@@ -433,6 +433,7 @@ def test_no_frame_library_is_needed() -> None:
         "import stagewise.data as data\n"
         "table = data.read_table([[1, None], [2**60 + 1, 0.5]], caller='Model')\n"
         "data.Features.learn(table).match([[1, 2]], 'Model')\n"
-        "data.read_target([1, 2], 2), data.read_labels(['a', 'b'], 2), data.read_weight([1, 2], 2)\n"
+        "data.read_target([1, 2], 2), data.read_weight([1, 2], 2)\n"
+        "data.read_labels(['a', 'b'], 2)\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -186,7 +186,7 @@ def _settle_names(labels: list[Any]) -> list[str] | None:
     elif labels == list(range(len(labels))):
         return None
     else:
-        names = [repr(getattr(label, "item", lambda label=label: label)()) for label in labels]
+        names = [repr(label.item() if isinstance(label, np.generic) else label) for label in labels]
     if len(set(names)) < len(names):
         raise _duplicates(names)
     return names or None

@@ -126,7 +126,7 @@ def exact_mean(values: Vector, weight: Vector | None = None) -> float:
     values : float64 array
         Finite, at least one.
     weight : float64 array, or None
-        Not negative, not all zero.
+        Positive.
 
     Returns
     -------

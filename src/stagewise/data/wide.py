@@ -46,8 +46,8 @@ def learn_cuts(column: Column, weight: npt.NDArray[np.float64] | None, max_bins:
     if len(values) <= max_bins:
         return _midpoints(values[:-1], values[1:])
     mass = np.cumsum(np.bincount(place, weights=None if weight is None else weight[present]))
-    shares = mass[-1] * (np.arange(1, max_bins) / max_bins)
-    last_left = np.unique(np.searchsorted(mass, shares))
+    # Multiplied out, the comparison with a share of the whole is exact for counts.
+    last_left = np.unique(np.searchsorted(mass * max_bins, mass[-1] * np.arange(1, max_bins)))
     last_left = last_left[last_left < len(values) - 1]
     return _midpoints(values[last_left], values[last_left + 1])
 

@@ -41,7 +41,7 @@ class Tree:
     feature : int32 array
         The feature a node asks about; -1 in a leaf.
     threshold : float64 array
-        Rows with ``x <= threshold`` go left. Always finite; 0.0 in a leaf.
+        Rows with ``x <= threshold`` go left. Never NaN, perhaps infinite; 0.0 in a leaf.
     missing_left : uint8 array
         1 where missing values go left, else 0; 0 in a leaf.
     left, right : int32 array

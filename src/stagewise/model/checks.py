@@ -85,7 +85,9 @@ def _check_numbers(
 ) -> None:
     feature = flat["feature"]
     _refuse((feature < -1) | (feature >= n_features), start, "asks about a feature there is not")
-    for name in ("threshold", "value", "gain", "cover"):
+    # Infinite thresholds are legitimate: «missing or not» splits at +inf.
+    _refuse(np.isnan(flat["threshold"]), start, "has a threshold that is not a number")
+    for name in ("value", "gain", "cover"):
         _refuse(~np.isfinite(flat[name]), start, f"has a {name} that is not finite")
     for name in ("gain", "cover"):
         _refuse(flat[name] < 0, start, f"has a negative {name}")

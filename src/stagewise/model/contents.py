@@ -35,6 +35,7 @@ __all__ = ["pack", "unpack"]
 
 Array = npt.NDArray[Any]
 
+_FACTS = ("task", "loss", "classes", "estimator")
 _NAMES = ("name_start", "names")
 _TASKS = ("regression", "classification")
 
@@ -157,12 +158,15 @@ def unpack(facts: Mapping[str, Any], arrays: Mapping[str, Array]) -> tuple[Model
         If they are not a model.
     """
     _check_types(arrays)
-    task, loss = facts.get("task"), facts.get("loss")
+    for key in _FACTS:
+        if key not in facts:
+            raise ModelFormatError(f"its header does not give {key!r}")
+    task, loss = facts["task"], facts["loss"]
     if task not in _TASKS:
         raise ModelFormatError("it is neither a regression nor a classification model")
     if not isinstance(loss, str):
         raise ModelFormatError("it does not say which loss it was trained with")
-    classes = _unpack_classes(facts.get("classes"), arrays.get(LABELS), task)
+    classes = _unpack_classes(facts["classes"], arrays.get(LABELS), task)
     base = arrays["base"]
     offset, scale = _unpack_scores(arrays, None if classes is None else len(classes))
     features = _unpack_features(arrays)
@@ -179,7 +183,7 @@ def unpack(facts: Mapping[str, Any], arrays: Mapping[str, Array]) -> tuple[Model
         train_loss=arrays["train_loss"],
         valid_loss=arrays["valid_loss"],
     )
-    return model, _unpack_estimator(facts.get("estimator"))
+    return model, _unpack_estimator(facts["estimator"])
 
 
 def _check_types(arrays: Mapping[str, Array]) -> None:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from stagewise._native import Columns, Forest, Workers
 from stagewise.learners.tree import NODE_ARRAYS, Tree
 
 __all__ = ["Ensemble"]
@@ -38,6 +39,7 @@ class Ensemble:
     n_features: int
     base: npt.NDArray[np.float64]
     trees: list[Tree] = field(default_factory=list)
+    _forest: Forest | None = field(default=None, init=False, repr=False)
 
     @property
     def n_outputs(self) -> int:
@@ -48,6 +50,58 @@ class Ensemble:
     def n_rounds(self) -> int:
         """How many rounds of boosting the ensemble holds."""
         return len(self.trees) // self.n_outputs
+
+    def append(self, tree: Tree) -> None:
+        """Add the next tree."""
+        self.trees.append(tree)
+        self._forest = None
+
+    def truncate(self, rounds: int) -> None:
+        """Forget all rounds after the first `rounds`."""
+        del self.trees[rounds * self.n_outputs :]
+        self._forest = None
+
+    @property
+    def forest(self) -> Forest:
+        """The trees as the native core reads them, made once."""
+        if self._forest is None:
+            flat = self.flat()
+            self._forest = Forest(
+                flat["tree_start"],
+                flat["feature"],
+                flat["threshold"],
+                flat["missing_left"],
+                flat["left"],
+                flat["right"],
+                flat["value"],
+                self.n_features,
+                self.n_outputs,
+            )
+        return self._forest
+
+    def score(
+        self, columns: Columns, workers: Workers, rounds: int | None = None
+    ) -> npt.NDArray[np.float64]:
+        """Return F(x) for every row and output, shape (n_rows, n_outputs).
+
+        Parameters
+        ----------
+        columns : Columns
+            The rows.
+        workers : Workers
+            The threads.
+        rounds : int or None
+            Use only this many rounds; None: all.
+
+        Notes
+        -----
+        base, then the trees in order: the sum is made as it was during training, to the bit.
+        """
+        out = np.empty((columns.n_rows, self.n_outputs))
+        out[:] = self.base
+        n_trees = len(self.trees) if rounds is None else rounds * self.n_outputs
+        self.forest.add_scores(workers, columns, 0, n_trees, out.reshape(-1))
+        return out
 
     def flat(self) -> dict[str, npt.NDArray[Any]]:
         """All trees as one array per node field.

@@ -78,20 +78,20 @@ def encode(model: Model, estimator: Mapping[str, Any] | None = None) -> bytes:
     return b"".join([*parts, digest.digest()])
 
 
-def decode(data: bytes) -> tuple[Model, dict[str, Any]]:
+def decode(data: bytes | bytearray | memoryview) -> tuple[Model, dict[str, Any]]:
     """Read a model from the bytes of a model file.
 
     Takes time and memory in proportion to the length of the bytes, whatever they say.
 
     Parameters
     ----------
-    data : bytes
-        The whole file.
+    data : bytes, bytearray or memoryview
+        The whole file. What can still change is copied first.
 
     Returns
     -------
     model : Model
-        Its tree arrays are read-only views of `data`.
+        Its tree arrays are read-only, and share the memory of `data`.
     estimator : dict
         As it was given to `encode`; empty if none was.
 

@@ -1,0 +1,76 @@
+"""What the user sees while a model is trained: nothing, a bar, or a line now and then."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import TYPE_CHECKING, Any, TextIO
+
+if TYPE_CHECKING:
+    from stagewise.boosting.monitor import Progress
+
+__all__ = ["ProgressDisplay"]
+
+
+class ProgressDisplay:
+    """Shows the progress of a fit on standard error.
+
+    Parameters
+    ----------
+    verbose : int
+        0: nothing. 1: a bar on a terminal (with rich, if it is installed), else about a line a
+        second. 2: a line for every round.
+    """
+
+    def __init__(self, verbose: int, stream: TextIO | None = None) -> None:
+        self._verbose = int(verbose)
+        self._stream = stream
+        self._bar: Any = None
+        self._last_line = 0.0
+
+    def show(self, progress: Progress) -> None:
+        """Show one round."""
+        if self._verbose <= 0:
+            return
+        stream = self._stream if self._stream is not None else sys.stderr
+        if self._verbose == 1 and stream.isatty() and self._show_bar(progress, stream):
+            return
+        now = time.monotonic()
+        if self._verbose > 1 or now - self._last_line >= 1.0 or progress.round == progress.n_rounds:
+            self._last_line = now
+            print(self._line(progress), file=stream, flush=True)
+
+    def close(self) -> None:
+        """Leave the terminal as it was."""
+        if self._bar is not None:
+            self._bar.stop()
+            self._bar = None
+
+    def _line(self, p: Progress) -> str:
+        text = f"round {p.round}/{p.n_rounds}  train {p.train_loss:.6g}"
+        if p.valid_loss is not None:
+            text += f"  valid {p.valid_loss:.6g}  best {p.best_round}"
+        return f"{text}  {p.seconds:.1f} s"
+
+    def _show_bar(self, progress: Progress, stream: TextIO) -> bool:
+        if self._bar is None:
+            try:
+                from rich.console import Console
+                from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
+                from rich.progress import Progress as RichProgress
+            except ImportError:
+                return False
+            self._bar = RichProgress(
+                TextColumn("[bold]boosting"),
+                BarColumn(),
+                TextColumn("{task.description}"),
+                TimeRemainingColumn(),
+                console=Console(file=stream),
+                transient=True,
+            )
+            self._bar.start()
+            self._task = self._bar.add_task("", total=progress.n_rounds)
+        self._bar.update(self._task, completed=progress.round, description=self._line(progress))
+        if progress.round == progress.n_rounds:
+            self.close()
+        return True

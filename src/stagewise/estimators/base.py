@@ -1,0 +1,444 @@
+"""What the boosting estimators share: the way from `fit` to a Model, and from a Model to scores.
+
+The one idea: an estimator is parameters plus one `Model`; every fitted attribute is read off the
+model, so a fitted, a loaded and an unpickled estimator are the same. Must not know how boosting
+works (`stagewise.boosting`) nor how columns are read (`stagewise.data`).
+"""
+
+from __future__ import annotations
+
+import time
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping
+from os import PathLike
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import NotFittedError
+from sklearn.utils import check_random_state
+
+from stagewise._native import Columns, Workers
+from stagewise.boosting.loop import Rows, boost
+from stagewise.boosting.monitor import Monitor
+from stagewise.boosting.progress import ProgressDisplay
+from stagewise.boosting.recipe import Recipe
+from stagewise.boosting.sampling import RowFraction
+from stagewise.boosting.steps import step_for
+from stagewise.boosting.stopping import Patience
+from stagewise.data import Features, TargetScale, read_table
+from stagewise.data.bins import bin_like, learn_bins
+from stagewise.estimators.parameters import check_parameters, nearest_name
+from stagewise.estimators.report import fit_report, warn_if_constant
+from stagewise.estimators.rows import Sample, hold_out
+from stagewise.learners.histogram_tree import HistogramTree
+from stagewise.losses import Loss
+from stagewise.model.ensemble import Ensemble
+from stagewise.model.file import write_model
+from stagewise.model.model import Model
+from stagewise.workers import make_workers
+
+__all__ = ["BoostedTrees"]
+
+Vector = npt.NDArray[np.float64]
+
+FEW = 32
+"""Up to this many rows are predicted on the spot, without threads or descriptors."""
+SMALL = 200_000
+"""Row-trees up to which predicting is not worth a thread."""
+
+
+class BoostedTrees(BaseEstimator):
+    """Base of the estimators; see `GradientBoostingRegressor` for the parameters."""
+
+    model_: Model
+
+    # ---- what a subclass says about its target -------------------------------------------------
+
+    @abstractmethod
+    def _read_target(
+        self, y: Any, sample_weight: Any, n_rows: int
+    ) -> tuple[npt.NDArray[Any], Vector | None, npt.NDArray[Any] | None]:
+        """Return y on the loss's scale (or codes), weights, and classes or None."""
+
+    @abstractmethod
+    def _read_validation_target(
+        self, y: Any, sample_weight: Any, n_rows: int, classes: npt.NDArray[Any] | None
+    ) -> tuple[npt.NDArray[Any], Vector | None]:
+        """Return the same for held-out rows, which must speak of the same classes."""
+
+    @abstractmethod
+    def _make_loss(self, classes: npt.NDArray[Any] | None) -> Loss:
+        """Return the loss to minimise."""
+
+    # ---- fitting -------------------------------------------------------------------------------
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        X_val: Any = None,
+        y_val: Any = None,
+        sample_weight_val: Any = None,
+    ) -> Self:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_rows, n_features)
+            Numbers. NaN, None, NA and NaT are missing values; ±inf are ordinary ones.
+        y : array-like of shape (n_rows,)
+            The target.
+        sample_weight : array-like of shape (n_rows,) or None
+            Whole numbers are counts: 2 is the row twice, 0 its absence. Otherwise only the ratios
+            of the weights matter.
+        X_val, y_val, sample_weight_val
+            Rows to stop early by, instead of a share of X; with them early stopping is on.
+
+        Returns
+        -------
+        self
+        """
+        begin = time.perf_counter()
+        params = check_parameters(self)
+        caller = type(self).__name__
+        workers = make_workers(self.n_jobs)
+        table = read_table(X, caller=caller)
+        target, weight, classes = self._read_target(y, sample_weight, table.n_rows)
+        previous = self._previous(params, classes)
+        seed = self._choose_seed(previous)
+        if previous is None:
+            features = Features.learn(table, max_bins=params["max_bins"], weight=weight)
+            columns = Columns(features.columns(table))
+        else:
+            features = previous.features
+            columns = Columns(features.match(X, caller))
+        train = Sample.of_positive_weight(columns, target, weight)
+        valid = self._validation(X_val, y_val, sample_weight_val, features, classes, caller)
+        if valid is None and params["early_stopping"]:
+            train, valid = hold_out(
+                train, params["validation_fraction"], seed, by_class=classes is not None
+            )
+        loss = self._make_loss(classes)
+        model, details = _Fit(params, loss, workers, seed).run(
+            train, valid, features, classes, previous
+        )
+        self._adopt(model)
+        self.seed_ = seed
+        self.fit_report_ = fit_report(details, self, workers, begin)
+        return self
+
+    def _previous(self, params: dict[str, Any], classes: npt.NDArray[Any] | None) -> Model | None:
+        """Return the model to continue from, if warm_start says so and there is one."""
+        model: Model | None = getattr(self, "model_", None)
+        if not params["warm_start"] or model is None:
+            return None
+        if params["n_estimators"] < model.ensemble.n_rounds:
+            raise ValueError(
+                f"n_estimators={params['n_estimators']} must be larger or equal to "
+                f"n_iter_={model.ensemble.n_rounds} when warm_start==True"
+            )
+        old = model.classes
+        if classes is not None and old is not None and not np.array_equal(classes, old):
+            raise ValueError(
+                f"warm_start continues a model of the classes {old.tolist()}, but y has "
+                f"{classes.tolist()}. Fit with warm_start=False to begin anew."
+            )
+        return model
+
+    def _choose_seed(self, previous: Model | None) -> int:
+        if previous is not None and hasattr(self, "seed_"):
+            return int(self.seed_)
+        if isinstance(self.random_state, (int, np.integer)):
+            if self.random_state < 0:
+                raise ValueError(f"random_state must not be negative, got {self.random_state}.")
+            return int(self.random_state)
+        return int(check_random_state(self.random_state).randint(0, 2**31 - 1))
+
+    def _validation(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        features: Features,
+        classes: npt.NDArray[Any] | None,
+        caller: str,
+    ) -> Sample | None:
+        if (X is None) != (y is None):
+            raise ValueError("X_val and y_val go together; one of them was not passed.")
+        if X is None:
+            if sample_weight is not None:
+                raise ValueError("sample_weight_val was passed without X_val and y_val.")
+            return None
+        columns = Columns(features.match(X, caller))
+        if columns.n_rows == 0:
+            raise ValueError("X_val has no rows.")
+        codes, weight = self._read_validation_target(y, sample_weight, columns.n_rows, classes)
+        return Sample.of_positive_weight(columns, codes, weight)
+
+    def _adopt(self, model: Model) -> None:
+        """Set every fitted attribute from a model."""
+        self.model_ = model
+        self.n_features_in_ = model.features.n
+        self.n_iter_ = model.ensemble.n_rounds
+        self.train_loss_ = model.train_loss
+        self.validation_loss_ = model.valid_loss
+        names = model.features.names
+        if names is not None:
+            self.feature_names_in_ = np.array(names, dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+
+    @classmethod
+    def from_model(cls, model: Model, params: Mapping[str, Any], seed: int) -> Self:
+        """Return an estimator with these parameters that has learned this model."""
+        estimator = cls(**params)
+        estimator._adopt(model)
+        estimator.seed_ = seed
+        return estimator
+
+    # ---- reading the model -----------------------------------------------------------------------
+
+    @property
+    def best_iteration_(self) -> int:
+        """The number of rounds that predictions use: the best one, with early stopping."""
+        return int(self._fitted().ensemble.n_rounds)
+
+    @property
+    def feature_importances_(self) -> Vector:
+        """Each feature's share of the gain of all splits; sums to 1, or all 0 without a split."""
+        model = self._fitted()
+        flat = model.ensemble.flat()
+        inner = flat["feature"] >= 0
+        gains = np.bincount(
+            flat["feature"][inner], weights=flat["gain"][inner], minlength=model.features.n
+        )
+        total = gains.sum()
+        return np.asarray(gains / total if total > 0 else gains)
+
+    def fingerprint(self) -> str:
+        """Return a digest of what was learned: equal for equal models, on every machine."""
+        return self._fitted().fingerprint()
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the model to a file, atomically; `stagewise.load` reads it back.
+
+        The file holds no code and no pickle. Callbacks are not part of it.
+        """
+        model = self._fitted()
+        if model.loss == "custom":
+            raise ValueError(
+                "A model with a loss of your own cannot be saved to a file, which holds no code. "
+                "Pickle the estimator instead, or register the loss in stagewise.losses."
+            )
+        params = self.get_params(deep=False)
+        params["callbacks"] = None
+        if not isinstance(params["random_state"], (int, np.integer, type(None))):
+            params["random_state"] = self.seed_
+        notes = {"class": type(self).__name__, "params": params, "seed": self.seed_}
+        write_model(path, model, notes)
+
+    def _fitted(self) -> Model:
+        model: Model | None = self.__dict__.get("model_")
+        if model is None:
+            raise NotFittedError(
+                f"This {type(self).__name__} instance is not fitted yet. Call 'fit' with "
+                "appropriate arguments before using this estimator."
+            )
+        return model
+
+    def _score(self, X: Any) -> Vector:
+        """Return F, shape (n_rows, n_outputs)."""
+        model = self._fitted()
+        values = model.features.match(X, type(self).__name__)
+        ensemble = model.ensemble
+        n_trees = len(ensemble.trees)
+        if type(values) is np.ndarray and len(values) <= FEW and values.flags.c_contiguous:
+            out = np.empty((len(values), ensemble.n_outputs))
+            out[:] = ensemble.base
+            rows = values if values.dtype.char == "d" else values.astype(np.float64)
+            ensemble.forest.add_rows(rows, 0, n_trees, out.reshape(-1))
+            return out
+        columns = Columns(values)
+        small = columns.n_rows * n_trees <= SMALL
+        return ensemble.score(columns, make_workers(1 if small else self.n_jobs))
+
+    def _staged_score(self, X: Any) -> Iterator[Vector]:
+        """Yield F after every round. Each array is new."""
+        model = self._fitted()
+        ensemble = model.ensemble
+        columns = Columns(model.features.match(X, type(self).__name__))
+        workers = make_workers(self.n_jobs)
+        out = np.empty((columns.n_rows, ensemble.n_outputs))
+        out[:] = ensemble.base
+        for m in range(ensemble.n_rounds):
+            first = m * ensemble.n_outputs
+            ensemble.forest.add_scores(
+                workers, columns, first, first + ensemble.n_outputs, out.reshape(-1)
+            )
+            yield out.copy()
+
+    def apply(self, X: Any) -> npt.NDArray[np.int32]:
+        """Return the node number of the leaf that each row reaches, shape (n_rows, n_trees)."""
+        model = self._fitted()
+        columns = Columns(model.features.match(X, type(self).__name__))
+        out = np.empty((columns.n_rows, len(model.ensemble.trees)), dtype=np.int32)
+        model.ensemble.forest.leaves(make_workers(self.n_jobs), columns, out.reshape(-1))
+        return out
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters by name; an unknown name is answered with the nearest one."""
+        known = self.get_params(deep=True)
+        for name in params:
+            if name not in known:
+                raise ValueError(
+                    f"Invalid parameter {name!r} for estimator {type(self).__name__}."
+                    f"{nearest_name(name, known)} Valid parameters are: {sorted(known)}."
+                )
+        result: Self = super().set_params(**params)
+        return result
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+
+class _Fit:
+    """One fit, from samples to a model: standardise, bin, boost."""
+
+    def __init__(self, params: dict[str, Any], loss: Loss, workers: Workers, seed: int) -> None:
+        self.params, self.loss, self.workers, self.seed = params, loss, workers, seed
+
+    def run(
+        self,
+        train: Sample,
+        valid: Sample | None,
+        features: Features,
+        classes: npt.NDArray[Any] | None,
+        previous: Model | None,
+    ) -> tuple[Model, dict[str, Any]]:
+        """Boost and return the model, with what was noticed on the way."""
+        scale = self._target_scale(train, previous)
+        y = self._standardise(scale, train.y)
+        table = train.table()
+        bins, cuts = learn_bins(
+            self.workers, table, train.weight, self.params["max_bins"], self.seed
+        )
+        details = warn_if_constant(bins, features)
+        ensemble = self._start(features, y, train.weight, previous)
+        rows = Rows(bins, y, train.weight, self._start_score(ensemble, table))
+        held = None
+        if valid is not None:
+            held_table = valid.table()
+            held = Rows(
+                bin_like(self.workers, held_table, cuts),
+                self._standardise(scale, valid.y),
+                valid.weight,
+                self._start_score(ensemble, held_table),
+            )
+        monitor = self._boost(rows, held, ensemble, scale, previous, classes)
+        details["stopped_because"] = monitor.stopped_because
+        model = Model(
+            task="regression" if classes is None else "classification",
+            loss=self.loss.name,
+            features=features,
+            ensemble=ensemble,
+            offset=scale.offset,
+            scale=scale.scale,
+            classes=classes,
+            train_loss=np.array(monitor.train_loss),
+            valid_loss=np.array(monitor.valid_loss),
+        )
+        return model, details
+
+    def _boost(
+        self,
+        rows: Rows,
+        held: Rows | None,
+        ensemble: Ensemble,
+        scale: TargetScale,
+        previous: Model | None,
+        classes: npt.NDArray[Any] | None,
+    ) -> Monitor:
+        p = self.params
+        first = ensemble.n_rounds
+        patience = None if held is None else Patience(p["n_iter_no_change"], p["tol"])
+        display = ProgressDisplay(p["verbose"])
+        monitor = Monitor(
+            p["n_estimators"],
+            patience=patience,
+            callbacks=p["callbacks"],
+            display=display,
+            loss_scale=scale.scale ** (self.loss.degree or 0),
+            train_loss=[] if previous is None else previous.train_loss[:first].tolist(),
+            valid_loss=[] if previous is None else previous.valid_loss[:first].tolist(),
+        )
+        one_class = classes is not None and len(classes) == 1
+        rounds = range(first, first if one_class else p["n_estimators"])
+        try:
+            boost(
+                self._recipe(scale), ensemble, rows, held, rounds, monitor, self.workers, self.seed
+            )
+        finally:
+            display.close()
+        ensemble.truncate(monitor.best_round)
+        return monitor
+
+    def _target_scale(self, train: Sample, previous: Model | None) -> TargetScale:
+        if previous is not None:
+            spread = TargetScale.learn(train.y, train.weight).spread if self.loss.degree else 1.0
+            return TargetScale(previous.offset, previous.scale, spread)
+        if self.loss.degree is None:
+            return TargetScale(0.0, 1.0, 1.0)
+        return TargetScale.learn(train.y, train.weight)
+
+    def _standardise(self, scale: TargetScale, y: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        return y if self.loss.degree is None else scale.standardise(y)
+
+    def _start(
+        self,
+        features: Features,
+        y: npt.NDArray[Any],
+        weight: Vector | None,
+        previous: Model | None,
+    ) -> Ensemble:
+        if previous is None:
+            self.loss.check(y)
+            return Ensemble(features.n, self.loss.best_constant(y, weight))
+        old = previous.ensemble
+        return Ensemble(old.n_features, old.base, list(old.trees))
+
+    def _start_score(self, ensemble: Ensemble, table: Columns) -> npt.NDArray[np.float64]:
+        if ensemble.n_rounds == 0:
+            return np.repeat(ensemble.base[:, np.newaxis], table.n_rows, axis=1)
+        return np.ascontiguousarray(ensemble.score(table, self.workers).T)
+
+    def _recipe(self, scale: TargetScale) -> Recipe:
+        """Build the recipe; limits that have a unit are in units of the target's spread."""
+        p, degree = self.params, self.loss.degree
+        unit = 1.0 if degree is None else scale.spread
+        learner = HistogramTree(
+            max_leaf_nodes=p["max_leaf_nodes"],
+            max_depth=p["max_depth"],
+            min_samples_leaf=p["min_samples_leaf"],
+            min_hessian=p["min_hessian"],
+            l1=p["l1_regularization"] * unit,
+            l2=p["l2_regularization"],
+            min_gain=p["min_gain"] * unit ** (degree or 0),
+            max_step=(p["max_step"] or 0.0) * unit,
+            depth_wise=p["growth"] == "depth_wise",
+            columns_per_tree=p["columns_per_tree"],
+            columns_per_level=p["columns_per_level"],
+            columns_per_node=p["columns_per_node"],
+        )
+        return Recipe(
+            self.loss,
+            learner,
+            step_for(self.loss),
+            RowFraction(p["subsample"]),
+            p["learning_rate"],
+        )

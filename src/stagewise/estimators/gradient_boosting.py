@@ -1,0 +1,455 @@
+"""Gradient boosting estimators with scikit-learn's face."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import expit
+from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.utils.class_weight import compute_class_weight
+
+from stagewise.data import as_frequencies, check_weight, read_labels, read_target
+from stagewise.errors import InvalidParameterError
+from stagewise.estimators.base import BoostedTrees
+from stagewise.estimators.parameters import nearest_name, suggests_names
+from stagewise.losses import REGRESSION_LOSSES, Loss, log_loss
+from stagewise.model.model import Model
+
+__all__ = ["GradientBoostingClassifier", "GradientBoostingRegressor"]
+
+Vector = npt.NDArray[np.float64]
+Codes = npt.NDArray[np.int32]
+
+
+class GradientBoostingRegressor(RegressorMixin, BoostedTrees):
+    """Boosted trees that predict a number.
+
+    Fits F = f_0 + ν Σ b_m to a target that is centred and scaled first, so a·y + b gives a·F + b.
+    Parameters with a unit (`l1_regularization`, `min_gain`, `max_step`) are in units of the
+    target's standard deviation.
+
+    Parameters
+    ----------
+    loss : {"squared_error", "absolute_error"} or Loss, default="squared_error"
+        What is minimised, or an object derived from `stagewise.losses.Loss`.
+    learning_rate : float, default=0.1
+        ν: what every tree's values are multiplied by.
+    n_estimators : int, default=100
+        The number of rounds, at most. A round is one tree, or one tree per class with more than
+        two classes.
+    max_leaf_nodes : int or None, default=31
+        The most leaves of a tree.
+    max_depth : int or None, default=None
+        The most splits between the root and a leaf.
+    min_samples_leaf : float, default=20
+        The least sum of weights (without weights: number of rows) in a leaf, exactly.
+    min_hessian : float, default=0.001
+        The least sum of second derivatives in a leaf.
+    l1_regularization, l2_regularization : float, default=0.0 and 1.0
+        α and λ of the regularised objective: a leaf is -sign(G) max(|G| - α, 0) / (H + λ).
+    min_gain : float, default=0.0
+        γ: a split must lower the objective by more than this.
+    max_step : float or None, default=None
+        The largest absolute leaf value before shrinkage.
+    growth : {"best_first", "depth_wise"}, default="best_first"
+        Whether the best leaf is split next, or one level after the other.
+    subsample : float, default=1.0
+        The share of rows that a round sees, drawn anew without replacement.
+    columns_per_tree, columns_per_level, columns_per_node : float, default=1.0
+        The share of features that a tree, a level and a node may use; they multiply.
+    max_bins : int, default=255
+        The most bins per feature, 2 to 65,535, not counting the one for missing values.
+    early_stopping : bool, default=False
+        Whether to hold rows out and stop when their loss no longer improves. Passing `X_val` and
+        `y_val` to `fit` does the same with rows of your own.
+    validation_fraction : float, default=0.1
+        The share of rows held out.
+    n_iter_no_change : int, default=10
+        Rounds without improvement before stopping; predictions then use the best round.
+    tol : float, default=0.0
+        How much less loss counts as improvement.
+    warm_start : bool, default=False
+        Whether `fit` continues the model it finds, up to `n_estimators` rounds in all. On the same
+        data the result is the same, to the bit, as one fit with all rounds.
+    random_state : int, RandomState or None, default=0
+        Seeds all random choices. None: a new seed every time.
+    n_jobs : int or None, default=None
+        Threads; None: all that this process may use. Never changes the result.
+    verbose : int, default=0
+        1: a progress bar (lines, if this is no terminal). 2: a line a round.
+    callbacks : callable, list of callables or None, default=None
+        Called after every round with a `stagewise.boosting.monitor.Progress`; a true answer stops.
+
+    Attributes
+    ----------
+    model_ : Model
+        All that was learned.
+    n_iter_, best_iteration_ : int
+        The number of rounds that predictions use.
+    train_loss_, validation_loss_ : float64 array
+        The mean loss after every round that was run.
+    feature_importances_ : float64 array
+        Each feature's share of the gain of all splits.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+    fit_report_ : dict
+        What the fit noticed: constant columns, threads, seed, why it stopped.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from stagewise import GradientBoostingRegressor
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = GradientBoostingRegressor(n_estimators=50).fit(X, y)
+    >>> model.predict(X[:2]).shape
+    (2,)
+    """
+
+    @suggests_names
+    def __init__(
+        self,
+        loss: str | Loss = "squared_error",
+        *,
+        learning_rate: float = 0.1,
+        n_estimators: int = 100,
+        max_leaf_nodes: int | None = 31,
+        max_depth: int | None = None,
+        min_samples_leaf: float = 20,
+        min_hessian: float = 1e-3,
+        l1_regularization: float = 0.0,
+        l2_regularization: float = 1.0,
+        min_gain: float = 0.0,
+        max_step: float | None = None,
+        growth: str = "best_first",
+        subsample: float = 1.0,
+        columns_per_tree: float = 1.0,
+        columns_per_level: float = 1.0,
+        columns_per_node: float = 1.0,
+        max_bins: int = 255,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 10,
+        tol: float = 0.0,
+        warm_start: bool = False,
+        random_state: Any = 0,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        callbacks: Any = None,
+    ) -> None:
+        self.loss = loss
+        self.learning_rate = learning_rate
+        self.n_estimators = n_estimators
+        self.max_leaf_nodes = max_leaf_nodes
+        self.max_depth = max_depth
+        self.min_samples_leaf = min_samples_leaf
+        self.min_hessian = min_hessian
+        self.l1_regularization = l1_regularization
+        self.l2_regularization = l2_regularization
+        self.min_gain = min_gain
+        self.max_step = max_step
+        self.growth = growth
+        self.subsample = subsample
+        self.columns_per_tree = columns_per_tree
+        self.columns_per_level = columns_per_level
+        self.columns_per_node = columns_per_node
+        self.max_bins = max_bins
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.tol = tol
+        self.warm_start = warm_start
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.callbacks = callbacks
+
+    def predict(self, X: Any) -> Vector:
+        """Return the predicted number of every row."""
+        model = self._fitted()
+        return self._mean(model, self._score(X))
+
+    def staged_predict(self, X: Any) -> Iterator[Vector]:
+        """Yield the predictions after every round."""
+        model = self._fitted()
+        for score in self._staged_score(X):
+            yield self._mean(model, score)
+
+    def _mean(self, model: Model, score: Vector) -> Vector:
+        if isinstance(self.loss, Loss):
+            score = self.loss.mean(score.T)
+        return np.asarray(model.offset + model.scale * score.reshape(len(score)))
+
+    def _read_target(
+        self, y: Any, sample_weight: Any, n_rows: int
+    ) -> tuple[npt.NDArray[Any], Vector | None, npt.NDArray[Any] | None]:
+        target = read_target(y, n_rows, caller=type(self).__name__)
+        weight = check_weight(sample_weight, n_rows)
+        return target, None if weight is None else as_frequencies(weight), None
+
+    def _read_validation_target(
+        self, y: Any, sample_weight: Any, n_rows: int, classes: npt.NDArray[Any] | None
+    ) -> tuple[npt.NDArray[Any], Vector | None]:
+        target, weight, _ = self._read_target(y, sample_weight, n_rows)
+        return target, weight
+
+    def _make_loss(self, classes: npt.NDArray[Any] | None) -> Loss:
+        if isinstance(self.loss, Loss):
+            return self.loss
+        if self.loss not in REGRESSION_LOSSES:
+            raise InvalidParameterError(
+                f"The parameter 'loss' of {type(self).__name__} must be one of "
+                f"{', '.join(map(repr, REGRESSION_LOSSES))}, or a stagewise.losses.Loss; "
+                f"got {self.loss!r}.{nearest_name(str(self.loss), REGRESSION_LOSSES)}"
+            )
+        return REGRESSION_LOSSES[self.loss]()
+
+
+class GradientBoostingClassifier(ClassifierMixin, BoostedTrees):
+    """Boosted trees that predict a class, and the probability of every class.
+
+    Two classes share one score, p = 1 / (1 + e^-F); K > 2 classes have one each, p = softmax(F).
+
+    Parameters
+    ----------
+    loss : {"log_loss"}, default="log_loss"
+        What is minimised: the deviance, for two or for more classes.
+    learning_rate : float, default=0.1
+        ν: what every tree's values are multiplied by.
+    n_estimators : int, default=100
+        The number of rounds, at most. A round is one tree, or one tree per class with more than
+        two classes.
+    max_leaf_nodes : int or None, default=31
+        The most leaves of a tree.
+    max_depth : int or None, default=None
+        The most splits between the root and a leaf.
+    min_samples_leaf : float, default=20
+        The least sum of weights (without weights: number of rows) in a leaf, exactly.
+    min_hessian : float, default=0.001
+        The least sum of second derivatives in a leaf.
+    l1_regularization, l2_regularization : float, default=0.0 and 1.0
+        α and λ of the regularised objective: a leaf is -sign(G) max(|G| - α, 0) / (H + λ).
+    min_gain : float, default=0.0
+        γ: a split must lower the objective by more than this.
+    max_step : float or None, default=None
+        The largest absolute leaf value before shrinkage.
+    growth : {"best_first", "depth_wise"}, default="best_first"
+        Whether the best leaf is split next, or one level after the other.
+    subsample : float, default=1.0
+        The share of rows that a round sees, drawn anew without replacement.
+    columns_per_tree, columns_per_level, columns_per_node : float, default=1.0
+        The share of features that a tree, a level and a node may use; they multiply.
+    max_bins : int, default=255
+        The most bins per feature, 2 to 65,535, not counting the one for missing values.
+    early_stopping : bool, default=False
+        Whether to hold rows out and stop when their loss no longer improves. Passing `X_val` and
+        `y_val` to `fit` does the same with rows of your own.
+    validation_fraction : float, default=0.1
+        The share of rows held out.
+    n_iter_no_change : int, default=10
+        Rounds without improvement before stopping; predictions then use the best round.
+    tol : float, default=0.0
+        How much less loss counts as improvement.
+    warm_start : bool, default=False
+        Whether `fit` continues the model it finds, up to `n_estimators` rounds in all. On the same
+        data the result is the same, to the bit, as one fit with all rounds.
+    random_state : int, RandomState or None, default=0
+        Seeds all random choices. None: a new seed every time.
+    n_jobs : int or None, default=None
+        Threads; None: all that this process may use. Never changes the result.
+    verbose : int, default=0
+        1: a progress bar (lines, if this is no terminal). 2: a line a round.
+    callbacks : callable, list of callables or None, default=None
+        Called after every round with a `stagewise.boosting.monitor.Progress`; a true answer stops.
+    class_weight : dict, "balanced" or None, default=None
+        What the weights of each class's rows are multiplied by.
+
+    Attributes
+    ----------
+    model_ : Model
+        All that was learned.
+    n_iter_, best_iteration_ : int
+        The number of rounds that predictions use.
+    train_loss_, validation_loss_ : float64 array
+        The mean loss after every round that was run.
+    feature_importances_ : float64 array
+        Each feature's share of the gain of all splits.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+    fit_report_ : dict
+        What the fit noticed: constant columns, threads, seed, why it stopped.
+    classes_ : array
+        The labels, sorted.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from stagewise import GradientBoostingClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = GradientBoostingClassifier(n_estimators=20).fit(X, y)
+    >>> model.predict_proba(X[:2]).shape
+    (2, 3)
+    """
+
+    @suggests_names
+    def __init__(
+        self,
+        loss: str = "log_loss",
+        *,
+        learning_rate: float = 0.1,
+        n_estimators: int = 100,
+        max_leaf_nodes: int | None = 31,
+        max_depth: int | None = None,
+        min_samples_leaf: float = 20,
+        min_hessian: float = 1e-3,
+        l1_regularization: float = 0.0,
+        l2_regularization: float = 1.0,
+        min_gain: float = 0.0,
+        max_step: float | None = None,
+        growth: str = "best_first",
+        subsample: float = 1.0,
+        columns_per_tree: float = 1.0,
+        columns_per_level: float = 1.0,
+        columns_per_node: float = 1.0,
+        max_bins: int = 255,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 10,
+        tol: float = 0.0,
+        warm_start: bool = False,
+        random_state: Any = 0,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        callbacks: Any = None,
+        class_weight: Any = None,
+    ) -> None:
+        self.loss = loss
+        self.learning_rate = learning_rate
+        self.n_estimators = n_estimators
+        self.max_leaf_nodes = max_leaf_nodes
+        self.max_depth = max_depth
+        self.min_samples_leaf = min_samples_leaf
+        self.min_hessian = min_hessian
+        self.l1_regularization = l1_regularization
+        self.l2_regularization = l2_regularization
+        self.min_gain = min_gain
+        self.max_step = max_step
+        self.growth = growth
+        self.subsample = subsample
+        self.columns_per_tree = columns_per_tree
+        self.columns_per_level = columns_per_level
+        self.columns_per_node = columns_per_node
+        self.max_bins = max_bins
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.tol = tol
+        self.warm_start = warm_start
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.callbacks = callbacks
+        self.class_weight = class_weight
+
+    def decision_function(self, X: Any) -> Vector:
+        """Return the scores: shape (n_rows,) for two classes, else (n_rows, n_classes)."""
+        score = self._score(X)
+        return score[:, 0] if score.shape[1] == 1 else score
+
+    def predict_proba(self, X: Any) -> Vector:
+        """Return the probability of every class, in the order of `classes_`."""
+        model = self._fitted()
+        return self._proba(model, self._score(X))
+
+    def predict(self, X: Any) -> npt.NDArray[Any]:
+        """Return the most probable class of every row."""
+        model = self._fitted()
+        return self._decide(model, self._score(X))
+
+    def staged_predict_proba(self, X: Any) -> Iterator[Vector]:
+        """Yield the probabilities after every round."""
+        model = self._fitted()
+        for score in self._staged_score(X):
+            yield self._proba(model, score)
+
+    def staged_predict(self, X: Any) -> Iterator[npt.NDArray[Any]]:
+        """Yield the predicted classes after every round."""
+        model = self._fitted()
+        for score in self._staged_score(X):
+            yield self._decide(model, score)
+
+    def _proba(self, model: Model, score: Vector) -> Vector:
+        assert model.classes is not None
+        if len(model.classes) == 1:
+            return np.ones((len(score), 1))
+        if score.shape[1] == 1:
+            return np.stack([expit(-score[:, 0]), expit(score[:, 0])], axis=1)
+        return log_loss(len(model.classes)).mean(score.T)
+
+    def _decide(self, model: Model, score: Vector) -> npt.NDArray[Any]:
+        assert model.classes is not None
+        if len(model.classes) == 1:
+            return np.repeat(model.classes, len(score))
+        codes = score[:, 0] > 0 if score.shape[1] == 1 else score.argmax(axis=1)
+        return np.asarray(model.classes[codes.astype(np.intp)])
+
+    def _adopt(self, model: Model) -> None:
+        super()._adopt(model)
+        assert model.classes is not None
+        self.classes_: npt.NDArray[Any] = model.classes
+
+    def _read_target(
+        self, y: Any, sample_weight: Any, n_rows: int
+    ) -> tuple[npt.NDArray[Any], Vector | None, npt.NDArray[Any] | None]:
+        classes, codes = read_labels(y, n_rows, caller=type(self).__name__)
+        weight = check_weight(sample_weight, n_rows)
+        if weight is not None and weight.min() == 0.0:
+            classes, codes = _present(classes, codes, weight)
+        weight = self._class_weighted(classes, codes, weight)
+        return codes, None if weight is None else as_frequencies(weight), classes
+
+    def _class_weighted(
+        self, classes: npt.NDArray[Any], codes: Codes, weight: Vector | None
+    ) -> Vector | None:
+        if self.class_weight is None:
+            return weight
+        labels = classes[codes]
+        factor = compute_class_weight(
+            self.class_weight, classes=classes, y=labels, sample_weight=weight
+        )[codes]
+        return np.asarray(factor if weight is None else factor * weight, dtype=np.float64)
+
+    def _read_validation_target(
+        self, y: Any, sample_weight: Any, n_rows: int, classes: npt.NDArray[Any] | None
+    ) -> tuple[npt.NDArray[Any], Vector | None]:
+        assert classes is not None
+        found, codes = read_labels(y, n_rows, caller=type(self).__name__)
+        unseen = [label for label in found.tolist() if label not in set(classes.tolist())]
+        if unseen:
+            raise ValueError(
+                f"y_val has the label {unseen[0]!r}, which y does not have "
+                f"(its classes are {classes.tolist()[:20]}). Leave such rows out of X_val."
+            )
+        places = np.searchsorted(classes, found).astype(np.int32)
+        weight = check_weight(sample_weight, n_rows)
+        return places[codes], None if weight is None else as_frequencies(weight)
+
+    def _make_loss(self, classes: npt.NDArray[Any] | None) -> Loss:
+        if self.loss != "log_loss":
+            raise InvalidParameterError(
+                f"The parameter 'loss' of {type(self).__name__} must be 'log_loss'; "
+                f"got {self.loss!r}."
+            )
+        assert classes is not None
+        return log_loss(len(classes))
+
+
+def _present(
+    classes: npt.NDArray[Any], codes: Codes, weight: Vector
+) -> tuple[npt.NDArray[Any], Codes]:
+    """Forget the classes of which every row has weight zero; such rows keep any code."""
+    alive = np.bincount(codes[weight > 0], minlength=len(classes)) > 0
+    renumbered = (np.cumsum(alive) - 1).clip(0).astype(np.int32)
+    return classes[alive], renumbered[codes]

@@ -1,0 +1,49 @@
+"""Reading a model file back into the estimator that wrote it."""
+
+from __future__ import annotations
+
+from os import PathLike
+from typing import Any
+
+from stagewise.errors import ModelFormatError
+from stagewise.estimators.gradient_boosting import (
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
+)
+from stagewise.losses import REGRESSION_LOSSES
+from stagewise.model.file import read_model
+
+__all__ = ["load"]
+
+_CLASSES: dict[str, Any] = {
+    cls.__name__: cls for cls in (GradientBoostingRegressor, GradientBoostingClassifier)
+}
+_TASKS = {"GradientBoostingRegressor": "regression", "GradientBoostingClassifier": "classification"}
+
+
+def load(path: str | PathLike[str]) -> Any:
+    """Read a model that an estimator's `save` wrote, and return that estimator, fitted.
+
+    Parameters
+    ----------
+    path : str or path
+        A .stgw file.
+
+    Raises
+    ------
+    ModelFormatError
+        If the file is not a whole and sound model file.
+    """
+    model, notes = read_model(path)
+    name = notes.get("class")
+    if name not in _CLASSES or _TASKS[name] != model.task:
+        raise ModelFormatError(
+            f"{path}: the file holds a {model.task} model of the estimator {name!r}, which this "
+            "version of Stagewise does not have."
+        )
+    if model.loss not in (*REGRESSION_LOSSES, "log_loss"):
+        raise ModelFormatError(f"{path}: this version has no loss named {model.loss!r}.")
+    try:
+        return _CLASSES[name].from_model(model, notes.get("params", {}), notes.get("seed", 0))
+    except TypeError as error:
+        raise ModelFormatError(f"{path}: a parameter in the file is unknown: {error}") from None

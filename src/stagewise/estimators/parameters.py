@@ -1,0 +1,161 @@
+"""What a parameter may be, and what is said when it is something else.
+
+The one idea: one rule per name, in one table; a message says the name, what is allowed and what was
+given. Must not know data.
+"""
+
+from __future__ import annotations
+
+import difflib
+import functools
+import inspect
+import math
+import numbers
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+from stagewise.errors import InvalidParameterError
+
+__all__ = ["RULES", "check_parameters", "nearest_name", "suggests_names"]
+
+Rule = Callable[[Any], Any]
+"""Returns the value to use, or raises ValueError(what is allowed)."""
+
+
+@dataclass(frozen=True)
+class _Number:
+    """A number in an interval; None if that is allowed."""
+
+    low: float
+    high: float = math.inf
+    whole: bool = False
+    open_low: bool = False
+    open_high: bool = False
+    or_none: bool = False
+
+    def __call__(self, value: Any) -> Any:
+        if value is None and self.or_none:
+            return None
+        ok = isinstance(value, numbers.Real) and not isinstance(value, bool)
+        ok = ok and math.isfinite(value) and (not self.whole or value == int(value))
+        ok = ok and (value > self.low if self.open_low else value >= self.low)
+        ok = ok and (value < self.high if self.open_high else value <= self.high)
+        if not ok:
+            raise ValueError(self._allowed())
+        return int(value) if self.whole else float(value)
+
+    def _allowed(self) -> str:
+        kind = "a whole number" if self.whole else "a number"
+        low = f"{'above' if self.open_low else 'at least'} {self.low:g}"
+        limit = f"{self.high:,.0f}" if self.whole else f"{self.high:g}"
+        high = f" and {'below' if self.open_high else 'at most'} {limit}"
+        none = ", or None" if self.or_none else ""
+        return f"{kind} {low}{high if self.high < math.inf else ''}{none}"
+
+
+@dataclass(frozen=True)
+class _OneOf:
+    choices: tuple[Any, ...]
+
+    def __call__(self, value: Any) -> Any:
+        if not any(value is c or (isinstance(value, str) and value == c) for c in self.choices):
+            raise ValueError("one of " + ", ".join(repr(c) for c in self.choices))
+        return value
+
+
+def _flag(value: Any) -> bool:
+    # numpy's booleans come out of parameter grids
+    if type(value).__name__ not in ("bool", "bool_"):
+        raise ValueError("True or False")
+    return bool(value)
+
+
+def _callbacks(value: Any) -> tuple[Any, ...]:
+    if value is None:
+        return ()
+    if callable(value):
+        return (value,)
+    if isinstance(value, Iterable) and not isinstance(value, (str, bytes)):
+        found = tuple(value)
+        if all(callable(v) for v in found):
+            return found
+    raise ValueError("None, a callable, or a list of callables")
+
+
+_share = _Number(0.0, 1.0, open_low=True)
+_size = 2**31 - 1
+
+RULES: Mapping[str, Rule] = MappingProxyType(
+    {
+        "learning_rate": _Number(0.0, open_low=True),
+        "n_estimators": _Number(1, 10_000_000, whole=True),
+        "max_leaf_nodes": _Number(2, _size, whole=True, or_none=True),
+        "max_depth": _Number(1, _size, whole=True, or_none=True),
+        "min_samples_leaf": _Number(0.0, open_low=True),
+        "min_hessian": _Number(0.0),
+        "l1_regularization": _Number(0.0),
+        "l2_regularization": _Number(0.0),
+        "min_gain": _Number(0.0),
+        "max_step": _Number(0.0, open_low=True, or_none=True),
+        "growth": _OneOf(("best_first", "depth_wise")),
+        "subsample": _share,
+        "columns_per_tree": _share,
+        "columns_per_level": _share,
+        "columns_per_node": _share,
+        "max_bins": _Number(2, 65_535, whole=True),
+        "early_stopping": _flag,
+        "validation_fraction": _Number(0.0, 1.0, open_low=True, open_high=True),
+        "n_iter_no_change": _Number(1, _size, whole=True),
+        "tol": _Number(0.0),
+        "warm_start": _flag,
+        "verbose": _Number(0, 2, whole=True),
+        "callbacks": _callbacks,
+    }
+)
+
+
+def check_parameters(estimator: Any) -> dict[str, Any]:
+    """Return an estimator's parameters, checked and in their plain types.
+
+    Raises
+    ------
+    InvalidParameterError
+        Naming the parameter, what it may be, and what it is.
+    """
+    checked = estimator.get_params(deep=False)
+    for name, rule in RULES.items():
+        value = checked[name]
+        if name == "verbose" and isinstance(value, bool):
+            value = int(value)
+        try:
+            checked[name] = rule(value)
+        except (ValueError, OverflowError) as error:
+            raise InvalidParameterError(
+                f"The parameter {name!r} of {type(estimator).__name__} must be {error}; "
+                f"got {value!r}."
+            ) from None
+    return dict(checked)
+
+
+def nearest_name(name: str, names: Iterable[str]) -> str:
+    """Return a sentence that suggests the most similar name, or an empty string."""
+    close = difflib.get_close_matches(name, list(names), n=1)
+    return f" Did you mean {close[0]!r}?" if close else ""
+
+
+def suggests_names(init: Callable[..., None]) -> Callable[..., None]:
+    """Make a constructor answer an unknown parameter with the nearest known one."""
+    names = [n for n in inspect.signature(init).parameters if n != "self"]
+
+    @functools.wraps(init)
+    def wrapper(self: Any, *args: Any, **kwargs: Any) -> None:
+        for name in kwargs:
+            if name not in names:
+                raise TypeError(
+                    f"{type(self).__name__} has no parameter {name!r}.{nearest_name(name, names)}"
+                )
+        init(self, *args, **kwargs)
+
+    return wrapper

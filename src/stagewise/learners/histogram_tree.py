@@ -1,0 +1,138 @@
+"""The default learner: a regression tree grown on binned rows by the native core.
+
+The one idea: a learner is a set of rules; a fit starts it on its bins and gets back a growth, which
+turns gradients into trees until the fit ends. Must not know losses by name or count rounds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from stagewise._native import Bins, Gradients, Grower, GrownTree, TreeRules, Workers
+from stagewise.learners.tree import Tree
+
+__all__ = ["GrownTerm", "HistogramTree", "TreeGrowth"]
+
+Vector = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class HistogramTree:
+    """The rules of a tree; Chen & Guestrin (2016), eqs. 5 to 7, for gain and leaf value.
+
+    Parameters
+    ----------
+    max_leaf_nodes, max_depth : int or None
+        Limits of size; None: no limit.
+    min_samples_leaf : float
+        The least sum of weights of a leaf, exactly.
+    min_hessian : float
+        The least sum of hessians of a leaf.
+    l1, l2, min_gain, max_step : float
+        α, λ, γ of the regularised objective, and the largest absolute leaf value (0: any).
+    depth_wise : bool
+        Grow level by level rather than best leaf first.
+    columns_per_tree, columns_per_level, columns_per_node : float
+        The share of the features that a tree, a level of it, a node of that level may use.
+    """
+
+    max_leaf_nodes: int | None = 31
+    max_depth: int | None = None
+    min_samples_leaf: float = 20.0
+    min_hessian: float = 1e-3
+    l1: float = 0.0
+    l2: float = 1.0
+    min_gain: float = 0.0
+    max_step: float = 0.0
+    depth_wise: bool = False
+    columns_per_tree: float = 1.0
+    columns_per_level: float = 1.0
+    columns_per_node: float = 1.0
+
+    def start(
+        self,
+        workers: Workers,
+        bins: Bins,
+        weight: Vector | None,
+        *,
+        hessian_bound: float,
+        hessian_is_weight: bool,
+    ) -> TreeGrowth:
+        """Begin a fit on these rows. The two facts about the hessian make counting cheap."""
+        rules = TreeRules(
+            max_leaves=self.max_leaf_nodes or 0,
+            max_depth=self.max_depth or 0,
+            min_samples_leaf=float(self.min_samples_leaf),
+            min_hessian=self.min_hessian,
+            min_gain=self.min_gain,
+            l1=self.l1,
+            l2=self.l2,
+            max_step=self.max_step,
+            depth_wise=self.depth_wise,
+            columns_per_tree=self.columns_per_tree,
+            columns_per_level=self.columns_per_level,
+            columns_per_node=self.columns_per_node,
+            hessian_bound=hessian_bound,
+            hessian_is_weight=hessian_is_weight,
+        )
+        return TreeGrowth(workers, Grower(workers, bins, weight, rules))
+
+
+@dataclass(slots=True)
+class GrownTerm:
+    """A tree fresh from the grower: its arrays, with leaf values still to be settled by a step."""
+
+    grown: GrownTree
+    tree: Tree
+
+    def with_values(self, value: Vector) -> GrownTerm:
+        """Return the same tree with other node values."""
+        t = self.tree
+        return GrownTerm(
+            self.grown,
+            Tree(t.feature, t.threshold, t.missing_left, t.left, t.right, value, t.gain, t.cover),
+        )
+
+
+class TreeGrowth:
+    """Grows the trees of one fit; owns the memory that they share.
+
+    Parameters
+    ----------
+    workers : Workers
+        The fit's threads.
+    grower : Grower
+        The native grower.
+    """
+
+    def __init__(self, workers: Workers, grower: Grower) -> None:
+        self._workers = workers
+        self._grower = grower
+
+    def grow(
+        self,
+        gradients: Gradients,
+        bag: npt.NDArray[np.uint32] | None,
+        seed: int,
+        number: int,
+    ) -> GrownTerm:
+        """Fit the next tree to the gradients of the rows in the bag (None: all rows)."""
+        grown = self._grower.grow(gradients, bag, seed, number)
+        return GrownTerm(grown, Tree(*grown.arrays()))
+
+    def leaf_quantiles(self, term: GrownTerm, residual: Vector, q: float) -> Vector:
+        """Return the node values of the last tree with every leaf's replaced by its q-quantile."""
+        value = term.tree.value.copy()
+        value[self._grower.leaf_nodes()] = self._grower.leaf_quantiles(residual, q)
+        return value
+
+    def add(self, term: GrownTerm, score: Vector) -> None:
+        """Add the last tree's values to the training scores."""
+        self._grower.add_to(term.grown, term.tree.value, score)
+
+    def add_elsewhere(self, term: GrownTerm, bins: Bins, score: Vector) -> None:
+        """Add a tree's values to the scores of other rows, binned with the same cuts."""
+        bins.add_tree(self._workers, term.grown, term.tree.value, score)

@@ -1,0 +1,148 @@
+"""What a loss is.
+
+The one idea: a loss knows (y, score) and nothing else: its value, its derivatives with respect to
+the score, the best constant, and what the score means. A fit *binds* a loss to its rows; the bound
+loss looks at the scores once a round and then hands out gradients, output by output. Losses with a
+native kernel override `bind`; any other loss is served by its own NumPy `derivatives`.
+Must not know trees, rounds or estimators.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.optimize import minimize_scalar
+
+from stagewise._native import Gradients, Workers
+
+__all__ = ["BoundLoss", "Loss"]
+
+Vector = npt.NDArray[np.float64]
+Matrix = npt.NDArray[np.float64]
+
+
+class BoundLoss(ABC):
+    """A loss together with the rows of one fit."""
+
+    @abstractmethod
+    def look(self, score: Matrix) -> float:
+        """Take note of the scores, shape (n_outputs, n_rows), and return the sum of the losses."""
+
+    @abstractmethod
+    def gradients(self, output: int) -> Gradients:
+        """Return the gradients and hessians of one output at the scores last looked at.
+
+        The result is good for one tree. Outputs are asked for in order, and the scores of an
+        output may change only after its gradients were asked for.
+        """
+
+
+class Loss(ABC):
+    """A loss L(y, F) that can be boosted.
+
+    To add one, derive from this class, give `loss` and `derivatives`, and register it.
+
+    Attributes
+    ----------
+    name : str
+        What it is called in parameters and model files; "custom" for one that is not registered.
+    n_outputs : int
+        How many scores a row has.
+    degree : int or None
+        The d with L(a·y + b, a·F + b) = a^d · L(y, F), or None. With it, targets are standardised
+        before the fit, so their scale and offset cannot matter.
+    hessian_bound : float
+        The most that the hessian of a row of weight 1 can be, or 0 if nothing is known.
+    hessian_is_weight : bool
+        Whether the hessian is that bound for every row.
+    leaf_quantile : float or None
+        The quantile of y - F that is the best constant of a region; None: the Newton step is taken.
+    """
+
+    name: str = "custom"
+    n_outputs: int = 1
+    degree: int | None = None
+    hessian_bound: float = 0.0
+    hessian_is_weight: bool = False
+    leaf_quantile: float | None = None
+
+    @abstractmethod
+    def loss(self, y: npt.NDArray[Any], score: Matrix) -> Vector:
+        """Return L(y, F) for every row; score has shape (n_outputs, n_rows)."""
+
+    @abstractmethod
+    def derivatives(self, y: npt.NDArray[Any], score: Matrix) -> tuple[Matrix, Matrix]:
+        """Return ∂L/∂F and ∂²L/∂F² (its diagonal), each of the shape of score."""
+
+    def best_constant(self, y: npt.NDArray[Any], weight: Vector | None) -> Vector:
+        """Return argmin_c Σ w L(y, c), one number per output; found numerically unless overridden.
+
+        Only for one output: a loss with more has to say itself what its best constant is.
+        """
+        if self.n_outputs != 1:
+            raise NotImplementedError(f"{type(self).__name__} must define best_constant")
+
+        def total(c: float) -> float:
+            losses = self.loss(y, np.full((1, len(y)), c))
+            return float(np.average(losses, weights=weight))
+
+        centre, spread = float(np.mean(y)), float(np.std(y)) or 1.0
+        found = minimize_scalar(total, bracket=(centre - spread, centre + spread))
+        return np.array([found.x])
+
+    def mean(self, score: Matrix) -> npt.NDArray[np.float64]:
+        """Return what the scores, shape (n_outputs, n_rows), predict. Here: the scores."""
+        return np.asarray(score[0])
+
+    def check(self, y: npt.NDArray[Any]) -> None:  # noqa: B027 (any y will do, unless overridden)
+        """Raise ValueError if y lies outside the loss's domain."""
+
+    def bind(self, workers: Workers, y: npt.NDArray[Any], weight: Vector | None) -> BoundLoss:
+        """Prepare for the rounds of one fit."""
+        return _PlainBound(self, workers, y, weight)
+
+
+class _PlainBound(BoundLoss):
+    """Serves a loss that has no kernel from its `derivatives`."""
+
+    def __init__(
+        self, loss: Loss, workers: Workers, y: npt.NDArray[Any], weight: Vector | None
+    ) -> None:
+        self._loss, self._workers, self._y, self._weight = loss, workers, y, weight
+        self._packed = Gradients(len(y))
+        self._gradient = self._hessian = np.empty((0, 0))
+
+    def look(self, score: Matrix) -> float:
+        gradient, hessian = self._loss.derivatives(self._y, score)
+        self._gradient = self._checked(gradient, score.shape, "gradients")
+        self._hessian = self._checked(hessian, score.shape, "hessians")
+        if self._hessian.min() < 0.0:
+            raise ValueError(
+                f"{type(self._loss).__name__}.derivatives gave a negative hessian "
+                f"({self._hessian.min():g}); return a non-negative bound instead."
+            )
+        losses = self._loss.loss(self._y, score)
+        weighted = losses if self._weight is None else losses * self._weight
+        return float(weighted.sum())
+
+    def _checked(self, values: Any, shape: tuple[int, ...], what: str) -> Matrix:
+        array = np.ascontiguousarray(values, dtype=np.float64).reshape(-1)
+        if array.size != shape[0] * shape[1]:
+            raise ValueError(
+                f"{type(self._loss).__name__}.derivatives returned {what} of "
+                f"{array.size} numbers; expected shape {shape}."
+            )
+        if not np.isfinite(array).all():
+            raise ValueError(
+                f"{type(self._loss).__name__}.derivatives gave {what} that are not finite."
+            )
+        return array.reshape(shape)
+
+    def gradients(self, output: int) -> Gradients:
+        self._packed.given(
+            self._workers, self._gradient[output], self._hessian[output], self._weight
+        )
+        return self._packed

@@ -1,0 +1,112 @@
+"""Losses for class codes 0, 1, …, K-1. Each docstring: domain, link, formula, the hessian."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import expit, log_expit, logsumexp, softmax
+
+from stagewise._native import Gradients, Workers, softmax_state
+from stagewise.losses.base import BoundLoss, Loss, Matrix, Vector
+from stagewise.losses.kernel import KernelBound
+
+__all__ = ["Logistic", "Multinomial"]
+
+
+class Logistic(Loss):
+    """Binomial deviance for two classes, as negative log-likelihood.
+
+    Domain: y in {0, 1}. Link: logit, p = 1 / (1 + e^-F).
+
+        L(y, F) = log(1 + e^F) - y F        ∂L/∂F = p - y        ∂²L/∂F² = p (1 - p) ≤ ¼
+
+    With labels ±1 and f = F/2 this is the log(1 + e^(-2 y f)) of Friedman, Hastie & Tibshirani.
+    """
+
+    name = "log_loss"
+    hessian_bound = 0.25
+
+    def loss(self, y: npt.NDArray[Any], score: Matrix) -> Vector:
+        return np.asarray(-np.where(y == 1, log_expit(score[0]), log_expit(-score[0])))
+
+    def derivatives(self, y: npt.NDArray[Any], score: Matrix) -> tuple[Matrix, Matrix]:
+        p = expit(score)
+        return p - y, p * (1 - p)
+
+    def best_constant(self, y: npt.NDArray[Any], weight: Vector | None) -> Vector:
+        p = float(np.average(y, weights=weight))
+        return np.array([np.log(p / (1 - p))])
+
+    def mean(self, score: Matrix) -> npt.NDArray[np.float64]:
+        """Return the probabilities of both classes, shape (n_rows, 2)."""
+        return np.column_stack([expit(-score[0]), expit(score[0])])
+
+    def bind(self, workers: Workers, y: npt.NDArray[Any], weight: Vector | None) -> BoundLoss:
+        return KernelBound(Gradients.logistic, workers, y, weight)
+
+
+class Multinomial(Loss):
+    """Multinomial deviance for K classes, symmetric: one score, and one tree a round, per class.
+
+    Domain: y in {0, …, K-1}. Link: softmax, p_k = e^(F_k) / Σ_l e^(F_l).
+
+        L(y, F) = log Σ_l e^(F_l) - F_y    ∂L/∂F_k = p_k - [y = k]    ∂²L/∂F_k² = p_k (1 - p_k) ≤ ¼
+
+    Only the diagonal of the hessian is used.
+
+    Parameters
+    ----------
+    n_classes : int
+        K.
+    """
+
+    name = "log_loss"
+    hessian_bound = 0.25
+
+    def __init__(self, n_classes: int) -> None:
+        self.n_outputs = n_classes
+
+    def loss(self, y: npt.NDArray[Any], score: Matrix) -> Vector:
+        own = np.take_along_axis(score, y[np.newaxis], axis=0)[0]
+        return np.asarray(logsumexp(score, axis=0) - own)
+
+    def derivatives(self, y: npt.NDArray[Any], score: Matrix) -> tuple[Matrix, Matrix]:
+        p = softmax(score, axis=0)
+        return p - (y == np.arange(self.n_outputs)[:, np.newaxis]), p * (1 - p)
+
+    def best_constant(self, y: npt.NDArray[Any], weight: Vector | None) -> Vector:
+        """Return log p_k, centred: the scores are defined up to a common constant."""
+        counts = np.bincount(y, weights=weight, minlength=self.n_outputs)
+        logs = np.log(counts / counts.sum())
+        return np.asarray(logs - logs.mean())
+
+    def mean(self, score: Matrix) -> npt.NDArray[np.float64]:
+        """Return the probabilities of all classes, shape (n_rows, K)."""
+        return np.asarray(softmax(score, axis=0).T)
+
+    def bind(self, workers: Workers, y: npt.NDArray[Any], weight: Vector | None) -> BoundLoss:
+        return _SoftmaxBound(workers, y, weight)
+
+
+class _SoftmaxBound(BoundLoss):
+    """Keeps two numbers a row (the largest score and 1 / Σ e^(F - max)), not K gradients."""
+
+    def __init__(self, workers: Workers, y: npt.NDArray[Any], weight: Vector | None) -> None:
+        self._workers, self._y, self._weight = workers, y, weight
+        self._state = np.empty(2 * len(y), dtype=np.float32)
+        self._gradients = Gradients(len(y))
+        self._score = np.empty((0, 0))
+
+    def look(self, score: Matrix) -> float:
+        self._score = score
+        return softmax_state(
+            self._workers, self._y, score.reshape(-1), self._weight, len(score), self._state
+        )
+
+    def gradients(self, output: int) -> Gradients:
+        self._gradients.softmax(
+            self._workers, self._y, self._score[output], self._state, output, self._weight
+        )
+        return self._gradients
