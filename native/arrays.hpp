@@ -16,10 +16,11 @@ struct Column {
   ptrdiff_t stride = 0;  // bytes between two rows; may be zero or negative
   bool single = false;   // float32 rather than float64
 
-  double operator[](size_t row) const {
+  template <class Real = double>
+  Real at(size_t row) const {
     const char* at = data + static_cast<ptrdiff_t>(row) * stride;
-    return single ? static_cast<double>(*reinterpret_cast<const float*>(at))
-                  : *reinterpret_cast<const double*>(at);
+    return single ? static_cast<Real>(*reinterpret_cast<const float*>(at))
+                  : static_cast<Real>(*reinterpret_cast<const double*>(at));
   }
 };
 
@@ -31,23 +32,24 @@ struct Columns {
   size_t features() const { return columns.size(); }
 
   double at(size_t feature, size_t row) const {
-    return columns[feature][chosen != nullptr ? chosen[row] : row];
+    return columns[feature].at(chosen != nullptr ? chosen[row] : row);
   }
 
   // out[i * step] = value of the feature in row begin + i
-  void read(size_t feature, size_t begin, size_t n, double* out, size_t step = 1) const {
+  template <class Real>
+  void read(size_t feature, size_t begin, size_t n, Real* out, size_t step = 1) const {
     const Column& column = columns[feature];
     if (chosen != nullptr) {
-      for (size_t i = 0; i < n; ++i) out[i * step] = column[chosen[begin + i]];
+      for (size_t i = 0; i < n; ++i) out[i * step] = column.at<Real>(chosen[begin + i]);
       return;
     }
     const char* at = column.data + static_cast<ptrdiff_t>(begin) * column.stride;
     if (column.single) {
       for (size_t i = 0; i < n; ++i, at += column.stride)
-        out[i * step] = static_cast<double>(*reinterpret_cast<const float*>(at));
+        out[i * step] = static_cast<Real>(*reinterpret_cast<const float*>(at));
     } else {
       for (size_t i = 0; i < n; ++i, at += column.stride)
-        out[i * step] = *reinterpret_cast<const double*>(at);
+        out[i * step] = static_cast<Real>(*reinterpret_cast<const double*>(at));
     }
   }
 };

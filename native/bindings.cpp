@@ -108,8 +108,7 @@ std::vector<Out<double>> learn_cuts(Engine& engine, const Table& table,
   {
     nb::gil_scoped_release release;
     const auto sample = sample_for_cuts(table.columns.rows, sample_limit, seed);
-    engine.workers.run(
-        p, [&](size_t f, int) { cuts[f] = find_cuts(table.columns, f, sample, w, max_bins); });
+    cuts = find_cuts(engine.workers, table.columns, sample, w, max_bins);
   }
   std::vector<Out<double>> out;
   out.reserve(p);

@@ -10,50 +10,51 @@
 namespace stagewise {
 namespace {
 
-struct Item {
-  uint64_t key;
-  double weight;
-};
-
-// Doubles as integers of the same order (negative ones have all bits flipped).
-uint64_t order_key(double x) {
-  x += 0.0;  // -0.0 and 0.0 are one value
-  uint64_t bits;
-  std::memcpy(&bits, &x, 8);
-  return bits ^ ((bits >> 63) != 0 ? ~0ull : 1ull << 63);
+// Floating-point numbers as integers of the same order (negative ones have all bits flipped).
+template <class Bits, class Real>
+Bits order_key(Real x) {
+  constexpr Bits kTop = Bits{1} << (8 * sizeof(Bits) - 1);
+  x += Real{0};  // -0.0 and 0.0 are one value
+  Bits bits;
+  std::memcpy(&bits, &x, sizeof bits);
+  return bits ^ ((bits & kTop) != 0 ? static_cast<Bits>(~Bits{0}) : kTop);
 }
 
-double from_order_key(uint64_t key) {
-  const uint64_t bits = key ^ ((key >> 63) != 0 ? 1ull << 63 : ~0ull);
-  double x;
-  std::memcpy(&x, &bits, 8);
-  return x;
+template <class Real, class Bits>
+double from_order_key(Bits key) {
+  constexpr Bits kTop = Bits{1} << (8 * sizeof(Bits) - 1);
+  const Bits bits = key ^ ((key & kTop) != 0 ? kTop : static_cast<Bits>(~Bits{0}));
+  Real x;
+  std::memcpy(&x, &bits, sizeof x);
+  return static_cast<double>(x);
 }
 
-// Least significant digit first, eight bits at a time, skipping digits that all items share: a
-// float32 column has only four to sort.
+// Least significant digit first, eleven bits at a time, skipping digits that all items share.
 template <class T, class Key>
 void radix_sort(std::vector<T>* items, Key key) {
   const size_t n = items->size();
-  if (n < 256) {
+  if (n < 1024) {
     std::stable_sort(items->begin(), items->end(),
                      [&](const T& a, const T& b) { return key(a) < key(b); });
     return;
   }
-  std::vector<size_t> counts(8 * 256, 0);
+  constexpr size_t kDigit = 11, kSize = 1 << kDigit;
+  constexpr size_t kDigits = (8 * sizeof(key(T{})) + kDigit - 1) / kDigit;
+  std::vector<uint32_t> counts(kDigits * kSize, 0);
   for (const T& item : *items)
-    for (size_t d = 0; d < 8; ++d) ++counts[d * 256 + ((key(item) >> (8 * d)) & 255)];
+    for (size_t d = 0; d < kDigits; ++d)
+      ++counts[d * kSize + ((key(item) >> (kDigit * d)) % kSize)];
   std::vector<T> other(n);
-  for (size_t d = 0; d < 8; ++d) {
-    size_t* count = &counts[d * 256];
-    if (std::any_of(count, count + 256, [n](size_t c) { return c == n; })) continue;
-    size_t start = 0;
-    for (size_t v = 0; v < 256; ++v) {
-      const size_t c = count[v];
+  for (size_t d = 0; d < kDigits; ++d) {
+    uint32_t* count = &counts[d * kSize];
+    if (std::any_of(count, count + kSize, [n](uint32_t c) { return c == n; })) continue;
+    uint32_t start = 0;
+    for (size_t v = 0; v < kSize; ++v) {
+      const uint32_t c = count[v];
       count[v] = start;
       start += c;
     }
-    for (const T& item : *items) other[count[(key(item) >> (8 * d)) & 255]++] = item;
+    for (const T& item : *items) other[count[(key(item) >> (kDigit * d)) % kSize]++] = item;
     items->swap(other);
   }
 }
@@ -61,38 +62,67 @@ void radix_sort(std::vector<T>* items, Key key) {
 struct Distinct {
   std::vector<double> value;
   std::vector<double> weight;
+
+  void add(double v, double w) {
+    if (value.empty() || value.back() != v) {
+      value.push_back(v);
+      weight.push_back(0.0);
+    }
+    weight.back() += w;
+  }
 };
 
-Distinct distinct_values(const Columns& table, size_t feature, const std::vector<uint32_t>& sample,
-                         const double* weight) {
+template <class Real, class Bits>
+Distinct distinct_values(const double* values, size_t n, const double* weight) {
   Distinct out;
-  const auto add = [&out](double value, double w) {
-    if (out.value.empty() || out.value.back() != value) {
-      out.value.push_back(value);
-      out.weight.push_back(0.0);
-    }
-    out.weight.back() += w;
-  };
   if (weight == nullptr) {
-    std::vector<uint64_t> keys;
-    keys.reserve(sample.size());
-    for (const uint32_t row : sample) {
-      const double x = table.at(feature, row);
-      if (x == x) keys.push_back(order_key(x));
-    }
-    radix_sort(&keys, [](uint64_t k) { return k; });
-    for (const uint64_t k : keys) add(from_order_key(k), 1.0);
+    std::vector<Bits> keys;
+    keys.reserve(n);
+    for (size_t i = 0; i < n; ++i)
+      if (values[i] == values[i]) keys.push_back(order_key<Bits>(static_cast<Real>(values[i])));
+    radix_sort(&keys, [](Bits k) { return k; });
+    for (const Bits k : keys) out.add(from_order_key<Real>(k), 1.0);
   } else {
+    struct Item {
+      Bits key;
+      double weight;
+    };
     std::vector<Item> items;
-    items.reserve(sample.size());
-    for (const uint32_t row : sample) {
-      const double x = table.at(feature, row);
-      if (x == x) items.push_back({order_key(x), weight[row]});
-    }
+    items.reserve(n);
+    for (size_t i = 0; i < n; ++i)
+      if (values[i] == values[i])
+        items.push_back({order_key<Bits>(static_cast<Real>(values[i])), weight[i]});
     radix_sort(&items, [](const Item& i) { return i.key; });
-    for (const Item& i : items) add(from_order_key(i.key), i.weight);
+    for (const Item& i : items) out.add(from_order_key<Real>(i.key), i.weight);
   }
   return out;
+}
+
+std::vector<double> choose_cuts(const Distinct& d, size_t max_bins) {
+  std::vector<double> cuts;
+  const size_t n = d.value.size();
+  if (n < 2) return cuts;
+  if (n <= max_bins) {
+    for (size_t i = 0; i + 1 < n; ++i) cuts.push_back(cut_between(d.value[i], d.value[i + 1]));
+    return cuts;
+  }
+  // Walk the values and close a bin once it holds its share of what is left. A value heavier than
+  // a share starts a bin of its own, so that a spike at zero does not hide its neighbours.
+  double left = 0.0;
+  for (const double w : d.weight) left += w;
+  size_t bins_left = max_bins;
+  double held = 0.0;
+  for (size_t i = 0; i + 1 < n && bins_left > 1; ++i) {
+    held += d.weight[i];
+    const double share = left / static_cast<double>(bins_left);
+    if (held >= share || (d.weight[i + 1] >= share && held >= 0.25 * share)) {
+      cuts.push_back(cut_between(d.value[i], d.value[i + 1]));
+      left -= held;
+      held = 0.0;
+      --bins_left;
+    }
+  }
+  return cuts;
 }
 
 }  // namespace
@@ -128,33 +158,30 @@ double cut_between(double a, double b) {
   return middle >= low && middle < high ? middle : low;
 }
 
-std::vector<double> find_cuts(const Columns& table, size_t feature,
-                              const std::vector<uint32_t>& sample, const double* weight,
-                              size_t max_bins) {
-  const Distinct d = distinct_values(table, feature, sample, weight);
-  std::vector<double> cuts;
-  const size_t n = d.value.size();
-  if (n < 2) return cuts;
-  if (n <= max_bins) {
-    for (size_t i = 0; i + 1 < n; ++i) cuts.push_back(cut_between(d.value[i], d.value[i + 1]));
-    return cuts;
-  }
-  // Walk the values and close a bin once it holds its share of what is left. A value heavier than
-  // a share starts a bin of its own, so that a spike at zero does not hide its neighbours.
-  double left = 0.0;
-  for (const double w : d.weight) left += w;
-  size_t bins_left = max_bins;
-  double held = 0.0;
-  for (size_t i = 0; i + 1 < n && bins_left > 1; ++i) {
-    held += d.weight[i];
-    const double share = left / static_cast<double>(bins_left);
-    if (held >= share || (d.weight[i + 1] >= share && held >= 0.25 * share)) {
-      cuts.push_back(cut_between(d.value[i], d.value[i + 1]));
-      left -= held;
-      held = 0.0;
-      --bins_left;
+std::vector<std::vector<double>> find_cuts(Workers& workers, const Columns& table,
+                                           const std::vector<uint32_t>& sample,
+                                           const double* weight, size_t max_bins) {
+  // A few columns at a time: the rows of a C-ordered table are then read a cache line at once.
+  constexpr size_t kTogether = 8;
+  const size_t n = sample.size(), p = table.features();
+  std::vector<std::vector<double>> cuts(p);
+  std::vector<double> weights;
+  if (weight != nullptr)
+    for (const uint32_t row : sample) weights.push_back(weight[row]);
+  const double* w = weight != nullptr ? weights.data() : nullptr;
+  workers.run((p + kTogether - 1) / kTogether, [&](size_t block, int) {
+    const size_t first = block * kTogether, last = std::min(p, first + kTogether);
+    std::vector<double> values(n * (last - first));
+    for (size_t i = 0; i < n; ++i)
+      for (size_t f = first; f < last; ++f) values[(f - first) * n + i] = table.at(f, sample[i]);
+    for (size_t f = first; f < last; ++f) {
+      const double* column = values.data() + (f - first) * n;
+      cuts[f] =
+          choose_cuts(table.columns[f].single ? distinct_values<float, uint32_t>(column, n, w)
+                                              : distinct_values<double, uint64_t>(column, n, w),
+                      max_bins);
     }
-  }
+  });
   return cuts;
 }
 

@@ -18,9 +18,10 @@ std::vector<uint32_t> sample_for_cuts(size_t rows, size_t limit, uint64_t seed);
 // the same sides of, whenever float32 can tell a and b apart.
 double cut_between(double a, double b);
 
-// At most max_bins - 1 increasing cuts. Row i of the sample counts weight[sample[i]] times.
-std::vector<double> find_cuts(const Columns& table, size_t feature,
-                              const std::vector<uint32_t>& sample, const double* weight,
-                              size_t max_bins);
+// At most max_bins - 1 increasing cuts for every feature. Row i of the sample counts
+// weight[sample[i]] times (null: once).
+std::vector<std::vector<double>> find_cuts(Workers& workers, const Columns& table,
+                                           const std::vector<uint32_t>& sample,
+                                           const double* weight, size_t max_bins);
 
 }  // namespace stagewise

@@ -3,6 +3,10 @@
 // linker for everybody, would crash a lesser machine.
 #include "kernels.hpp"
 
+#if defined(__AVX2__)
+#include <immintrin.h>
+#endif
+
 #include "float_math.hpp"
 #include "random.hpp"
 
@@ -129,59 +133,64 @@ void softmax(const int32_t* y, const double* score, const float* state, int32_t 
 // ---------------------------------------------------------------------------------------------
 // Packing
 
-float round_down(float x) { return __builtin_floorf(x); }
+constexpr size_t kPackBlock = 512;
 
-template <bool Stochastic, class Weigh>
-void pack_rows(GradientSlot* slots, size_t n, uint32_t first_row, const Packing& packing,
-               Weigh weigh) {
-  const float gs = static_cast<float>(packing.scales.gradient);
-  const float hs = static_cast<float>(packing.scales.hessian);
+// What is added before rounding down: a half, or a number in (0, 1) from a hash of the row.
+void rounding_offsets(const Packing& packing, uint32_t first_row, size_t n, float* g, float* h) {
+  if (!packing.stochastic) {
+    for (size_t i = 0; i < n; ++i) g[i] = h[i] = 0.5f;
+    return;
+  }
   for (size_t i = 0; i < n; ++i) {
-    float ug = 0.5f, uh = 0.5f;
-    if constexpr (Stochastic) {
-      const uint32_t u = draw32(packing.key, first_row + static_cast<uint32_t>(i));
-      ug = static_cast<float>(static_cast<int32_t>(u & 0xffffu)) * 0x1p-16f + 0x1p-17f;
-      uh = static_cast<float>(static_cast<int32_t>(u >> 16)) * 0x1p-16f + 0x1p-17f;
-    }
-    weigh(i, slots[i].pair.gradient * gs, slots[i].pair.hessian * hs, ug, uh);
+    const uint32_t u = draw32(packing.key, first_row + static_cast<uint32_t>(i));
+    g[i] = static_cast<float>(static_cast<int32_t>(u & 0xffffu)) * 0x1p-16f + 0x1p-17f;
+    h[i] = static_cast<float>(static_cast<int32_t>(u >> 16)) * 0x1p-16f + 0x1p-17f;
   }
 }
 
-template <bool Stochastic>
-void pack_all(GradientSlot* slots, const double* weight, size_t n, uint32_t first_row,
-              const Packing& packing) {
-  const auto word = [](int64_t g, int64_t h) {
-    return static_cast<int64_t>(static_cast<uint64_t>(g) << 32) + h;
-  };
-  if (weight == nullptr) {
-    pack_rows<Stochastic>(slots, n, first_row, packing,
-                          [=](size_t i, float g, float h, float ug, float uh) {
-                            slots[i].word = word(static_cast<int32_t>(round_down(g + ug)),
-                                                 static_cast<int32_t>(round_down(h + uh)));
-                          });
-  } else if (packing.whole_weights) {
-    pack_rows<Stochastic>(slots, n, first_row, packing,
-                          [=](size_t i, float g, float h, float ug, float uh) {
-                            const auto w = static_cast<int64_t>(weight[i]);
-                            slots[i].word = word(static_cast<int64_t>(round_down(g + ug)) * w,
-                                                 static_cast<int64_t>(round_down(h + uh)) * w);
-                          });
+int32_t round_down(float x) {
+  const auto towards_zero = static_cast<int32_t>(x);
+  return towards_zero - static_cast<int32_t>(static_cast<float>(towards_zero) > x);
+}
+
+int64_t make_word(int64_t gradient, int64_t hessian) {
+  return static_cast<int64_t>(static_cast<uint64_t>(gradient) << 32) + hessian;
+}
+
+void pack_block(GradientSlot* slots, const double* weight, size_t n, uint32_t first_row,
+                const Packing& packing) {
+  float ug[kPackBlock], uh[kPackBlock];
+  int32_t g[kPackBlock], h[kPackBlock];
+  rounding_offsets(packing, first_row, n, ug, uh);
+  const auto gs = static_cast<float>(packing.scales.gradient);
+  const auto hs = static_cast<float>(packing.scales.hessian);
+  if (weight != nullptr && !packing.whole_weights) {
+    for (size_t i = 0; i < n; ++i) {
+      const auto w = static_cast<float>(weight[i]);
+      slots[i].pair.gradient *= w;
+      slots[i].pair.hessian *= w;
+    }
+  }
+  for (size_t i = 0; i < n; ++i) {
+    g[i] = round_down(slots[i].pair.gradient * gs + ug[i]);
+    h[i] = round_down(slots[i].pair.hessian * hs + uh[i]);
+  }
+  if (weight != nullptr && packing.whole_weights) {
+    for (size_t i = 0; i < n; ++i) {
+      const auto w = static_cast<int64_t>(weight[i]);
+      slots[i].word = make_word(g[i] * w, h[i] * w);
+    }
   } else {
-    pack_rows<Stochastic>(slots, n, first_row, packing,
-                          [=](size_t i, float g, float h, float ug, float uh) {
-                            const auto w = static_cast<float>(weight[i]);
-                            slots[i].word = word(static_cast<int64_t>(round_down(g * w + ug)),
-                                                 static_cast<int64_t>(round_down(h * w + uh)));
-                          });
+    for (size_t i = 0; i < n; ++i) slots[i].word = make_word(g[i], h[i]);
   }
 }
 
 void pack(GradientSlot* slots, const double* weight, size_t n, uint32_t first_row,
           const Packing& packing) {
-  if (packing.stochastic) {
-    pack_all<true>(slots, weight, n, first_row, packing);
-  } else {
-    pack_all<false>(slots, weight, n, first_row, packing);
+  for (size_t at = 0; at < n; at += kPackBlock) {
+    const size_t size = n - at < kPackBlock ? n - at : kPackBlock;
+    pack_block(slots + at, weight != nullptr ? weight + at : nullptr, size,
+               first_row + static_cast<uint32_t>(at), packing);
   }
 }
 
@@ -195,30 +204,36 @@ struct EveryFeature {
   size_t operator[](size_t j) const { return j; }
 };
 
+// Four rows at a time: their updates are independent, which hides the latency of the additions, and
+// one pass over the offsets serves all four.
 template <class Code, class Listed>
 void add_to_histogram(const Code* codes, size_t stride, const uint32_t* offset, Listed listed,
                       size_t features, const uint32_t* rows, size_t n, const GradientSlot* slots,
                       int64_t* hist) {
-  // Two rows at a time: their updates are independent, which hides the latency of the additions.
   size_t i = 0;
-  for (; i + 2 <= n; i += 2) {
-    if (i + kAhead + 1 < n) {
-      const size_t next = rows[i + kAhead], after = rows[i + kAhead + 1];
-      __builtin_prefetch(codes + next * stride);
-      __builtin_prefetch(codes + after * stride);
-      __builtin_prefetch(slots + next);
-      __builtin_prefetch(slots + after);
+  for (; i + 4 <= n; i += 4) {
+    if (i + kAhead + 4 <= n) {
+      for (size_t k = i + kAhead; k < i + kAhead + 4; ++k) {
+        __builtin_prefetch(codes + rows[k] * stride);
+        __builtin_prefetch(slots + rows[k]);
+      }
     }
     const Code* a = codes + rows[i] * stride;
     const Code* b = codes + rows[i + 1] * stride;
+    const Code* c = codes + rows[i + 2] * stride;
+    const Code* d = codes + rows[i + 3] * stride;
     const int64_t wa = slots[rows[i]].word, wb = slots[rows[i + 1]].word;
+    const int64_t wc = slots[rows[i + 2]].word, wd = slots[rows[i + 3]].word;
     for (size_t j = 0; j < features; ++j) {
       int64_t* h = hist + offset[j];
-      h[a[listed[j]]] += wa;
-      h[b[listed[j]]] += wb;
+      const size_t f = listed[j];
+      h[a[f]] += wa;
+      h[b[f]] += wb;
+      h[c[f]] += wc;
+      h[d[f]] += wd;
     }
   }
-  if (i < n) {
+  for (; i < n; ++i) {
     const Code* a = codes + rows[i] * stride;
     const int64_t wa = slots[rows[i]].word;
     for (size_t j = 0; j < features; ++j) hist[offset[j] + a[listed[j]]] += wa;
@@ -243,140 +258,187 @@ void subtract(int64_t* parent, const int64_t* child, size_t n) {
 // ---------------------------------------------------------------------------------------------
 // Split search
 
-#if defined(__AVX512F__)
-constexpr size_t kLanes = 8;
-#else
-constexpr size_t kLanes = 4;
-#endif
-typedef double DoubleLanes __attribute__((vector_size(kLanes * 8)));
-typedef int64_t IntLanes __attribute__((vector_size(kLanes * 8)));
-typedef uint64_t WordLanes __attribute__((vector_size(kLanes * 8)));
-
-// Integers below 2^32 become doubles by writing them into the mantissa of 2^52.
-DoubleLanes low_half(WordLanes w) {
-  const WordLanes magic = (w & 0xffffffffull) | 0x4330000000000000ull;
-  return (DoubleLanes)magic -  // a vector cast keeps the bits
-         0x1p52;
-}
-
-DoubleLanes high_half(WordLanes w) {
-  const WordLanes magic = ((w >> 32) ^ 0x80000000ull) | 0x4330000000000000ull;
-  return (DoubleLanes)magic -  // a vector cast keeps the bits
-         (0x1p52 + 0x1p31);
-}
-
-struct LaneBest {
-  DoubleLanes score;
-  IntLanes position;
-
-  void offer(DoubleLanes candidate, IntLanes where) {
-    const IntLanes better = candidate > score;  // strictly: the first of equals stays
-    score = better ? candidate : score;
-    position = better ? where : position;
-  }
-
-  void into(ScanResult* result, bool missing_left) const {
-    for (size_t j = 0; j < kLanes; ++j) {
-      const bool better = score[j] > result->score;
-      const bool earlier = score[j] == result->score && missing_left == result->missing_left &&
-                           static_cast<size_t>(position[j]) < result->position;
-      if (better || earlier) {
-        result->score = score[j];
-        result->position = static_cast<size_t>(position[j]);
-        result->missing_left = missing_left;
-      }
-    }
-  }
-};
-
 constexpr size_t kScanChunk = 256;
+// The screen's score is a few float roundings away from the exact one; candidates this close to the
+// best are settled in double.
+constexpr float kScreenMargin = 1.0f - 4e-6f;
+// Above, squares of the regularised hessians would leave the range of a float.
+constexpr double kScreenLimit = 0x1p60;
 
-struct Prefixes {  // running sums over a chunk of bins: everything at or before each bin
-  alignas(64) int64_t words[kScanChunk];
-  alignas(64) int64_t counts[kScanChunk];
+// Sums of everything at or before each bin of a chunk.
+struct Prefixes {
+  alignas(64) int32_t gradient[kScanChunk];
+  alignas(64) int32_t hessian[kScanChunk];
+  alignas(64) int64_t count[kScanChunk];
+  size_t n = 0;
 };
 
-// Fills a chunk and pads it with the total, which leaves an empty right side: never admissible.
-size_t prefix(const ScanInput& in, size_t begin, int64_t* word, int64_t* count, Prefixes* out) {
-  const size_t n = in.bins - begin < kScanChunk ? in.bins - begin : kScanChunk;
-  int64_t w = *word;
-  for (size_t i = 0; i < n; ++i) out->words[i] = w += in.words[begin + i];
-  *word = w;
-  const size_t padded = (n + kLanes - 1) / kLanes * kLanes;
-  for (size_t i = n; i < padded; ++i) out->words[i] = in.total_word;
-  if (in.counts != nullptr) {
-    int64_t c = *count;
-    for (size_t i = 0; i < n; ++i) out->counts[i] = c += in.counts[begin + i];
-    *count = c;
-    for (size_t i = n; i < padded; ++i) out->counts[i] = in.total_count;
-  }
-  return padded;
+typedef int64_t Words __attribute__((vector_size(32)));
+typedef int32_t Halves __attribute__((vector_size(32)));
+
+// Running sums of four words after `carry`: two shifted additions, [a b c d] -> [a ab abc abcd].
+Words running_sums(Words x, Words carry) {
+  const Words zero = {};
+  x += __builtin_shuffle(x, zero, Words{4, 0, 1, 2});
+  x += __builtin_shuffle(x, zero, Words{4, 4, 0, 1});
+  return x + carry;
 }
+
+void prefix(const ScanInput& in, size_t begin, int64_t* word, int64_t* count, Prefixes* out) {
+  const size_t n = in.bins - begin < kScanChunk ? in.bins - begin : kScanChunk;
+  out->n = n;
+  Words carry = {*word, *word, *word, *word};
+  size_t i = 0;
+  for (; i + 8 <= n; i += 8) {
+    Words a, b;
+    __builtin_memcpy(&a, in.words + begin + i, sizeof a);
+    __builtin_memcpy(&b, in.words + begin + i + 4, sizeof b);
+    a = running_sums(a, carry);
+    b = running_sums(b, __builtin_shuffle(a, Words{3, 3, 3, 3}));
+    carry = __builtin_shuffle(b, Words{3, 3, 3, 3});
+    const Halves low = __builtin_shuffle((Halves)a, (Halves)b, Halves{0, 2, 4, 6, 8, 10, 12, 14});
+    const Halves high = __builtin_shuffle((Halves)a, (Halves)b, Halves{1, 3, 5, 7, 9, 11, 13, 15});
+    __builtin_memcpy(out->hessian + i, &low, sizeof low);
+    __builtin_memcpy(out->gradient + i, &high, sizeof high);
+  }
+  int64_t w = carry[0];
+  for (; i < n; ++i) {
+    w += in.words[begin + i];
+    out->gradient[i] = static_cast<int32_t>(w >> 32);
+    out->hessian[i] = static_cast<int32_t>(w);
+  }
+  *word = w;
+  if (in.counts == nullptr) return;
+  int64_t c = *count;
+  for (size_t k = 0; k < n; ++k) out->count[k] = c += in.counts[begin + k];
+  *count = c;
+}
+
+// The left sums of a candidate, with or without the missing rows.
+struct Side {
+  int32_t gradient = 0, hessian = 0;
+  int64_t count = 0;
+};
+
+struct Totals {
+  Side all;
+  int32_t min_hessian;
+  int64_t min_count;
+};
 
 // G_L^2 / (H_L + l2) + G_R^2 / (H_R + l2) over one common denominator: one division.
-DoubleLanes pair_score(DoubleLanes gl, DoubleLanes hl, DoubleLanes gr, DoubleLanes hr, double l2) {
-  const DoubleLanes dl = hl + l2, dr = hr + l2;
+template <class Real>
+Real pair_score(Real gl, Real hl, Real gr, Real hr, Real l2) {
+  const Real dl = hl + l2, dr = hr + l2;
   return (gl * gl * dr + gr * gr * dl) / (dl * dr);
 }
 
-// The same for any regularisation, one lane at a time.
-DoubleLanes pair_score_general(DoubleLanes gl, DoubleLanes hl, DoubleLanes gr, DoubleLanes hr,
-                               const Regularisation& r) {
-  DoubleLanes score = gl;
-  for (size_t j = 0; j < kLanes; ++j)
-    score[j] = leaf_gain(gl[j], hl[j], r) + leaf_gain(gr[j], hr[j], r);
-  return score;
+constexpr size_t kGroup = 8;
+typedef float FloatGroup __attribute__((vector_size(kGroup * sizeof(float))));
+
+// A bit for each member of a group that is at least `least`.
+unsigned at_least(const float* group, float least) {
+#if defined(__AVX2__)
+  return static_cast<unsigned>(
+      _mm256_movemask_ps(_mm256_cmp_ps(_mm256_loadu_ps(group), _mm256_set1_ps(least), _CMP_GE_OQ)));
+#else
+  unsigned bits = 0;
+  for (size_t j = 0; j < kGroup; ++j) bits |= static_cast<unsigned>(group[j] >= least) << j;
+  return bits;
+#endif
 }
 
+// Scores of all bins of a chunk in float; -1 where a side is too light.
 template <bool Counted>
-void offer_all(const Prefixes& p, size_t padded, size_t begin, const ScanInput& in,
-               const ScanRules& rules, bool missing_left, LaneBest* best) {
-  const double total_g = static_cast<double>(word_gradient(in.total_word));
-  const double total_h = static_cast<double>(word_hessian(in.total_word));
-  const int64_t shift = missing_left ? in.missing_word : 0;
-  const int64_t count_shift = missing_left ? in.missing_count : 0;
-  const DoubleLanes worst = DoubleLanes{} - 1.0;
-  IntLanes where;
-  for (size_t j = 0; j < kLanes; ++j) where[j] = static_cast<int64_t>(begin + j);
-  for (size_t i = 0; i < padded; i += kLanes, where += static_cast<int64_t>(kLanes)) {
-    WordLanes left;
-    __builtin_memcpy(&left, p.words + i, sizeof left);
-    left += static_cast<uint64_t>(shift);
-    const DoubleLanes gl = high_half(left), hl = low_half(left);
-    const DoubleLanes gr = total_g - gl, hr = total_h - hl;
-    IntLanes allowed = (hl >= rules.min_hessian) & (hr >= rules.min_hessian);
-    if constexpr (Counted) {
-      IntLanes cl;
-      __builtin_memcpy(&cl, p.counts + i, sizeof cl);
-      cl += count_shift;
-      allowed &= (cl >= rules.min_count) & (in.total_count - cl >= rules.min_count);
-    }
-    const DoubleLanes score = rules.plain
-                                  ? pair_score(gl, hl, gr, hr, rules.regularisation.l2)
-                                  : pair_score_general(gl, hl, gr, hr, rules.regularisation);
-    best->offer(allowed ? score : worst, where);
+float screen(const Prefixes& p, const Side& missing, const Totals& totals, float l2, float* score) {
+  for (size_t i = 0; i < p.n; ++i) {
+    const int32_t gl = p.gradient[i] + missing.gradient, hl = p.hessian[i] + missing.hessian;
+    const int32_t gr = totals.all.gradient - gl, hr = totals.all.hessian - hl;
+    const float s = pair_score(static_cast<float>(gl), static_cast<float>(hl),
+                               static_cast<float>(gr), static_cast<float>(hr), l2);
+    const bool heavy = (hl >= totals.min_hessian) & (hr >= totals.min_hessian);
+    score[i] = heavy ? s : -1.0f;
   }
+  if constexpr (Counted) {
+    for (size_t i = 0; i < p.n; ++i) {
+      const int64_t cl = p.count[i] + missing.count;
+      const bool heavy = (cl >= totals.min_count) & (totals.all.count - cl >= totals.min_count);
+      score[i] = heavy ? score[i] : -1.0f;
+    }
+  }
+  const size_t padded = (p.n + kGroup - 1) / kGroup * kGroup;
+  for (size_t i = p.n; i < padded; ++i) score[i] = -1.0f;
+  FloatGroup best = FloatGroup{} - 1.0f;
+  for (size_t i = 0; i < padded; i += kGroup) {
+    FloatGroup s;
+    __builtin_memcpy(&s, score + i, sizeof s);
+    best = s > best ? s : best;
+  }
+  float top = best[0];
+  for (size_t j = 1; j < kGroup; ++j) top = best[j] > top ? best[j] : top;
+  return top;
+}
+
+double exact_score(const Prefixes& p, size_t i, const Side& missing, const Totals& totals,
+                   const ScanRules& rules) {
+  const double gl = p.gradient[i] + missing.gradient, hl = p.hessian[i] + missing.hessian;
+  const double gr = totals.all.gradient - gl, hr = totals.all.hessian - hl;
+  const Regularisation& r = rules.regularisation;
+  return rules.plain ? pair_score(gl, hl, gr, hr, r.l2)
+                     : leaf_gain(gl, hl, r) + leaf_gain(gr, hr, r);
+}
+
+bool admissible(const Prefixes& p, size_t i, const Side& missing, const Totals& totals,
+                bool counted) {
+  const int32_t hl = p.hessian[i] + missing.hessian, hr = totals.all.hessian - hl;
+  if (hl < totals.min_hessian || hr < totals.min_hessian) return false;
+  if (!counted) return true;
+  const int64_t cl = p.count[i] + missing.count, cr = totals.all.count - cl;
+  return cl >= totals.min_count && cr >= totals.min_count;
+}
+
+// Offers the candidates of a chunk to the best so far; the first of equals stays.
+void offer(const Prefixes& p, size_t begin, const Side& missing, bool missing_left,
+           const Totals& totals, const ScanRules& rules, bool counted, ScanResult* best) {
+  const auto consider = [&](size_t i) {
+    const double score = exact_score(p, i, missing, totals, rules);
+    if (score > best->score) *best = {score, begin + i, missing_left};
+  };
+  if (!rules.plain || rules.regularisation.l2 > kScreenLimit) {
+    for (size_t i = 0; i < p.n; ++i)
+      if (admissible(p, i, missing, totals, counted)) consider(i);
+    return;
+  }
+  alignas(64) float score[kScanChunk];
+  const auto l2 = static_cast<float>(rules.regularisation.l2);
+  const float top = counted ? screen<true>(p, missing, totals, l2, score)
+                            : screen<false>(p, missing, totals, l2, score);
+  if (top < 0.0f) return;
+  const float close = top * kScreenMargin;
+  if (static_cast<double>(top) < best->score * kScreenMargin) return;
+  for (size_t i = 0; i < p.n; i += kGroup)
+    for (unsigned bits = at_least(score + i, close); bits != 0; bits &= bits - 1)
+      consider(i + static_cast<size_t>(__builtin_ctz(bits)));
 }
 
 ScanResult scan(const ScanInput& in, const ScanRules& rules) {
-  const bool missing = in.missing_word != 0;
-  LaneBest right{DoubleLanes{} - 1.0, IntLanes{}}, left = right;
+  const auto side = [](int64_t word, int64_t count) {
+    return Side{static_cast<int32_t>(word_gradient(word)), static_cast<int32_t>(word_hessian(word)),
+                count};
+  };
+  const Totals totals{side(in.total_word, in.total_count),
+                      static_cast<int32_t>(__builtin_ceil(rules.min_hessian)), rules.min_count};
+  const Side missing = side(in.missing_word, in.missing_count);
+  const bool counted = in.counts != nullptr;
+  ScanResult right, left;
   Prefixes p;
   int64_t word = 0, count = 0;
   for (size_t begin = 0; begin < in.bins; begin += kScanChunk) {
-    const size_t padded = prefix(in, begin, &word, &count, &p);
-    if (in.counts != nullptr) {
-      offer_all<true>(p, padded, begin, in, rules, false, &right);
-      if (missing) offer_all<true>(p, padded, begin, in, rules, true, &left);
-    } else {
-      offer_all<false>(p, padded, begin, in, rules, false, &right);
-      if (missing) offer_all<false>(p, padded, begin, in, rules, true, &left);
-    }
+    prefix(in, begin, &word, &count, &p);
+    offer(p, begin, Side{}, false, totals, rules, counted, &right);
+    if (in.missing_word != 0) offer(p, begin, missing, true, totals, rules, counted, &left);
   }
-  ScanResult result;
-  right.into(&result, false);
-  if (missing) left.into(&result, true);
-  return result;
+  return left.score > right.score ? left : right;
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -404,26 +466,48 @@ size_t partition(const Code* column, const uint32_t* rows, size_t n, uint32_t bi
 // Binning
 
 // How many of the 16 sorted cuts of one node are below x.
-size_t count_below(const double* node, double x) {
-  IntLanes sum = {};
-  for (size_t j = 0; j < CutTree::kWays; j += kLanes) {
-    DoubleLanes cuts;
-    __builtin_memcpy(&cuts, node + j, sizeof cuts);
-    sum += cuts < x;
-  }
-  int64_t total = 0;
-  for (size_t j = 0; j < kLanes; ++j) total -= sum[j];
-  return static_cast<size_t>(total);
+#if defined(__AVX2__)
+inline size_t count_below(const double* node, double x) {
+  const __m256d v = _mm256_set1_pd(x);
+  int mask = 0;
+  for (int j = 0; j < 4; ++j)
+    mask |= _mm256_movemask_pd(_mm256_cmp_pd(_mm256_loadu_pd(node + 4 * j), v, _CMP_LT_OQ))
+            << (4 * j);
+  return static_cast<size_t>(__builtin_popcount(static_cast<unsigned>(mask)));
 }
 
-void bin_values(const double* values, size_t n, const CutTree& cuts, uint16_t missing,
+inline size_t count_below(const float* node, float x) {
+  const __m256 v = _mm256_set1_ps(x);
+  const int low = _mm256_movemask_ps(_mm256_cmp_ps(_mm256_loadu_ps(node), v, _CMP_LT_OQ));
+  const int high = _mm256_movemask_ps(_mm256_cmp_ps(_mm256_loadu_ps(node + 8), v, _CMP_LT_OQ));
+  return static_cast<size_t>(__builtin_popcount(static_cast<unsigned>(low | (high << 8))));
+}
+#else
+template <class Real>
+size_t count_below(const Real* node, Real x) {
+  int below = 0;
+  for (int j = 0; j < kCutWays; ++j) below += node[j] < x;
+  return static_cast<size_t>(below);
+}
+#endif
+
+template <class Real>
+void bin_values(const Real* values, size_t n, const CutTree<Real>& cuts, uint16_t missing,
                 uint16_t* out) {
+  const auto child = [&](int l, size_t position, Real x) {
+    return position * kCutWays + count_below(cuts.level[l] + position * kCutWays, x);
+  };
+  if (cuts.levels == 2) {  // 17 to 256 bins, the usual case, without a loop
+    for (size_t i = 0; i < n; ++i) {
+      const Real x = values[i];
+      out[i] = x == x ? static_cast<uint16_t>(child(1, child(0, 0, x), x)) : missing;
+    }
+    return;
+  }
   for (size_t i = 0; i < n; ++i) {
-    const double x = values[i];
+    const Real x = values[i];
     size_t position = 0;
-    for (int l = 0; l < cuts.levels; ++l)
-      position =
-          position * CutTree::kWays + count_below(cuts.level[l] + position * CutTree::kWays, x);
+    for (int l = 0; l < cuts.levels; ++l) position = child(l, position, x);
     out[i] = x == x ? static_cast<uint16_t>(position) : missing;
   }
 }
@@ -450,7 +534,8 @@ const Kernels STAGEWISE_JOIN(kernels_, STAGEWISE_ISA) = {
     .scan = scan,
     .partition8 = partition<uint8_t>,
     .partition16 = partition<uint16_t>,
-    .bin_values = bin_values,
+    .bin_doubles = bin_values<double>,
+    .bin_floats = bin_values<float>,
 };
 
 }  // namespace stagewise

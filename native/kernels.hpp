@@ -57,10 +57,12 @@ struct ScanResult {
 };
 
 // Cuts as a search tree of 16-way nodes, outermost level first, padded with +inf.
+constexpr int kCutWays = 16;
+constexpr int kCutLevels = 4;
+
+template <class Real>
 struct CutTree {
-  static constexpr int kWays = 16;
-  static constexpr int kMaxLevels = 4;
-  const double* level[kMaxLevels] = {};
+  const Real* level[kCutLevels] = {};
   int levels = 0;
 };
 
@@ -102,7 +104,9 @@ struct Kernels {
                         uint32_t missing, uint32_t* left, uint32_t* right);
 
   // out[i] = number of cuts < values[i]; `missing` for NaN.
-  void (*bin_values)(const double* values, size_t n, const CutTree& cuts, uint16_t missing,
+  void (*bin_doubles)(const double* values, size_t n, const CutTree<double>& cuts, uint16_t missing,
+                      uint16_t* out);
+  void (*bin_floats)(const float* values, size_t n, const CutTree<float>& cuts, uint16_t missing,
                      uint16_t* out);
 };
 

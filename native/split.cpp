@@ -140,12 +140,14 @@ void SplitFinder::find_in_rows(const Leaf& leaf, const uint32_t* rows,
                                const std::vector<uint32_t>& positions,
                                const std::vector<uint32_t>& features) {
   const size_t n = leaf.rows(), p = positions.size();
-  row_words_.resize(n);
-  row_counts_.resize(n);
-  row_codes_.resize(n * p);
-  packed_words_.resize(n);
-  packed_counts_.resize(n);
-  packed_bins_.resize(n);
+  if (row_words_.size() < n) {  // only grows: resizing down and up would fill with zeros again
+    row_words_.resize(n);
+    row_counts_.resize(n);
+    packed_words_.resize(n);
+    packed_counts_.resize(n);
+    packed_bins_.resize(n);
+  }
+  if (row_codes_.size() < n * p) row_codes_.resize(n * p);
   for (size_t i = 0; i < n; ++i) {
     const uint32_t row = rows[leaf.begin + i];
     row_words_[i] = gradients_->slots()[row].word;

@@ -79,7 +79,7 @@ def thread_count(n_jobs: Any) -> int:
     if n_jobs is None:
         wish = os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()
         available = available_threads()
-        return min(int(wish), available) if wish.isdigit() and int(wish) > 0 else available
+        return min(int(wish), available) if wish.isdecimal() and int(wish) > 0 else available
     if isinstance(n_jobs, bool) or not isinstance(n_jobs, numbers.Integral) or n_jobs == 0:
         raise InvalidParameterError(
             f"n_jobs must be None, a positive number of threads or a negative one "

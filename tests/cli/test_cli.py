@@ -84,7 +84,7 @@ def test_train_says_which_task_it_guessed_and_why(run, tmp_path):
         *("--ignore", "flag", "kind", *FAST),
     )
     assert code == 0
-    assert "Task: regression, since 'price' holds numbers with fractions" in err
+    assert "Task: regression, since 'price' holds floating-point numbers" in err
     assert "m.stgw" in out
     assert stagewise.load(tmp_path / "m.stgw").feature_names_in_.tolist() == [
         "area",
@@ -202,6 +202,21 @@ def test_a_mistake_is_told_in_one_sentence_with_its_remedy(run, tmp_path, argume
     answer = run("train", *arguments, "--drop-text", "--quiet", "--model", tmp_path / "m.stgw")
     fails(answer, *words)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_rows_without_a_target_are_refused_unless_told_to_leave_them_out(run, tmp_path):
+    table = make_table(0).select(["area", "age"])
+    gaps = np.where(np.arange(ROWS) < 10, np.nan, table["area"].to_numpy())
+    parquet.write_table(table.append_column("y", [gaps]), tmp_path / "t.parquet")
+    train = ["train", tmp_path / "t.parquet", "--target", "y", "--model", tmp_path / "m.stgw"]
+    fails(run(*train, "--quiet"), "missing in 10 of 300 rows (first in row 1)")
+    code, out, err = run(*train, "--drop-unlabelled", "--json", *FAST)
+    assert code == 0
+    assert json.loads(out)["rows"] == ROWS - 10
+    assert "left out 10 rows" in err
+    evaluate = ["evaluate", tmp_path / "m.stgw", tmp_path / "t.parquet"]
+    fails(run(*evaluate), "--drop-unlabelled")
+    assert run(*evaluate, "--drop-unlabelled")[0] == 0
 
 
 def test_a_model_in_a_missing_folder_is_refused_before_training(run, tmp_path):

@@ -17,11 +17,12 @@ import numpy.typing as npt
 
 from stagewise.cli.complaint import Complaint, listing
 from stagewise.cli.files import pick
+from stagewise.cli.screen import amount
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Roles", "feature_table", "labels", "numbers", "refuse_text", "text_columns"]
+__all__ = ["Roles", "feature_table", "labelled", "labels", "numbers", "refuse_text", "text_columns"]
 
 
 @dataclass(frozen=True)
@@ -32,17 +33,20 @@ class Roles:
     weight: str | None = None
     ignore: tuple[str, ...] = ()
 
-    def features(self, table: pa.Table, path: Path) -> pa.Table:
-        """Return the table without target, weight and ignored columns; all must be there."""
+    def check(self, table: pa.Table, path: Path) -> None:
+        """Complain if a column is not there, or has two parts."""
         pick(table, self.target, option="--target", path=path)
         if self.weight is not None:
             pick(table, self.weight, option="--weight", path=path)
-            if self.weight == self.target:
-                raise Complaint(f"{self.target!r} cannot be target and weight; name two columns.")
         for name in self.ignore:
             pick(table, name, option="--ignore", path=path)
+        if self.weight == self.target:
+            raise Complaint(f"{self.target!r} cannot be target and weight; name two columns.")
         if self.target in self.ignore:
             raise Complaint(f"{self.target!r} is the target and cannot be ignored as well.")
+
+    def features(self, table: pa.Table) -> pa.Table:
+        """Return the table without target, weight and ignored columns."""
         left_out = {self.target, self.weight, *self.ignore}
         return table.select([name for name in table.column_names if name not in left_out])
 
@@ -119,13 +123,31 @@ def labels(table: pa.Table, name: str) -> npt.NDArray[Any]:
     )
 
 
+def labelled(table: pa.Table, name: str) -> pa.Table:
+    """Return the rows whose target is known."""
+    from pyarrow import compute
+
+    rows = table.filter(compute.invert(_gaps(table.column(name))))
+    if rows.num_rows == 0:
+        raise Complaint(f"The target {name!r} is missing in every row; name another column.")
+    return rows
+
+
+def _gaps(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return which values are missing: a NaN in a file means that as well."""
+    from pyarrow import types
+
+    return column.is_null(nan_is_null=types.is_floating(column.type))
+
+
 def _whole(table: pa.Table, name: str, part: str) -> pa.ChunkedArray:
     column = table.column(name)
-    if column.null_count:
-        first = column.is_null().to_numpy().argmax()
+    gaps = np.asarray(_gaps(column).to_numpy())
+    if gaps.any():
+        remedy = "leave these rows out with --drop-unlabelled" if part == "target" else "fill it in"
         raise Complaint(
-            f"The {part} {name!r} is missing in {column.null_count} of {len(column)} rows "
-            f"(first in row {first + 1}); fill it in or remove these rows."
+            f"The {part} {name!r} is missing in {gaps.sum()} of {amount(len(gaps), 'row')} "
+            f"(first in row {gaps.argmax() + 1}); {remedy}."
         )
     return column
 

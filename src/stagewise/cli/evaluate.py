@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from stagewise.cli.columns import labels, numbers
+from stagewise.cli.columns import labelled, labels, numbers
 from stagewise.cli.complaint import Complaint, listing
 from stagewise.cli.files import pick, read_file
 from stagewise.cli.models import model_input, open_model, remembered_target
@@ -39,6 +39,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--weight", metavar="COLUMN", help="how much each row counts")
     parser.add_argument(
+        "--drop-unlabelled", action="store_true", help="leave out rows whose target is missing"
+    )
+    parser.add_argument(
         "--ignore",
         nargs="+",
         default=[],
@@ -56,6 +59,8 @@ def run(args: argparse.Namespace, screen: Screen) -> None:
         raise Complaint("The model does not say what its target was called; name it with --target.")
     table = read_file(args.data)
     pick(table, target, option="--target", path=args.data)
+    if args.drop_unlabelled:
+        table = labelled(table, target)
     weight = None
     if args.weight is not None:
         pick(table, args.weight, option="--weight", path=args.data)

@@ -38,6 +38,8 @@ def open_model(path: Path, threads: int | None = None) -> Any:
 
 def save_model(estimator: Any, path: Path, target: str) -> None:
     """Save an estimator, and with it the name of the column it was trained to predict."""
+    # How the training was watched is nothing to remember.
+    estimator.set_params(verbose=0)
     estimator.save(path)
     model, notes = read_model(path)
     write_model(path, model, {**notes, "target": target})

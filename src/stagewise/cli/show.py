@@ -9,14 +9,12 @@ from typing import Any
 import numpy as np
 
 from stagewise.cli.models import open_model, remembered_target
+from stagewise.cli.parameters import parameter_names
 from stagewise.cli.screen import Screen, amount, figure
 
 __all__ = ["SUMMARY", "add_arguments", "describe", "important", "run"]
 
 SUMMARY = "show what is in a saved model"
-
-# Parameters that say how to watch, not what to learn.
-_NOT_LEARNED = ("callbacks", "verbose", "warm_start")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -74,9 +72,7 @@ def describe(estimator: Any, path: Path) -> dict[str, Any]:
         "importance": important(estimator, top=None),
         "train_loss": model.train_loss.tolist(),
         "validation_loss": model.valid_loss.tolist(),
-        "parameters": {
-            name: value for name, value in parameters.items() if name not in _NOT_LEARNED
-        },
+        "parameters": {name: parameters[name] for name in parameter_names(type(estimator))},
         "fingerprint": estimator.fingerprint(),
         "bytes": path.stat().st_size,
     }

@@ -62,7 +62,7 @@ def guess_task(column: pa.ChunkedArray, name: str) -> Guess:
     if types.is_floating(kind):
         if len(values) == 2 and all(value.is_integer() for value in values.to_pylist()):
             return Guess("classification", f"{name!r} holds only two values")
-        return Guess("regression", f"{name!r} holds numbers with fractions")
+        return Guess("regression", f"{name!r} holds floating-point numbers")
     few = len(values) <= MOST_CLASSES and len(column) >= ROWS_PER_CLASS * len(values)
     if few or len(values) == 2:
         return Guess("classification", f"{name!r} holds only {len(values)} different whole numbers")

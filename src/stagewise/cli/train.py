@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -11,7 +11,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from stagewise.cli.columns import Roles, feature_table, labels, numbers, refuse_text, text_columns
+from stagewise.cli.columns import (
+    Roles,
+    feature_table,
+    labelled,
+    labels,
+    numbers,
+    refuse_text,
+    text_columns,
+)
 from stagewise.cli.complaint import Complaint, listing
 from stagewise.cli.evaluate import WORDS, scores_of
 from stagewise.cli.files import check_writable, read_file
@@ -47,6 +55,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     columns.add_argument(
         "--drop-text", action="store_true", help="leave out every column that holds no numbers"
+    )
+    columns.add_argument(
+        "--drop-unlabelled", action="store_true", help="leave out rows whose target is missing"
     )
     learning = parser.add_argument_group("learning")
     learning.add_argument(
@@ -87,16 +98,13 @@ def run(args: argparse.Namespace, screen: Screen) -> None:
     path = args.model or Path(args.data.name.partition(".")[0] + ".stgw")
     check_writable(path)
     roles = Roles(args.target, args.weight, tuple(args.ignore))
-    table = read_file(args.data)
-    features = roles.features(table, args.data)
+    table = _read(args.data, roles, args, screen)
     guess = _task(args, table, screen)
-    # All that can be wrong with parameters' names is found before any data is looked at closely.
+    # Parameters are looked at before the data: their mistakes are cheaper to find.
     estimator = _estimator(guess.task, args, screen)
-    names, dropped = _feature_names(features, args, screen)
-    data = Data(
-        table, feature_table(features, names), *_target_and_weight(table, roles, guess.task)
-    )
-    valid = _validation(args, roles, guess.task, names)
+    names, dropped = _feature_names(roles.features(table), args, screen)
+    data = Data(table, feature_table(table, names), *_target_and_weight(table, roles, guess.task))
+    valid = _validation(roles, guess.task, names, args, screen)
     screen.say(
         f"Training on {amount(table.num_rows, 'row')} and {amount(len(names), 'feature')} "
         f"of {args.data} …"
@@ -113,17 +121,38 @@ def run(args: argparse.Namespace, screen: Screen) -> None:
         "rows": table.num_rows,
         "features": len(names),
         "dropped": dropped,
-        "rounds": int(estimator.n_iter_),
         "seconds": seconds,
-        "train_loss": float(estimator.model_.train_loss[-1]),
-        "fingerprint": estimator.fingerprint(),
+        **_learned(estimator, valid, args),
     }
-    if valid is not None:
-        result["validation"] = scores_of(
-            estimator, valid.features, valid.table, args.target, valid.weight
-        )[0]
     _tell(result, args, screen)
     screen.result(result)
+
+
+def _read(path: Path, roles: Roles, args: argparse.Namespace, screen: Screen) -> pa.Table:
+    """Return a table that has the target and the weight, without rows it was told to leave out."""
+    table = read_file(path)
+    roles.check(table, path)
+    if not args.drop_unlabelled:
+        return table
+    known = labelled(table, roles.target)
+    left_out = table.num_rows - known.num_rows
+    if left_out:
+        screen.warn(f"left out {amount(left_out, 'row')} of {path} without a target.")
+    return known
+
+
+def _learned(estimator: Any, valid: Data | None, args: argparse.Namespace) -> dict[str, Any]:
+    """Return what is to be told about a model just trained."""
+    model = estimator.model_
+    facts = {"rounds": int(estimator.n_iter_), "fingerprint": estimator.fingerprint()}
+    for name, losses in (("train_loss", model.train_loss), ("validation_loss", model.valid_loss)):
+        if len(losses):
+            facts[name] = float(losses[-1])
+    if valid is not None:
+        facts["validation"], _ = scores_of(
+            estimator, valid.features, valid.table, args.target, valid.weight
+        )
+    return facts
 
 
 def _task(args: argparse.Namespace, table: pa.Table, screen: Screen) -> Guess:
@@ -182,11 +211,12 @@ def _target_and_weight(
     return y, None if roles.weight is None else numbers(table, roles.weight, "weight")
 
 
-def _validation(args: argparse.Namespace, roles: Roles, task: str, names: list[str]) -> Data | None:
+def _validation(
+    roles: Roles, task: str, names: list[str], args: argparse.Namespace, screen: Screen
+) -> Data | None:
     if args.valid is None:
         return None
-    table = read_file(args.valid)
-    Roles(roles.target, roles.weight).features(table, args.valid)
+    table = _read(args.valid, replace(roles, ignore=()), args, screen)
     features = named_input(names, table, args.valid)
     return Data(table, features, *_target_and_weight(table, roles, task))
 
@@ -210,7 +240,11 @@ def _tell(result: dict[str, Any], args: argparse.Namespace, screen: Screen) -> N
         f"Trained in {result['seconds']:.2f} s",
         {
             "rounds": result["rounds"],
-            "training loss": result["train_loss"],
+            **{
+                name: result[name.replace(" ", "_")]
+                for name in ("train loss", "validation loss")
+                if name.replace(" ", "_") in result
+            },
             **{
                 f"{WORDS[name]} on {args.valid.name}": value
                 for name, value in result.get("validation", {}).items()

@@ -13,7 +13,7 @@ from stagewise._native import Bins, Columns, Workers, learn_cuts
 
 __all__ = ["SAMPLE_LIMIT", "bin_like", "learn_bins"]
 
-SAMPLE_LIMIT = 100_000
+SAMPLE_LIMIT = 65_536
 """Rows from which cuts are learned; all rows up to this many."""
 
 Cuts = list[npt.NDArray[np.float64]]

@@ -13,6 +13,8 @@ import warnings
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
+
 __all__ = ["column_label", "shown", "warn_caller"]
 
 PACKAGE = str(Path(__file__).resolve().parents[1]) + os.sep
@@ -25,6 +27,8 @@ def column_label(names: Sequence[str] | None, position: int) -> str:
 
 def shown(value: object) -> str:
     """Show a value on one line of bounded length, whatever it is."""
+    if isinstance(value, np.generic) and value.dtype.kind in "biufcU":
+        value = value.item()  # 0.5 rather than np.float64(0.5)
     return " ".join(reprlib.repr(value).split())
 
 

@@ -118,16 +118,19 @@ def check_weight(sample_weight: Any, n_rows: int) -> Vector | None:
     return weight
 
 
-def as_frequencies(weight: Vector) -> Vector | None:
+def as_frequencies(weight: Vector, *, total: float | None = None) -> Vector | None:
     """Settle what weights mean.
 
     Whole numbers are counts: weight k is k copies of the row, weight 0 its absence. Of any other
-    weights only the ratios matter, and they are divided by their mean over the rows that count.
+    weights only the ratios matter, and they are scaled to a sum: their mean over the rows that
+    count is 1, unless a total says otherwise.
 
     Parameters
     ----------
     weight : float64 array
         Finite, not negative, not all zero.
+    total : float or None
+        What weights that are no counts shall sum to; None: the number of rows that count.
 
     Returns
     -------
@@ -144,7 +147,9 @@ def as_frequencies(weight: Vector) -> Vector | None:
     scaled = np.ldexp(weight, -np.frexp(largest)[1])
     # Rows of weight zero are left out before summing, not added as zeros: the order in which
     # numpy adds depends on their number, and a row that is absent must change nothing at all.
-    return np.asarray(scaled / scaled[scaled > 0].mean(), dtype=np.float64)
+    counting = scaled[scaled > 0]
+    share = counting.sum() / (len(counting) if total is None else total)
+    return np.asarray(scaled / share, dtype=np.float64)
 
 
 def _read_weights(sample_weight: Any, n_rows: int) -> Vector:

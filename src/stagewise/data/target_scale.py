@@ -113,6 +113,24 @@ class TargetScale:
         restored: Vector = self.offset + self.scale * z
         return restored
 
+    def loss_unit(self, degree: int) -> float:
+        """Give scale ** degree, which puts a loss of scaled targets in the units of the targets.
+
+        Where that leaves the range of a float64, so would the losses; the unit stays within it, so
+        that losses can still be compared, whatever the unit of y.
+
+        Parameters
+        ----------
+        degree : int
+            The d with L(a·y, a·F) = a^d · L(y, F).
+
+        Returns
+        -------
+        float
+        """
+        exponent = (math.frexp(self.scale)[1] - 1) * degree
+        return math.ldexp(1.0, max(-900, min(exponent, 900)))
+
 
 def exact_mean(values: Vector, weight: Vector | None = None) -> float:
     """Give the weighted mean, whatever the order of the rows.

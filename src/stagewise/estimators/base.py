@@ -109,7 +109,7 @@ class BoostedTrees(BaseEstimator):
         table = read_table(X, caller=caller)
         target, weight, classes = self._read_target(y, sample_weight, table.n_rows)
         previous = self._previous(params, classes)
-        seed = self._choose_seed(previous)
+        seed = self._choose_seed(params["random_state"], previous)
         if previous is None:
             features = Features.learn(table, max_bins=params["max_bins"], weight=weight)
             columns = Columns(features.columns(table))
@@ -149,14 +149,12 @@ class BoostedTrees(BaseEstimator):
             )
         return model
 
-    def _choose_seed(self, previous: Model | None) -> int:
+    def _choose_seed(self, random_state: Any, previous: Model | None) -> int:
         if previous is not None and hasattr(self, "seed_"):
             return int(self.seed_)
-        if isinstance(self.random_state, (int, np.integer)):
-            if self.random_state < 0:
-                raise ValueError(f"random_state must not be negative, got {self.random_state}.")
-            return int(self.random_state)
-        return int(check_random_state(self.random_state).randint(0, 2**31 - 1))
+        if isinstance(random_state, int):
+            return random_state
+        return int(check_random_state(random_state).randint(0, 2**31 - 1))
 
     def _validation(
         self,
@@ -176,7 +174,11 @@ class BoostedTrees(BaseEstimator):
         columns = Columns(features.match(X, caller))
         if columns.n_rows == 0:
             raise ValueError("X_val has no rows.")
-        codes, weight = self._read_validation_target(y, sample_weight, columns.n_rows, classes)
+        try:
+            codes, weight = self._read_validation_target(y, sample_weight, columns.n_rows, classes)
+        except (TypeError, ValueError) as error:
+            # The words are those for y and sample_weight; say that others are meant.
+            raise type(error)(f"In y_val or sample_weight_val: {error}") from None
         return Sample.of_positive_weight(columns, codes, weight)
 
     def _adopt(self, model: Model) -> None:
@@ -328,7 +330,7 @@ class _Fit:
         bins, cuts = learn_bins(
             self.workers, table, train.weight, self.params["max_bins"], self.seed
         )
-        details = warn_if_constant(bins, features)
+        details = warn_if_constant(bins, features, train.y, classes)
         ensemble = self._start(features, y, train.weight, previous)
         rows = Rows(bins, y, train.weight, self._start_score(ensemble, table))
         held = None
@@ -373,7 +375,7 @@ class _Fit:
             patience=patience,
             callbacks=p["callbacks"],
             display=display,
-            loss_scale=scale.scale ** (self.loss.degree or 0),
+            loss_scale=scale.loss_unit(self.loss.degree or 0),
             train_loss=[] if previous is None else previous.train_loss[:first].tolist(),
             valid_loss=[] if previous is None else previous.valid_loss[:first].tolist(),
         )
@@ -408,6 +410,9 @@ class _Fit:
     ) -> Ensemble:
         if previous is None:
             self.loss.check(y)
+            if self.loss.degree is not None and self.loss.mean_is_best:
+                # The offset is the exact mean; a second one would only add rounding.
+                return Ensemble(features.n, np.zeros(self.loss.n_outputs))
             return Ensemble(features.n, self.loss.best_constant(y, weight))
         old = previous.ensemble
         return Ensemble(old.n_features, old.base, list(old.trees))

@@ -9,11 +9,12 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import expit
 from sklearn.base import ClassifierMixin, RegressorMixin
-from sklearn.utils.class_weight import compute_class_weight
 
 from stagewise.data import as_frequencies, check_weight, read_labels, read_target
+from stagewise.data.messages import shown
 from stagewise.errors import InvalidParameterError
 from stagewise.estimators.base import BoostedTrees
+from stagewise.estimators.class_weights import class_weighted, without_absent
 from stagewise.estimators.parameters import nearest_name, suggests_names
 from stagewise.losses import REGRESSION_LOSSES, Loss, log_loss
 from stagewise.model.model import Model
@@ -196,15 +197,16 @@ class GradientBoostingRegressor(RegressorMixin, BoostedTrees):
         return target, weight
 
     def _make_loss(self, classes: npt.NDArray[Any] | None) -> Loss:
-        if isinstance(self.loss, Loss):
-            return self.loss
-        if self.loss not in REGRESSION_LOSSES:
+        loss: Any = self.loss
+        if isinstance(loss, Loss):
+            return loss
+        if not (isinstance(loss, str) and loss in REGRESSION_LOSSES):
             raise InvalidParameterError(
                 f"The parameter 'loss' of {type(self).__name__} must be one of "
                 f"{', '.join(map(repr, REGRESSION_LOSSES))}, or a stagewise.losses.Loss; "
-                f"got {self.loss!r}.{nearest_name(str(self.loss), REGRESSION_LOSSES)}"
+                f"got {shown(loss)}.{nearest_name(str(loss), REGRESSION_LOSSES)}"
             )
-        return REGRESSION_LOSSES[self.loss]()
+        return REGRESSION_LOSSES[loss]()
 
 
 class GradientBoostingClassifier(ClassifierMixin, BoostedTrees):
@@ -264,7 +266,8 @@ class GradientBoostingClassifier(ClassifierMixin, BoostedTrees):
     callbacks : callable, list of callables or None, default=None
         Called after every round with a `stagewise.boosting.monitor.Progress`; a true answer stops.
     class_weight : dict, "balanced" or None, default=None
-        What the weights of each class's rows are multiplied by.
+        What the weights of each class's rows are multiplied by; "balanced" gives every class the
+        same weight in all. A class of weight 0 is absent.
 
     Attributes
     ----------
@@ -405,21 +408,10 @@ class GradientBoostingClassifier(ClassifierMixin, BoostedTrees):
     ) -> tuple[npt.NDArray[Any], Vector | None, npt.NDArray[Any] | None]:
         classes, codes = read_labels(y, n_rows, caller=type(self).__name__)
         weight = check_weight(sample_weight, n_rows)
-        if weight is not None and weight.min() == 0.0:
-            classes, codes = _present(classes, codes, weight)
-        weight = self._class_weighted(classes, codes, weight)
-        return codes, None if weight is None else as_frequencies(weight), classes
-
-    def _class_weighted(
-        self, classes: npt.NDArray[Any], codes: Codes, weight: Vector | None
-    ) -> Vector | None:
-        if self.class_weight is None:
-            return weight
-        labels = classes[codes]
-        factor = compute_class_weight(
-            self.class_weight, classes=classes, y=labels, sample_weight=weight
-        )[codes]
-        return np.asarray(factor if weight is None else factor * weight, dtype=np.float64)
+        classes, codes = without_absent(classes, codes, weight)
+        weight = class_weighted(self.class_weight, classes, codes, weight)
+        classes, codes = without_absent(classes, codes, weight)
+        return codes, weight, classes
 
     def _read_validation_target(
         self, y: Any, sample_weight: Any, n_rows: int, classes: npt.NDArray[Any] | None
@@ -437,19 +429,11 @@ class GradientBoostingClassifier(ClassifierMixin, BoostedTrees):
         return places[codes], None if weight is None else as_frequencies(weight)
 
     def _make_loss(self, classes: npt.NDArray[Any] | None) -> Loss:
-        if self.loss != "log_loss":
+        loss: Any = self.loss
+        if not (isinstance(loss, str) and loss == "log_loss"):
             raise InvalidParameterError(
                 f"The parameter 'loss' of {type(self).__name__} must be 'log_loss'; "
-                f"got {self.loss!r}."
+                f"got {shown(loss)}."
             )
         assert classes is not None
         return log_loss(len(classes))
-
-
-def _present(
-    classes: npt.NDArray[Any], codes: Codes, weight: Vector
-) -> tuple[npt.NDArray[Any], Codes]:
-    """Forget the classes of which every row has weight zero; such rows keep any code."""
-    alive = np.bincount(codes[weight > 0], minlength=len(classes)) > 0
-    renumbered = (np.cumsum(alive) - 1).clip(0).astype(np.int32)
-    return classes[alive], renumbered[codes]

@@ -16,6 +16,9 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
+import numpy as np
+
+from stagewise.data.messages import shown
 from stagewise.errors import InvalidParameterError
 
 __all__ = ["RULES", "check_parameters", "nearest_name", "suggests_names"]
@@ -38,13 +41,21 @@ class _Number:
     def __call__(self, value: Any) -> Any:
         if value is None and self.or_none:
             return None
-        ok = isinstance(value, numbers.Real) and not isinstance(value, bool)
-        ok = ok and math.isfinite(value) and (not self.whole or value == int(value))
-        ok = ok and (value > self.low if self.open_low else value >= self.low)
-        ok = ok and (value < self.high if self.open_high else value <= self.high)
-        if not ok:
+        if not self._fits(value):
             raise ValueError(self._allowed())
         return int(value) if self.whole else float(value)
+
+    def _fits(self, value: Any) -> bool:
+        if isinstance(value, bool) or not isinstance(value, numbers.Real):
+            return False
+        try:
+            number = float(value)
+        except OverflowError:  # an integer or a fraction beyond all floats
+            return False
+        if not math.isfinite(number) or (self.whole and number != int(number)):
+            return False
+        above = number > self.low if self.open_low else number >= self.low
+        return above and (number < self.high if self.open_high else number <= self.high)
 
     def _allowed(self) -> str:
         kind = "a whole number" if self.whole else "a number"
@@ -70,6 +81,16 @@ def _flag(value: Any) -> bool:
     if type(value).__name__ not in ("bool", "bool_"):
         raise ValueError("True or False")
     return bool(value)
+
+
+def _seed(value: Any) -> Any:
+    """Seeds of scikit-learn's kinds; integers up to what the core's hash takes."""
+    if value is None or isinstance(value, np.random.RandomState):
+        return value
+    whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
+    if not whole or not 0 <= int(value) < 2**64:
+        raise ValueError("None, a numpy RandomState, or a whole number from 0 to 2**64 - 1")
+    return int(value)
 
 
 def _callbacks(value: Any) -> tuple[Any, ...]:
@@ -110,6 +131,7 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         "n_iter_no_change": _Number(1, _size, whole=True),
         "tol": _Number(0.0),
         "warm_start": _flag,
+        "random_state": _seed,
         "verbose": _Number(0, 2, whole=True),
         "callbacks": _callbacks,
     }
@@ -131,10 +153,10 @@ def check_parameters(estimator: Any) -> dict[str, Any]:
             value = int(value)
         try:
             checked[name] = rule(value)
-        except (ValueError, OverflowError) as error:
+        except ValueError as error:
             raise InvalidParameterError(
                 f"The parameter {name!r} of {type(estimator).__name__} must be {error}; "
-                f"got {value!r}."
+                f"got {shown(value)}."
             ) from None
     return dict(checked)
 

@@ -83,7 +83,7 @@ def hold_out(sample: Sample, share: float, seed: int, *, by_class: bool) -> tupl
     n = len(sample)
     if n < 2:
         raise ValueError(
-            "early_stopping=True holds rows out, and there is only one row. "
+            "early_stopping=True holds rows out, and X has only one row (n_samples=1). "
             "Pass X_val and y_val to fit, or set early_stopping=False."
         )
     order = np.random.default_rng([seed, n]).permutation(n)

@@ -58,6 +58,8 @@ class Loss(ABC):
         The most that the hessian of a row of weight 1 can be, or 0 if nothing is known.
     hessian_is_weight : bool
         Whether the hessian is that bound for every row.
+    mean_is_best : bool
+        Whether the best constant is the weighted mean of y; of targets that were centred it is 0.
     leaf_quantile : float or None
         The quantile of y - F that is the best constant of a region; None: the Newton step is taken.
     """
@@ -67,6 +69,7 @@ class Loss(ABC):
     degree: int | None = None
     hessian_bound: float = 0.0
     hessian_is_weight: bool = False
+    mean_is_best: bool = False
     leaf_quantile: float | None = None
 
     @abstractmethod
@@ -135,9 +138,11 @@ class _PlainBound(BoundLoss):
                 f"{type(self._loss).__name__}.derivatives returned {what} of "
                 f"{array.size} numbers; expected shape {shape}."
             )
-        if not np.isfinite(array).all():
+        # The core keeps them as float32, where anything larger would be infinite.
+        if not (np.abs(array) <= np.finfo(np.float32).max).all():
             raise ValueError(
-                f"{type(self._loss).__name__}.derivatives gave {what} that are not finite."
+                f"{type(self._loss).__name__}.derivatives gave {what} that are not finite, or too "
+                "large for a float32. Scale y, or give the loss a `degree` so that it is done here."
             )
         return array.reshape(shape)
 

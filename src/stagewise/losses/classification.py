@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from decimal import Context, Decimal
 from typing import Any
 
 import numpy as np
@@ -13,6 +15,15 @@ from stagewise.losses.base import BoundLoss, Loss, Matrix, Vector
 from stagewise.losses.kernel import KernelBound
 
 __all__ = ["Logistic", "Multinomial"]
+
+
+def exact_log(x: float) -> float:
+    """Return log x, the same on every machine.
+
+    NumPy and the C library choose among several logarithms by the processor they run on, and those
+    differ in the last digit; the base score is part of a model's fingerprint.
+    """
+    return float(Decimal(x).ln(Context(prec=30)))
 
 
 class Logistic(Loss):
@@ -36,8 +47,11 @@ class Logistic(Loss):
         return p - y, p * (1 - p)
 
     def best_constant(self, y: npt.NDArray[Any], weight: Vector | None) -> Vector:
-        p = float(np.average(y, weights=weight))
-        return np.array([np.log(p / (1 - p))])
+        counts = np.bincount(y, weights=weight, minlength=2)
+        # Of one class alone the optimum is infinite; the bound is past all that doubles tell apart.
+        bound = 2.0**53
+        odds = counts[1] / counts[0] if counts[0] > 0 else bound
+        return np.array([exact_log(min(max(odds, 1 / bound), bound))])
 
     def mean(self, score: Matrix) -> npt.NDArray[np.float64]:
         """Return the probabilities of both classes, shape (n_rows, 2)."""
@@ -79,8 +93,9 @@ class Multinomial(Loss):
     def best_constant(self, y: npt.NDArray[Any], weight: Vector | None) -> Vector:
         """Return log p_k, centred: the scores are defined up to a common constant."""
         counts = np.bincount(y, weights=weight, minlength=self.n_outputs)
-        logs = np.log(counts / counts.sum())
-        return np.asarray(logs - logs.mean())
+        logs = [exact_log(count) for count in counts.tolist()]
+        centre = math.fsum(logs) / len(logs)
+        return np.array([log - centre for log in logs])
 
     def mean(self, score: Matrix) -> npt.NDArray[np.float64]:
         """Return the probabilities of all classes, shape (n_rows, K)."""

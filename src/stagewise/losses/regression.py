@@ -28,6 +28,7 @@ class SquaredError(Loss):
     degree = 2
     hessian_bound = 1.0
     hessian_is_weight = True
+    mean_is_best = True
 
     def loss(self, y: npt.NDArray[Any], score: Matrix) -> Vector:
         return np.asarray(0.5 * (y - score[0]) ** 2)

@@ -1,0 +1,168 @@
+"""The losses' kernels equal the formulas in float64.
+
+Kernels answer in float32: a gradient of size 1 is right to 6e-8, a little less after exp.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from reference import losses
+from stagewise._native import Gradients, Workers, softmax_state, supported_isas
+
+pytestmark = pytest.mark.native
+
+Vector = npt.NDArray[np.float64]
+
+SIZES = [1, 7, 8, 9, 1_023, 1_024, 1_025, 40_000]  # around the lanes and blocks of the kernels
+
+
+def pairs(gradients: Gradients) -> tuple[Vector, Vector]:
+    both = gradients.pairs().astype(np.float64).reshape(-1, 2)
+    return both[:, 0], both[:, 1]
+
+
+def weights_of(rng: np.random.Generator, n: int, weighted: bool) -> Vector | None:
+    return rng.exponential(size=n) if weighted else None
+
+
+def weighted_sum(values: Vector, weight: Vector | None) -> float:
+    return float(values.sum() if weight is None else (values * weight).sum())
+
+
+def check(
+    gradients: Gradients, total: float, expected: losses.Answer, weight: Vector | None
+) -> None:
+    loss, gradient, hessian = expected
+    g, h = pairs(gradients)
+    np.testing.assert_allclose(g, gradient, rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(h, hessian, rtol=1e-6, atol=1e-6)
+    assert total == pytest.approx(weighted_sum(loss, weight), rel=1e-6, abs=1e-6)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("n", SIZES)
+def test_squared_error_equals_the_formula(workers: Workers, n: int, weighted: bool) -> None:
+    rng = np.random.default_rng(n)
+    y, score, weight = rng.normal(size=n), rng.normal(size=n), weights_of(rng, n, weighted)
+    gradients = Gradients(n)
+    total = gradients.squared(workers, y, score, weight)
+    check(gradients, total, losses.squared(y, score), weight)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("n", SIZES)
+def test_absolute_error_equals_the_formula(workers: Workers, n: int, weighted: bool) -> None:
+    rng = np.random.default_rng(n)
+    y = rng.integers(-2, 3, n).astype(float)
+    score = rng.integers(-2, 3, n).astype(float)  # so that y = F happens
+    weight = weights_of(rng, n, weighted)
+    gradients = Gradients(n)
+    total = gradients.absolute(workers, y, score, weight)
+    check(gradients, total, losses.absolute(y, score), weight)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("n", SIZES)
+def test_logistic_loss_equals_the_formula(workers: Workers, n: int, weighted: bool) -> None:
+    rng = np.random.default_rng(n)
+    y = rng.integers(0, 2, n).astype(np.int32)
+    score, weight = rng.normal(size=n) * 4, weights_of(rng, n, weighted)
+    gradients = Gradients(n)
+    total = gradients.logistic(workers, y, score, weight)
+    check(gradients, total, losses.logistic(y, score), weight)
+
+
+@settings(max_examples=500, deadline=None)
+@given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=20))
+def test_logistic_gradients_keep_their_digits_far_out(scores: list[float]) -> None:
+    # F = 40 for a row of the right class: p - y is 4e-18, not 0. Beyond 87 floats end.
+    score = np.array(scores)
+    y = (np.arange(len(score)) % 2).astype(np.int32)
+    gradients = Gradients(len(score))
+    total = gradients.logistic(Workers(1), y, score, None)
+    loss, gradient, hessian = losses.logistic(y, score)
+    g, h = pairs(gradients)
+    near = np.abs(score) < 80
+    # float32 holds F to 6e-8 of itself, and e^F to as much times |F|.
+    np.testing.assert_allclose(g[near], gradient[near], rtol=1e-5)
+    np.testing.assert_allclose(h[near], hessian[near], rtol=1e-5)
+    np.testing.assert_allclose(g, gradient, atol=1e-6)
+    assert (h >= 0).all()
+    assert (h <= 0.25 * (1 + 1e-6)).all()
+    assert total == pytest.approx(loss.sum(), rel=1e-6, abs=1e-6)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("outputs", [3, 10])
+@pytest.mark.parametrize("n", SIZES[:-1])
+def test_softmax_equals_the_formula(workers: Workers, n: int, outputs: int, weighted: bool) -> None:
+    rng = np.random.default_rng([n, outputs])
+    y = rng.integers(0, outputs, n).astype(np.int32)
+    scores, weight = rng.normal(size=(outputs, n)) * 3, weights_of(rng, n, weighted)
+    state = np.empty(2 * n, dtype=np.float32)
+    total = softmax_state(workers, y, scores.reshape(-1), weight, outputs, state)
+    loss, gradient, hessian = losses.softmax(y, scores)
+    assert total == pytest.approx(weighted_sum(loss, weight), rel=1e-6, abs=1e-6)
+    gradients = Gradients(n)
+    for k in range(outputs):
+        gradients.softmax(workers, y, scores[k], state, k, weight)
+        g, h = pairs(gradients)
+        np.testing.assert_allclose(g, gradient[k], atol=1e-6)
+        np.testing.assert_allclose(h, hessian[k], atol=1e-6)
+
+
+def test_softmax_of_enormous_scores_stays_finite(workers: Workers) -> None:
+    scores = np.array([[1e6, -1e6, 0.0], [-1e6, 1e6, 0.0], [0.0, 0.0, 1e30]])
+    y = np.array([0, 0, 2], dtype=np.int32)
+    state = np.empty(6, dtype=np.float32)
+    total = softmax_state(workers, y, scores.reshape(-1), None, 3, state)
+    assert total == pytest.approx(2e6)
+    gradients = Gradients(3)
+    gradients.softmax(workers, y, scores[0], state, 0, None)
+    g, h = pairs(gradients)
+    np.testing.assert_allclose(g, [0.0, -1.0, 0.0], atol=1e-6)
+    assert (h >= 0).all()
+    assert np.isfinite(h).all()
+
+
+def test_given_gradients_are_kept(workers: Workers) -> None:
+    rng = np.random.default_rng(0)
+    gradient, hessian = rng.normal(size=3_000), rng.random(3_000)
+    gradients = Gradients(3_000)
+    gradients.given(workers, gradient, hessian, None)
+    g, h = pairs(gradients)
+    np.testing.assert_array_equal(g, gradient.astype(np.float32))
+    np.testing.assert_array_equal(h, hessian.astype(np.float32))
+
+
+def fill_all(workers: Workers, n: int, weight: Vector | None) -> list[Any]:
+    """Run every kernel and return all numbers it gives."""
+    rng = np.random.default_rng(n)
+    y, score = rng.normal(size=n), rng.normal(size=n) * 5
+    labels, scores = rng.integers(0, 3, n).astype(np.int32), rng.normal(size=3 * n) * 5
+    gradients, state = Gradients(n), np.empty(2 * n, dtype=np.float32)
+    answers: list[Any] = []
+    answers += [gradients.squared(workers, y, score, weight), gradients.pairs().tobytes()]
+    answers += [gradients.absolute(workers, y, score, weight), gradients.pairs().tobytes()]
+    binary = np.minimum(labels, 1)
+    answers += [gradients.logistic(workers, binary, score, weight), gradients.pairs().tobytes()]
+    answers += [softmax_state(workers, labels, scores, weight, 3, state), state.tobytes()]
+    gradients.softmax(workers, labels, scores[:n], state, 0, weight)
+    return [*answers, gradients.pairs().tobytes()]
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("isa", supported_isas())
+@pytest.mark.parametrize("threads", [1, 2, 5])
+def test_threads_and_instruction_sets_change_no_bit(threads: int, isa: str, weighted: bool) -> None:
+    n = 70_001
+    weight = weights_of(np.random.default_rng(4), n, weighted)
+    plain = fill_all(Workers(1, "generic"), n, weight)
+    assert fill_all(Workers(threads, isa), n, weight) == plain

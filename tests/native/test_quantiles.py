@@ -1,0 +1,110 @@
+"""Quantiles, alone and in the leaves of a tree, equal NumPy's."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from reference.core import Growth, bin_table
+from reference.quantile import weighted_quantile as reference_quantile
+from reference.tree import Rules
+from stagewise._native import Workers, weighted_quantile
+from stagewise.learners.tree import Tree
+
+pytestmark = pytest.mark.native
+
+Vector = npt.NDArray[np.float64]
+
+few = st.integers(-4, 4).map(float)
+lists = st.lists(st.one_of(few, st.floats(-1e9, 1e9)), min_size=1, max_size=40)
+
+
+@settings(max_examples=300, deadline=None)
+@given(lists)
+def test_the_half_quantile_is_the_median(values: list[float]) -> None:
+    x = np.array(values)
+    assert weighted_quantile(x, None, 0.5) == pytest.approx(float(np.median(x)), rel=1e-15)
+
+
+@settings(max_examples=300, deadline=None)
+@given(lists, st.sampled_from([0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 1.0]), st.integers(0, 2**32))
+def test_a_whole_weight_is_that_many_copies(values: list[float], q: float, seed: int) -> None:
+    x = np.array(values)
+    weight = np.random.default_rng(seed).integers(1, 5, len(x))
+    weighted = weighted_quantile(x, weight.astype(float), q)
+    assert weighted == weighted_quantile(np.repeat(x, weight), None, q)
+    assert weighted == reference_quantile(x, weight.astype(float), q)
+
+
+@settings(max_examples=300, deadline=None)
+@given(lists, st.floats(0.01, 0.99), st.integers(0, 2**32))
+def test_fractional_weights_equal_the_reference(values: list[float], q: float, seed: int) -> None:
+    x = np.array(values)
+    weight = np.random.default_rng(seed).integers(1, 64, len(x)) / 16  # sums are exact
+    assert weighted_quantile(x, weight, q) == reference_quantile(x, weight, q)
+
+
+@pytest.mark.xfail(reason="a value of weight 0 is taken for the next one", strict=True)
+def test_a_value_of_weight_zero_is_absent() -> None:
+    x, weight = np.array([1.0, 2.0, 3.0]), np.array([1.0, 0.0, 1.0])
+    assert weighted_quantile(x, weight, 0.5) == 2.0
+    x, weight = np.array([1.0, 2.5, 3.0]), np.array([1.0, 0.0, 1.0])
+    assert weighted_quantile(x, weight, 0.5) == 2.0
+
+
+def test_the_quantile_of_nothing_is_zero() -> None:
+    assert weighted_quantile(np.empty(0), None, 0.5) == 0.0
+
+
+def test_the_middle_of_the_largest_numbers_does_not_overflow() -> None:
+    assert weighted_quantile(np.array([1.7e308, 1.6e308]), None, 0.5) == pytest.approx(1.65e308)
+
+
+def leaves_of(growth: Growth, n: int) -> npt.NDArray[np.int64]:
+    """Return the node of each row, -1 for rows out of the bag, from the grower's own lists."""
+    rows, begin = (a.astype(np.int64) for a in growth.grower.leaf_rows())
+    nodes = growth.grower.leaf_nodes()
+    where = np.full(n, -1)
+    ends = np.sort(np.append(begin, len(rows)))
+    for node, first in zip(nodes, begin, strict=True):
+        last = ends[np.searchsorted(ends, first, side="right")]
+        where[rows[first:last]] = node
+    return where
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("bagged", [False, True])
+@pytest.mark.parametrize("q", [0.5, 0.1])
+def test_leaf_quantiles_are_those_of_the_rows_of_each_leaf(
+    workers: Workers, weighted: bool, bagged: bool, q: float
+) -> None:
+    rng = np.random.default_rng(11)
+    n = 900
+    X, y = rng.normal(size=(n, 3)), rng.normal(size=n)
+    weight = rng.integers(1, 4, n).astype(float) if weighted else None
+    bag = np.flatnonzero(rng.random(n) < 0.6).astype(np.uint32) if bagged else None
+    growth = Growth(workers, bin_table(workers, X)[0], weight, Rules(max_leaves=12))
+    tree = growth.grow(-y, np.ones(n), bag)
+    answer = growth.grower.leaf_quantiles(y, q)
+    where = leaves_of(growth, n)
+    assert len(answer) == 12
+    for node, value in zip(growth.grower.leaf_nodes(), answer, strict=True):
+        rows = where == node
+        assert value == reference_quantile(y[rows], None if weight is None else weight[rows], q)
+        if weight is None and q == 0.5:
+            assert value == np.median(y[rows])
+    check_covers(tree, where, weight)
+
+
+def check_covers(tree: Tree, where: npt.NDArray[np.int64], weight: Vector | None) -> None:
+    inside = where >= 0
+    held = np.bincount(
+        where[inside],
+        weights=None if weight is None else weight[inside],
+        minlength=len(tree.feature),
+    )
+    leaf = tree.feature < 0
+    np.testing.assert_array_equal(tree.cover[leaf], held[leaf])

@@ -1,0 +1,1 @@
+"""Slow, obvious NumPy versions of what the native core does, for the tests to hold it to."""

@@ -1,0 +1,115 @@
+"""The native core, called the way the references are.
+
+The one idea: one function a question, with the arguments of the slow version, so that a test can
+ask both. Must not compute anything of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from reference.tree import Rules
+from stagewise._native import (
+    Bins,
+    Columns,
+    Forest,
+    Gradients,
+    Grower,
+    GrownTree,
+    TreeRules,
+    Workers,
+    learn_cuts,
+)
+from stagewise.learners.tree import NODE_ARRAYS, Tree
+
+__all__ = ["ALL_ROWS", "Growth", "bin_table", "cuts_of", "forest_of", "rules_of", "same_trees"]
+
+Vector = npt.NDArray[np.float64]
+
+ALL_ROWS = 1_000_000
+"""As a limit of few rows: every node is searched without a histogram."""
+
+
+def cuts_of(
+    workers: Workers, X: Any, weight: Vector | None = None, max_bins: int = 255
+) -> list[Vector]:
+    return learn_cuts(workers, Columns(X), weight, max_bins, 100_000, 0)
+
+
+def bin_table(
+    workers: Workers, X: Any, weight: Vector | None = None, max_bins: int = 255
+) -> tuple[Bins, list[Vector]]:
+    cuts = cuts_of(workers, X, weight, max_bins)
+    return Bins(workers, Columns(X), cuts), cuts
+
+
+def rules_of(rules: Rules, **more: Any) -> TreeRules:
+    settings: dict[str, Any] = {
+        "columns_per_tree": 1.0,
+        "columns_per_level": 1.0,
+        "columns_per_node": 1.0,
+        "hessian_bound": 0.0,
+        "hessian_is_weight": False,
+    }
+    return TreeRules(**{**vars(rules), **settings, **more})
+
+
+class Growth:
+    """Grows trees on one table, from gradients that are given for a row of weight 1."""
+
+    def __init__(
+        self,
+        workers: Workers,
+        bins: Bins,
+        weight: Vector | None,
+        rules: Rules,
+        *,
+        few_rows: int | None = None,
+        **more: Any,
+    ) -> None:
+        self.workers, self.bins, self.weight = workers, bins, weight
+        self.grower = Grower(workers, bins, weight, rules_of(rules, **more))
+        if few_rows is not None:
+            self.grower.set_few_rows(few_rows)
+        self.grown: GrownTree
+
+    def grow(
+        self,
+        gradient: Vector,
+        hessian: Vector,
+        bag: npt.NDArray[np.uint32] | None = None,
+        seed: int = 0,
+        number: int = 0,
+    ) -> Tree:
+        gradients = Gradients(self.bins.n_rows)
+        gradients.given(self.workers, gradient, hessian, self.weight)
+        return self.from_gradients(gradients, bag, seed, number)
+
+    def from_gradients(
+        self,
+        gradients: Gradients,
+        bag: npt.NDArray[np.uint32] | None = None,
+        seed: int = 0,
+        number: int = 0,
+    ) -> Tree:
+        self.grown = self.grower.grow(gradients, bag, seed, number)
+        return Tree(*self.grown.arrays())
+
+
+def forest_of(trees: Sequence[Tree], n_features: int, n_outputs: int = 1) -> Forest:
+    start = np.cumsum([0, *(len(t.feature) for t in trees)]).astype(np.uint64)
+    names = ["feature", "threshold", "missing_left", "left", "right", "value"]
+    arrays = [
+        np.concatenate([np.empty(0, NODE_ARRAYS[n]), *(getattr(t, n) for t in trees)])
+        for n in names
+    ]
+    return Forest(start, *arrays, n_features, n_outputs)
+
+
+def same_trees(a: Tree, b: Tree) -> bool:
+    """Say whether two trees are equal to the bit."""
+    return all(getattr(a, n).tobytes() == getattr(b, n).tobytes() for n in NODE_ARRAYS)

@@ -1,0 +1,200 @@
+"""A regression tree by brute force: every split of every feature of every node is tried.
+
+The one idea: no histogram, no packing, no queue. Sums are float64 sums over a mask of rows, so a
+reader can check each rule against Chen & Guestrin (2016), eqs. 5 to 7. Must not call the core.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from stagewise.learners.tree import NODE_ARRAYS, Tree
+
+__all__ = ["Rules", "grow", "leaf_gain", "leaf_of", "leaf_value", "predict"]
+
+Vector = npt.NDArray[np.float64]
+Mask = npt.NDArray[np.bool_]
+
+# Splits of exactly the same rows sum them in another order; the first of such equals is taken.
+SAME = 1e-11
+# What a split must gain relative to the children's objective, lest rounding errors be fitted.
+NOTHING = 1e-10
+
+
+@dataclass(frozen=True)
+class Rules:
+    max_leaves: int = 0  # 0: no limit
+    max_depth: int = 0  # 0: no limit
+    min_samples_leaf: float = 1.0
+    min_hessian: float = 0.0
+    min_gain: float = 0.0
+    l1: float = 0.0
+    l2: float = 0.0
+    max_step: float = 0.0  # 0: no limit
+    depth_wise: bool = False
+
+
+@dataclass
+class Split:
+    gain: float
+    feature: int
+    threshold: float
+    missing_left: bool
+    left: Mask
+
+
+@dataclass
+class Node:
+    rows: Mask
+    depth: int
+    value: float
+    cover: float
+    split: Split | None = None
+    children: tuple[int, int] = (-1, -1)
+    done: bool = False
+
+
+@dataclass
+class Problem:
+    """What a tree is fitted to; the derivatives include the weights."""
+
+    X: npt.NDArray[Any]
+    gradient: Vector
+    hessian: Vector
+    weight: Vector
+    cuts: Sequence[Vector]
+    rules: Rules
+    nodes: list[Node] = field(default_factory=list)
+
+    def sums(self, rows: Mask) -> tuple[float, float]:
+        return float(self.gradient[rows].sum()), float(self.hessian[rows].sum())
+
+
+def leaf_value(gradient: float, hessian: float, rules: Rules) -> float:
+    """Return -sign(G) max(|G| - α, 0) / (H + λ), cut off at the largest step."""
+    if hessian + rules.l2 <= 0:
+        return 0.0
+    w = -np.sign(gradient) * max(abs(gradient) - rules.l1, 0.0) / (hessian + rules.l2)
+    return float(np.clip(w, -rules.max_step, rules.max_step) if rules.max_step else w)
+
+
+def leaf_gain(gradient: float, hessian: float, rules: Rules) -> float:
+    """Return how much the value of the leaf lowers Gw + ½(H + λ)w² + α|w|."""
+    w = leaf_value(gradient, hessian, rules)
+    return -(gradient * w + (hessian + rules.l2) * w * w / 2 + rules.l1 * abs(w))
+
+
+def candidates(problem: Problem, rows: Mask) -> Iterator[Split]:
+    """Yield all ways to cut the rows in two, in the order in which equals are preferred.
+
+    Without a missing value among the rows nothing is learned about where it should go: it then
+    follows the larger hessian, or the larger weight if the whole column has none.
+    """
+    for feature, cuts in enumerate(problem.cuts):
+        x = problem.X[:, feature]
+        missing = rows & np.isnan(x)
+        for missing_left in (False, True) if missing.any() else (False,):
+            for cut in [*cuts, np.inf]:
+                left = rows & ((x <= cut) | (missing & missing_left))
+                direction = missing_left
+                if not missing.any():
+                    heavy = problem.hessian if np.isnan(x).any() else problem.weight
+                    direction = bool(heavy[left].sum() >= heavy[rows & ~left].sum())
+                yield Split(0.0, feature, float(cut), direction, left)
+
+
+def best_split(problem: Problem, rows: Mask) -> Split | None:
+    rules, best, best_score = problem.rules, None, -np.inf
+    for split in candidates(problem, rows):
+        sides = (split.left, rows & ~split.left)
+        if any(problem.weight[s].sum() < rules.min_samples_leaf or not s.any() for s in sides):
+            continue
+        sums = [problem.sums(s) for s in sides]
+        if any(h < rules.min_hessian or h <= 0 for _, h in sums):
+            continue
+        score = sum(leaf_gain(g, h, rules) for g, h in sums)
+        if best is None or score > best_score + SAME * abs(best_score):
+            best, best_score = split, score
+    if best is None:
+        return None
+    best.gain = best_score - leaf_gain(*problem.sums(rows), rules)
+    enough = best.gain > NOTHING * best_score and best.gain > rules.min_gain
+    return best if enough else None
+
+
+def add_node(problem: Problem, rows: Mask, depth: int) -> int:
+    node = Node(
+        rows,
+        depth,
+        leaf_value(*problem.sums(rows), problem.rules),
+        float(problem.weight[rows].sum()),
+    )
+    if problem.rules.max_depth == 0 or depth < problem.rules.max_depth:
+        node.split = best_split(problem, rows)
+    problem.nodes.append(node)
+    return len(problem.nodes) - 1
+
+
+def next_leaf(problem: Problem) -> Node | None:
+    """Return the leaf to split: the best one, or the shallowest; of equals the oldest."""
+    open_leaves = [n for n in problem.nodes if n.split is not None and not n.done]
+    if not open_leaves:
+        return None
+    if problem.rules.depth_wise:
+        return min(open_leaves, key=lambda n: n.depth)
+    best = max(n.split.gain for n in open_leaves if n.split is not None)
+    return next(n for n in open_leaves if n.split is not None and n.split.gain >= best * (1 - SAME))
+
+
+def grow(
+    X: npt.NDArray[Any],
+    gradient: Vector,
+    hessian: Vector,
+    weight: Vector | None,
+    cuts: Sequence[Vector],
+    rules: Rules,
+    bag: npt.NDArray[Any] | None = None,
+) -> Tree:
+    """Fit a tree to gradients and hessians, which are those of a row of weight 1."""
+    w = np.ones(len(X)) if weight is None else weight
+    problem = Problem(X, gradient * w, hessian * w, w, cuts, rules)
+    rows = np.ones(len(X), dtype=bool) if bag is None else np.isin(np.arange(len(X)), bag)
+    add_node(problem, rows, 0)
+    leaves = 1
+    while (rules.max_leaves == 0 or leaves < rules.max_leaves) and (leaf := next_leaf(problem)):
+        assert leaf.split is not None
+        leaf.done = True
+        left = add_node(problem, leaf.split.left, leaf.depth + 1)
+        leaf.children = (left, add_node(problem, leaf.rows & ~leaf.split.left, leaf.depth + 1))
+        leaves += 1
+    return as_tree(problem.nodes)
+
+
+def as_tree(nodes: list[Node]) -> Tree:
+    rows = []
+    for n in nodes:
+        s = n.split if n.done else None
+        question = (-1, 0.0, 0) if s is None else (s.feature, s.threshold, s.missing_left)
+        rows.append((*question, *n.children, n.value, 0.0 if s is None else s.gain, n.cover))
+    columns = zip(*rows, strict=True)
+    return Tree(*(np.array(c, t) for c, t in zip(columns, NODE_ARRAYS.values(), strict=True)))
+
+
+def leaf_of(tree: Tree, row: npt.NDArray[Any]) -> int:
+    """Walk one row from the root to its leaf."""
+    node = 0
+    while tree.feature[node] >= 0:
+        x = row[tree.feature[node]]
+        left = tree.missing_left[node] == 1 if np.isnan(x) else x <= tree.threshold[node]
+        node = int(tree.left[node] if left else tree.right[node])
+    return node
+
+
+def predict(tree: Tree, X: npt.NDArray[Any]) -> Vector:
+    """Return the value of the leaf that each row reaches."""
+    return np.array([tree.value[leaf_of(tree, row)] for row in X], dtype=np.float64)
