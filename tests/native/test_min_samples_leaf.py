@@ -94,6 +94,7 @@ def test_tiny_hessians_do_not_hide_that_there_are_enough_rows(few_rows: int) -> 
     expected = reference.grow(
         x[:, np.newaxis], gradient, hessian, None, cuts, Rules(min_samples_leaf=20.0)
     )
+    assert tree.cover[tree.feature < 0].tolist() == [200.0, 40.0]
     np.testing.assert_array_equal(tree.cover, expected.cover)
     np.testing.assert_allclose(tree.value, expected.value, rtol=1e-5)
 

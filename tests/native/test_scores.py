@@ -1,0 +1,175 @@
+"""Adding trees to scores: every way equals plain traversal, to the bit."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from model_samples import random_tree
+from reference import tree as reference
+from reference.core import Growth, bin_table, forest_of
+from reference.tree import Rules
+from stagewise._native import Bins, Columns, Workers
+from stagewise.learners.tree import Tree
+
+pytestmark = pytest.mark.native
+
+Vector = npt.NDArray[np.float64]
+
+
+def odd_table(rng: np.random.Generator, n: int, features: int) -> Vector:
+    X = rng.normal(size=(n, features))
+    X[rng.random(X.shape) < 0.2] = np.nan
+    X[rng.random(X.shape) < 0.05] = np.inf
+    X[rng.random(X.shape) < 0.05] = -np.inf
+    X[rng.random(X.shape) < 0.02] = 1e308
+    return X
+
+
+def plain(trees: list[Tree], X: npt.NDArray[Any], start: Vector, outputs: int = 1) -> Vector:
+    """Add the trees one after another, in order, as the core does."""
+    scores = start.copy().reshape(len(X), outputs)
+    for t, tree in enumerate(trees):
+        scores[:, t % outputs] += reference.predict(tree, X)
+    return scores
+
+
+@settings(max_examples=80, deadline=None)
+@given(
+    st.integers(0, 2**32),
+    st.sampled_from([0, 1, 2, 63, 64, 65, 150]),
+    st.integers(1, 5),
+    st.integers(0, 4),
+    st.sampled_from([1, 3]),
+    st.integers(0, 40),
+    st.sampled_from([np.float32, np.float64]),
+)
+def test_a_forest_equals_plain_traversal(
+    seed: int, n: int, features: int, rounds: int, outputs: int, splits: int, dtype: type
+) -> None:
+    rng = np.random.default_rng(seed)
+    with np.errstate(over="ignore"):
+        X = odd_table(rng, n, features).astype(dtype)
+    trees = [random_tree(rng, features, splits) for _ in range(rounds * outputs)]
+    forest, workers = forest_of(trees, features, outputs), Workers(1)
+    assert forest.n_trees == len(trees)
+    start = rng.normal(size=n * outputs)
+    expected = plain(trees, X, start, outputs)
+    scores = start.copy()
+    forest.add_scores(workers, Columns(X), 0, len(trees), scores)
+    np.testing.assert_array_equal(scores.reshape(n, outputs), expected)
+    few = start.copy()
+    forest.add_rows(np.ascontiguousarray(X, dtype=np.float64), 0, len(trees), few)
+    np.testing.assert_array_equal(few, scores)
+    leaves = np.empty(n * len(trees), dtype=np.int32)
+    forest.leaves(workers, Columns(X), leaves)
+    where = [[reference.leaf_of(tree, row) for tree in trees] for row in X]
+    assert leaves.reshape(n, len(trees)).tolist() == where
+
+
+@pytest.mark.parametrize("threads", [1, 2, 4])
+def test_many_rows_in_many_threads_equal_plain_traversal(threads: int) -> None:
+    rng = np.random.default_rng(1)
+    X = odd_table(rng, 3_000, 4)
+    trees = [random_tree(rng, 4, 30) for _ in range(6)]
+    scores = np.zeros(3_000)
+    forest_of(trees, 4).add_scores(Workers(threads), Columns(np.asfortranarray(X)), 0, 6, scores)
+    np.testing.assert_array_equal(scores, plain(trees, X, np.zeros(3_000))[:, 0])
+
+
+def test_a_range_of_trees_adds_just_these(workers: Workers) -> None:
+    rng = np.random.default_rng(2)
+    X = odd_table(rng, 100, 3)
+    trees = [random_tree(rng, 3, 8) for _ in range(9)]
+    forest = forest_of(trees, 3, 3)
+    scores = np.zeros(300)
+    forest.add_scores(workers, Columns(X), 3, 6, scores)
+    np.testing.assert_array_equal(
+        scores.reshape(100, 3), plain(trees[3:6], X, np.zeros(300), outputs=3)
+    )
+    forest.add_scores(workers, Columns(X), 6, 6, scores)  # none at all
+    np.testing.assert_array_equal(
+        scores.reshape(100, 3), plain(trees[3:6], X, np.zeros(300), outputs=3)
+    )
+
+
+def test_a_very_deep_tree_is_walked_to_its_end(workers: Workers) -> None:
+    depth = 3_000  # a comb: split k cuts off the values above depth - k
+    nodes = 2 * depth + 1
+    feature = np.full(nodes, -1, dtype=np.int32)
+    left = np.full(nodes, -1, dtype=np.int32)
+    inner = np.arange(0, 2 * depth, 2)
+    feature[inner] = 0
+    left[inner] = inner + 2
+    right = np.where(feature >= 0, np.arange(nodes) + 1, -1).astype(np.int32)
+    threshold = np.where(feature >= 0, depth - np.arange(nodes) / 2, 0.0)
+    value = np.arange(nodes, dtype=np.float64)
+    flags = np.zeros(nodes, dtype=np.uint8)
+    tree = Tree(feature, threshold, flags, left, right, value, np.zeros(nodes), np.ones(nodes))
+    X = np.array([[depth + 1.0], [1.5], [-5.0], [np.nan]])
+    scores = np.zeros(4)
+    forest_of([tree], 1).add_scores(workers, Columns(X), 0, 1, scores)
+    assert scores.tolist() == [1.0, 2.0 * depth - 1, 2.0 * depth, 1.0]
+    np.testing.assert_array_equal(scores, reference.predict(tree, X))
+
+
+@pytest.mark.parametrize("bagged", [False, True])
+@pytest.mark.parametrize(("n", "max_bins"), [(500, 255), (500, 600), (70_000, 64)])
+def test_grower_bins_and_forest_agree_on_the_training_rows(
+    workers: Workers, n: int, max_bins: int, bagged: bool
+) -> None:
+    rng = np.random.default_rng([n, max_bins])
+    X = odd_table(rng, n, 4)
+    bins, _ = bin_table(workers, X, None, max_bins)
+    bag = np.flatnonzero(rng.random(n) < 0.4).astype(np.uint32) if bagged else None
+    growth = Growth(workers, bins, None, Rules(max_leaves=31, min_samples_leaf=2.0))
+    gradient = np.nan_to_num(X[:, 0], posinf=3, neginf=-3).clip(-5, 5) + rng.normal(size=n)
+    tree = growth.grow(gradient, np.ones(n), bag)
+    assert (tree.feature < 0).sum() == 31
+    start = rng.normal(size=n)
+    by_grower, by_bins, by_forest = start.copy(), start.copy(), start.copy()
+    growth.grower.add_to(growth.grown, tree.value, by_grower)
+    bins.add_tree(workers, growth.grown, tree.value, by_bins)
+    forest_of([tree], 4).add_scores(workers, Columns(X), 0, 1, by_forest)
+    np.testing.assert_array_equal(by_grower, by_bins)
+    np.testing.assert_array_equal(by_grower, by_forest)
+    some = slice(0, 300)
+    np.testing.assert_array_equal(by_grower[some], start[some] + reference.predict(tree, X[some]))
+
+
+def test_other_rows_binned_with_the_same_cuts_get_the_same_scores(workers: Workers) -> None:
+    rng = np.random.default_rng(6)
+    X, other = odd_table(rng, 600, 3), odd_table(rng, 400, 3)
+    bins, cuts = bin_table(workers, X)
+    growth = Growth(workers, bins, None, Rules(max_leaves=20))
+    tree = growth.grow(rng.normal(size=600), np.ones(600))
+    scores = np.zeros(400)
+    Bins(workers, Columns(other), cuts).add_tree(workers, growth.grown, tree.value, scores)
+    np.testing.assert_array_equal(scores, reference.predict(tree, other))
+
+
+def test_a_value_missing_only_at_predict_follows_the_tree(workers: Workers) -> None:
+    rng = np.random.default_rng(7)
+    X = rng.normal(size=(600, 3))
+    bins, cuts = bin_table(workers, X)
+    growth = Growth(workers, bins, None, Rules(max_leaves=20))
+    tree = growth.grow(X[:, 0] + rng.normal(size=600), np.ones(600))
+    other = odd_table(rng, 300, 3)
+    scores = np.zeros(300)
+    Bins(workers, Columns(other), cuts).add_tree(workers, growth.grown, tree.value, scores)
+    np.testing.assert_array_equal(scores, reference.predict(tree, other))
+
+
+def test_settled_values_are_what_is_added(workers: Workers) -> None:
+    rng = np.random.default_rng(8)
+    X = rng.normal(size=(200, 2))
+    growth = Growth(workers, bin_table(workers, X)[0], None, Rules(max_leaves=6))
+    tree = growth.grow(rng.normal(size=200), np.ones(200))
+    scores = np.zeros(200)
+    growth.grower.add_to(growth.grown, np.arange(11.0), scores)
+    assert scores.tolist() == [float(reference.leaf_of(tree, row)) for row in X]

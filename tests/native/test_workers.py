@@ -1,0 +1,203 @@
+"""Threads: they come and go with their owner, in many Python threads, after a fork, after errors."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+import warnings
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from reference.core import Growth, bin_table, same_trees
+from reference.tree import Rules
+from stagewise._native import Columns, Forest, Workers, learn_cuts, supported_isas
+from stagewise.learners.tree import Tree
+
+pytestmark = pytest.mark.native
+
+N = 40_000
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(N, 6))
+GRADIENT = X[:, 0] + RNG.normal(size=N)
+
+
+def grow_with(workers: Workers) -> Tree:
+    """Do something that opens many regions."""
+    growth = Growth(workers, bin_table(workers, X)[0], None, Rules(max_leaves=15))
+    return growth.grow(GRADIENT, np.ones(N))
+
+
+@pytest.fixture(scope="module")
+def expected() -> Tree:
+    return grow_with(Workers(1))
+
+
+def test_a_wish_for_no_threads_is_one_thread() -> None:
+    assert [Workers(t).threads for t in (-3, 0, 1, 4)] == [1, 1, 1, 4]
+
+
+def test_the_best_instruction_set_is_the_default() -> None:
+    assert Workers(1).isa == supported_isas()[-1]
+    assert [Workers(1, isa).isa for isa in supported_isas()] == supported_isas()
+    with pytest.raises(ValueError, match="sse17"):
+        Workers(1, "sse17")
+
+
+@pytest.mark.parametrize("threads", [2, 3, 16])
+def test_any_number_of_threads_gives_the_same_tree(threads: int, expected: Tree) -> None:
+    assert same_trees(grow_with(Workers(threads)), expected)
+
+
+def test_many_fits_at_once_in_many_python_threads(expected: Tree) -> None:
+    with ThreadPoolExecutor(8) as pool:
+        trees = list(pool.map(lambda i: grow_with(Workers(1 + i % 4)), range(16)))
+    assert all(same_trees(tree, expected) for tree in trees)
+
+
+def test_threads_end_with_their_owner() -> None:
+    def count() -> int:
+        return len(list(Path("/proc/self/task").iterdir()))
+
+    if not Path("/proc/self/task").exists():
+        pytest.skip("needs /proc")
+    before = count()
+    workers = Workers(9)
+    assert count() == before + 8
+    del workers
+    assert count() == before
+    for _ in range(200):
+        Workers(3)
+    assert count() == before
+
+
+def in_child(body: object) -> int:
+    """Run a function in a forked child; return its exit status, 0 if it returned True."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # fork beside threads is the point
+        child = os.fork()
+    if child == 0:
+        status = 1
+        try:
+            status = 0 if body() else 2  # type: ignore[operator]
+        finally:
+            os._exit(status)
+    watch = threading.Timer(30, os.kill, (child, 9))
+    watch.start()
+    _, wait_status = os.waitpid(child, 0)
+    watch.cancel()
+    return os.waitstatus_to_exitcode(wait_status)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.parametrize("round_number", range(3))
+def test_a_forked_child_may_use_and_drop_its_parents_workers(
+    round_number: int, expected: Tree
+) -> None:
+    workers = Workers(2 + round_number)
+    grow_with(workers)
+
+    def use_both() -> bool:
+        nonlocal workers
+        old = same_trees(grow_with(workers), expected)
+        del workers
+        return old and same_trees(grow_with(Workers(3)), expected)
+
+    assert in_child(use_both) == 0
+    assert same_trees(grow_with(workers), expected)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_child_forked_in_the_middle_of_a_fit_can_fit(expected: Tree) -> None:
+    stop = threading.Event()
+
+    def keep_fitting() -> None:
+        while not stop.is_set():
+            grow_with(Workers(2))
+
+    busy = threading.Thread(target=keep_fitting)
+    busy.start()
+    try:
+        statuses = [in_child(lambda: same_trees(grow_with(Workers(2)), expected)) for _ in range(3)]
+    finally:
+        stop.set()
+        busy.join()
+    assert statuses == [0, 0, 0]
+
+
+FAILING = """
+import resource, threading
+import numpy as np
+from stagewise._native import Columns, Forest, Workers
+
+features = 1 << 20                       # a block of 64 rows of them is half a gigabyte,
+wide = np.broadcast_to(np.float64(1.0), (64 * 16 * 20, features))
+one = Forest(np.array([0, 1], np.uint64), np.array([-1], np.int32), np.zeros(1),
+             np.zeros(1, np.uint8), np.array([-1], np.int32), np.array([-1], np.int32),
+             np.ones(1), features, 1)
+small = Forest(np.array([0, 1], np.uint64), np.array([-1], np.int32), np.zeros(1),
+               np.zeros(1, np.uint8), np.array([-1], np.int32), np.array([-1], np.int32),
+               np.ones(1), 2, 1)
+workers, table, scores = Workers(4), Columns(wide), np.zeros(len(wide))
+pages = int(open("/proc/self/statm").read().split()[0])
+limit = pages * resource.getpagesize() + (256 << 20)     # and there is room for half of that
+resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+for _ in range(20):
+    try:
+        one.add_scores(workers, table, 0, 1, scores)
+    except MemoryError:
+        print("MemoryError")
+    after = np.zeros(5000)
+    small.add_scores(workers, Columns(np.zeros((5000, 2))), 0, 1, after)
+    assert (after == 1.0).all()
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs a limit on memory")
+@pytest.mark.skipif("libasan" in os.environ.get("LD_PRELOAD", ""), reason="reserves all addresses")
+@pytest.mark.skipif("libtsan" in os.environ.get("LD_PRELOAD", ""), reason="reserves all addresses")
+def test_an_error_in_a_region_arrives_once_and_leaves_the_threads_usable() -> None:
+    answer = subprocess.run(
+        [sys.executable, "-c", FAILING], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert answer.returncode == 0, answer.stderr
+    assert answer.stdout.split() == ["MemoryError"] * 20
+
+
+def test_an_error_before_a_region_leaves_the_threads_usable(expected: Tree) -> None:
+    workers = Workers(2)
+    for _ in range(50):
+        with pytest.raises(ValueError, match="weight"):
+            learn_cuts(workers, Columns(X), np.ones(3), 255, 100, 0)
+    assert same_trees(grow_with(workers), expected)
+
+
+def test_predicting_with_one_forest_from_many_python_threads() -> None:
+    rng = np.random.default_rng(3)
+    n_trees = 20
+    start = np.arange(0, 3 * n_trees + 1, 3, dtype=np.uint64)
+    ask = np.tile([0, -1, -1], n_trees).astype(np.int32)
+    forest = Forest(
+        start,
+        ask,
+        np.where(ask == 0, rng.normal(size=3 * n_trees), 0.0),
+        np.zeros(3 * n_trees, dtype=np.uint8),
+        np.tile([1, -1, -1], n_trees).astype(np.int32),
+        np.tile([2, -1, -1], n_trees).astype(np.int32),
+        rng.normal(size=3 * n_trees),
+        6,
+        1,
+    )
+
+    def scores(threads: int) -> bytes:
+        out = np.zeros(N)
+        forest.add_scores(Workers(threads), Columns(X), 0, n_trees, out)
+        return out.tobytes()
+
+    with ThreadPoolExecutor(6) as pool:
+        answers = set(pool.map(scores, [1, 2, 3, 4] * 6))
+    assert len(answers) == 1
