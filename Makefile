@@ -16,7 +16,7 @@ PIP     := -m pip --disable-pip-version-check
 # Prints what the build itself needs, as pyproject.toml has it.
 REQUIRES := import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"], sep="\n")
 EXTRAS   := import sys, tomllib; p = tomllib.load(open("pyproject.toml", "rb"))["project"]; \
-	print(*p["dependencies"], *p["optional-dependencies"][sys.argv[1]], sep="\n")
+	print(*p["dependencies"], *sum((p["optional-dependencies"][e] for e in sys.argv[1:]), []), sep="\n")
 
 .DEFAULT_GOAL := help
 .PHONY: help setup build demo test bench sanitize format clean
@@ -53,7 +53,7 @@ clean: ## remove everything that was built (and keep .venv)
 
 # --- environments ------------------------------------------------------------------------------
 
-# $(call make-venv,folder,extra): an environment with all requirements but the package itself.
+# $(call make-venv,folder,extra,more): an environment with all requirements but the package itself.
 define make-venv
 	@test -n "$(PYTHON)" || { echo "Stagewise needs Python >= 3.11; name one with PYTHON=..." >&2; exit 1; }
 	@test -x $(1)/bin/python || $(PYTHON) -m venv $(1)
@@ -61,7 +61,7 @@ define make-venv
 	@$(1)/bin/python $(PIP) install --quiet --upgrade "pip>=25"
 	@$(1)/bin/python -c '$(REQUIRES)' > $(1)/requires.txt
 	@$(1)/bin/python -c '$(EXTRAS)' $(2) >> $(1)/requires.txt
-	@$(1)/bin/python $(PIP) install --quiet cmake ninja -r $(1)/requires.txt
+	@$(1)/bin/python $(PIP) install --quiet cmake ninja -r $(1)/requires.txt $(3)
 endef
 
 $(READY): pyproject.toml
@@ -76,8 +76,8 @@ $(BUILT): $(READY) $(PACKAGE) $(NATIVE)
 		--config-settings=build-dir=build/release --editable .
 	@touch $@
 
-$(BENCH)/.ready: pyproject.toml
-	$(call make-venv,$(BENCH),bench)
+$(BENCH)/.ready: pyproject.toml benchmarks/requirements.txt
+	$(call make-venv,$(BENCH),,-r benchmarks/requirements.txt)
 	@touch $@
 
 # A plain install, as a user has it: what is measured must not pay for import hooks.

@@ -292,7 +292,7 @@ void forest_add(const Forest& forest, Engine& engine, const Table& table, size_t
           "the table or the result has the wrong shape");
   check_trees(forest, first, last);
   nb::gil_scoped_release release;
-  forest.add_scores(engine.workers, table.columns, first, last, out.data());
+  forest.add_scores(engine.workers, engine.kernels, table.columns, first, last, out.data());
 }
 
 // Few rows of a plain float64 matrix: straight through, no threads, no descriptors.

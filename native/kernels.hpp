@@ -66,6 +66,25 @@ struct CutTree {
   int levels = 0;
 };
 
+// Trees as bit masks (QuickScorer: Lucchese et al. 2015): a row starts with all leaves possible;
+// every split that sends it right rules out the leaves of its left side; the first leaf left over
+// is the row's.
+struct MaskSplit {
+  uint32_t feature;
+  int8_t code;  // codes above it go right; codes and this are shifted by -128
+  bool missing_left;
+  int8_t ruled_out[8];  // by going right: the leaves of the left side, a bit each
+};
+
+constexpr size_t kMaskRows = 32;     // rows that are scored together
+constexpr int8_t kMaskMissing = 127;  // the shifted code of a missing value
+
+struct MaskTree {
+  const MaskSplit* splits;
+  size_t n;
+  const double* values;  // per leaf, from left to right
+};
+
 struct Kernels {
   const char* name;
 
@@ -102,6 +121,10 @@ struct Kernels {
                        uint32_t missing, uint32_t* left, uint32_t* right);
   size_t (*partition16)(const uint16_t* column, const uint32_t* rows, size_t n, uint32_t bin,
                         uint32_t missing, uint32_t* left, uint32_t* right);
+
+  // out[i] += the tree's value for row i; codes[feature * kMaskRows + i]. Up to 32 or 64 leaves.
+  void (*score32)(const MaskTree& tree, const int8_t* codes, double* out);
+  void (*score64)(const MaskTree& tree, const int8_t* codes, double* out);
 
   // out[i] = number of cuts < values[i]; `missing` for NaN.
   void (*bin_doubles)(const double* values, size_t n, const CutTree<double>& cuts, uint16_t missing,

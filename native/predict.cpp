@@ -26,6 +26,7 @@ Forest::Forest(const FlatTrees& trees, size_t features, size_t outputs)
   values_.reserve(nodes);
   original_.reserve(nodes);
   for (size_t t = 0; t + 1 < trees.start.size(); ++t) add_tree(trees, t);
+  masks_ = MaskScorer::make(trees, features, outputs);
 }
 
 void Forest::add_tree(const FlatTrees& trees, size_t t) {
@@ -100,21 +101,29 @@ void Forest::walk_block(const double* rows, size_t n, size_t tree, Arrived&& arr
   for (size_t i = 0; i < n; ++i) arrived(i, at[i]);
 }
 
-void Forest::add_scores(Workers& workers, const Columns& table, size_t first, size_t last,
-                        double* out) const {
-  const size_t blocks = (table.rows + kBlock - 1) / kBlock;
-  constexpr size_t kTogether = 16;
-  workers.run((blocks + kTogether - 1) / kTogether, [&](size_t chunk, int) {
-    std::vector<double> rows(kBlock * features_);
-    for (size_t b = chunk * kTogether; b < std::min(blocks, (chunk + 1) * kTogether); ++b) {
-      const size_t begin = b * kBlock, n = std::min(kBlock, table.rows - begin);
-      for (size_t f = 0; f < features_; ++f) table.read(f, begin, n, rows.data() + f, features_);
-      for (size_t t = first; t < last; ++t) {
-        const size_t output = t % outputs_;
-        walk_block(rows.data(), n, t, [&](size_t i, uint32_t node) {
-          out[(begin + i) * outputs_ + output] += values_[node];
-        });
-      }
+void Forest::walk_rows(const Columns& table, size_t begin, size_t n, size_t first, size_t last,
+                       double* out) const {
+  std::vector<double> rows(kBlock * features_);
+  for (size_t at = 0; at < n; at += kBlock) {
+    const size_t m = std::min(kBlock, n - at);
+    for (size_t f = 0; f < features_; ++f)
+      table.read(f, begin + at, m, rows.data() + f, features_);
+    for (size_t t = first; t < last; ++t)
+      walk_block(rows.data(), m, t, [&](size_t i, uint32_t node) {
+        out[(at + i) * outputs_ + t % outputs_] += values_[node];
+      });
+  }
+}
+
+void Forest::add_scores(Workers& workers, const Kernels& kernels, const Columns& table,
+                        size_t first, size_t last, double* out) const {
+  constexpr size_t kRows = FeatureCuts::kMost;
+  workers.run((table.rows + kRows - 1) / kRows, [&](size_t chunk, int) {
+    const size_t begin = chunk * kRows, n = std::min(kRows, table.rows - begin);
+    if (masks_) {
+      masks_->add(kernels, table, begin, n, first, last, out + begin * outputs_);
+    } else {
+      walk_rows(table, begin, n, first, last, out + begin * outputs_);
     }
   });
 }

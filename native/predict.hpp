@@ -2,26 +2,14 @@
 //
 // One idea: nodes of 16 bytes, children next to each other, so a step is one load and one compare;
 // a leaf points to itself, so a block of rows can walk in lockstep without asking who has arrived.
+// Where trees are small enough, many rows are scored by MaskScorer instead.
 // Immutable after construction: any number of threads may predict at once.
 #pragma once
 
-#include <span>
-
-#include "arrays.hpp"
+#include "mask_scorer.hpp"
 #include "threads.hpp"
-#include "tree.hpp"
 
 namespace stagewise {
-
-// Flat arrays of all trees, children relative to their tree; start has one entry more than trees.
-struct FlatTrees {
-  std::span<const uint64_t> start;
-  std::span<const int32_t> feature;
-  std::span<const double> threshold;
-  std::span<const uint8_t> missing_left;
-  std::span<const int32_t> left, right;
-  std::span<const double> value;
-};
 
 class Forest {
  public:
@@ -33,8 +21,8 @@ class Forest {
   size_t outputs() const { return outputs_; }
 
   // out[row * outputs + o] += trees [first, last) of output o, in order.
-  void add_scores(Workers& workers, const Columns& table, size_t first, size_t last,
-                  double* out) const;
+  void add_scores(Workers& workers, const Kernels& kernels, const Columns& table, size_t first,
+                  size_t last, double* out) const;
   // The same for one row of doubles: no allocation, no thread.
   void add_row(const double* row, size_t first, size_t last, double* out) const;
   // out[row * trees + t]: the leaf's node number in its tree.
@@ -49,6 +37,8 @@ class Forest {
   static constexpr uint32_t kMissingRightBit = 0x80000000u;
 
   void add_tree(const FlatTrees& trees, size_t t);
+  void walk_rows(const Columns& table, size_t begin, size_t n, size_t first, size_t last,
+                 double* out) const;
   template <class Arrived>
   void walk_block(const double* rows, size_t n, size_t tree, Arrived&& arrived) const;
 
@@ -58,6 +48,7 @@ class Forest {
   std::vector<int32_t> original_;  // node number in its tree
   std::vector<uint32_t> roots_;
   std::vector<uint32_t> depths_;
+  std::optional<MaskScorer> masks_;
 };
 
 }  // namespace stagewise

@@ -2,6 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import pickle
+import threading
+import warnings
+from collections.abc import Callable
+from typing import Any
+
 import pytest
 
 from stagewise._native import Workers
@@ -10,3 +17,34 @@ from stagewise._native import Workers
 @pytest.fixture(scope="session")
 def workers() -> Workers:
     return Workers(2)
+
+
+def run_in_child(question: Callable[[], Any]) -> Any:
+    reading, writing = os.pipe()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # of a fork beside threads
+        child = os.fork()
+    if child == 0:
+        try:
+            answer = question()
+        except BaseException as error:
+            answer = type(error).__name__
+        os.write(writing, pickle.dumps(answer))
+        os._exit(0)
+    os.close(writing)
+    watch = threading.Timer(30, os.kill, (child, 9))
+    watch.start()
+    with os.fdopen(reading, "rb") as pipe:
+        told = pipe.read()
+    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    watch.cancel()
+    watch.join()
+    return pickle.loads(told) if status == 0 else f"killed by signal {-status}"
+
+
+@pytest.fixture
+def in_child() -> Callable[[Callable[[], Any]], Any]:
+    """Answer a question in a forked child: what it returned, the error's name, or the signal."""
+    if not hasattr(os, "fork"):
+        pytest.skip("needs fork")
+    return run_in_child

@@ -15,6 +15,15 @@ from hypothesis import strategies as st
 
 from reference import losses
 from stagewise._native import Gradients, Workers, softmax_state, supported_isas
+from stagewise.losses import (
+    REGRESSION_LOSSES,
+    AbsoluteError,
+    Logistic,
+    Loss,
+    Multinomial,
+    SquaredError,
+    log_loss,
+)
 
 pytestmark = pytest.mark.native
 
@@ -166,3 +175,85 @@ def test_threads_and_instruction_sets_change_no_bit(threads: int, isa: str, weig
     weight = weights_of(np.random.default_rng(4), n, weighted)
     plain = fill_all(Workers(1, "generic"), n, weight)
     assert fill_all(Workers(threads, isa), n, weight) == plain
+
+
+LOSSES: dict[str, tuple[Loss, Any]] = {
+    "squared_error": (SquaredError(), losses.squared),
+    "absolute_error": (AbsoluteError(), losses.absolute),
+    "two classes": (Logistic(), losses.logistic),
+    "three classes": (Multinomial(3), losses.softmax),
+}
+
+
+def loss_rows(loss: Loss, n: int) -> tuple[npt.NDArray[Any], npt.NDArray[np.float64]]:
+    rng = np.random.default_rng(n)
+    numbers, labels = rng.normal(size=n), rng.integers(0, max(2, loss.n_outputs), n)
+    y = labels.astype(np.int32) if loss.name == "log_loss" else numbers
+    return y, rng.normal(size=(loss.n_outputs, n)) * 3
+
+
+def test_every_registered_loss_is_tested_here() -> None:
+    registered = {*REGRESSION_LOSSES.values(), type(log_loss(2)), type(log_loss(3))}
+    assert registered == {type(loss) for loss, _ in LOSSES.values()}
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_a_loss_in_python_equals_the_formula(name: str) -> None:
+    loss, formula = LOSSES[name]
+    y, score = loss_rows(loss, 500)
+    value, gradient, hessian = formula(y, score if loss.n_outputs > 1 else score[0])
+    np.testing.assert_allclose(loss.loss(y, score), value, rtol=1e-12, atol=1e-12)
+    for mine, expected in zip(loss.derivatives(y, score), (gradient, hessian), strict=True):
+        np.testing.assert_allclose(
+            mine, expected.reshape(loss.n_outputs, -1), rtol=1e-9, atol=1e-12
+        )
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("name", LOSSES)
+def test_a_loss_with_a_kernel_is_bound_as_one_without(
+    workers: Workers, name: str, weighted: bool
+) -> None:
+    loss, _ = LOSSES[name]
+    y, score = loss_rows(loss, 2_000)
+    weight = weights_of(np.random.default_rng(1), 2_000, weighted)
+    fast, slow = loss.bind(workers, y, weight), Loss.bind(loss, workers, y, weight)
+    assert fast.look(score) == pytest.approx(slow.look(score), rel=1e-6)
+    for k in range(loss.n_outputs):
+        np.testing.assert_allclose(
+            fast.gradients(k).pairs(), slow.gradients(k).pairs(), rtol=1e-6, atol=1e-6
+        )
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_derivatives_are_those_of_the_loss(name: str) -> None:
+    loss, _ = LOSSES[name]
+    y, score = loss_rows(loss, 200)
+    gradient, hessian = loss.derivatives(y, score)
+    for k in range(loss.n_outputs):
+        step = np.zeros_like(score)
+        step[k] = 1e-4
+        below, here, above = (loss.loss(y, score + s * step) for s in (-1, 0, 1))
+        np.testing.assert_allclose((above - below) / 2e-4, gradient[k], atol=1e-6)
+        if name != "absolute_error":  # whose hessian is a convention
+            np.testing.assert_allclose((above - 2 * here + below) / 1e-8, hessian[k], atol=1e-5)
+        assert (hessian <= loss.hessian_bound).all()
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("name", LOSSES)
+def test_no_constant_is_better_than_the_best(name: str, weighted: bool) -> None:
+    loss, _ = LOSSES[name]
+    y, _ = loss_rows(loss, 301)
+    weight = weights_of(np.random.default_rng(2), 301, weighted)
+    best = loss.best_constant(y, weight)
+    assert best.shape == (loss.n_outputs,)
+
+    def total(constant: Vector) -> float:
+        return weighted_sum(loss.loss(y, np.repeat(constant[:, np.newaxis], 301, axis=1)), weight)
+
+    for k in range(loss.n_outputs):
+        for move in (-0.01, 0.01):
+            moved = best.copy()
+            moved[k] += move
+            assert total(moved) > total(best)

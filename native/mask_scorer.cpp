@@ -1,0 +1,109 @@
+#include "mask_scorer.hpp"
+
+#include <algorithm>
+
+namespace stagewise {
+namespace {
+
+constexpr size_t kMostThresholds = 254;  // codes 0 to 254, and one for missing
+
+}  // namespace
+
+std::optional<MaskScorer> MaskScorer::make(const FlatTrees& trees, size_t features,
+                                           size_t outputs) {
+  const size_t n_trees = trees.start.size() - 1;
+  size_t most_leaves = 0;
+  for (size_t t = 0; t < n_trees; ++t)
+    most_leaves = std::max<size_t>(most_leaves, (trees.start[t + 1] - trees.start[t] + 1) / 2);
+  if (most_leaves > 64) return std::nullopt;
+  std::vector<std::vector<double>> thresholds(features);
+  for (size_t i = 0; i < trees.feature.size(); ++i)
+    if (trees.feature[i] >= 0)
+      thresholds[static_cast<size_t>(trees.feature[i])].push_back(trees.threshold[i]);
+  MaskScorer scorer;
+  scorer.features_ = features;
+  scorer.outputs_ = outputs;
+  scorer.narrow_ = most_leaves <= 32;
+  scorer.cuts_.resize(features);
+  for (size_t f = 0; f < features; ++f) {
+    auto& t = thresholds[f];
+    std::sort(t.begin(), t.end());
+    t.erase(std::unique(t.begin(), t.end()), t.end());
+    if (t.size() > kMostThresholds) return std::nullopt;
+    if (!t.empty()) scorer.cuts_[f].emplace(t);
+  }
+  for (size_t t = 0; t < n_trees; ++t) scorer.add_tree(trees, t, thresholds);
+  return scorer;
+}
+
+void MaskScorer::add_tree(const FlatTrees& trees, size_t t,
+                          const std::vector<std::vector<double>>& thresholds) {
+  const size_t start = trees.start[t], size = trees.start[t + 1] - start;
+  // Children come after their parents, so leaves below a node are counted from the end.
+  std::vector<size_t> leaves(size, 1), first(size, 0);
+  for (size_t i = size; i-- > 0;)
+    if (trees.feature[start + i] >= 0)
+      leaves[i] = leaves[static_cast<size_t>(trees.left[start + i])] +
+                  leaves[static_cast<size_t>(trees.right[start + i])];
+  const size_t base = values_.size();
+  values_.resize(base + leaves[0]);
+  for (size_t i = 0; i < size; ++i) {
+    if (trees.feature[start + i] < 0) {
+      values_[base + first[i]] = trees.value[start + i];
+      continue;
+    }
+    const auto feature = static_cast<size_t>(trees.feature[start + i]);
+    const auto left = static_cast<size_t>(trees.left[start + i]);
+    first[left] = first[i];
+    first[static_cast<size_t>(trees.right[start + i])] = first[i] + leaves[left];
+    const auto& cuts = thresholds[feature];
+    const auto code = std::lower_bound(cuts.begin(), cuts.end(), trees.threshold[start + i]) -
+                      cuts.begin();
+    MaskSplit split{static_cast<uint32_t>(feature), static_cast<int8_t>(code - 128),
+                    trees.missing_left[start + i] != 0, {}};
+    const uint64_t below = (1ull << leaves[left]) - 1;  // at most 63: the right side has a leaf
+    const uint64_t ruled_out = below << first[i];
+    for (size_t k = 0; k < 8; ++k)
+      split.ruled_out[k] = static_cast<int8_t>(static_cast<uint8_t>(ruled_out >> (8 * k)));
+    splits_.push_back(split);
+  }
+  split_start_.push_back(splits_.size());
+  leaf_start_.push_back(values_.size());
+}
+
+void MaskScorer::add(const Kernels& kernels, const Columns& table, size_t begin, size_t n,
+                     size_t first, size_t last, double* out) const {
+  constexpr size_t kParts = FeatureCuts::kMost / kMaskRows;
+  const size_t parts = (n + kMaskRows - 1) / kMaskRows;
+  // codes[part][feature][row of the part], so that a part's codes lie together
+  std::vector<int8_t> codes(parts * features_ * kMaskRows, 0);
+  uint16_t wide[FeatureCuts::kMost];
+  for (size_t f = 0; f < features_; ++f) {
+    if (!cuts_[f]) continue;
+    cuts_[f]->code(kernels, table, f, begin, n, static_cast<uint16_t>(kMaskMissing + 128), wide);
+    for (size_t i = 0; i < n; ++i)
+      codes[(i / kMaskRows * features_ + f) * kMaskRows + i % kMaskRows] =
+          static_cast<int8_t>(static_cast<int>(wide[i]) - 128);
+  }
+  static_assert(kParts * kMaskRows == FeatureCuts::kMost);
+  for (size_t part = 0; part < parts; ++part) {
+    const int8_t* own = codes.data() + part * features_ * kMaskRows;
+    const size_t rows = std::min(kMaskRows, n - part * kMaskRows);
+    double sums[kMaskRows];
+    for (size_t o = 0; o < outputs_; ++o) {
+      double* const target = out + part * kMaskRows * outputs_ + o;
+      for (size_t i = 0; i < rows; ++i) sums[i] = target[i * outputs_];
+      for (size_t i = rows; i < kMaskRows; ++i) sums[i] = 0.0;
+      for (size_t t = first + (o + outputs_ - first % outputs_) % outputs_; t < last;
+           t += outputs_) {
+        const size_t s = split_start_[t];
+        const MaskTree tree{splits_.data() + s, split_start_[t + 1] - s,
+                            values_.data() + leaf_start_[t]};
+        (narrow_ ? kernels.score32 : kernels.score64)(tree, own, sums);
+      }
+      for (size_t i = 0; i < rows; ++i) target[i * outputs_] = sums[i];
+    }
+  }
+}
+
+}  // namespace stagewise

@@ -1,0 +1,51 @@
+// Scoring many rows with small trees, by bit masks.
+//
+// One idea: rows are first coded by the forest's own thresholds (a comparison becomes one of bytes),
+// then 32 rows at a time rule out leaves, split by split. Trees of up to 64 leaves and features with
+// up to 254 different thresholds; everything else walks. The sum is made tree by tree, as in a walk,
+// so the bits are the same.
+#pragma once
+
+#include <optional>
+#include <span>
+
+#include "feature_cuts.hpp"
+
+namespace stagewise {
+
+// Flat arrays of all trees, children relative to their tree; start has one entry more than trees.
+struct FlatTrees {
+  std::span<const uint64_t> start;
+  std::span<const int32_t> feature;
+  std::span<const double> threshold;
+  std::span<const uint8_t> missing_left;
+  std::span<const int32_t> left, right;
+  std::span<const double> value;
+};
+
+class MaskScorer {
+ public:
+  MaskScorer(MaskScorer&&) = default;
+  MaskScorer& operator=(MaskScorer&&) = default;
+  MaskScorer(const MaskScorer&) = delete;
+
+  // Nothing if a tree is too large or a feature has too many thresholds. The trees are sound.
+  static std::optional<MaskScorer> make(const FlatTrees& trees, size_t features, size_t outputs);
+
+  // out[(row - begin) * outputs + o] += trees [first, last) of output o; n <= FeatureCuts::kMost.
+  void add(const Kernels& kernels, const Columns& table, size_t begin, size_t n, size_t first,
+           size_t last, double* out) const;
+
+ private:
+  MaskScorer() = default;
+  void add_tree(const FlatTrees& trees, size_t t, const std::vector<std::vector<double>>& thresholds);
+
+  size_t features_ = 0, outputs_ = 1;
+  bool narrow_ = true;  // no tree has more than 32 leaves
+  std::vector<std::optional<FeatureCuts>> cuts_;  // of the features that are asked about
+  std::vector<MaskSplit> splits_;
+  std::vector<double> values_;
+  std::vector<size_t> split_start_ = {0}, leaf_start_ = {0};
+};
+
+}  // namespace stagewise

@@ -1,0 +1,159 @@
+"""``stagewise train`` from end to end: a table in, a model file and a report out."""
+
+import json
+
+import numpy as np
+import pytest
+from pyarrow import csv, parquet
+
+import stagewise
+from cli_runs import FAST, ROWS, fails, make_table
+from stagewise.cli.main import main
+
+
+def test_train_says_which_task_it_guessed_and_why(run, tmp_path):
+    code, out, err = run(
+        *("train", "train.csv", "--target", "price", "--model", tmp_path / "m.stgw"),
+        *("--ignore", "flag", "kind", *FAST),
+    )
+    assert code == 0
+    assert "Task: regression, since 'price' holds floating-point numbers" in err
+    assert "m.stgw" in out
+    assert stagewise.load(tmp_path / "m.stgw").feature_names_in_.tolist() == [
+        "area",
+        "age",
+        "rooms",
+        "weight",
+    ]
+
+
+def test_train_learns_what_the_estimator_learns(run, folder, tmp_path):
+    code, _, _ = run(
+        *("train", "train.csv", "--target", "price", "--weight", "weight", "--seed", "3"),
+        *("--set", "subsample=0.7", "--ignore", "flag", "kind", *FAST),
+        *("--model", tmp_path / "m.stgw"),
+    )
+    table = csv.read_csv(folder / "train.csv")
+    estimator = stagewise.GradientBoostingRegressor(
+        n_estimators=15, min_samples_leaf=5, subsample=0.7, random_state=3
+    )
+    estimator.fit(
+        table.select(["area", "age", "rooms"]),
+        table["price"].to_numpy(),
+        table["weight"].to_numpy(),
+    )
+    assert code == 0
+    assert stagewise.load(tmp_path / "m.stgw").fingerprint() == estimator.fingerprint()
+
+
+def test_a_csv_and_a_parquet_file_give_the_same_model(run, folder, tmp_path):
+    parquet.write_table(csv.read_csv(folder / "train.csv"), tmp_path / "t.parquet")
+    code, out, _ = run(
+        *("train", tmp_path / "t.parquet", "--target", "price", "--json"),
+        *("--ignore", "kind", "flag", "weight", *FAST, "--model", tmp_path / "m.stgw"),
+    )
+    assert code == 0
+    assert json.loads(out)["fingerprint"] == stagewise.load(folder / "price.stgw").fingerprint()
+
+
+def test_train_json_holds_everything_told_and_nothing_else_is_printed(run, tmp_path):
+    code, out, err = run(
+        *("train", "train.csv", "--target", "kind", "--valid", "test.csv", "--drop-text"),
+        *("--model", tmp_path / "m.stgw", *FAST, "--json"),
+    )
+    result = json.loads(out)
+    assert code == 0
+    assert result["task"] == "classification"
+    assert result["dropped"] == ["flag"]
+    assert result["rows"] == ROWS
+    assert set(result["validation"]) == {"log_loss", "accuracy", "auc"}
+    assert "left out 1 column without numbers: 'flag'" in err
+
+
+def test_text_columns_are_refused_by_name_with_the_remedy(run, tmp_path):
+    answer = run("train", "train.csv", "--target", "price", "--model", tmp_path / "m.stgw")
+    fails(answer, "'flag'", "text", "--ignore flag", "--drop-text")
+    assert not (tmp_path / "m.stgw").exists()
+
+
+def test_the_task_can_be_overridden(run, tmp_path):
+    code, out, _ = run(
+        *("train", "train.csv", "--target", "kind", "--task", "regression", "--drop-text"),
+        *("--model", tmp_path / "m.stgw", *FAST, "--json"),
+    )
+    assert code == 0
+    assert json.loads(out)["task"] == "regression"
+
+
+def test_early_stopping_watches_the_validation_file(run, tmp_path):
+    code, out, _ = run(
+        *("train", "train.csv", "--target", "price", "--drop-text", "--valid", "test.csv"),
+        *("--early-stopping", "--set", "n_estimators=2000", "--set", "learning_rate=0.5"),
+        *("--model", tmp_path / "m.stgw", "--json"),
+    )
+    assert code == 0
+    assert json.loads(out)["rounds"] < 2000
+    assert len(stagewise.load(tmp_path / "m.stgw").validation_loss_) > 0
+
+
+def test_parameters_come_from_a_file(run, tmp_path):
+    (tmp_path / "p.toml").write_text("n_estimators = 7\nmax_depth = 2\n")
+    code, out, _ = run(
+        *("train", "train.csv", "--target", "price", "--drop-text"),
+        *("--params", tmp_path / "p.toml", "--model", tmp_path / "m.stgw", "--json"),
+    )
+    assert code == 0
+    assert json.loads(out)["rounds"] == 7
+    assert stagewise.load(tmp_path / "m.stgw").max_depth == 2
+
+
+def test_the_model_is_named_after_the_data(run, folder, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    arguments = ["train", str(folder / "train.csv"), "--target", "price", "--drop-text", *FAST]
+    assert main([*arguments, "--quiet"]) == 0
+    assert [path.name for path in tmp_path.iterdir()] == ["train.stgw"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["none.csv", "--target", "price"], ["no file 'none.csv'"]),
+        (["train.csv", "--target", "prize"], ["no column 'prize'", "did you mean 'price'"]),
+        (["train.csv", "--target", "price", "--weight", "wieght"], ["--weight", "'weight'"]),
+        (["train.csv", "--target", "price", "--ignore", "Area"], ["--ignore", "'area'"]),
+        (["train.csv", "--target", "price", "--ignore", "price"], ["cannot be ignored"]),
+        (["train.csv", "--target", "price", "--weight", "price"], ["target and weight"]),
+        (["train.csv", "--target", "flag", "--task", "regression"], ["must be numbers"]),
+        (["train.csv", "--target", "price", "--set", "max_dept=3"], ["did you mean 'max_depth'"]),
+        (["train.csv", "--target", "price", "--set", "learning_rate=-1"], ["learning_rate"]),
+        (["train.csv", "--target", "price", "--set", "learning_rate=x"], ["learning_rate"]),
+        (["train.csv", "--target", "price", "--valid", "none.csv"], ["no file 'none.csv'"]),
+        (["train.csv", "--target", "price", "--threads", "0"], ["n_jobs"]),
+    ],
+)
+def test_a_mistake_is_told_in_one_sentence_with_its_remedy(run, tmp_path, arguments, words):
+    answer = run("train", *arguments, "--drop-text", "--quiet", "--model", tmp_path / "m.stgw")
+    fails(answer, *words)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_rows_without_a_target_are_refused_unless_told_to_leave_them_out(run, tmp_path):
+    table = make_table(0).select(["area", "age"])
+    gaps = np.where(np.arange(ROWS) < 10, np.nan, table["area"].to_numpy())
+    parquet.write_table(table.append_column("y", [gaps]), tmp_path / "t.parquet")
+    train = ["train", tmp_path / "t.parquet", "--target", "y", "--model", tmp_path / "m.stgw"]
+    fails(run(*train, "--quiet"), "missing in 10 of 300 rows (first in row 1)")
+    code, out, err = run(*train, "--drop-unlabelled", "--json", *FAST)
+    assert code == 0
+    assert json.loads(out)["rows"] == ROWS - 10
+    assert "left out 10 rows" in err
+    evaluate = ["evaluate", tmp_path / "m.stgw", tmp_path / "t.parquet"]
+    fails(run(*evaluate), "--drop-unlabelled")
+    assert run(*evaluate, "--drop-unlabelled")[0] == 0
+
+
+def test_a_model_in_a_missing_folder_is_refused_before_training(run, tmp_path):
+    fails(
+        run("train", "train.csv", "--target", "price", "--model", tmp_path / "none" / "m.stgw"),
+        "no folder",
+    )
