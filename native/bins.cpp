@@ -14,6 +14,14 @@ namespace {
 
 constexpr size_t kBlock = FeatureCuts::kMost;
 
+// A little room after each row, where that keeps rows from straddling two cache lines.
+size_t padded_row(size_t bytes) {
+  constexpr size_t kLine = 64;
+  size_t padded = bytes <= kLine ? 1 : (bytes + kLine - 1) / kLine * kLine;
+  while (padded < bytes) padded *= 2;
+  return padded * 100 <= bytes * 115 ? padded : bytes;
+}
+
 }  // namespace
 
 Bins::Bins(Workers& workers, const Kernels& kernels, const Columns& table,
@@ -26,9 +34,10 @@ Bins::Bins(Workers& workers, const Kernels& kernels, const Columns& table,
     if (c.size() + 2 > 65536 + 1) throw std::invalid_argument("at most 65,535 bins per feature");
     wide_ = wide_ || c.size() + 2 > 256;  // bins and the missing one
   }
-  const size_t bytes = rows_ * features() * (wide_ ? 2 : 1);
-  by_row_.reset(new uint8_t[bytes + 64]);
-  by_column_.reset(new uint8_t[bytes + 64]);
+  const size_t code_bytes = wide_ ? 2 : 1;
+  row_stride_ = padded_row(features() * code_bytes) / code_bytes;
+  by_row_ = make_large_array<uint8_t>(rows_ * row_stride_ * code_bytes + 64);
+  by_column_ = make_large_array<uint8_t>(rows_ * features() * code_bytes + 64);
   if (wide_) {
     fill<uint16_t>(workers, kernels, table);
   } else {
@@ -58,7 +67,7 @@ void Bins::fill(Workers& workers, const Kernels& kernels, const Columns& table) 
         search[f].code(kernels, table, f, begin, n, none, codes);
         bool any = false;
         for (size_t i = 0; i < n; ++i) {
-          by_row[(begin + i) * p + f] = static_cast<Code>(codes[i]);
+          by_row[(begin + i) * row_stride_ + f] = static_cast<Code>(codes[i]);
           by_column[f * rows_ + begin + i] = static_cast<Code>(codes[i]);
           any |= codes[i] == none;
         }

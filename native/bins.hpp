@@ -5,11 +5,9 @@
 // partition reads one feature).
 #pragma once
 
-#include <memory>
-#include <span>
-
 #include "arrays.hpp"
 #include "kernels.hpp"
+#include "memory.hpp"
 #include "threads.hpp"
 
 namespace stagewise {
@@ -29,9 +27,11 @@ class Bins {
   }
   bool has_missing(size_t feature) const { return has_missing_[feature] != 0; }
   uint32_t code(size_t row, size_t feature) const {
-    return wide_ ? by_row16()[row * features() + feature] : by_row8()[row * features() + feature];
+    const size_t at = row * row_stride_ + feature;
+    return wide_ ? by_row16()[at] : by_row8()[at];
   }
 
+  size_t row_stride() const { return row_stride_; }
   const uint8_t* by_row8() const { return by_row_.get(); }
   const uint16_t* by_row16() const { return reinterpret_cast<const uint16_t*>(by_row_.get()); }
   const uint8_t* column8(size_t f) const { return by_column_.get() + f * rows_; }
@@ -47,7 +47,8 @@ class Bins {
   std::vector<std::vector<double>> cuts_;
   std::vector<uint8_t> has_missing_;
   bool wide_ = false;
-  std::unique_ptr<uint8_t[]> by_row_, by_column_;
+  size_t row_stride_ = 0;  // codes from one row to the next
+  LargeArray<uint8_t> by_row_, by_column_;
 };
 
 }  // namespace stagewise

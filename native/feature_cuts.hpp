@@ -1,7 +1,8 @@
 // From values to codes, for one feature.
 //
-// One idea: the code of a value is the number of cuts below it, found by comparing with sixteen cuts
-// at a time; the cuts are kept in both float widths, so that a float32 column is never widened.
+// One idea: the code of a value is the number of cuts below it, found by comparing with sixteen
+// cuts at a time; the cuts are kept in both float widths, so that a float32 column is never
+// widened.
 #pragma once
 
 #include <cmath>
@@ -55,7 +56,8 @@ struct OwnedCutTree {
 
 class FeatureCuts {
  public:
-  static constexpr size_t kMost = 256;  // rows at a time: a block of a C-ordered table stays in cache
+  static constexpr size_t kMost =
+      256;  // rows at a time: a block of a C-ordered table stays in cache
 
   explicit FeatureCuts(const std::vector<double>& cuts) : floats_(cuts), doubles_(cuts) {}
   FeatureCuts& operator=(FeatureCuts&&) = default;

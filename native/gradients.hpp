@@ -4,16 +4,15 @@
 // the sums are made in fixed blocks and added in order, so threads do not change them.
 #pragma once
 
-#include <memory>
-
 #include "kernels.hpp"
+#include "memory.hpp"
 #include "threads.hpp"
 
 namespace stagewise {
 
 class Gradients {
  public:
-  explicit Gradients(size_t rows) : rows_(rows), slots_(new GradientSlot[rows]) {}
+  explicit Gradients(size_t rows) : rows_(rows), slots_(make_large_array<GradientSlot>(rows)) {}
 
   size_t rows() const { return rows_; }
   GradientSlot* slots() { return slots_.get(); }
@@ -57,7 +56,7 @@ class Gradients {
 
  private:
   size_t rows_;
-  std::unique_ptr<GradientSlot[]> slots_;
+  LargeArray<GradientSlot> slots_;
   LossSums sums_;
   bool packed_ = false;
 };

@@ -45,9 +45,9 @@ Grower::Grower(Workers& workers, const Kernels& kernels, const Bins& bins, const
       weights_(weight, bins.rows()),
       histograms_(bins, kernels, workers),
       finder_(bins, kernels, workers, rules_, weights_, histograms_),
-      rows_(new uint32_t[bins.rows() + 1]),
-      scratch_left_(new uint32_t[bins.rows() + 1]),
-      scratch_right_(new uint32_t[bins.rows() + 1]) {}
+      rows_(make_large_array<uint32_t>(bins.rows() + 1)),
+      scratch_left_(make_large_array<uint32_t>(bins.rows() + 1)),
+      scratch_right_(make_large_array<uint32_t>(bins.rows() + 1)) {}
 
 void Grower::start_rows(const uint32_t* bag, size_t bag_size) {
   bagged_ = bag != nullptr;

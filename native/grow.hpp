@@ -53,7 +53,7 @@ class Grower {
   const RowWeights weights_;
   Histograms histograms_;
   SplitFinder finder_;
-  std::unique_ptr<uint32_t[]> rows_, scratch_left_, scratch_right_;
+  LargeArray<uint32_t> rows_, scratch_left_, scratch_right_;
   std::vector<uint32_t> bag_;
   bool bagged_ = false;
   size_t bag_size_ = 0;

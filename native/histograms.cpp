@@ -44,16 +44,15 @@ int Histograms::acquire() {
 
 void Histograms::add_rows(int64_t* hist, size_t first, size_t last, const uint32_t* rows, size_t n,
                           const Gradients& gradients) const {
-  const size_t p = bins_.features();
   const uint32_t* offset = offset_.data() + first;
   const uint32_t* listed = all_features_ ? nullptr : features_.data() + first;
   const size_t skip = all_features_ ? first : 0;
   if (bins_.wide()) {
-    kernels_.histogram16(bins_.by_row16() + skip, p, offset, listed, last - first, rows, n,
-                         gradients.slots(), hist);
+    kernels_.histogram16(bins_.by_row16() + skip, bins_.row_stride(), offset, listed, last - first,
+                         rows, n, gradients.slots(), hist);
   } else {
-    kernels_.histogram8(bins_.by_row8() + skip, p, offset, listed, last - first, rows, n,
-                        gradients.slots(), hist);
+    kernels_.histogram8(bins_.by_row8() + skip, bins_.row_stride(), offset, listed, last - first,
+                        rows, n, gradients.slots(), hist);
   }
 }
 

@@ -517,8 +517,8 @@ void bin_values(const Real* values, size_t n, const CutTree<Real>& cuts, uint16_
 
 typedef int8_t CodeLanes __attribute__((vector_size(kMaskRows)));
 
-// A row's mask of leaves lies across `Planes` vectors of bytes, so that a comparison of bytes can be
-// applied to it without being widened.
+// A row's mask of leaves lies across `Planes` vectors of bytes, so that a comparison of bytes can
+// be applied to it without being widened.
 template <size_t Planes>
 void score_block(const MaskTree& tree, const int8_t* codes, double* out) {
   CodeLanes possible[Planes];

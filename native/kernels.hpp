@@ -76,7 +76,7 @@ struct MaskSplit {
   int8_t ruled_out[8];  // by going right: the leaves of the left side, a bit each
 };
 
-constexpr size_t kMaskRows = 32;     // rows that are scored together
+constexpr size_t kMaskRows = 32;      // rows that are scored together
 constexpr int8_t kMaskMissing = 127;  // the shifted code of a missing value
 
 struct MaskTree {

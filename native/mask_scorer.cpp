@@ -57,10 +57,12 @@ void MaskScorer::add_tree(const FlatTrees& trees, size_t t,
     first[left] = first[i];
     first[static_cast<size_t>(trees.right[start + i])] = first[i] + leaves[left];
     const auto& cuts = thresholds[feature];
-    const auto code = std::lower_bound(cuts.begin(), cuts.end(), trees.threshold[start + i]) -
-                      cuts.begin();
-    MaskSplit split{static_cast<uint32_t>(feature), static_cast<int8_t>(code - 128),
-                    trees.missing_left[start + i] != 0, {}};
+    const auto code =
+        std::lower_bound(cuts.begin(), cuts.end(), trees.threshold[start + i]) - cuts.begin();
+    MaskSplit split{static_cast<uint32_t>(feature),
+                    static_cast<int8_t>(code - 128),
+                    trees.missing_left[start + i] != 0,
+                    {}};
     const uint64_t below = (1ull << leaves[left]) - 1;  // at most 63: the right side has a leaf
     const uint64_t ruled_out = below << first[i];
     for (size_t k = 0; k < 8; ++k)

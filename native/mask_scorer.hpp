@@ -1,9 +1,9 @@
 // Scoring many rows with small trees, by bit masks.
 //
-// One idea: rows are first coded by the forest's own thresholds (a comparison becomes one of bytes),
-// then 32 rows at a time rule out leaves, split by split. Trees of up to 64 leaves and features with
-// up to 254 different thresholds; everything else walks. The sum is made tree by tree, as in a walk,
-// so the bits are the same.
+// One idea: rows are first coded by the forest's own thresholds (a comparison becomes one of
+// bytes), then 32 rows at a time rule out leaves, split by split. Trees of up to 64 leaves and
+// features with up to 254 different thresholds; everything else walks. The sum is made tree by
+// tree, as in a walk, so the bits are the same.
 #pragma once
 
 #include <optional>
@@ -38,10 +38,11 @@ class MaskScorer {
 
  private:
   MaskScorer() = default;
-  void add_tree(const FlatTrees& trees, size_t t, const std::vector<std::vector<double>>& thresholds);
+  void add_tree(const FlatTrees& trees, size_t t,
+                const std::vector<std::vector<double>>& thresholds);
 
   size_t features_ = 0, outputs_ = 1;
-  bool narrow_ = true;  // no tree has more than 32 leaves
+  bool narrow_ = true;                            // no tree has more than 32 leaves
   std::vector<std::optional<FeatureCuts>> cuts_;  // of the features that are asked about
   std::vector<MaskSplit> splits_;
   std::vector<double> values_;

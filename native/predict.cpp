@@ -106,8 +106,7 @@ void Forest::walk_rows(const Columns& table, size_t begin, size_t n, size_t firs
   std::vector<double> rows(kBlock * features_);
   for (size_t at = 0; at < n; at += kBlock) {
     const size_t m = std::min(kBlock, n - at);
-    for (size_t f = 0; f < features_; ++f)
-      table.read(f, begin + at, m, rows.data() + f, features_);
+    for (size_t f = 0; f < features_; ++f) table.read(f, begin + at, m, rows.data() + f, features_);
     for (size_t t = first; t < last; ++t)
       walk_block(rows.data(), m, t, [&](size_t i, uint32_t node) {
         out[(at + i) * outputs_ + t % outputs_] += values_[node];

@@ -153,10 +153,10 @@ void SplitFinder::find_in_rows(const Leaf& leaf, const uint32_t* rows,
     row_words_[i] = gradients_->slots()[row].word;
     row_counts_[i] = weights_[row];
     if (bins_.wide()) {
-      const uint16_t* codes = bins_.by_row16() + row * bins_.features();
+      const uint16_t* codes = bins_.by_row16() + row * bins_.row_stride();
       for (size_t j = 0; j < p; ++j) row_codes_[j * n + i] = codes[features[positions[j]]];
     } else {
-      const uint8_t* codes = bins_.by_row8() + row * bins_.features();
+      const uint8_t* codes = bins_.by_row8() + row * bins_.row_stride();
       for (size_t j = 0; j < p; ++j) row_codes_[j * n + i] = codes[features[positions[j]]];
     }
   }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import faulthandler
 import os
 import pickle
 import threading
@@ -25,6 +26,7 @@ def run_in_child(question: Callable[[], Any]) -> Any:
         warnings.simplefilter("ignore", DeprecationWarning)  # of a fork beside threads
         child = os.fork()
     if child == 0:
+        faulthandler.disable()  # a crash is an answer too, and needs no page of its own
         try:
             answer = question()
         except BaseException as error:

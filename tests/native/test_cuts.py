@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -73,21 +74,39 @@ COLUMNS = {
 }
 
 
+def some_weights(rng: np.random.Generator, n: int, kind: str) -> npt.NDArray[np.float64] | None:
+    return {
+        "none": None,
+        "whole": rng.integers(1, 5, n).astype(float),
+        "fractional": rng.exponential(size=n),
+    }[kind]
+
+
 @pytest.mark.parametrize("weights", ["none", "whole", "fractional"])
-@pytest.mark.parametrize("max_bins", [2, 3, 16, 255, 700])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("name", COLUMNS)
-def test_cuts_equal_the_reference(workers: Workers, name: str, max_bins: int, weights: str) -> None:
-    rng = np.random.default_rng([max_bins, len(name), len(weights)])
-    for n in (1, 2, 100, 600):
-        x = COLUMNS[name](rng, n)
-        weight = {
-            "none": None,
-            "whole": rng.integers(1, 5, n).astype(float),
-            "fractional": rng.exponential(size=n),
-        }[weights]
+def test_cuts_equal_the_reference(workers: Workers, name: str, dtype: type, weights: str) -> None:
+    rng = np.random.default_rng([len(name), len(weights)])
+    for n, max_bins in ((1, 2), (2, 255), (100, 3), (600, 16), (600, 255), (1_500, 700)):
+        with np.errstate(over="ignore"):
+            x = COLUMNS[name](rng, n).astype(dtype)
+        weight = some_weights(rng, n, weights)
         (cuts,) = cuts_of(workers, x[:, np.newaxis], weight, max_bins)
         np.testing.assert_array_equal(cuts, binning.find_cuts(x, weight, max_bins))
         assert len(cuts) < max_bins
+
+
+@pytest.mark.parametrize("weights", ["none", "whole", "fractional"])
+def test_cuts_of_many_columns_are_those_of_each(workers: Workers, weights: str) -> None:
+    rng = np.random.default_rng(12)
+    n = 1_100
+    columns = [make(rng, n) for make in COLUMNS.values()] + [rng.normal(size=n) for _ in range(9)]
+    weight = some_weights(rng, n, weights)
+    with np.errstate(over="ignore"):
+        mixed = [c.astype(np.float32 if i % 3 else np.float64) for i, c in enumerate(columns)]
+    together = cuts_of(workers, mixed, weight, 40)
+    for x, cuts in zip(mixed, together, strict=True):
+        np.testing.assert_array_equal(cuts, binning.find_cuts(x, weight, 40))
 
 
 @settings(max_examples=200, deadline=None)

@@ -200,6 +200,15 @@ CALLS: dict[str, Call] = {
     "a child that is both": lambda: forest(left=[2, -1, -1]),
     "a negative child": lambda: forest(left=[-1, -1, -1]),
     "a node that nobody leads to": lambda: forest(feature=[-1, -1, -1]),
+    "a node that two splits lead to": lambda: forest(
+        start=[0, 5],
+        feature=[0, 0, -1, -1, -1],
+        threshold=np.zeros(5),
+        missing_left=np.zeros(5),
+        left=[1, 2, -1, -1, -1],
+        right=[2, 3, -1, -1, -1],
+        value=np.arange(5.0),
+    ),
     "a tree without nodes": lambda: forest(start=[0, 0, 3]),
     "trees out of order": lambda: forest(start=[0, 1 << 63, 3]),
     "trees that end early": lambda: forest(start=[0, 2]),
@@ -247,6 +256,7 @@ UNCHECKED = {
     "too few scores to add to",
     "another tree than the last",
     "too few residuals",
+    "a node that two splits lead to",
 }
 """What is not refused today."""
 

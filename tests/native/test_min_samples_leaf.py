@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from reference import tree as reference
@@ -65,6 +65,7 @@ def grow_logistic(
 def test_every_leaf_of_a_logistic_tree_holds_enough(
     seed: int, least: float, weights: str, spread: float, missing: float, few_rows: int
 ) -> None:
+    assume(spread == 1.0 or missing == 0.0)  # see the missing rows that pull nowhere, below
     rng = np.random.default_rng(seed)
     n = 250
     X = rng.integers(0, 40, (n, 3)).astype(float)

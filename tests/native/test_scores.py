@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from model_samples import random_tree
 from reference import tree as reference
 from reference.core import Growth, bin_table, forest_of
 from reference.tree import Rules
-from stagewise._native import Bins, Columns, Workers
+from stagewise._native import Bins, Columns, Workers, supported_isas
 from stagewise.learners.tree import Tree
 
 pytestmark = pytest.mark.native
@@ -39,24 +40,45 @@ def plain(trees: list[Tree], X: npt.NDArray[Any], start: Vector, outputs: int = 
     return scores
 
 
-@settings(max_examples=80, deadline=None)
+def with_thresholds(tree: Tree, X: npt.NDArray[Any], rng: np.random.Generator) -> Tree:
+    """Ask for values that occur, for their neighbours, and for infinities."""
+    values = np.append(X[~np.isnan(X)].astype(np.float64), [0.0, np.inf, -np.inf])
+    chosen = rng.choice(values, len(tree.threshold))
+    chosen = np.where(rng.random(len(chosen)) < 0.3, np.nextafter(chosen, -np.inf), chosen)
+    return replace(tree, threshold=np.where(tree.feature >= 0, chosen, 0.0))
+
+
+@settings(max_examples=150, deadline=None)
 @given(
     st.integers(0, 2**32),
-    st.sampled_from([0, 1, 2, 63, 64, 65, 150]),
-    st.integers(1, 5),
-    st.integers(0, 4),
+    st.sampled_from([0, 1, 2, 31, 33, 65, 300]),
+    st.sampled_from([1, 2, 5]),
+    st.sampled_from([0, 1, 3]),
     st.sampled_from([1, 3]),
-    st.integers(0, 40),
+    st.sampled_from([0, 1, 7, 31, 32, 63, 64, 90]),
     st.sampled_from([np.float32, np.float64]),
+    st.sampled_from(supported_isas()),
 )
 def test_a_forest_equals_plain_traversal(
-    seed: int, n: int, features: int, rounds: int, outputs: int, splits: int, dtype: type
+    seed: int,
+    n: int,
+    features: int,
+    rounds: int,
+    outputs: int,
+    splits: int,
+    dtype: type,
+    isa: str,
 ) -> None:
     rng = np.random.default_rng(seed)
     with np.errstate(over="ignore"):
         X = odd_table(rng, n, features).astype(dtype)
-    trees = [random_tree(rng, features, splits) for _ in range(rounds * outputs)]
-    forest, workers = forest_of(trees, features, outputs), Workers(1)
+    trees = [
+        with_thresholds(random_tree(rng, features, int(rng.integers(splits + 1))), X, rng)
+        for _ in range(rounds * outputs)
+    ]
+    if trees:
+        trees[-1] = with_thresholds(random_tree(rng, features, splits), X, rng)
+    forest, workers = forest_of(trees, features, outputs), Workers(1, isa)
     assert forest.n_trees == len(trees)
     start = rng.normal(size=n * outputs)
     expected = plain(trees, X, start, outputs)
@@ -70,6 +92,28 @@ def test_a_forest_equals_plain_traversal(
     forest.leaves(workers, Columns(X), leaves)
     where = [[reference.leaf_of(tree, row) for tree in trees] for row in X]
     assert leaves.reshape(n, len(trees)).tolist() == where
+
+
+@pytest.mark.parametrize("distinct", [1, 253, 254, 255, 256, 600])
+def test_any_number_of_thresholds_of_a_feature_is_served(workers: Workers, distinct: int) -> None:
+    rng = np.random.default_rng(distinct)
+    cuts = np.sort(rng.normal(size=distinct))
+    X = np.concatenate([cuts, np.nextafter(cuts, np.inf), [np.nan, np.inf, -np.inf]])[:, np.newaxis]
+    stumps = [replace(random_tree(rng, 1, 1), threshold=np.array([cut, 0.0, 0.0])) for cut in cuts]
+    scores = np.zeros(len(X))
+    forest_of(stumps, 1).add_scores(workers, Columns(X), 0, distinct, scores)
+    np.testing.assert_array_equal(scores, plain(stumps, X, np.zeros(len(X)))[:, 0])
+
+
+def test_chosen_rows_are_scored_as_a_copy_of_them_would_be(workers: Workers) -> None:
+    rng = np.random.default_rng(13)
+    X = odd_table(rng, 500, 3)
+    rows = rng.integers(0, 500, 300).astype(np.uint32)
+    for splits in (20, 80):
+        trees = [random_tree(rng, 3, splits) for _ in range(3)]
+        scores = np.zeros(300)
+        forest_of(trees, 3).add_scores(workers, Columns(X).take(rows), 0, 3, scores)
+        np.testing.assert_array_equal(scores, plain(trees, X[rows], np.zeros(300))[:, 0])
 
 
 @pytest.mark.parametrize("threads", [1, 2, 4])

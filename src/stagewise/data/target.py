@@ -148,8 +148,10 @@ def as_frequencies(weight: Vector, *, total: float | None = None) -> Vector | No
     # Rows of weight zero are left out before summing, not added as zeros: the order in which
     # numpy adds depends on their number, and a row that is absent must change nothing at all.
     counting = scaled[scaled > 0]
-    share = counting.sum() / (len(counting) if total is None else total)
-    return np.asarray(scaled / share, dtype=np.float64)
+    # Equal weights must come out as exactly one, which a rounded sum cannot promise.
+    mean = counting[0] if (counting == counting[0]).all() else counting.mean()
+    frequency = scaled / mean if total is None else scaled / (mean * len(counting) / total)
+    return None if (frequency == 1.0).all() else np.asarray(frequency, dtype=np.float64)
 
 
 def _read_weights(sample_weight: Any, n_rows: int) -> Vector:

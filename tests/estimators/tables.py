@@ -1,0 +1,99 @@
+"""Tables to learn from, the same on every machine, and the fits that are tried on them.
+
+The one idea: every cell comes from a 64-bit integer hash of its place, so no random generator, no
+logarithm and no processor has a say in it. Values are multiples of 1/4096 below 4096, which float32
+and float64 hold alike. Must not know what a fit should give.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from stagewise import GradientBoostingClassifier, GradientBoostingRegressor
+
+__all__ = ["CASES", "Table", "fit_case", "hashed", "make_table", "quick"]
+
+
+def hashed(rows: int, columns: int, seed: int = 0) -> np.ndarray:
+    """Return whole numbers below 2**24, each a hash of its place and the seed (SplitMix64)."""
+    x = np.arange(rows * columns, dtype=np.uint64).reshape(rows, columns)
+    x = (x + np.uint64(1 + 1_000_003 * seed)) * np.uint64(0x9E3779B97F4A7C15)
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return ((x ^ (x >> np.uint64(31))) >> np.uint64(40)).astype(np.int64)
+
+
+@dataclass(frozen=True)
+class Table:
+    """Features and targets of several kinds."""
+
+    X: np.ndarray
+    number: np.ndarray
+    two: np.ndarray
+    many: np.ndarray
+
+
+def make_table(rows: int, columns: int = 5, seed: int = 0, *, missing: bool = True) -> Table:
+    """Return a table whose first three columns say something about the targets.
+
+    Column 1 has few distinct values, and one cell in sixteen is missing.
+    """
+    cells = hashed(rows, columns, seed)
+    noise = hashed(rows, 3, seed + 1)
+    signal = cells[:, 0] // 4096 + 300 * (cells[:, 1] % 7) + noise[:, 0] % 500
+    if columns > 2:
+        signal = signal + np.where(cells[:, 2] > 2**23, cells[:, 0] // 8192, 0)
+    X = cells / 4096.0
+    X[:, 1] = cells[:, 1] % 7
+    if missing:
+        X[hashed(rows, columns, seed + 2) % 16 == 0] = np.nan
+    two = (signal + noise[:, 1] % 2000 > 4000).astype(np.int64)
+    many = (signal // 1200 + (noise[:, 2] % 4 == 0)) % 5
+    return Table(X, signal.astype(np.float64), two, many)
+
+
+CASES: Mapping[str, tuple[type, str, dict[str, Any]]] = MappingProxyType(
+    {
+        "squared error": (GradientBoostingRegressor, "number", {}),
+        "absolute error": (GradientBoostingRegressor, "number", {"loss": "absolute_error"}),
+        "two classes": (GradientBoostingClassifier, "two", {}),
+        "five classes": (GradientBoostingClassifier, "many", {}),
+        "rows and columns drawn": (
+            GradientBoostingRegressor,
+            "number",
+            {
+                "subsample": 0.6,
+                "columns_per_tree": 0.8,
+                "columns_per_level": 0.8,
+                "columns_per_node": 0.7,
+            },
+        ),
+        "early stopping": (
+            GradientBoostingClassifier,
+            "many",
+            {"early_stopping": True, "n_iter_no_change": 2, "learning_rate": 0.9, "subsample": 0.5},
+        ),
+        "many bins, level by level": (
+            GradientBoostingRegressor,
+            "number",
+            {"max_bins": 1000, "growth": "depth_wise", "max_depth": 4, "max_leaf_nodes": None},
+        ),
+    }
+)
+
+
+def fit_case(name: str, table: Table, *, X: Any = None, **params: Any) -> Any:
+    """Fit one of the cases, on X in another form if one is given."""
+    kind, target, own = CASES[name]
+    estimator = kind(**{"n_estimators": 6, **own, **params})
+    return estimator.fit(table.X if X is None else X, getattr(table, target))
+
+
+def quick(kind: type, **params: Any) -> Any:
+    """Return an estimator that is fitted in a moment and splits small tables."""
+    return kind(**{"n_estimators": 8, "min_samples_leaf": 5, "max_leaf_nodes": 8, **params})
