@@ -34,12 +34,13 @@ static inline int64_t word_hessian(int64_t word) {
 }
 
 // The largest power of two s such that total * s plus one unit of rounding for every unit of
-// `roundings` stays below `limit`.
+// `roundings` stays below `limit`, though the total may be too small by one in ten thousand.
 inline double largest_scale(double total, double roundings, double limit) {
   if (!(total > 0.0)) return 1.0;
   int exponent = 0;
-  std::frexp((limit - roundings) / total, &exponent);  // (limit-r)/total = m * 2^e, m in [1/2, 1)
-  if (exponent > 100) exponent = 100;                  // stays inside a float
+  std::frexp((limit - roundings) / (total * 1.0001),
+             &exponent);               // (limit-r)/total = m * 2^e, m in [1/2, 1)
+  if (exponent > 100) exponent = 100;  // stays inside a float
   if (exponent < -100) exponent = -100;
   return std::ldexp(1.0, exponent - 1);
 }

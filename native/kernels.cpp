@@ -32,6 +32,22 @@ double lane_sum(const float* a, const double* weight, size_t n) {
   return ((lane[0] + lane[1]) + (lane[2] + lane[3])) + ((lane[4] + lane[5]) + (lane[6] + lane[7]));
 }
 
+// The same in float, for sums of which only the size matters.
+float rough_sum(const float* a, const double* weight, size_t n) {
+  float lane[8] = {};
+  size_t i = 0;
+  if (weight == nullptr) {
+    for (; i + 8 <= n; i += 8)
+      for (size_t j = 0; j < 8; ++j) lane[j] += a[i + j];
+    for (size_t j = 0; i + j < n; ++j) lane[j] += a[i + j];
+  } else {
+    for (; i + 8 <= n; i += 8)
+      for (size_t j = 0; j < 8; ++j) lane[j] += a[i + j] * static_cast<float>(weight[i + j]);
+    for (size_t j = 0; i + j < n; ++j) lane[j] += a[i + j] * static_cast<float>(weight[i + j]);
+  }
+  return ((lane[0] + lane[1]) + (lane[2] + lane[3])) + ((lane[4] + lane[5]) + (lane[6] + lane[7]));
+}
+
 // What a loss computes for a block of rows before it is stored and summed.
 struct LossBlock {
   float gradient[kLossBlock];
@@ -44,10 +60,10 @@ struct LossBlock {
       out[i].pair.gradient = gradient[i];
       out[i].pair.hessian = hessian[i];
     }
-    sums->hessian = lane_sum(hessian, weight, n);
     sums->loss = lane_sum(loss, weight, n);
+    sums->hessian = static_cast<double>(rough_sum(hessian, weight, n));
     for (size_t i = 0; i < n; ++i) gradient[i] = gradient[i] < 0.0f ? -gradient[i] : gradient[i];
-    sums->abs_gradient = lane_sum(gradient, weight, n);
+    sums->abs_gradient = static_cast<double>(rough_sum(gradient, weight, n));
   }
 };
 
@@ -447,8 +463,8 @@ ScanResult scan(const ScanInput& in, const ScanRules& rules) {
 // [abcdefgh] with b, e, f going left becomes left = [bef], right = [acdgh]. Every row is written to
 // both sides and only one cursor moves: no branch to mispredict.
 template <class Code>
-size_t partition(const Code* column, const uint32_t* rows, size_t n, uint32_t bin, uint32_t missing,
-                 uint32_t* left, uint32_t* right) {
+size_t partition_tail(const Code* column, const uint32_t* rows, size_t n, uint32_t bin,
+                      uint32_t missing, uint32_t* left, uint32_t* right) {
   size_t l = 0, r = 0;
   for (size_t i = 0; i < n; ++i) {
     const uint32_t row = rows[i];
@@ -461,6 +477,59 @@ size_t partition(const Code* column, const uint32_t* rows, size_t n, uint32_t bi
   }
   return l;
 }
+
+#if defined(__AVX2__)
+// For each of the 256 ways in which eight rows may go: the places of those that go left, in order.
+struct Compaction {
+  alignas(32) uint8_t places[256][8];
+  constexpr Compaction() : places() {
+    for (unsigned mask = 0; mask < 256; ++mask) {
+      unsigned n = 0;
+      for (uint8_t j = 0; j < 8; ++j)
+        if ((mask >> j & 1) != 0) places[mask][n++] = j;
+    }
+  }
+};
+constexpr Compaction kCompaction;
+
+inline __m256i compacted(__m256i rows, unsigned mask) {
+  const __m128i places =
+      _mm_loadl_epi64(reinterpret_cast<const __m128i*>(kCompaction.places[mask]));
+  return _mm256_permutevar8x32_epi32(rows, _mm256_cvtepu8_epi32(places));
+}
+
+// Eight rows at a time. Both sides are written in full vectors whose tail the next one overwrites.
+// Neither cursor gets ahead of what has been read, so left may be rows itself and nothing is
+// written past n.
+template <class Code>
+size_t partition(const Code* column, const uint32_t* rows, size_t n, uint32_t bin, uint32_t missing,
+                 uint32_t* left, uint32_t* right) {
+  const __m256i last = _mm256_set1_epi32(static_cast<int>(bin));
+  const __m256i none = _mm256_set1_epi32(static_cast<int>(missing));
+  size_t l = 0, r = 0, i = 0;
+  for (; i + 8 <= n; i += 8) {
+    const __m256i row = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(rows + i));
+    const __m256i code = _mm256_set_epi32(
+        column[rows[i + 7]], column[rows[i + 6]], column[rows[i + 5]], column[rows[i + 4]],
+        column[rows[i + 3]], column[rows[i + 2]], column[rows[i + 1]], column[rows[i]]);
+    const __m256i above =
+        _mm256_andnot_si256(_mm256_cmpeq_epi32(code, none), _mm256_cmpgt_epi32(code, last));
+    const auto goes_right = static_cast<unsigned>(_mm256_movemask_ps(_mm256_castsi256_ps(above)));
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(left + l), compacted(row, ~goes_right & 255));
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(right + r), compacted(row, goes_right));
+    const auto gone = static_cast<size_t>(__builtin_popcount(goes_right));
+    l += 8 - gone;
+    r += gone;
+  }
+  return l + partition_tail(column, rows + i, n - i, bin, missing, left + l, right + r);
+}
+#else
+template <class Code>
+size_t partition(const Code* column, const uint32_t* rows, size_t n, uint32_t bin, uint32_t missing,
+                 uint32_t* left, uint32_t* right) {
+  return partition_tail(column, rows, n, bin, missing, left, right);
+}
+#endif
 
 // ---------------------------------------------------------------------------------------------
 // Binning

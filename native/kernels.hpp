@@ -20,7 +20,7 @@ constexpr size_t kLossBlock =
 
 struct LossSums {
   double loss = 0.0;
-  double abs_gradient = 0.0;
+  double abs_gradient = 0.0;  // these two choose a power of two: good to about 1e-5
   double hessian = 0.0;
 };
 

@@ -1,0 +1,152 @@
+"""A fit that is interrupted and continued is the fit that was never interrupted, to the bit."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+
+import stagewise
+from estimators.tables import make_table, quick
+from stagewise import GradientBoostingClassifier, GradientBoostingRegressor
+
+Regressor, Classifier = GradientBoostingRegressor, GradientBoostingClassifier
+
+FITS = {
+    "squared error": (Regressor, "number", {}),
+    "absolute error": (Regressor, "number", {"loss": "absolute_error"}),
+    "drawn rows and columns": (
+        Regressor,
+        "number",
+        {"subsample": 0.5, "columns_per_tree": 0.6, "columns_per_level": 0.8},
+    ),
+    "absolute error, drawn rows": (
+        Regressor,
+        "number",
+        {"loss": "absolute_error", "subsample": 0.5},
+    ),
+    "two classes": (Classifier, "two", {}),
+    "five classes, drawn rows": (Classifier, "many", {"subsample": 0.5}),
+    "balanced classes": (Classifier, "many", {"class_weight": "balanced"}),
+    "many bins": (Regressor, "number", {"max_bins": 400}),
+    "early stopping": (
+        Classifier,
+        "many",
+        {"early_stopping": True, "n_iter_no_change": 3, "learning_rate": 0.7},
+    ),
+    "a random seed": (Regressor, "number", {"subsample": 0.5, "random_state": None}),
+}
+
+
+def in_memory(model, folder):
+    return model
+
+
+def by_file(model, folder):
+    model.save(folder / "model.stgw")
+    return stagewise.load(folder / "model.stgw")
+
+
+def by_pickle(model, folder):
+    return pickle.loads(pickle.dumps(model))
+
+
+def in_parts(kind, params, parts, way, folder, *data, **fit):
+    model = quick(kind, **params, warm_start=True)
+    for rounds in parts:
+        model = way(model, folder) if hasattr(model, "model_") else model
+        model.set_params(n_estimators=rounds).fit(*data, **fit)
+    return model
+
+
+@pytest.mark.parametrize("way", [in_memory, by_file, by_pickle])
+@pytest.mark.parametrize(("kind", "target", "params"), FITS.values(), ids=FITS)
+def test_a_continued_fit_is_the_uninterrupted_one(kind, target, params, way, tmp_path):
+    table = make_table(400)
+    y = getattr(table, target)
+    continued = in_parts(kind, params, (1, 4, 5, 15), way, tmp_path, table.X, y)
+    seeded = {**params, "random_state": continued.seed_, "n_estimators": 15}
+    whole = quick(kind, **seeded).fit(table.X, y)
+    assert continued.fingerprint() == whole.fingerprint()
+    np.testing.assert_array_equal(continued.train_loss_, whole.train_loss_)
+    np.testing.assert_array_equal(continued.validation_loss_, whole.validation_loss_)
+    assert continued.n_iter_ == whole.n_iter_
+
+
+@pytest.mark.parametrize("rows", [40_000, 120_000])
+def test_with_many_rows_too(rows, tmp_path):
+    table = make_table(rows, 3)
+    continued = in_parts(
+        Regressor, {"subsample": 0.3}, (2, 4), by_file, tmp_path, table.X, table.number
+    )
+    whole = quick(Regressor, subsample=0.3, n_estimators=4).fit(table.X, table.number)
+    assert continued.fingerprint() == whole.fingerprint()
+
+
+@pytest.mark.parametrize("weight", ["counts", "fractions", "zeros"])
+def test_with_weights_and_a_validation_set_too(weight, tmp_path):
+    table, held = make_table(400), make_table(100, seed=3)
+    weights = {
+        "counts": 1 + np.arange(400) % 3,
+        "fractions": (1 + np.arange(400) % 7) / 3,
+        "zeros": (np.arange(400) % 4 > 0).astype(float),
+    }[weight]
+    fit = {"sample_weight": weights, "X_val": held.X, "y_val": held.number}
+    params = {"learning_rate": 0.6, "n_iter_no_change": 3}
+    data = (table.X, table.number)
+    continued = in_parts(Regressor, params, (2, 6, 40), in_memory, tmp_path, *data, **fit)
+    whole = quick(Regressor, **params, n_estimators=40).fit(*data, **fit)
+    assert continued.fingerprint() == whole.fingerprint()
+    assert continued.n_iter_ < 40
+
+
+def test_no_more_rounds_change_nothing():
+    table = make_table(200)
+    model = quick(Regressor, warm_start=True).fit(table.X, table.number)
+    before = model.fingerprint()
+    assert model.fit(table.X, table.number).fingerprint() == before
+
+
+def test_fewer_rounds_than_there_are_is_an_error():
+    table = make_table(200)
+    model = quick(Regressor, warm_start=True).fit(table.X, table.number)
+    with pytest.raises(ValueError, match=r"n_estimators=3 must be larger or equal to n_iter_=8"):
+        model.set_params(n_estimators=3).fit(table.X, table.number)
+    assert model.n_iter_ == 8
+
+
+def test_other_classes_are_an_error():
+    table = make_table(200)
+    model = quick(Classifier, warm_start=True).fit(table.X, table.many)
+    with pytest.raises(ValueError, match=r"continues a model of the classes \[0, 1, 2, 3, 4\]"):
+        model.set_params(n_estimators=9).fit(table.X, table.two)
+
+
+def test_another_width_is_an_error():
+    table = make_table(200)
+    model = quick(Regressor, warm_start=True).fit(table.X, table.number)
+    with pytest.raises(ValueError, match="X has 3 features"):
+        model.set_params(n_estimators=9).fit(table.X[:, :3], table.number)
+
+
+def test_a_copy_that_goes_on_does_not_change_the_original():
+    table = make_table(200)
+    model = quick(Regressor, warm_start=True).fit(table.X, table.number)
+    before = model.fingerprint()
+    twin = pickle.loads(pickle.dumps(model)).set_params(n_estimators=20)
+    kept = model.model_
+    twin.fit(table.X, table.number)
+    model.set_params(n_estimators=20).fit(table.X, table.number)
+    assert kept.fingerprint() == before, "a model is a value: going on makes a new one"
+    assert twin.fingerprint() == model.fingerprint() != before
+
+
+def test_other_rows_may_be_learned_from_later():
+    table, more = make_table(300), make_table(300, seed=8)
+    model = quick(Regressor, warm_start=True).fit(table.X, table.number)
+    first = model.model_.ensemble.trees[:8]
+    model.set_params(n_estimators=30).fit(more.X, more.number)
+    for old, kept in zip(first, model.model_.ensemble.trees, strict=False):
+        np.testing.assert_array_equal(old.value, kept.value)
+    assert model.score(more.X, more.number) > 0.8
