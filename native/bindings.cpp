@@ -87,9 +87,10 @@ struct Table {  // Columns and the arrays they point into
 
   explicit Table(const std::vector<AnyArray>& list) : owners(list) {
     require(!list.empty(), "a table has at least one column");
-    columns.rows = list[0].shape(0);
     for (const AnyArray& a : list) {
-      require(a.ndim() == 1 && a.shape(0) == columns.rows, "columns are of one length");
+      require(a.ndim() == 1, "a column is one-dimensional");
+      if (columns.columns.empty()) columns.rows = a.shape(0);
+      require(a.shape(0) == columns.rows, "columns are of one length");
       columns.columns.push_back({static_cast<const char*>(a.data()),
                                  a.stride(0) * static_cast<ptrdiff_t>(a.itemsize()), is_single(a)});
     }
@@ -163,6 +164,10 @@ double softmax_state(Engine& engine, const In<int32_t>& y, const In<double>& sco
                      const Weight& weight, size_t outputs, const InOut<float>& state) {
   const size_t n = y.shape(0);
   require(scores.shape(0) == n * outputs && state.shape(0) == 2 * n, "scores are rows x outputs");
+  require(!weight || weight->shape(0) == n, "one weight per row");
+  for (size_t i = 0; i < n; ++i)
+    require(y.data()[i] >= 0 && static_cast<size_t>(y.data()[i]) < outputs,
+            "a class code is out of range");
   const double* w = weight ? weight->data() : nullptr;
   nb::gil_scoped_release release;
   return Gradients::sum_blocks(engine.workers, n,
@@ -227,6 +232,14 @@ TreeRules tree_rules(size_t max_leaves, int max_depth, double min_samples_leaf, 
 
 Tree* grow(Grower& grower, Gradients& gradients, std::optional<In<uint32_t>> bag, uint64_t seed,
            uint64_t tree_number) {
+  require(gradients.rows() == grower.table_rows(), "gradients of other rows");
+  if (bag) {
+    require(bag->shape(0) > 0, "the bag is empty");
+    for (size_t i = 0; i < bag->shape(0); ++i)
+      require(
+          bag->data()[i] < grower.table_rows() && (i == 0 || bag->data()[i - 1] < bag->data()[i]),
+          "the rows of a bag are increasing row numbers");
+  }
   nb::gil_scoped_release release;
   return new Tree(grower.grow(gradients, bag ? bag->data() : nullptr, bag ? bag->shape(0) : 0, seed,
                               tree_number));
@@ -235,6 +248,8 @@ Tree* grow(Grower& grower, Gradients& gradients, std::optional<In<uint32_t>> bag
 void grower_add(Grower& grower, const Tree& tree, const In<double>& value,
                 const InOut<double>& score) {
   require(value.shape(0) == tree.nodes(), "one value per node");
+  require(score.shape(0) == grower.table_rows(), "one score per row");
+  require(grower.grew(tree), "only the tree that was grown last");
   nb::gil_scoped_release release;
   grower.add_to(score.data(), tree, value.data());
 }
@@ -346,10 +361,11 @@ NB_MODULE(_native, m) {
       .def_prop_ro("n_rows", [](const Table& t) { return t.columns.rows; })
       .def_prop_ro("n_features", [](const Table& t) { return t.columns.features(); });
 
-  m.def("learn_cuts", &learn_cuts, "workers"_a, "columns"_a, "weight"_a.none(), "max_bins"_a,
-        "sample_limit"_a, "seed"_a);
+  m.def("learn_cuts", &learn_cuts, "workers"_a, "columns"_a, "weight"_a.noconvert().none(),
+        "max_bins"_a, "sample_limit"_a, "seed"_a);
   m.def("cut_between", &cut_between, "a"_a, "b"_a);
-  m.def("weighted_quantile", &quantile, "values"_a.noconvert(), "weight"_a.none(), "q"_a);
+  m.def("weighted_quantile", &quantile, "values"_a.noconvert(), "weight"_a.noconvert().none(),
+        "q"_a);
   m.def("draw_rows", &draw_rows, "rows"_a, "share"_a, "seed"_a, "round_number"_a);
 
   nb::class_<Bins>(m, "Bins")
@@ -357,8 +373,20 @@ NB_MODULE(_native, m) {
       .def_prop_ro("n_rows", &Bins::rows)
       .def_prop_ro("n_features", &Bins::features)
       .def_prop_ro("code_bytes", [](const Bins& b) { return b.wide() ? 2 : 1; })
-      .def("value_bins", &Bins::value_bins, "feature"_a)
-      .def("has_missing", &Bins::has_missing, "feature"_a)
+      .def(
+          "value_bins",
+          [](const Bins& b, size_t f) {
+            require(f < b.features(), "no such feature");
+            return b.value_bins(f);
+          },
+          "feature"_a)
+      .def(
+          "has_missing",
+          [](const Bins& b, size_t f) {
+            require(f < b.features(), "no such feature");
+            return b.has_missing(f);
+          },
+          "feature"_a)
       .def("codes", &codes)
       .def(
           "add_tree",
@@ -384,33 +412,34 @@ NB_MODULE(_native, m) {
           [](Gradients& g, Engine& e, const In<double>& y, const In<double>& s, const Weight& w) {
             return fill(e, g, y, s, w, e.kernels.squared);
           },
-          "workers"_a, "y"_a.noconvert(), "score"_a.noconvert(), "weight"_a.none())
+          "workers"_a, "y"_a.noconvert(), "score"_a.noconvert(), "weight"_a.noconvert().none())
       .def(
           "absolute",
           [](Gradients& g, Engine& e, const In<double>& y, const In<double>& s, const Weight& w) {
             return fill(e, g, y, s, w, e.kernels.absolute);
           },
-          "workers"_a, "y"_a.noconvert(), "score"_a.noconvert(), "weight"_a.none())
+          "workers"_a, "y"_a.noconvert(), "score"_a.noconvert(), "weight"_a.noconvert().none())
       .def(
           "logistic",
           [](Gradients& g, Engine& e, const In<int32_t>& y, const In<double>& s, const Weight& w) {
             return fill(e, g, y, s, w, e.kernels.logistic);
           },
-          "workers"_a, "y"_a.noconvert(), "score"_a.noconvert(), "weight"_a.none())
+          "workers"_a, "y"_a.noconvert(), "score"_a.noconvert(), "weight"_a.noconvert().none())
       .def(
           "softmax",
           [](Gradients& g, Engine& e, const In<int32_t>& y, const In<double>& s,
              const In<float>& state, int output,
              const Weight& w) { fill_softmax(e, g, y, s, state, output, w); },
           "workers"_a, "y"_a.noconvert(), "score"_a.noconvert(), "state"_a.noconvert(), "output"_a,
-          "weight"_a.none())
+          "weight"_a.noconvert().none())
       .def(
           "given",
           [](Gradients& g, Engine& e, const In<double>& gradient, const In<double>& hessian,
              const Weight& w) { fill_given(e, g, gradient, hessian, w); },
-          "workers"_a, "gradient"_a.noconvert(), "hessian"_a.noconvert(), "weight"_a.none());
+          "workers"_a, "gradient"_a.noconvert(), "hessian"_a.noconvert(),
+          "weight"_a.noconvert().none());
   m.def("softmax_state", &softmax_state, "workers"_a, "y"_a.noconvert(), "scores"_a.noconvert(),
-        "weight"_a.none(), "outputs"_a, "state"_a.noconvert());
+        "weight"_a.noconvert().none(), "outputs"_a, "state"_a.noconvert());
 
   nb::class_<TreeRules>(m, "TreeRules")
       .def(nb::new_([](size_t a, int b, double c, double d, double e, double f, double g, double h,
@@ -434,17 +463,19 @@ NB_MODULE(_native, m) {
           [](Grower* self, Engine& e, const Bins& bins, const Weight& weight,
              const TreeRules& rules) {
             require(!weight || weight->shape(0) == bins.rows(), "one weight per row");
+            require(bins.features() > 0, "a tree needs a feature");
             new (self) Grower(e.workers, e.kernels, bins, weight ? weight->data() : nullptr, rules);
           },
-          "workers"_a, "bins"_a, "weight"_a.none(), "rules"_a, nb::keep_alive<1, 2>(),
+          "workers"_a, "bins"_a, "weight"_a.noconvert().none(), "rules"_a, nb::keep_alive<1, 2>(),
           nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>())
-      .def("grow", &grow, "gradients"_a, "bag"_a.none(), "seed"_a, "tree_number"_a,
+      .def("grow", &grow, "gradients"_a, "bag"_a.noconvert().none(), "seed"_a, "tree_number"_a,
            nb::rv_policy::take_ownership)
       .def("add_to", &grower_add, "tree"_a, "value"_a.noconvert(), "score"_a.noconvert())
       .def("set_few_rows", &Grower::set_few_rows, "rows"_a)
       .def(
           "leaf_quantiles",
           [](Grower& g, const In<double>& residual, double q) {
+            require(residual.shape(0) == g.table_rows(), "one residual per row");
             std::vector<double> out;
             {
               nb::gil_scoped_release release;

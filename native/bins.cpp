@@ -31,7 +31,7 @@ Bins::Bins(Workers& workers, const Kernels& kernels, const Columns& table,
   if (rows_ >= std::numeric_limits<uint32_t>::max())
     throw std::invalid_argument("at most 4,294,967,294 rows can be trained on");
   for (const auto& c : cuts_) {
-    if (c.size() + 2 > 65536 + 1) throw std::invalid_argument("at most 65,535 bins per feature");
+    if (c.size() + 1 > 65535) throw std::invalid_argument("at most 65,535 bins per feature");
     wide_ = wide_ || c.size() + 2 > 256;  // bins and the missing one
   }
   const size_t code_bytes = wide_ ? 2 : 1;

@@ -15,7 +15,8 @@ constexpr double kWholeUpTo = 268435456.0;
 
 Scales Gradients::pack(Workers& workers, const Kernels& kernels, const double* weight,
                        bool whole_weights, double total_weight, uint64_t key) {
-  if (packed_) throw std::logic_error("gradients are packed once per tree");
+  if (state_ != State::pairs)
+    throw std::invalid_argument("gradients are filled by a loss before each tree");
   Packing packing;
   const auto rows = static_cast<double>(rows_);
   packing.whole_weights = whole_weights && total_weight <= kWholeUpTo;
@@ -30,7 +31,7 @@ Scales Gradients::pack(Workers& workers, const Kernels& kernels, const double* w
     kernels.pack(slots_.get() + begin, weight != nullptr ? weight + begin : nullptr, n,
                  static_cast<uint32_t>(begin), packing);
   });
-  packed_ = true;
+  state_ = State::packed;
   return packing.scales;
 }
 

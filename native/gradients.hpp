@@ -25,7 +25,7 @@ class Gradients {
     sums_ = sum_blocks(workers, rows_, [&](size_t begin, size_t n, LossSums* sums) {
       block(begin, n, slots_.get() + begin, sums);
     });
-    packed_ = false;
+    state_ = State::pairs;
   }
 
   // Replaces the pairs by packed words; the pairs are gone afterwards.
@@ -58,7 +58,7 @@ class Gradients {
   size_t rows_;
   LargeArray<GradientSlot> slots_;
   LossSums sums_;
-  bool packed_ = false;
+  enum class State { empty, pairs, packed } state_ = State::empty;
 };
 
 }  // namespace stagewise

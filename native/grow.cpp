@@ -220,6 +220,8 @@ Tree Grower::grow(Gradients& gradients, const uint32_t* bag, size_t bag_size, ui
     for (size_t i = 0; i < bag_size_; ++i) root.word += gradients.slots()[rows_[i]].word;
   }
   Tree tree;
+  tree.grower = this;
+  tree.number = ++grown_;
   root.node = tree.add(finder_.value(root.word), static_cast<double>(root.count) / weights_.unit());
   search(&root);
 

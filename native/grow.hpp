@@ -27,6 +27,8 @@ class Grower {
   const std::vector<size_t>& leaf_begin() const { return leaf_begin_; }
   const uint32_t* rows() const { return rows_.get(); }
   size_t bag_size() const { return bag_size_; }
+  size_t table_rows() const { return bins_.rows(); }
+  bool grew(const Tree& tree) const { return tree.grower == this && tree.number == grown_; }
 
   // score[row] += value[node of the row], for every row, in or out of the bag.
   void add_to(double* score, const Tree& tree, const double* value);
@@ -58,6 +60,7 @@ class Grower {
   bool bagged_ = false;
   size_t bag_size_ = 0;
   uint64_t seed_ = 0, tree_number_ = 0;
+  uint64_t grown_ = 0;               // how many trees so far
   std::vector<uint32_t> features_;   // of this tree
   std::vector<uint32_t> positions_;  // 0, 1, … in features_
   std::vector<int32_t> leaf_nodes_;

@@ -40,6 +40,7 @@ void Forest::add_tree(const FlatTrees& trees, size_t t) {
     uint32_t depth;
   };
   std::vector<Entry> order = {{0, 0}};  // breadth first: children land next to each other
+  std::vector<uint8_t> reached(static_cast<size_t>(size), 0);
   uint32_t deepest = 0;
   for (size_t i = 0; i < order.size(); ++i) {
     const auto [node, depth] = order[i];
@@ -56,7 +57,7 @@ void Forest::add_tree(const FlatTrees& trees, size_t t) {
     const int64_t left = trees.left[at], right = trees.right[at];
     if (static_cast<size_t>(feature) >= features_ || left <= node || right <= node ||
         left >= size || right >= size || left == right ||
-        order.size() + 2 > static_cast<size_t>(size))
+        reached[static_cast<size_t>(left)]++ != 0 || reached[static_cast<size_t>(right)]++ != 0)
       throw std::invalid_argument("a node's feature or child is out of range");
     const uint32_t flag = trees.missing_left[at] != 0 ? 0 : kMissingRightBit;
     nodes_.push_back({trees.threshold[at], static_cast<uint32_t>(feature) | flag,

@@ -28,8 +28,10 @@ inline double weighted_quantile(std::vector<double>* values, const std::vector<d
                                 double q) {
   if (values->empty()) return 0.0;
   if (weight.empty()) return plain_quantile(values, q);
-  std::vector<size_t> order(values->size());
-  for (size_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::vector<size_t> order;
+  for (size_t i = 0; i < values->size(); ++i)
+    if (weight[i] > 0.0) order.push_back(i);  // weight zero: the value is absent
+  if (order.empty()) return 0.0;
   std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
     return (*values)[a] != (*values)[b] ? (*values)[a] < (*values)[b] : a < b;
   });

@@ -41,7 +41,7 @@ SplitFinder::SplitFinder(const Bins& bins, const Kernels& kernels, Workers& work
   sums_.resize(most);
   touched_.resize(most / 64 + 1, 0);
   counts_.resize(most);
-  few_rows_ = all / bins.features() / 2;
+  few_rows_ = bins.features() > 0 ? all / bins.features() / 2 : 0;
 }
 
 void SplitFinder::start_tree(const Scales& scales, const Gradients& gradients) {
@@ -52,8 +52,10 @@ void SplitFinder::start_tree(const Scales& scales, const Gradients& gradients) {
   scan_.regularisation = {r.l1 * gs, r.l2 * hs, r.max_step * (gs / hs)};
   scan_.plain = r.l1 == 0.0 && r.max_step == 0.0;
   scan_.min_hessian = std::max(1.0, rules_.min_hessian * hs);
-  scan_.min_count =
-      static_cast<int64_t>(std::floor(rules_.min_samples_leaf * weights_.unit() + 0.5));
+  // Whole weights: the next whole number; others are rounded to the unit themselves.
+  const double least_weight = rules_.min_samples_leaf * weights_.unit();
+  scan_.min_count = static_cast<int64_t>(weights_.whole() ? std::ceil(least_weight)
+                                                          : std::floor(least_weight + 0.5));
   counts_needed_ = rules_.min_samples_leaf > 1.0 || !weights_.whole();
   hessian_cap_ = rules_.hessian_bound > 0.0 ? std::floor(rules_.hessian_bound * hs) + 1.0 : 0.0;
   if (counts_needed_ && rules_.hessian_is_weight && rules_.hessian_bound * hs >= 1.0 &&
@@ -117,6 +119,17 @@ void SplitFinder::count_bins(const Leaf& leaf, const uint32_t* rows, uint32_t fe
     const uint32_t code = bins_.wide() ? bins_.column16(feature)[row] : bins_.column8(feature)[row];
     counts_[code] += weights_[row];
   }
+}
+
+// Whether a missing value of the feature occurs in the leaf at all.
+bool SplitFinder::any_missing(const Leaf& leaf, const uint32_t* rows, uint32_t feature) const {
+  if (!bins_.has_missing(feature)) return false;
+  const uint32_t missing = bins_.value_bins(feature);
+  const auto code = [&](uint32_t row) -> uint32_t {
+    return bins_.wide() ? bins_.column16(feature)[row] : bins_.column8(feature)[row];
+  };
+  return std::any_of(rows + leaf.begin, rows + leaf.end,
+                     [&](uint32_t row) { return code(row) == missing; });
 }
 
 void SplitFinder::find_in_histogram(const Leaf& leaf, const std::vector<uint32_t>& positions,
@@ -233,8 +246,8 @@ Split SplitFinder::find(const Leaf& leaf, const uint32_t* rows,
     }
     if (found.exact || proven(leaf, found.left_word)) {
       const int64_t left = word_hessian(found.left_word), both = word_hessian(leaf.word);
-      const bool missing_left =
-          found.missing_seen ? found.result.missing_left : left >= both - left;
+      const bool decided = found.missing_seen || any_missing(leaf, rows, feature);
+      const bool missing_left = decided ? found.result.missing_left : left >= both - left;
       return {halved, feature, found.bin, missing_left, found.left_word};
     }
     count_bins(leaf, rows, feature);

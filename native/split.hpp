@@ -74,12 +74,13 @@ class SplitFinder {
     ScanResult result;
     uint32_t bin = 0;
     int64_t left_word = 0;
-    bool missing_seen = false;
-    bool exact = false;  // counts were checked
+    bool missing_seen = false;  // missing rows with a say; those without one go right
+    bool exact = false;         // counts were checked
   };
 
   Found scan_histogram(const Leaf& leaf, size_t position, uint32_t feature, const int64_t* counts);
   void count_bins(const Leaf& leaf, const uint32_t* rows, uint32_t feature);
+  bool any_missing(const Leaf& leaf, const uint32_t* rows, uint32_t feature) const;
   void find_in_histogram(const Leaf& leaf, const std::vector<uint32_t>& positions,
                          const std::vector<uint32_t>& features);
   void find_in_rows(const Leaf& leaf, const uint32_t* rows, const std::vector<uint32_t>& positions,

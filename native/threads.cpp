@@ -76,11 +76,10 @@ void Workers::run_shared(size_t chunks, Call call, void* context) {
   }
   state_.store((epoch << 32) | kClosed);
 
-  if (failure_) {
-    std::exception_ptr failure;
-    std::swap(failure, failure_);
-    std::rethrow_exception(failure);
-  }
+  std::exception_ptr failure;
+  std::swap(failure, failure_);
+  busy_.clear();
+  if (failure) std::rethrow_exception(failure);
 }
 
 bool Workers::claim_and_run(int worker) {

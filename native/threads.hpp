@@ -31,7 +31,8 @@ class Workers {
   template <class Body>
   void run(size_t chunks, Body&& body) {
     if (chunks == 0) return;
-    if (chunks == 1 || threads_ == 1 || !owner_process()) {
+    // Nobody to help, or another thread of the program is using these workers: do it here.
+    if (chunks == 1 || threads_ == 1 || !owner_process() || busy_.test_and_set()) {
       for (size_t c = 0; c < chunks; ++c) body(c, 0);
       return;
     }
@@ -60,6 +61,7 @@ class Workers {
   const int64_t process_;
   std::vector<std::thread> helpers_;
 
+  std::atomic_flag busy_;
   std::atomic<uint64_t> state_{kClosed};
   std::atomic<Call> call_{nullptr};
   std::atomic<void*> context_{nullptr};

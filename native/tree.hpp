@@ -15,6 +15,8 @@ struct Tree {
   std::vector<double> value;         // what the node is, or would be, as a leaf
   std::vector<double> gain;
   std::vector<double> cover;
+  const void* grower = nullptr;  // who grew it, and as which tree
+  uint64_t number = 0;
 
   size_t nodes() const { return feature.size(); }
 

@@ -18,12 +18,13 @@ from stagewise.errors import InvalidParameterError
 __all__ = ["available_threads", "make_workers", "thread_count"]
 
 _CGROUP = Path("/sys/fs/cgroup")
+_OWN_CGROUP = Path("/proc/self/cgroup")
 
 
 def _quota_v2() -> float:
     """Return the CPUs that cgroup v2 allows, over all groups up to the root."""
     limit = math.inf
-    own = Path("/proc/self/cgroup").read_text(encoding="ascii")
+    own = _OWN_CGROUP.read_text(encoding="utf-8", errors="replace")
     for line in own.splitlines():
         _, controllers, path = line.split(":", 2)
         if controllers:
@@ -52,7 +53,7 @@ def _quota() -> float:
     for read in (_quota_v2, _quota_v1):
         try:
             limit = read()
-        except (OSError, ValueError):
+        except (OSError, ValueError, ZeroDivisionError):
             continue
         if limit < math.inf:
             return limit

@@ -216,6 +216,20 @@ def test_a_categorical_column_is_named(column, table):
         sharp().fit(library({"c": column}), table.number)
 
 
+@pytest.mark.parametrize(
+    "cells",
+    [
+        pl.Series([[1.0, 2.0]] * ROWS),
+        pl.Series([[1.0, 2.0]] * ROWS, dtype=pl.Array(pl.Float64, 2)),
+        pl.Series([{"a": 1.0}] * ROWS),
+    ],
+    ids=["lists", "arrays", "records"],
+)
+def test_a_column_of_nested_cells_is_named(cells, table):
+    with pytest.raises(TypeError, match=r"column 'c' holds .* at row 0.*a number or missing"):
+        sharp().fit(pl.DataFrame({"a": table.number, "c": cells}), table.number)
+
+
 WHOLE_TABLES = {
     "complex numbers": (lambda X: X + 1j, ValueError, "Complex data not supported"),
     "text": (lambda X: X.astype(str), ValueError, "text is not read as a number"),

@@ -77,6 +77,13 @@ def test_whole_targets_beyond_float32_are_told_apart(start):
     np.testing.assert_array_equal(np.rint(model.predict(X)), y)
 
 
+def test_whole_targets_beyond_float64_are_rounded_with_a_warning(table):
+    y = 2**60 + np.arange(ROWS)
+    with pytest.warns(UserWarning, match=r"y holds 29\d integers that no float64 can hold"):
+        quick(GradientBoostingRegressor).fit(table.X, y)
+    quick(GradientBoostingRegressor).fit(table.X, 2**60 + 2**20 * np.arange(ROWS))  # exact
+
+
 def test_targets_up_to_the_largest_doubles_are_learned(table):
     y = np.where(table.two == 1, 8e307, -8e307)
     model = quick(GradientBoostingRegressor, n_estimators=60).fit(table.X, y)
@@ -123,6 +130,7 @@ def test_a_single_class_has_probability_one_with_a_warning(label, table, tmp_pat
     np.testing.assert_array_equal(model.predict_proba(table.X), np.ones((ROWS, 1)))
     assert np.isfinite(model.decision_function(table.X)).all()
     assert list(model.staged_predict(table.X)) == []
+    np.testing.assert_array_equal(model.feature_importances_, np.zeros(5), strict=True)
     model.save(tmp_path / "one.stgw")
 
 

@@ -397,6 +397,11 @@ def test_verbose_1_prints_few_lines_where_there_is_no_terminal(verbose, table, c
     assert lines[-1].startswith("round 8/8")
 
 
+def test_verbose_is_silent_where_there_is_no_console(table, monkeypatch):
+    monkeypatch.setattr("sys.stderr", None)
+    quick(GradientBoostingRegressor, verbose=1).fit(table.X, table.number)
+
+
 def test_verbose_1_shows_a_bar_on_a_terminal(table, monkeypatch):
     pytest.importorskip("rich")
 

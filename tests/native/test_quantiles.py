@@ -26,7 +26,8 @@ lists = st.lists(st.one_of(few, st.floats(-1e9, 1e9)), min_size=1, max_size=40)
 @given(lists)
 def test_the_half_quantile_is_the_median(values: list[float]) -> None:
     x = np.array(values)
-    assert weighted_quantile(x, None, 0.5) == pytest.approx(float(np.median(x)), rel=1e-15)
+    room = 1e-15 * np.abs(x).max()  # of the middle of two numbers that nearly cancel
+    assert weighted_quantile(x, None, 0.5) == pytest.approx(np.median(x), rel=1e-15, abs=room)
 
 
 @settings(max_examples=300, deadline=None)
@@ -47,7 +48,6 @@ def test_fractional_weights_equal_the_reference(values: list[float], q: float, s
     assert weighted_quantile(x, weight, q) == reference_quantile(x, weight, q)
 
 
-@pytest.mark.xfail(reason="a value of weight 0 is taken for the next one", strict=True)
 def test_a_value_of_weight_zero_is_absent() -> None:
     x, weight = np.array([1.0, 2.0, 3.0]), np.array([1.0, 0.0, 1.0])
     assert weighted_quantile(x, weight, 0.5) == 2.0

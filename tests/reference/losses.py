@@ -30,8 +30,9 @@ def absolute(y: Array, score: Array) -> Answer:
 def logistic(y: npt.NDArray[Any], score: Array) -> Answer:
     """-log p(y), p(1) = 1 / (1 + e^-F), written so that no side overflows."""
     margin = np.where(y == 1, score, -score)
-    wrong = np.exp(-np.logaddexp(0.0, margin))  # the probability of the other class
-    return np.logaddexp(0.0, -margin), np.where(y == 1, -wrong, wrong), wrong * (1 - wrong)
+    loss, other = np.logaddexp(0.0, -margin), np.logaddexp(0.0, margin)
+    right, wrong = np.exp(-loss), np.exp(-other)  # the probabilities of both classes
+    return loss, np.where(y == 1, -wrong, wrong), wrong * right
 
 
 def softmax(y: npt.NDArray[Any], scores: Array) -> Answer:

@@ -30,9 +30,9 @@ class ProgressDisplay:
 
     def show(self, progress: Progress) -> None:
         """Show one round."""
-        if self._verbose <= 0:
-            return
         stream = self._stream if self._stream is not None else sys.stderr
+        if self._verbose <= 0 or stream is None:  # a program without a console has none
+            return
         if self._verbose == 1 and stream.isatty() and self._show_bar(progress, stream):
             return
         now = time.monotonic()

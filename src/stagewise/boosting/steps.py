@@ -28,14 +28,22 @@ def newton(
     return term.tree.value
 
 
-def leaf_quantile(
-    loss: Loss, growth: TreeGrowth, term: GrownTerm, y: npt.NDArray[Any], score: Vector
-) -> Vector:
-    """Return the region's own optimum, a quantile of y - F (Friedman 2001, Algorithm 3)."""
-    assert loss.leaf_quantile is not None
-    return growth.leaf_quantiles(term, y - score, loss.leaf_quantile)
+def leaf_quantile(max_step: float) -> Step:
+    """Return the step that takes each region's own optimum, a quantile of y - F.
+
+    Friedman (2001), Algorithm 3; clipped to ±max_step (0: any).
+    """
+
+    def step(
+        loss: Loss, growth: TreeGrowth, term: GrownTerm, y: npt.NDArray[Any], score: Vector
+    ) -> Vector:
+        assert loss.leaf_quantile is not None
+        value = growth.leaf_quantiles(term, y - score, loss.leaf_quantile)
+        return np.clip(value, -max_step, max_step) if max_step > 0 else value
+
+    return step
 
 
-def step_for(loss: Loss) -> Step:
-    """Return the step a loss calls for."""
-    return newton if loss.leaf_quantile is None else leaf_quantile
+def step_for(loss: Loss, max_step: float = 0.0) -> Step:
+    """Return the step a loss calls for; a Newton tree has clipped its values itself."""
+    return newton if loss.leaf_quantile is None else leaf_quantile(max_step)

@@ -142,6 +142,11 @@ def series_cells(series: nw.Series[Any], label: str) -> tuple[Array, Mask | None
     if dtype in (nw.Int128, nw.UInt128):
         raise TypeError(f"{label} has 128-bit integers. Cast it to Int64, UInt64 or Float64 first.")
     cells: Array = series.to_numpy()
+    if cells.ndim != 1:  # records and arrays of numbers, unfolded
+        raise TypeError(
+            f"{label} holds {shown(series[0])} at row 0 (dtype {dtype}), where every cell must be "
+            "a number or missing. Give each of its parts a column of its own first."
+        )
     if (dtype.is_integer() or dtype == nw.Boolean) and cells.dtype.kind not in "biu":
         missing: Mask = series.is_null().to_numpy().astype(bool)
         filled = series.fill_null(False if dtype == nw.Boolean else 0)

@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from stagewise.data.column import Array, Mask, read_column
 from stagewise.data.labels import Labels, read_labels
+from stagewise.data.messages import warn_caller
 from stagewise.data.target_scale import TargetScale
 from stagewise.data.vector import read_vector, refuse_infinite, refuse_missing, require_y
 
@@ -173,6 +174,13 @@ def _refuse_weights(wrong: Mask, weight: Vector, what: str, remedy: str) -> None
 def _doubles(cells: Array, missing: Mask | None, name: str, remedy: str) -> Vector:
     column = read_column(cells, missing, name, remedy)
     values = np.ascontiguousarray(column.values, dtype=np.float64)
+    if column.values.dtype.kind in "iu":
+        rounded = sum(int(a) != int(b) for a, b in zip(column.values, values, strict=True))
+        if rounded:
+            warn_caller(
+                f"{name} holds {rounded} integers that no float64 can hold; they were rounded. "
+                "Subtract a constant first if their last digits matter."
+            )
     if column.missing is not None:
         values[column.missing] = np.nan
     return values

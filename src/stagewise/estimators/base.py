@@ -219,7 +219,7 @@ class BoostedTrees(BaseEstimator):
             flat["feature"][inner], weights=flat["gain"][inner], minlength=model.features.n
         )
         total = gains.sum()
-        return np.asarray(gains / total if total > 0 else gains)
+        return np.asarray(gains / total if total > 0 else gains, dtype=np.float64)
 
     def fingerprint(self) -> str:
         """Return a digest of what was learned: equal for equal models, on every machine."""
@@ -423,18 +423,24 @@ class _Fit:
         return np.ascontiguousarray(ensemble.score(table, self.workers).T)
 
     def _recipe(self, scale: TargetScale) -> Recipe:
-        """Build the recipe; limits that have a unit are in units of the target's spread."""
+        """Build the recipe; limits that have a unit are in units of the target's spread.
+
+        A gradient of a loss of degree d is of degree d - 1, a gain of degree 2 (d - 1).
+        """
         p, degree = self.params, self.loss.degree
         unit = 1.0 if degree is None else scale.spread
+        gradient_unit = unit ** ((degree or 1) - 1)
+        max_step = (p["max_step"] or 0.0) * unit
+        by_quantile = self.loss.leaf_quantile is not None
         learner = HistogramTree(
             max_leaf_nodes=p["max_leaf_nodes"],
             max_depth=p["max_depth"],
             min_samples_leaf=p["min_samples_leaf"],
             min_hessian=p["min_hessian"],
-            l1=p["l1_regularization"] * unit,
+            l1=p["l1_regularization"] * gradient_unit,
             l2=p["l2_regularization"],
-            min_gain=p["min_gain"] * unit ** (degree or 0),
-            max_step=(p["max_step"] or 0.0) * unit,
+            min_gain=p["min_gain"] * gradient_unit**2,
+            max_step=0.0 if by_quantile else max_step,
             depth_wise=p["growth"] == "depth_wise",
             columns_per_tree=p["columns_per_tree"],
             columns_per_level=p["columns_per_level"],
@@ -443,7 +449,7 @@ class _Fit:
         return Recipe(
             self.loss,
             learner,
-            step_for(self.loss),
+            step_for(self.loss, max_step),
             RowFraction(p["subsample"]),
             p["learning_rate"],
         )
