@@ -29,8 +29,8 @@ class GradientBoostingRegressor(RegressorMixin, BoostedTrees):
     """Boosted trees that predict a number.
 
     Fits F = f_0 + ν Σ b_m to a target that is centred and scaled first, so a·y + b gives a·F + b.
-    Parameters with a unit (`max_step`, and for squared error `l1_regularization` and `min_gain`) are
-    in units of the target's standard deviation.
+    Parameters with a unit (`max_step`, and for squared error `l1_regularization` and `min_gain`)
+    are in units of the target's standard deviation.
 
     Parameters
     ----------
