@@ -1,8 +1,8 @@
 """One fit, from samples to a model: standardise, bin, boost.
 
-The one idea: everything that is learned before the first round (offset and scale of y, cuts, the best
-constant) is learned from the training rows alone, or taken from the model that is continued. Must
-not know scikit-learn, nor what the caller passed.
+The one idea: everything that is learned before the first round (offset and scale of y, cuts, the
+best constant) is learned from the training rows alone, or taken from the model that is continued.
+Must not know scikit-learn, nor what the caller passed.
 """
 
 from __future__ import annotations
