@@ -34,7 +34,7 @@ class Gradients {
 
   template <class Block>
   static LossSums sum_blocks(Workers& workers, size_t rows, Block&& block) {
-    constexpr size_t kPerChunk = 16;
+    constexpr size_t kPerChunk = 4;
     const size_t blocks = (rows + kLossBlock - 1) / kLossBlock;
     std::vector<LossSums> partial(blocks);
     workers.run((blocks + kPerChunk - 1) / kPerChunk, [&](size_t chunk, int) {

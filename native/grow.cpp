@@ -12,9 +12,9 @@
 namespace stagewise {
 namespace {
 
-constexpr size_t kPartitionChunk = 16384;
-constexpr size_t kParallelPartition = 65536;  // rows; below, the caller is faster alone
-constexpr size_t kParallelScores = 65536;
+constexpr size_t kPartitionChunk = 8192;
+constexpr size_t kParallelPartition = 16384;  // rows; below, the caller is faster alone
+constexpr size_t kParallelScores = 32768;
 constexpr size_t kWalkChunk = 4096;
 
 size_t walk(const Bins& bins, const Tree& tree, size_t row) {

@@ -8,8 +8,8 @@ namespace stagewise {
 namespace {
 
 constexpr size_t kFeatureBlock = 64;         // histograms of a block stay in the second-level cache
-constexpr size_t kParallelUpdates = 200000;  // below, a region costs more than it saves
-constexpr size_t kRowChunk = 4096;
+constexpr size_t kParallelUpdates = 60000;  // below, a region costs more than it saves
+constexpr size_t kRowChunk = 1024;
 
 }  // namespace
 

@@ -9,8 +9,10 @@ namespace stagewise {
 namespace {
 
 // A helper looks for work this long before it sleeps: longer than the gap between two regions of
-// one tree, shorter than anybody sharing the machine would notice.
-constexpr auto kPatience = std::chrono::microseconds(40);
+// one tree, since waking a sleeper takes longer than most regions. After the first moments it offers
+// its processor to anybody else at every look.
+constexpr auto kPatience = std::chrono::microseconds(500);
+constexpr int kLooksAlone = 64;
 
 inline void relax() {
 #if defined(__x86_64__) || defined(__i386__)
@@ -108,9 +110,14 @@ void Workers::helper(int worker) {
   while (!stop_.load()) {
     const auto give_up = std::chrono::steady_clock::now() + kPatience;
     bool worked = false;
-    while (!(worked = claim_and_run(worker)) && !stop_.load(std::memory_order_relaxed) &&
-           std::chrono::steady_clock::now() < give_up) {
-      for (int i = 0; i < 16; ++i) relax();
+    for (int looks = 0; !(worked = claim_and_run(worker)); ++looks) {
+      if (stop_.load(std::memory_order_relaxed) || std::chrono::steady_clock::now() >= give_up)
+        break;
+      if (looks < kLooksAlone) {
+        for (int i = 0; i < 16; ++i) relax();
+      } else {
+        std::this_thread::yield();
+      }
     }
     if (worked) continue;
     const uint32_t rung = bell_.load();

@@ -11,7 +11,7 @@ import pytest
 
 from estimators.golden import GOLDEN, SIZES, fingerprints
 from estimators.processes import play
-from estimators.tables import CASES, fit_case, make_table
+from estimators.tables import CASES, Table, fit_case, hashed, make_table
 from stagewise import GradientBoostingRegressor, InvalidParameterError
 from stagewise._native import supported_isas
 
@@ -170,3 +170,18 @@ def test_a_monotone_change_of_a_feature_changes_no_prediction():
     plain = GradientBoostingRegressor(n_estimators=10).fit(X, table.number)
     cubed = GradientBoostingRegressor(n_estimators=10).fit(X**3, table.number)
     np.testing.assert_array_equal(plain.predict(X), cubed.predict(X**3))
+
+
+@pytest.mark.parametrize("case", ["squared error", "absolute error", "two classes", "five classes"])
+def test_the_order_of_the_rows_does_not_matter(case, table):
+    order = np.argsort(hashed(len(table.X), 1, 77)[:, 0], kind="stable")
+    turned = Table(*(array[order] for array in vars(table).values()))
+    assert fit_case(case, turned).fingerprint() == fit_case(case, table).fingerprint()
+
+
+def test_a_column_that_is_there_twice_changes_no_prediction(table):
+    X = table.X[:, [0, 1, 1, 2, 0, 3, 4]]
+    twice = fit_case("squared error", table, X=X)
+    np.testing.assert_array_equal(
+        twice.predict(X), fit_case("squared error", table).predict(table.X)
+    )

@@ -71,6 +71,24 @@ def test_held_out_rows_are_not_trained_on(share, table):
     assert model.model_.ensemble.trees[0].cover[0] == 500 - round(share * 500)
 
 
+def test_held_out_rows_have_no_say_in_the_cuts():
+    table = make_table(60)
+    model = quick(GradientBoostingRegressor, n_estimators=1, early_stopping=True, max_bins=4)
+
+    def learned(X, y):
+        return model.fit(X, y).fingerprint()
+
+    plain = learned(table.X, table.number)
+    # A row is held out if its target does not matter.
+    held_out = [
+        learned(table.X, np.where(np.arange(60) == row, 1e6, table.number)) == plain
+        for row in range(60)
+    ]
+    assert sum(held_out) == 6
+    wild = np.where(np.array(held_out)[:, np.newaxis], 1e9, table.X)
+    assert learned(wild, table.number) == plain
+
+
 def test_rows_are_held_out_of_every_class_alike():
     # 480 rows of class 0 and 20 of class 1: by chance alone the share of class 1 would vary.
     X = hashed(500, 3).astype(float)
@@ -304,6 +322,14 @@ def test_a_loss_nobody_has_heard_of_is_minimised(table):
         < loss.loss(y, plain.predict(table.X)[np.newaxis]).mean()
     )
     assert own.model_.loss == "custom"
+
+
+@pytest.mark.parametrize("factor", [1e-20, 1e-15, 1e15, 1e30])
+def test_a_loss_of_ones_own_starts_from_its_best_constant_in_any_unit(factor, table):
+    y = table.number / 1000
+    plain, scaled = (Asymmetric().best_constant(y * unit, None)[0] for unit in (1.0, factor))
+    assert scaled / factor == pytest.approx(plain, rel=1e-6)
+    assert plain > y.mean(), "too little costs more"
 
 
 def test_a_loss_of_ones_own_cannot_be_put_in_a_file(table, tmp_path):

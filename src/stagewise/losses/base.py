@@ -88,13 +88,15 @@ class Loss(ABC):
         if self.n_outputs != 1:
             raise NotImplementedError(f"{type(self).__name__} must define best_constant")
 
-        def total(c: float) -> float:
-            losses = self.loss(y, np.full((1, len(y)), c))
+        centre, spread = float(np.mean(y)), float(np.std(y)) or 1.0
+
+        def total(step: float) -> float:
+            losses = self.loss(y, np.full((1, len(y)), centre + spread * step))
             return float(np.average(losses, weights=weight))
 
-        centre, spread = float(np.mean(y)), float(np.std(y)) or 1.0
-        found = minimize_scalar(total, bracket=(centre - spread, centre + spread))
-        return np.array([found.x])
+        # In units of the spread: the search has a tolerance that is not relative.
+        found = minimize_scalar(total, bracket=(-1.0, 1.0))
+        return np.array([centre + spread * found.x])
 
     def mean(self, score: Matrix) -> npt.NDArray[np.float64]:
         """Return what the scores, shape (n_outputs, n_rows), predict. Here: the scores."""
