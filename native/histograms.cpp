@@ -7,9 +7,9 @@
 namespace stagewise {
 namespace {
 
-constexpr size_t kFeatureBlock = 64;         // histograms of a block stay in the second-level cache
+constexpr size_t kFeatureBlock = 64;        // histograms of a block stay in the second-level cache
 constexpr size_t kParallelUpdates = 60000;  // below, a region costs more than it saves
-constexpr size_t kRowChunk = 1024;
+constexpr size_t kLeastRows = 512, kMostRows = 8192;  // of a chunk
 
 }  // namespace
 
@@ -93,12 +93,13 @@ void Histograms::build_by_rows(int64_t* hist, const uint32_t* rows, size_t n,
   const auto mine = [&](int worker) {
     return worker == 0 ? hist : own_[static_cast<size_t>(worker)].get();
   };
-  workers_.run((n + kRowChunk - 1) / kRowChunk, [&](size_t chunk, int worker) {
+  const size_t size_of_chunk = std::clamp(n / (4 * threads), kLeastRows, kMostRows);
+  workers_.run((n + size_of_chunk - 1) / size_of_chunk, [&](size_t chunk, int worker) {
     auto& started = used[static_cast<size_t>(worker)];
     if (started == 0) std::memset(mine(worker), 0, bytes);
     started = 1;
-    const size_t begin = chunk * kRowChunk;
-    add_rows(mine(worker), 0, features_.size(), rows + begin, std::min(kRowChunk, n - begin),
+    const size_t begin = chunk * size_of_chunk;
+    add_rows(mine(worker), 0, features_.size(), rows + begin, std::min(size_of_chunk, n - begin),
              gradients);
   });
   if (used[0] == 0) std::memset(hist, 0, bytes);

@@ -9,8 +9,8 @@ namespace stagewise {
 namespace {
 
 // A helper looks for work this long before it sleeps: longer than the gap between two regions of
-// one tree, since waking a sleeper takes longer than most regions. After the first moments it offers
-// its processor to anybody else at every look.
+// one tree, since waking a sleeper takes longer than most regions. After the first moments it
+// offers its processor to anybody else at every look.
 constexpr auto kPatience = std::chrono::microseconds(500);
 constexpr int kLooksAlone = 64;
 
