@@ -14,6 +14,21 @@ namespace {
 
 constexpr size_t kBlock = FeatureCuts::kMost;
 
+constexpr uint32_t kSmall = 16;       // features with at most this many codes share one
+constexpr uint32_t kMostCodes = 256;  // of a shared code
+
+// body(begin, n) for blocks of rows, several of them to a chunk of work.
+template <class Body>
+void run_blocks(Workers& workers, size_t rows, size_t features, Body&& body) {
+  const size_t blocks = (rows + kBlock - 1) / kBlock;
+  const size_t per_chunk = 4096 / std::max<size_t>(features, 1) + 1;
+  workers.run((blocks + per_chunk - 1) / per_chunk, [&](size_t chunk, int) {
+    const size_t last = std::min(blocks, (chunk + 1) * per_chunk);
+    for (size_t block = chunk * per_chunk; block < last; ++block)
+      body(block * kBlock, std::min(kBlock, rows - block * kBlock));
+  });
+}
+
 // A little room after each row, where that keeps rows from straddling two cache lines.
 size_t padded_row(size_t bytes) {
   constexpr size_t kLine = 64;
@@ -35,47 +50,93 @@ Bins::Bins(Workers& workers, const Kernels& kernels, const Columns& table,
     wide_ = wide_ || c.size() + 2 > 256;  // bins and the missing one
   }
   const size_t code_bytes = wide_ ? 2 : 1;
-  row_stride_ = padded_row(features() * code_bytes) / code_bytes;
-  by_row_ = make_large_array<uint8_t>(rows_ * row_stride_ * code_bytes + 64);
   by_column_ = make_large_array<uint8_t>(rows_ * features() * code_bytes + 64);
   if (wide_) {
-    fill<uint16_t>(workers, kernels, table);
+    fill_columns<uint16_t>(workers, kernels, table);
   } else {
-    fill<uint8_t>(workers, kernels, table);
+    fill_columns<uint8_t>(workers, kernels, table);
+  }
+  make_groups();
+  row_stride_ = padded_row(groups_.size() * code_bytes) / code_bytes;
+  by_row_ = make_large_array<uint8_t>(rows_ * row_stride_ * code_bytes + 64);
+  if (wide_) {
+    fill_rows<uint16_t>(workers);
+  } else {
+    fill_rows<uint8_t>(workers);
   }
 }
 
 template <class Code>
-void Bins::fill(Workers& workers, const Kernels& kernels, const Columns& table) {
+void Bins::fill_columns(Workers& workers, const Kernels& kernels, const Columns& table) {
   const size_t p = features();
   std::vector<FeatureCuts> search;
   search.reserve(p);
   for (const auto& cuts : cuts_) search.emplace_back(cuts);
   std::vector<std::atomic<uint8_t>> missing(p);
-  auto* by_row = reinterpret_cast<Code*>(by_row_.get());
   auto* by_column = reinterpret_cast<Code*>(by_column_.get());
-  const size_t blocks = (rows_ + kBlock - 1) / kBlock;
-  const size_t per_chunk = std::max<size_t>(1, 16384 / std::max<size_t>(p, 1) / 4 + 1);
-  const size_t chunks = (blocks + per_chunk - 1) / per_chunk;
-  workers.run(chunks, [&](size_t chunk, int) {
+  run_blocks(workers, rows_, p, [&](size_t begin, size_t n) {
     uint16_t codes[kBlock];
-    const size_t last = std::min(blocks, (chunk + 1) * per_chunk);
-    for (size_t block = chunk * per_chunk; block < last; ++block) {
-      const size_t begin = block * kBlock, n = std::min(kBlock, rows_ - begin);
-      for (size_t f = 0; f < p; ++f) {
-        const auto none = static_cast<uint16_t>(value_bins(f));
-        search[f].code(kernels, table, f, begin, n, none, codes);
-        bool any = false;
-        for (size_t i = 0; i < n; ++i) {
-          by_row[(begin + i) * row_stride_ + f] = static_cast<Code>(codes[i]);
-          by_column[f * rows_ + begin + i] = static_cast<Code>(codes[i]);
-          any |= codes[i] == none;
-        }
-        if (any) missing[f].store(1, std::memory_order_relaxed);
+    for (size_t f = 0; f < p; ++f) {
+      const auto none = static_cast<uint16_t>(value_bins(f));
+      search[f].code(kernels, table, f, begin, n, none, codes);
+      Code* const column = by_column + f * rows_ + begin;
+      bool any = false;
+      for (size_t i = 0; i < n; ++i) {
+        column[i] = static_cast<Code>(codes[i]);
+        any |= codes[i] == none;
       }
+      if (any) missing[f].store(1, std::memory_order_relaxed);
     }
   });
   for (size_t f = 0; f < p; ++f) has_missing_[f] = missing[f].load();
+}
+
+void Bins::make_groups() {
+  place_.resize(features());
+  size_t open = 0;
+  bool any_open = false;
+  for (size_t f = 0; f < features(); ++f) {
+    const bool shares = span(f) <= kSmall;
+    if (!shares || !any_open || groups_[open].size * span(f) > kMostCodes) {
+      if (shares) open = groups_.size();
+      any_open = any_open || shares;
+      groups_.emplace_back();
+      place_[f].group = static_cast<uint32_t>(groups_.size()) - 1;
+    } else {
+      place_[f].group = static_cast<uint32_t>(open);
+    }
+    Group& group = groups_[place_[f].group];
+    place_[f].radix = group.size;
+    group.features.push_back(static_cast<uint32_t>(f));
+    group.size *= span(f);
+  }
+  for (const Group& group : groups_) {
+    if (group.features.size() == 1) continue;
+    for (const uint32_t f : group.features) {
+      place_[f].decode.resize(group.size);
+      for (uint32_t code = 0; code < group.size; ++code)
+        place_[f].decode[code] = static_cast<uint8_t>(code / radix(f) % span(f));
+    }
+  }
+}
+
+template <class Code>
+void Bins::fill_rows(Workers& workers) {
+  auto* by_row = reinterpret_cast<Code*>(by_row_.get());
+  const auto* by_column = reinterpret_cast<const Code*>(by_column_.get());
+  run_blocks(workers, rows_, features(), [&](size_t begin, size_t n) {
+    uint32_t codes[kBlock];
+    for (size_t g = 0; g < groups_.size(); ++g) {
+      for (size_t i = 0; i < n; ++i) codes[i] = 0;
+      for (const uint32_t f : groups_[g].features) {
+        const Code* const column = by_column + f * rows_ + begin;
+        const uint32_t r = radix(f);
+        for (size_t i = 0; i < n; ++i) codes[i] += r * column[i];
+      }
+      for (size_t i = 0; i < n; ++i)
+        by_row[(begin + i) * row_stride_ + g] = static_cast<Code>(codes[i]);
+    }
+  });
 }
 
 }  // namespace stagewise

@@ -1,8 +1,9 @@
 // The table as small integers: what the trees are grown on.
 //
 // One idea: the code of a value is the number of cuts below it; a missing value has the code after
-// the last bin. Codes are kept twice, by rows (a histogram reads whole rows) and by columns (a
-// partition reads one feature).
+// the last bin. Codes are kept twice, by columns (a partition reads one feature) and by rows (a
+// histogram reads whole rows). By rows, features with few bins share a code in mixed radix, eight
+// yes-or-no features to a byte: one update of a histogram then serves them all.
 #pragma once
 
 #include "arrays.hpp"
@@ -27,8 +28,23 @@ class Bins {
   }
   bool has_missing(size_t feature) const { return has_missing_[feature] != 0; }
   uint32_t code(size_t row, size_t feature) const {
-    const size_t at = row * row_stride_ + feature;
-    return wide_ ? by_row16()[at] : by_row8()[at];
+    return wide_ ? column16(feature)[row] : column8(feature)[row];
+  }
+
+  // Features that share a code by rows: sum of code * radix over its members.
+  struct Group {
+    std::vector<uint32_t> features;
+    uint32_t size = 1;  // how many different codes
+  };
+  const std::vector<Group>& groups() const { return groups_; }
+  uint32_t group_of(size_t feature) const { return place_[feature].group; }
+  uint32_t radix(size_t feature) const { return place_[feature].radix; }
+  uint32_t span(size_t feature) const {  // different codes of the feature
+    return value_bins(feature) + (has_missing(feature) ? 1 : 0);
+  }
+  // The feature's own code by the code of its group, or null if the group is the feature alone.
+  const uint8_t* decode(size_t feature) const {
+    return place_[feature].decode.empty() ? nullptr : place_[feature].decode.data();
   }
 
   size_t row_stride() const { return row_stride_; }
@@ -40,12 +56,22 @@ class Bins {
   }
 
  private:
+  struct Place {  // of a feature in its group
+    uint32_t group = 0, radix = 1;
+    std::vector<uint8_t> decode;
+  };
+
   template <class Code>
-  void fill(Workers& workers, const Kernels& kernels, const Columns& table);
+  void fill_columns(Workers& workers, const Kernels& kernels, const Columns& table);
+  void make_groups();
+  template <class Code>
+  void fill_rows(Workers& workers);
 
   size_t rows_;
   std::vector<std::vector<double>> cuts_;
   std::vector<uint8_t> has_missing_;
+  std::vector<Group> groups_;
+  std::vector<Place> place_;  // per feature
   bool wide_ = false;
   size_t row_stride_ = 0;  // codes from one row to the next
   LargeArray<uint8_t> by_row_, by_column_;

@@ -420,7 +420,7 @@ void offer(const Prefixes& p, size_t begin, const Side& missing, bool missing_le
     const double score = exact_score(p, i, missing, totals, rules);
     if (score > best->score) *best = {score, begin + i, missing_left};
   };
-  if (!rules.plain || rules.regularisation.l2 > kScreenLimit) {
+  if (p.n <= kGroup || !rules.plain || rules.regularisation.l2 > kScreenLimit) {
     for (size_t i = 0; i < p.n; ++i)
       if (admissible(p, i, missing, totals, counted)) consider(i);
     return;

@@ -138,6 +138,7 @@ void SplitFinder::find_in_histogram(const Leaf& leaf, const std::vector<uint32_t
     const uint32_t p = positions[i];
     found_[i] = scan_histogram(leaf, p, features[p], nullptr);
   };
+  histograms_.marginalise(leaf.hist);
   if (histograms_.size() < kParallelBins) {
     for (size_t i = 0; i < positions.size(); ++i) one(i);
     return;
@@ -147,6 +148,19 @@ void SplitFinder::find_in_histogram(const Leaf& leaf, const std::vector<uint32_t
     const size_t last = std::min(positions.size(), (chunk + 1) * kTogether);
     for (size_t i = chunk * kTogether; i < last; ++i) one(i);
   });
+}
+
+// row_codes_[j * n + i] = code of the j-th feature in a row, of which `codes` are the shared ones.
+template <class Code>
+void SplitFinder::copy_codes(const Code* codes, size_t i, size_t n,
+                             const std::vector<uint32_t>& positions,
+                             const std::vector<uint32_t>& features) {
+  for (size_t j = 0; j < positions.size(); ++j) {
+    const uint32_t f = features[positions[j]];
+    const uint8_t* const decode = bins_.decode(f);
+    const Code shared = codes[bins_.group_of(f)];
+    row_codes_[j * n + i] = decode == nullptr ? shared : decode[shared];
+  }
 }
 
 void SplitFinder::find_in_rows(const Leaf& leaf, const uint32_t* rows,
@@ -166,11 +180,9 @@ void SplitFinder::find_in_rows(const Leaf& leaf, const uint32_t* rows,
     row_words_[i] = gradients_->slots()[row].word;
     row_counts_[i] = weights_[row];
     if (bins_.wide()) {
-      const uint16_t* codes = bins_.by_row16() + row * bins_.row_stride();
-      for (size_t j = 0; j < p; ++j) row_codes_[j * n + i] = codes[features[positions[j]]];
+      copy_codes(bins_.by_row16() + row * bins_.row_stride(), i, n, positions, features);
     } else {
-      const uint8_t* codes = bins_.by_row8() + row * bins_.row_stride();
-      for (size_t j = 0; j < p; ++j) row_codes_[j * n + i] = codes[features[positions[j]]];
+      copy_codes(bins_.by_row8() + row * bins_.row_stride(), i, n, positions, features);
     }
   }
   for (size_t j = 0; j < p; ++j) {

@@ -83,6 +83,9 @@ class SplitFinder {
   bool any_missing(const Leaf& leaf, const uint32_t* rows, uint32_t feature) const;
   void find_in_histogram(const Leaf& leaf, const std::vector<uint32_t>& positions,
                          const std::vector<uint32_t>& features);
+  template <class Code>
+  void copy_codes(const Code* codes, size_t i, size_t n, const std::vector<uint32_t>& positions,
+                  const std::vector<uint32_t>& features);
   void find_in_rows(const Leaf& leaf, const uint32_t* rows, const std::vector<uint32_t>& positions,
                     const std::vector<uint32_t>& features);
   bool proven(const Leaf& leaf, int64_t left_word) const;
