@@ -50,7 +50,6 @@ class Peer:
     package: ClassVar[str]
     policies: ClassVar[tuple[str, ...]] = ("default",)
     variants: ClassVar[tuple[str, ...]] = ("",)
-    sets_the_bar: ClassVar[bool] = True  # whether our held-out loss is held against this one's
     kinds: ClassVar[frozenset[str]] = frozenset({"fit", "busy", "memory", "scaling", "one-row"})
 
     def version(self) -> str:
@@ -200,14 +199,9 @@ class XGBoost(Peer):
 
 
 class DepthwiseXGBoost(XGBoost):
-    """XGBoost growing level by level up to 31 leaves: less work, and other trees.
-
-    Here for its speed only. Flatter trees learn less from a large table and overfit less on a
-    small one, so its loss is shown, and ours is not held to it.
-    """
+    """XGBoost growing level by level up to 31 leaves: less work, and other trees."""
 
     name = "xgboost-depthwise"
-    sets_the_bar = False
     kinds = frozenset({"fit"})
     growth = "depthwise"
 
