@@ -14,8 +14,7 @@ namespace {
 
 constexpr size_t kBlock = FeatureCuts::kMost;
 
-constexpr uint32_t kSmall = 16;       // features with at most this many codes share one
-constexpr uint32_t kMostCodes = 256;  // of a shared code
+constexpr uint32_t kSmall = 16;  // features with at most this many codes share one
 
 // body(begin, n) for blocks of rows, several of them to a chunk of work.
 template <class Body>
@@ -97,7 +96,7 @@ void Bins::make_groups() {
   bool any_open = false;
   for (size_t f = 0; f < features(); ++f) {
     const bool shares = span(f) <= kSmall;
-    if (!shares || !any_open || groups_[open].size * span(f) > kMostCodes) {
+    if (!shares || !any_open || groups_[open].size * span(f) > kMostShared) {
       if (shares) open = groups_.size();
       any_open = any_open || shares;
       groups_.emplace_back();

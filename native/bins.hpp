@@ -31,6 +31,8 @@ class Bins {
     return wide_ ? column16(feature)[row] : column8(feature)[row];
   }
 
+  static constexpr uint32_t kMostShared = 256;  // different codes that several features can share
+
   // Features that share a code by rows: sum of code * radix over its members.
   struct Group {
     std::vector<uint32_t> features;

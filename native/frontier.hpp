@@ -4,8 +4,7 @@
 // node, never to whoever finished first.
 #pragma once
 
-#include <algorithm>
-#include <vector>
+#include <set>
 
 #include "kernels.hpp"
 
@@ -24,47 +23,43 @@ struct Split {
 struct Leaf {
   int32_t node = 0;
   int depth = 0;
+  uint64_t path = 1;          // which way from the root, as a hash
   size_t begin = 0, end = 0;  // its rows, in the grower's list
   int64_t word = 0;           // sums of gradients and hessians
   int64_t count = 0;          // sum of weights, in the grower's units
   int hist = -1;              // its histogram's slot, or -1
+  int spare = -1;             // a slot for its smaller child
   Split split;
+  Leaf *left = nullptr, *right = nullptr;  // its children, once they are known
 
   size_t rows() const { return end - begin; }
 };
 
 class Frontier {
  public:
-  explicit Frontier(Growth growth) : growth_(growth) {}
+  explicit Frontier(Growth growth) : leaves_(Earlier{growth}) {}
 
   bool empty() const { return leaves_.empty(); }
+  Leaf* next() const { return *leaves_.begin(); }
+  void push(Leaf* leaf) { leaves_.insert(leaf); }
+  void pop() { leaves_.erase(leaves_.begin()); }
 
-  void push(const Leaf& leaf) {
-    leaves_.push_back(leaf);
-    std::push_heap(leaves_.begin(), leaves_.end(), later());
-  }
-
-  Leaf pop() {
-    std::pop_heap(leaves_.begin(), leaves_.end(), later());
-    const Leaf leaf = leaves_.back();
-    leaves_.pop_back();
-    return leaf;
-  }
+  // In the order in which they will be taken, as far as is known now.
+  auto begin() const { return leaves_.begin(); }
+  auto end() const { return leaves_.end(); }
 
  private:
-  struct Later {
+  struct Earlier {
     Growth growth;
-    bool operator()(const Leaf& a, const Leaf& b) const {
-      if (growth == Growth::best_first && a.split.gain != b.split.gain)
-        return a.split.gain < b.split.gain;
-      if (growth == Growth::depth_wise && a.depth != b.depth) return a.depth > b.depth;
-      return a.node > b.node;
+    bool operator()(const Leaf* a, const Leaf* b) const {
+      if (growth == Growth::best_first && a->split.gain != b->split.gain)
+        return a->split.gain > b->split.gain;
+      if (growth == Growth::depth_wise && a->depth != b->depth) return a->depth < b->depth;
+      return a->node < b->node;
     }
   };
-  Later later() const { return {growth_}; }
 
-  Growth growth_;
-  std::vector<Leaf> leaves_;
+  std::set<Leaf*, Earlier> leaves_;
 };
 
 }  // namespace stagewise

@@ -1,5 +1,6 @@
 #include "gradients.hpp"
 
+#include <atomic>
 #include <stdexcept>
 
 namespace stagewise {
@@ -26,11 +27,13 @@ Scales Gradients::pack(Workers& workers, const Kernels& kernels, const double* w
   packing.stochastic = roundings > kNearestUpTo;
   packing.key = static_cast<uint32_t>(key);
   constexpr size_t kRows = 16384;
+  std::atomic<int64_t> total{0};
   workers.run((rows_ + kRows - 1) / kRows, [&](size_t chunk, int) {
     const size_t begin = chunk * kRows, n = rows_ - begin < kRows ? rows_ - begin : kRows;
-    kernels.pack(slots_.get() + begin, weight != nullptr ? weight + begin : nullptr, n,
-                 static_cast<uint32_t>(begin), packing);
+    total += kernels.pack(slots_.get() + begin, weight != nullptr ? weight + begin : nullptr, n,
+                          static_cast<uint32_t>(begin), packing);
   });
+  total_word_ = total;
   state_ = State::packed;
   return packing.scales;
 }

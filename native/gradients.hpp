@@ -28,6 +28,8 @@ class Gradients {
     state_ = State::pairs;
   }
 
+  int64_t total_word() const { return total_word_; }  // the sum of the packed words of all rows
+
   // Replaces the pairs by packed words; the pairs are gone afterwards.
   Scales pack(Workers& workers, const Kernels& kernels, const double* weight, bool whole_weights,
               double total_weight, uint64_t key);
@@ -58,6 +60,7 @@ class Gradients {
   size_t rows_;
   LargeArray<GradientSlot> slots_;
   LossSums sums_;
+  int64_t total_word_ = 0;
   enum class State { empty, pairs, packed } state_ = State::empty;
 };
 

@@ -14,8 +14,11 @@ namespace {
 
 constexpr size_t kPartitionChunk = 8192;
 constexpr size_t kParallelPartition = 16384;  // rows; below, the caller is faster alone
-constexpr size_t kParallelScores = 32768;
-constexpr size_t kWalkChunk = 4096;
+constexpr size_t kParallelUpdates = 60000;    // of a histogram, likewise
+constexpr size_t kParallelBins = 4096;        // of a search, likewise
+constexpr size_t kSharedUpdates = 200000;     // a leaf with as many is worked on by all threads
+constexpr size_t kGroupBlock = 64;    // groups whose histograms stay in the second-level cache
+constexpr size_t kScoreRows = 16384;  // of which the scores stay in the second-level cache
 
 size_t walk(const Bins& bins, const Tree& tree, size_t row) {
   size_t node = 0;
@@ -43,22 +46,12 @@ Grower::Grower(Workers& workers, const Kernels& kernels, const Bins& bins, const
       bins_(bins),
       rules_(rules),
       weights_(weight, bins.rows()),
-      histograms_(bins, kernels, workers),
-      finder_(bins, kernels, workers, rules_, weights_, histograms_),
+      histograms_(bins, kernels),
+      finder_(bins, kernels, rules_, weights_, histograms_),
+      desks_(static_cast<size_t>(workers.threads()), Desk(bins)),
       rows_(make_large_array<uint32_t>(bins.rows() + 1)),
       scratch_left_(make_large_array<uint32_t>(bins.rows() + 1)),
       scratch_right_(make_large_array<uint32_t>(bins.rows() + 1)) {}
-
-void Grower::start_rows(const uint32_t* bag, size_t bag_size) {
-  bagged_ = bag != nullptr;
-  bag_size_ = bagged_ ? bag_size : bins_.rows();
-  if (bagged_) {
-    bag_.assign(bag, bag + bag_size);
-    std::memcpy(rows_.get(), bag, bag_size * sizeof(uint32_t));
-  } else {
-    for (size_t i = 0; i < bag_size_; ++i) rows_[i] = static_cast<uint32_t>(i);
-  }
-}
 
 std::vector<uint32_t> Grower::choose(const std::vector<uint32_t>& from, double share,
                                      uint64_t key) const {
@@ -76,38 +69,54 @@ std::vector<uint32_t> Grower::choose(const std::vector<uint32_t>& from, double s
   return chosen;
 }
 
-std::vector<uint32_t> Grower::node_positions(const Leaf& leaf) const {
-  std::vector<uint32_t> positions = positions_;
-  if (rules_.columns_per_level >= 1.0 && rules_.columns_per_node >= 1.0) return positions;
+// Per position in features_; empty: all.
+std::vector<uint8_t> Grower::allowed_features(const Leaf& leaf) const {
+  if (rules_.columns_per_level >= 1.0 && rules_.columns_per_node >= 1.0) return {};
   const uint64_t level = draw_key(seed_, Draw::columns, tree_number_, 1);
   const uint64_t node = draw_key(seed_, Draw::columns, tree_number_, 2);
-  positions =
-      choose(positions, rules_.columns_per_level, draw(level, static_cast<uint64_t>(leaf.depth)));
-  return choose(positions, rules_.columns_per_node, draw(node, static_cast<uint64_t>(leaf.node)));
+  std::vector<uint32_t> chosen =
+      choose(positions_, rules_.columns_per_level, draw(level, static_cast<uint64_t>(leaf.depth)));
+  chosen = choose(chosen, rules_.columns_per_node, draw(node, leaf.path));
+  std::vector<uint8_t> allowed(positions_.size(), 0);
+  for (const uint32_t position : chosen) allowed[position] = 1;
+  return allowed;
 }
 
-size_t Grower::partition(const Leaf& leaf) {
-  uint32_t* const rows = rows_.get() + leaf.begin;
-  const size_t n = leaf.rows();
+// The root of a whole table has no list: its rows are all there are.
+Rows Grower::rows_of(const Leaf& leaf) const {
+  const bool whole = leaf.depth == 0 && !bagged_;
+  return {whole ? nullptr : rows_.get() + leaf.begin, 0, leaf.rows()};
+}
+
+bool Grower::shared(const Leaf& leaf) const {
+  return leaf.rows() * histograms_.groups() >= kSharedUpdates;
+}
+
+// Moves the rows that go left to the front of the leaf's part of the list; returns how many.
+size_t Grower::partition(Workers& team, const Leaf& leaf) {
+  const Rows source = rows_of(leaf);
   const Split& s = leaf.split;
   const uint32_t missing = s.missing_left ? bins_.value_bins(s.feature) : kMissingRight;
-  const auto part = [&](size_t begin, size_t count, uint32_t* left, uint32_t* right) {
-    return bins_.wide() ? kernels_.partition16(bins_.column16(s.feature), rows + begin, count,
-                                               s.bin, missing, left, right)
-                        : kernels_.partition8(bins_.column8(s.feature), rows + begin, count, s.bin,
-                                              missing, left, right);
+  const auto part = [&](const Rows& some, uint32_t* left, uint32_t* right) {
+    return bins_.wide()
+               ? kernels_.partition16(bins_.column16(s.feature), some, s.bin, missing, left, right)
+               : kernels_.partition8(bins_.column8(s.feature), some, s.bin, missing, left, right);
   };
-  if (workers_.threads() == 1 || n < kParallelPartition) {
-    const size_t left = part(0, n, rows, scratch_right_.get());
-    std::memcpy(rows + left, scratch_right_.get(), (n - left) * sizeof(uint32_t));
+  uint32_t* const rows = rows_.get() + leaf.begin;
+  uint32_t* const scratch_left = scratch_left_.get() + leaf.begin;
+  uint32_t* const scratch_right = scratch_right_.get() + leaf.begin;
+  const size_t n = leaf.rows();
+  if (team.threads() == 1 || n < kParallelPartition) {
+    const size_t left = part(source, rows, scratch_right);
+    std::memcpy(rows + left, scratch_right, (n - left) * sizeof(uint32_t));
     return left;
   }
   const size_t chunks = (n + kPartitionChunk - 1) / kPartitionChunk;
   std::vector<size_t> lefts(chunks + 1, 0);
   const auto size = [&](size_t c) { return std::min(kPartitionChunk, n - c * kPartitionChunk); };
-  workers_.run(chunks, [&](size_t c, int) {
+  team.run(chunks, [&](size_t c, int) {
     const size_t begin = c * kPartitionChunk;
-    lefts[c] = part(begin, size(c), scratch_left_.get() + begin, scratch_right_.get() + begin);
+    lefts[c] = part(source.part(begin, size(c)), scratch_left + begin, scratch_right + begin);
   });
   size_t total = 0;
   std::vector<size_t> before(chunks);
@@ -115,170 +124,274 @@ size_t Grower::partition(const Leaf& leaf) {
     before[c] = total;
     total += lefts[c];
   }
-  workers_.run(chunks, [&](size_t c, int) {
+  team.run(chunks, [&](size_t c, int) {
     const size_t begin = c * kPartitionChunk, right = size(c) - lefts[c];
-    std::memcpy(rows + before[c], scratch_left_.get() + begin, lefts[c] * sizeof(uint32_t));
-    std::memcpy(rows + total + (begin - before[c]), scratch_right_.get() + begin,
+    std::memcpy(rows + before[c], scratch_left + begin, lefts[c] * sizeof(uint32_t));
+    std::memcpy(rows + total + (begin - before[c]), scratch_right + begin,
                 right * sizeof(uint32_t));
   });
   return total;
 }
 
-void Grower::make_children(const Leaf& parent, size_t left_rows, Tree* tree, Leaf* left,
-                           Leaf* right) {
-  left->begin = parent.begin;
-  left->end = right->begin = parent.begin + left_rows;
-  right->end = parent.end;
-  left->depth = right->depth = parent.depth + 1;
-  left->word = parent.split.left_word;
-  right->word = parent.word - left->word;
+void Grower::place_children(Workers& team, const Leaf& parent) {
+  Leaf &left = *parent.left, &right = *parent.right;
+  const size_t left_rows = partition(team, parent);
+  left.begin = parent.begin;
+  left.end = right.begin = parent.begin + left_rows;
+  right.end = parent.end;
+  left.depth = right.depth = parent.depth + 1;
+  left.path = draw(parent.path, 0);
+  right.path = draw(parent.path, 1);
+  left.word = parent.split.left_word;
+  right.word = parent.word - left.word;
   if (weights_.weight() == nullptr) {
-    left->count = static_cast<int64_t>(left_rows);
+    left.count = static_cast<int64_t>(left_rows);
   } else {
-    left->count = 0;
-    for (size_t i = left->begin; i < left->end; ++i) left->count += weights_[rows_[i]];
+    for (size_t i = left.begin; i < left.end; ++i) left.count += weights_[rows_[i]];
   }
-  right->count = parent.count - left->count;
-  const auto node = static_cast<size_t>(parent.node);
-  const Split& s = parent.split;
-  for (Leaf* child : {left, right})
+  right.count = parent.count - left.count;
+}
+
+// Finds the children of a leaf and their splits. Touches nothing but the leaf's part of the list,
+// its slots, its children and the desk.
+void Grower::expand(Workers& team, Desk* desk, Leaf* parent) {
+  place_children(team, *parent);
+  Leaf* small = parent->left->rows() <= parent->right->rows() ? parent->left : parent->right;
+  Leaf* large = small == parent->left ? parent->right : parent->left;
+  Leaf *built = nullptr, *rest = nullptr, *few[2] = {small, large};
+  if (parent->hist >= 0 && large->rows() > finder_.few_rows()) {
+    large->hist = parent->hist;
+    rest = large;
+    few[1] = nullptr;
+    if (!finder_.splittable(*large) && !finder_.splittable(*small)) return;
+    if (small->rows() * 4 <= finder_.few_rows()) {
+      histograms_.remove(large->hist, rows_of(*small), *gradients_);
+    } else {
+      small->hist = parent->spare;
+      built = small;
+      few[0] = nullptr;
+    }
+  }
+  search(team, desk, built, rest, few);
+}
+
+// The best splits of up to two leaves: one whose histogram is built from its rows, its sibling,
+// whose histogram is still its parent's, or leaves of few rows.
+void Grower::search(Workers& team, Desk* desk, Leaf* built, Leaf* rest, Leaf* few[2]) {
+  Leaf* leaves[2] = {built != nullptr ? built : few[0], rest != nullptr ? rest : few[1]};
+  SplitFinder::Search* of_groups[2] = {};
+  SplitFinder::Search* of_rows[2] = {};
+  size_t groups = 0, rows = 0;
+  for (size_t i = 0; i < 2; ++i) {
+    if (leaves[i] == nullptr || !finder_.splittable(*leaves[i])) continue;
+    SplitFinder::Search& search = desk->searches[i];
+    search.leaf = leaves[i];
+    search.rows = rows_of(*leaves[i]);
+    search.allowed = allowed_features(*leaves[i]);
+    search.found.resize(features_.size());
+    (leaves[i]->hist >= 0 ? of_groups[groups++] : of_rows[rows++]) = &search;
+  }
+
+  const bool together = histograms_.groups() <= kGroupBlock;  // all groups of a row at once
+  Histograms::Parts parts;
+  const bool parted = built != nullptr && together && team.threads() > 1 &&
+                      built->rows() * histograms_.groups() >= kParallelUpdates;
+  if (parted) parts = histograms_.add_in_parts(team, built->hist, rows_of(*built), *gradients_);
+
+  const bool alone = team.threads() == 1 || histograms_.size() < kParallelBins;
+  const auto pieces = static_cast<size_t>(2 * team.threads());
+  const size_t block =
+      alone ? kGroupBlock : std::min(kGroupBlock, (histograms_.groups() + pieces - 1) / pieces);
+  const size_t blocks = groups > 0 || built != nullptr || rest != nullptr
+                            ? (histograms_.groups() + block - 1) / block
+                            : 0;
+  const auto work = [&](size_t task, int worker) {
+    if (task >= blocks) {
+      Desk* const own = team.threads() == 1 ? desk : &desks_[static_cast<size_t>(worker)];
+      finder_.scan_few_rows(of_rows[task - blocks], &own->scratch);
+      return;
+    }
+    const size_t first = task * block, last = std::min(histograms_.groups(), first + block);
+    if (built != nullptr && !parted)
+      histograms_.add(built->hist, first, last, rows_of(*built), *gradients_);
+    for (size_t group = first; group < last; ++group) {
+      if (built != nullptr) {
+        histograms_.merge(built->hist, group, parts);
+        if (rest != nullptr) histograms_.subtract(rest->hist, built->hist, group);
+        histograms_.finish(built->hist, group);
+      }
+      if (rest != nullptr) histograms_.finish(rest->hist, group);
+      for (size_t i = 0; i < groups; ++i) finder_.scan_group(of_groups[i], group);
+    }
+  };
+  if (alone && blocks <= 1) {
+    for (size_t task = 0; task < blocks + rows; ++task) work(task, 0);
+  } else {
+    team.run(blocks + rows, work);
+  }
+  for (size_t i = 0; i < 2; ++i)
+    if (leaves[i] != nullptr && finder_.splittable(*leaves[i]))
+      leaves[i]->split = finder_.settle(&desk->searches[i], &desk->scratch);
+}
+
+// Expands the next leaf, and while it is at it, leaves behind it that will probably be taken too.
+void Grower::expand_next(const Frontier& frontier, size_t splits_left) {
+  std::vector<Leaf*> batch = {frontier.next()};
+  if (workers_.threads() > 1 && !shared(*batch[0])) {
+    const auto most = static_cast<size_t>(workers_.threads());
+    size_t looked_at = 0, before = 0;
+    for (Leaf* leaf : frontier) {
+      if (batch.size() == most || ++looked_at > 4 * most || before + 1 >= splits_left) break;
+      if (leaf->split.gain <= 0.0) continue;
+      if (before++ > 0 && leaf->left == nullptr && !shared(*leaf)) batch.push_back(leaf);
+    }
+  }
+  for (Leaf* leaf : batch) {
+    leaf->left = &leaves_.emplace_back();
+    leaf->right = &leaves_.emplace_back();
+    if (leaf->hist >= 0) leaf->spare = histograms_.acquire();
+  }
+  if (splits_left == 1) {
+    place_children(workers_, *batch[0]);
+  } else if (batch.size() == 1) {
+    expand(workers_, desks_.data(), batch[0]);
+  } else {
+    workers_.run(batch.size(), [&](size_t i, int worker) {
+      expand(alone_, &desks_[static_cast<size_t>(worker)], batch[i]);
+    });
+  }
+  for (const Leaf* leaf : batch) {
+    for (Leaf* child : {leaf->left, leaf->right})
+      if (child->split.gain <= 0.0) child->hist = -1;  // nobody will look at it again
+    for (const int slot : {leaf->hist, leaf->spare})
+      if (slot >= 0 && leaf->left->hist != slot && leaf->right->hist != slot)
+        histograms_.release(slot);
+  }
+}
+
+void Grower::commit(const Leaf& parent, Tree* tree) {
+  for (Leaf* child : {parent.left, parent.right})
     child->node =
         tree->add(finder_.value(child->word), static_cast<double>(child->count) / weights_.unit());
+  const auto node = static_cast<size_t>(parent.node);
+  const Split& s = parent.split;
   const auto& cuts = bins_.cuts(s.feature);
   tree->feature[node] = static_cast<int32_t>(s.feature);
   tree->bin[node] = s.bin;
   tree->threshold[node] =
       s.bin < cuts.size() ? cuts[s.bin] : std::numeric_limits<double>::infinity();
-  tree->left[node] = left->node;
-  tree->right[node] = right->node;
+  tree->left[node] = parent.left->node;
+  tree->right[node] = parent.right->node;
   tree->gain[node] = s.gain;
   // A feature that was never missing: at predict a missing value follows the heavier child.
   tree->missing_left[node] =
-      bins_.has_missing(s.feature) ? s.missing_left : left->count >= right->count;
-}
-
-void Grower::prepare_histograms(const Leaf& parent, Leaf* left, Leaf* right,
-                                const Gradients& gradients) {
-  Leaf* small = left->rows() <= right->rows() ? left : right;
-  Leaf* large = small == left ? right : left;
-  if (large->rows() <= finder_.few_rows() || parent.hist < 0) {
-    if (parent.hist >= 0) histograms_.release(parent.hist);
-    return;
-  }
-  large->hist = parent.hist;
-  if (!finder_.splittable(*large) && !finder_.splittable(*small)) return;
-  if (small->rows() * 4 <= finder_.few_rows()) {
-    histograms_.remove(large->hist, rows_.get() + small->begin, small->rows(), gradients);
-    return;
-  }
-  small->hist = histograms_.acquire();
-  histograms_.build(small->hist, rows_.get() + small->begin, small->rows(), gradients);
-  histograms_.subtract(large->hist, small->hist);
-}
-
-void Grower::search(Leaf* leaf) {
-  leaf->split = {};
-  if (finder_.splittable(*leaf))
-    leaf->split = finder_.find(*leaf, rows_.get(), node_positions(*leaf), features_);
+      bins_.has_missing(s.feature) ? s.missing_left : parent.left->count >= parent.right->count;
 }
 
 void Grower::retire(const Leaf& leaf) {
-  if (leaf.hist >= 0) histograms_.release(leaf.hist);
   leaf_nodes_.push_back(leaf.node);
   leaf_begin_.push_back(leaf.begin);
+  if (leaf.left != nullptr) {  // its turn never came: its rows in order again
+    uint32_t* const rows = rows_.get();
+    std::inplace_merge(rows + leaf.begin, rows + leaf.right->begin, rows + leaf.end);
+  }
+  if (leaf.depth > 0 || bagged_) return;
+  for (size_t i = 0; i < bag_size_; ++i) rows_[i] = static_cast<uint32_t>(i);
+}
+
+Leaf* Grower::start(const Gradients& gradients, const uint32_t* bag, size_t bag_size, Tree* tree) {
+  bagged_ = bag != nullptr;
+  bag_size_ = bagged_ ? bag_size : bins_.rows();
+  if (bagged_) {
+    bag_.assign(bag, bag + bag_size);
+    std::memcpy(rows_.get(), bag, bag_size * sizeof(uint32_t));
+  }
+  leaf_nodes_.clear();
+  leaf_begin_.clear();
+  leaves_.clear();
+  Leaf& root = leaves_.emplace_back();
+  root.end = bag_size_;
+  root.count = static_cast<int64_t>(bag_size_);
+  root.word = gradients.total_word();
+  const Rows rows = rows_of(root);
+  if (weights_.weight() != nullptr) {
+    root.count = 0;
+    for (size_t i = 0; i < rows.n; ++i) root.count += weights_[rows[i]];
+  }
+  if (bagged_) {
+    root.word = 0;
+    for (size_t i = 0; i < rows.n; ++i) root.word += gradients.slots()[rows[i]].word;
+  }
+  root.node =
+      tree->add(finder_.value(root.word), static_cast<double>(root.count) / weights_.unit());
+  Leaf *built = nullptr, *few[2] = {&root, nullptr};
+  if (bag_size_ > finder_.few_rows() && finder_.splittable(root)) {
+    root.hist = histograms_.acquire();
+    std::swap(built, few[0]);
+  }
+  search(workers_, desks_.data(), built, nullptr, few);
+  return &root;
 }
 
 Tree Grower::grow(Gradients& gradients, const uint32_t* bag, size_t bag_size, uint64_t seed,
                   uint64_t tree_number) {
   seed_ = seed;
   tree_number_ = tree_number;
-  start_rows(bag, bag_size);
+  gradients_ = &gradients;
   const Scales scales =
       gradients.pack(workers_, kernels_, weights_.weight(), weights_.whole(), weights_.total(),
                      draw_key(seed, Draw::rounding, tree_number));
-  finder_.start_tree(scales, gradients);
   std::vector<uint32_t> all(bins_.features());
   for (size_t f = 0; f < all.size(); ++f) all[f] = static_cast<uint32_t>(f);
   features_ = choose(all, rules_.columns_per_tree, draw_key(seed, Draw::columns, tree_number));
-  histograms_.use_features(features_);
   positions_.assign(all.begin(), all.begin() + static_cast<ptrdiff_t>(features_.size()));
-  leaf_nodes_.clear();
-  leaf_begin_.clear();
+  histograms_.use_features(features_);
+  finder_.start_tree(scales, gradients, features_);
 
-  Leaf root;
-  root.end = bag_size_;
-  if (weights_.weight() == nullptr) {
-    root.count = static_cast<int64_t>(bag_size_);
-  } else {
-    for (size_t i = 0; i < bag_size_; ++i) root.count += weights_[rows_[i]];
-  }
-  if (bag_size_ > finder_.few_rows()) {
-    root.hist = histograms_.acquire();
-    histograms_.build(root.hist, rows_.get(), bag_size_, gradients);
-    root.word = histograms_.total(root.hist);
-  } else {
-    for (size_t i = 0; i < bag_size_; ++i) root.word += gradients.slots()[rows_[i]].word;
-  }
   Tree tree;
   tree.grower = this;
   tree.number = ++grown_;
-  root.node = tree.add(finder_.value(root.word), static_cast<double>(root.count) / weights_.unit());
-  search(&root);
-
   Frontier frontier(rules_.growth);
-  frontier.push(root);
-  size_t leaves = 1;
-  while (!frontier.empty()) {
-    const Leaf leaf = frontier.pop();
-    if (leaf.split.gain <= 0.0 || (rules_.max_leaves > 0 && leaves >= rules_.max_leaves)) {
-      retire(leaf);
+  frontier.push(start(gradients, bag, bag_size, &tree));
+  for (size_t leaves = 1; !frontier.empty();) {
+    Leaf* const leaf = frontier.next();
+    if (leaf->split.gain <= 0.0 || (rules_.max_leaves > 0 && leaves >= rules_.max_leaves)) {
+      frontier.pop();
+      retire(*leaf);
       continue;
     }
-    Leaf left, right;
-    make_children(leaf, partition(leaf), &tree, &left, &right);
+    if (leaf->left == nullptr)
+      expand_next(frontier, rules_.max_leaves > 0 ? rules_.max_leaves - leaves : SIZE_MAX);
+    frontier.pop();
+    commit(*leaf, &tree);
     ++leaves;
-    if (rules_.max_leaves == 0 || leaves < rules_.max_leaves) {
-      prepare_histograms(leaf, &left, &right, gradients);
-      search(&left);
-      search(&right);
-    } else if (leaf.hist >= 0) {
-      histograms_.release(leaf.hist);  // the last split: nobody will ask its children
-    }
-    frontier.push(left);
-    frontier.push(right);
+    frontier.push(leaf->left);
+    frontier.push(leaf->right);
   }
   return tree;
 }
 
+// Every leaf lists its rows in increasing order, so a thread can take a range of the table and add
+// the values of all leaves to the scores in it, while they are in its cache and in no other's.
 void Grower::add_to(double* score, const Tree& tree, const double* value) {
-  struct Piece {
-    size_t begin, end;
-    double value;
-  };
-  std::vector<Piece> pieces;
-  std::vector<size_t> order(leaf_nodes_.size());
-  for (size_t i = 0; i < order.size(); ++i) order[i] = i;
-  std::sort(order.begin(), order.end(),
-            [&](size_t a, size_t b) { return leaf_begin_[a] < leaf_begin_[b]; });
-  for (size_t i = 0; i < order.size(); ++i) {
-    const size_t end = i + 1 < order.size() ? leaf_begin_[order[i + 1]] : bag_size_;
-    for (size_t at = leaf_begin_[order[i]]; at < end; at += kPartitionChunk)
-      pieces.push_back({at, std::min(end, at + kPartitionChunk), value[leaf_nodes_[order[i]]]});
-  }
-  const auto add = [&](size_t i, int) {
-    const Piece& piece = pieces[i];
-    for (size_t k = piece.begin; k < piece.end; ++k) score[rows_[k]] += piece.value;
-  };
-  if (bag_size_ < kParallelScores) {
-    for (size_t i = 0; i < pieces.size(); ++i) add(i, 0);
-  } else {
-    workers_.run(pieces.size(), add);
-  }
-  if (!bagged_) return;
+  std::vector<size_t> bounds(leaf_begin_);
+  std::sort(bounds.begin(), bounds.end());
+  bounds.push_back(bag_size_);
   const size_t n = bins_.rows();
-  workers_.run((n + kWalkChunk - 1) / kWalkChunk, [&](size_t chunk, int) {
-    const size_t begin = chunk * kWalkChunk, end = std::min(n, begin + kWalkChunk);
-    auto next = std::lower_bound(bag_.begin(), bag_.end(), static_cast<uint32_t>(begin));
+  workers_.run((n + kScoreRows - 1) / kScoreRows, [&](size_t chunk, int) {
+    const size_t begin = chunk * kScoreRows, end = std::min(n, begin + kScoreRows);
+    for (size_t leaf = 0; leaf < leaf_nodes_.size(); ++leaf) {
+      const uint32_t* const first = rows_.get() + leaf_begin_[leaf];
+      const uint32_t* const last =
+          rows_.get() + *std::upper_bound(bounds.begin(), bounds.end(), leaf_begin_[leaf]);
+      const double own = value[leaf_nodes_[leaf]];
+      const uint32_t* const from = std::lower_bound(first, last, begin);
+      const uint32_t* const to = std::lower_bound(from, last, end);
+#pragma GCC unroll 4
+      for (const uint32_t* row = from; row < to; ++row) score[*row] += own;
+    }
+    if (!bagged_) return;
+    auto next = std::lower_bound(bag_.begin(), bag_.end(), begin);
     for (size_t row = begin; row < end; ++row) {
       if (next != bag_.end() && *next == row) {
         ++next;

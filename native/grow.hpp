@@ -2,8 +2,13 @@
 //
 // One idea: a tree is grown by taking the next leaf, partitioning its rows, and finding the best
 // split of both children; the larger child's histogram is its parent's less the smaller one's.
+// Large leaves are shared by all threads. Small ones are not worth sharing, so every thread takes
+// one of its own from the front of the queue; a leaf whose turn never comes has then been looked
+// into for nothing, and the tree is the same for any number of threads.
 // A Grower lives for one fit and owns the memory that its trees share.
 #pragma once
+
+#include <deque>
 
 #include "bins.hpp"
 #include "gradients.hpp"
@@ -39,30 +44,46 @@ class Grower {
   void set_few_rows(size_t rows) { finder_.set_few_rows(rows); }
 
  private:
-  void start_rows(const uint32_t* bag, size_t bag_size);
+  // What one thread works with.
+  struct Desk {
+    explicit Desk(const Bins& bins) : scratch(bins) {}
+
+    SplitFinder::Scratch scratch;
+    SplitFinder::Search searches[2];
+  };
+
+  Leaf* start(const Gradients& gradients, const uint32_t* bag, size_t bag_size, Tree* tree);
   std::vector<uint32_t> choose(const std::vector<uint32_t>& from, double share, uint64_t key) const;
-  std::vector<uint32_t> node_positions(const Leaf& leaf) const;
-  size_t partition(const Leaf& leaf);
-  void make_children(const Leaf& parent, size_t left_rows, Tree* tree, Leaf* left, Leaf* right);
-  void prepare_histograms(const Leaf& parent, Leaf* left, Leaf* right, const Gradients& gradients);
-  void search(Leaf* leaf);
+  std::vector<uint8_t> allowed_features(const Leaf& leaf) const;
+  Rows rows_of(const Leaf& leaf) const;
+  bool shared(const Leaf& leaf) const;
+  void expand_next(const Frontier& frontier, size_t splits_left);
+  void expand(Workers& team, Desk* desk, Leaf* parent);
+  size_t partition(Workers& team, const Leaf& leaf);
+  void place_children(Workers& team, const Leaf& parent);
+  void search(Workers& team, Desk* desk, Leaf* built, Leaf* rest, Leaf* few[2]);
+  void commit(const Leaf& parent, Tree* tree);
   void retire(const Leaf& leaf);
 
   Workers& workers_;
+  Workers alone_{1};
   const Kernels& kernels_;
   const Bins& bins_;
   const TreeRules rules_;
   const RowWeights weights_;
   Histograms histograms_;
   SplitFinder finder_;
+  std::vector<Desk> desks_;  // per thread
   LargeArray<uint32_t> rows_, scratch_left_, scratch_right_;
   std::vector<uint32_t> bag_;
   bool bagged_ = false;
   size_t bag_size_ = 0;
   uint64_t seed_ = 0, tree_number_ = 0;
-  uint64_t grown_ = 0;               // how many trees so far
+  uint64_t grown_ = 0;  // how many trees so far
+  const Gradients* gradients_ = nullptr;
   std::vector<uint32_t> features_;   // of this tree
   std::vector<uint32_t> positions_;  // 0, 1, … in features_
+  std::deque<Leaf> leaves_;          // all that this tree had
   std::vector<int32_t> leaf_nodes_;
   std::vector<size_t> leaf_begin_;
 };

@@ -2,7 +2,9 @@
 //
 // One idea: features lie behind each other, each with exactly its own number of bins (a common
 // power-of-two stride would make them fight for the same cache sets), and slots are recycled.
-// Features that share a code have one joint histogram; marginalise() takes it apart for a search.
+// Features that share a code have one joint histogram, which finish() takes apart into their own
+// ones at the end of the slot. The steps after the sums work on one group, so that it can go
+// through all of them while it is in the cache, and groups can go to different threads.
 #pragma once
 
 #include <memory>
@@ -14,51 +16,53 @@ namespace stagewise {
 
 class Histograms {
  public:
-  Histograms(const Bins& bins, const Kernels& kernels, Workers& workers)
-      : bins_(bins), kernels_(kernels), workers_(workers) {}
+  Histograms(const Bins& bins, const Kernels& kernels) : bins_(bins), kernels_(kernels) {}
 
-  // The features that the next tree may use, in increasing order.
+  // The features that the next tree may use, in increasing order. All slots are free again.
   void use_features(const std::vector<uint32_t>& features);
 
   int acquire();  // an uninitialised slot
   void release(int slot) { free_.push_back(slot); }
-  int64_t* at(int slot) { return slots_[static_cast<size_t>(slot)].get(); }
-  // The bins of the feature at a position of the list; of a shared one, of the slot that was
-  // marginalised last.
-  const int64_t* feature(int slot, size_t position) {
-    const Position& p = positions_[position];
-    return p.shared ? marginals_.data() + p.at : at(slot) + p.at;
-  }
-  void marginalise(int slot);
-  size_t size() const { return offset_.back(); }
 
-  void build(int slot, const uint32_t* rows, size_t n, const Gradients& gradients);
-  int64_t total(int slot);  // the sum over all rows: any feature's bins hold it
-  void subtract(int parent, int child);
+  size_t groups() const { return used_.size(); }
+  size_t size() const { return offset_.back(); }  // sums to add per node
+  // The features of a group, as positions in the list of features.
+  const std::vector<uint32_t>& members(size_t group) const { return members_[group]; }
+  // The bins of the feature at a position of the list.
+  const int64_t* feature(int slot, size_t position) const {
+    return at(slot) + position_at_[position];
+  }
+
+  // The sums of some rows, for all groups. Every thread adds up for itself; what the others have
+  // must then be merged in, group by group.
+  using Parts = std::vector<const int64_t*>;
+  Parts add_in_parts(Workers& team, int slot, const Rows& rows, const Gradients& gradients);
+  void merge(int slot, size_t group, const Parts& parts);
+  // The same for the groups [first, last), at once.
+  void add(int slot, size_t first, size_t last, const Rows& rows, const Gradients& gradients);
+
+  void subtract(int parent, int child, size_t group);
+  void finish(int slot, size_t group);
   // Takes a few rows out of a histogram without building theirs.
-  void remove(int slot, const uint32_t* rows, size_t n, const Gradients& gradients);
+  void remove(int slot, const Rows& rows, const Gradients& gradients);
 
  private:
-  void add_rows(int64_t* hist, size_t first, size_t last, const uint32_t* rows, size_t n,
+  int64_t* at(int slot) const { return slots_[static_cast<size_t>(slot)].get(); }
+  void clear(int64_t* hist, size_t first, size_t last) const;
+  void add_rows(int64_t* hist, size_t first, size_t last, const Rows& rows,
                 const Gradients& gradients) const;
-  void build_by_feature_blocks(int64_t* hist, const uint32_t* rows, size_t n, const Gradients& g);
-  void build_by_rows(int64_t* hist, const uint32_t* rows, size_t n, const Gradients& g);
 
   const Bins& bins_;
   const Kernels& kernels_;
-  Workers& workers_;
-  struct Position {  // where a feature's bins are: in a slot, or in marginals_
-    bool shared = false;
-    size_t at = 0;
-  };
 
   std::vector<uint32_t> features_;
-  std::vector<Position> positions_;  // per feature of the list
-  std::vector<uint32_t> used_;       // the groups of these features
-  std::vector<size_t> marginal_at_;  // per feature of the table: its place in marginals_
-  std::vector<int64_t> marginals_, joint_;
+  std::vector<size_t> position_at_;             // per feature of the list: its place in a slot
+  std::vector<uint32_t> used_;                  // the groups of these features
+  std::vector<std::vector<uint32_t>> members_;  // per used group
+  std::vector<size_t> apart_at_;                // per feature of the table: its place, if it shares
   bool all_groups_ = true;
   std::vector<uint32_t> offset_;  // per used group
+  size_t words_ = 0;              // of a slot
   size_t capacity_ = 0;
   std::vector<std::unique_ptr<int64_t[]>> slots_;
   std::vector<std::unique_ptr<int64_t[]>> own_;  // one per helper thread

@@ -173,8 +173,8 @@ int64_t make_word(int64_t gradient, int64_t hessian) {
   return static_cast<int64_t>(static_cast<uint64_t>(gradient) << 32) + hessian;
 }
 
-void pack_block(GradientSlot* slots, const double* weight, size_t n, uint32_t first_row,
-                const Packing& packing) {
+int64_t pack_block(GradientSlot* slots, const double* weight, size_t n, uint32_t first_row,
+                   const Packing& packing) {
   float ug[kPackBlock], uh[kPackBlock];
   int32_t g[kPackBlock], h[kPackBlock];
   rounding_offsets(packing, first_row, n, ug, uh);
@@ -199,15 +199,20 @@ void pack_block(GradientSlot* slots, const double* weight, size_t n, uint32_t fi
   } else {
     for (size_t i = 0; i < n; ++i) slots[i].word = make_word(g[i], h[i]);
   }
+  int64_t sum = 0;
+  for (size_t i = 0; i < n; ++i) sum += slots[i].word;
+  return sum;
 }
 
-void pack(GradientSlot* slots, const double* weight, size_t n, uint32_t first_row,
-          const Packing& packing) {
+int64_t pack(GradientSlot* slots, const double* weight, size_t n, uint32_t first_row,
+             const Packing& packing) {
+  int64_t sum = 0;
   for (size_t at = 0; at < n; at += kPackBlock) {
     const size_t size = n - at < kPackBlock ? n - at : kPackBlock;
-    pack_block(slots + at, weight != nullptr ? weight + at : nullptr, size,
-               first_row + static_cast<uint32_t>(at), packing);
+    sum += pack_block(slots + at, weight != nullptr ? weight + at : nullptr, size,
+                      first_row + static_cast<uint32_t>(at), packing);
   }
+  return sum;
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -220,15 +225,28 @@ struct EveryFeature {
   size_t operator[](size_t j) const { return j; }
 };
 
+// Rows that follow each other: the processor fetches them ahead by itself.
+struct ConsecutiveRows {
+  size_t first;
+  size_t operator[](size_t i) const { return first + i; }
+  static constexpr bool kPrefetch = false;
+};
+
+struct ListedRows {
+  const uint32_t* rows;
+  size_t operator[](size_t i) const { return rows[i]; }
+  static constexpr bool kPrefetch = true;
+};
+
 // Four rows at a time: their updates are independent, which hides the latency of the additions, and
 // one pass over the offsets serves all four.
-template <class Code, class Listed>
+template <class Code, class Listed, class RowIndex>
 void add_to_histogram(const Code* codes, size_t stride, const uint32_t* offset, Listed listed,
-                      size_t features, const uint32_t* rows, size_t n, const GradientSlot* slots,
+                      size_t features, RowIndex rows, size_t n, const GradientSlot* slots,
                       int64_t* hist) {
   size_t i = 0;
   for (; i + 4 <= n; i += 4) {
-    if (i + kAhead + 4 <= n) {
+    if (RowIndex::kPrefetch && i + kAhead + 4 <= n) {
       for (size_t k = i + kAhead; k < i + kAhead + 4; ++k) {
         __builtin_prefetch(codes + rows[k] * stride);
         __builtin_prefetch(slots + rows[k]);
@@ -258,12 +276,22 @@ void add_to_histogram(const Code* codes, size_t stride, const uint32_t* offset, 
 
 template <class Code>
 void histogram(const Code* codes, size_t stride, const uint32_t* offset, const uint32_t* listed,
-               size_t features, const uint32_t* rows, size_t n, const GradientSlot* slots,
-               int64_t* hist) {
-  if (listed == nullptr) {
-    add_to_histogram(codes, stride, offset, EveryFeature{}, features, rows, n, slots, hist);
+               size_t features, const Rows& rows, const GradientSlot* slots, int64_t* hist) {
+  const auto add = [&](auto feature_index, auto row_index) {
+    add_to_histogram(codes, stride, offset, feature_index, features, row_index, rows.n, slots,
+                     hist);
+  };
+  const auto add_rows = [&](auto row_index) {
+    if (listed == nullptr) {
+      add(EveryFeature{}, row_index);
+    } else {
+      add(listed, row_index);
+    }
+  };
+  if (rows.listed == nullptr) {
+    add_rows(ConsecutiveRows{rows.first});
   } else {
-    add_to_histogram(codes, stride, offset, listed, features, rows, n, slots, hist);
+    add_rows(ListedRows{rows.listed});
   }
 }
 
@@ -462,12 +490,12 @@ ScanResult scan(const ScanInput& in, const ScanRules& rules) {
 
 // [abcdefgh] with b, e, f going left becomes left = [bef], right = [acdgh]. Every row is written to
 // both sides and only one cursor moves: no branch to mispredict.
-template <class Code>
-size_t partition_tail(const Code* column, const uint32_t* rows, size_t n, uint32_t bin,
+template <class Code, class RowIndex>
+size_t partition_tail(const Code* column, RowIndex rows, size_t begin, size_t end, uint32_t bin,
                       uint32_t missing, uint32_t* left, uint32_t* right) {
   size_t l = 0, r = 0;
-  for (size_t i = 0; i < n; ++i) {
-    const uint32_t row = rows[i];
+  for (size_t i = begin; i < end; ++i) {
+    const auto row = static_cast<uint32_t>(rows[i]);
     const uint32_t code = column[row];
     const size_t go_left = static_cast<size_t>(code <= bin) | static_cast<size_t>(code == missing);
     left[l] = row;
@@ -498,20 +526,42 @@ inline __m256i compacted(__m256i rows, unsigned mask) {
   return _mm256_permutevar8x32_epi32(rows, _mm256_cvtepu8_epi32(places));
 }
 
-// Eight rows at a time. Both sides are written in full vectors whose tail the next one overwrites.
-// Neither cursor gets ahead of what has been read, so left may be rows itself and nothing is
-// written past n.
+inline __m256i eight_rows(ListedRows rows, size_t i) {
+  return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(rows.rows + i));
+}
+
+inline __m256i eight_rows(ConsecutiveRows rows, size_t i) {
+  return _mm256_add_epi32(_mm256_set1_epi32(static_cast<int>(rows.first + i)),
+                          _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+}
+
 template <class Code>
-size_t partition(const Code* column, const uint32_t* rows, size_t n, uint32_t bin, uint32_t missing,
-                 uint32_t* left, uint32_t* right) {
+__m256i eight_codes(const Code* column, ListedRows rows, size_t i) {
+  return _mm256_set_epi32(column[rows[i + 7]], column[rows[i + 6]], column[rows[i + 5]],
+                          column[rows[i + 4]], column[rows[i + 3]], column[rows[i + 2]],
+                          column[rows[i + 1]], column[rows[i]]);
+}
+
+inline __m256i eight_codes(const uint8_t* column, ConsecutiveRows rows, size_t i) {
+  return _mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(column + rows[i])));
+}
+
+inline __m256i eight_codes(const uint16_t* column, ConsecutiveRows rows, size_t i) {
+  return _mm256_cvtepu16_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(column + rows[i])));
+}
+
+// Eight rows at a time. Both sides are written in full vectors whose tail the next one overwrites.
+// Neither cursor gets ahead of what has been read, so left may be the list itself and nothing is
+// written past n.
+template <class Code, class RowIndex>
+size_t partition_rows(const Code* column, RowIndex rows, size_t n, uint32_t bin, uint32_t missing,
+                      uint32_t* left, uint32_t* right) {
   const __m256i last = _mm256_set1_epi32(static_cast<int>(bin));
   const __m256i none = _mm256_set1_epi32(static_cast<int>(missing));
   size_t l = 0, r = 0, i = 0;
   for (; i + 8 <= n; i += 8) {
-    const __m256i row = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(rows + i));
-    const __m256i code = _mm256_set_epi32(
-        column[rows[i + 7]], column[rows[i + 6]], column[rows[i + 5]], column[rows[i + 4]],
-        column[rows[i + 3]], column[rows[i + 2]], column[rows[i + 1]], column[rows[i]]);
+    const __m256i row = eight_rows(rows, i);
+    const __m256i code = eight_codes(column, rows, i);
     const __m256i above =
         _mm256_andnot_si256(_mm256_cmpeq_epi32(code, none), _mm256_cmpgt_epi32(code, last));
     const auto goes_right = static_cast<unsigned>(_mm256_movemask_ps(_mm256_castsi256_ps(above)));
@@ -521,15 +571,23 @@ size_t partition(const Code* column, const uint32_t* rows, size_t n, uint32_t bi
     l += 8 - gone;
     r += gone;
   }
-  return l + partition_tail(column, rows + i, n - i, bin, missing, left + l, right + r);
+  return l + partition_tail(column, rows, i, n, bin, missing, left + l, right + r);
 }
 #else
-template <class Code>
-size_t partition(const Code* column, const uint32_t* rows, size_t n, uint32_t bin, uint32_t missing,
-                 uint32_t* left, uint32_t* right) {
-  return partition_tail(column, rows, n, bin, missing, left, right);
+template <class Code, class RowIndex>
+size_t partition_rows(const Code* column, RowIndex rows, size_t n, uint32_t bin, uint32_t missing,
+                      uint32_t* left, uint32_t* right) {
+  return partition_tail(column, rows, 0, n, bin, missing, left, right);
 }
 #endif
+
+template <class Code>
+size_t partition(const Code* column, const Rows& rows, uint32_t bin, uint32_t missing,
+                 uint32_t* left, uint32_t* right) {
+  if (rows.listed == nullptr)
+    return partition_rows(column, ConsecutiveRows{rows.first}, rows.n, bin, missing, left, right);
+  return partition_rows(column, ListedRows{rows.listed}, rows.n, bin, missing, left, right);
+}
 
 // ---------------------------------------------------------------------------------------------
 // Binning

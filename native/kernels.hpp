@@ -32,6 +32,21 @@ struct Packing {
   uint32_t key = 0;
 };
 
+// The rows of a node: the listed ones, or n of them from `first` on where the list is null.
+struct Rows {
+  const uint32_t* listed = nullptr;
+  uint32_t first = 0;
+  size_t n = 0;
+
+  uint32_t operator[](size_t i) const {
+    return listed == nullptr ? first + static_cast<uint32_t>(i) : listed[i];
+  }
+  Rows part(size_t begin, size_t count) const {
+    return {listed == nullptr ? nullptr : listed + begin, first + static_cast<uint32_t>(begin),
+            count};
+  }
+};
+
 // One feature of one node, as sums per bin in the order of the bins.
 struct ScanInput {
   const int64_t* words = nullptr;   // per bin
@@ -102,25 +117,26 @@ struct Kernels {
   void (*softmax)(const int32_t* y, const double* score, const float* state, int32_t output,
                   const double* weight, size_t n, GradientSlot* out, LossSums* sums);
 
-  void (*pack)(GradientSlot* slots, const double* weight, size_t n, uint32_t first_row,
-               const Packing& packing);
+  // Returns the sum of the words.
+  int64_t (*pack)(GradientSlot* slots, const double* weight, size_t n, uint32_t first_row,
+                  const Packing& packing);
 
   // hist[offset[j] + code of the j-th listed feature] += word, for every row; listed null: all.
   void (*histogram8)(const uint8_t* codes, size_t stride, const uint32_t* offset,
-                     const uint32_t* listed, size_t features, const uint32_t* rows, size_t n,
+                     const uint32_t* listed, size_t features, const Rows& rows,
                      const GradientSlot* slots, int64_t* hist);
   void (*histogram16)(const uint16_t* codes, size_t stride, const uint32_t* offset,
-                      const uint32_t* listed, size_t features, const uint32_t* rows, size_t n,
+                      const uint32_t* listed, size_t features, const Rows& rows,
                       const GradientSlot* slots, int64_t* hist);
   void (*subtract)(int64_t* parent, const int64_t* child, size_t n);  // parent -= child
   ScanResult (*scan)(const ScanInput& input, const ScanRules& rules);
 
   // Stable partition of rows by column[row] <= bin (or == missing, when missing goes left); left
-  // may be rows itself. Returns how many went left.
-  size_t (*partition8)(const uint8_t* column, const uint32_t* rows, size_t n, uint32_t bin,
-                       uint32_t missing, uint32_t* left, uint32_t* right);
-  size_t (*partition16)(const uint16_t* column, const uint32_t* rows, size_t n, uint32_t bin,
-                        uint32_t missing, uint32_t* left, uint32_t* right);
+  // may be the list itself. Returns how many went left.
+  size_t (*partition8)(const uint8_t* column, const Rows& rows, uint32_t bin, uint32_t missing,
+                       uint32_t* left, uint32_t* right);
+  size_t (*partition16)(const uint16_t* column, const Rows& rows, uint32_t bin, uint32_t missing,
+                        uint32_t* left, uint32_t* right);
 
   // out[i] += the tree's value for row i; codes[feature * kMaskRows + i]. Up to 32 or 64 leaves.
   void (*score32)(const MaskTree& tree, const int8_t* codes, double* out);

@@ -10,7 +10,6 @@ namespace {
 constexpr double kRelativeGain = 1e-10;
 // Units per weight when weights are not whole: fine enough for any min_samples_leaf.
 constexpr double kFractionUnit = 1048576.0;
-constexpr size_t kParallelBins = 65536;
 
 }  // namespace
 
@@ -25,26 +24,26 @@ RowWeights::RowWeights(const double* weight, size_t rows)
   if (!whole_) unit_ = kFractionUnit;
 }
 
-SplitFinder::SplitFinder(const Bins& bins, const Kernels& kernels, Workers& workers,
-                         const TreeRules& rules, const RowWeights& weights, Histograms& histograms)
-    : bins_(bins),
-      kernels_(kernels),
-      workers_(workers),
-      rules_(rules),
-      weights_(weights),
-      histograms_(histograms) {
-  size_t most = 0, all = 0;
-  for (size_t f = 0; f < bins.features(); ++f) {
-    most = std::max<size_t>(most, bins.value_bins(f) + 1);
-    all += bins.value_bins(f);
-  }
-  sums_.resize(most);
-  touched_.resize(most / 64 + 1, 0);
-  counts_.resize(most);
+SplitFinder::SplitFinder(const Bins& bins, const Kernels& kernels, const TreeRules& rules,
+                         const RowWeights& weights, const Histograms& histograms)
+    : bins_(bins), kernels_(kernels), rules_(rules), weights_(weights), histograms_(histograms) {
+  size_t all = 0;
+  for (size_t f = 0; f < bins.features(); ++f) all += bins.value_bins(f);
   few_rows_ = bins.features() > 0 ? all / bins.features() / 2 : 0;
 }
 
-void SplitFinder::start_tree(const Scales& scales, const Gradients& gradients) {
+SplitFinder::Scratch::Scratch(const Bins& bins) {
+  size_t most = 0;
+  for (size_t f = 0; f < bins.features(); ++f)
+    most = std::max<size_t>(most, bins.value_bins(f) + 1);
+  sums.resize(most);
+  touched.resize(most / 64 + 1, 0);
+  counts.resize(most);
+}
+
+void SplitFinder::start_tree(const Scales& scales, const Gradients& gradients,
+                             const std::vector<uint32_t>& features) {
+  features_ = &features;
   scales_ = scales;
   gradients_ = &gradients;
   const double gs = scales.gradient, hs = scales.hessian;
@@ -91,8 +90,9 @@ bool SplitFinder::proven(const Leaf& leaf, int64_t left_word) const {
   return static_cast<double>(std::min(left, right)) >= least;
 }
 
-SplitFinder::Found SplitFinder::scan_histogram(const Leaf& leaf, size_t position, uint32_t feature,
-                                               const int64_t* counts) {
+SplitFinder::Found SplitFinder::scan_histogram(const Leaf& leaf, size_t position,
+                                               const int64_t* counts) const {
+  const uint32_t feature = (*features_)[position];
   const int64_t* words = histograms_.feature(leaf.hist, position);
   ScanInput in;
   in.words = words;
@@ -112,137 +112,120 @@ SplitFinder::Found SplitFinder::scan_histogram(const Leaf& leaf, size_t position
   return found;
 }
 
-void SplitFinder::count_bins(const Leaf& leaf, const uint32_t* rows, uint32_t feature) {
-  std::fill(counts_.begin(), counts_.begin() + bins_.value_bins(feature) + 1, 0);
-  for (size_t i = leaf.begin; i < leaf.end; ++i) {
-    const uint32_t row = rows[i];
-    const uint32_t code = bins_.wide() ? bins_.column16(feature)[row] : bins_.column8(feature)[row];
-    counts_[code] += weights_[row];
+void SplitFinder::scan_group(Search* search, size_t group) const {
+  for (const uint32_t position : histograms_.members(group))
+    if (search->allows(position))
+      search->found[position] = scan_histogram(*search->leaf, position, nullptr);
+}
+
+void SplitFinder::count_bins(const Search& search, uint32_t feature, Scratch* scratch) const {
+  auto& counts = scratch->counts;
+  std::fill(counts.begin(), counts.begin() + bins_.value_bins(feature) + 1, 0);
+  for (size_t i = 0; i < search.rows.n; ++i) {
+    const uint32_t row = search.rows[i];
+    counts[bins_.code(row, feature)] += weights_[row];
   }
 }
 
 // Whether a missing value of the feature occurs in the leaf at all.
-bool SplitFinder::any_missing(const Leaf& leaf, const uint32_t* rows, uint32_t feature) const {
+bool SplitFinder::any_missing(const Search& search, uint32_t feature) const {
   if (!bins_.has_missing(feature)) return false;
   const uint32_t missing = bins_.value_bins(feature);
-  const auto code = [&](uint32_t row) -> uint32_t {
-    return bins_.wide() ? bins_.column16(feature)[row] : bins_.column8(feature)[row];
-  };
-  return std::any_of(rows + leaf.begin, rows + leaf.end,
-                     [&](uint32_t row) { return code(row) == missing; });
+  for (size_t i = 0; i < search.rows.n; ++i)
+    if (bins_.code(search.rows[i], feature) == missing) return true;
+  return false;
 }
 
-void SplitFinder::find_in_histogram(const Leaf& leaf, const std::vector<uint32_t>& positions,
-                                    const std::vector<uint32_t>& features) {
-  const auto one = [&](size_t i) {
-    const uint32_t p = positions[i];
-    found_[i] = scan_histogram(leaf, p, features[p], nullptr);
-  };
-  histograms_.marginalise(leaf.hist);
-  if (histograms_.size() < kParallelBins) {
-    for (size_t i = 0; i < positions.size(); ++i) one(i);
-    return;
-  }
-  constexpr size_t kTogether = 16;
-  workers_.run((positions.size() + kTogether - 1) / kTogether, [&](size_t chunk, int) {
-    const size_t last = std::min(positions.size(), (chunk + 1) * kTogether);
-    for (size_t i = chunk * kTogether; i < last; ++i) one(i);
-  });
-}
-
-// row_codes_[j * n + i] = code of the j-th feature in a row, of which `codes` are the shared ones.
+// row_codes[j * n + i] = code of the j-th feature in a row, of which `codes` are the shared ones.
 template <class Code>
-void SplitFinder::copy_codes(const Code* codes, size_t i, size_t n,
-                             const std::vector<uint32_t>& positions,
-                             const std::vector<uint32_t>& features) {
-  for (size_t j = 0; j < positions.size(); ++j) {
-    const uint32_t f = features[positions[j]];
+void SplitFinder::copy_codes(const Search& search, const Code* codes, size_t i,
+                             Scratch* scratch) const {
+  const size_t n = search.rows.n;
+  for (size_t j = 0; j < features_->size(); ++j) {
+    if (!search.allows(j)) continue;
+    const uint32_t f = (*features_)[j];
     const uint8_t* const decode = bins_.decode(f);
     const Code shared = codes[bins_.group_of(f)];
-    row_codes_[j * n + i] = decode == nullptr ? shared : decode[shared];
+    scratch->row_codes[j * n + i] = decode == nullptr ? shared : decode[shared];
   }
 }
 
-void SplitFinder::find_in_rows(const Leaf& leaf, const uint32_t* rows,
-                               const std::vector<uint32_t>& positions,
-                               const std::vector<uint32_t>& features) {
-  const size_t n = leaf.rows(), p = positions.size();
-  if (row_words_.size() < n) {  // only grows: resizing down and up would fill with zeros again
-    row_words_.resize(n);
-    row_counts_.resize(n);
-    packed_words_.resize(n);
-    packed_counts_.resize(n);
-    packed_bins_.resize(n);
+void SplitFinder::scan_few_rows(Search* search, Scratch* scratch) const {
+  const Leaf& leaf = *search->leaf;
+  const size_t n = leaf.rows(), p = features_->size();
+  Scratch& s = *scratch;
+  if (s.row_words.size() < n) {  // only grows: resizing down and up would fill with zeros again
+    s.row_words.resize(n);
+    s.row_counts.resize(n);
+    s.packed_words.resize(n);
+    s.packed_counts.resize(n);
+    s.packed_bins.resize(n);
   }
-  if (row_codes_.size() < n * p) row_codes_.resize(n * p);
+  if (s.row_codes.size() < n * p) s.row_codes.resize(n * p);
   for (size_t i = 0; i < n; ++i) {
-    const uint32_t row = rows[leaf.begin + i];
-    row_words_[i] = gradients_->slots()[row].word;
-    row_counts_[i] = weights_[row];
+    const uint32_t row = search->rows[i];
+    s.row_words[i] = gradients_->slots()[row].word;
+    s.row_counts[i] = weights_[row];
     if (bins_.wide()) {
-      copy_codes(bins_.by_row16() + row * bins_.row_stride(), i, n, positions, features);
+      copy_codes(*search, bins_.by_row16() + row * bins_.row_stride(), i, scratch);
     } else {
-      copy_codes(bins_.by_row8() + row * bins_.row_stride(), i, n, positions, features);
+      copy_codes(*search, bins_.by_row8() + row * bins_.row_stride(), i, scratch);
     }
   }
   for (size_t j = 0; j < p; ++j) {
-    const uint32_t bins = bins_.value_bins(features[positions[j]]);
-    const uint16_t* codes = &row_codes_[j * n];
+    if (!search->allows(j)) continue;
+    const uint32_t bins = bins_.value_bins((*features_)[j]);
+    const uint16_t* codes = &s.row_codes[j * n];
     for (size_t i = 0; i < n; ++i) {
       const size_t code = codes[i];
-      sums_[code].word += row_words_[i];
-      sums_[code].count += row_counts_[i];
-      touched_[code >> 6] |= 1ull << (code & 63);
+      s.sums[code].word += s.row_words[i];
+      s.sums[code].count += s.row_counts[i];
+      s.touched[code >> 6] |= 1ull << (code & 63);
     }
     ScanInput in;
     size_t k = 0;
     for (size_t block = 0; block <= bins / 64; ++block) {
-      for (uint64_t bits = touched_[block]; bits != 0; bits &= bits - 1) {
+      for (uint64_t bits = s.touched[block]; bits != 0; bits &= bits - 1) {
         const size_t code = block * 64 + static_cast<size_t>(__builtin_ctzll(bits));
-        packed_words_[k] = sums_[code].word;
-        packed_counts_[k] = sums_[code].count;
-        packed_bins_[k++] = static_cast<uint32_t>(code);
-        sums_[code] = {};
+        s.packed_words[k] = s.sums[code].word;
+        s.packed_counts[k] = s.sums[code].count;
+        s.packed_bins[k++] = static_cast<uint32_t>(code);
+        s.sums[code] = {};
       }
-      touched_[block] = 0;
+      s.touched[block] = 0;
     }
-    if (packed_bins_[k - 1] == bins) {
+    if (s.packed_bins[k - 1] == bins) {
       --k;
-      in.missing_word = packed_words_[k];
-      in.missing_count = packed_counts_[k];
+      in.missing_word = s.packed_words[k];
+      in.missing_count = s.packed_counts[k];
     }
-    in.words = packed_words_.data();
-    in.counts = counts_needed_ ? packed_counts_.data() : nullptr;
+    in.words = s.packed_words.data();
+    in.counts = counts_needed_ ? s.packed_counts.data() : nullptr;
     in.bins = k;
     in.total_word = leaf.word;
     in.total_count = leaf.count;
-    Found& found = found_[j];
+    Found& found = search->found[j];
     found.result = ScanResult{};
     found.missing_seen = in.missing_word != 0;
     if (k > 0) found.result = kernels_.scan(in, scan_);
     if (found.result.score >= 0.0) {
-      found.bin = packed_bins_[found.result.position];
+      found.bin = s.packed_bins[found.result.position];
       found.left_word = found.result.missing_left ? in.missing_word : 0;
-      for (size_t i = 0; i <= found.result.position; ++i) found.left_word += packed_words_[i];
+      for (size_t i = 0; i <= found.result.position; ++i) found.left_word += s.packed_words[i];
     }
     found.exact = true;
   }
 }
 
-Split SplitFinder::find(const Leaf& leaf, const uint32_t* rows,
-                        const std::vector<uint32_t>& positions,
-                        const std::vector<uint32_t>& features) {
-  found_.resize(std::max(found_.size(), positions.size()));
-  if (leaf.hist < 0) {
-    find_in_rows(leaf, rows, positions, features);
-  } else {
-    find_in_histogram(leaf, positions, features);
-  }
+Split SplitFinder::settle(Search* search, Scratch* scratch) const {
+  const Leaf& leaf = *search->leaf;
   for (;;) {
     size_t best = 0;
-    for (size_t i = 1; i < positions.size(); ++i)
-      if (found_[i].result.score > found_[best].result.score) best = i;
-    Found& found = found_[best];
+    while (!search->allows(best)) ++best;
+    for (size_t i = best + 1; i < features_->size(); ++i)
+      if (search->allows(i) && search->found[i].result.score > search->found[best].result.score)
+        best = i;
+    Found& found = search->found[best];
     const double parent =
         leaf_gain(static_cast<double>(word_gradient(leaf.word)),
                   static_cast<double>(word_hessian(leaf.word)), scan_.regularisation);
@@ -250,20 +233,20 @@ Split SplitFinder::find(const Leaf& leaf, const uint32_t* rows,
     if (!(gain > kRelativeGain * found.result.score)) return {};
     const double halved = 0.5 * real_gain(gain);
     if (!(halved > rules_.min_gain)) return {};
-    const uint32_t position = positions[best], feature = features[position];
+    const uint32_t feature = (*features_)[best];
     if (leaf.hist >= 0) {
-      const int64_t* words = histograms_.feature(leaf.hist, position);
+      const int64_t* words = histograms_.feature(leaf.hist, best);
       found.left_word = found.result.missing_left ? words[bins_.value_bins(feature)] : 0;
       for (size_t b = 0; b <= found.result.position; ++b) found.left_word += words[b];
     }
     if (found.exact || proven(leaf, found.left_word)) {
       const int64_t left = word_hessian(found.left_word), both = word_hessian(leaf.word);
-      const bool decided = found.missing_seen || any_missing(leaf, rows, feature);
+      const bool decided = found.missing_seen || any_missing(*search, feature);
       const bool missing_left = decided ? found.result.missing_left : left >= both - left;
       return {halved, feature, found.bin, missing_left, found.left_word};
     }
-    count_bins(leaf, rows, feature);
-    found = scan_histogram(leaf, position, feature, counts_.data());
+    count_bins(*search, feature, scratch);
+    found = scan_histogram(leaf, best, scratch->counts.data());
   }
 }
 

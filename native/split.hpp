@@ -53,23 +53,14 @@ class RowWeights {
 
 class SplitFinder {
  public:
-  SplitFinder(const Bins& bins, const Kernels& kernels, Workers& workers, const TreeRules& rules,
-              const RowWeights& weights, Histograms& histograms);
+  SplitFinder(const Bins& bins, const Kernels& kernels, const TreeRules& rules,
+              const RowWeights& weights, const Histograms& histograms);
 
   // Nodes with at most this many rows are searched without a histogram.
   size_t few_rows() const { return few_rows_; }
   void set_few_rows(size_t rows) { few_rows_ = rows; }
 
-  void start_tree(const Scales& scales, const Gradients& gradients);
-  // `positions` are places in the tree's list of features, `features` the list itself.
-  Split find(const Leaf& leaf, const uint32_t* rows, const std::vector<uint32_t>& positions,
-             const std::vector<uint32_t>& features);
-  bool splittable(const Leaf& leaf) const;
-
-  double real_gain(double packed_gain) const;
-  double value(int64_t word) const;
-
- private:
+  // The best of one feature.
   struct Found {
     ScanResult result;
     uint32_t bin = 0;
@@ -78,42 +69,64 @@ class SplitFinder {
     bool exact = false;         // counts were checked
   };
 
-  Found scan_histogram(const Leaf& leaf, size_t position, uint32_t feature, const int64_t* counts);
-  void count_bins(const Leaf& leaf, const uint32_t* rows, uint32_t feature);
-  bool any_missing(const Leaf& leaf, const uint32_t* rows, uint32_t feature) const;
-  void find_in_histogram(const Leaf& leaf, const std::vector<uint32_t>& positions,
-                         const std::vector<uint32_t>& features);
-  template <class Code>
-  void copy_codes(const Code* codes, size_t i, size_t n, const std::vector<uint32_t>& positions,
+  // One node while it is searched: every feature is scanned, by any thread, then it is settled.
+  struct Search {
+    const Leaf* leaf = nullptr;
+    Rows rows;
+    std::vector<uint8_t> allowed;  // per position in the tree's list of features; empty: all
+    std::vector<Found> found;      // likewise
+
+    bool allows(size_t position) const { return allowed.empty() || allowed[position] != 0; }
+  };
+
+  // The memory of one thread.
+  struct Scratch {
+    explicit Scratch(const Bins& bins);
+
+    struct Sum {
+      int64_t word = 0, count = 0;
+    };
+    std::vector<int64_t> counts;
+    // For few rows: sums per bin (zero between calls), a bitmap of the touched ones, and the
+    // touched ones in order.
+    std::vector<Sum> sums;
+    std::vector<uint64_t> touched;
+    std::vector<int64_t> packed_words, packed_counts, row_words, row_counts;
+    std::vector<uint32_t> packed_bins;
+    std::vector<uint16_t> row_codes;
+  };
+
+  void start_tree(const Scales& scales, const Gradients& gradients,
                   const std::vector<uint32_t>& features);
-  void find_in_rows(const Leaf& leaf, const uint32_t* rows, const std::vector<uint32_t>& positions,
-                    const std::vector<uint32_t>& features);
+  bool splittable(const Leaf& leaf) const;
+
+  void scan_group(Search* search, size_t group) const;         // of the leaf's histogram
+  void scan_few_rows(Search* search, Scratch* scratch) const;  // every feature
+  Split settle(Search* search, Scratch* scratch) const;
+
+  double value(int64_t word) const;
+
+ private:
+  Found scan_histogram(const Leaf& leaf, size_t position, const int64_t* counts) const;
+  void count_bins(const Search& search, uint32_t feature, Scratch* scratch) const;
+  bool any_missing(const Search& search, uint32_t feature) const;
+  template <class Code>
+  void copy_codes(const Search& search, const Code* codes, size_t i, Scratch* scratch) const;
   bool proven(const Leaf& leaf, int64_t left_word) const;
+  double real_gain(double packed_gain) const;
 
   const Bins& bins_;
   const Kernels& kernels_;
-  Workers& workers_;
   const TreeRules& rules_;
   const RowWeights& weights_;
-  Histograms& histograms_;
+  const Histograms& histograms_;
   const Gradients* gradients_ = nullptr;
+  const std::vector<uint32_t>* features_ = nullptr;  // of this tree
   Scales scales_;
   ScanRules scan_;
   bool counts_needed_ = true;
   double hessian_cap_ = 0.0;  // most packed hessian per unit of weight
   size_t few_rows_;
-  std::vector<Found> found_;  // per position
-  std::vector<int64_t> counts_;
-  // For find_in_rows: sums per bin (zero between calls), a bitmap of the touched ones, and the
-  // touched ones in order.
-  struct Sum {
-    int64_t word = 0, count = 0;
-  };
-  std::vector<Sum> sums_;
-  std::vector<uint64_t> touched_;
-  std::vector<int64_t> packed_words_, packed_counts_, row_words_, row_counts_;
-  std::vector<uint32_t> packed_bins_;
-  std::vector<uint16_t> row_codes_;
 };
 
 }  // namespace stagewise
