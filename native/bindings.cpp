@@ -370,6 +370,7 @@ NB_MODULE(_native, m) {
 
   nb::class_<Bins>(m, "Bins")
       .def(nb::new_(&make_bins), "workers"_a, "columns"_a, "cuts"_a)
+      .def_prop_ro("codes_per_row", [](const Bins& b) { return b.groups().all().size(); })
       .def_prop_ro("n_rows", &Bins::rows)
       .def_prop_ro("n_features", &Bins::features)
       .def_prop_ro("code_bytes", [](const Bins& b) { return b.wide() ? 2 : 1; })

@@ -14,8 +14,6 @@ namespace {
 
 constexpr size_t kBlock = FeatureCuts::kMost;
 
-constexpr uint32_t kSmall = 16;  // features with at most this many codes share one
-
 // body(begin, n) for blocks of rows, several of them to a chunk of work.
 template <class Body>
 void run_blocks(Workers& workers, size_t rows, size_t features, Body&& body) {
@@ -55,9 +53,6 @@ Bins::Bins(Workers& workers, const Kernels& kernels, const Columns& table,
   } else {
     fill_columns<uint8_t>(workers, kernels, table);
   }
-  make_groups();
-  row_stride_ = padded_row(groups_.size() * code_bytes) / code_bytes;
-  by_row_ = make_large_array<uint8_t>(rows_ * row_stride_ * code_bytes + 64);
   if (wide_) {
     fill_rows<uint16_t>(workers);
   } else {
@@ -90,50 +85,35 @@ void Bins::fill_columns(Workers& workers, const Kernels& kernels, const Columns&
   for (size_t f = 0; f < p; ++f) has_missing_[f] = missing[f].load();
 }
 
-void Bins::make_groups() {
-  place_.resize(features());
-  size_t open = 0;
-  bool any_open = false;
-  for (size_t f = 0; f < features(); ++f) {
-    const bool shares = span(f) <= kSmall;
-    if (!shares || !any_open || groups_[open].size * span(f) > kMostShared) {
-      if (shares) open = groups_.size();
-      any_open = any_open || shares;
-      groups_.emplace_back();
-      place_[f].group = static_cast<uint32_t>(groups_.size()) - 1;
-    } else {
-      place_[f].group = static_cast<uint32_t>(open);
-    }
-    Group& group = groups_[place_[f].group];
-    place_[f].radix = group.size;
-    group.features.push_back(static_cast<uint32_t>(f));
-    group.size *= span(f);
-  }
-  for (const Group& group : groups_) {
-    if (group.features.size() == 1) continue;
-    for (const uint32_t f : group.features) {
-      place_[f].decode.resize(group.size);
-      for (uint32_t code = 0; code < group.size; ++code)
-        place_[f].decode[code] = static_cast<uint8_t>(code / radix(f) % span(f));
-    }
-  }
-}
-
 template <class Code>
 void Bins::fill_rows(Workers& workers) {
-  auto* by_row = reinterpret_cast<Code*>(by_row_.get());
   const auto* by_column = reinterpret_cast<const Code*>(by_column_.get());
+  std::vector<uint32_t> spans;
+  for (size_t f = 0; f < features(); ++f) spans.push_back(span(f));
+  groups_.emplace(by_column, rows_, spans);
+  const size_t groups = groups_->all().size();
+  std::vector<std::vector<uint32_t>> members(groups);
+  for (size_t f = 0; f < features(); ++f)
+    members[groups_->of(f)].push_back(static_cast<uint32_t>(f));
+  row_stride_ = padded_row(groups * sizeof(Code)) / sizeof(Code);
+  by_row_ = make_large_array<uint8_t>(rows_ * row_stride_ * sizeof(Code) + 64);
+  auto* by_row = reinterpret_cast<Code*>(by_row_.get());
   run_blocks(workers, rows_, features(), [&](size_t begin, size_t n) {
     uint32_t codes[kBlock];
-    for (size_t g = 0; g < groups_.size(); ++g) {
-      for (size_t i = 0; i < n; ++i) codes[i] = 0;
-      for (const uint32_t f : groups_[g].features) {
-        const Code* const column = by_column + f * rows_ + begin;
-        const uint32_t r = radix(f);
-        for (size_t i = 0; i < n; ++i) codes[i] += r * column[i];
+    for (size_t g = 0; g < groups; ++g) {
+      Code* const out = by_row + begin * row_stride_ + g;
+      const Code* const first = by_column + members[g][0] * rows_ + begin;
+      if (groups_->alone(members[g][0])) {
+        for (size_t i = 0; i < n; ++i) out[i * row_stride_] = first[i];
+        continue;
       }
-      for (size_t i = 0; i < n; ++i)
-        by_row[(begin + i) * row_stride_ + g] = static_cast<Code>(codes[i]);
+      for (size_t i = 0; i < n; ++i) codes[i] = 0;
+      for (const uint32_t f : members[g]) {
+        const Code* const column = by_column + f * rows_ + begin;
+        const uint32_t* const part = groups_->part(f);
+        for (size_t i = 0; i < n; ++i) codes[i] += part[column[i]];
+      }
+      for (size_t i = 0; i < n; ++i) out[i * row_stride_] = static_cast<Code>(codes[i]);
     }
   });
 }

@@ -2,11 +2,14 @@
 //
 // One idea: the code of a value is the number of cuts below it; a missing value has the code after
 // the last bin. Codes are kept twice, by columns (a partition reads one feature) and by rows (a
-// histogram reads whole rows). By rows, features with few bins share a code in mixed radix, eight
-// yes-or-no features to a byte: one update of a histogram then serves them all.
+// histogram reads whole rows). By rows, features with few bins share a code (groups.hpp): one
+// update of a histogram then serves them all.
 #pragma once
 
+#include <optional>
+
 #include "arrays.hpp"
+#include "groups.hpp"
 #include "kernels.hpp"
 #include "memory.hpp"
 #include "threads.hpp"
@@ -31,24 +34,12 @@ class Bins {
     return wide_ ? column16(feature)[row] : column8(feature)[row];
   }
 
-  static constexpr uint32_t kMostShared = 256;  // different codes that several features can share
-
-  // Features that share a code by rows: sum of code * radix over its members.
-  struct Group {
-    std::vector<uint32_t> features;
-    uint32_t size = 1;  // how many different codes
-  };
-  const std::vector<Group>& groups() const { return groups_; }
-  uint32_t group_of(size_t feature) const { return place_[feature].group; }
-  uint32_t radix(size_t feature) const { return place_[feature].radix; }
   uint32_t span(size_t feature) const {  // different codes of the feature
     return value_bins(feature) + (has_missing(feature) ? 1 : 0);
   }
-  // The feature's own code by the code of its group, or null if the group is the feature alone.
-  const uint8_t* decode(size_t feature) const {
-    return place_[feature].decode.empty() ? nullptr : place_[feature].decode.data();
-  }
 
+  // By rows, a row has one code per group of features.
+  const Groups& groups() const { return *groups_; }
   size_t row_stride() const { return row_stride_; }
   const uint8_t* by_row8() const { return by_row_.get(); }
   const uint16_t* by_row16() const { return reinterpret_cast<const uint16_t*>(by_row_.get()); }
@@ -58,22 +49,15 @@ class Bins {
   }
 
  private:
-  struct Place {  // of a feature in its group
-    uint32_t group = 0, radix = 1;
-    std::vector<uint8_t> decode;
-  };
-
   template <class Code>
   void fill_columns(Workers& workers, const Kernels& kernels, const Columns& table);
-  void make_groups();
   template <class Code>
   void fill_rows(Workers& workers);
 
   size_t rows_;
   std::vector<std::vector<double>> cuts_;
   std::vector<uint8_t> has_missing_;
-  std::vector<Group> groups_;
-  std::vector<Place> place_;  // per feature
+  std::optional<Groups> groups_;
   bool wide_ = false;
   size_t row_stride_ = 0;  // codes from one row to the next
   LargeArray<uint8_t> by_row_, by_column_;

@@ -17,34 +17,32 @@ void Histograms::use_features(const std::vector<uint32_t>& features) {
   if (features == features_) return;
   features_ = features;
   used_.clear();
-  for (const uint32_t f : features) used_.push_back(bins_.group_of(f));
+  for (const uint32_t f : features) used_.push_back(groups_.of(f));
   std::sort(used_.begin(), used_.end());
   used_.erase(std::unique(used_.begin(), used_.end()), used_.end());
-  all_groups_ = used_.size() == bins_.groups().size();
+  all_groups_ = used_.size() == groups_.all().size();
   offset_.assign(1, 0);
   size_t total = 0;
   for (const uint32_t g : used_) {
-    total += bins_.groups()[g].size;
+    total += groups_.all()[g].size;
     if (total > 0xffffffffu) throw std::invalid_argument("more than 2^32 bins in one histogram");
     offset_.push_back(static_cast<uint32_t>(total));
   }
   apart_at_.assign(bins_.features(), 0);
-  for (const uint32_t g : used_) {
-    const Bins::Group& group = bins_.groups()[g];
-    if (group.features.size() == 1) continue;
-    for (const uint32_t f : group.features) {
-      apart_at_[f] = total;
-      total += bins_.span(f);
-    }
-  }
+  for (const uint32_t g : used_)
+    for (const Digit& digit : groups_.all()[g].digits)
+      for (const uint32_t f : digit.features) {
+        apart_at_[f] = total;
+        total += bins_.span(f);
+      }
   members_.assign(used_.size(), {});
   position_at_.clear();
   for (const uint32_t f : features) {
-    const uint32_t g = bins_.group_of(f);
+    const uint32_t g = groups_.of(f);
     const auto u =
         static_cast<size_t>(std::lower_bound(used_.begin(), used_.end(), g) - used_.begin());
     members_[u].push_back(static_cast<uint32_t>(position_at_.size()));
-    position_at_.push_back(bins_.groups()[g].features.size() == 1 ? offset_[u] : apart_at_[f]);
+    position_at_.push_back(groups_.alone(f) ? offset_[u] : apart_at_[f]);
   }
   words_ = total;
   if (words_ > capacity_) {
@@ -123,27 +121,10 @@ void Histograms::subtract(int parent, int child, size_t group) {
   kernels_.subtract(at(parent) + begin, at(child) + begin, offset_[group + 1] - begin);
 }
 
-// Takes shared codes apart, member by member from the last: the joint sums are a matrix of (its
-// codes) x (those before it); its bins are the sums of the rows, and the sum of the rows is the
-// joint histogram of the rest.
-void Histograms::finish(int slot, size_t u) {
-  const Bins::Group& group = bins_.groups()[used_[u]];
-  if (group.features.size() == 1) return;
-  int64_t joint[Bins::kMostShared];
-  std::copy(at(slot) + offset_[u], at(slot) + offset_[u + 1], joint);
-  for (size_t k = group.features.size(); k-- > 0;) {
-    const uint32_t f = group.features[k];
-    const size_t before = bins_.radix(f);
-    int64_t* const own = at(slot) + apart_at_[f];
-    for (size_t code = 0; code < bins_.span(f); ++code) {
-      const int64_t* const row = joint + code * before;
-      int64_t sum = 0;
-      for (size_t i = 0; i < before; ++i) sum += row[i];
-      own[code] = sum;
-      if (code == 0) continue;
-      for (size_t i = 0; i < before; ++i) joint[i] += row[i];
-    }
-  }
+void Histograms::finish(int slot, size_t group) {
+  const Group& shared = groups_.all()[used_[group]];
+  if (shared.digits.empty()) return;
+  groups_.take_apart(shared, at(slot) + offset_[group], apart_at_.data(), at(slot));
 }
 
 void Histograms::remove(int slot, const Rows& rows, const Gradients& gradients) {

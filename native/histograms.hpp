@@ -16,7 +16,8 @@ namespace stagewise {
 
 class Histograms {
  public:
-  Histograms(const Bins& bins, const Kernels& kernels) : bins_(bins), kernels_(kernels) {}
+  Histograms(const Bins& bins, const Kernels& kernels)
+      : bins_(bins), groups_(bins.groups()), kernels_(kernels) {}
 
   // The features that the next tree may use, in increasing order. All slots are free again.
   void use_features(const std::vector<uint32_t>& features);
@@ -53,6 +54,7 @@ class Histograms {
                 const Gradients& gradients) const;
 
   const Bins& bins_;
+  const Groups& groups_;
   const Kernels& kernels_;
 
   std::vector<uint32_t> features_;

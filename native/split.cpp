@@ -144,9 +144,9 @@ void SplitFinder::copy_codes(const Search& search, const Code* codes, size_t i,
   for (size_t j = 0; j < features_->size(); ++j) {
     if (!search.allows(j)) continue;
     const uint32_t f = (*features_)[j];
-    const uint8_t* const decode = bins_.decode(f);
-    const Code shared = codes[bins_.group_of(f)];
-    scratch->row_codes[j * n + i] = decode == nullptr ? shared : decode[shared];
+    const Code shared = codes[bins_.groups().of(f)];
+    scratch->row_codes[j * n + i] =
+        bins_.groups().alone(f) ? shared : bins_.groups().decode(f)[shared];
   }
 }
 

@@ -223,6 +223,40 @@ def test_an_unseen_missing_value_follows_the_heavier_child(heavy_left: bool) -> 
     assert tree.missing_left.tolist() == [int(heavy_left), 0, 0]
 
 
+# ---- features that share a code -----------------------------------------------------------------
+
+
+def one_hot(rng: np.random.Generator, n: int, levels: int) -> Vector:
+    return np.eye(levels)[rng.integers(0, levels, n)]
+
+
+@pytest.mark.parametrize("few_rows", [0, ALL_ROWS, None])
+@pytest.mark.parametrize("damage", ["none", "one conflict", "missing", "sorted", "more values"])
+def test_exclusive_columns_share_a_code_and_nothing_else_changes(
+    damage: str, few_rows: int | None
+) -> None:
+    rng = np.random.default_rng(len(damage))
+    n = 400
+    soil, region, number = one_hot(rng, n, 30), one_hot(rng, n, 4), rng.normal(size=(n, 1))
+    if damage == "one conflict":
+        soil[7] = 0.0
+        soil[7, [3, 19]] = 1.0
+    if damage == "missing":
+        soil[rng.random(soil.shape) < 0.01] = np.nan
+    if damage == "sorted":
+        soil = soil[np.argsort(soil.argmax(axis=1))]
+    if damage == "more values":
+        soil *= rng.integers(1, 5, (n, 1))
+    X = np.hstack([soil[:, :11], number, region, soil[:, 11:]])
+    gradient = np.nan_to_num(soil) @ rng.normal(size=30) + region[:, 1] + np.sin(number[:, 0])
+    gradient = np.round((gradient + rng.normal(size=n) / 4) * 4096) / 4096
+    data = Data(X, gradient, np.ones(n), None)
+    bins, _ = bin_table(Workers(1), X)
+    assert bins.codes_per_row <= (2 if damage in ("none", "sorted") else 4)
+    rules = Rules(max_leaves=25, min_samples_leaf=2.0, l2=1.0)
+    assert_same(grow(data, rules, few_rows), brute_force(data, rules))
+
+
 # ---- the same tree on every path ----------------------------------------------------------------
 
 
@@ -238,8 +272,8 @@ def large_data(features: int, values: int, n: int) -> tuple[Vector, npt.NDArray[
 @pytest.mark.parametrize("weights", ["none", "whole", "fractional"])
 @pytest.mark.parametrize(
     ("features", "values", "n"),
-    [(4, 200, 70_000), (3, 2_000, 30_000), (70, 30, 4_000)],
-    ids=["many rows", "two bytes a code", "many features"],
+    [(4, 200, 70_000), (3, 2_000, 30_000), (70, 30, 4_000), (6, 100, 6_000)],
+    ids=["many rows", "two bytes a code", "many features", "small leaves"],
 )
 def test_threads_instruction_sets_and_paths_change_no_bit(
     features: int, values: int, n: int, weights: str
@@ -267,6 +301,32 @@ def test_threads_instruction_sets_and_paths_change_no_bit(
     assert (trees[0].feature < 0).sum() == 40
     for other in trees[1:]:
         assert same_trees(trees[0], other)
+
+
+@pytest.mark.parametrize("depth_wise", [False, True])
+@pytest.mark.parametrize("bagged", [False, True])
+def test_every_leaf_lists_its_rows_in_order_for_any_number_of_threads(
+    bagged: bool, depth_wise: bool
+) -> None:
+    n = 9_000
+    X, y, score = large_data(5, 150, n)
+    bag = np.flatnonzero(np.random.default_rng(2).random(n) < 0.6).astype(np.uint32)
+    listed = []
+    for threads in (1, 2, 5):
+        workers = Workers(threads)
+        bins, _ = bin_table(workers, X)
+        rules = Rules(max_leaves=23, min_samples_leaf=30.0, depth_wise=depth_wise)
+        growth = Growth(workers, bins, None, rules)
+        gradients = Gradients(n)
+        gradients.logistic(workers, y, score, None)
+        growth.from_gradients(gradients, bag if bagged else None)
+        rows, begin = growth.grower.leaf_rows()
+        listed.append(np.split(rows, np.sort(begin).astype(int)[1:]))
+        assert all((np.diff(leaf.astype(np.int64)) > 0).all() for leaf in listed[-1])
+    for other in listed[1:]:
+        assert len(other) == len(listed[0])
+        for a, b in zip(listed[0], other, strict=True):
+            np.testing.assert_array_equal(a, b)
 
 
 def test_a_grower_forgets_its_last_tree() -> None:
