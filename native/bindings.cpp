@@ -485,11 +485,20 @@ NB_MODULE(_native, m) {
             return to_numpy(std::move(out));
           },
           "residual"_a.noconvert(), "q"_a)
-      .def("leaf_nodes", [](const Grower& g) { return to_numpy(std::vector(g.leaf_nodes())); })
+      .def("leaf_nodes",
+           [](const Grower& g) {
+             std::vector<int32_t> nodes;
+             for (const auto& leaf : g.leaves()) nodes.push_back(leaf.node);
+             return to_numpy(std::move(nodes));
+           })
       .def("leaf_rows", [](const Grower& g) {  // (rows, begin of each leaf's rows)
-        std::vector<uint64_t> begin(g.leaf_begin().begin(), g.leaf_begin().end());
-        return nb::make_tuple(to_numpy(std::vector<uint32_t>(g.rows(), g.rows() + g.bag_size())),
-                              to_numpy(std::move(begin)));
+        std::vector<uint32_t> rows;
+        std::vector<uint64_t> begin;
+        for (const auto& leaf : g.leaves()) {
+          begin.push_back(rows.size());
+          rows.insert(rows.end(), leaf.rows, leaf.rows + leaf.n);
+        }
+        return nb::make_tuple(to_numpy(std::move(rows)), to_numpy(std::move(begin)));
       });
 
   nb::class_<Forest>(m, "Forest")

@@ -24,7 +24,8 @@ struct Leaf {
   int32_t node = 0;
   int depth = 0;
   uint64_t path = 1;          // which way from the root, as a hash
-  size_t begin = 0, end = 0;  // its rows, in the grower's list
+  int list = 0;               // which of the grower's lists has its rows
+  size_t begin = 0, end = 0;  // and where
   int64_t word = 0;           // sums of gradients and hessians
   int64_t count = 0;          // sum of weights, in the grower's units
   int hist = -1;              // its histogram's slot, or -1

@@ -49,9 +49,8 @@ Grower::Grower(Workers& workers, const Kernels& kernels, const Bins& bins, const
       histograms_(bins, kernels),
       finder_(bins, kernels, rules_, weights_, histograms_),
       desks_(static_cast<size_t>(workers.threads()), Desk(bins)),
-      rows_(make_large_array<uint32_t>(bins.rows() + 1)),
-      scratch_left_(make_large_array<uint32_t>(bins.rows() + 1)),
-      scratch_right_(make_large_array<uint32_t>(bins.rows() + 1)) {}
+      lists_{make_large_array<uint32_t>(bins.rows() + 1),
+             make_large_array<uint32_t>(bins.rows() + 1)} {}
 
 std::vector<uint32_t> Grower::choose(const std::vector<uint32_t>& from, double share,
                                      uint64_t key) const {
@@ -85,69 +84,72 @@ std::vector<uint8_t> Grower::allowed_features(const Leaf& leaf) const {
 // The root of a whole table has no list: its rows are all there are.
 Rows Grower::rows_of(const Leaf& leaf) const {
   const bool whole = leaf.depth == 0 && !bagged_;
-  return {whole ? nullptr : rows_.get() + leaf.begin, 0, leaf.rows()};
+  return {whole ? nullptr : list_of(leaf), 0, leaf.rows()};
 }
 
 bool Grower::shared(const Leaf& leaf) const {
   return leaf.rows() * histograms_.groups() >= kSharedUpdates;
 }
 
-// Moves the rows that go left to the front of the leaf's part of the list; returns how many.
-size_t Grower::partition(Workers& team, const Leaf& leaf) {
-  const Rows source = rows_of(leaf);
+// Lists the rows that go left at the front of the leaf's part of a list, the others behind them;
+// the list is the leaf's own, or the other one. Sets where the children are.
+void Grower::partition(Workers& team, const Leaf& leaf) {
   const Split& s = leaf.split;
+  const Rows rows = rows_of(leaf);
+  const size_t n = rows.n;
   const uint32_t missing = s.missing_left ? bins_.value_bins(s.feature) : kMissingRight;
-  const auto part = [&](const Rows& some, uint32_t* left, uint32_t* right) {
-    return bins_.wide()
-               ? kernels_.partition16(bins_.column16(s.feature), some, s.bin, missing, left, right)
-               : kernels_.partition8(bins_.column8(s.feature), some, s.bin, missing, left, right);
+  const bool wide = bins_.wide();
+  const auto children = [&](int list, size_t lefts) {
+    Leaf &left = *leaf.left, &right = *leaf.right;
+    left.list = right.list = list;
+    left.begin = leaf.begin;
+    left.end = right.begin = leaf.begin + lefts;
+    right.end = leaf.end;
   };
-  uint32_t* const rows = rows_.get() + leaf.begin;
-  uint32_t* const scratch_left = scratch_left_.get() + leaf.begin;
-  uint32_t* const scratch_right = scratch_right_.get() + leaf.begin;
-  const size_t n = leaf.rows();
   if (team.threads() == 1 || n < kParallelPartition) {
-    const size_t left = part(source, rows, scratch_right);
-    std::memcpy(rows + left, scratch_right, (n - left) * sizeof(uint32_t));
-    return left;
+    uint32_t* const own = list_of(leaf);
+    uint32_t* const aside = lists_[1 - leaf.list].get() + leaf.begin;
+    const size_t lefts =
+        wide ? kernels_.partition16(bins_.column16(s.feature), rows, s.bin, missing, own, aside)
+             : kernels_.partition8(bins_.column8(s.feature), rows, s.bin, missing, own, aside);
+    std::memcpy(own + lefts, aside, (n - lefts) * sizeof(uint32_t));
+    return children(leaf.list, lefts);
   }
   const size_t chunks = (n + kPartitionChunk - 1) / kPartitionChunk;
-  std::vector<size_t> lefts(chunks + 1, 0);
-  const auto size = [&](size_t c) { return std::min(kPartitionChunk, n - c * kPartitionChunk); };
-  team.run(chunks, [&](size_t c, int) {
+  const auto part = [&](size_t c) {
     const size_t begin = c * kPartitionChunk;
-    lefts[c] = part(source.part(begin, size(c)), scratch_left + begin, scratch_right + begin);
-  });
-  size_t total = 0;
-  std::vector<size_t> before(chunks);
-  for (size_t c = 0; c < chunks; ++c) {
-    before[c] = total;
-    total += lefts[c];
-  }
+    return rows.part(begin, std::min(kPartitionChunk, n - begin));
+  };
+  marks_.resize(std::max(marks_.size(), (n + 7) / 8));
+  const auto marks = [&](size_t c) { return marks_.data() + c * kPartitionChunk / 8; };
+  std::vector<size_t> before(chunks + 1, 0);  // rows of earlier chunks that go left
   team.run(chunks, [&](size_t c, int) {
-    const size_t begin = c * kPartitionChunk, right = size(c) - lefts[c];
-    std::memcpy(rows + before[c], scratch_left + begin, lefts[c] * sizeof(uint32_t));
-    std::memcpy(rows + total + (begin - before[c]), scratch_right + begin,
-                right * sizeof(uint32_t));
+    before[c + 1] =
+        wide ? kernels_.mark16(bins_.column16(s.feature), part(c), s.bin, missing, marks(c))
+             : kernels_.mark8(bins_.column8(s.feature), part(c), s.bin, missing, marks(c));
   });
-  return total;
+  for (size_t c = 0; c < chunks; ++c) before[c + 1] += before[c];
+  uint32_t* const left = lists_[1 - leaf.list].get() + leaf.begin;
+  uint32_t* const right = left + before[chunks];
+  team.run(chunks, [&](size_t c, int) {
+    kernels_.distribute(part(c), marks(c), before[c + 1] - before[c], left + before[c],
+                        right + c * kPartitionChunk - before[c]);
+  });
+  children(1 - leaf.list, before[chunks]);
 }
 
 void Grower::place_children(Workers& team, const Leaf& parent) {
   Leaf &left = *parent.left, &right = *parent.right;
-  const size_t left_rows = partition(team, parent);
-  left.begin = parent.begin;
-  left.end = right.begin = parent.begin + left_rows;
-  right.end = parent.end;
+  partition(team, parent);
   left.depth = right.depth = parent.depth + 1;
   left.path = draw(parent.path, 0);
   right.path = draw(parent.path, 1);
   left.word = parent.split.left_word;
   right.word = parent.word - left.word;
   if (weights_.weight() == nullptr) {
-    left.count = static_cast<int64_t>(left_rows);
+    left.count = static_cast<int64_t>(left.rows());
   } else {
-    for (size_t i = left.begin; i < left.end; ++i) left.count += weights_[rows_[i]];
+    for (size_t i = 0; i < left.rows(); ++i) left.count += weights_[list_of(left)[i]];
   }
   right.count = parent.count - left.count;
 }
@@ -289,14 +291,12 @@ void Grower::commit(const Leaf& parent, Tree* tree) {
 }
 
 void Grower::retire(const Leaf& leaf) {
-  leaf_nodes_.push_back(leaf.node);
-  leaf_begin_.push_back(leaf.begin);
-  if (leaf.left != nullptr) {  // its turn never came: its rows in order again
-    uint32_t* const rows = rows_.get();
-    std::inplace_merge(rows + leaf.begin, rows + leaf.right->begin, rows + leaf.end);
-  }
-  if (leaf.depth > 0 || bagged_) return;
-  for (size_t i = 0; i < bag_size_; ++i) rows_[i] = static_cast<uint32_t>(i);
+  uint32_t* const rows = list_of(leaf);
+  if (leaf.left != nullptr)  // its turn never came: its rows in order again
+    std::inplace_merge(rows, rows + leaf.left->rows(), rows + leaf.rows());
+  if (leaf.depth == 0 && !bagged_)
+    for (size_t i = 0; i < leaf.rows(); ++i) rows[i] = static_cast<uint32_t>(i);
+  grown_leaves_.push_back({leaf.node, rows, leaf.rows()});
 }
 
 Leaf* Grower::start(const Gradients& gradients, const uint32_t* bag, size_t bag_size, Tree* tree) {
@@ -304,10 +304,9 @@ Leaf* Grower::start(const Gradients& gradients, const uint32_t* bag, size_t bag_
   bag_size_ = bagged_ ? bag_size : bins_.rows();
   if (bagged_) {
     bag_.assign(bag, bag + bag_size);
-    std::memcpy(rows_.get(), bag, bag_size * sizeof(uint32_t));
+    std::memcpy(lists_[0].get(), bag, bag_size * sizeof(uint32_t));
   }
-  leaf_nodes_.clear();
-  leaf_begin_.clear();
+  grown_leaves_.clear();
   leaves_.clear();
   Leaf& root = leaves_.emplace_back();
   root.end = bag_size_;
@@ -374,19 +373,13 @@ Tree Grower::grow(Gradients& gradients, const uint32_t* bag, size_t bag_size, ui
 // Every leaf lists its rows in increasing order, so a thread can take a range of the table and add
 // the values of all leaves to the scores in it, while they are in its cache and in no other's.
 void Grower::add_to(double* score, const Tree& tree, const double* value) {
-  std::vector<size_t> bounds(leaf_begin_);
-  std::sort(bounds.begin(), bounds.end());
-  bounds.push_back(bag_size_);
   const size_t n = bins_.rows();
   workers_.run((n + kScoreRows - 1) / kScoreRows, [&](size_t chunk, int) {
     const size_t begin = chunk * kScoreRows, end = std::min(n, begin + kScoreRows);
-    for (size_t leaf = 0; leaf < leaf_nodes_.size(); ++leaf) {
-      const uint32_t* const first = rows_.get() + leaf_begin_[leaf];
-      const uint32_t* const last =
-          rows_.get() + *std::upper_bound(bounds.begin(), bounds.end(), leaf_begin_[leaf]);
-      const double own = value[leaf_nodes_[leaf]];
-      const uint32_t* const from = std::lower_bound(first, last, begin);
-      const uint32_t* const to = std::lower_bound(from, last, end);
+    for (const GrownLeaf& leaf : grown_leaves_) {
+      const double own = value[leaf.node];
+      const uint32_t* const from = std::lower_bound(leaf.rows, leaf.rows + leaf.n, begin);
+      const uint32_t* const to = std::lower_bound(from, leaf.rows + leaf.n, end);
 #pragma GCC unroll 4
       for (const uint32_t* row = from; row < to; ++row) score[*row] += own;
     }
@@ -403,20 +396,15 @@ void Grower::add_to(double* score, const Tree& tree, const double* value) {
 }
 
 std::vector<double> Grower::leaf_quantiles(const double* residual, double q) {
-  const size_t leaves = leaf_nodes_.size();
-  std::vector<size_t> ends(leaf_begin_);
-  std::sort(ends.begin(), ends.end());
-  ends.push_back(bag_size_);
-  std::vector<double> out(leaves, 0.0);
-  workers_.run(leaves, [&](size_t leaf, int) {
-    const size_t begin = leaf_begin_[leaf];
-    const size_t end = *std::upper_bound(ends.begin(), ends.end(), begin);
+  std::vector<double> out(grown_leaves_.size(), 0.0);
+  workers_.run(out.size(), [&](size_t i, int) {
+    const GrownLeaf& leaf = grown_leaves_[i];
     std::vector<double> values, weight;
-    for (size_t k = begin; k < end; ++k) {
-      values.push_back(residual[rows_[k]]);
-      if (weights_.weight() != nullptr) weight.push_back(weights_.weight()[rows_[k]]);
+    for (size_t k = 0; k < leaf.n; ++k) {
+      values.push_back(residual[leaf.rows[k]]);
+      if (weights_.weight() != nullptr) weight.push_back(weights_.weight()[leaf.rows[k]]);
     }
-    out[leaf] = weighted_quantile(&values, weight, q);
+    out[i] = weighted_quantile(&values, weight, q);
   });
   return out;
 }

@@ -27,18 +27,20 @@ class Grower {
   Tree grow(Gradients& gradients, const uint32_t* bag, size_t bag_size, uint64_t seed,
             uint64_t tree_number);
 
-  // After grow(): the rows of each leaf, in the order of leaf_nodes().
-  const std::vector<int32_t>& leaf_nodes() const { return leaf_nodes_; }
-  const std::vector<size_t>& leaf_begin() const { return leaf_begin_; }
-  const uint32_t* rows() const { return rows_.get(); }
-  size_t bag_size() const { return bag_size_; }
+  // The leaves of the last tree and their rows, which are increasing.
+  struct GrownLeaf {
+    int32_t node;
+    const uint32_t* rows;
+    size_t n;
+  };
+  const std::vector<GrownLeaf>& leaves() const { return grown_leaves_; }
   size_t table_rows() const { return bins_.rows(); }
   bool grew(const Tree& tree) const { return tree.grower == this && tree.number == grown_; }
 
   // score[row] += value[node of the row], for every row, in or out of the bag.
   void add_to(double* score, const Tree& tree, const double* value);
 
-  // The weighted q-quantile of residual over the rows of every leaf, in the order of leaf_nodes().
+  // The weighted q-quantile of residual over the rows of every leaf, in the order of leaves().
   std::vector<double> leaf_quantiles(const double* residual, double q);
 
   void set_few_rows(size_t rows) { finder_.set_few_rows(rows); }
@@ -55,11 +57,12 @@ class Grower {
   Leaf* start(const Gradients& gradients, const uint32_t* bag, size_t bag_size, Tree* tree);
   std::vector<uint32_t> choose(const std::vector<uint32_t>& from, double share, uint64_t key) const;
   std::vector<uint8_t> allowed_features(const Leaf& leaf) const;
+  uint32_t* list_of(const Leaf& leaf) const { return lists_[leaf.list].get() + leaf.begin; }
   Rows rows_of(const Leaf& leaf) const;
   bool shared(const Leaf& leaf) const;
   void expand_next(const Frontier& frontier, size_t splits_left);
   void expand(Workers& team, Desk* desk, Leaf* parent);
-  size_t partition(Workers& team, const Leaf& leaf);
+  void partition(Workers& team, const Leaf& leaf);
   void place_children(Workers& team, const Leaf& parent);
   void search(Workers& team, Desk* desk, Leaf* built, Leaf* rest, Leaf* few[2]);
   void commit(const Leaf& parent, Tree* tree);
@@ -73,8 +76,9 @@ class Grower {
   const RowWeights weights_;
   Histograms histograms_;
   SplitFinder finder_;
-  std::vector<Desk> desks_;  // per thread
-  LargeArray<uint32_t> rows_, scratch_left_, scratch_right_;
+  std::vector<Desk> desks_;        // per thread
+  LargeArray<uint32_t> lists_[2];  // of rows; a leaf has the same part of both to itself
+  std::vector<uint8_t> marks_;     // of rows that go right
   std::vector<uint32_t> bag_;
   bool bagged_ = false;
   size_t bag_size_ = 0;
@@ -84,8 +88,7 @@ class Grower {
   std::vector<uint32_t> features_;   // of this tree
   std::vector<uint32_t> positions_;  // 0, 1, … in features_
   std::deque<Leaf> leaves_;          // all that this tree had
-  std::vector<int32_t> leaf_nodes_;
-  std::vector<size_t> leaf_begin_;
+  std::vector<GrownLeaf> grown_leaves_;
 };
 
 // score[row] += value[node], by walking the codes of rows [begin, end).

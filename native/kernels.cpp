@@ -488,6 +488,10 @@ ScanResult scan(const ScanInput& in, const ScanRules& rules) {
 // ---------------------------------------------------------------------------------------------
 // Partition
 
+bool goes_left(uint32_t code, uint32_t bin, uint32_t missing) {
+  return code <= bin || code == missing;
+}
+
 // [abcdefgh] with b, e, f going left becomes left = [bef], right = [acdgh]. Every row is written to
 // both sides and only one cursor moves: no branch to mispredict.
 template <class Code, class RowIndex>
@@ -496,14 +500,40 @@ size_t partition_tail(const Code* column, RowIndex rows, size_t begin, size_t en
   size_t l = 0, r = 0;
   for (size_t i = begin; i < end; ++i) {
     const auto row = static_cast<uint32_t>(rows[i]);
-    const uint32_t code = column[row];
-    const size_t go_left = static_cast<size_t>(code <= bin) | static_cast<size_t>(code == missing);
+    const size_t to_left = goes_left(column[row], bin, missing) ? 1 : 0;
     left[l] = row;
     right[r] = row;
-    l += go_left;
-    r += 1 - go_left;
+    l += to_left;
+    r += 1 - to_left;
   }
   return l;
+}
+
+// The marks of the rows from `begin`, a multiple of eight, on; returns how many go left.
+template <class Code, class RowIndex>
+size_t mark_tail(const Code* column, RowIndex rows, size_t begin, size_t end, uint32_t bin,
+                 uint32_t missing, uint8_t* marks) {
+  size_t lefts = 0;
+  for (size_t i = begin; i < end; ++i) {
+    if (i % 8 == 0) marks[i / 8] = 0;
+    const bool left = goes_left(column[rows[i]], bin, missing);
+    lefts += left ? 1 : 0;
+    marks[i / 8] = static_cast<uint8_t>(marks[i / 8] | (left ? 0u : 1u << (i % 8)));
+  }
+  return lefts;
+}
+
+template <class RowIndex>
+void distribute_tail(RowIndex rows, size_t begin, size_t end, const uint8_t* marks, uint32_t* left,
+                     uint32_t* right) {
+  for (size_t i = begin; i < end; ++i) {
+    const auto row = static_cast<uint32_t>(rows[i]);
+    if ((marks[i / 8] >> (i % 8) & 1) != 0) {
+      *right++ = row;
+    } else {
+      *left++ = row;
+    }
+  }
 }
 
 #if defined(__AVX2__)
@@ -524,6 +554,10 @@ inline __m256i compacted(__m256i rows, unsigned mask) {
   const __m128i places =
       _mm_loadl_epi64(reinterpret_cast<const __m128i*>(kCompaction.places[mask]));
   return _mm256_permutevar8x32_epi32(rows, _mm256_cvtepu8_epi32(places));
+}
+
+inline void store_rows(uint32_t* to, __m256i rows) {
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), rows);
 }
 
 inline __m256i eight_rows(ListedRows rows, size_t i) {
@@ -550,34 +584,88 @@ inline __m256i eight_codes(const uint16_t* column, ConsecutiveRows rows, size_t 
   return _mm256_cvtepu16_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(column + rows[i])));
 }
 
+// A bit for each of eight rows that goes right.
+struct EightWays {
+  __m256i last, missing;
+
+  EightWays(uint32_t bin, uint32_t code_of_missing)
+      : last(_mm256_set1_epi32(static_cast<int>(bin))),
+        missing(_mm256_set1_epi32(static_cast<int>(code_of_missing))) {}
+
+  unsigned operator()(__m256i code) const {
+    const __m256i above =
+        _mm256_andnot_si256(_mm256_cmpeq_epi32(code, missing), _mm256_cmpgt_epi32(code, last));
+    return static_cast<unsigned>(_mm256_movemask_ps(_mm256_castsi256_ps(above)));
+  }
+};
+
 // Eight rows at a time. Both sides are written in full vectors whose tail the next one overwrites.
 // Neither cursor gets ahead of what has been read, so left may be the list itself and nothing is
 // written past n.
 template <class Code, class RowIndex>
 size_t partition_rows(const Code* column, RowIndex rows, size_t n, uint32_t bin, uint32_t missing,
                       uint32_t* left, uint32_t* right) {
-  const __m256i last = _mm256_set1_epi32(static_cast<int>(bin));
-  const __m256i none = _mm256_set1_epi32(static_cast<int>(missing));
+  const EightWays ways(bin, missing);
   size_t l = 0, r = 0, i = 0;
   for (; i + 8 <= n; i += 8) {
     const __m256i row = eight_rows(rows, i);
-    const __m256i code = eight_codes(column, rows, i);
-    const __m256i above =
-        _mm256_andnot_si256(_mm256_cmpeq_epi32(code, none), _mm256_cmpgt_epi32(code, last));
-    const auto goes_right = static_cast<unsigned>(_mm256_movemask_ps(_mm256_castsi256_ps(above)));
-    _mm256_storeu_si256(reinterpret_cast<__m256i*>(left + l), compacted(row, ~goes_right & 255));
-    _mm256_storeu_si256(reinterpret_cast<__m256i*>(right + r), compacted(row, goes_right));
+    const unsigned goes_right = ways(eight_codes(column, rows, i));
+    store_rows(left + l, compacted(row, ~goes_right & 255));
+    store_rows(right + r, compacted(row, goes_right));
     const auto gone = static_cast<size_t>(__builtin_popcount(goes_right));
     l += 8 - gone;
     r += gone;
   }
   return l + partition_tail(column, rows, i, n, bin, missing, left + l, right + r);
 }
+
+template <class Code, class RowIndex>
+size_t mark_rows(const Code* column, RowIndex rows, size_t n, uint32_t bin, uint32_t missing,
+                 uint8_t* marks) {
+  const EightWays ways(bin, missing);
+  size_t lefts = 0, i = 0;
+  for (; i + 8 <= n; i += 8) {
+    const unsigned goes_right = ways(eight_codes(column, rows, i));
+    marks[i / 8] = static_cast<uint8_t>(goes_right);
+    lefts += 8 - static_cast<size_t>(__builtin_popcount(goes_right));
+  }
+  return lefts + mark_tail(column, rows, i, n, bin, missing, marks);
+}
+
+// Full vectors while they end inside both sides; what is behind a side may be another thread's.
+template <class RowIndex>
+void distribute_rows(RowIndex rows, size_t n, const uint8_t* marks, size_t n_left, uint32_t* left,
+                     uint32_t* right) {
+  const size_t n_right = n - n_left;
+  size_t l = 0, r = 0, i = 0;
+  for (; l + 8 <= n_left && r + 8 <= n_right; i += 8) {
+    const __m256i row = eight_rows(rows, i);
+    const unsigned goes_right = marks[i / 8];
+    store_rows(left + l, compacted(row, ~goes_right & 255));
+    store_rows(right + r, compacted(row, goes_right));
+    const auto gone = static_cast<size_t>(__builtin_popcount(goes_right));
+    l += 8 - gone;
+    r += gone;
+  }
+  distribute_tail(rows, i, n, marks, left + l, right + r);
+}
 #else
 template <class Code, class RowIndex>
 size_t partition_rows(const Code* column, RowIndex rows, size_t n, uint32_t bin, uint32_t missing,
                       uint32_t* left, uint32_t* right) {
   return partition_tail(column, rows, 0, n, bin, missing, left, right);
+}
+
+template <class Code, class RowIndex>
+size_t mark_rows(const Code* column, RowIndex rows, size_t n, uint32_t bin, uint32_t missing,
+                 uint8_t* marks) {
+  return mark_tail(column, rows, 0, n, bin, missing, marks);
+}
+
+template <class RowIndex>
+void distribute_rows(RowIndex rows, size_t n, const uint8_t* marks, size_t, uint32_t* left,
+                     uint32_t* right) {
+  distribute_tail(rows, 0, n, marks, left, right);
 }
 #endif
 
@@ -587,6 +675,22 @@ size_t partition(const Code* column, const Rows& rows, uint32_t bin, uint32_t mi
   if (rows.listed == nullptr)
     return partition_rows(column, ConsecutiveRows{rows.first}, rows.n, bin, missing, left, right);
   return partition_rows(column, ListedRows{rows.listed}, rows.n, bin, missing, left, right);
+}
+
+template <class Code>
+size_t mark(const Code* column, const Rows& rows, uint32_t bin, uint32_t missing, uint8_t* marks) {
+  if (rows.listed == nullptr)
+    return mark_rows(column, ConsecutiveRows{rows.first}, rows.n, bin, missing, marks);
+  return mark_rows(column, ListedRows{rows.listed}, rows.n, bin, missing, marks);
+}
+
+void distribute(const Rows& rows, const uint8_t* marks, size_t n_left, uint32_t* left,
+                uint32_t* right) {
+  if (rows.listed == nullptr) {
+    distribute_rows(ConsecutiveRows{rows.first}, rows.n, marks, n_left, left, right);
+  } else {
+    distribute_rows(ListedRows{rows.listed}, rows.n, marks, n_left, left, right);
+  }
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -690,6 +794,9 @@ const Kernels STAGEWISE_JOIN(kernels_, STAGEWISE_ISA) = {
     .scan = scan,
     .partition8 = partition<uint8_t>,
     .partition16 = partition<uint16_t>,
+    .mark8 = mark<uint8_t>,
+    .mark16 = mark<uint16_t>,
+    .distribute = distribute,
     .score32 = score_block<4>,
     .score64 = score_block<8>,
     .bin_doubles = bin_values<double>,

@@ -137,6 +137,14 @@ struct Kernels {
                        uint32_t* left, uint32_t* right);
   size_t (*partition16)(const uint16_t* column, const Rows& rows, uint32_t bin, uint32_t missing,
                         uint32_t* left, uint32_t* right);
+  // The same in two steps, for several threads: first a bit per row that goes right, then, when it
+  // is known how many rows come before these, each to its place; nothing else is written.
+  size_t (*mark8)(const uint8_t* column, const Rows& rows, uint32_t bin, uint32_t missing,
+                  uint8_t* marks);
+  size_t (*mark16)(const uint16_t* column, const Rows& rows, uint32_t bin, uint32_t missing,
+                   uint8_t* marks);
+  void (*distribute)(const Rows& rows, const uint8_t* marks, size_t n_left, uint32_t* left,
+                     uint32_t* right);
 
   // out[i] += the tree's value for row i; codes[feature * kMaskRows + i]. Up to 32 or 64 leaves.
   void (*score32)(const MaskTree& tree, const int8_t* codes, double* out);
