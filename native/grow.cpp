@@ -367,6 +367,8 @@ Tree Grower::grow(Gradients& gradients, const uint32_t* bag, size_t bag_size, ui
     frontier.push(leaf->left);
     frontier.push(leaf->right);
   }
+  std::sort(grown_leaves_.begin(), grown_leaves_.end(),
+            [](const GrownLeaf& a, const GrownLeaf& b) { return a.node < b.node; });
   return tree;
 }
 

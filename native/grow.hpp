@@ -27,7 +27,7 @@ class Grower {
   Tree grow(Gradients& gradients, const uint32_t* bag, size_t bag_size, uint64_t seed,
             uint64_t tree_number);
 
-  // The leaves of the last tree and their rows, which are increasing.
+  // The leaves of the last tree in the order of their nodes, and their rows, which are increasing.
   struct GrownLeaf {
     int32_t node;
     const uint32_t* rows;
