@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stagewise.data.features import Feature, Features
+from stagewise.data.missing_values import MissingValues
 from stagewise.learners.tree import Tree
 from stagewise.model.ensemble import Ensemble
 from stagewise.model.model import Model
@@ -21,6 +22,9 @@ ESTIMATOR: dict[str, Any] = {
     "class": "GradientBoostingRegressor",
     "params": {"learning_rate": 0.1, "max_depth": None, "n_estimators": 3, "growth": "best_first"},
 }
+
+
+SENTINELS = (-(2**63), -999, 2**63 - 1, 2**63, 2**64 - 1, -999.9, 1e20)
 
 
 def random_tree(rng: np.random.Generator, n_features: int, n_splits: int) -> Tree:
@@ -51,12 +55,16 @@ def make_model(
     *,
     classes: npt.NDArray[Any] | None = None,
     features: Sequence[Feature] | None = None,
+    missing_values: Sequence[int | float] = (),
     n_rounds: int = 3,
     n_splits: int = 4,
     seed: int = 0,
 ) -> Model:
     rng = np.random.default_rng(seed)
-    kept = Features(features or [Feature(None, "real", None) for _ in range(3)])
+    kept = Features(
+        features or [Feature(None, "real", None) for _ in range(3)],
+        MissingValues.of(missing_values),
+    )
     n_outputs = 1 if classes is None or len(classes) <= 2 else len(classes)
     trees = [random_tree(rng, len(kept), n_splits) for _ in range(n_rounds * n_outputs)]
     return Model(
@@ -98,6 +106,7 @@ def sample_models() -> dict[str, Model]:
         "multiclass": make_model(classes=np.array([-1, 0, 7], dtype=np.int64), seed=5),
         "text labels": make_model(classes=np.array(["früh", "spät", "nie 🌒"]), seed=6),
         "object labels": make_model(classes=objects("a", 2, True), seed=7),
+        "missing values": make_model(missing_values=SENTINELS, seed=9),
         "named": make_model(
             classes=np.array([0.5, 1.5]), features=wide_features(), n_splits=9, seed=8
         ),

@@ -3,12 +3,15 @@
 import json
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from pyarrow import csv, parquet
 
 import stagewise
 from cli_runs import FAST, ROWS, fails, make_table
 from stagewise.cli.main import main
+from stagewise.model.atomic import replace_file
+from stagewise.model.file import read_model
 
 
 def test_train_says_which_task_it_guessed_and_why(run, tmp_path):
@@ -105,6 +108,44 @@ def test_parameters_come_from_a_file(run, tmp_path):
     assert code == 0
     assert json.loads(out)["rounds"] == 7
     assert stagewise.load(tmp_path / "m.stgw").max_depth == 2
+
+
+@pytest.mark.parametrize("way", ["--params", "--set"])
+def test_missing_values_are_named_in_training_and_remembered(run, tmp_path, way):
+    table = make_table(0).select(["area", "rooms", "price"])
+    marked, plain = tmp_path / "marked.csv", tmp_path / "plain.csv"
+    rooms = table["rooms"].to_pylist()
+    for path, gone in ((marked, -999), (plain, None)):
+        column = pa.array([gone if n == 3 else n for n in rooms])
+        csv.write_csv(table.set_column(1, "rooms", column), path)
+    (tmp_path / "p.toml").write_text("missing_values = [-999, 1e20]\n")
+    chosen = [way, tmp_path / "p.toml" if way == "--params" else "missing_values=[-999, 1e20]"]
+    fingerprints, predictions = [], []
+    for path, more in ((marked, chosen), (plain, [])):
+        train = ["train", path, "--target", "price", "--model", tmp_path / "m.stgw", *FAST]
+        code, out, _ = run(*train, *more, "--json")
+        assert code == 0
+        fingerprints.append(json.loads(out)["fingerprint"])
+        code, out, _ = run("predict", tmp_path / "m.stgw", path)
+        assert code == 0
+        predictions.append(out)
+        assert run("evaluate", tmp_path / "m.stgw", path)[0] == 0
+    assert fingerprints[0] == fingerprints[1]
+    assert predictions[0] == predictions[1]
+
+
+def test_the_model_file_is_written_once(run, tmp_path, monkeypatch):
+    written = []
+
+    def count(path, data):
+        written.append(path)
+        replace_file(path, data)
+
+    monkeypatch.setattr("stagewise.model.file.replace_file", count)
+    model = tmp_path / "m.stgw"
+    assert run("train", "train.csv", "--target", "price", "--drop-text", "--model", model)[0] == 0
+    assert written == [model]
+    assert read_model(model)[1]["target"] == "price"
 
 
 def test_the_model_is_named_after_the_data(run, folder, tmp_path, monkeypatch):

@@ -7,6 +7,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
+import stagewise
 from estimators.tables import hashed, make_table, quick
 from stagewise import GradientBoostingClassifier, GradientBoostingRegressor
 
@@ -49,6 +50,21 @@ def test_columns_may_have_any_names(tmp_path, table):
     assert model.feature_names_in_.tolist() == ODD_NAMES
     np.testing.assert_array_equal(model.predict(X[ODD_NAMES[::-1]]), model.predict(X))
     model.save(tmp_path / "m.stgw")
+
+
+def test_columns_may_have_names_that_are_no_valid_text(tmp_path, table):
+    # Broken bytes in a file's header become lone surrogates. pandas keeps them as objects only.
+    names = ["\ud800", "a", "b \udcff", "c", "d"]
+    frame, mixed = (
+        pd.DataFrame(table.X[:, order], columns=pd.Index([names[j] for j in order], dtype=object))
+        for order in ([0, 1, 2, 3, 4], [2, 4, 0, 3, 1])
+    )
+    model = fitted(frame, table)
+    model.save(tmp_path / "m.stgw")
+    loaded = stagewise.load(tmp_path / "m.stgw")
+    assert loaded.feature_names_in_.tolist() == names
+    for X in (frame, mixed, pd.concat([mixed] * 50)):
+        np.testing.assert_array_equal(loaded.predict(X)[:ROWS], model.predict(frame))
 
 
 @pytest.mark.parametrize("library", [pd.DataFrame, pl.DataFrame])

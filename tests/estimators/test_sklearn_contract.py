@@ -27,6 +27,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import stagewise
 from estimators.tables import make_table, quick
 from stagewise import GradientBoostingClassifier, GradientBoostingRegressor
+from stagewise.model.file import read_model
 
 BOTH = pytest.mark.parametrize("kind", [GradientBoostingRegressor, GradientBoostingClassifier])
 
@@ -313,6 +314,23 @@ def test_an_estimator_that_is_not_fitted_can_be_copied_but_not_saved(kind, tmp_p
     assert pickle.loads(pickle.dumps(model)).get_params() == model.get_params()
     with pytest.raises(NotFittedError):
         model.save(tmp_path / "model.stgw")
+    assert not list(tmp_path.iterdir())
+
+
+def test_notes_are_found_again_in_the_file(table, tmp_path):
+    model = quick(GradientBoostingRegressor).fit(table.X, table.number)
+    notes = {"target": "price", "rows": [1, 2], "größe": None}
+    model.save(tmp_path / "model.stgw", notes=notes)
+    _, found = read_model(tmp_path / "model.stgw")
+    assert {name: found[name] for name in notes} == notes
+    assert stagewise.load(tmp_path / "model.stgw").fingerprint() == model.fingerprint()
+
+
+@pytest.mark.parametrize("name", ["class", "params", "seed", 3])
+def test_a_note_cannot_take_the_name_of_something_else(name, table, tmp_path):
+    model = quick(GradientBoostingRegressor).fit(table.X, table.number)
+    with pytest.raises(ValueError, match=f"A note cannot be called {name!r}.*must be text"):
+        model.save(tmp_path / "model.stgw", notes={name: "x"})
     assert not list(tmp_path.iterdir())
 
 

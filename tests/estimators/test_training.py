@@ -9,6 +9,7 @@ import pytest
 
 from estimators.tables import hashed, make_table, quick
 from stagewise import GradientBoostingClassifier, GradientBoostingRegressor
+from stagewise.estimators.rows import hold_out
 from stagewise.losses import (
     AbsoluteError,
     Logistic,
@@ -87,6 +88,31 @@ def test_held_out_rows_have_no_say_in_the_cuts():
     assert sum(held_out) == 6
     wild = np.where(np.array(held_out)[:, np.newaxis], 1e9, table.X)
     assert learned(wild, table.number) == plain
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_held_out_rows_have_no_say_in_the_ranks_of_wide_integers(weighted):
+    # As many cuts as there are ids to tell apart, one less than training rows.
+    X = (2**60 + np.arange(200))[:, np.newaxis]
+    weight = 1 + np.arange(200) % 2 if weighted else None
+    model = quick(GradientBoostingRegressor, early_stopping=True, validation_fraction=0.3)
+    model.fit(X, np.arange(200), sample_weight=weight)
+    assert len(model.model_.features[0].cuts) == 140 - 1
+    model.set_params(early_stopping=False).fit(X, np.arange(200), sample_weight=weight)
+    assert len(model.model_.features[0].cuts) == 200 - 1
+
+
+@pytest.mark.parametrize("way", ["held out", "weight zero"])
+def test_rows_that_are_not_learned_from_have_no_say_in_what_is_wide(way):
+    rows, _ = hold_out(None, np.arange(200), 0.1, 0, by_class=False)
+    X = np.full((200, 1), 2**60)
+    X[rows, 0] = rows
+    weight = np.isin(np.arange(200), rows).astype(float) if way == "weight zero" else None
+    model = quick(GradientBoostingRegressor, early_stopping=weight is None, n_estimators=1)
+    model.fit(X, np.arange(200), sample_weight=weight)
+    alone = quick(GradientBoostingRegressor, n_estimators=1).fit(X[rows], rows)
+    assert model.model_.features[0].kind == "real"
+    assert model.fingerprint() == alone.fingerprint()
 
 
 def test_rows_are_held_out_of_every_class_alike():
@@ -364,6 +390,18 @@ BROKEN = {
         broken(derivatives=lambda y, s: (s + 1e39, s * 0 + 1)),
         "too large for a float32",
     ),
+    "gradients too large to add": (
+        broken(derivatives=lambda y, s: (s + 1e38, s * 0 + 1)),
+        r"gradients whose absolute values sum to 5e\+40, too much .*degree",
+    ),
+    "hessians too large to add": (
+        broken(derivatives=lambda y, s: (s - y, s * 0 + 1e38)),
+        r"hessians whose absolute values sum to 5e\+40, too much",
+    ),
+    "gradients too small to tell apart": (
+        broken(derivatives=lambda y, s: (1e-30 * (s - y), s * 0 + 1)),
+        r"gradients whose absolute values sum to [0-9.]+e-27, too little .*degree",
+    ),
     "infinite hessians": (
         broken(derivatives=lambda y, s: (s, s * np.inf)),
         "hessians that are not finite",
@@ -386,6 +424,32 @@ def test_a_broken_loss_is_found_out(loss, words, table):
     monkey.loss.best_constant = lambda y, weight: np.zeros(1)
     with pytest.raises(ValueError, match=words):
         monkey.fit(table.X, table.number / 1000)
+
+
+def test_gradients_may_vanish_once_all_is_learned():
+    X = np.arange(50.0)[:, np.newaxis]
+    model = quick(GradientBoostingRegressor, loss=Asymmetric(), min_samples_leaf=1)
+    model.set_params(learning_rate=1.0, l2_regularization=0.0, n_estimators=200, max_leaf_nodes=50)
+    y = np.arange(50) * 1e-20
+    np.testing.assert_allclose(model.fit(X, y).predict(X), y, rtol=1e-9, atol=1e-30)
+    assert model.train_loss_[-1] < 1e-55, "gradients of 1e-28 were no error in the last rounds"
+
+
+@pytest.mark.parametrize("value", [0.0, 1e-40, 1e-30, 3.0])
+def test_a_constant_target_is_learned_with_a_loss_of_ones_own(value):
+    model = quick(GradientBoostingRegressor, loss=Asymmetric())
+    with pytest.warns(UserWarning, match="y has only one value"):
+        model.fit(np.arange(50.0)[:, np.newaxis], np.full(50, value))
+    np.testing.assert_allclose(model.predict([[1.0]]), value, rtol=1e-6, atol=1e-12)
+
+
+def test_a_degree_makes_the_unit_of_y_a_matter_of_indifference(table):
+    loss = type("Scaled", (Asymmetric,), {"degree": 2})()
+    plain, tiny = (
+        quick(GradientBoostingRegressor, loss=loss).fit(table.X, table.number * unit)
+        for unit in (1.0, 2.0**-100)
+    )
+    np.testing.assert_allclose(tiny.predict(table.X) * 2.0**100, plain.predict(table.X), rtol=1e-9)
 
 
 def test_a_fit_that_diverges_says_so(table):

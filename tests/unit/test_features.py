@@ -256,6 +256,15 @@ def test_a_row_of_weight_zero_leaves_no_cut() -> None:
     assert features[0].cuts.tolist() == [BIG + 1]
 
 
+def test_rows_that_are_not_learned_from_leave_no_cut() -> None:
+    rows = np.array([0, 1, 3], dtype=np.uint32)
+    X = pl.DataFrame({"id": [BIG, BIG + 2, BIG + 4, None], "n": [1, 2, BIG, 3]})
+    for weight in (None, np.array([1.0, 1.0, 5.0, 2.0])):
+        features = learned(X, rows=rows, weight=weight)
+        assert features[0].cuts.tolist() == [BIG + 1]
+        assert features[1] == Feature("n", "real", None)
+
+
 def test_a_wide_column_without_a_present_value_is_constant() -> None:
     features = learned([[BIG], [BIG + 2]], weight=np.array([0.0, 0.0]))
     assert matched(features, [[BIG], [0]]) == [[0], [0]]

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from model_samples import make_model, wide_features
+from model_samples import SENTINELS, make_model, wide_features
 from stagewise.errors import ModelFormatError
 from stagewise.model.contents import pack, unpack
 
@@ -151,6 +151,29 @@ def test_trees_must_be_whole_rounds() -> None:
     for name in MODEL.ensemble.flat().keys() - {"tree_start"}:
         arrays[name] = arrays[name][:-1]
     with pytest.raises(ModelFormatError, match="8 trees, which is no whole number of rounds of 3"):
+        unpack(facts, arrays)
+
+
+@pytest.mark.parametrize(
+    ("array", "values", "words"),
+    [
+        ("missing_int64", [-999, -(2**63), 7], "do not rise"),
+        ("missing_int64", [7, 7], "do not rise"),
+        ("missing_int64", [], "do not rise"),
+        ("missing_uint64", [5], "another type"),
+        ("missing_uint64", [2**64 - 1, 2**63], "do not rise"),
+        ("missing_float64", [-999.0], "another type"),
+        ("missing_float64", [1e20, 0.5], "do not rise"),
+        ("missing_float64", [np.nan], "not finite"),
+        ("missing_float64", [np.inf], "not finite"),
+    ],
+)
+def test_missing_values_that_are_not_as_they_should_be_are_refused(
+    array: str, values: list[Any], words: str
+) -> None:
+    facts, arrays = pack(make_model(missing_values=SENTINELS), {})
+    arrays[array] = np.array(values, dtype=arrays[array].dtype)
+    with pytest.raises(ModelFormatError, match=words):
         unpack(facts, arrays)
 
 

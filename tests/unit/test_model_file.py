@@ -15,7 +15,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from model_samples import ESTIMATOR, make_model, objects, sample_models, wide_features
+from model_samples import (
+    ESTIMATOR,
+    SENTINELS,
+    make_model,
+    objects,
+    sample_models,
+    wide_features,
+)
 from stagewise.data.features import Feature
 from stagewise.errors import ModelFormatError
 from stagewise.learners.tree import NODE_ARRAYS
@@ -157,6 +164,28 @@ def test_wide_integer_cuts_keep_their_type() -> None:
     assert cuts[2] is not None
     assert cuts[2].dtype == np.uint64
     assert cuts[2].tolist() == [1, 2**63, 2**64 - 1]
+
+
+def test_missing_values_keep_their_values_and_their_type() -> None:
+    read = Model.from_bytes(make_model(missing_values=SENTINELS).to_bytes())
+    assert repr(read.features.missing_values.values) == repr(SENTINELS)
+
+
+def test_only_a_model_with_missing_values_needs_a_reader_that_knows_them() -> None:
+    def sections(model: Model) -> dict[str, bool]:
+        data = encode(model)
+        header = json.loads(data[24 : 24 + struct.unpack_from("<Q", data, 16)[0]])
+        return {entry["name"]: entry["optional"] for entry in header["sections"]}
+
+    without, one = sections(make_model()), sections(make_model(missing_values=[-999]))
+    assert one == {**without, "missing_int64": False}
+
+
+def test_a_file_of_format_1_0_is_still_read() -> None:
+    data = encode(make_model(), ESTIMATOR)
+    older = refooted(data[:12] + struct.pack("<I", 0) + data[16:-FOOTER])
+    assert encode(*decode(older)) == data
+    assert not decode(older)[0].features.missing_values
 
 
 PARAMS = {
@@ -335,12 +364,13 @@ def test_reading_from_a_buffer_keeps_no_hold_on_it() -> None:
     assert model.fingerprint() == make_model().fingerprint()
 
 
-def test_the_fingerprint_is_the_same_whatever_names_history_and_gains_are() -> None:
+def test_the_fingerprint_is_the_same_whatever_does_not_decide_a_prediction() -> None:
     model = make_model()
     renamed = make_model(features=[Feature(name, "real", None) for name in "abc"])
     later = replace(model, train_loss=np.zeros(9), valid_loss=np.ones(2), loss="custom")
     gained = changed_tree(changed_tree(model, "gain", 0, 1), "cover", 0, 1)
-    for other in (renamed, later, gained, model, Model.from_bytes(model.to_bytes())):
+    told = make_model(missing_values=SENTINELS)
+    for other in (renamed, later, gained, told, model, Model.from_bytes(model.to_bytes())):
         assert other.fingerprint() == model.fingerprint()
 
 

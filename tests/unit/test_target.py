@@ -317,6 +317,20 @@ def test_weight_k_is_k_copies_in_any_order(rows, random) -> None:
     assert exact_mean(values, weight) == exact_mean(np.array(copies))
 
 
+def test_weight_k_is_k_copies_of_many_rows() -> None:
+    rng = np.random.default_rng(0)
+    values, weight = rng.normal(size=150_000) + 1e6, rng.integers(1, 4, 150_000)
+    copies = rng.permutation(np.repeat(values, weight))
+    mean = exact_mean(values, weight.astype(float))
+    assert mean == exact_mean(copies) == math.fsum(copies) / len(copies)
+
+
+@pytest.mark.parametrize("power", [-1074, -1060, -1000, -40, 0, 40, 900])
+def test_a_power_of_two_moves_the_mean_and_no_digit(power: int) -> None:
+    values = np.arange(-3.0, 12.0)
+    assert exact_mean(np.ldexp(values, power)) == math.ldexp(4.0, power)
+
+
 def test_the_mean_of_equal_targets_is_that_target() -> None:
     for value in (0.1, -3e-320, 1e308, 0.0):
         assert exact_mean(np.full(1000, value)) == value

@@ -14,7 +14,7 @@ import numpy as np
 
 from stagewise.cli.columns import feature_table, refuse_text, text_columns
 from stagewise.cli.complaint import Complaint, did_you_mean, listing
-from stagewise.model.file import read_model, write_model
+from stagewise.model.file import read_model
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -40,9 +40,7 @@ def save_model(estimator: Any, path: Path, target: str) -> None:
     """Save an estimator, and with it the name of the column it was trained to predict."""
     # How the training was watched is nothing to remember.
     estimator.set_params(verbose=0)
-    estimator.save(path)
-    model, notes = read_model(path)
-    write_model(path, model, {**notes, "target": target})
+    estimator.save(path, notes={"target": target})
 
 
 def remembered_target(path: Path) -> str | None:

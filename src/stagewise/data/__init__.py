@@ -5,6 +5,7 @@ narwhals and never imported.
 """
 
 from stagewise.data.features import Feature, Features
+from stagewise.data.missing_values import MissingValues
 from stagewise.data.table import Table, read_table
 from stagewise.data.target import (
     Labels,
@@ -20,6 +21,7 @@ __all__ = [
     "Feature",
     "Features",
     "Labels",
+    "MissingValues",
     "Table",
     "TargetScale",
     "as_frequencies",

@@ -16,7 +16,17 @@ import numpy.typing as npt
 
 from stagewise.data.messages import shown, warn_caller
 
-__all__ = ["LARGEST_EXACT", "Column", "missing_items", "plain_floats", "read_column", "refuse_cell"]
+__all__ = [
+    "LARGEST_EXACT",
+    "Column",
+    "is_number",
+    "is_wide",
+    "missing_items",
+    "plain_floats",
+    "read_column",
+    "refuse_cell",
+    "with_missing",
+]
 
 Array = npt.NDArray[Any]
 Mask = npt.NDArray[np.bool_]
@@ -45,6 +55,10 @@ class Column(NamedTuple):
     values: Array
     missing: Mask | None
 
+    def take(self, rows: npt.NDArray[np.uint32]) -> Column:
+        """Choose cells by their rows."""
+        return Column(self.values[rows], None if self.missing is None else self.missing[rows])
+
 
 def read_column(cells: Array, missing: Mask | None, label: str, remedy: str = ENCODE) -> Column:
     """Turn cells of any numpy type into numbers.
@@ -66,7 +80,7 @@ def read_column(cells: Array, missing: Mask | None, label: str, remedy: str = EN
     """
     kind = cells.dtype.kind
     if kind == "f":
-        return Column(_with_missing(plain_floats(cells, label), missing), None)
+        return Column(with_missing(plain_floats(cells, label), missing), None)
     if kind in "biu":
         return _read_integers(cells, missing)
     if kind in "mM":
@@ -137,7 +151,8 @@ def missing_items(items: Sequence[Any]) -> Mask:
     )
 
 
-def _with_missing(values: Array, missing: Mask | None) -> Array:
+def with_missing(values: Array, missing: Mask | None) -> Array:
+    """Floats with NaN where a cell is missing; copied only if one is."""
     if missing is None or not missing.any():
         return values
     return np.where(missing, values.dtype.type(np.nan), values)
@@ -158,18 +173,19 @@ def _narrowed(values: Array, label: str) -> Array:
 
 def _read_integers(cells: Array, missing: Mask | None) -> Column:
     if cells.dtype.itemsize <= 2:
-        return Column(_with_missing(cells.astype(np.float32), missing), None)
+        return Column(with_missing(cells.astype(np.float32), missing), None)
     if cells.dtype.itemsize == 8 and missing is not None and missing.any():
         # What lies under a missing cell must not make the column wide.
         cells = np.where(missing, cells.dtype.type(0), cells)
-    if cells.dtype.itemsize == 8 and _is_wide(cells):
+    if cells.dtype.itemsize == 8 and is_wide(cells):
         wide = np.ascontiguousarray(cells, dtype=cells.dtype.newbyteorder("="))
         return Column(wide, missing if missing is not None and missing.any() else None)
-    return Column(_with_missing(cells.astype(np.float64), missing), None)
+    return Column(with_missing(cells.astype(np.float64), missing), None)
 
 
-def _is_wide(cells: Array) -> bool:
-    if len(cells) == 0:
+def is_wide(cells: Array) -> bool:
+    """Whether some of these integers lie beyond what every double can hold."""
+    if cells.size == 0:
         return False
     return int(cells.max()) > LARGEST_EXACT or int(cells.min()) < -LARGEST_EXACT
 
@@ -194,7 +210,7 @@ def _read_objects(cells: Array, label: str, remedy: str) -> Column:
     items: list[Any] = cells.tolist()
     # Checking each type once is what keeps this loop-free for the common columns.
     types = set(map(type, items))
-    unreadable = {kind for kind in types if not (_is_number(kind) or _is_missing(kind))}
+    unreadable = {kind for kind in types if not (is_number(kind) or _is_missing(kind))}
     if unreadable:
         row = next(row for row, item in enumerate(items) if type(item) in unreadable)
         refuse_cell(items[row], row, label, remedy)
@@ -203,7 +219,8 @@ def _read_objects(cells: Array, label: str, remedy: str) -> Column:
     return _from_numbers([_python_number(item) for item in items], label)
 
 
-def _is_number(kind: type) -> bool:
+def is_number(kind: type) -> bool:
+    """Whether objects of this type are read as numbers."""
     return issubclass(kind, (bool, int, float, np.bool_, np.integer, np.floating))
 
 

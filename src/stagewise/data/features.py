@@ -14,9 +14,10 @@ from typing import Any, Literal, overload
 import numpy as np
 import numpy.typing as npt
 
-from stagewise.data.column import Array
+from stagewise.data.column import Array, is_wide
 from stagewise.data.frame import Frame, open_frame
 from stagewise.data.messages import warn_caller
+from stagewise.data.missing_values import ONLY_NAN, MissingValues
 from stagewise.data.table import Table, read_array, read_frame
 from stagewise.data.wide import doubles_not_below, learn_cuts, ranks
 
@@ -64,17 +65,22 @@ class Features(Sequence[Feature]):
     ----------
     features : iterable of Feature
         All of them with a name, or none.
+    missing_values : MissingValues
+        What is a missing cell besides NaN, in all columns.
     """
 
-    def __init__(self, features: Iterable[Feature]) -> None:
+    def __init__(
+        self, features: Iterable[Feature], missing_values: MissingValues = ONLY_NAN
+    ) -> None:
         self._features = tuple(features)
+        self.missing_values = missing_values
         names = [feature.name for feature in self._features if feature.name is not None]
         if names and len(names) != len(self._features):
             raise ValueError("some features have names and some have none")
         self._names = names or None
         self._wide = any(feature.kind == "wide_integer" for feature in self._features)
         # What `match` asks first, on every call: may an array be used as it is?
-        self._as_is = self._names is None and not self._wide
+        self._as_is = self._names is None and not self._wide and not missing_values
         self._width = len(self._features)
 
     @classmethod
@@ -83,6 +89,7 @@ class Features(Sequence[Feature]):
         table: Table,
         *,
         max_bins: int = 255,
+        rows: npt.NDArray[np.uint32] | None = None,
         weight: npt.NDArray[np.float64] | None = None,
     ) -> Features:
         """Take note of a training table.
@@ -93,22 +100,26 @@ class Features(Sequence[Feature]):
             The training data.
         max_bins : int
             How many ranges of a wide integer column to tell apart.
+        rows : uint32 array, or None
+            The rows to learn from; the others have no say, not even in what is wide. None: all.
         weight : float64 array, or None
-            How often each row counts.
+            How often each row of the table counts.
 
         Returns
         -------
         Features
         """
         names: Sequence[str | None] = table.names or [None] * table.n_features
+        if rows is not None and weight is not None:
+            weight = weight[rows]
         features = []
         for position, name in enumerate(names):
-            if isinstance(table.columns, list) and table.columns[position].dtype.kind in "iu":
-                cuts = learn_cuts(table.column(position), weight, max_bins)
-                features.append(Feature(name, "wide_integer", cuts))
-            else:
-                features.append(Feature(name, "real"))
-        return cls(features)
+            column, cuts = table.column(position), None
+            if column.values.dtype.kind in "iu":
+                column = column if rows is None else column.take(rows)
+                cuts = learn_cuts(column, weight, max_bins) if is_wide(column.values) else None
+            features.append(Feature(name, "real" if cuts is None else "wide_integer", cuts))
+        return cls(features, table.missing_values)
 
     @property
     def n(self) -> int:
@@ -178,14 +189,15 @@ class Features(Sequence[Feature]):
         frame = open_frame(X, caller)
         names = None if frame is None else frame.names
         if frame is not None and names is not None and self._names is not None:
-            return read_frame(self._select(frame, names), caller, allow_empty=True)
+            chosen = self._select(frame, names)
+            return read_frame(chosen, caller, self.missing_values, allow_empty=True)
         if names is not None:
             warn_caller(f"X has feature names, but {caller} was fitted without feature names")
         if frame is not None:
             self._check_width(frame.shape[1], caller)
-            table = read_frame(frame, caller, allow_empty=True)
+            table = read_frame(frame, caller, self.missing_values, allow_empty=True)
         else:
-            table = read_array(X, caller, allow_empty=True)
+            table = read_array(X, caller, self.missing_values, allow_empty=True)
             self._check_width(table.n_features, caller)
         if names is None and self._names is not None:
             warn_caller(
@@ -228,13 +240,17 @@ class Features(Sequence[Feature]):
         return self._width
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Features) and self._features == other._features
+        return (
+            isinstance(other, Features)
+            and self._features == other._features
+            and self.missing_values == other.missing_values
+        )
 
     def __hash__(self) -> int:
-        return hash(self._features)
+        return hash((self._features, self.missing_values))
 
     def __repr__(self) -> str:
-        return f"Features({list(self._features)!r})"
+        return f"Features({list(self._features)!r}, {self.missing_values!r})"
 
 
 def _listed(names: Sequence[str]) -> str:

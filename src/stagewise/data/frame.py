@@ -16,7 +16,7 @@ import narwhals as nw
 import numpy as np
 from narwhals.exceptions import DuplicateError
 
-from stagewise.data.column import ENCODE, LARGEST_EXACT, Array, Column, Mask, read_column
+from stagewise.data.column import ENCODE, LARGEST_EXACT, Array, Mask
 from stagewise.data.messages import column_label, shown
 
 __all__ = ["Frame", "open_frame", "open_series", "series_cells"]
@@ -60,16 +60,24 @@ class Frame:
         labels = [label[name] for name in names]
         return replace(self, labels=labels, names=list(names))
 
-    def matrix(self) -> Array | None:
-        """Give all cells as one array of numbers, if that is both exact and cheap."""
+    def matrix(self, *, of_one_type: bool = False) -> Array | None:
+        """Give all cells as one array of numbers, if that is both exact and cheap.
+
+        Parameters
+        ----------
+        of_one_type : bool
+            Whether the cells must keep their types, so that there may be only one.
+        """
         n_rows, n_columns = self.shape
         native = self.frame.to_native()
         if n_rows * n_columns > SMALL or not hasattr(native, "dtypes"):
             return None
         if list(native.columns) != self.labels:
-            native = native[self.labels]
+            # By place, since pandas makes text of a list of names, and names need not be text.
+            place = {label: j for j, label in enumerate(native.columns)}
+            native = self.frame[:, [place[label] for label in self.labels]].to_native()
         types = {str(dtype).lower() for dtype in native.dtypes}
-        if not types <= INTEGERS | FLOATS:
+        if not types <= INTEGERS | FLOATS or (of_one_type and len(types) > 1):
             return None
         values: Array = native.to_numpy()
         if values.dtype.kind != "f" or types <= FLOATS:
@@ -78,14 +86,13 @@ class Frame:
         exact = values.dtype == np.float64 and bool((abs(values) < LARGEST_EXACT).all())
         return values if exact else None
 
-    def column(self, position: int) -> Column:
-        """Read one column."""
+    def cells(self, position: int) -> tuple[Array, Mask | None]:
+        """Give one column as `series_cells` does."""
         label = column_label(self.names, position)
         series = self.frame.get_column(self.labels[position])
         if series.dtype in (nw.Categorical, nw.Enum):
             return _refuse_categories(series, label)
-        cells, missing = series_cells(series, label)
-        return read_column(cells, missing, label)
+        return series_cells(series, label)
 
 
 def open_frame(X: Any, caller: str, name: str = "X") -> Frame | None:
@@ -197,11 +204,11 @@ def _settle_names(labels: list[Any]) -> list[str] | None:
     return names or None
 
 
-def _refuse_categories(series: nw.Series[Any], label: str) -> Column:
+def _refuse_categories(series: nw.Series[Any], label: str) -> tuple[Array, None]:
     """Raise, unless no row has a category: then the column is merely empty."""
     present = ~series.is_null().to_numpy().astype(bool)
     if not present.any():
-        return Column(np.full(len(series), np.nan), None)
+        return np.full(len(series), np.nan), None
     row = int(np.argmax(present))
     raise ValueError(
         f"{label} is categorical (dtype {series.dtype}, {shown(series[row])} at row {row}). "

@@ -2,12 +2,13 @@
 
 The one idea: whatever X is, it becomes either one 2-D float array or a list of 1-D columns, and
 every cell keeps its value. Infinities are ordinary values here and NaN is a missing one, so float
-arrays are not even looked at. This file must not know what a model expects of its features.
+arrays are not even looked at, unless the caller has missing values of another kind. This file must
+not know what a model expects of its features.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,12 +21,15 @@ from stagewise.data.column import (
     Array,
     Column,
     Mask,
+    is_wide,
     plain_floats,
     read_column,
     refuse_cell,
+    with_missing,
 )
 from stagewise.data.frame import Frame, open_frame
 from stagewise.data.messages import column_label
+from stagewise.data.missing_values import ONLY_NAN, MissingValues
 
 __all__ = ["Table", "exact_array", "read_array", "read_frame", "read_table"]
 
@@ -46,6 +50,10 @@ class Table:
         The columns' names, if they have any.
     missing : mapping of int to bool array
         For a wide column with missing cells: which ones. Everywhere else a missing cell is NaN.
+    missing_values : MissingValues
+        What else was taken as missing.
+    taken_as_missing : mapping of int to int
+        For a column that held some of these: in how many cells.
     """
 
     columns: Array | list[Array]
@@ -53,6 +61,8 @@ class Table:
     n_features: int
     names: list[str] | None = None
     missing: Mapping[int, Mask] = field(default_factory=dict)
+    missing_values: MissingValues = ONLY_NAN
+    taken_as_missing: Mapping[int, int] = field(default_factory=dict)
 
     def column(self, position: int) -> Column:
         """Give one column and which of its cells are missing, if it is wide."""
@@ -61,7 +71,9 @@ class Table:
         return Column(self.columns[:, position], None)
 
 
-def read_table(X: Any, *, caller: str, allow_empty: bool = False) -> Table:
+def read_table(
+    X: Any, *, caller: str, missing_values: MissingValues = ONLY_NAN, allow_empty: bool = False
+) -> Table:
     """Read and check a table of numbers.
 
     Parameters
@@ -72,6 +84,8 @@ def read_table(X: Any, *, caller: str, allow_empty: bool = False) -> Table:
         NA, NaT and masked cells are missing. Dates and durations are integer nanoseconds.
     caller : str
         The estimator's name, for messages.
+    missing_values : MissingValues
+        What else is a missing cell.
     allow_empty : bool
         Whether a table without rows will do.
 
@@ -86,23 +100,27 @@ def read_table(X: Any, *, caller: str, allow_empty: bool = False) -> Table:
     """
     frame = open_frame(X, caller)
     if frame is not None:
-        return read_frame(frame, caller, allow_empty=allow_empty)
-    return read_array(X, caller, allow_empty=allow_empty)
+        return read_frame(frame, caller, missing_values, allow_empty=allow_empty)
+    return read_array(X, caller, missing_values, allow_empty=allow_empty)
 
 
-def read_frame(frame: Frame, caller: str, *, allow_empty: bool = False) -> Table:
+def read_frame(
+    frame: Frame, caller: str, missing_values: MissingValues, *, allow_empty: bool = False
+) -> Table:
     """Read an opened frame; see `read_table`."""
     n_rows, n_features = frame.shape
     if n_features == 0 or (n_rows == 0 and not allow_empty):
         _check_shape(np.empty((n_rows, n_features)), caller, allow_empty)
-    values = frame.matrix()
-    matrix = None if values is None else _matrix(values)
-    if matrix is not None:
-        return Table(matrix, n_rows, n_features, frame.names)
-    return _from_columns([frame.column(j) for j in range(n_features)], n_rows, frame.names)
+    values = frame.matrix(of_one_type=bool(missing_values))
+    table = None if values is None else _as_matrix(values, frame.names, missing_values)
+    if table is not None:
+        return table
+    return _by_columns(map(frame.cells, range(n_features)), n_rows, frame.names, missing_values)
 
 
-def read_array(X: Any, caller: str, *, allow_empty: bool = False) -> Table:
+def read_array(
+    X: Any, caller: str, missing_values: MissingValues, *, allow_empty: bool = False
+) -> Table:
     """Read anything numpy can make an array of; see `read_table`."""
     if scipy.sparse.issparse(X):
         raise TypeError(
@@ -113,15 +131,11 @@ def read_array(X: Any, caller: str, *, allow_empty: bool = False) -> Table:
     _check_shape(values, caller, allow_empty)
     n_rows, n_features = values.shape
     mask = np.ma.getmaskarray(X) if np.ma.is_masked(X) else None
-    if mask is None:
-        matrix = _matrix(values)
-        if matrix is not None:
-            return Table(matrix, n_rows, n_features)
-    columns = [
-        read_column(values[:, j], None if mask is None else mask[:, j], column_label(None, j))
-        for j in range(n_features)
-    ]
-    return _from_columns(columns, n_rows, None)
+    table = _as_matrix(values, None, missing_values) if mask is None else None
+    if table is not None:
+        return table
+    cells = ((values[:, j], None if mask is None else mask[:, j]) for j in range(n_features))
+    return _by_columns(cells, n_rows, None, missing_values)
 
 
 def exact_array(X: Any) -> Array:
@@ -156,6 +170,22 @@ def _check_shape(values: Array, caller: str, allow_empty: bool) -> None:
     )
 
 
+def _as_matrix(
+    values: Array, names: list[str] | None, missing_values: MissingValues
+) -> Table | None:
+    """Make a table of one array, or give None if that must go by columns."""
+    matrix = _matrix(values)
+    if matrix is None:
+        return None
+    n_rows, n_features = values.shape
+    found = missing_values.found_in(values)
+    if found is None:
+        return Table(matrix, n_rows, n_features, names, {}, missing_values)
+    taken = {j: n for j, n in enumerate(found.sum(axis=0).tolist()) if n}
+    matrix = with_missing(matrix, found)
+    return Table(matrix, n_rows, n_features, names, {}, missing_values, taken)
+
+
 def _matrix(values: Array) -> Array | None:
     """Turn the whole array into floats at once, or give None if that must go by columns."""
     kind, size = values.dtype.kind, values.dtype.itemsize
@@ -163,22 +193,35 @@ def _matrix(values: Array) -> Array | None:
         return plain_floats(values)
     if kind in "biu" and size <= 2:
         return values.astype(np.float32)
-    if kind in "iu" and (size < 8 or not _any_wide(values)):
+    if kind in "iu" and (size < 8 or not is_wide(values)):
         return values.astype(np.float64)
     if kind in "cUSTV" and values.size:
         refuse_cell(values[0, 0], 0, column_label(None, 0))  # before a copy as objects is made
     return None
 
 
-def _any_wide(values: Array) -> bool:
-    if values.size == 0:
-        return False
-    return int(values.max()) > LARGEST_EXACT or int(values.min()) < -LARGEST_EXACT
-
-
-def _from_columns(columns: Sequence[Column], n_rows: int, names: list[str] | None) -> Table:
-    missing = {j: c.missing for j, c in enumerate(columns) if c.missing is not None}
-    return Table([c.values for c in columns], n_rows, len(columns), names, missing)
+def _by_columns(
+    cells: Iterable[tuple[Array, Mask | None]],
+    n_rows: int,
+    names: list[str] | None,
+    missing_values: MissingValues,
+) -> Table:
+    """Make a table of columns, each with the cells that are missing without saying so."""
+    columns: list[Array] = []
+    missing: dict[int, Mask] = {}
+    taken: dict[int, int] = {}
+    for j, (values, hidden) in enumerate(cells):
+        found = missing_values.found_in(values)
+        if found is not None:
+            hidden = np.zeros(n_rows, dtype=bool) if hidden is None else hidden
+            taken[j] = int(np.count_nonzero(found & ~hidden))
+            hidden = found | hidden
+        column = read_column(values, hidden, column_label(names, j))
+        columns.append(column.values)
+        if column.missing is not None:
+            missing[j] = column.missing
+    taken = {j: n for j, n in taken.items() if n}
+    return Table(columns, n_rows, len(columns), names, missing, missing_values, taken)
 
 
 def _refuse_ragged(X: Any) -> None:

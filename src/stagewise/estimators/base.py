@@ -20,11 +20,12 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_random_state
 
 from stagewise._native import Columns
-from stagewise.data import Features, read_table
+from stagewise.data import Features, MissingValues, read_table
+from stagewise.data.messages import shown
 from stagewise.estimators.fitting import Fit
 from stagewise.estimators.parameters import check_parameters, nearest_name
-from stagewise.estimators.report import fit_report
-from stagewise.estimators.rows import Sample, hold_out
+from stagewise.estimators.report import fit_report, taken_as_missing
+from stagewise.estimators.rows import Sample, counted_rows, hold_out
 from stagewise.losses import Loss
 from stagewise.model.file import write_model
 from stagewise.model.model import Model
@@ -80,7 +81,8 @@ class BoostedTrees(BaseEstimator):
         Parameters
         ----------
         X : array-like or data frame of shape (n_rows, n_features)
-            Numbers. NaN, None, NA and NaT are missing values; ±inf are ordinary ones.
+            Numbers. NaN, None, NA and NaT are missing values, as are the `missing_values`; ±inf are
+            ordinary ones.
         y : array-like of shape (n_rows,)
             The target.
         sample_weight : array-like of shape (n_rows,) or None
@@ -97,32 +99,41 @@ class BoostedTrees(BaseEstimator):
         params = check_parameters(self)
         caller = type(self).__name__
         workers = make_workers(self.n_jobs)
-        table = read_table(X, caller=caller)
+        missing = MissingValues.of(params["missing_values"])
+        table = read_table(X, caller=caller, missing_values=missing)
         target, weight, classes = self._read_target(y, sample_weight, table.n_rows)
-        previous = self._previous(params, classes)
+        previous = self._previous(params, classes, missing)
         seed = self._choose_seed(params["random_state"], previous)
+        rows, held = counted_rows(weight), None
+        if X_val is None and params["early_stopping"]:
+            share = params["validation_fraction"]
+            rows, held = hold_out(rows, target, share, seed, by_class=classes is not None)
         if previous is None:
-            features = Features.learn(table, max_bins=params["max_bins"], weight=weight)
+            features = Features.learn(table, max_bins=params["max_bins"], rows=rows, weight=weight)
             columns = Columns(features.columns(table))
         else:
             features = previous.features
             columns = Columns(features.match(X, caller))
-        train = Sample.of_positive_weight(columns, target, weight)
+        train = Sample.choose(columns, rows, target, weight)
         valid = self._validation(X_val, y_val, sample_weight_val, features, classes, caller)
-        if valid is None and params["early_stopping"]:
-            train, valid = hold_out(
-                train, params["validation_fraction"], seed, by_class=classes is not None
-            )
+        if held is not None:
+            valid = Sample.choose(columns, held, target, weight)
         loss = self._make_loss(classes)
         model, details = Fit(params, loss, workers, seed).run(
             train, valid, features, classes, previous
         )
         self._adopt(model)
         self.seed_ = seed
+        details["values_taken_as_missing"] = taken_as_missing(table)
         self.fit_report_ = fit_report(details, self, workers, begin)
         return self
 
-    def _previous(self, params: dict[str, Any], classes: npt.NDArray[Any] | None) -> Model | None:
+    def _previous(
+        self,
+        params: dict[str, Any],
+        classes: npt.NDArray[Any] | None,
+        missing: MissingValues,
+    ) -> Model | None:
         """Return the model to continue from, if warm_start says so and there is one."""
         model: Model | None = getattr(self, "model_", None)
         if not params["warm_start"] or model is None:
@@ -137,6 +148,12 @@ class BoostedTrees(BaseEstimator):
             raise ValueError(
                 f"warm_start continues a model of the classes {old.tolist()}, but y has "
                 f"{classes.tolist()}. Fit with warm_start=False to begin anew."
+            )
+        known = model.features.missing_values
+        if missing != known:
+            raise ValueError(
+                f"warm_start continues a model with missing_values={list(known.values)}, but now "
+                f"they are {list(missing.values)}. Fit with warm_start=False to begin anew."
             )
         return model
 
@@ -170,7 +187,7 @@ class BoostedTrees(BaseEstimator):
         except (TypeError, ValueError) as error:
             # The words are those for y and sample_weight; say that others are meant.
             raise type(error)(f"In y_val or sample_weight_val: {error}") from None
-        return Sample.of_positive_weight(columns, codes, weight)
+        return Sample.choose(columns, counted_rows(weight), codes, weight)
 
     def _adopt(self, model: Model) -> None:
         """Set every fitted attribute from a model."""
@@ -216,10 +233,18 @@ class BoostedTrees(BaseEstimator):
         """Return a digest of what was learned: equal for equal models, on every machine."""
         return self._fitted().fingerprint()
 
-    def save(self, path: str | PathLike[str]) -> None:
+    def save(self, path: str | PathLike[str], *, notes: Mapping[str, Any] | None = None) -> None:
         """Write the model to a file, atomically; `stagewise.load` reads it back.
 
         The file holds no code and no pickle. Callbacks are not part of it.
+
+        Parameters
+        ----------
+        path : str or path
+            Where to write; by custom the name ends in .stgw.
+        notes : mapping of str, or None
+            What else to remember of the model, such as the name of its target;
+            `stagewise.model.file.read_model` finds it again.
         """
         model = self._fitted()
         if model.loss == "custom":
@@ -231,8 +256,15 @@ class BoostedTrees(BaseEstimator):
         params["callbacks"] = None
         if not isinstance(params["random_state"], (int, np.integer, type(None))):
             params["random_state"] = self.seed_
-        notes = {"class": type(self).__name__, "params": params, "seed": self.seed_}
-        write_model(path, model, notes)
+        own = {"class": type(self).__name__, "params": params, "seed": self.seed_}
+        given: Mapping[Any, Any] = notes or {}
+        for name in given:
+            if not isinstance(name, str) or name in own:
+                raise ValueError(
+                    f"A note cannot be called {shown(name)}. Its name must be text, and not one "
+                    f"of {', '.join(map(repr, own))}."
+                )
+        write_model(path, model, {**own, **given})
 
     def _fitted(self) -> Model:
         model: Model | None = self.__dict__.get("model_")

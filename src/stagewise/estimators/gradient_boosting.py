@@ -63,6 +63,9 @@ class GradientBoostingRegressor(RegressorMixin, BoostedTrees):
         The share of features that a tree, a level and a node may use; they multiply.
     max_bins : int, default=255
         The most bins per feature, 2 to 65,535, not counting the one for missing values.
+    missing_values : number, list of numbers or None, default=None
+        Values of X that are missing besides NaN, such as -999 or [-999, 1e20], at fit and at
+        predict. They are compared in the type of each column: as integers, or rounded to float32.
     early_stopping : bool, default=False
         Whether to hold rows out and stop when their loss no longer improves. Passing `X_val` and
         `y_val` to `fit` does the same with rows of your own.
@@ -97,7 +100,8 @@ class GradientBoostingRegressor(RegressorMixin, BoostedTrees):
     n_features_in_, feature_names_in_
         As in scikit-learn.
     fit_report_ : dict
-        What the fit noticed: constant columns, threads, seed, why it stopped.
+        What the fit noticed: constant columns, how many values were taken as missing, threads,
+        seed, why it stopped.
 
     Examples
     --------
@@ -130,6 +134,7 @@ class GradientBoostingRegressor(RegressorMixin, BoostedTrees):
         columns_per_level: float = 1.0,
         columns_per_node: float = 1.0,
         max_bins: int = 255,
+        missing_values: Any = None,
         early_stopping: bool = False,
         validation_fraction: float = 0.1,
         n_iter_no_change: int = 10,
@@ -157,6 +162,7 @@ class GradientBoostingRegressor(RegressorMixin, BoostedTrees):
         self.columns_per_level = columns_per_level
         self.columns_per_node = columns_per_node
         self.max_bins = max_bins
+        self.missing_values = missing_values
         self.early_stopping = early_stopping
         self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change
@@ -245,6 +251,9 @@ class GradientBoostingClassifier(ClassifierMixin, BoostedTrees):
         The share of features that a tree, a level and a node may use; they multiply.
     max_bins : int, default=255
         The most bins per feature, 2 to 65,535, not counting the one for missing values.
+    missing_values : number, list of numbers or None, default=None
+        Values of X that are missing besides NaN, such as -999 or [-999, 1e20], at fit and at
+        predict. They are compared in the type of each column: as integers, or rounded to float32.
     early_stopping : bool, default=False
         Whether to hold rows out and stop when their loss no longer improves. Passing `X_val` and
         `y_val` to `fit` does the same with rows of your own.
@@ -282,7 +291,8 @@ class GradientBoostingClassifier(ClassifierMixin, BoostedTrees):
     n_features_in_, feature_names_in_
         As in scikit-learn.
     fit_report_ : dict
-        What the fit noticed: constant columns, threads, seed, why it stopped.
+        What the fit noticed: constant columns, how many values were taken as missing, threads,
+        seed, why it stopped.
     classes_ : array
         The labels, sorted.
 
@@ -317,6 +327,7 @@ class GradientBoostingClassifier(ClassifierMixin, BoostedTrees):
         columns_per_level: float = 1.0,
         columns_per_node: float = 1.0,
         max_bins: int = 255,
+        missing_values: Any = None,
         early_stopping: bool = False,
         validation_fraction: float = 0.1,
         n_iter_no_change: int = 10,
@@ -345,6 +356,7 @@ class GradientBoostingClassifier(ClassifierMixin, BoostedTrees):
         self.columns_per_level = columns_per_level
         self.columns_per_node = columns_per_node
         self.max_bins = max_bins
+        self.missing_values = missing_values
         self.early_stopping = early_stopping
         self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change

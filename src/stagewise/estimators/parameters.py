@@ -105,6 +105,28 @@ def _callbacks(value: Any) -> tuple[Any, ...]:
     raise ValueError("None, a callable, or a list of callables")
 
 
+def _missing_values(value: Any) -> tuple[int | float, ...]:
+    if value is None:
+        return ()
+    found = [_plain_number(v) for v in (value if isinstance(value, (list, tuple)) else [value])]
+    plain = tuple(number for number in found if number is not None)
+    if not found or len(plain) < len(found):
+        raise ValueError(
+            "None, a finite number, or a list of finite numbers, whole ones of at most 64 bits "
+            "(NaN is always missing)"
+        )
+    return plain
+
+
+def _plain_number(value: Any) -> int | float | None:
+    """Return a number as Python has it, or None for what is none that a model file can hold."""
+    if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
+        return int(value) if -(2**63) <= int(value) < 2**64 else None
+    if isinstance(value, (float, np.floating)) and math.isfinite(value):
+        return float(value)
+    return None
+
+
 _share = _Number(0.0, 1.0, open_low=True)
 _size = 2**31 - 1
 
@@ -126,6 +148,7 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         "columns_per_level": _share,
         "columns_per_node": _share,
         "max_bins": _Number(2, 65_535, whole=True),
+        "missing_values": _missing_values,
         "early_stopping": _flag,
         "validation_fraction": _Number(0.0, 1.0, open_low=True, open_high=True),
         "n_iter_no_change": _Number(1, _size, whole=True),

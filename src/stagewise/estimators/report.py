@@ -8,17 +8,17 @@ from typing import Any
 import numpy.typing as npt
 
 from stagewise._native import Bins, Workers
-from stagewise.data import Features
+from stagewise.data import Features, Table
 from stagewise.data.messages import shown, warn_caller
 
-__all__ = ["fit_report", "warn_if_constant"]
+__all__ = ["fit_report", "taken_as_missing", "warn_if_constant"]
 
 
 def warn_if_constant(
     bins: Bins, features: Features, y: npt.NDArray[Any], classes: npt.NDArray[Any] | None
 ) -> dict[str, Any]:
     """Return the features that cannot be split, and warn if there is nothing to learn at all."""
-    names = features.names or [f"column {i}" for i in range(features.n)]
+    names = _names(features.names, features.n)
     constant: list[str] = []
     missing: list[str] = []
     for position, name in enumerate(names):
@@ -34,6 +34,16 @@ def warn_if_constant(
     elif len(constant) + len(missing) == features.n and _no_two_bins(bins):
         warn_caller(f"Every feature is constant or missing in every row, {same}")
     return {"constant_features": constant, "features_known_only_as_missing": missing}
+
+
+def taken_as_missing(table: Table) -> dict[str, int]:
+    """Return how many cells of each column held one of the caller's missing values."""
+    names = _names(table.names, table.n_features)
+    return {names[position]: count for position, count in table.taken_as_missing.items()}
+
+
+def _names(names: list[str] | None, n: int) -> list[str]:
+    return names or [f"column {i}" for i in range(n)]
 
 
 def _no_two_bins(bins: Bins) -> bool:

@@ -1,8 +1,9 @@
 """From what `fit` was given to rows that can be boosted.
 
 The one idea: rows are chosen by index (rows of weight zero are absent, held-out rows are elsewhere)
-and everything that is learned before boosting (cuts, offset and scale of y, the best constant) is
-learned from the training rows alone. Must not know parameters or estimators.
+before anything is learned, so that everything that is learned (ranks of wide integers, cuts, offset
+and scale of y, the best constant) comes from the training rows alone. Must not know parameters or
+estimators.
 """
 
 from __future__ import annotations
@@ -15,9 +16,10 @@ import numpy.typing as npt
 
 from stagewise._native import Columns
 
-__all__ = ["Sample", "hold_out"]
+__all__ = ["Sample", "counted_rows", "hold_out"]
 
 Vector = npt.NDArray[np.float64]
+Indices = npt.NDArray[np.uint32]
 
 
 @dataclass(frozen=True)
@@ -29,7 +31,7 @@ class Sample:
     columns : Columns
         The features of all rows that were given.
     rows : uint32 array or None
-        The rows that this sample consists of; None: all.
+        Those that this sample consists of; None: all.
     y : array
         Target or class codes of these rows.
     weight : float64 array or None
@@ -37,42 +39,43 @@ class Sample:
     """
 
     columns: Columns
-    rows: npt.NDArray[np.uint32] | None
+    rows: Indices | None
     y: npt.NDArray[Any]
     weight: Vector | None
 
     @classmethod
-    def of_positive_weight(
-        cls, columns: Columns, y: npt.NDArray[Any], weight: Vector | None
+    def choose(
+        cls, columns: Columns, rows: Indices | None, y: npt.NDArray[Any], weight: Vector | None
     ) -> Sample:
-        """Leave out the rows of weight zero: they are absent, to the bit."""
-        if weight is None or weight.min() > 0.0:
+        """Choose rows, none of weight zero, out of all that were given."""
+        if rows is None:
             return cls(columns, None, y, weight)
-        rows = np.flatnonzero(weight > 0.0).astype(np.uint32)
-        kept = weight[rows]
-        return cls(columns, rows, y[rows], None if (kept == 1.0).all() else kept)
-
-    def __len__(self) -> int:
-        return len(self.y)
-
-    def take(self, places: npt.NDArray[np.intp]) -> Sample:
-        """Choose rows by their places in this sample."""
-        rows = places.astype(np.uint32) if self.rows is None else self.rows[places]
-        weight = None if self.weight is None else self.weight[places]
-        return Sample(self.columns, rows, self.y[places], weight)
+        kept = None if weight is None else weight[rows]
+        return cls(columns, rows, y[rows], None if kept is None or (kept == 1.0).all() else kept)
 
     def table(self) -> Columns:
         """Return the features of just these rows, without copying them."""
         return self.columns if self.rows is None else self.columns.take(self.rows)
 
 
-def hold_out(sample: Sample, share: float, seed: int, *, by_class: bool) -> tuple[Sample, Sample]:
-    """Split a sample at random into training rows and held-out rows, each class alike if asked.
+def counted_rows(weight: Vector | None) -> Indices | None:
+    """Leave out the rows of weight zero: they are absent, to the bit. None: there are none."""
+    if weight is None or weight.min() > 0.0:
+        return None
+    return np.flatnonzero(weight > 0.0).astype(np.uint32)
+
+
+def hold_out(
+    rows: Indices | None, y: npt.NDArray[Any], share: float, seed: int, *, by_class: bool
+) -> tuple[Indices, Indices]:
+    """Split rows at random into training rows and held-out rows, each class alike if asked.
 
     Parameters
     ----------
-    sample : Sample
-        All rows.
+    rows : uint32 array or None
+        The rows to split; None: all.
+    y : array
+        Targets or class codes of all rows.
     share : float
         The share to hold out, in (0, 1); at least one row, and at least one stays.
     seed : int
@@ -80,7 +83,8 @@ def hold_out(sample: Sample, share: float, seed: int, *, by_class: bool) -> tupl
     by_class : bool
         Whether y holds class codes; every class then keeps at least one training row.
     """
-    n = len(sample)
+    rows = np.arange(len(y), dtype=np.uint32) if rows is None else rows
+    n = len(rows)
     if n < 2:
         raise ValueError(
             "early_stopping=True holds rows out, and X has only one row (n_samples=1). "
@@ -88,7 +92,7 @@ def hold_out(sample: Sample, share: float, seed: int, *, by_class: bool) -> tupl
         )
     order = np.random.default_rng([seed, n]).permutation(n)
     held = np.zeros(n, dtype=bool)
-    groups = sample.y[order] if by_class else np.zeros(n, dtype=np.int32)
+    groups = y[rows[order]] if by_class else np.zeros(n, dtype=np.int32)
     for group in np.unique(groups):
         members = order[groups == group]
         held[members[: min(len(members) - 1, round(share * len(members)))]] = True
@@ -96,4 +100,4 @@ def hold_out(sample: Sample, share: float, seed: int, *, by_class: bool) -> tupl
         counts = np.bincount(groups)
         members = order[groups == int(np.argmax(counts))]
         held[members[: max(1, len(members) - 1) if n == 2 else 1]] = True
-    return sample.take(np.flatnonzero(~held)), sample.take(np.flatnonzero(held))
+    return rows[~held], rows[held]

@@ -20,6 +20,12 @@ from stagewise._native import Gradients, Workers
 
 __all__ = ["BoundLoss", "Loss"]
 
+# Between these sums the core finds a power of two that leaves every gradient its digits (see
+# largest_scale in native/fixed_point.hpp). Beyond the one it would overflow, and below the other
+# fewer than 24 of its 31 bits are left.
+LARGEST_SUM, SMALLEST_SUM = 2.0**130, 2.0**-75
+RESCALE = "Scale y, or give the loss a `degree` so that it is done here."
+
 Vector = npt.NDArray[np.float64]
 Matrix = npt.NDArray[np.float64]
 
@@ -53,7 +59,8 @@ class Loss(ABC):
         How many scores a row has.
     degree : int or None
         The d with L(a·y + b, a·F + b) = a^d · L(y, F), or None. With it, targets are standardised
-        before the fit, so their scale and offset cannot matter.
+        before the fit, so their scale and offset cannot matter. Without it, targets so small or so
+        large that the core could not add up their gradients are refused.
     hessian_bound : float
         The most that the hessian of a row of weight 1 can be, or 0 if nothing is known.
     hessian_is_weight : bool
@@ -119,8 +126,10 @@ class _PlainBound(BoundLoss):
         self._loss, self._workers, self._y, self._weight = loss, workers, y, weight
         self._packed = Gradients(len(y))
         self._gradient = self._hessian = np.empty((0, 0))
+        self._looks = 0
 
     def look(self, score: Matrix) -> float:
+        self._looks += 1
         gradient, hessian = self._loss.derivatives(self._y, score)
         self._gradient = self._checked(gradient, score.shape, "gradients")
         self._hessian = self._checked(hessian, score.shape, "hessians")
@@ -144,12 +153,25 @@ class _PlainBound(BoundLoss):
         if not (np.abs(array) <= np.finfo(np.float32).max).all():
             raise ValueError(
                 f"{type(self._loss).__name__}.derivatives gave {what} that are not finite, or too "
-                "large for a float32. Scale y, or give the loss a `degree` so that it is done here."
+                f"large for a float32. {RESCALE}"
             )
         return array.reshape(shape)
 
     def gradients(self, output: int) -> Gradients:
-        self._packed.given(
-            self._workers, self._gradient[output], self._hessian[output], self._weight
-        )
+        gradient, hessian = self._gradient[output], self._hessian[output]
+        # Once something is learned gradients may well vanish, and with nothing to learn at once.
+        anew = self._looks == 1 and np.ptp(self._y) > 0
+        self._check_sum(gradient, "gradients", SMALLEST_SUM if anew else 0.0)
+        self._check_sum(hessian, "hessians", 0.0)
+        self._packed.given(self._workers, gradient, hessian, self._weight)
         return self._packed
+
+    def _check_sum(self, values: Vector, what: str, least: float) -> None:
+        absolute = np.abs(values)
+        total = float((absolute if self._weight is None else absolute * self._weight).sum())
+        if total > LARGEST_SUM or 0.0 < total < least:
+            raise ValueError(
+                f"{type(self._loss).__name__}.derivatives gave {what} whose absolute values sum to "
+                f"{total:g}, too {'little' if total < least else 'much'} for the core's integers. "
+                f"{RESCALE}"
+            )

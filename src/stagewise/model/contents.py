@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stagewise.data.features import Feature, Features
+from stagewise.data.missing_values import MissingValues
 from stagewise.errors import ModelFormatError
 from stagewise.learners.tree import NODE_ARRAYS
 from stagewise.model.checks import (
@@ -29,14 +30,13 @@ from stagewise.model.ensemble import Ensemble
 from stagewise.model.header import from_json, to_json
 from stagewise.model.labels import pack_labels, unpack_labels
 from stagewise.model.model import Model
-from stagewise.model.sections import LABELS, SECTIONS
+from stagewise.model.sections import LABELS, MISSING_VALUES, NAMES, SECTIONS
 
 __all__ = ["pack", "unpack"]
 
 Array = npt.NDArray[Any]
 
 _FACTS = ("task", "loss", "classes", "estimator")
-_NAMES = ("name_start", "names")
 _TASKS = ("regression", "classification")
 
 
@@ -71,6 +71,7 @@ def pack(model: Model, estimator: Mapping[str, Any]) -> tuple[dict[str, Any], di
         "valid_loss": np.asarray(model.valid_loss, dtype=np.float64),
         **model.ensemble.flat(),
         **_pack_features(model.features),
+        **_pack_missing_values(model.features.missing_values),
     }
     facts: dict[str, Any] = {
         "task": model.task,
@@ -120,6 +121,19 @@ def _pack_features(features: Features) -> dict[str, Array]:
         arrays["name_start"] = _starts(texts)
         arrays["names"] = np.frombuffer(b"".join(texts), dtype=np.uint8)
     return arrays
+
+
+def _pack_missing_values(missing_values: MissingValues) -> dict[str, Array]:
+    """Missing values as arrays, each in the first type that holds it; no array that is empty."""
+    parts: dict[str, list[int | float]] = {name: [] for name in MISSING_VALUES}
+    for value in missing_values.values:
+        whole = "missing_int64" if value < 2**63 else "missing_uint64"
+        parts["missing_float64" if isinstance(value, float) else whole].append(value)
+    return {
+        name: np.array(values, dtype=MISSING_VALUES[name])
+        for name, values in parts.items()
+        if values
+    }
 
 
 def _kind_of(feature: Feature) -> int:
@@ -190,7 +204,7 @@ def _check_types(arrays: Mapping[str, Array]) -> None:
     for name, dtype in SECTIONS.items():
         array = arrays.get(name)
         if array is None:
-            if name not in _NAMES:
+            if name not in NAMES and name not in MISSING_VALUES:
                 raise ModelFormatError(f"it has no section {name!r}")
         elif array.dtype != dtype or array.ndim != 1:
             raise ModelFormatError(f"its section {name!r} has the wrong type or shape")
@@ -236,11 +250,25 @@ def _unpack_features(arrays: Mapping[str, Array]) -> Features:
         else:
             values = signed if kind == INT64_CUTS else cuts
             features.append(Feature(name, "wide_integer", values[first:last]))
-    return Features(features)
+    return Features(features, _unpack_missing_values(arrays))
+
+
+def _unpack_missing_values(arrays: Mapping[str, Array]) -> MissingValues:
+    given = {name: arrays[name] for name in MISSING_VALUES if name in arrays}
+    values = [value for array in given.values() for value in array.tolist()]
+    if not np.isfinite(arrays.get("missing_float64", np.empty(0))).all():
+        raise ModelFormatError("it has a missing value that is not finite")
+    missing_values = MissingValues.of(values)
+    expected = _pack_missing_values(missing_values)
+    if given.keys() != expected.keys() or any(
+        not np.array_equal(given[name], expected[name]) for name in expected
+    ):
+        raise ModelFormatError("its missing values do not rise, or one has another type")
+    return missing_values
 
 
 def _unpack_names(arrays: Mapping[str, Array], n_features: int) -> list[str] | list[None]:
-    present = [name in arrays for name in _NAMES]
+    present = [name in arrays for name in NAMES]
     if not any(present):
         return [None] * n_features
     if not all(present) or len(arrays["name_start"]) != n_features + 1:

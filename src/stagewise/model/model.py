@@ -88,7 +88,8 @@ class Model:
 
         Two models with the same fingerprint give the same scores for the same rows, and the same
         predictions under the same loss. Names, history, gains, covers and parameters are not part
-        of it, nor is the width of the type that holds the class labels.
+        of it, nor is the width of the type that holds the class labels, nor which values count as
+        missing besides NaN: a row that holds one is the same row as one that holds NaN.
 
         Returns
         -------

@@ -17,10 +17,25 @@ import numpy.typing as npt
 from stagewise.errors import ModelFormatError
 from stagewise.learners.tree import NODE_ARRAYS
 
-__all__ = ["LABELS", "SECTIONS", "UnknownSectionError", "pack_sections", "unpack_sections"]
+__all__ = [
+    "LABELS",
+    "MISSING_VALUES",
+    "NAMES",
+    "SECTIONS",
+    "UnknownSectionError",
+    "pack_sections",
+    "unpack_sections",
+]
 
 Array = npt.NDArray[Any]
 
+# Sections that only some models have.
+NAMES = {"name_start": "uint64", "names": "uint8"}
+MISSING_VALUES = {
+    "missing_int64": "int64",
+    "missing_uint64": "uint64",
+    "missing_float64": "float64",
+}
 # The sections of format 1, with their types. All have one dimension.
 SECTIONS: dict[str, str] = {
     "base": "float64",
@@ -33,8 +48,8 @@ SECTIONS: dict[str, str] = {
     "feature_kind": "uint8",
     "cut_start": "uint64",
     "cuts": "uint64",
-    "name_start": "uint64",
-    "names": "uint8",
+    **NAMES,
+    **MISSING_VALUES,
 }
 # The one section that may be of any type, and of two dimensions: class labels.
 LABELS = "class_labels"
