@@ -47,28 +47,32 @@ struct Rows {
   }
 };
 
+// Positions of a cut: after the bins [0, position]. A range of them, the last one excluded.
+struct Positions {
+  size_t first = 0, last = 0;
+};
+
 // One feature of one node, as sums per bin in the order of the bins.
 struct ScanInput {
-  const int64_t* words = nullptr;   // per bin
-  const int64_t* counts = nullptr;  // weight per bin in units of 1/weight_unit; null: not needed
+  const int64_t* words = nullptr;  // per bin
   size_t bins = 0;
   int64_t missing_word = 0;
-  int64_t missing_count = 0;
   int64_t total_word = 0;
-  int64_t total_count = 0;
+  // The positions to try when missing values go right, and when they go left.
+  Positions missing_right, missing_left;
 };
 
 struct ScanRules {
   Regularisation regularisation;  // in units of the packed integers
   double min_hessian = 1.0;       // likewise; at least one unit, so that no side is empty
-  int64_t min_count = 0;
-  bool plain = true;  // no l1, no max_step: the gain is a plain quotient
+  bool plain = true;              // no l1, no max_step: the gain is a plain quotient
 };
 
 struct ScanResult {
   double score = -1.0;  // gain(left) + gain(right) in packed units; -1: no admissible split
   size_t position = 0;  // the last bin that goes left
   bool missing_left = false;
+  int64_t left_word = 0;  // what goes left, missing values included
 };
 
 // Cuts as a search tree of 16-way nodes, outermost level first, padded with +inf.

@@ -1,7 +1,9 @@
 #include "split.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <cstring>
 
 namespace stagewise {
 namespace {
@@ -36,9 +38,22 @@ SplitFinder::Scratch::Scratch(const Bins& bins) {
   size_t most = 0;
   for (size_t f = 0; f < bins.features(); ++f)
     most = std::max<size_t>(most, bins.value_bins(f) + 1);
-  sums.resize(most);
-  touched.resize(most / 64 + 1, 0);
   counts.resize(most);
+  few_words.resize(most, 0);
+  few_counts.resize(most, 0);
+  touched.resize(most / 64 + 1, 0);
+}
+
+uint32_t SplitFinder::Scratch::touched_bin(size_t place) const {
+  size_t block = 0;
+  for (;; ++block) {
+    const auto here = static_cast<size_t>(std::popcount(touched[block]));
+    if (place < here) break;
+    place -= here;
+  }
+  uint64_t bits = touched[block];
+  for (; place > 0; --place) bits &= bits - 1;
+  return static_cast<uint32_t>(block * 64) + static_cast<uint32_t>(std::countr_zero(bits));
 }
 
 void SplitFinder::start_tree(const Scales& scales, const Gradients& gradients,
@@ -53,8 +68,8 @@ void SplitFinder::start_tree(const Scales& scales, const Gradients& gradients,
   scan_.min_hessian = std::max(1.0, rules_.min_hessian * hs);
   // Whole weights: the next whole number; others are rounded to the unit themselves.
   const double least_weight = rules_.min_samples_leaf * weights_.unit();
-  scan_.min_count = static_cast<int64_t>(weights_.whole() ? std::ceil(least_weight)
-                                                          : std::floor(least_weight + 0.5));
+  min_count_ = static_cast<int64_t>(weights_.whole() ? std::ceil(least_weight)
+                                                     : std::floor(least_weight + 0.5));
   counts_needed_ = rules_.min_samples_leaf > 1.0 || !weights_.whole();
   hessian_cap_ = rules_.hessian_bound > 0.0 ? std::floor(rules_.hessian_bound * hs) + 1.0 : 0.0;
   if (counts_needed_ && rules_.hessian_is_weight && rules_.hessian_bound * hs >= 1.0 &&
@@ -78,7 +93,7 @@ double SplitFinder::value(int64_t word) const {
 
 bool SplitFinder::splittable(const Leaf& leaf) const {
   if (rules_.max_depth > 0 && leaf.depth >= rules_.max_depth) return false;
-  if (leaf.rows() < 2 || leaf.count < 2 * scan_.min_count) return false;
+  if (leaf.rows() < 2 || leaf.count < 2 * min_count_) return false;
   return static_cast<double>(word_hessian(leaf.word)) >= 2.0 * scan_.min_hessian;
 }
 
@@ -90,19 +105,31 @@ bool SplitFinder::proven(const Leaf& leaf, int64_t left_word) const {
   return static_cast<double>(std::min(left, right)) >= least;
 }
 
+// The positions that leave at least the minimal count on both sides, of which `left` and `right`
+// are there in any case.
+Positions SplitFinder::heavy_enough(const int64_t* counts, size_t bins, int64_t left,
+                                    int64_t right) const {
+  Positions p{0, bins};
+  while (p.first < bins && (left += counts[p.first]) < min_count_) ++p.first;
+  while (p.last > p.first && right < min_count_) right += counts[--p.last];
+  return p;
+}
+
 SplitFinder::Found SplitFinder::scan_histogram(const Leaf& leaf, size_t position,
                                                const int64_t* counts) const {
   const uint32_t feature = (*features_)[position];
   const int64_t* words = histograms_.feature(leaf.hist, position);
   ScanInput in;
   in.words = words;
-  in.counts = counts;
   in.bins = bins_.value_bins(feature);
   in.total_word = leaf.word;
-  in.total_count = leaf.count;
-  if (bins_.has_missing(feature)) {
-    in.missing_word = words[in.bins];
-    in.missing_count = counts != nullptr ? counts[in.bins] : 0;
+  const bool has_missing = bins_.has_missing(feature);
+  if (has_missing) in.missing_word = words[in.bins];
+  in.missing_right = in.missing_left = {0, in.bins};
+  if (counts != nullptr) {
+    const int64_t missing = has_missing ? counts[in.bins] : 0;
+    in.missing_right = heavy_enough(counts, in.bins, 0, missing);
+    in.missing_left = heavy_enough(counts, in.bins, missing, 0);
   }
   Found found;
   found.missing_seen = in.missing_word != 0;
@@ -136,84 +163,90 @@ bool SplitFinder::any_missing(const Search& search, uint32_t feature) const {
   return false;
 }
 
-// row_codes[j * n + i] = code of the j-th feature in a row, of which `codes` are the shared ones.
+// Sums of words and counts per bin of one feature, and which bins they are.
+template <class Code, class Decode>
+void SplitFinder::collect(const Code* codes, Decode own_code, size_t n, Scratch* scratch) const {
+  int64_t* const words = scratch->few_words.data();
+  int64_t* const counts = scratch->few_counts.data();
+  const int64_t* const row_words = scratch->row_words.data();
+  const int64_t* const row_counts = scratch->row_counts.data();
+  const size_t* const row_begin = scratch->row_begin.data();
+  uint64_t* const touched = scratch->touched.data();
+  for (size_t i = 0; i < n; ++i) {
+    const size_t code = own_code(codes[row_begin[i]]);
+    words[code] += row_words[i];
+    counts[code] += row_counts[i];
+    touched[code / 64] |= 1ull << (code % 64);
+  }
+}
+
 template <class Code>
-void SplitFinder::copy_codes(const Search& search, const Code* codes, size_t i,
-                             Scratch* scratch) const {
-  const size_t n = search.rows.n;
+void SplitFinder::scan_few_rows_of(const Code* codes, Search* search, Scratch* scratch) const {
+  const Leaf& leaf = *search->leaf;
+  const size_t n = leaf.rows();
+  Scratch& s = *scratch;
   for (size_t j = 0; j < features_->size(); ++j) {
-    if (!search.allows(j)) continue;
-    const uint32_t f = (*features_)[j];
-    const Code shared = codes[bins_.groups().of(f)];
-    scratch->row_codes[j * n + i] =
-        bins_.groups().alone(f) ? shared : bins_.groups().decode(f)[shared];
+    if (!search->allows(j)) continue;
+    const uint32_t feature = (*features_)[j];
+    const Groups& groups = bins_.groups();
+    if (groups.alone(feature)) {
+      collect(codes + groups.of(feature), [](Code c) { return size_t{c}; }, n, scratch);
+    } else {
+      const uint8_t* const decode = groups.decode(feature);
+      collect(codes + groups.of(feature), [=](Code c) { return size_t{decode[c]}; }, n, scratch);
+    }
+    const uint32_t bins = bins_.value_bins(feature);
+    size_t k = 0;
+    for (size_t block = 0; block <= bins / 64; ++block)
+      for (uint64_t bits = s.touched[block]; bits != 0; bits &= bits - 1) {
+        const size_t code = block * 64 + static_cast<size_t>(std::countr_zero(bits));
+        s.packed_words[k] = s.few_words[code];
+        s.packed_counts[k++] = s.few_counts[code];
+        s.few_words[code] = s.few_counts[code] = 0;
+      }
+    ScanInput in;
+    int64_t missing_count = 0;
+    in.words = s.packed_words.data();
+    if ((s.touched[bins / 64] >> (bins % 64) & 1) != 0) {
+      in.missing_word = s.packed_words[--k];
+      missing_count = s.packed_counts[k];
+    }
+    in.bins = k;
+    in.total_word = leaf.word;
+    in.missing_right = in.missing_left = {0, k};
+    if (counts_needed_) {
+      in.missing_right = heavy_enough(s.packed_counts.data(), k, 0, missing_count);
+      in.missing_left = heavy_enough(s.packed_counts.data(), k, missing_count, 0);
+    }
+    Found& found = search->found[j];
+    found.missing_seen = in.missing_word != 0;
+    found.result = kernels_.scan(in, scan_);
+    found.exact = true;
+    if (found.result.score >= 0.0) found.bin = s.touched_bin(found.result.position);
+    std::fill(s.touched.begin(), s.touched.end(), 0);
   }
 }
 
 void SplitFinder::scan_few_rows(Search* search, Scratch* scratch) const {
-  const Leaf& leaf = *search->leaf;
-  const size_t n = leaf.rows(), p = features_->size();
+  const size_t n = search->rows.n;
   Scratch& s = *scratch;
-  if (s.row_words.size() < n) {  // only grows: resizing down and up would fill with zeros again
+  if (s.row_words.size() < n) {
     s.row_words.resize(n);
     s.row_counts.resize(n);
+    s.row_begin.resize(n);
     s.packed_words.resize(n);
     s.packed_counts.resize(n);
-    s.packed_bins.resize(n);
   }
-  if (s.row_codes.size() < n * p) s.row_codes.resize(n * p);
   for (size_t i = 0; i < n; ++i) {
     const uint32_t row = search->rows[i];
     s.row_words[i] = gradients_->slots()[row].word;
     s.row_counts[i] = weights_[row];
-    if (bins_.wide()) {
-      copy_codes(*search, bins_.by_row16() + row * bins_.row_stride(), i, scratch);
-    } else {
-      copy_codes(*search, bins_.by_row8() + row * bins_.row_stride(), i, scratch);
-    }
+    s.row_begin[i] = row * bins_.row_stride();
   }
-  for (size_t j = 0; j < p; ++j) {
-    if (!search->allows(j)) continue;
-    const uint32_t bins = bins_.value_bins((*features_)[j]);
-    const uint16_t* codes = &s.row_codes[j * n];
-    for (size_t i = 0; i < n; ++i) {
-      const size_t code = codes[i];
-      s.sums[code].word += s.row_words[i];
-      s.sums[code].count += s.row_counts[i];
-      s.touched[code >> 6] |= 1ull << (code & 63);
-    }
-    ScanInput in;
-    size_t k = 0;
-    for (size_t block = 0; block <= bins / 64; ++block) {
-      for (uint64_t bits = s.touched[block]; bits != 0; bits &= bits - 1) {
-        const size_t code = block * 64 + static_cast<size_t>(__builtin_ctzll(bits));
-        s.packed_words[k] = s.sums[code].word;
-        s.packed_counts[k] = s.sums[code].count;
-        s.packed_bins[k++] = static_cast<uint32_t>(code);
-        s.sums[code] = {};
-      }
-      s.touched[block] = 0;
-    }
-    if (s.packed_bins[k - 1] == bins) {
-      --k;
-      in.missing_word = s.packed_words[k];
-      in.missing_count = s.packed_counts[k];
-    }
-    in.words = s.packed_words.data();
-    in.counts = counts_needed_ ? s.packed_counts.data() : nullptr;
-    in.bins = k;
-    in.total_word = leaf.word;
-    in.total_count = leaf.count;
-    Found& found = search->found[j];
-    found.result = ScanResult{};
-    found.missing_seen = in.missing_word != 0;
-    if (k > 0) found.result = kernels_.scan(in, scan_);
-    if (found.result.score >= 0.0) {
-      found.bin = s.packed_bins[found.result.position];
-      found.left_word = found.result.missing_left ? in.missing_word : 0;
-      for (size_t i = 0; i <= found.result.position; ++i) found.left_word += s.packed_words[i];
-    }
-    found.exact = true;
+  if (bins_.wide()) {
+    scan_few_rows_of(bins_.by_row16(), search, scratch);
+  } else {
+    scan_few_rows_of(bins_.by_row8(), search, scratch);
   }
 }
 
@@ -234,16 +267,12 @@ Split SplitFinder::settle(Search* search, Scratch* scratch) const {
     const double halved = 0.5 * real_gain(gain);
     if (!(halved > rules_.min_gain)) return {};
     const uint32_t feature = (*features_)[best];
-    if (leaf.hist >= 0) {
-      const int64_t* words = histograms_.feature(leaf.hist, best);
-      found.left_word = found.result.missing_left ? words[bins_.value_bins(feature)] : 0;
-      for (size_t b = 0; b <= found.result.position; ++b) found.left_word += words[b];
-    }
-    if (found.exact || proven(leaf, found.left_word)) {
-      const int64_t left = word_hessian(found.left_word), both = word_hessian(leaf.word);
+    const int64_t left_word = found.result.left_word;
+    if (found.exact || proven(leaf, left_word)) {
+      const int64_t left = word_hessian(left_word), both = word_hessian(leaf.word);
       const bool decided = found.missing_seen || any_missing(*search, feature);
       const bool missing_left = decided ? found.result.missing_left : left >= both - left;
-      return {halved, feature, found.bin, missing_left, found.left_word};
+      return {halved, feature, found.bin, missing_left, left_word};
     }
     count_bins(*search, feature, scratch);
     found = scan_histogram(leaf, best, scratch->counts.data());

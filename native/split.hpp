@@ -64,7 +64,6 @@ class SplitFinder {
   struct Found {
     ScanResult result;
     uint32_t bin = 0;
-    int64_t left_word = 0;
     bool missing_seen = false;  // missing rows with a say; those without one go right
     bool exact = false;         // counts were checked
   };
@@ -83,17 +82,17 @@ class SplitFinder {
   struct Scratch {
     explicit Scratch(const Bins& bins);
 
-    struct Sum {
-      int64_t word = 0, count = 0;
-    };
-    std::vector<int64_t> counts;
-    // For few rows: sums per bin (zero between calls), a bitmap of the touched ones, and the
-    // touched ones in order.
-    std::vector<Sum> sums;
+    std::vector<int64_t> counts;  // per bin
+    // For few rows, per bin and zero between calls; a bit for each bin that was touched; these bins
+    // in order.
+    std::vector<int64_t> few_words, few_counts;
     std::vector<uint64_t> touched;
-    std::vector<int64_t> packed_words, packed_counts, row_words, row_counts;
-    std::vector<uint32_t> packed_bins;
-    std::vector<uint16_t> row_codes;
+    std::vector<int64_t> packed_words, packed_counts;
+    // Per row.
+    std::vector<int64_t> row_words, row_counts;
+    std::vector<size_t> row_begin;
+
+    uint32_t touched_bin(size_t place) const;  // by its place among the touched ones
   };
 
   void start_tree(const Scales& scales, const Gradients& gradients,
@@ -111,7 +110,10 @@ class SplitFinder {
   void count_bins(const Search& search, uint32_t feature, Scratch* scratch) const;
   bool any_missing(const Search& search, uint32_t feature) const;
   template <class Code>
-  void copy_codes(const Search& search, const Code* codes, size_t i, Scratch* scratch) const;
+  void scan_few_rows_of(const Code* codes, Search* search, Scratch* scratch) const;
+  template <class Code, class Decode>
+  void collect(const Code* codes, Decode own_code, size_t n, Scratch* scratch) const;
+  Positions heavy_enough(const int64_t* counts, size_t bins, int64_t left, int64_t right) const;
   bool proven(const Leaf& leaf, int64_t left_word) const;
   double real_gain(double packed_gain) const;
 
@@ -124,6 +126,7 @@ class SplitFinder {
   const std::vector<uint32_t>* features_ = nullptr;  // of this tree
   Scales scales_;
   ScanRules scan_;
+  int64_t min_count_ = 0;  // of a leaf
   bool counts_needed_ = true;
   double hessian_cap_ = 0.0;  // most packed hessian per unit of weight
   size_t few_rows_;

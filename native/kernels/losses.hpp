@@ -1,0 +1,144 @@
+// Losses: value, gradient and hessian of a block of rows.
+//
+// One idea: a block is computed elementwise and summed in eight fixed lanes, so every vector width
+// gives the same bits.
+#pragma once
+
+#include "float_math.hpp"
+#include "kernels.hpp"
+
+namespace stagewise {
+namespace {
+
+// Sum of a[i] * weight[i] in eight fixed lanes: one order for every vector width.
+double lane_sum(const float* a, const double* weight, size_t n) {
+  double lane[8] = {};
+  size_t i = 0;
+  if (weight == nullptr) {
+    for (; i + 8 <= n; i += 8)
+      for (size_t j = 0; j < 8; ++j) lane[j] += static_cast<double>(a[i + j]);
+    for (size_t j = 0; i + j < n; ++j) lane[j] += static_cast<double>(a[i + j]);
+  } else {
+    for (; i + 8 <= n; i += 8)
+      for (size_t j = 0; j < 8; ++j) lane[j] += static_cast<double>(a[i + j]) * weight[i + j];
+    for (size_t j = 0; i + j < n; ++j) lane[j] += static_cast<double>(a[i + j]) * weight[i + j];
+  }
+  return ((lane[0] + lane[1]) + (lane[2] + lane[3])) + ((lane[4] + lane[5]) + (lane[6] + lane[7]));
+}
+
+// The same in float, for sums of which only the size matters.
+float rough_sum(const float* a, const double* weight, size_t n) {
+  float lane[8] = {};
+  size_t i = 0;
+  if (weight == nullptr) {
+    for (; i + 8 <= n; i += 8)
+      for (size_t j = 0; j < 8; ++j) lane[j] += a[i + j];
+    for (size_t j = 0; i + j < n; ++j) lane[j] += a[i + j];
+  } else {
+    for (; i + 8 <= n; i += 8)
+      for (size_t j = 0; j < 8; ++j) lane[j] += a[i + j] * static_cast<float>(weight[i + j]);
+    for (size_t j = 0; i + j < n; ++j) lane[j] += a[i + j] * static_cast<float>(weight[i + j]);
+  }
+  return ((lane[0] + lane[1]) + (lane[2] + lane[3])) + ((lane[4] + lane[5]) + (lane[6] + lane[7]));
+}
+
+// What a loss computes for a block of rows before it is stored and summed.
+struct LossBlock {
+  float gradient[kLossBlock];
+  float hessian[kLossBlock];
+  float loss[kLossBlock];
+
+  void store(const double* weight, size_t n, GradientSlot* out, LossSums* sums) {
+    if (n == 0) return;
+    for (size_t i = 0; i < n; ++i) {
+      out[i].pair.gradient = gradient[i];
+      out[i].pair.hessian = hessian[i];
+    }
+    sums->loss = lane_sum(loss, weight, n);
+    sums->hessian = static_cast<double>(rough_sum(hessian, weight, n));
+    for (size_t i = 0; i < n; ++i) gradient[i] = gradient[i] < 0.0f ? -gradient[i] : gradient[i];
+    sums->abs_gradient = static_cast<double>(rough_sum(gradient, weight, n));
+  }
+};
+
+void squared(const double* y, const double* score, const double* weight, size_t n,
+             GradientSlot* out, LossSums* sums) {
+  LossBlock b;
+  for (size_t i = 0; i < n; ++i) {
+    const float r = static_cast<float>(score[i] - y[i]);
+    b.gradient[i] = r;
+    b.hessian[i] = 1.0f;
+    b.loss[i] = 0.5f * r * r;
+  }
+  b.store(weight, n, out, sums);
+}
+
+void absolute(const double* y, const double* score, const double* weight, size_t n,
+              GradientSlot* out, LossSums* sums) {
+  LossBlock b;
+  for (size_t i = 0; i < n; ++i) {
+    const float r = static_cast<float>(score[i] - y[i]);
+    b.gradient[i] = r > 0.0f ? 1.0f : (r < 0.0f ? -1.0f : 0.0f);
+    b.hessian[i] = 1.0f;
+    b.loss[i] = r < 0.0f ? -r : r;
+  }
+  b.store(weight, n, out, sums);
+}
+
+// p = 1 / (1 + e^-F);  g = p - y;  h = p (1 - p);  loss = log(1 + e^-|F|) + max(F, 0) - y F.
+void logistic(const int32_t* y, const double* score, const double* weight, size_t n,
+              GradientSlot* out, LossSums* sums) {
+  LossBlock b;
+  for (size_t i = 0; i < n; ++i) {
+    // With F towards the wrong class counted positive, g = ±1 / (1 + e^-F) loses no digits.
+    const float f = static_cast<float>(score[i]);
+    const float wrong = y[i] != 0 ? -f : f;
+    const float size = wrong < 0.0f ? -wrong : wrong;
+    const float e = exp_nonpositive(-size);
+    const float inverse = 1.0f / (1.0f + e);
+    const float p = wrong < 0.0f ? e * inverse : inverse;
+    b.gradient[i] = y[i] != 0 ? -p : p;
+    b.hessian[i] = e * inverse * inverse;
+    b.loss[i] = log1p_unit(e) + (wrong > 0.0f ? wrong : 0.0f);
+  }
+  b.store(weight, n, out, sums);
+}
+
+void softmax_state(const int32_t* y, const double* scores, size_t stride, size_t outputs,
+                   const double* weight, size_t n, float* state, LossSums* sums) {
+  float top[kLossBlock], sum[kLossBlock], loss[kLossBlock];
+  for (size_t i = 0; i < n; ++i) top[i] = static_cast<float>(scores[i]);
+  for (size_t k = 1; k < outputs; ++k)
+    for (size_t i = 0; i < n; ++i) {
+      const float f = static_cast<float>(scores[k * stride + i]);
+      top[i] = f > top[i] ? f : top[i];
+    }
+  for (size_t i = 0; i < n; ++i) sum[i] = 0.0f;
+  for (size_t k = 0; k < outputs; ++k)
+    for (size_t i = 0; i < n; ++i)
+      sum[i] += exp_nonpositive(static_cast<float>(scores[k * stride + i]) - top[i]);
+  for (size_t i = 0; i < n; ++i) {
+    state[2 * i] = top[i];
+    state[2 * i + 1] = 1.0f / sum[i];
+    const float own = static_cast<float>(scores[static_cast<size_t>(y[i]) * stride + i]);
+    loss[i] = log_from_one(sum[i]) - (own - top[i]);
+  }
+  sums->loss = lane_sum(loss, weight, n);
+}
+
+// p_k = e^(F_k - max) / sum;  g = p_k - [y = k];  h = p_k (1 - p_k).
+void softmax(const int32_t* y, const double* score, const float* state, int32_t output,
+             const double* weight, size_t n, GradientSlot* out, LossSums* sums) {
+  LossBlock b;
+  for (size_t i = 0; i < n; ++i) {
+    const float d = static_cast<float>(score[i]) - state[2 * i];
+    const float p = exp_nonpositive(d < 0.0f ? d : 0.0f) * state[2 * i + 1];
+    b.gradient[i] = y[i] == output ? p - 1.0f : p;
+    b.hessian[i] = p * (1.0f - p);
+    b.loss[i] = 0.0f;
+  }
+  b.store(weight, n, out, sums);
+}
+
+}  // namespace
+}  // namespace stagewise

@@ -1,0 +1,36 @@
+// Scores of blocks of rows by bit masks (see MaskSplit in kernels.hpp).
+#pragma once
+
+#include "kernels.hpp"
+
+namespace stagewise {
+namespace {
+
+typedef int8_t CodeLanes __attribute__((vector_size(kMaskRows)));
+
+// A row's mask of leaves lies across `Planes` vectors of bytes, so that a comparison of bytes can
+// be applied to it without being widened.
+template <size_t Planes>
+void score_block(const MaskTree& tree, const int8_t* codes, double* out) {
+  CodeLanes possible[Planes];
+  for (size_t k = 0; k < Planes; ++k) possible[k] = CodeLanes{} - 1;
+  for (size_t s = 0; s < tree.n; ++s) {
+    const MaskSplit& split = tree.splits[s];
+    CodeLanes code;
+    __builtin_memcpy(&code, codes + split.feature * kMaskRows, sizeof code);
+    CodeLanes right = code > split.code;  // -1 where true
+    if (split.missing_left) right &= code != kMaskMissing;
+#pragma GCC unroll 8
+    for (size_t k = 0; k < Planes; ++k) possible[k] &= ~(right & split.ruled_out[k]);
+  }
+  for (size_t i = 0; i < kMaskRows; ++i) {
+    uint64_t leaves = 0;
+#pragma GCC unroll 8
+    for (size_t k = 0; k < Planes; ++k)
+      leaves |= static_cast<uint64_t>(static_cast<uint8_t>(possible[k][i])) << (8 * k);
+    out[i] += tree.values[__builtin_ctzll(leaves)];
+  }
+}
+
+}  // namespace
+}  // namespace stagewise
