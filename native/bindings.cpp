@@ -160,6 +160,30 @@ double fill(Engine& engine, Gradients& gradients, const In<Y>& y, const In<doubl
   return gradients.sums().loss;
 }
 
+// A method of Gradients for a loss of numbers, and of labels.
+void def_loss(nb::class_<Gradients>& type, const char* name,
+              Kernels::NumberLoss Kernels::* kernel) {
+  type.def(
+      name,
+      [kernel](Gradients& g, Engine& e, const In<double>& y, const In<double>& score,
+               const Weight& weight, double own) {
+        const Kernels::NumberLoss loss = e.kernels.*kernel;
+        return fill(e, g, y, score, weight,
+                    [=](const double* t, const double* f, const double* w, size_t n,
+                        GradientSlot* out, LossSums* sums) { loss(t, f, w, n, own, out, sums); });
+      },
+      "workers"_a, "y"_a.noconvert(), "score"_a.noconvert(), "weight"_a.noconvert().none(),
+      "own"_a = 0.0);
+}
+
+void def_loss(nb::class_<Gradients>& type, const char* name, Kernels::LabelLoss Kernels::* kernel) {
+  type.def(
+      name,
+      [kernel](Gradients& g, Engine& e, const In<int32_t>& y, const In<double>& score,
+               const Weight& weight) { return fill(e, g, y, score, weight, e.kernels.*kernel); },
+      "workers"_a, "y"_a.noconvert(), "score"_a.noconvert(), "weight"_a.noconvert().none());
+}
+
 double softmax_state(Engine& engine, const In<int32_t>& y, const In<double>& scores,
                      const Weight& weight, size_t outputs, const InOut<float>& state) {
   const size_t n = y.shape(0);
@@ -252,6 +276,18 @@ void grower_add(Grower& grower, const Tree& tree, const In<double>& value,
   require(grower.grew(tree), "only the tree that was grown last");
   nb::gil_scoped_release release;
   grower.add_to(score.data(), tree, value.data());
+}
+
+// One number per leaf.
+Out<double> summarise(Grower& grower, const In<double>& residual, double own,
+                      std::vector<double> (Grower::*summary)(const double*, double)) {
+  require(residual.shape(0) == grower.table_rows(), "one residual per row");
+  std::vector<double> out;
+  {
+    nb::gil_scoped_release release;
+    out = (grower.*summary)(residual.data(), own);
+  }
+  return to_numpy(std::move(out));
 }
 
 void bins_add(Engine& engine, const Bins& bins, const Tree& tree, const In<double>& value,
@@ -396,8 +432,17 @@ NB_MODULE(_native, m) {
           },
           "workers"_a, "tree"_a, "value"_a.noconvert(), "score"_a.noconvert());
 
-  nb::class_<Gradients>(m, "Gradients")
-      .def(nb::init<size_t>(), "n_rows"_a)
+  auto gradients = nb::class_<Gradients>(m, "Gradients");
+  def_loss(gradients, "squared", &Kernels::squared);
+  def_loss(gradients, "absolute", &Kernels::absolute);
+  def_loss(gradients, "quantile", &Kernels::quantile);
+  def_loss(gradients, "huber", &Kernels::huber);
+  def_loss(gradients, "poisson", &Kernels::poisson);
+  def_loss(gradients, "gamma", &Kernels::gamma);
+  def_loss(gradients, "tweedie", &Kernels::tweedie);
+  def_loss(gradients, "logistic", &Kernels::logistic);
+  def_loss(gradients, "exponential", &Kernels::exponential);
+  gradients.def(nb::init<size_t>(), "n_rows"_a)
       .def_prop_ro("n_rows", &Gradients::rows)
       .def("pairs",
            [](const Gradients& g) {  // for tests: (gradient, hessian) of every row, flat
@@ -408,24 +453,6 @@ NB_MODULE(_native, m) {
              }
              return to_numpy(std::move(out));
            })
-      .def(
-          "squared",
-          [](Gradients& g, Engine& e, const In<double>& y, const In<double>& s, const Weight& w) {
-            return fill(e, g, y, s, w, e.kernels.squared);
-          },
-          "workers"_a, "y"_a.noconvert(), "score"_a.noconvert(), "weight"_a.noconvert().none())
-      .def(
-          "absolute",
-          [](Gradients& g, Engine& e, const In<double>& y, const In<double>& s, const Weight& w) {
-            return fill(e, g, y, s, w, e.kernels.absolute);
-          },
-          "workers"_a, "y"_a.noconvert(), "score"_a.noconvert(), "weight"_a.noconvert().none())
-      .def(
-          "logistic",
-          [](Gradients& g, Engine& e, const In<int32_t>& y, const In<double>& s, const Weight& w) {
-            return fill(e, g, y, s, w, e.kernels.logistic);
-          },
-          "workers"_a, "y"_a.noconvert(), "score"_a.noconvert(), "weight"_a.noconvert().none())
       .def(
           "softmax",
           [](Gradients& g, Engine& e, const In<int32_t>& y, const In<double>& s,
@@ -476,15 +503,15 @@ NB_MODULE(_native, m) {
       .def(
           "leaf_quantiles",
           [](Grower& g, const In<double>& residual, double q) {
-            require(residual.shape(0) == g.table_rows(), "one residual per row");
-            std::vector<double> out;
-            {
-              nb::gil_scoped_release release;
-              out = g.leaf_quantiles(residual.data(), q);
-            }
-            return to_numpy(std::move(out));
+            return summarise(g, residual, q, &Grower::leaf_quantiles);
           },
           "residual"_a.noconvert(), "q"_a)
+      .def(
+          "leaf_huber_means",
+          [](Grower& g, const In<double>& residual, double width) {
+            return summarise(g, residual, width, &Grower::leaf_huber_means);
+          },
+          "residual"_a.noconvert(), "width"_a)
       .def("leaf_nodes",
            [](const Grower& g) {
              std::vector<int32_t> nodes;

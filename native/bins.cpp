@@ -46,76 +46,103 @@ Bins::Bins(Workers& workers, const Kernels& kernels, const Columns& table,
     if (c.size() + 1 > 65535) throw std::invalid_argument("at most 65,535 bins per feature");
     wide_ = wide_ || c.size() + 2 > 256;  // bins and the missing one
   }
-  const size_t code_bytes = wide_ ? 2 : 1;
-  by_column_ = make_large_array<uint8_t>(rows_ * features() * code_bytes + 64);
   if (wide_) {
-    fill_columns<uint16_t>(workers, kernels, table);
+    fill<uint16_t>(workers, kernels, table);
   } else {
-    fill_columns<uint8_t>(workers, kernels, table);
-  }
-  if (wide_) {
-    fill_rows<uint16_t>(workers);
-  } else {
-    fill_rows<uint8_t>(workers);
+    fill<uint8_t>(workers, kernels, table);
   }
 }
 
+// First the features that may share a code, as columns, to see which of them can; then, knowing how
+// long a row is, everything.
 template <class Code>
-void Bins::fill_columns(Workers& workers, const Kernels& kernels, const Columns& table) {
+void Bins::fill(Workers& workers, const Kernels& kernels, const Columns& table) {
   const size_t p = features();
   std::vector<FeatureCuts> search;
   search.reserve(p);
   for (const auto& cuts : cuts_) search.emplace_back(cuts);
   std::vector<std::atomic<uint8_t>> missing(p);
-  auto* by_column = reinterpret_cast<Code*>(by_column_.get());
-  run_blocks(workers, rows_, p, [&](size_t begin, size_t n) {
+  const auto code_block = [&](size_t f, size_t begin, size_t n, uint16_t* codes) {
+    const auto none = static_cast<uint16_t>(value_bins(f));
+    search[f].code(kernels, table, f, begin, n, none, codes);
+    bool any = false;
+    for (size_t i = 0; i < n; ++i) any |= codes[i] == none;
+    if (any) missing[f].store(1, std::memory_order_relaxed);
+  };
+
+  std::vector<uint32_t> small;
+  for (size_t f = 0; f < p; ++f)
+    if (value_bins(f) <= Groups::kSmall) small.push_back(static_cast<uint32_t>(f));
+  auto columns = make_large_array<Code>(small.size() * rows_);
+  run_blocks(workers, rows_, small.size(), [&](size_t begin, size_t n) {
     uint16_t codes[kBlock];
-    for (size_t f = 0; f < p; ++f) {
-      const auto none = static_cast<uint16_t>(value_bins(f));
-      search[f].code(kernels, table, f, begin, n, none, codes);
-      Code* const column = by_column + f * rows_ + begin;
-      bool any = false;
-      for (size_t i = 0; i < n; ++i) {
-        column[i] = static_cast<Code>(codes[i]);
-        any |= codes[i] == none;
-      }
-      if (any) missing[f].store(1, std::memory_order_relaxed);
+    for (size_t s = 0; s < small.size(); ++s) {
+      code_block(small[s], begin, n, codes);
+      Code* const out = columns.get() + s * rows_ + begin;
+      for (size_t i = 0; i < n; ++i) out[i] = static_cast<Code>(codes[i]);
     }
   });
-  for (size_t f = 0; f < p; ++f) has_missing_[f] = missing[f].load();
-}
-
-template <class Code>
-void Bins::fill_rows(Workers& workers) {
-  const auto* by_column = reinterpret_cast<const Code*>(by_column_.get());
+  std::vector<const Code*> column(p, nullptr);
   std::vector<uint32_t> spans;
-  for (size_t f = 0; f < features(); ++f) spans.push_back(span(f));
-  groups_.emplace(by_column, rows_, spans);
-  const size_t groups = groups_->all().size();
-  std::vector<std::vector<uint32_t>> members(groups);
-  for (size_t f = 0; f < features(); ++f)
-    members[groups_->of(f)].push_back(static_cast<uint32_t>(f));
-  row_stride_ = padded_row(groups * sizeof(Code)) / sizeof(Code);
+  for (size_t s = 0; s < small.size(); ++s) {
+    column[small[s]] = columns.get() + s * rows_;
+    has_missing_[small[s]] = missing[small[s]].load();
+  }
+  for (size_t f = 0; f < p; ++f) spans.push_back(span(f));
+  groups_.emplace(column, rows_, spans);
+
+  std::vector<std::vector<uint32_t>> members(groups_->all().size());
+  for (size_t f = 0; f < p; ++f) members[groups_->of(f)].push_back(static_cast<uint32_t>(f));
+  row_stride_ = padded_row(members.size() * sizeof(Code)) / sizeof(Code);
   by_row_ = make_large_array<uint8_t>(rows_ * row_stride_ * sizeof(Code) + 64);
-  auto* by_row = reinterpret_cast<Code*>(by_row_.get());
-  run_blocks(workers, rows_, features(), [&](size_t begin, size_t n) {
-    uint32_t codes[kBlock];
-    for (size_t g = 0; g < groups; ++g) {
+  auto* const by_row = reinterpret_cast<Code*>(by_row_.get());
+  run_blocks(workers, rows_, p, [&](size_t begin, size_t n) {
+    uint16_t codes[kBlock];
+    for (size_t g = 0; g < members.size(); ++g) {
+      const uint32_t first = members[g][0];
+      if (groups_->alone(first)) {
+        code_block(first, begin, n, codes);
+      } else {
+        for (size_t i = 0; i < n; ++i) codes[i] = 0;
+        for (const uint32_t f : members[g]) {
+          const uint32_t* const part = groups_->part(f);
+          const Code* const own = column[f] + begin;
+          for (size_t i = 0; i < n; ++i) codes[i] = static_cast<uint16_t>(codes[i] + part[own[i]]);
+        }
+      }
       Code* const out = by_row + begin * row_stride_ + g;
-      const Code* const first = by_column + members[g][0] * rows_ + begin;
-      if (groups_->alone(members[g][0])) {
-        for (size_t i = 0; i < n; ++i) out[i * row_stride_] = first[i];
-        continue;
-      }
-      for (size_t i = 0; i < n; ++i) codes[i] = 0;
-      for (const uint32_t f : members[g]) {
-        const Code* const column = by_column + f * rows_ + begin;
-        const uint32_t* const part = groups_->part(f);
-        for (size_t i = 0; i < n; ++i) codes[i] += part[column[i]];
-      }
       for (size_t i = 0; i < n; ++i) out[i * row_stride_] = static_cast<Code>(codes[i]);
     }
   });
+  for (size_t f = 0; f < p; ++f) {
+    has_missing_[f] = missing[f].load();
+    if (groups_->alone(f)) groups_->set_span(f, span(f));
+  }
+}
+
+template <class Code>
+void Bins::extract_into(Workers& workers, size_t feature, Code* out) const {
+  const FeatureCodes<Code> from = codes_of<Code>(feature);
+  constexpr size_t kRows = 65536;
+  workers.run((rows_ + kRows - 1) / kRows, [&](size_t chunk, int) {
+    const size_t last = std::min(rows_, (chunk + 1) * kRows);
+    if (from.decode == nullptr) {
+      for (size_t i = chunk * kRows; i < last; ++i) out[i] = from.codes[i * from.stride];
+    } else {
+      for (size_t i = chunk * kRows; i < last; ++i)
+        out[i] = static_cast<Code>(from.decode[from.codes[i * from.stride]]);
+    }
+  });
+}
+
+LargeArray<uint8_t> Bins::extract(Workers& workers, size_t feature) const {
+  auto out = make_large_array<uint8_t>(rows_ * (wide_ ? 2 : 1) + 64);
+  if (wide_) {
+    extract_into(workers, feature, reinterpret_cast<uint16_t*>(out.get()));
+  } else {
+    extract_into(workers, feature, out.get());
+  }
+  return out;
 }
 
 }  // namespace stagewise

@@ -1,9 +1,10 @@
 // The table as small integers: what the trees are grown on.
 //
 // One idea: the code of a value is the number of cuts below it; a missing value has the code after
-// the last bin. Codes are kept twice, by columns (a partition reads one feature) and by rows (a
-// histogram reads whole rows). By rows, features with few bins share a code (groups.hpp): one
-// update of a histogram then serves them all.
+// the last bin. Codes lie by rows, because a histogram reads whole rows; features with few bins
+// share a code (groups.hpp), so that one update of a histogram serves them all. A partition reads
+// one feature of many rows: where that is done often, the feature is worth a column of its own,
+// which extract() makes.
 #pragma once
 
 #include <optional>
@@ -31,7 +32,9 @@ class Bins {
   }
   bool has_missing(size_t feature) const { return has_missing_[feature] != 0; }
   uint32_t code(size_t row, size_t feature) const {
-    return wide_ ? column16(feature)[row] : column8(feature)[row];
+    const size_t at = row * row_stride_ + groups_->of(feature);
+    const uint32_t shared = wide_ ? by_row16()[at] : by_row8()[at];
+    return groups_->alone(feature) ? shared : groups_->decode(feature)[shared];
   }
 
   uint32_t span(size_t feature) const {  // different codes of the feature
@@ -43,16 +46,21 @@ class Bins {
   size_t row_stride() const { return row_stride_; }
   const uint8_t* by_row8() const { return by_row_.get(); }
   const uint16_t* by_row16() const { return reinterpret_cast<const uint16_t*>(by_row_.get()); }
-  const uint8_t* column8(size_t f) const { return by_column_.get() + f * rows_; }
-  const uint16_t* column16(size_t f) const {
-    return reinterpret_cast<const uint16_t*>(by_column_.get()) + f * rows_;
+
+  // Where a partition finds the codes of a feature: in its group's place of every row.
+  template <class Code>
+  FeatureCodes<Code> codes_of(size_t feature) const {
+    const auto* codes = reinterpret_cast<const Code*>(by_row_.get()) + groups_->of(feature);
+    return {codes, row_stride_, groups_->alone(feature) ? nullptr : groups_->decode(feature)};
   }
+  // A feature's codes, one after the other.
+  LargeArray<uint8_t> extract(Workers& workers, size_t feature) const;
 
  private:
   template <class Code>
-  void fill_columns(Workers& workers, const Kernels& kernels, const Columns& table);
+  void fill(Workers& workers, const Kernels& kernels, const Columns& table);
   template <class Code>
-  void fill_rows(Workers& workers);
+  void extract_into(Workers& workers, size_t feature, Code* out) const;
 
   size_t rows_;
   std::vector<std::vector<double>> cuts_;
@@ -60,7 +68,7 @@ class Bins {
   std::optional<Groups> groups_;
   bool wide_ = false;
   size_t row_stride_ = 0;  // codes from one row to the next
-  LargeArray<uint8_t> by_row_, by_column_;
+  LargeArray<uint8_t> by_row_;
 };
 
 }  // namespace stagewise

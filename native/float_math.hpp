@@ -22,10 +22,9 @@ static inline uint32_t bits_of(float x) {
   return bits;
 }
 
-// e^x for x <= 0 (clamped at -87, where e^x is about 1.6e-38).
+// e^x for -87 <= x <= 87, between 1.6e-38 and 6e37.
 // x = k ln2 + r, |r| <= ln2 / 2;  e^x = 2^k e^r, e^r by its Taylor polynomial of degree 7.
-static inline float exp_nonpositive(float x) {
-  x = x < -87.0f ? -87.0f : x;
+static inline float exp_within(float x) {
   const float shifted = x * 1.44269504f + 12582912.0f;  // adding 1.5 * 2^23 rounds to an integer
   const float k = shifted - 12582912.0f;
   const float r = (x - k * 0.693359375f) - k * -2.12194440e-4f;  // ln2 in two parts
@@ -39,6 +38,12 @@ static inline float exp_nonpositive(float x) {
   p = p * r + 1.0f;
   const uint32_t exponent = (bits_of(shifted) - 0x4b400000u + 127u) << 23;
   return p * float_from_bits(exponent);
+}
+
+// Beyond ±87, the value there.
+static inline float exp_nonpositive(float x) { return exp_within(x < -87.0f ? -87.0f : x); }
+static inline float exp_clamped(float x) {
+  return exp_within(x < -87.0f ? -87.0f : (x > 87.0f ? 87.0f : x));
 }
 
 // log(1 + x) for 0 <= x <= 1:  2 atanh(s), s = x / (2 + x) <= 1/3.

@@ -5,7 +5,6 @@
 namespace stagewise {
 namespace {
 
-constexpr uint32_t kSmall = 16;   // features with at most this many codes share one
 constexpr size_t kOpen = 8;       // digits that a feature may still join
 constexpr size_t kSample = 4096;  // rows that tell which code is usual
 constexpr size_t kBlock = 4096;   // rows between two looks for a conflict
@@ -34,23 +33,24 @@ bool exclusive(const Code* column, uint32_t usual, const std::vector<uint8_t>& t
 }  // namespace
 
 template <class Code>
-Groups::Groups(const Code* codes, size_t rows, const std::vector<uint32_t>& span)
+Groups::Groups(const std::vector<const Code*>& column, size_t rows,
+               const std::vector<uint32_t>& span)
     : place_(span.size()) {
   for (size_t f = 0; f < span.size(); ++f) {
     place_[f].span = span[f];
-    if (span[f] <= kSmall) continue;
+    if (column[f] != nullptr && span[f] <= kSmall) continue;
     place_[f].group = static_cast<uint32_t>(groups_.size());
     groups_.push_back({{}, span[f]});
   }
-  for (Digit& digit : make_digits(codes, rows)) share(std::move(digit));
+  for (Digit& digit : make_digits(column, rows)) share(std::move(digit));
   fill_tables();
 }
 
-template Groups::Groups(const uint8_t*, size_t, const std::vector<uint32_t>&);
-template Groups::Groups(const uint16_t*, size_t, const std::vector<uint32_t>&);
+template Groups::Groups(const std::vector<const uint8_t*>&, size_t, const std::vector<uint32_t>&);
+template Groups::Groups(const std::vector<const uint16_t*>&, size_t, const std::vector<uint32_t>&);
 
 template <class Code>
-std::vector<Digit> Groups::make_digits(const Code* codes, size_t rows) {
+std::vector<Digit> Groups::make_digits(const std::vector<const Code*>& columns, size_t rows) {
   struct Open {
     size_t digit;
     std::vector<uint8_t> taken;  // rows in which some member has an unusual code
@@ -59,8 +59,8 @@ std::vector<Digit> Groups::make_digits(const Code* codes, size_t rows) {
   std::vector<Open> open;
   for (size_t f = 0; f < place_.size(); ++f) {
     Place& place = place_[f];
-    if (place.span > kSmall) continue;
-    const Code* const column = codes + f * rows;
+    const Code* const column = columns[f];
+    if (column == nullptr || place.span > kSmall) continue;
     place.usual = usual_code(column, rows, place.span);
     auto home = std::find_if(open.begin(), open.end(), [&](const Open& o) {
       return digits[o.digit].codes + place.span - 1 <= kMostShared &&

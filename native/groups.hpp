@@ -28,9 +28,13 @@ class Groups {
  public:
   static constexpr uint32_t kMostShared = 256;  // codes of a group of several features
 
-  // span[f]: how many codes feature f has; column f begins at codes + f * rows.
+  static constexpr uint32_t kSmall = 16;  // features with at most this many codes share one
+
+  // column[f]: the codes of a feature that may share, or null; span[f]: how many of them there are.
+  // What a feature alone has is said later.
   template <class Code>
-  Groups(const Code* codes, size_t rows, const std::vector<uint32_t>& span);
+  Groups(const std::vector<const Code*>& column, size_t rows, const std::vector<uint32_t>& span);
+  void set_span(size_t feature, uint32_t span) { groups_[of(feature)].size = span; }
 
   const std::vector<Group>& all() const { return groups_; }
   uint32_t of(size_t feature) const { return place_[feature].group; }
@@ -57,7 +61,7 @@ class Groups {
   };
 
   template <class Code>
-  std::vector<Digit> make_digits(const Code* codes, size_t rows);
+  std::vector<Digit> make_digits(const std::vector<const Code*>& column, size_t rows);
   void share(Digit digit);
   void fill_tables();
 

@@ -24,7 +24,7 @@ size_t walk(const Bins& bins, const Tree& tree, size_t row) {
   size_t node = 0;
   while (tree.feature[node] >= 0) {
     const auto f = static_cast<size_t>(tree.feature[node]);
-    const uint32_t code = bins.wide() ? bins.column16(f)[row] : bins.column8(f)[row];
+    const uint32_t code = bins.code(row, f);
     const bool left =
         code <= tree.bin[node] || (tree.missing_left[node] != 0 && code == bins.value_bins(f));
     node = static_cast<size_t>(left ? tree.left[node] : tree.right[node]);
@@ -49,6 +49,7 @@ Grower::Grower(Workers& workers, const Kernels& kernels, const Bins& bins, const
       histograms_(bins, kernels),
       finder_(bins, kernels, rules_, weights_, histograms_),
       desks_(static_cast<size_t>(workers.threads()), Desk(bins)),
+      uses_(bins.features()),
       lists_{make_large_array<uint32_t>(bins.rows() + 1),
              make_large_array<uint32_t>(bins.rows() + 1)} {}
 
@@ -91,14 +92,40 @@ bool Grower::shared(const Leaf& leaf) const {
   return leaf.rows() * histograms_.groups() >= kSharedUpdates;
 }
 
+// A feature that leaves with as many rows as the table were split on gets a column.
+void Grower::note_use(const Leaf& leaf) {
+  FeatureUse& use = uses_[leaf.split.feature];
+  use.rows += leaf.rows();
+  if (!use.column && use.rows >= bins_.rows())
+    use.column = bins_.extract(workers_, leaf.split.feature);
+}
+
+template <class Code>
+FeatureCodes<Code> Grower::codes_of(uint32_t feature) const {
+  const uint8_t* const column = uses_[feature].column.get();
+  if (column == nullptr) return bins_.codes_of<Code>(feature);
+  return {reinterpret_cast<const Code*>(column)};
+}
+
 // Lists the rows that go left at the front of the leaf's part of a list, the others behind them;
 // the list is the leaf's own, or the other one. Sets where the children are.
 void Grower::partition(Workers& team, const Leaf& leaf) {
+  if (bins_.wide()) {
+    partition_by(team, leaf, codes_of<uint16_t>(leaf.split.feature), kernels_.partition16,
+                 kernels_.mark16);
+  } else {
+    partition_by(team, leaf, codes_of<uint8_t>(leaf.split.feature), kernels_.partition8,
+                 kernels_.mark8);
+  }
+}
+
+template <class Codes, class Partition, class Mark>
+void Grower::partition_by(Workers& team, const Leaf& leaf, const Codes& codes, Partition partition,
+                          Mark mark) {
   const Split& s = leaf.split;
   const Rows rows = rows_of(leaf);
   const size_t n = rows.n;
   const uint32_t missing = s.missing_left ? bins_.value_bins(s.feature) : kMissingRight;
-  const bool wide = bins_.wide();
   const auto children = [&](int list, size_t lefts) {
     Leaf &left = *leaf.left, &right = *leaf.right;
     left.list = right.list = list;
@@ -109,9 +136,7 @@ void Grower::partition(Workers& team, const Leaf& leaf) {
   if (team.threads() == 1 || n < kParallelPartition) {
     uint32_t* const own = list_of(leaf);
     uint32_t* const aside = lists_[1 - leaf.list].get() + leaf.begin;
-    const size_t lefts =
-        wide ? kernels_.partition16(bins_.column16(s.feature), rows, s.bin, missing, own, aside)
-             : kernels_.partition8(bins_.column8(s.feature), rows, s.bin, missing, own, aside);
+    const size_t lefts = partition(codes, rows, s.bin, missing, own, aside);
     std::memcpy(own + lefts, aside, (n - lefts) * sizeof(uint32_t));
     return children(leaf.list, lefts);
   }
@@ -123,11 +148,8 @@ void Grower::partition(Workers& team, const Leaf& leaf) {
   marks_.resize(std::max(marks_.size(), (n + 7) / 8));
   const auto marks = [&](size_t c) { return marks_.data() + c * kPartitionChunk / 8; };
   std::vector<size_t> before(chunks + 1, 0);  // rows of earlier chunks that go left
-  team.run(chunks, [&](size_t c, int) {
-    before[c + 1] =
-        wide ? kernels_.mark16(bins_.column16(s.feature), part(c), s.bin, missing, marks(c))
-             : kernels_.mark8(bins_.column8(s.feature), part(c), s.bin, missing, marks(c));
-  });
+  team.run(chunks,
+           [&](size_t c, int) { before[c + 1] = mark(codes, part(c), s.bin, missing, marks(c)); });
   for (size_t c = 0; c < chunks; ++c) before[c + 1] += before[c];
   uint32_t* const left = lists_[1 - leaf.list].get() + leaf.begin;
   uint32_t* const right = left + before[chunks];
@@ -252,6 +274,7 @@ void Grower::expand_next(const Frontier& frontier, size_t splits_left) {
     leaf->left = &leaves_.emplace_back();
     leaf->right = &leaves_.emplace_back();
     if (leaf->hist >= 0) leaf->spare = histograms_.acquire();
+    note_use(*leaf);
   }
   if (splits_left == 1) {
     place_children(workers_, *batch[0]);
@@ -397,18 +420,41 @@ void Grower::add_to(double* score, const Tree& tree, const double* value) {
   });
 }
 
-std::vector<double> Grower::leaf_quantiles(const double* residual, double q) {
+// summary(values, weights) of the residuals of every leaf; weights are empty if all are 1.
+template <class Summary>
+std::vector<double> Grower::per_leaf(const double* residual, Summary summary) {
   std::vector<double> out(grown_leaves_.size(), 0.0);
   workers_.run(out.size(), [&](size_t i, int) {
     const GrownLeaf& leaf = grown_leaves_[i];
     std::vector<double> values, weight;
+    values.reserve(leaf.n);
     for (size_t k = 0; k < leaf.n; ++k) {
       values.push_back(residual[leaf.rows[k]]);
       if (weights_.weight() != nullptr) weight.push_back(weights_.weight()[leaf.rows[k]]);
     }
-    out[i] = weighted_quantile(&values, weight, q);
+    out[i] = summary(&values, weight);
   });
   return out;
+}
+
+std::vector<double> Grower::leaf_quantiles(const double* residual, double q) {
+  return per_leaf(residual, [=](std::vector<double>* values, const std::vector<double>& weight) {
+    return weighted_quantile(values, weight, q);
+  });
+}
+
+std::vector<double> Grower::leaf_huber_means(const double* residual, double width) {
+  return per_leaf(residual, [=](std::vector<double>* values, const std::vector<double>& weight) {
+    std::vector<double> in_order(*values);  // the quantile reorders them
+    const double middle = weighted_quantile(values, weight, 0.5);
+    double sum = 0.0, total = 0.0;
+    for (size_t i = 0; i < in_order.size(); ++i) {
+      const double w = weight.empty() ? 1.0 : weight[i];
+      sum += w * std::clamp(in_order[i] - middle, -width, width);
+      total += w;
+    }
+    return total > 0.0 ? middle + sum / total : middle;
+  });
 }
 
 }  // namespace stagewise

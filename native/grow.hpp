@@ -42,6 +42,8 @@ class Grower {
 
   // The weighted q-quantile of residual over the rows of every leaf, in the order of leaves().
   std::vector<double> leaf_quantiles(const double* residual, double q);
+  // The median m, and then the weighted mean of m + (residual - m), no more than `width` from m.
+  std::vector<double> leaf_huber_means(const double* residual, double width);
 
   void set_few_rows(size_t rows) { finder_.set_few_rows(rows); }
 
@@ -62,10 +64,18 @@ class Grower {
   bool shared(const Leaf& leaf) const;
   void expand_next(const Frontier& frontier, size_t splits_left);
   void expand(Workers& team, Desk* desk, Leaf* parent);
+  void note_use(const Leaf& leaf);
+  template <class Code>
+  FeatureCodes<Code> codes_of(uint32_t feature) const;
   void partition(Workers& team, const Leaf& leaf);
+  template <class Codes, class Partition, class Mark>
+  void partition_by(Workers& team, const Leaf& leaf, const Codes& codes, Partition partition,
+                    Mark mark);
   void place_children(Workers& team, const Leaf& parent);
   void search(Workers& team, Desk* desk, Leaf* built, Leaf* rest, Leaf* few[2]);
   void commit(const Leaf& parent, Tree* tree);
+  template <class Summary>
+  std::vector<double> per_leaf(const double* residual, Summary summary);
   void retire(const Leaf& leaf);
 
   Workers& workers_;
@@ -76,7 +86,13 @@ class Grower {
   const RowWeights weights_;
   Histograms histograms_;
   SplitFinder finder_;
-  std::vector<Desk> desks_;        // per thread
+  std::vector<Desk> desks_;  // per thread
+
+  struct FeatureUse {
+    size_t rows = 0;             // that were partitioned by it
+    LargeArray<uint8_t> column;  // its codes, once they were many
+  };
+  std::vector<FeatureUse> uses_;
   LargeArray<uint32_t> lists_[2];  // of rows; a leaf has the same part of both to itself
   std::vector<uint8_t> marks_;     // of rows that go right
   std::vector<uint32_t> bag_;

@@ -47,6 +47,14 @@ struct Rows {
   }
 };
 
+// The codes of one feature: a column, or a place in every row, perhaps of a code that is shared.
+template <class Code>
+struct FeatureCodes {
+  const Code* codes;
+  size_t stride = 1;
+  const uint8_t* decode = nullptr;
+};
+
 // Positions of a cut: after the bins [0, position]. A range of them, the last one excluded.
 struct Positions {
   size_t first = 0, last = 0;
@@ -107,13 +115,14 @@ struct MaskTree {
 struct Kernels {
   const char* name;
 
-  // Losses: at most kLossBlock rows; weight may be null (all ones).
-  void (*squared)(const double* y, const double* score, const double* weight, size_t n,
-                  GradientSlot* out, LossSums* sums);
-  void (*absolute)(const double* y, const double* score, const double* weight, size_t n,
-                   GradientSlot* out, LossSums* sums);
-  void (*logistic)(const int32_t* y, const double* score, const double* weight, size_t n,
-                   GradientSlot* out, LossSums* sums);
+  // Losses: at most kLossBlock rows; weight may be null (all ones). Losses of numbers have one
+  // number of their own, which only some of them use.
+  using NumberLoss = void (*)(const double* y, const double* score, const double* weight, size_t n,
+                              double own, GradientSlot* out, LossSums* sums);
+  using LabelLoss = void (*)(const int32_t* y, const double* score, const double* weight, size_t n,
+                             GradientSlot* out, LossSums* sums);
+  NumberLoss squared, absolute, quantile, huber, poisson, gamma, tweedie;
+  LabelLoss logistic, exponential;
   // softmax_state: per row (max score, 1 / sum exp(score - max)); scores are K columns `stride`
   // apart.
   void (*softmax_state)(const int32_t* y, const double* scores, size_t stride, size_t outputs,
@@ -135,18 +144,18 @@ struct Kernels {
   void (*subtract)(int64_t* parent, const int64_t* child, size_t n);  // parent -= child
   ScanResult (*scan)(const ScanInput& input, const ScanRules& rules);
 
-  // Stable partition of rows by column[row] <= bin (or == missing, when missing goes left); left
+  // Stable partition of rows by code <= bin (or == missing, when missing goes left); left
   // may be the list itself. Returns how many went left.
-  size_t (*partition8)(const uint8_t* column, const Rows& rows, uint32_t bin, uint32_t missing,
-                       uint32_t* left, uint32_t* right);
-  size_t (*partition16)(const uint16_t* column, const Rows& rows, uint32_t bin, uint32_t missing,
-                        uint32_t* left, uint32_t* right);
+  size_t (*partition8)(const FeatureCodes<uint8_t>& codes, const Rows& rows, uint32_t bin,
+                       uint32_t missing, uint32_t* left, uint32_t* right);
+  size_t (*partition16)(const FeatureCodes<uint16_t>& codes, const Rows& rows, uint32_t bin,
+                        uint32_t missing, uint32_t* left, uint32_t* right);
   // The same in two steps, for several threads: first a bit per row that goes right, then, when it
   // is known how many rows come before these, each to its place; nothing else is written.
-  size_t (*mark8)(const uint8_t* column, const Rows& rows, uint32_t bin, uint32_t missing,
-                  uint8_t* marks);
-  size_t (*mark16)(const uint16_t* column, const Rows& rows, uint32_t bin, uint32_t missing,
-                   uint8_t* marks);
+  size_t (*mark8)(const FeatureCodes<uint8_t>& codes, const Rows& rows, uint32_t bin,
+                  uint32_t missing, uint8_t* marks);
+  size_t (*mark16)(const FeatureCodes<uint16_t>& codes, const Rows& rows, uint32_t bin,
+                   uint32_t missing, uint8_t* marks);
   void (*distribute)(const Rows& rows, const uint8_t* marks, size_t n_left, uint32_t* left,
                      uint32_t* right);
 

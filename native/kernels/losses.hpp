@@ -61,28 +61,103 @@ struct LossBlock {
   }
 };
 
-void squared(const double* y, const double* score, const double* weight, size_t n,
-             GradientSlot* out, LossSums* sums) {
+// A loss of one number per row: formula(y, F) gives its three numbers.
+struct RowLoss {
+  float gradient, hessian, loss;
+};
+
+template <class Y, class Formula>
+void pointwise(const Y* y, const double* score, const double* weight, size_t n, GradientSlot* out,
+               LossSums* sums, Formula formula) {
   LossBlock b;
   for (size_t i = 0; i < n; ++i) {
-    const float r = static_cast<float>(score[i] - y[i]);
-    b.gradient[i] = r;
-    b.hessian[i] = 1.0f;
-    b.loss[i] = 0.5f * r * r;
+    const RowLoss row = formula(y[i], score[i]);
+    b.gradient[i] = row.gradient;
+    b.hessian[i] = row.hessian;
+    b.loss[i] = row.loss;
   }
   b.store(weight, n, out, sums);
 }
 
-void absolute(const double* y, const double* score, const double* weight, size_t n,
+void squared(const double* y, const double* score, const double* weight, size_t n, double,
+             GradientSlot* out, LossSums* sums) {
+  pointwise(y, score, weight, n, out, sums, [](double target, double f) {
+    const auto r = static_cast<float>(f - target);
+    return RowLoss{r, 1.0f, 0.5f * r * r};
+  });
+}
+
+void absolute(const double* y, const double* score, const double* weight, size_t n, double,
               GradientSlot* out, LossSums* sums) {
-  LossBlock b;
-  for (size_t i = 0; i < n; ++i) {
-    const float r = static_cast<float>(score[i] - y[i]);
-    b.gradient[i] = r > 0.0f ? 1.0f : (r < 0.0f ? -1.0f : 0.0f);
-    b.hessian[i] = 1.0f;
-    b.loss[i] = r < 0.0f ? -r : r;
-  }
-  b.store(weight, n, out, sums);
+  pointwise(y, score, weight, n, out, sums, [](double target, double f) {
+    const auto r = static_cast<float>(f - target);
+    const float g = r > 0.0f ? 1.0f : (r < 0.0f ? -1.0f : 0.0f);
+    return RowLoss{g, 1.0f, g * r};
+  });
+}
+
+// A residual above weighs 1 - q, one below q; the q-quantile is the best constant.
+void quantile(const double* y, const double* score, const double* weight, size_t n, double q,
+              GradientSlot* out, LossSums* sums) {
+  const auto below = static_cast<float>(q), above = static_cast<float>(1.0 - q);
+  pointwise(y, score, weight, n, out, sums, [=](double target, double f) {
+    const auto r = static_cast<float>(f - target);
+    const float g = r > 0.0f ? above : (r < 0.0f ? -below : 0.0f);
+    return RowLoss{g, 1.0f, g * r};
+  });
+}
+
+// Squared up to delta, then straight on.
+void huber(const double* y, const double* score, const double* weight, size_t n, double delta,
+           GradientSlot* out, LossSums* sums) {
+  const auto d = static_cast<float>(delta);
+  pointwise(y, score, weight, n, out, sums, [=](double target, double f) {
+    const auto r = static_cast<float>(f - target);
+    const float size = r < 0.0f ? -r : r;
+    const float g = r > d ? d : (r < -d ? -d : r);
+    return RowLoss{g, 1.0f, size <= d ? 0.5f * r * r : d * (size - 0.5f * d)};
+  });
+}
+
+// Mean e^F;  loss = e^F - y F.
+void poisson(const double* y, const double* score, const double* weight, size_t n, double,
+             GradientSlot* out, LossSums* sums) {
+  pointwise(y, score, weight, n, out, sums, [](double target, double f) {
+    const auto t = static_cast<float>(target), x = static_cast<float>(f);
+    const float mean = exp_clamped(x);
+    return RowLoss{mean - t, mean, mean - t * x};
+  });
+}
+
+// Mean e^F;  loss = y e^-F + F.
+void gamma(const double* y, const double* score, const double* weight, size_t n, double,
+           GradientSlot* out, LossSums* sums) {
+  pointwise(y, score, weight, n, out, sums, [](double target, double f) {
+    const auto x = static_cast<float>(f);
+    const float ratio = static_cast<float>(target) * exp_clamped(-x);
+    return RowLoss{1.0f - ratio, ratio, ratio + x};
+  });
+}
+
+// Mean e^F, variance its power;  loss = y e^((1-p)F) / (p-1) + e^((2-p)F) / (2-p),  1 < p < 2.
+void tweedie(const double* y, const double* score, const double* weight, size_t n, double power,
+             GradientSlot* out, LossSums* sums) {
+  const auto a = static_cast<float>(power - 1.0), b = static_cast<float>(2.0 - power);
+  pointwise(y, score, weight, n, out, sums, [=](double target, double f) {
+    const auto x = static_cast<float>(f);
+    const float up = static_cast<float>(target) * exp_clamped(-a * x), down = exp_clamped(b * x);
+    return RowLoss{down - up, a * up + b * down, up / a + down / b};
+  });
+}
+
+// With labels s = ±1:  loss = e^(-s F),  g = -s e^(-s F),  h = e^(-s F).
+void exponential(const int32_t* y, const double* score, const double* weight, size_t n,
+                 GradientSlot* out, LossSums* sums) {
+  pointwise(y, score, weight, n, out, sums, [](int32_t label, double f) {
+    const auto x = static_cast<float>(f);
+    const float e = exp_clamped(label != 0 ? -x : x);
+    return RowLoss{label != 0 ? -e : e, e, e};
+  });
 }
 
 // p = 1 / (1 + e^-F);  g = p - y;  h = p (1 - p);  loss = log(1 + e^-|F|) + max(F, 0) - y F.

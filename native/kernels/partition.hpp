@@ -13,19 +13,41 @@
 namespace stagewise {
 namespace {
 
+// Codes by row: of a column, of a place in every row, of a place that is shared.
+template <class Code>
+struct ColumnCodes {
+  const Code* codes;
+  uint32_t operator[](size_t row) const { return codes[row]; }
+};
+
+template <class Code>
+struct PlaceCodes {
+  const Code* codes;
+  size_t stride;
+  uint32_t operator[](size_t row) const { return codes[row * stride]; }
+};
+
+template <class Code>
+struct SharedCodes {
+  const Code* codes;
+  size_t stride;
+  const uint8_t* decode;
+  uint32_t operator[](size_t row) const { return decode[codes[row * stride]]; }
+};
+
 bool goes_left(uint32_t code, uint32_t bin, uint32_t missing) {
   return code <= bin || code == missing;
 }
 
 // [abcdefgh] with b, e, f going left becomes left = [bef], right = [acdgh]. Every row is written to
 // both sides and only one cursor moves: no branch to mispredict.
-template <class Code, class RowIndex>
-size_t partition_tail(const Code* column, RowIndex rows, size_t begin, size_t end, uint32_t bin,
+template <class Codes, class RowIndex>
+size_t partition_tail(Codes codes, RowIndex rows, size_t begin, size_t end, uint32_t bin,
                       uint32_t missing, uint32_t* left, uint32_t* right) {
   size_t l = 0, r = 0;
   for (size_t i = begin; i < end; ++i) {
     const auto row = static_cast<uint32_t>(rows[i]);
-    const size_t to_left = goes_left(column[row], bin, missing) ? 1 : 0;
+    const size_t to_left = goes_left(codes[row], bin, missing) ? 1 : 0;
     left[l] = row;
     right[r] = row;
     l += to_left;
@@ -35,13 +57,13 @@ size_t partition_tail(const Code* column, RowIndex rows, size_t begin, size_t en
 }
 
 // The marks of the rows from `begin`, a multiple of eight, on; returns how many go left.
-template <class Code, class RowIndex>
-size_t mark_tail(const Code* column, RowIndex rows, size_t begin, size_t end, uint32_t bin,
+template <class Codes, class RowIndex>
+size_t mark_tail(Codes codes, RowIndex rows, size_t begin, size_t end, uint32_t bin,
                  uint32_t missing, uint8_t* marks) {
   size_t lefts = 0;
   for (size_t i = begin; i < end; ++i) {
     if (i % 8 == 0) marks[i / 8] = 0;
-    const bool left = goes_left(column[rows[i]], bin, missing);
+    const bool left = goes_left(codes[rows[i]], bin, missing);
     lefts += left ? 1 : 0;
     marks[i / 8] = static_cast<uint8_t>(marks[i / 8] | (left ? 0u : 1u << (i % 8)));
   }
@@ -94,19 +116,20 @@ inline __m256i eight_rows(ConsecutiveRows rows, size_t i) {
                           _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
 }
 
-template <class Code>
-__m256i eight_codes(const Code* column, ListedRows rows, size_t i) {
-  return _mm256_set_epi32(column[rows[i + 7]], column[rows[i + 6]], column[rows[i + 5]],
-                          column[rows[i + 4]], column[rows[i + 3]], column[rows[i + 2]],
-                          column[rows[i + 1]], column[rows[i]]);
+template <class Codes, class RowIndex>
+__m256i eight_codes(Codes codes, RowIndex rows, size_t i) {
+  const auto code = [&](size_t j) { return static_cast<int>(codes[rows[i + j]]); };
+  return _mm256_setr_epi32(code(0), code(1), code(2), code(3), code(4), code(5), code(6), code(7));
 }
 
-inline __m256i eight_codes(const uint8_t* column, ConsecutiveRows rows, size_t i) {
-  return _mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(column + rows[i])));
+inline __m256i eight_codes(ColumnCodes<uint8_t> column, ConsecutiveRows rows, size_t i) {
+  return _mm256_cvtepu8_epi32(
+      _mm_loadl_epi64(reinterpret_cast<const __m128i*>(column.codes + rows[i])));
 }
 
-inline __m256i eight_codes(const uint16_t* column, ConsecutiveRows rows, size_t i) {
-  return _mm256_cvtepu16_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(column + rows[i])));
+inline __m256i eight_codes(ColumnCodes<uint16_t> column, ConsecutiveRows rows, size_t i) {
+  return _mm256_cvtepu16_epi32(
+      _mm_loadu_si128(reinterpret_cast<const __m128i*>(column.codes + rows[i])));
 }
 
 // A bit for each of eight rows that goes right.
@@ -127,34 +150,34 @@ struct EightWays {
 // Eight rows at a time. Both sides are written in full vectors whose tail the next one overwrites.
 // Neither cursor gets ahead of what has been read, so left may be the list itself and nothing is
 // written past n.
-template <class Code, class RowIndex>
-size_t partition_rows(const Code* column, RowIndex rows, size_t n, uint32_t bin, uint32_t missing,
+template <class Codes, class RowIndex>
+size_t partition_rows(Codes codes, RowIndex rows, size_t n, uint32_t bin, uint32_t missing,
                       uint32_t* left, uint32_t* right) {
   const EightWays ways(bin, missing);
   size_t l = 0, r = 0, i = 0;
   for (; i + 8 <= n; i += 8) {
     const __m256i row = eight_rows(rows, i);
-    const unsigned goes_right = ways(eight_codes(column, rows, i));
+    const unsigned goes_right = ways(eight_codes(codes, rows, i));
     store_rows(left + l, compacted(row, ~goes_right & 255));
     store_rows(right + r, compacted(row, goes_right));
     const auto gone = static_cast<size_t>(__builtin_popcount(goes_right));
     l += 8 - gone;
     r += gone;
   }
-  return l + partition_tail(column, rows, i, n, bin, missing, left + l, right + r);
+  return l + partition_tail(codes, rows, i, n, bin, missing, left + l, right + r);
 }
 
-template <class Code, class RowIndex>
-size_t mark_rows(const Code* column, RowIndex rows, size_t n, uint32_t bin, uint32_t missing,
+template <class Codes, class RowIndex>
+size_t mark_rows(Codes codes, RowIndex rows, size_t n, uint32_t bin, uint32_t missing,
                  uint8_t* marks) {
   const EightWays ways(bin, missing);
   size_t lefts = 0, i = 0;
   for (; i + 8 <= n; i += 8) {
-    const unsigned goes_right = ways(eight_codes(column, rows, i));
+    const unsigned goes_right = ways(eight_codes(codes, rows, i));
     marks[i / 8] = static_cast<uint8_t>(goes_right);
     lefts += 8 - static_cast<size_t>(__builtin_popcount(goes_right));
   }
-  return lefts + mark_tail(column, rows, i, n, bin, missing, marks);
+  return lefts + mark_tail(codes, rows, i, n, bin, missing, marks);
 }
 
 // Full vectors while they end inside both sides; what is behind a side may be another thread's.
@@ -175,16 +198,16 @@ void distribute_rows(RowIndex rows, size_t n, const uint8_t* marks, size_t n_lef
   distribute_tail(rows, i, n, marks, left + l, right + r);
 }
 #else
-template <class Code, class RowIndex>
-size_t partition_rows(const Code* column, RowIndex rows, size_t n, uint32_t bin, uint32_t missing,
+template <class Codes, class RowIndex>
+size_t partition_rows(Codes codes, RowIndex rows, size_t n, uint32_t bin, uint32_t missing,
                       uint32_t* left, uint32_t* right) {
-  return partition_tail(column, rows, 0, n, bin, missing, left, right);
+  return partition_tail(codes, rows, 0, n, bin, missing, left, right);
 }
 
-template <class Code, class RowIndex>
-size_t mark_rows(const Code* column, RowIndex rows, size_t n, uint32_t bin, uint32_t missing,
+template <class Codes, class RowIndex>
+size_t mark_rows(Codes codes, RowIndex rows, size_t n, uint32_t bin, uint32_t missing,
                  uint8_t* marks) {
-  return mark_tail(column, rows, 0, n, bin, missing, marks);
+  return mark_tail(codes, rows, 0, n, bin, missing, marks);
 }
 
 template <class RowIndex>
@@ -194,19 +217,33 @@ void distribute_rows(RowIndex rows, size_t n, const uint8_t* marks, size_t, uint
 }
 #endif
 
-template <class Code>
-size_t partition(const Code* column, const Rows& rows, uint32_t bin, uint32_t missing,
-                 uint32_t* left, uint32_t* right) {
-  if (rows.listed == nullptr)
-    return partition_rows(column, ConsecutiveRows{rows.first}, rows.n, bin, missing, left, right);
-  return partition_rows(column, ListedRows{rows.listed}, rows.n, bin, missing, left, right);
+// body(codes, rows) with both in the form that the compiler can see through.
+template <class Code, class Body>
+size_t with_forms(const FeatureCodes<Code>& feature, const Rows& rows, Body body) {
+  const auto with_rows = [&](auto codes) {
+    if (rows.listed == nullptr) return body(codes, ConsecutiveRows{rows.first});
+    return body(codes, ListedRows{rows.listed});
+  };
+  if (feature.decode != nullptr)
+    return with_rows(SharedCodes<Code>{feature.codes, feature.stride, feature.decode});
+  if (feature.stride != 1) return with_rows(PlaceCodes<Code>{feature.codes, feature.stride});
+  return with_rows(ColumnCodes<Code>{feature.codes});
 }
 
 template <class Code>
-size_t mark(const Code* column, const Rows& rows, uint32_t bin, uint32_t missing, uint8_t* marks) {
-  if (rows.listed == nullptr)
-    return mark_rows(column, ConsecutiveRows{rows.first}, rows.n, bin, missing, marks);
-  return mark_rows(column, ListedRows{rows.listed}, rows.n, bin, missing, marks);
+size_t partition(const FeatureCodes<Code>& feature, const Rows& rows, uint32_t bin,
+                 uint32_t missing, uint32_t* left, uint32_t* right) {
+  return with_forms(feature, rows, [&](auto codes, auto index) {
+    return partition_rows(codes, index, rows.n, bin, missing, left, right);
+  });
+}
+
+template <class Code>
+size_t mark(const FeatureCodes<Code>& feature, const Rows& rows, uint32_t bin, uint32_t missing,
+            uint8_t* marks) {
+  return with_forms(feature, rows, [&](auto codes, auto index) {
+    return mark_rows(codes, index, rows.n, bin, missing, marks);
+  });
 }
 
 void distribute(const Rows& rows, const uint8_t* marks, size_t n_left, uint32_t* left,

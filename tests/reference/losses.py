@@ -11,7 +11,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["absolute", "logistic", "softmax", "squared"]
+__all__ = [
+    "absolute",
+    "exponential",
+    "gamma",
+    "huber",
+    "logistic",
+    "poisson",
+    "quantile",
+    "softmax",
+    "squared",
+    "tweedie",
+]
 
 Array = npt.NDArray[np.float64]
 Answer = tuple[Array, Array, Array]
@@ -25,6 +36,48 @@ def squared(y: Array, score: Array) -> Answer:
 def absolute(y: Array, score: Array) -> Answer:
     """|y - F|; the hessian is 1 by convention."""
     return np.abs(y - score), np.sign(score - y), np.ones(len(y))
+
+
+def quantile(y: Array, score: Array, q: float) -> Answer:
+    """q (y - F) below y, (1 - q) (F - y) above; the hessian is 1 by convention."""
+    below, above = score < y, score > y
+    loss = np.where(below, q * (y - score), (1 - q) * (score - y))
+    return loss, np.where(below, -q, np.where(above, 1 - q, 0.0)), np.ones(len(y))
+
+
+def huber(y: Array, score: Array, delta: float) -> Answer:
+    """½ r² up to δ, then δ |r| - ½ δ²; the hessian is 1 by convention."""
+    r = score - y
+    inside = np.abs(r) <= delta
+    loss = np.where(inside, r**2 / 2, delta * np.abs(r) - delta**2 / 2)
+    return loss, np.where(inside, r, delta * np.sign(r)), np.ones(len(y))
+
+
+def poisson(y: Array, score: Array) -> Answer:
+    """μ - y log μ, μ = e^F."""
+    mu = np.exp(score)
+    return mu - y * np.log(mu), mu - y, mu
+
+
+def gamma(y: Array, score: Array) -> Answer:
+    """y / μ + log μ, μ = e^F."""
+    mu = np.exp(score)
+    return y / mu + np.log(mu), 1 - y / mu, y / mu
+
+
+def tweedie(y: Array, score: Array, power: float) -> Answer:
+    """-y μ^(1-p) / (1-p) + μ^(2-p) / (2-p), μ = e^F."""
+    mu, p = np.exp(score), power
+    loss = -y * mu ** (1 - p) / (1 - p) + mu ** (2 - p) / (2 - p)
+    gradient = -y * mu ** (1 - p) + mu ** (2 - p)
+    return loss, gradient, -y * (1 - p) * mu ** (1 - p) + (2 - p) * mu ** (2 - p)
+
+
+def exponential(y: npt.NDArray[Any], score: Array) -> Answer:
+    """e^(-s F), s = ±1."""
+    s = 2.0 * y - 1
+    e = np.exp(-s * score)
+    return e, -s * e, e
 
 
 def logistic(y: npt.NDArray[Any], score: Array) -> Answer:

@@ -77,6 +77,40 @@ def lad_tree_boost(X: Vector, y: Vector) -> Vector:
     return F
 
 
+def m_tree_boost(X: Vector, y: Vector, alpha: float) -> Vector:
+    """Algorithm 4: the width is a quantile of the residuals, a leaf takes one step from its median."""
+    F = np.full(len(y), np.median(y))
+    for _ in range(ROUNDS):
+        r = y - F
+        delta = np.quantile(np.abs(r), alpha, method="inverted_cdf")
+        leaf = regions(least_squares(X, np.clip(r, -delta, delta)), X)
+        for j in np.unique(leaf):
+            own = r[leaf == j]
+            rest = own - np.median(own)
+            step = np.mean(np.sign(rest) * np.minimum(delta, np.abs(rest)))
+            F[leaf == j] += RATE * (np.median(own) + step)
+    return F
+
+
+def quantile_tree_boost(X: Vector, y: Vector, q: float) -> Vector:
+    """Algorithm 1 with the quantile loss: leaves are quantiles of the residuals."""
+    F = np.full(len(y), np.quantile(y, q, method="inverted_cdf"))
+    for _ in range(ROUNDS):
+        leaf = regions(least_squares(X, np.where(y > F, q, np.where(y < F, q - 1, 0))), X)
+        for j in np.unique(leaf):
+            own = (y - F)[leaf == j]
+            F[leaf == j] += RATE * np.quantile(own, q, method="averaged_inverted_cdf")
+    return F
+
+
+def newton_boost(X: Vector, F: Vector, derivatives: Any) -> Vector:
+    """Newton boosting: each tree fits -g/h by least squares with weights h."""
+    for _ in range(ROUNDS):
+        g, h = derivatives(F)
+        F = F + RATE * predict(weighted_least_squares(X, -g / h, h), X)
+    return F
+
+
 def l2_tree_boost(X: Vector, y: Vector) -> Vector:
     """Algorithm 5, for y = ±1; its F is half the log-odds."""
     F = np.full(len(y), 0.5 * np.log((1 + y.mean()) / (1 - y.mean())))
@@ -99,6 +133,43 @@ def test_absolute_error_is_lad_tree_boost() -> None:
     X, y = make_table(1)
     model = GradientBoostingRegressor("absolute_error", **SHARED).fit(X, y)
     np.testing.assert_allclose(model.predict(X), lad_tree_boost(X, y), atol=1e-5 * y.std())
+
+
+def test_huber_is_m_tree_boost() -> None:
+    X, y = make_table(8)
+    y[:6] += 20.0  # outliers
+    model = GradientBoostingRegressor("huber", alpha=0.83, **SHARED).fit(X, y)
+    np.testing.assert_allclose(model.predict(X), m_tree_boost(X, y, 0.83), atol=1e-5 * y.std())
+
+
+@pytest.mark.parametrize("q", [0.1, 0.77])
+def test_quantile_takes_the_quantile_of_every_region(q: float) -> None:
+    X, y = make_table(9)
+    model = GradientBoostingRegressor("quantile", alpha=q, **SHARED).fit(X, y)
+    np.testing.assert_allclose(model.predict(X), quantile_tree_boost(X, y, q), atol=1e-5 * y.std())
+
+
+def test_log_links_are_newton_boosting() -> None:
+    X, y = make_table(10)
+    counts = np.random.default_rng(0).poisson(np.exp(y / 2)).astype(float)
+    amounts = np.exp(y + np.random.default_rng(1).normal(size=len(y)) / 4)
+    p = 1.4
+    for loss, own, target, derivatives in [
+        ("poisson", {}, counts, lambda F: (np.exp(F) - counts, np.exp(F))),
+        ("gamma", {}, amounts, lambda F: (1 - amounts / np.exp(F), amounts / np.exp(F))),
+        (
+            "tweedie",
+            {"power": p},
+            counts,
+            lambda F: (
+                np.exp((2 - p) * F) - counts * np.exp((1 - p) * F),
+                (2 - p) * np.exp((2 - p) * F) + (p - 1) * counts * np.exp((1 - p) * F),
+            ),
+        ),
+    ]:
+        model = GradientBoostingRegressor(loss, **own, **SHARED).fit(X, target)
+        F = newton_boost(X, np.full(len(y), np.log(target.mean())), derivatives)
+        np.testing.assert_allclose(model.predict(X), np.exp(F), rtol=1e-4, err_msg=loss)
 
 
 def test_log_loss_takes_the_steps_of_l2_tree_boost() -> None:
@@ -137,6 +208,24 @@ def logit_boost_of_many_classes(X: Vector, codes: npt.NDArray[Any], K: int) -> V
         F += RATE * (K - 1) / K * (f - f.mean(axis=1, keepdims=True))
         p = np.exp(F) / np.exp(F).sum(axis=1, keepdims=True)
     return p
+
+
+def gentle_ada_boost(X: Vector, y: Vector) -> Vector:
+    """Algorithm 4 with shrinkage, for y = ±1: least squares fits of y with weights e^(-y F)."""
+    F = np.full(len(y), 0.5 * np.log((1 + y.mean()) / (1 - y.mean())))
+    for _ in range(ROUNDS):
+        w = np.exp(-y * F)
+        F += RATE * predict(weighted_least_squares(X, y, w), X)
+    return F
+
+
+def test_exponential_loss_is_gentle_ada_boost() -> None:
+    X, y = make_table(11)
+    labels = np.where(y + np.random.default_rng(0).normal(size=len(y)) / 2 > 0.4, 1.0, -1.0)
+    model = GradientBoostingClassifier("exponential", **SHARED).fit(X, labels)
+    F = gentle_ada_boost(X, labels)
+    np.testing.assert_allclose(model.decision_function(X), F, atol=1e-5)
+    np.testing.assert_allclose(model.predict_proba(X)[:, 1], 1 / (1 + np.exp(-2 * F)), atol=1e-5)
 
 
 def test_log_loss_of_two_classes_is_logit_boost() -> None:
@@ -229,6 +318,8 @@ def test_regularised_squared_error_is_xgboost(penalty: dict[str, float], growth:
         ("absolute_error", {"l1_regularization": 5.0}),
         ("absolute_error", {"min_gain": 3.0}),
         ("absolute_error", {"max_step": 0.1}),
+        ("quantile", {}),
+        ("huber", {}),
     ],
 )
 def test_the_unit_of_the_target_does_not_matter(loss: str, penalty: dict[str, float]) -> None:

@@ -97,7 +97,7 @@ def boost(
         bag = recipe.sampling.bag(len(train.y), seed, m)
         for k, score in enumerate(train.score):
             term = growth.grow(bound.gradients(k), bag, seed, m * loss.n_outputs + k)
-            value = recipe.learning_rate * recipe.step(loss, growth, term, train.y, score)
+            value = recipe.learning_rate * recipe.step(bound, growth, term, train.y, score)
             term = term.with_values(value)
             ensemble.append(term.tree)
             growth.add(term, score)

@@ -252,10 +252,7 @@ class BoostedTrees(BaseEstimator):
                 "A model with a loss of your own cannot be saved to a file, which holds no code. "
                 "Pickle the estimator instead, or register the loss in stagewise.losses."
             )
-        params = self.get_params(deep=False)
-        params["callbacks"] = None
-        if not isinstance(params["random_state"], (int, np.integer, type(None))):
-            params["random_state"] = self.seed_
+        params = self._plain_params()
         own = {"class": type(self).__name__, "params": params, "seed": self.seed_}
         given: Mapping[Any, Any] = notes or {}
         for name in given:
@@ -265,6 +262,14 @@ class BoostedTrees(BaseEstimator):
                     f"of {', '.join(map(repr, own))}."
                 )
         write_model(path, model, {**own, **given})
+
+    def _plain_params(self) -> dict[str, Any]:
+        """Return the parameters as a file can hold them."""
+        params: dict[str, Any] = self.get_params(deep=False)
+        params["callbacks"] = None
+        if not isinstance(params["random_state"], (int, np.integer, type(None))):
+            params["random_state"] = self.seed_
+        return params
 
     def _fitted(self) -> Model:
         model: Model | None = self.__dict__.get("model_")

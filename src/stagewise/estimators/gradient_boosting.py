@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from stagewise.errors import InvalidParameterError
 from stagewise.estimators.base import BoostedTrees
 from stagewise.estimators.class_weights import class_weighted, without_absent
 from stagewise.estimators.parameters import nearest_name, suggests_names
-from stagewise.losses import REGRESSION_LOSSES, Loss, log_loss
+from stagewise.losses import CLASSIFICATION_LOSSES, REGRESSION_LOSSES, Loss
 from stagewise.model.model import Model
 
 __all__ = ["GradientBoostingClassifier", "GradientBoostingRegressor"]
@@ -34,8 +35,10 @@ class GradientBoostingRegressor(RegressorMixin, BoostedTrees):
 
     Parameters
     ----------
-    loss : {"squared_error", "absolute_error"} or Loss, default="squared_error"
-        What is minimised, or an object derived from `stagewise.losses.Loss`.
+    loss : str or Loss, default="squared_error"
+        What is minimised: "squared_error", "absolute_error", "huber", "quantile"; for targets that
+        are never negative "poisson", "gamma", "tweedie" (these predict e^F); or an object derived
+        from `stagewise.losses.Loss`.
     learning_rate : float, default=0.1
         ν: what every tree's values are multiplied by.
     n_estimators : int, default=100
@@ -86,6 +89,12 @@ class GradientBoostingRegressor(RegressorMixin, BoostedTrees):
         1: a progress bar (lines, if this is no terminal). 2: a line a round.
     callbacks : callable, list of callables or None, default=None
         Called after every round with a `stagewise.boosting.monitor.Progress`; a true answer stops.
+    alpha : float or None, default=None
+        For "quantile", which one (None: 0.5); for "huber", the share of residuals that count as
+        squares (None: 0.9). Other losses have no use for it.
+    power : float or None, default=None
+        For "tweedie", the power of the mean that the variance is proportional to, between 1 and 2
+        (None: 1.5).
 
     Attributes
     ----------
@@ -144,6 +153,8 @@ class GradientBoostingRegressor(RegressorMixin, BoostedTrees):
         n_jobs: int | None = None,
         verbose: int = 0,
         callbacks: Any = None,
+        alpha: float | None = None,
+        power: float | None = None,
     ) -> None:
         self.loss = loss
         self.learning_rate = learning_rate
@@ -172,6 +183,8 @@ class GradientBoostingRegressor(RegressorMixin, BoostedTrees):
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.callbacks = callbacks
+        self.alpha = alpha
+        self.power = power
 
     def predict(self, X: Any) -> Vector:
         """Return the predicted number of every row."""
@@ -185,9 +198,8 @@ class GradientBoostingRegressor(RegressorMixin, BoostedTrees):
             yield self._mean(model, score)
 
     def _mean(self, model: Model, score: Vector) -> Vector:
-        if isinstance(self.loss, Loss):
-            score = self.loss.mean(score.T)
-        return np.asarray(model.offset + model.scale * score.reshape(len(score)))
+        loss = self.loss if isinstance(self.loss, Loss) else _DEFAULTS[model.loss]
+        return np.asarray(model.offset + model.scale * loss.mean(score.T).reshape(len(score)))
 
     def _read_target(
         self, y: Any, sample_weight: Any, n_rows: int
@@ -204,15 +216,41 @@ class GradientBoostingRegressor(RegressorMixin, BoostedTrees):
 
     def _make_loss(self, classes: npt.NDArray[Any] | None) -> Loss:
         loss: Any = self.loss
+        who = type(self).__name__
+        given = {name: getattr(self, name) for name in ("alpha", "power")}
+        given = {name: value for name, value in given.items() if value is not None}
+        kind = None if isinstance(loss, Loss) else REGRESSION_LOSSES.get(str(loss))
+        for name in given:
+            if kind is None or name not in kind.own_parameters:
+                users = [k for k, v in REGRESSION_LOSSES.items() if name in v.own_parameters]
+                raise InvalidParameterError(
+                    f"The parameter {name!r} of {who} is for loss={' or '.join(map(repr, users))}, "
+                    f"but loss is {shown(loss)}. Leave {name} at None."
+                )
         if isinstance(loss, Loss):
             return loss
-        if not (isinstance(loss, str) and loss in REGRESSION_LOSSES):
+        if kind is None:
             raise InvalidParameterError(
-                f"The parameter 'loss' of {type(self).__name__} must be one of "
+                f"The parameter 'loss' of {who} must be one of "
                 f"{', '.join(map(repr, REGRESSION_LOSSES))}, or a stagewise.losses.Loss; "
                 f"got {shown(loss)}.{nearest_name(str(loss), REGRESSION_LOSSES)}"
             )
-        return REGRESSION_LOSSES[loss]()
+        try:
+            return kind(**given)
+        except (TypeError, ValueError) as error:
+            raise InvalidParameterError(f"For {who}: {error}") from None
+
+    def _plain_params(self) -> dict[str, Any]:
+        params = super()._plain_params()
+        loss = self.loss
+        if isinstance(loss, Loss) and type(loss) is REGRESSION_LOSSES.get(loss.name):
+            params["loss"] = loss.name
+            params |= {name: getattr(loss, name) for name in loss.own_parameters}
+        return params
+
+
+# What their scores mean does not depend on their parameters.
+_DEFAULTS: Mapping[str, Loss] = MappingProxyType({n: kind() for n, kind in REGRESSION_LOSSES.items()})
 
 
 class GradientBoostingClassifier(ClassifierMixin, BoostedTrees):
@@ -222,8 +260,9 @@ class GradientBoostingClassifier(ClassifierMixin, BoostedTrees):
 
     Parameters
     ----------
-    loss : {"log_loss"}, default="log_loss"
-        What is minimised: the deviance, for two or for more classes.
+    loss : {"log_loss", "exponential"} or Loss, default="log_loss"
+        What is minimised: the deviance, for two or for more classes; AdaBoost's exponential loss,
+        for two; or an object derived from `stagewise.losses.Loss` whose `mean` are probabilities.
     learning_rate : float, default=0.1
         ν: what every tree's values are multiplied by.
     n_estimators : int, default=100
@@ -309,7 +348,7 @@ class GradientBoostingClassifier(ClassifierMixin, BoostedTrees):
     @suggests_names
     def __init__(
         self,
-        loss: str = "log_loss",
+        loss: str | Loss = "log_loss",
         *,
         learning_rate: float = 0.1,
         n_estimators: int = 100,
@@ -399,9 +438,9 @@ class GradientBoostingClassifier(ClassifierMixin, BoostedTrees):
         assert model.classes is not None
         if len(model.classes) == 1:
             return np.ones((len(score), 1))
-        if score.shape[1] == 1:
+        if model.loss == "log_loss" and score.shape[1] == 1:  # on the way of every single row
             return np.stack([expit(-score[:, 0]), expit(score[:, 0])], axis=1)
-        return log_loss(len(model.classes)).mean(score.T)
+        return np.asarray(self._make_loss(model.classes).mean(score.T))
 
     def _decide(self, model: Model, score: Vector) -> npt.NDArray[Any]:
         assert model.classes is not None
@@ -442,10 +481,13 @@ class GradientBoostingClassifier(ClassifierMixin, BoostedTrees):
 
     def _make_loss(self, classes: npt.NDArray[Any] | None) -> Loss:
         loss: Any = self.loss
-        if not (isinstance(loss, str) and loss == "log_loss"):
-            raise InvalidParameterError(
-                f"The parameter 'loss' of {type(self).__name__} must be 'log_loss'; "
-                f"got {shown(loss)}."
-            )
         assert classes is not None
-        return log_loss(len(classes))
+        if isinstance(loss, Loss):
+            return loss
+        if not (isinstance(loss, str) and loss in CLASSIFICATION_LOSSES):
+            raise InvalidParameterError(
+                f"The parameter 'loss' of {type(self).__name__} must be one of "
+                f"{', '.join(map(repr, CLASSIFICATION_LOSSES))}, or a stagewise.losses.Loss; "
+                f"got {shown(loss)}.{nearest_name(str(loss), CLASSIFICATION_LOSSES)}"
+            )
+        return CLASSIFICATION_LOSSES[loss](len(classes))

@@ -10,7 +10,7 @@ from stagewise.estimators.gradient_boosting import (
     GradientBoostingClassifier,
     GradientBoostingRegressor,
 )
-from stagewise.losses import REGRESSION_LOSSES
+from stagewise.losses import CLASSIFICATION_LOSSES, REGRESSION_LOSSES
 from stagewise.model.file import read_model
 
 __all__ = ["load"]
@@ -41,7 +41,7 @@ def load(path: str | PathLike[str]) -> Any:
             f"{path}: the file holds a {model.task} model of the estimator {name!r}, which this "
             "version of Stagewise does not have."
         )
-    if model.loss not in (*REGRESSION_LOSSES, "log_loss"):
+    if model.loss not in (*REGRESSION_LOSSES, *CLASSIFICATION_LOSSES):
         raise ModelFormatError(f"{path}: this version has no loss named {model.loss!r}.")
     try:
         return _CLASSES[name].from_model(model, notes.get("params", {}), notes.get("seed", 0))

@@ -129,6 +129,12 @@ class TreeGrowth:
         value[self._grower.leaf_nodes()] = self._grower.leaf_quantiles(residual, q)
         return value
 
+    def leaf_huber_means(self, term: GrownTerm, residual: Vector, width: float) -> Vector:
+        """Return the same with every leaf's Huber step: from the median, within ±width of it."""
+        value = term.tree.value.copy()
+        value[self._grower.leaf_nodes()] = self._grower.leaf_huber_means(residual, width)
+        return value
+
     def add(self, term: GrownTerm, score: Vector) -> None:
         """Add the last tree's values to the training scores."""
         self._grower.add_to(term.grown, term.tree.value, score)

@@ -1,28 +1,52 @@
 """(y, score) → loss, derivatives, meaning. A new loss is one class and one line in a registry."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from stagewise.losses.base import BoundLoss, Loss
-from stagewise.losses.classification import Logistic, Multinomial
-from stagewise.losses.regression import AbsoluteError, SquaredError
+from stagewise.losses.classification import Exponential, Logistic, Multinomial
+from stagewise.losses.positive import Gamma, Poisson, Tweedie
+from stagewise.losses.regression import AbsoluteError, Huber, Quantile, SquaredError
 
 __all__ = [
+    "CLASSIFICATION_LOSSES",
     "REGRESSION_LOSSES",
     "AbsoluteError",
     "BoundLoss",
+    "Exponential",
+    "Gamma",
+    "Huber",
     "Logistic",
     "Loss",
     "Multinomial",
+    "Poisson",
+    "Quantile",
     "SquaredError",
-    "log_loss",
+    "Tweedie",
 ]
 
 REGRESSION_LOSSES: Mapping[str, type[Loss]] = MappingProxyType(
-    {loss.name: loss for loss in (SquaredError, AbsoluteError)}
+    {
+        loss.name: loss
+        for loss in (SquaredError, AbsoluteError, Huber, Quantile, Poisson, Gamma, Tweedie)
+    }
 )
 
 
-def log_loss(n_classes: int) -> Loss:
+def _log_loss(n_classes: int) -> Loss:
     """Return the deviance for this many classes: one score for two, else one score a class."""
     return Logistic() if n_classes <= 2 else Multinomial(n_classes)
+
+
+def _exponential(n_classes: int) -> Loss:
+    if n_classes > 2:
+        raise ValueError(
+            f"The exponential loss is for two classes, and y has {n_classes}. Use loss='log_loss'."
+        )
+    return Exponential()
+
+
+# By the number of classes.
+CLASSIFICATION_LOSSES: Mapping[str, Callable[[int], Loss]] = MappingProxyType(
+    {"log_loss": _log_loss, "exponential": _exponential}
+)

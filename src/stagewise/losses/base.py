@@ -24,6 +24,7 @@ __all__ = ["BoundLoss", "Loss"]
 # largest_scale in native/fixed_point.hpp). Beyond the one it would overflow, and below the other
 # fewer than 24 of its 31 bits are left.
 LARGEST_SUM, SMALLEST_SUM = 2.0**130, 2.0**-75
+DIFFERENCE = 2.0**-13  # of scores, for numerical derivatives: the fourth root of a double's precision
 RESCALE = "Scale y, or give the loss a `degree` so that it is done here."
 
 Vector = npt.NDArray[np.float64]
@@ -31,7 +32,17 @@ Matrix = npt.NDArray[np.float64]
 
 
 class BoundLoss(ABC):
-    """A loss together with the rows of one fit."""
+    """A loss together with the rows of one fit.
+
+    Attributes
+    ----------
+    width : float or None
+        Of a loss with a `leaf_quantile`: how far from that quantile residuals still count in full
+        for the best constant of a region, as was found when the scores were last looked at
+        (Friedman 2001, M_TreeBoost). None: the quantile itself is the best constant.
+    """
+
+    width: float | None = None
 
     @abstractmethod
     def look(self, score: Matrix) -> float:
@@ -49,7 +60,8 @@ class BoundLoss(ABC):
 class Loss(ABC):
     """A loss L(y, F) that can be boosted.
 
-    To add one, derive from this class, give `loss` and `derivatives`, and register it.
+    To add one, derive from this class, give `loss` and `derivatives`, and register it. Without
+    `derivatives` they are found numerically.
 
     Attributes
     ----------
@@ -69,6 +81,8 @@ class Loss(ABC):
         Whether the best constant is the weighted mean of y; of targets that were centred it is 0.
     leaf_quantile : float or None
         The quantile of y - F that is the best constant of a region; None: the Newton step is taken.
+    own_parameters : tuple of str
+        The names of what its constructor takes.
     """
 
     name: str = "custom"
@@ -78,14 +92,46 @@ class Loss(ABC):
     hessian_is_weight: bool = False
     mean_is_best: bool = False
     leaf_quantile: float | None = None
+    own_parameters: tuple[str, ...] = ()
 
     @abstractmethod
     def loss(self, y: npt.NDArray[Any], score: Matrix) -> Vector:
         """Return L(y, F) for every row; score has shape (n_outputs, n_rows)."""
 
-    @abstractmethod
     def derivatives(self, y: npt.NDArray[Any], score: Matrix) -> tuple[Matrix, Matrix]:
-        """Return ∂L/∂F and ∂²L/∂F² (its diagonal), each of the shape of score."""
+        """Return ∂L/∂F and ∂²L/∂F² (its diagonal), each of the shape of score.
+
+        Unless overridden they are found by central differences, three values of the loss for each
+        output, and a loss that is not convex or nowhere curved is refused.
+        """
+        gradient, hessian = np.empty_like(score), np.empty_like(score)
+        middle = np.asarray(self.loss(y, score), dtype=np.float64)
+        for k in range(len(score)):
+            step = DIFFERENCE * np.maximum(1.0, np.abs(score[k]))
+            moved = score.copy()
+            moved[k] = score[k] + step
+            above = np.asarray(self.loss(y, moved), dtype=np.float64)
+            moved[k] = score[k] - step
+            below = np.asarray(self.loss(y, moved), dtype=np.float64)
+            gradient[k] = (above - below) / (2 * step)
+            hessian[k] = (above - middle + (below - middle)) / step**2
+        return gradient, self._curvature(hessian, middle)
+
+    def _curvature(self, hessian: Matrix, loss: Vector) -> Matrix:
+        # What rounding of the loss can make of a second derivative that is 0.
+        noise = 1e-15 / DIFFERENCE**2 * np.maximum(1.0, np.abs(loss))
+        who = f"{type(self).__name__}.loss"
+        if (hessian < -noise).any():
+            raise ValueError(
+                f"{who} is not convex in the score (its second derivative falls to "
+                f"{hessian.min():g}). Define `derivatives` and give a non-negative hessian."
+            )
+        if not (hessian > noise).any():
+            raise ValueError(
+                f"{who} is nowhere curved, so a Newton step has no length. Define `derivatives` "
+                "with a hessian of 1, and `leaf_quantile` if the best constant is a quantile."
+            )
+        return np.maximum(hessian, 0.0)
 
     def best_constant(self, y: npt.NDArray[Any], weight: Vector | None) -> Vector:
         """Return argmin_c Σ w L(y, c), one number per output; found numerically unless overridden.
@@ -106,7 +152,10 @@ class Loss(ABC):
         return np.array([centre + spread * found.x])
 
     def mean(self, score: Matrix) -> npt.NDArray[np.float64]:
-        """Return what the scores, shape (n_outputs, n_rows), predict. Here: the scores."""
+        """Return what the scores, shape (n_outputs, n_rows), predict. Here: the scores.
+
+        Of a loss with a `degree` this must be the scores: they are scaled back to the target.
+        """
         return np.asarray(score[0])
 
     def check(self, y: npt.NDArray[Any]) -> None:  # noqa: B027 (any y will do, unless overridden)

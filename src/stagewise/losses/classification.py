@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from decimal import Context, Decimal
 from typing import Any
 
 import numpy as np
@@ -13,17 +12,9 @@ from scipy.special import expit, log_expit, logsumexp, softmax
 from stagewise._native import Gradients, Workers, softmax_state
 from stagewise.losses.base import BoundLoss, Loss, Matrix, Vector
 from stagewise.losses.kernel import KernelBound
+from stagewise.losses.logarithm import exact_log
 
-__all__ = ["Logistic", "Multinomial"]
-
-
-def exact_log(x: float) -> float:
-    """Return log x, the same on every machine.
-
-    NumPy and the C library choose among several logarithms by the processor they run on, and those
-    differ in the last digit; the base score is part of a model's fingerprint.
-    """
-    return float(Decimal(x).ln(Context(prec=30)))
+__all__ = ["Exponential", "Logistic", "Multinomial"]
 
 
 class Logistic(Loss):
@@ -47,11 +38,7 @@ class Logistic(Loss):
         return p - y, p * (1 - p)
 
     def best_constant(self, y: npt.NDArray[Any], weight: Vector | None) -> Vector:
-        counts = np.bincount(y, weights=weight, minlength=2)
-        # Of one class alone the optimum is infinite; the bound is past all that doubles tell apart.
-        bound = 2.0**53
-        odds = counts[1] / counts[0] if counts[0] > 0 else bound
-        return np.array([exact_log(min(max(odds, 1 / bound), bound))])
+        return np.array([_log_odds(y, weight)])
 
     def mean(self, score: Matrix) -> npt.NDArray[np.float64]:
         """Return the probabilities of both classes, shape (n_rows, 2)."""
@@ -59,6 +46,43 @@ class Logistic(Loss):
 
     def bind(self, workers: Workers, y: npt.NDArray[Any], weight: Vector | None) -> BoundLoss:
         return KernelBound(Gradients.logistic, workers, y, weight)
+
+
+class Exponential(Loss):
+    """The loss of AdaBoost for two classes (Friedman, Hastie & Tibshirani 2000).
+
+    Domain: y in {0, 1}, read as s = -1 and +1. Its population minimiser is half the log odds, so
+    p = 1 / (1 + e^(-2F)).
+
+        L(y, F) = e^(-s F)        ∂L/∂F = -s e^(-s F)        ∂²L/∂F² = e^(-s F)
+    """
+
+    name = "exponential"
+
+    def loss(self, y: npt.NDArray[Any], score: Matrix) -> Vector:
+        return np.exp(np.where(y == 1, -score[0], score[0]))
+
+    def derivatives(self, y: npt.NDArray[Any], score: Matrix) -> tuple[Matrix, Matrix]:
+        e = np.exp(np.where(y == 1, -score, score))
+        return np.where(y == 1, -e, e), e
+
+    def best_constant(self, y: npt.NDArray[Any], weight: Vector | None) -> Vector:
+        return np.array([0.5 * _log_odds(y, weight)])
+
+    def mean(self, score: Matrix) -> npt.NDArray[np.float64]:
+        """Return the probabilities of both classes, shape (n_rows, 2)."""
+        return np.column_stack([expit(-2 * score[0]), expit(2 * score[0])])
+
+    def bind(self, workers: Workers, y: npt.NDArray[Any], weight: Vector | None) -> BoundLoss:
+        return KernelBound(Gradients.exponential, workers, y, weight)
+
+
+def _log_odds(y: npt.NDArray[Any], weight: Vector | None) -> float:
+    counts = np.bincount(y, weights=weight, minlength=2)
+    # Of one class alone the optimum is infinite; the bound is past all that doubles tell apart.
+    bound = 2.0**53
+    odds = counts[1] / counts[0] if counts[0] > 0 else bound
+    return exact_log(min(max(odds, 1 / bound), bound))
 
 
 class Multinomial(Loss):

@@ -22,12 +22,16 @@ class KernelBound(BoundLoss):
         workers: Workers,
         y: npt.NDArray[Any],
         weight: Vector | None,
+        *own: float,
     ) -> None:
         self._kernel, self._workers, self._y, self._weight = kernel, workers, y, weight
+        self._own = own
         self._gradients = Gradients(len(y))
 
     def look(self, score: Matrix) -> float:
-        return self._kernel(self._gradients, self._workers, self._y, score[0], self._weight)
+        return self._kernel(
+            self._gradients, self._workers, self._y, score[0], self._weight, *self._own
+        )
 
     def gradients(self, output: int) -> Gradients:
         return self._gradients

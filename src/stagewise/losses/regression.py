@@ -11,7 +11,7 @@ from stagewise._native import Gradients, Workers, weighted_quantile
 from stagewise.losses.base import BoundLoss, Loss, Matrix, Vector
 from stagewise.losses.kernel import KernelBound
 
-__all__ = ["AbsoluteError", "SquaredError"]
+__all__ = ["AbsoluteError", "Huber", "Quantile", "SquaredError"]
 
 
 class SquaredError(Loss):
@@ -71,3 +71,115 @@ class AbsoluteError(Loss):
 
     def bind(self, workers: Workers, y: npt.NDArray[Any], weight: Vector | None) -> BoundLoss:
         return KernelBound(Gradients.absolute, workers, y, weight)
+
+
+class Quantile(Loss):
+    """The loss whose best constant is a quantile (Koenker & Bassett 1978).
+
+    Domain: y any finite number. Link: identity.
+
+        L(y, F) = q (y - F) if y > F, else (1 - q) (F - y)      ∂L/∂F = -q below y, 1 - q above
+
+    The second derivative is 0 almost everywhere; trees are fitted to the gradient with hessian 1,
+    and then every leaf takes the quantile of its residuals.
+
+    Parameters
+    ----------
+    alpha : float, default=0.5
+        q, between 0 and 1.
+    """
+
+    name = "quantile"
+    own_parameters = ("alpha",)
+    degree = 1
+    hessian_bound = 1.0
+    hessian_is_weight = True
+
+    def __init__(self, alpha: float = 0.5) -> None:
+        self.alpha = self.leaf_quantile = _between("alpha", alpha, 0.0, 1.0)
+
+    def loss(self, y: npt.NDArray[Any], score: Matrix) -> Vector:
+        r = y - score[0]
+        return np.maximum(self.alpha * r, (self.alpha - 1) * r)
+
+    def derivatives(self, y: npt.NDArray[Any], score: Matrix) -> tuple[Matrix, Matrix]:
+        r = y - score
+        return np.where(r > 0, -self.alpha, (1 - self.alpha) * (r < 0)), np.ones_like(score)
+
+    def best_constant(self, y: npt.NDArray[Any], weight: Vector | None) -> Vector:
+        return np.array([weighted_quantile(np.ascontiguousarray(y), weight, self.alpha)])
+
+    def bind(self, workers: Workers, y: npt.NDArray[Any], weight: Vector | None) -> BoundLoss:
+        return KernelBound(Gradients.quantile, workers, y, weight, self.alpha)
+
+
+class Huber(Loss):
+    """Squared error for most residuals, absolute error for the largest (Huber 1964).
+
+    Domain: y any finite number. Link: identity.
+
+        L(y, F) = ½ r²  if |r| ≤ δ, else δ (|r| - ½ δ),  r = y - F      ∂L/∂F = -r, within ±δ
+
+    δ is the α-quantile of |r|, found anew before every round. Trees are fitted to the gradient with
+    hessian 1; then a leaf takes the median of its residuals and one step from there, the mean of
+    what is left, within ±δ (Friedman 2001, M_TreeBoost).
+
+    Parameters
+    ----------
+    alpha : float, default=0.9
+        The share of residuals that count as squares.
+    """
+
+    name = "huber"
+    own_parameters = ("alpha",)
+    degree = 2
+    hessian_bound = 1.0
+    hessian_is_weight = True
+    leaf_quantile = 0.5
+
+    def __init__(self, alpha: float = 0.9) -> None:
+        self.alpha = _between("alpha", alpha, 0.0, 1.0)
+
+    def width(self, y: npt.NDArray[Any], score: Matrix, weight: Vector | None) -> float:
+        """Return δ, the α-quantile of |y - F|."""
+        return weighted_quantile(np.abs(y - score[0]), weight, self.alpha)
+
+    def loss(self, y: npt.NDArray[Any], score: Matrix) -> Vector:
+        r, delta = np.abs(y - score[0]), self.width(y, score, None)
+        return np.where(r <= delta, 0.5 * r**2, delta * (r - 0.5 * delta))
+
+    def derivatives(self, y: npt.NDArray[Any], score: Matrix) -> tuple[Matrix, Matrix]:
+        delta = self.width(y, score, None)
+        return np.clip(score - y, -delta, delta), np.ones_like(score)
+
+    def best_constant(self, y: npt.NDArray[Any], weight: Vector | None) -> Vector:
+        """Return the median: where Friedman's M_TreeBoost starts, whatever δ will be."""
+        return np.array([weighted_quantile(np.ascontiguousarray(y), weight, 0.5)])
+
+    def bind(self, workers: Workers, y: npt.NDArray[Any], weight: Vector | None) -> BoundLoss:
+        return _HuberBound(self, workers, y, weight)
+
+
+class _HuberBound(BoundLoss):
+    """Finds δ whenever it looks."""
+
+    width: float
+
+    def __init__(
+        self, loss: Huber, workers: Workers, y: npt.NDArray[Any], weight: Vector | None
+    ) -> None:
+        self._loss, self._workers, self._y, self._weight = loss, workers, y, weight
+        self._gradients = Gradients(len(y))
+
+    def look(self, score: Matrix) -> float:
+        self.width = self._loss.width(self._y, score, self._weight)
+        return self._gradients.huber(self._workers, self._y, score[0], self._weight, self.width)
+
+    def gradients(self, output: int) -> Gradients:
+        return self._gradients
+
+
+def _between(name: str, value: float, low: float, high: float) -> float:
+    if not low < value < high:
+        raise ValueError(f"{name} must lie between {low:g} and {high:g}; got {value!r}.")
+    return float(value)

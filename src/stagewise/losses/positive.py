@@ -1,0 +1,128 @@
+"""Losses for targets that are never negative, with a log link: the prediction is e^F.
+
+The one idea: each is the negative log-likelihood of a distribution with mean e^F, less what does
+not depend on F. Each docstring: domain, formula, derivatives.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from stagewise._native import Gradients, Workers
+from stagewise.losses.base import BoundLoss, Loss, Matrix, Vector
+from stagewise.losses.kernel import KernelBound
+from stagewise.losses.logarithm import exact_log
+
+__all__ = ["Gamma", "Poisson", "Tweedie"]
+
+
+class _LogLink(Loss):
+    """What the three have in common: the best constant is the logarithm of the mean."""
+
+    zero_is_possible = True
+
+    def best_constant(self, y: npt.NDArray[Any], weight: Vector | None) -> Vector:
+        return np.array([exact_log(float(np.average(y, weights=weight)))])
+
+    def mean(self, score: Matrix) -> npt.NDArray[np.float64]:
+        """Return e^F."""
+        return np.exp(score[0])
+
+    def check(self, y: npt.NDArray[Any]) -> None:
+        wrong = y < 0 if self.zero_is_possible else y <= 0
+        if wrong.any():
+            row = int(np.argmax(wrong))
+            bound = "at least 0" if self.zero_is_possible else "above 0"
+            raise ValueError(
+                f"The {self.name} loss needs targets {bound}, but y holds {y[row]:g} "
+                f"(the first of {int(wrong.sum())} such rows). Use another loss, such as "
+                "'squared_error', or leave these rows out."
+            )
+        if not y.any():
+            raise ValueError(
+                f"The {self.name} loss needs some target above 0, but all of y is 0; the "
+                "logarithm of its mean would be infinite."
+            )
+
+
+class Poisson(_LogLink):
+    """Counts.
+
+    Domain: y ≥ 0, not all 0. Link: log, mean e^F.
+
+        L(y, F) = e^F - y F        ∂L/∂F = e^F - y        ∂²L/∂F² = e^F
+    """
+
+    name = "poisson"
+
+    def loss(self, y: npt.NDArray[Any], score: Matrix) -> Vector:
+        return np.asarray(np.exp(score[0]) - y * score[0])
+
+    def derivatives(self, y: npt.NDArray[Any], score: Matrix) -> tuple[Matrix, Matrix]:
+        mean = np.exp(score)
+        return mean - y, mean
+
+    def bind(self, workers: Workers, y: npt.NDArray[Any], weight: Vector | None) -> BoundLoss:
+        return KernelBound(Gradients.poisson, workers, y, weight)
+
+
+class Gamma(_LogLink):
+    """Positive amounts whose spread grows with their mean.
+
+    Domain: y > 0. Link: log, mean e^F.
+
+        L(y, F) = y e^-F + F        ∂L/∂F = 1 - y e^-F        ∂²L/∂F² = y e^-F
+    """
+
+    name = "gamma"
+    zero_is_possible = False
+
+    def loss(self, y: npt.NDArray[Any], score: Matrix) -> Vector:
+        return np.asarray(y * np.exp(-score[0]) + score[0])
+
+    def derivatives(self, y: npt.NDArray[Any], score: Matrix) -> tuple[Matrix, Matrix]:
+        ratio = y * np.exp(-score)
+        return 1 - ratio, ratio
+
+    def bind(self, workers: Workers, y: npt.NDArray[Any], weight: Vector | None) -> BoundLoss:
+        return KernelBound(Gradients.gamma, workers, y, weight)
+
+
+class Tweedie(_LogLink):
+    """Amounts that are often exactly 0: a Poisson number of Gamma amounts (Jørgensen 1987).
+
+    Domain: y ≥ 0, not all 0. Link: log, mean e^F; the variance is proportional to its p-th power.
+
+        L(y, F) = y e^((1-p) F) / (p-1) + e^((2-p) F) / (2-p)
+        ∂L/∂F = e^((2-p) F) - y e^((1-p) F)     ∂²L/∂F² = (2-p) e^((2-p) F) + (p-1) y e^((1-p) F)
+
+    Parameters
+    ----------
+    power : float, default=1.5
+        p, between 1 (Poisson) and 2 (Gamma).
+    """
+
+    name = "tweedie"
+    own_parameters = ("power",)
+
+    def __init__(self, power: float = 1.5) -> None:
+        if not 1.0 < power < 2.0:
+            raise ValueError(
+                f"power must lie between 1 and 2; got {power!r}. For 1 use 'poisson', for 2 'gamma'."
+            )
+        self.power = float(power)
+
+    def loss(self, y: npt.NDArray[Any], score: Matrix) -> Vector:
+        a, b = self.power - 1, 2 - self.power
+        return np.asarray(y * np.exp(-a * score[0]) / a + np.exp(b * score[0]) / b)
+
+    def derivatives(self, y: npt.NDArray[Any], score: Matrix) -> tuple[Matrix, Matrix]:
+        a, b = self.power - 1, 2 - self.power
+        up, down = y * np.exp(-a * score), np.exp(b * score)
+        return down - up, a * up + b * down
+
+    def bind(self, workers: Workers, y: npt.NDArray[Any], weight: Vector | None) -> BoundLoss:
+        return KernelBound(Gradients.tweedie, workers, y, weight, self.power)

@@ -1,0 +1,199 @@
+"""Every loss by name: what it learns, what it refuses, and that it keeps the contracts."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import stagewise
+from stagewise import GradientBoostingClassifier, GradientBoostingRegressor
+from stagewise.losses import REGRESSION_LOSSES, Huber, Loss, Quantile, Tweedie
+
+LOG_LINKS = ("poisson", "gamma", "tweedie")
+
+
+def numbers(loss: str, n: int = 1500, seed: int = 0):
+    """A table and a target in the loss's domain, with its mean."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 4))
+    signal = np.sin(X[:, 0]) + 0.5 * X[:, 1] * (X[:, 2] > 0)
+    if loss == "poisson":
+        return X, rng.poisson(np.exp(signal)).astype(float), np.exp(signal)
+    if loss == "gamma":
+        return X, rng.gamma(4.0, np.exp(signal) / 4.0), np.exp(signal)
+    if loss == "tweedie":
+        claims = rng.poisson(np.exp(signal))
+        return X, rng.gamma(2.0 * np.maximum(claims, 1), 0.5) * (claims > 0), np.exp(signal)
+    return X, signal + rng.normal(size=n) / 4, signal
+
+
+@pytest.mark.parametrize("loss", REGRESSION_LOSSES)
+def test_every_loss_learns(loss):
+    X, y, truth = numbers(loss)
+    model = GradientBoostingRegressor(loss, n_estimators=60).fit(X[:1000], y[:1000])
+    answer, constant = model.predict(X[1000:]), np.median(y[:1000])
+    truth = truth[1000:]
+    assert np.abs(answer - truth).mean() < 0.6 * np.abs(constant - truth).mean()
+    assert model.train_loss_[-1] < model.train_loss_[0]
+    if loss in LOG_LINKS:
+        assert (answer > 0).all()
+
+
+@pytest.mark.parametrize("loss", LOG_LINKS)
+def test_log_links_predict_the_mean(loss):
+    X, y, _ = numbers(loss, 3000)
+    model = GradientBoostingRegressor(loss, n_estimators=80).fit(X, y)
+    assert model.predict(X).mean() == pytest.approx(y.mean(), rel=0.02)
+
+
+@pytest.mark.parametrize("q", [0.1, 0.5, 0.9])
+def test_a_quantile_leaves_its_share_of_the_rows_below(q):
+    X, y, _ = numbers("quantile", 4000)
+    model = GradientBoostingRegressor("quantile", alpha=q, n_estimators=60).fit(X, y)
+    fresh, target, _ = numbers("quantile", 4000, seed=1)
+    assert np.mean(target < model.predict(fresh)) == pytest.approx(q, abs=0.05)
+
+
+def test_huber_is_not_led_astray_by_outliers():
+    X, y, truth = numbers("huber")
+    y[::25] += 1000.0
+    errors = {
+        loss: np.abs(GradientBoostingRegressor(loss).fit(X, y).predict(X) - truth).mean()
+        for loss in ("huber", "squared_error")
+    }
+    assert errors["huber"] < 0.3
+    assert errors["squared_error"] > 10
+
+
+@pytest.mark.parametrize("loss", REGRESSION_LOSSES)
+def test_threads_weights_and_files_change_nothing(loss, tmp_path):
+    X, y, _ = numbers(loss, 900)
+    weight = np.random.default_rng(2).integers(0, 4, len(y)).astype(float)
+    settings = {"loss": loss, "n_estimators": 8, "learning_rate": 0.3}
+    one, two = (
+        GradientBoostingRegressor(n_jobs=threads, **settings).fit(X, y, weight)
+        for threads in (1, 2)
+    )
+    assert one.fingerprint() == two.fingerprint()
+    copies = np.repeat(np.arange(len(y)), weight.astype(int))
+    repeated = GradientBoostingRegressor(**settings).fit(X[copies], y[copies])
+    np.testing.assert_allclose(repeated.predict(X), one.predict(X), rtol=1e-5, atol=1e-6)
+    one.save(tmp_path / "model.stgw")
+    loaded = stagewise.load(tmp_path / "model.stgw")
+    np.testing.assert_array_equal(loaded.predict(X), one.predict(X))
+    assert loaded.get_params() == one.get_params()
+    *_, last = loaded.staged_predict(X)
+    np.testing.assert_array_equal(last, one.predict(X))
+
+
+@pytest.mark.parametrize("loss", REGRESSION_LOSSES)
+def test_early_stopping_watches_the_same_loss(loss):
+    X, y, _ = numbers(loss)
+    model = GradientBoostingRegressor(loss, n_estimators=400, early_stopping=True).fit(X, y)
+    assert model.n_iter_ == int(np.argmin(model.validation_loss_)) + 1
+    assert model.n_iter_ < 400
+
+
+@pytest.mark.parametrize("loss", [Huber(0.8), Quantile(0.25), Tweedie(1.2)])
+def test_a_loss_as_an_object_is_the_loss_by_name(loss, tmp_path):
+    X, y, _ = numbers(loss.name, 400)
+    own = {name: getattr(loss, name) for name in loss.own_parameters}
+    by_object = GradientBoostingRegressor(loss, n_estimators=5).fit(X, y)
+    by_name = GradientBoostingRegressor(loss.name, n_estimators=5, **own).fit(X, y)
+    assert by_object.fingerprint() == by_name.fingerprint()
+    by_object.save(tmp_path / "model.stgw")
+    assert stagewise.load(tmp_path / "model.stgw").get_params() == by_name.get_params()
+
+
+# ---- bad input ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("loss", "bad", "message"),
+    [
+        ("poisson", -1.0, r"poisson loss needs targets at least 0, but y holds -1 .*Use another"),
+        ("tweedie", -0.5, r"tweedie loss needs targets at least 0, but y holds -0.5"),
+        ("gamma", 0.0, r"gamma loss needs targets above 0, but y holds 0 "),
+    ],
+)
+def test_a_target_outside_the_domain_is_named(loss, bad, message):
+    X, y, _ = numbers(loss, 50)
+    y[7] = bad
+    with pytest.raises(ValueError, match=message):
+        GradientBoostingRegressor(loss).fit(X, y)
+
+
+@pytest.mark.parametrize("loss", ["poisson", "tweedie"])
+def test_a_target_of_nothing_but_zeros_is_refused(loss):
+    with pytest.raises(ValueError, match="all of y is 0"):
+        GradientBoostingRegressor(loss).fit(np.zeros((30, 1)), np.zeros(30))
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"alpha": 0.5}, "'alpha' .* is for loss='huber' or 'quantile', but loss is 'squared_err"),
+        ({"loss": "huber", "power": 1.5}, "'power' .* is for loss='tweedie', but loss is 'huber'"),
+        ({"loss": "huber", "alpha": 1.0}, "alpha must lie between 0 and 1; got 1.0"),
+        ({"loss": "quantile", "alpha": "most"}, "alpha"),
+        ({"loss": "tweedie", "power": 2.0}, "power must lie between 1 and 2.*'gamma'"),
+        ({"loss": "poison"}, "Did you mean 'poisson'"),
+    ],
+)
+def test_parameters_of_a_loss_are_checked(params, message):
+    with pytest.raises(ValueError, match=message):
+        GradientBoostingRegressor(**params).fit(np.arange(30.0).reshape(-1, 1), np.arange(30.0))
+
+
+# ---- classes ------------------------------------------------------------------------------------
+
+
+def test_exponential_probabilities_are_calibrated():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(20_000, 3))
+    p = 1 / (1 + np.exp(-2 * (X[:, 0] + X[:, 1] * X[:, 2])))
+    y = np.where(rng.random(len(p)) < p, "yes", "no")
+    model = GradientBoostingClassifier("exponential", n_estimators=100).fit(X[:10_000], y[:10_000])
+    proba = model.predict_proba(X[10_000:])
+    np.testing.assert_allclose(proba.sum(axis=1), 1.0)
+    np.testing.assert_allclose(proba[:, 1], 1 / (1 + np.exp(-2 * model.decision_function(X[10_000:]))))
+    for low in np.arange(0, 1, 0.2):
+        near = (proba[:, 1] >= low) & (proba[:, 1] < low + 0.2)
+        assert np.mean(y[10_000:][near] == "yes") == pytest.approx(proba[near, 1].mean(), abs=0.04)
+
+
+def test_exponential_is_for_two_classes():
+    X = np.arange(60.0).reshape(-1, 1)
+    with pytest.raises(ValueError, match="for two classes, and y has 3"):
+        GradientBoostingClassifier("exponential").fit(X, np.arange(60) % 3)
+
+
+def test_an_exponential_model_is_saved_with_its_link(tmp_path):
+    X = np.random.default_rng(0).normal(size=(300, 2))
+    model = GradientBoostingClassifier("exponential", n_estimators=5).fit(X, X[:, 0] > 0)
+    model.save(tmp_path / "model.stgw")
+    loaded = stagewise.load(tmp_path / "model.stgw")
+    np.testing.assert_array_equal(loaded.predict_proba(X), model.predict_proba(X))
+
+
+class Margin(Loss):
+    """Squared distance of ±1 to the score, for classes; nothing but its value is given."""
+
+    def loss(self, y, score):
+        return (2.0 * y - 1 - score[0]) ** 2
+
+    def best_constant(self, y, weight):
+        return np.zeros(1)
+
+    def mean(self, score):
+        p = np.clip((score[0] + 1) / 2, 0, 1)
+        return np.column_stack([1 - p, p])
+
+
+def test_a_loss_of_ones_own_works_for_classes():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(500, 3))
+    y = np.where(X[:, 0] * X[:, 1] > 0, "b", "a")
+    model = GradientBoostingClassifier(Margin(), n_estimators=40).fit(X, y)
+    assert np.mean(model.predict(X) == y) > 0.95
+    assert model.predict_proba(X).shape == (500, 2)
