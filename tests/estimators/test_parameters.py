@@ -60,7 +60,19 @@ BAD = {
     "callbacks": (1, "print", [print, 2], {"a": 1}),
     "loss": ("squared", None, 1, ["squared_error"], np.array([1, 2]), object),
 }
-CASES = [(name, value) for name, values in BAD.items() for value in values]
+ONLY_REGRESSION = {
+    "quantile": (0, 1, -0.1, 1.5, True, *NO_NUMBER, *NOT_FINITE),
+    "power": (1, 2, 0.5, 3, True, *NO_NUMBER, *NOT_FINITE),
+}
+CASES = [
+    (kind, name, value)
+    for kind in (GradientBoostingRegressor, GradientBoostingClassifier)
+    for name, values in {
+        **BAD,
+        **(ONLY_REGRESSION if kind is GradientBoostingRegressor else {}),
+    }.items()
+    for value in values
+]
 
 
 @pytest.fixture(scope="module")
@@ -69,11 +81,13 @@ def table():
 
 
 def test_the_table_of_bad_values_has_every_parameter():
-    assert set(BAD) == set(GradientBoostingRegressor().get_params())
+    assert {*BAD, *ONLY_REGRESSION} == set(GradientBoostingRegressor().get_params())
+    assert {*BAD, "class_weight"} == set(GradientBoostingClassifier().get_params())
 
 
-@BOTH
-@pytest.mark.parametrize(("name", "value"), CASES, ids=[f"{n}={v!r:.30}" for n, v in CASES])
+@pytest.mark.parametrize(
+    ("kind", "name", "value"), CASES, ids=[f"{k.__name__}-{n}={v!r:.30}" for k, n, v in CASES]
+)
 def test_an_impossible_value_is_refused_by_name(kind, name, value, table):
     model = kind(**{name: value})  # the constructor takes anything, as scikit-learn wants it
     with pytest.raises(InvalidParameterError) as caught:

@@ -287,7 +287,8 @@ def test_a_loss_with_a_kernel_is_bound_as_one_without(
 ) -> None:
     loss, _ = LOSSES[name]
     y, score = loss_rows(loss, 2_000)
-    weight = weights_of(np.random.default_rng(1), 2_000, weighted)
+    # Only a bound Huber loss knows the weights that its width depends on.
+    weight = weights_of(np.random.default_rng(1), 2_000, weighted and name != "huber")
     fast, slow = loss.bind(workers, y, weight), Loss.bind(loss, workers, y, weight)
     assert fast.look(score) == pytest.approx(slow.look(score), rel=1e-6)
     for k in range(loss.n_outputs):
@@ -296,7 +297,9 @@ def test_a_loss_with_a_kernel_is_bound_as_one_without(
         )
 
 
-@pytest.mark.parametrize("name", sorted(set(LOSSES) - {"huber"}))  # whose width moves with the scores
+@pytest.mark.parametrize(
+    "name", sorted(set(LOSSES) - {"huber"})
+)  # whose width moves with the scores
 def test_derivatives_are_those_of_the_loss(name: str) -> None:
     loss, _ = LOSSES[name]
     y, score = loss_rows(loss, 200)
@@ -343,7 +346,7 @@ def test_the_best_constant_is_found_numerically(name: str) -> None:
 
 def test_a_loss_without_curvature_is_refused() -> None:
     y, score = loss_rows(AbsoluteError(), 50)
-    with pytest.raises(ValueError, match="nowhere curved.*Define `derivatives`"):
+    with pytest.raises(ValueError, match=r"nowhere curved.*Define `derivatives`"):
         OnlyLoss(AbsoluteError()).derivatives(y, score)
 
 
@@ -352,7 +355,7 @@ def test_a_loss_that_is_not_convex_is_refused() -> None:
         def loss(self, y: npt.NDArray[Any], score: npt.NDArray[np.float64]) -> Vector:
             return np.cos(y - score[0])
 
-    with pytest.raises(ValueError, match="not convex.*Define `derivatives`"):
+    with pytest.raises(ValueError, match=r"not convex.*Define `derivatives`"):
         Cosine().derivatives(*loss_rows(SquaredError(), 50))
 
 

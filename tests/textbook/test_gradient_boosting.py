@@ -78,7 +78,7 @@ def lad_tree_boost(X: Vector, y: Vector) -> Vector:
 
 
 def m_tree_boost(X: Vector, y: Vector, alpha: float) -> Vector:
-    """Algorithm 4: the width is a quantile of the residuals, a leaf takes one step from its median."""
+    """Algorithm 4: the width is a quantile of |residuals|, a leaf steps once from its median."""
     F = np.full(len(y), np.median(y))
     for _ in range(ROUNDS):
         r = y - F
@@ -94,7 +94,7 @@ def m_tree_boost(X: Vector, y: Vector, alpha: float) -> Vector:
 
 def quantile_tree_boost(X: Vector, y: Vector, q: float) -> Vector:
     """Algorithm 1 with the quantile loss: leaves are quantiles of the residuals."""
-    F = np.full(len(y), np.quantile(y, q, method="inverted_cdf"))
+    F = np.full(len(y), np.quantile(y, q, method="averaged_inverted_cdf"))
     for _ in range(ROUNDS):
         leaf = regions(least_squares(X, np.where(y > F, q, np.where(y < F, q - 1, 0))), X)
         for j in np.unique(leaf):
@@ -138,14 +138,14 @@ def test_absolute_error_is_lad_tree_boost() -> None:
 def test_huber_is_m_tree_boost() -> None:
     X, y = make_table(8)
     y[:6] += 20.0  # outliers
-    model = GradientBoostingRegressor("huber", alpha=0.83, **SHARED).fit(X, y)
+    model = GradientBoostingRegressor("huber", quantile=0.83, **SHARED).fit(X, y)
     np.testing.assert_allclose(model.predict(X), m_tree_boost(X, y, 0.83), atol=1e-5 * y.std())
 
 
 @pytest.mark.parametrize("q", [0.1, 0.77])
 def test_quantile_takes_the_quantile_of_every_region(q: float) -> None:
     X, y = make_table(9)
-    model = GradientBoostingRegressor("quantile", alpha=q, **SHARED).fit(X, y)
+    model = GradientBoostingRegressor("quantile", quantile=q, **SHARED).fit(X, y)
     np.testing.assert_allclose(model.predict(X), quantile_tree_boost(X, y, q), atol=1e-5 * y.std())
 
 

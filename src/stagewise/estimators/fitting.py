@@ -49,6 +49,12 @@ class Fit:
         previous: Model | None,
     ) -> tuple[Model, dict[str, Any]]:
         """Boost and return the model, with what was noticed on the way."""
+        self.loss.check(train.y)
+        if valid is not None:
+            try:
+                self.loss.check(valid.y)
+            except ValueError as error:
+                raise ValueError(f"In y_val: {error}") from None
         scale = self._target_scale(train, previous)
         y = self._standardise(scale, train.y)
         table = train.table()
@@ -134,7 +140,6 @@ class Fit:
         previous: Model | None,
     ) -> Ensemble:
         if previous is None:
-            self.loss.check(y)
             if self.loss.degree is not None and self.loss.mean_is_best:
                 # The offset is the exact mean; a second one would only add rounding.
                 return Ensemble(features.n, np.zeros(self.loss.n_outputs))

@@ -89,9 +89,9 @@ class GradientBoostingRegressor(RegressorMixin, BoostedTrees):
         1: a progress bar (lines, if this is no terminal). 2: a line a round.
     callbacks : callable, list of callables or None, default=None
         Called after every round with a `stagewise.boosting.monitor.Progress`; a true answer stops.
-    alpha : float or None, default=None
-        For "quantile", which one (None: 0.5); for "huber", the share of residuals that count as
-        squares (None: 0.9). Other losses have no use for it.
+    quantile : float or None, default=None
+        For loss="quantile", which one (None: 0.5); for "huber", which one of the absolute residuals
+        is the width up to which they count as squares (None: 0.9).
     power : float or None, default=None
         For "tweedie", the power of the mean that the variance is proportional to, between 1 and 2
         (None: 1.5).
@@ -153,7 +153,7 @@ class GradientBoostingRegressor(RegressorMixin, BoostedTrees):
         n_jobs: int | None = None,
         verbose: int = 0,
         callbacks: Any = None,
-        alpha: float | None = None,
+        quantile: float | None = None,
         power: float | None = None,
     ) -> None:
         self.loss = loss
@@ -183,7 +183,7 @@ class GradientBoostingRegressor(RegressorMixin, BoostedTrees):
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.callbacks = callbacks
-        self.alpha = alpha
+        self.quantile = quantile
         self.power = power
 
     def predict(self, X: Any) -> Vector:
@@ -217,7 +217,7 @@ class GradientBoostingRegressor(RegressorMixin, BoostedTrees):
     def _make_loss(self, classes: npt.NDArray[Any] | None) -> Loss:
         loss: Any = self.loss
         who = type(self).__name__
-        given = {name: getattr(self, name) for name in ("alpha", "power")}
+        given = {name: getattr(self, name) for name in ("quantile", "power")}
         given = {name: value for name, value in given.items() if value is not None}
         kind = None if isinstance(loss, Loss) else REGRESSION_LOSSES.get(str(loss))
         for name in given:
@@ -250,7 +250,9 @@ class GradientBoostingRegressor(RegressorMixin, BoostedTrees):
 
 
 # What their scores mean does not depend on their parameters.
-_DEFAULTS: Mapping[str, Loss] = MappingProxyType({n: kind() for n, kind in REGRESSION_LOSSES.items()})
+_DEFAULTS: Mapping[str, Loss] = MappingProxyType(
+    {n: kind() for n, kind in REGRESSION_LOSSES.items()}
+)
 
 
 class GradientBoostingClassifier(ClassifierMixin, BoostedTrees):

@@ -157,6 +157,8 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         "random_state": _seed,
         "verbose": _Number(0, 2, whole=True),
         "callbacks": _callbacks,
+        "quantile": _Number(0.0, 1.0, open_low=True, open_high=True, or_none=True),
+        "power": _Number(1.0, 2.0, open_low=True, open_high=True, or_none=True),
     }
 )
 
@@ -171,6 +173,8 @@ def check_parameters(estimator: Any) -> dict[str, Any]:
     """
     checked = estimator.get_params(deep=False)
     for name, rule in RULES.items():
+        if name not in checked:  # not every estimator has every parameter
+            continue
         value = checked[name]
         if name == "verbose" and isinstance(value, bool):
             value = int(value)

@@ -24,7 +24,9 @@ __all__ = ["BoundLoss", "Loss"]
 # largest_scale in native/fixed_point.hpp). Beyond the one it would overflow, and below the other
 # fewer than 24 of its 31 bits are left.
 LARGEST_SUM, SMALLEST_SUM = 2.0**130, 2.0**-75
-DIFFERENCE = 2.0**-13  # of scores, for numerical derivatives: the fourth root of a double's precision
+DIFFERENCE = (
+    2.0**-13
+)  # of scores, for numerical derivatives: the fourth root of a double's precision
 RESCALE = "Scale y, or give the loss a `degree` so that it is done here."
 
 Vector = npt.NDArray[np.float64]

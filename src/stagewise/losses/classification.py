@@ -60,7 +60,7 @@ class Exponential(Loss):
     name = "exponential"
 
     def loss(self, y: npt.NDArray[Any], score: Matrix) -> Vector:
-        return np.exp(np.where(y == 1, -score[0], score[0]))
+        return np.asarray(np.exp(np.where(y == 1, -score[0], score[0])))
 
     def derivatives(self, y: npt.NDArray[Any], score: Matrix) -> tuple[Matrix, Matrix]:
         e = np.exp(np.where(y == 1, -score, score))

@@ -25,11 +25,16 @@ class _LogLink(Loss):
     zero_is_possible = True
 
     def best_constant(self, y: npt.NDArray[Any], weight: Vector | None) -> Vector:
+        if not y.any():
+            raise ValueError(
+                f"The {self.name} loss needs some target above 0, but all of y is 0; the "
+                "logarithm of its mean would be infinite."
+            )
         return np.array([exact_log(float(np.average(y, weights=weight)))])
 
     def mean(self, score: Matrix) -> npt.NDArray[np.float64]:
         """Return e^F."""
-        return np.exp(score[0])
+        return np.asarray(np.exp(score[0]))
 
     def check(self, y: npt.NDArray[Any]) -> None:
         wrong = y < 0 if self.zero_is_possible else y <= 0
@@ -40,11 +45,6 @@ class _LogLink(Loss):
                 f"The {self.name} loss needs targets {bound}, but y holds {y[row]:g} "
                 f"(the first of {int(wrong.sum())} such rows). Use another loss, such as "
                 "'squared_error', or leave these rows out."
-            )
-        if not y.any():
-            raise ValueError(
-                f"The {self.name} loss needs some target above 0, but all of y is 0; the "
-                "logarithm of its mean would be infinite."
             )
 
 
@@ -111,7 +111,8 @@ class Tweedie(_LogLink):
     def __init__(self, power: float = 1.5) -> None:
         if not 1.0 < power < 2.0:
             raise ValueError(
-                f"power must lie between 1 and 2; got {power!r}. For 1 use 'poisson', for 2 'gamma'."
+                f"power must lie between 1 and 2; got {power!r}. "
+                "For 1 use 'poisson', for 2 'gamma'."
             )
         self.power = float(power)
 

@@ -85,32 +85,32 @@ class Quantile(Loss):
 
     Parameters
     ----------
-    alpha : float, default=0.5
+    quantile : float, default=0.5
         q, between 0 and 1.
     """
 
     name = "quantile"
-    own_parameters = ("alpha",)
+    own_parameters = ("quantile",)
     degree = 1
     hessian_bound = 1.0
     hessian_is_weight = True
 
-    def __init__(self, alpha: float = 0.5) -> None:
-        self.alpha = self.leaf_quantile = _between("alpha", alpha, 0.0, 1.0)
+    def __init__(self, quantile: float = 0.5) -> None:
+        self.quantile = self.leaf_quantile = _share("quantile", quantile)
 
     def loss(self, y: npt.NDArray[Any], score: Matrix) -> Vector:
         r = y - score[0]
-        return np.maximum(self.alpha * r, (self.alpha - 1) * r)
+        return np.asarray(np.maximum(self.quantile * r, (self.quantile - 1) * r))
 
     def derivatives(self, y: npt.NDArray[Any], score: Matrix) -> tuple[Matrix, Matrix]:
         r = y - score
-        return np.where(r > 0, -self.alpha, (1 - self.alpha) * (r < 0)), np.ones_like(score)
+        return np.where(r > 0, -self.quantile, (1 - self.quantile) * (r < 0)), np.ones_like(score)
 
     def best_constant(self, y: npt.NDArray[Any], weight: Vector | None) -> Vector:
-        return np.array([weighted_quantile(np.ascontiguousarray(y), weight, self.alpha)])
+        return np.array([weighted_quantile(np.ascontiguousarray(y), weight, self.quantile)])
 
     def bind(self, workers: Workers, y: npt.NDArray[Any], weight: Vector | None) -> BoundLoss:
-        return KernelBound(Gradients.quantile, workers, y, weight, self.alpha)
+        return KernelBound(Gradients.quantile, workers, y, weight, self.quantile)
 
 
 class Huber(Loss):
@@ -120,33 +120,33 @@ class Huber(Loss):
 
         L(y, F) = ½ r²  if |r| ≤ δ, else δ (|r| - ½ δ),  r = y - F      ∂L/∂F = -r, within ±δ
 
-    δ is the α-quantile of |r|, found anew before every round. Trees are fitted to the gradient with
+    δ is a quantile of |r|, found anew before every round. Trees are fitted to the gradient with
     hessian 1; then a leaf takes the median of its residuals and one step from there, the mean of
     what is left, within ±δ (Friedman 2001, M_TreeBoost).
 
     Parameters
     ----------
-    alpha : float, default=0.9
-        The share of residuals that count as squares.
+    quantile : float, default=0.9
+        Of |r|, the quantile that is δ: the share of residuals that count as squares.
     """
 
     name = "huber"
-    own_parameters = ("alpha",)
+    own_parameters = ("quantile",)
     degree = 2
     hessian_bound = 1.0
     hessian_is_weight = True
     leaf_quantile = 0.5
 
-    def __init__(self, alpha: float = 0.9) -> None:
-        self.alpha = _between("alpha", alpha, 0.0, 1.0)
+    def __init__(self, quantile: float = 0.9) -> None:
+        self.quantile = _share("quantile", quantile)
 
     def width(self, y: npt.NDArray[Any], score: Matrix, weight: Vector | None) -> float:
-        """Return δ, the α-quantile of |y - F|."""
-        return weighted_quantile(np.abs(y - score[0]), weight, self.alpha)
+        """Return δ."""
+        return weighted_quantile(np.abs(y - score[0]), weight, self.quantile)
 
     def loss(self, y: npt.NDArray[Any], score: Matrix) -> Vector:
         r, delta = np.abs(y - score[0]), self.width(y, score, None)
-        return np.where(r <= delta, 0.5 * r**2, delta * (r - 0.5 * delta))
+        return np.asarray(np.where(r <= delta, 0.5 * r**2, delta * (r - 0.5 * delta)))
 
     def derivatives(self, y: npt.NDArray[Any], score: Matrix) -> tuple[Matrix, Matrix]:
         delta = self.width(y, score, None)
@@ -179,7 +179,7 @@ class _HuberBound(BoundLoss):
         return self._gradients
 
 
-def _between(name: str, value: float, low: float, high: float) -> float:
-    if not low < value < high:
-        raise ValueError(f"{name} must lie between {low:g} and {high:g}; got {value!r}.")
+def _share(name: str, value: float) -> float:
+    if not 0.0 < value < 1.0:
+        raise ValueError(f"{name} must lie between 0 and 1; got {value!r}.")
     return float(value)
