@@ -278,7 +278,7 @@ class GradientBoostingClassifier(ClassifierMixin, BoostedTrees):
         The least sum of weights (without weights: number of rows) in a leaf, exactly.
     min_hessian : float, default=0.001
         The least sum of second derivatives in a leaf.
-    l1_regularization, l2_regularization : float, default=0.0 and 1.0
+    l1_regularization, l2_regularization : float, default=0.0 and 3.0
         α and λ of the regularised objective: a leaf is -sign(G) max(|G| - α, 0) / (H + λ).
     min_gain : float, default=0.0
         γ: a split must lower the objective by more than this.
@@ -359,7 +359,7 @@ class GradientBoostingClassifier(ClassifierMixin, BoostedTrees):
         min_samples_leaf: float = 20,
         min_hessian: float = 1e-3,
         l1_regularization: float = 0.0,
-        l2_regularization: float = 1.0,
+        l2_regularization: float = 3.0,
         min_gain: float = 0.0,
         max_step: float | None = None,
         growth: str = "best_first",
