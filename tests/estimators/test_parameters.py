@@ -53,6 +53,7 @@ BAD = {
     "validation_fraction": (1.0, *SHARE),
     "n_iter_no_change": (None, 2**31, *COUNT),
     "tol": NOT_NEGATIVE,
+    "time_limit": tuple(v for v in POSITIVE if v is not None),
     "warm_start": FLAG,
     "random_state": (-1, 2**64, 1.5, True, "seed", [1], math.nan),
     "n_jobs": (0, 1.5, True, "all", [2], math.nan),

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from stagewise.boosting.progress import ProgressDisplay
-from stagewise.boosting.stopping import Patience
+from stagewise.boosting.stopping import Patience, TimeLimit
 
 __all__ = ["Callback", "Monitor", "Progress"]
 
@@ -55,6 +55,8 @@ class Monitor:
         The last round planned, counting rounds of an earlier fit that is continued.
     patience : Patience or None
         Early stopping; None: run to the end.
+    time_limit : TimeLimit or None
+        When the next round would come too late; None: never.
     callbacks : sequence of callable
         Called with a `Progress` after every round; a true answer stops the fit.
     display : ProgressDisplay
@@ -70,6 +72,7 @@ class Monitor:
         n_rounds: int,
         *,
         patience: Patience | None,
+        time_limit: TimeLimit | None = None,
         callbacks: Sequence[Callback],
         display: ProgressDisplay,
         loss_scale: float = 1.0,
@@ -78,6 +81,7 @@ class Monitor:
     ) -> None:
         self.n_rounds = n_rounds
         self.patience = patience
+        self.time_limit = time_limit
         self.train_loss = train_loss or []
         self.valid_loss = valid_loss or []
         self.stopped_because = ""
@@ -111,6 +115,9 @@ class Monitor:
                 self.stopped_because = (
                     f"no better validation loss for {self.patience.rounds} rounds"
                 )
+        if self.time_limit is not None and self.time_limit.exhausted():
+            stop = True
+            self.stopped_because = f"time_limit of {self.time_limit.seconds:g} s"
         progress = Progress(
             round_number,
             self.n_rounds,

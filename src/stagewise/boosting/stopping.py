@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+import time
+from dataclasses import dataclass, field
 
-__all__ = ["Patience"]
+__all__ = ["Patience", "TimeLimit"]
 
 
 @dataclass
@@ -31,3 +32,28 @@ class Patience:
             self.best = loss
             self.best_round = round_number
         return round_number - self.best_round >= self.rounds
+
+
+@dataclass
+class TimeLimit:
+    """Stop before a round that would end too late, if it took as long as the longest so far.
+
+    Parameters
+    ----------
+    seconds : float
+        How long a fit may take.
+    began : float
+        When it began, by `time.perf_counter`.
+    """
+
+    seconds: float
+    began: float
+    last: float = field(default_factory=time.perf_counter)
+    longest: float = 0.0
+
+    def exhausted(self) -> bool:
+        """Take note that a round has ended and say whether to stop."""
+        now = time.perf_counter()
+        self.longest = max(self.longest, now - self.last)
+        self.last = now
+        return now + self.longest > self.began + self.seconds

@@ -26,7 +26,7 @@ from stagewise.estimators.fitting import Fit
 from stagewise.estimators.parameters import check_parameters, nearest_name
 from stagewise.estimators.report import fit_report, taken_as_missing
 from stagewise.estimators.rows import Sample, counted_rows, hold_out
-from stagewise.losses import Loss
+from stagewise.losses import REGRESSION_LOSSES, Loss
 from stagewise.model.file import write_model
 from stagewise.model.model import Model
 from stagewise.workers import make_workers
@@ -34,6 +34,13 @@ from stagewise.workers import make_workers
 __all__ = ["BoostedTrees"]
 
 Vector = npt.NDArray[np.float64]
+
+# What a leaf takes, where it is not the Newton step.
+_STEPS = {
+    name: "each leaf's own optimum"
+    for name, kind in REGRESSION_LOSSES.items()
+    if kind().leaf_quantile is not None
+}
 
 FEW = 32
 """Up to this many rows are predicted on the spot, without threads or descriptors."""
@@ -119,7 +126,7 @@ class BoostedTrees(BaseEstimator):
         if held is not None:
             valid = Sample.choose(columns, held, target, weight)
         loss = self._make_loss(classes)
-        model, details = Fit(params, loss, workers, seed).run(
+        model, details = Fit(params, loss, workers, seed, begin).run(
             train, valid, features, classes, previous
         )
         self._adopt(model)
@@ -228,6 +235,32 @@ class BoostedTrees(BaseEstimator):
         )
         total = gains.sum()
         return np.asarray(gains / total if total > 0 else gains, dtype=np.float64)
+
+    def recipe(self) -> str:
+        """Say in one line what a fit runs: loss x step x learner x rows x rounds."""
+        p = check_parameters(self)
+        loss = p["loss"]
+        of_loss = _STEPS.get(loss, "Newton steps") if isinstance(loss, str) else "Newton steps"
+        if isinstance(loss, Loss):
+            of_loss = "Newton steps" if loss.leaf_quantile is None else "each leaf's own optimum"
+        size = [f"at most {p['max_leaf_nodes']} leaves"] if p["max_leaf_nodes"] else []
+        size += [f"depth at most {p['max_depth']}"] if p["max_depth"] else []
+        penalties = [
+            f"{symbol}={p[name]:g}"
+            for symbol, name in (
+                ("λ", "l2_regularization"),
+                ("α", "l1_regularization"),
+                ("γ", "min_gain"),
+            )
+            if p[name] > 0
+        ]
+        rows = "all rows" if p["subsample"] >= 1 else f"{p['subsample']:.0%} of the rows a round"
+        stop = ", stopped early" if p["early_stopping"] else ""
+        return (
+            f"{loss if isinstance(loss, str) else type(loss).__name__} x {of_loss} x trees "
+            f"({', '.join([p['growth'].replace('_', '-'), *size, *penalties])}) x {rows} x "
+            f"{p['n_estimators']} rounds{stop}, ν={p['learning_rate']:g}"
+        )
 
     def fingerprint(self) -> str:
         """Return a digest of what was learned: equal for equal models, on every machine."""

@@ -19,7 +19,7 @@ from stagewise.boosting.progress import ProgressDisplay
 from stagewise.boosting.recipe import Recipe
 from stagewise.boosting.sampling import RowFraction
 from stagewise.boosting.steps import step_for
-from stagewise.boosting.stopping import Patience
+from stagewise.boosting.stopping import Patience, TimeLimit
 from stagewise.data import Features, TargetScale
 from stagewise.data.bins import bin_like, learn_bins
 from stagewise.estimators.report import warn_if_constant
@@ -37,8 +37,11 @@ Vector = npt.NDArray[np.float64]
 class Fit:
     """One fit, from samples to a model: standardise, bin, boost."""
 
-    def __init__(self, params: dict[str, Any], loss: Loss, workers: Workers, seed: int) -> None:
+    def __init__(
+        self, params: dict[str, Any], loss: Loss, workers: Workers, seed: int, began: float
+    ) -> None:
         self.params, self.loss, self.workers, self.seed = params, loss, workers, seed
+        self.began = began
 
     def run(
         self,
@@ -101,9 +104,11 @@ class Fit:
         first = ensemble.n_rounds
         patience = None if held is None else Patience(p["n_iter_no_change"], p["tol"])
         display = ProgressDisplay(p["verbose"])
+        limit = p["time_limit"]
         monitor = Monitor(
             p["n_estimators"],
             patience=patience,
+            time_limit=None if limit is None else TimeLimit(limit, self.began),
             callbacks=p["callbacks"],
             display=display,
             loss_scale=scale.loss_unit(self.loss.degree or 0),

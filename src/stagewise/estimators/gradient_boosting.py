@@ -16,6 +16,7 @@ from stagewise.data.messages import shown
 from stagewise.errors import InvalidParameterError
 from stagewise.estimators.base import BoostedTrees
 from stagewise.estimators.class_weights import class_weighted, without_absent
+from stagewise.estimators.costs import check_costs
 from stagewise.estimators.parameters import nearest_name, suggests_names
 from stagewise.losses import CLASSIFICATION_LOSSES, REGRESSION_LOSSES, Loss
 from stagewise.model.model import Model
@@ -78,6 +79,9 @@ class GradientBoostingRegressor(RegressorMixin, BoostedTrees):
         Rounds without improvement before stopping; predictions then use the best round.
     tol : float, default=0.0
         How much less loss counts as improvement.
+    time_limit : float or None, default=None
+        Seconds that a fit may take: no round begins that would probably end later. One round always
+        runs. How many do depends on the machine, so the model does too.
     warm_start : bool, default=False
         Whether `fit` continues the model it finds, up to `n_estimators` rounds in all. On the same
         data the result is the same, to the bit, as one fit with all rounds.
@@ -148,6 +152,7 @@ class GradientBoostingRegressor(RegressorMixin, BoostedTrees):
         validation_fraction: float = 0.1,
         n_iter_no_change: int = 10,
         tol: float = 0.0,
+        time_limit: float | None = None,
         warm_start: bool = False,
         random_state: Any = 0,
         n_jobs: int | None = None,
@@ -178,6 +183,7 @@ class GradientBoostingRegressor(RegressorMixin, BoostedTrees):
         self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change
         self.tol = tol
+        self.time_limit = time_limit
         self.warm_start = warm_start
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -304,6 +310,9 @@ class GradientBoostingClassifier(ClassifierMixin, BoostedTrees):
         Rounds without improvement before stopping; predictions then use the best round.
     tol : float, default=0.0
         How much less loss counts as improvement.
+    time_limit : float or None, default=None
+        Seconds that a fit may take: no round begins that would probably end later. One round always
+        runs. How many do depends on the machine, so the model does too.
     warm_start : bool, default=False
         Whether `fit` continues the model it finds, up to `n_estimators` rounds in all. On the same
         data the result is the same, to the bit, as one fit with all rounds.
@@ -373,6 +382,7 @@ class GradientBoostingClassifier(ClassifierMixin, BoostedTrees):
         validation_fraction: float = 0.1,
         n_iter_no_change: int = 10,
         tol: float = 0.0,
+        time_limit: float | None = None,
         warm_start: bool = False,
         random_state: Any = 0,
         n_jobs: int | None = None,
@@ -402,6 +412,7 @@ class GradientBoostingClassifier(ClassifierMixin, BoostedTrees):
         self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change
         self.tol = tol
+        self.time_limit = time_limit
         self.warm_start = warm_start
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -419,10 +430,24 @@ class GradientBoostingClassifier(ClassifierMixin, BoostedTrees):
         model = self._fitted()
         return self._proba(model, self._score(X))
 
-    def predict(self, X: Any) -> npt.NDArray[Any]:
-        """Return the most probable class of every row."""
+    def predict(self, X: Any, cost: Any = None) -> npt.NDArray[Any]:
+        """Return the most probable class of every row, or the one of least expected cost.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_rows, n_features)
+            The rows.
+        cost : array-like of shape (n_classes, n_classes) or None
+            L[l, k], what it costs to say class k of a row of class l, in the order of `classes_`.
+            Then the answer is argmin_k Σ_l L[l, k] p_l(x). None: every mistake costs the same.
+        """
         model = self._fitted()
-        return self._decide(model, self._score(X))
+        if cost is None:
+            return self._decide(model, self._score(X))
+        assert model.classes is not None
+        prices = check_costs(cost, model.classes)
+        expected = self._proba(model, self._score(X)) @ prices
+        return np.asarray(model.classes[expected.argmin(axis=1)])
 
     def staged_predict_proba(self, X: Any) -> Iterator[Vector]:
         """Yield the probabilities after every round."""

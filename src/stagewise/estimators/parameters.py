@@ -153,6 +153,7 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         "validation_fraction": _Number(0.0, 1.0, open_low=True, open_high=True),
         "n_iter_no_change": _Number(1, _size, whole=True),
         "tol": _Number(0.0),
+        "time_limit": _Number(0.0, open_low=True, or_none=True),
         "warm_start": _flag,
         "random_state": _seed,
         "verbose": _Number(0, 2, whole=True),
