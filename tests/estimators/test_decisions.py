@@ -32,7 +32,7 @@ def test_the_answer_has_the_least_expected_cost(flowers):
     cost = np.array([[0.0, 1.0, 9.0], [2.0, 0.0, 3.0], [30.0, 1.0, -1.0]])
     answer, proba = model.predict(X, cost=cost), model.predict_proba(X)
     for row in range(0, 600, 7):
-        expected = [sum(cost[l, k] * proba[row, l] for l in range(3)) for k in range(3)]
+        expected = [sum(cost[true, k] * proba[row, true] for true in range(3)) for k in range(3)]
         assert answer[row] == model.classes_[int(np.argmin(expected))]
 
 
@@ -48,10 +48,16 @@ def test_a_dear_mistake_is_made_less_often():
 @pytest.mark.parametrize(
     ("cost", "message"),
     [
-        (np.ones((2, 2)), r"each of the 3 classes \['lily', 'rose', 'tulip'\]; its shape is \(2, 2"),
+        (
+            np.ones((2, 2)),
+            r"each of the 3 classes \['lily', 'rose', 'tulip'\]; its shape is \(2, 2",
+        ),
         ([1, 2, 3], r"its shape is \(3,\)"),
         ("dear", "must be a matrix of numbers; got 'dear'"),
-        ([[0, 1, 1], [1, 0, np.nan], [1, 1, 0]], r"cost\[1, 2\], saying .*tulip.* of .*rose.*is nan"),
+        (
+            [[0, 1, 1], [1, 0, np.nan], [1, 1, 0]],
+            r"cost\[1, 2\], saying .*tulip.* of .*rose.*is nan",
+        ),
     ],
 )
 def test_bad_costs_are_answered(flowers, cost, message):
