@@ -221,3 +221,10 @@ def test_held_out_targets_are_checked_too():
     X, y, _ = numbers("poisson", 60)
     with pytest.raises(ValueError, match=r"y_val.*at least 0, but y holds -3"):
         GradientBoostingRegressor("poisson").fit(X, y, X_val=X[:2], y_val=[1.0, -3.0])
+
+
+def test_a_fit_is_continued_only_with_its_own_loss():
+    X, y, _ = numbers("poisson", 200)
+    model = GradientBoostingRegressor("poisson", n_estimators=3, warm_start=True).fit(X, y)
+    with pytest.raises(ValueError, match="a model of the loss 'poisson', but now it is 'squared"):
+        model.set_params(loss="squared_error", n_estimators=6).fit(X, y)

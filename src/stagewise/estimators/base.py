@@ -126,6 +126,11 @@ class BoostedTrees(BaseEstimator):
         if held is not None:
             valid = Sample.choose(columns, held, target, weight)
         loss = self._make_loss(classes)
+        if previous is not None and previous.loss != loss.name:
+            raise ValueError(
+                f"warm_start continues a model of the loss {previous.loss!r}, but now it is "
+                f"{loss.name!r}. Fit with warm_start=False to begin anew."
+            )
         model, details = Fit(params, loss, workers, seed, begin).run(
             train, valid, features, classes, previous
         )

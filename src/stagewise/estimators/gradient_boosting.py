@@ -467,7 +467,10 @@ class GradientBoostingClassifier(ClassifierMixin, BoostedTrees):
             return np.ones((len(score), 1))
         if model.loss == "log_loss" and score.shape[1] == 1:  # on the way of every single row
             return np.stack([expit(-score[:, 0]), expit(score[:, 0])], axis=1)
-        return np.asarray(self._make_loss(model.classes).mean(score.T))
+        own = isinstance(self.loss, Loss)
+        loss = self.loss if own else CLASSIFICATION_LOSSES[model.loss](len(model.classes))
+        assert isinstance(loss, Loss)
+        return np.asarray(loss.mean(score.T))
 
     def _decide(self, model: Model, score: Vector) -> npt.NDArray[Any]:
         assert model.classes is not None
