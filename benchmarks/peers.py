@@ -3,7 +3,8 @@
 One idea: an adapter says how its library is fed, trained and asked, and which of its own ways of
 doing the same work (``variants``, ``policies``) are worth trying; measure.py tries them and keeps
 the fastest, so a peer is always seen at its best. Everyone gets the same float32 table in memory,
-100 trees of 31 leaves, learning rate 0.1, 255 bins, 20 rows a leaf, L2 of 1.
+100 trees of 31 leaves, learning rate 0.1, 255 bins and 20 rows a leaf; how it regularises these is
+each library's own default.
 
 A library is imported when its adapter is made, so a worker holds one library only.
 """
@@ -23,7 +24,6 @@ LEAVES = 31
 LEARNING_RATE = 0.1
 BINS = 255
 MIN_ROWS = 20
-L2 = 1.0
 
 # How idle OpenMP threads wait: "default" is what a user gets, "passive" lets them sleep at once.
 OPENMP = ("default", "passive")
@@ -84,7 +84,6 @@ class Stagewise(Peer):
             learning_rate=LEARNING_RATE,
             max_leaf_nodes=LEAVES,
             min_samples_leaf=MIN_ROWS,
-            l2_regularization=L2,
             max_bins=BINS,
             random_state=work.seed,
             n_jobs=work.threads,
@@ -119,7 +118,6 @@ class LightGBM(Peer):
             "num_leaves": LEAVES,
             "max_bin": BINS,
             "min_data_in_leaf": MIN_ROWS,
-            "lambda_l2": L2,
             "num_threads": work.threads,
             "seed": work.seed,
             "verbosity": -1,
@@ -177,7 +175,6 @@ class XGBoost(Peer):
             "max_depth": 0,
             "max_bin": BINS,
             "eta": LEARNING_RATE,
-            "lambda": L2,
             "min_child_weight": least,
             "nthread": work.threads,
             "seed": work.seed,
@@ -225,7 +222,6 @@ class CatBoost(Peer):
             "iterations": work.trees,
             "learning_rate": LEARNING_RATE,
             "border_count": BINS - 1,
-            "l2_leaf_reg": L2,
             "bootstrap_type": "No",
             "boosting_type": "Plain",
             "leaf_estimation_iterations": 1,
@@ -273,7 +269,6 @@ class ScikitLearn(Peer):
             learning_rate=LEARNING_RATE,
             max_leaf_nodes=LEAVES,
             min_samples_leaf=MIN_ROWS,
-            l2_regularization=L2,
             max_bins=BINS,
             early_stopping=False,
             random_state=work.seed,

@@ -59,9 +59,15 @@ void radix_sort(std::vector<T>* items, Key key) {
   }
 }
 
+// The different values of a column in order, each with the weight of its rows.
 struct Distinct {
   std::vector<double> value;
   std::vector<double> weight;
+
+  explicit Distinct(size_t most) {
+    value.reserve(most);
+    weight.reserve(most);
+  }
 
   void add(double v, double w) {
     if (value.empty() || value.back() != v) {
@@ -72,14 +78,14 @@ struct Distinct {
   }
 };
 
-template <class Real, class Bits>
-Distinct distinct_values(const double* values, size_t n, const double* weight) {
-  Distinct out;
+template <class Bits, class Real>
+Distinct distinct_values(const Real* values, size_t n, const double* weight) {
+  Distinct out(n);
   if (weight == nullptr) {
     std::vector<Bits> keys;
     keys.reserve(n);
     for (size_t i = 0; i < n; ++i)
-      if (values[i] == values[i]) keys.push_back(order_key<Bits>(static_cast<Real>(values[i])));
+      if (values[i] == values[i]) keys.push_back(order_key<Bits>(values[i]));
     radix_sort(&keys, [](Bits k) { return k; });
     for (const Bits k : keys) out.add(from_order_key<Real>(k), 1.0);
   } else {
@@ -90,8 +96,7 @@ Distinct distinct_values(const double* values, size_t n, const double* weight) {
     std::vector<Item> items;
     items.reserve(n);
     for (size_t i = 0; i < n; ++i)
-      if (values[i] == values[i])
-        items.push_back({order_key<Bits>(static_cast<Real>(values[i])), weight[i]});
+      if (values[i] == values[i]) items.push_back({order_key<Bits>(values[i]), weight[i]});
     radix_sort(&items, [](const Item& i) { return i.key; });
     for (const Item& i : items) out.add(from_order_key<Real>(i.key), i.weight);
   }
@@ -111,18 +116,35 @@ std::vector<double> choose_cuts(const Distinct& d, size_t max_bins) {
   double left = 0.0;
   for (const double w : d.weight) left += w;
   size_t bins_left = max_bins;
-  double held = 0.0;
+  double held = 0.0, share = left / static_cast<double>(bins_left);
   for (size_t i = 0; i + 1 < n && bins_left > 1; ++i) {
     held += d.weight[i];
-    const double share = left / static_cast<double>(bins_left);
     if (held >= share || (d.weight[i + 1] >= share && held >= 0.25 * share)) {
       cuts.push_back(cut_between(d.value[i], d.value[i + 1]));
       left -= held;
       held = 0.0;
       --bins_left;
+      share = left / static_cast<double>(bins_left);
     }
   }
   return cuts;
+}
+
+// A few columns at a time: the rows of a C-ordered table are then read a cache line at once.
+constexpr size_t kTogether = 8;
+
+template <class Real, class Bits>
+void find_cuts_of(const Columns& table, size_t first, size_t last,
+                  const std::vector<uint32_t>& sample, const double* weight, size_t max_bins,
+                  std::vector<double>* cuts) {
+  const size_t n = sample.size();
+  std::vector<Real> values(n * (last - first));
+  for (size_t i = 0; i < n; ++i)
+    for (size_t f = first; f < last; ++f)
+      values[(f - first) * n + i] = static_cast<Real>(table.at(f, sample[i]));
+  for (size_t f = first; f < last; ++f)
+    cuts[f] =
+        choose_cuts(distinct_values<Bits>(values.data() + (f - first) * n, n, weight), max_bins);
 }
 
 }  // namespace
@@ -161,8 +183,6 @@ double cut_between(double a, double b) {
 std::vector<std::vector<double>> find_cuts(Workers& workers, const Columns& table,
                                            const std::vector<uint32_t>& sample,
                                            const double* weight, size_t max_bins) {
-  // A few columns at a time: the rows of a C-ordered table are then read a cache line at once.
-  constexpr size_t kTogether = 8;
   const size_t n = sample.size(), p = table.features();
   std::vector<std::vector<double>> cuts(p);
   std::vector<double> weights;
@@ -171,15 +191,11 @@ std::vector<std::vector<double>> find_cuts(Workers& workers, const Columns& tabl
   const double* w = weight != nullptr ? weights.data() : nullptr;
   workers.run((p + kTogether - 1) / kTogether, [&](size_t block, int) {
     const size_t first = block * kTogether, last = std::min(p, first + kTogether);
-    std::vector<double> values(n * (last - first));
-    for (size_t i = 0; i < n; ++i)
-      for (size_t f = first; f < last; ++f) values[(f - first) * n + i] = table.at(f, sample[i]);
-    for (size_t f = first; f < last; ++f) {
-      const double* column = values.data() + (f - first) * n;
-      cuts[f] =
-          choose_cuts(table.columns[f].single ? distinct_values<float, uint32_t>(column, n, w)
-                                              : distinct_values<double, uint64_t>(column, n, w),
-                      max_bins);
+    if (std::all_of(&table.columns[first], &table.columns[first] + (last - first),
+                    [](const Column& c) { return c.single; })) {
+      find_cuts_of<float, uint32_t>(table, first, last, sample, w, max_bins, cuts.data());
+    } else {
+      find_cuts_of<double, uint64_t>(table, first, last, sample, w, max_bins, cuts.data());
     }
   });
   return cuts;

@@ -1,7 +1,7 @@
 // Histograms of packed gradients: one flat array of 64-bit sums per node.
 //
-// One idea: features lie behind each other, each with exactly its own number of bins (a common
-// power-of-two stride would make them fight for the same cache sets), and slots are recycled.
+// One idea: features lie behind each other, each with exactly its own number of bins or, where all
+// have nearly as many as a byte can tell apart, evenly (kEvenStride), and slots are recycled.
 // Features that share a code have one joint histogram, which finish() takes apart into their own
 // ones at the end of the slot. The steps after the sums work on one group, so that it can go
 // through all of them while it is in the cache, and groups can go to different threads.
@@ -63,6 +63,7 @@ class Histograms {
   std::vector<std::vector<uint32_t>> members_;  // per used group
   std::vector<size_t> apart_at_;                // per feature of the table: its place, if it shares
   bool all_groups_ = true;
+  bool even_ = false;
   std::vector<uint32_t> offset_;  // per used group
   size_t words_ = 0;              // of a slot
   size_t capacity_ = 0;

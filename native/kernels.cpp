@@ -35,6 +35,7 @@ const Kernels STAGEWISE_JOIN(kernels_, STAGEWISE_ISA) = {
     .pack = pack,
     .histogram8 = histogram<uint8_t>,
     .histogram16 = histogram<uint16_t>,
+    .even_histogram8 = even_histogram,
     .subtract = subtract,
     .scan = scan,
     .partition8 = partition<uint8_t>,

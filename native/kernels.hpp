@@ -112,6 +112,10 @@ struct MaskTree {
   const double* values;  // per leaf, from left to right
 };
 
+// Words between evenly laid histograms of byte codes: room for 256, and a line more, or the same
+// bin of every second feature would compete for the same few lines of the first-level cache.
+constexpr size_t kEvenStride = 264;
+
 struct Kernels {
   const char* name;
 
@@ -141,6 +145,9 @@ struct Kernels {
   void (*histogram16)(const uint16_t* codes, size_t stride, const uint32_t* offset,
                       const uint32_t* listed, size_t features, const Rows& rows,
                       const GradientSlot* slots, int64_t* hist);
+  // hist[j * kEvenStride + code of feature j] += word, for every row.
+  void (*even_histogram8)(const uint8_t* codes, size_t stride, size_t features, const Rows& rows,
+                          const GradientSlot* slots, int64_t* hist);
   void (*subtract)(int64_t* parent, const int64_t* child, size_t n);  // parent -= child
   ScanResult (*scan)(const ScanInput& input, const ScanRules& rules);
 

@@ -117,7 +117,7 @@ inline __m256i eight_rows(ConsecutiveRows rows, size_t i) {
 }
 
 template <class Codes, class RowIndex>
-__m256i eight_codes(Codes codes, RowIndex rows, size_t i) {
+[[gnu::always_inline]] inline __m256i eight_codes(Codes codes, RowIndex rows, size_t i) {
   const auto code = [&](size_t j) { return static_cast<int>(codes[rows[i + j]]); };
   return _mm256_setr_epi32(code(0), code(1), code(2), code(3), code(4), code(5), code(6), code(7));
 }
