@@ -10,7 +10,7 @@ BIN   := $(VENV)/bin
 READY := $(VENV)/.ready
 BUILT := build/.installed
 
-NATIVE  := $(wildcard native/*.cpp native/*.hpp native/kernels/*.hpp)
+NATIVE  := $(wildcard native/*.cpp native/*.hpp native/kernels/*.hpp native/bindings/*)
 PACKAGE := pyproject.toml CMakeLists.txt
 PIP     := -m pip --disable-pip-version-check
 # Prints what the build itself needs, as pyproject.toml has it.

@@ -14,6 +14,28 @@ constexpr double kWholeUpTo = 268435456.0;
 
 }  // namespace
 
+void Gradients::respond(Workers& workers, const double* weight, const Response& response) {
+  if (state_ != State::pairs)
+    throw std::invalid_argument("gradients are filled by a loss before each tree");
+  const double loss = sums_.loss;
+  sums_ = sum_blocks(workers, rows_, [&](size_t begin, size_t n, LossSums* sums) {
+    for (size_t i = begin; i < begin + n; ++i) {
+      float& g = slots_[i].pair.gradient;
+      float& h = slots_[i].pair.hessian;
+      if (response.limit > 0.0) {
+        const auto most = static_cast<float>(response.limit) * h;
+        g = g > most ? most : (g < -most ? -most : g);
+      }
+      if (response.unit_hessians) h = 1.0f;
+      if (response.absolute && g < 0.0f) g = -g;
+      const double w = weight == nullptr ? 1.0 : weight[i];
+      sums->abs_gradient += w * static_cast<double>(g < 0.0f ? -g : g);
+      sums->hessian += w * static_cast<double>(h);
+    }
+  });
+  sums_.loss = loss;
+}
+
 Scales Gradients::pack(Workers& workers, const Kernels& kernels, const double* weight,
                        bool whole_weights, double total_weight, uint64_t key) {
   if (state_ != State::pairs)

@@ -18,6 +18,7 @@ class Gradients {
   GradientSlot* slots() { return slots_.get(); }
   const GradientSlot* slots() const { return slots_.get(); }
   const LossSums& sums() const { return sums_; }
+  bool are_pairs() const { return state_ == State::pairs; }  // and not packed yet
 
   // block(begin, n, out, &sums) fills rows [begin, begin + n), at most kLossBlock of them.
   template <class Block>
@@ -27,6 +28,15 @@ class Gradients {
     });
     state_ = State::pairs;
   }
+
+  // Changes the pairs into what a tree shall be fitted to: gradients of at most `limit` times the
+  // hessian, so that no -g/h is larger (0: no limit); hessians of 1; absolute gradients.
+  struct Response {
+    double limit = 0.0;
+    bool unit_hessians = false;
+    bool absolute = false;
+  };
+  void respond(Workers& workers, const double* weight, const Response& response);
 
   int64_t total_word() const { return total_word_; }  // the sum of the packed words of all rows
 

@@ -40,13 +40,13 @@ void add_tree(const Bins& bins, const Tree& tree, const double* value, size_t be
 }
 
 Grower::Grower(Workers& workers, const Kernels& kernels, const Bins& bins, const double* weight,
-               const TreeRules& rules)
+               const TreeRules& rules, const int32_t* class_of, size_t classes)
     : workers_(workers),
       kernels_(kernels),
       bins_(bins),
       rules_(rules),
       weights_(weight, bins.rows()),
-      histograms_(bins, kernels),
+      histograms_(bins, kernels, class_of, classes),
       finder_(bins, kernels, rules_, weights_, histograms_),
       desks_(static_cast<size_t>(workers.threads()), Desk(bins)),
       uses_(bins.features()),
@@ -455,6 +455,27 @@ std::vector<double> Grower::leaf_huber_means(const double* residual, double widt
     }
     return total > 0.0 ? middle + sum / total : middle;
   });
+}
+
+Grower::LeafSums Grower::leaf_sums(const Gradients& pairs) {
+  const size_t n = grown_leaves_.size();
+  const Planes& planes = histograms_.planes();
+  LeafSums sums{std::vector<double>(n * planes.n, 0.0), std::vector<double>(n, 0.0)};
+  workers_.run(n, [&](size_t i, int) {
+    const GrownLeaf& leaf = grown_leaves_[i];
+    std::vector<double> g(planes.n, 0.0);
+    double h = 0.0;
+    for (size_t k = 0; k < leaf.n; ++k) {
+      const uint32_t row = leaf.rows[k];
+      const double w = weights_.weight() == nullptr ? 1.0 : weights_.weight()[row];
+      const size_t plane = planes.of_row == nullptr ? 0 : static_cast<size_t>(planes.of_row[row]);
+      g[plane] += w * static_cast<double>(pairs.slots()[row].pair.gradient);
+      h += w * static_cast<double>(pairs.slots()[row].pair.hessian);
+    }
+    std::copy(g.begin(), g.end(), sums.gradient.begin() + static_cast<ptrdiff_t>(i * planes.n));
+    sums.hessian[i] = h;
+  });
+  return sums;
 }
 
 }  // namespace stagewise

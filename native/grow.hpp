@@ -20,8 +20,10 @@ namespace stagewise {
 
 class Grower {
  public:
+  // class_of: the class of every row, below `classes`, for trees that tell classes apart; their
+  // gradients are the weights of the rows and their hessians 1. Null: trees of numbers.
   Grower(Workers& workers, const Kernels& kernels, const Bins& bins, const double* weight,
-         const TreeRules& rules);
+         const TreeRules& rules, const int32_t* class_of = nullptr, size_t classes = 0);
 
   // bag: the rows (increasing) that this tree is grown on; null: all. Packs the gradients.
   Tree grow(Gradients& gradients, const uint32_t* bag, size_t bag_size, uint64_t seed,
@@ -44,6 +46,13 @@ class Grower {
   std::vector<double> leaf_quantiles(const double* residual, double q);
   // The median m, and then the weighted mean of m + (residual - m), no more than `width` from m.
   std::vector<double> leaf_huber_means(const double* residual, double width);
+
+  // The sums of gradients and of hessians, times the weights, over the rows of every leaf; for
+  // trees that tell classes apart there is a gradient sum for each class.
+  struct LeafSums {
+    std::vector<double> gradient, hessian;
+  };
+  LeafSums leaf_sums(const Gradients& pairs);
 
   void set_few_rows(size_t rows) { finder_.set_few_rows(rows); }
 

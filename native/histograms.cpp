@@ -48,9 +48,9 @@ void Histograms::use_features(const std::vector<uint32_t>& features) {
     members_[u].push_back(static_cast<uint32_t>(position_at_.size()));
     position_at_.push_back(groups_.alone(f) ? offset_[u] : apart_at_[f]);
   }
-  words_ = total;
-  if (words_ > capacity_) {
-    capacity_ = words_;
+  planes_.words = total;
+  if (total * planes_.n > capacity_) {
+    capacity_ = total * planes_.n;
     slots_.clear();
     own_.clear();
     free_.clear();
@@ -68,14 +68,16 @@ int Histograms::acquire() {
 }
 
 void Histograms::clear(int64_t* hist, size_t first, size_t last) const {
-  std::memset(hist + offset_[first], 0, (offset_[last] - offset_[first]) * sizeof(int64_t));
+  for (size_t plane = 0; plane < planes_.n; ++plane)
+    std::memset(hist + plane * planes_.words + offset_[first], 0,
+                (offset_[last] - offset_[first]) * sizeof(int64_t));
 }
 
 void Histograms::add_rows(int64_t* hist, size_t first, size_t last, const Rows& rows,
                           const Gradients& gradients) const {
   if (even_) {
     kernels_.even_histogram8(bins_.by_row8() + first, bins_.row_stride(), last - first, rows,
-                             gradients.slots(), hist + offset_[first]);
+                             planes_, gradients.slots(), hist + offset_[first]);
     return;
   }
   const uint32_t* offset = offset_.data() + first;
@@ -83,10 +85,10 @@ void Histograms::add_rows(int64_t* hist, size_t first, size_t last, const Rows& 
   const size_t skip = all_groups_ ? first : 0;
   if (bins_.wide()) {
     kernels_.histogram16(bins_.by_row16() + skip, bins_.row_stride(), offset, listed, last - first,
-                         rows, gradients.slots(), hist);
+                         rows, planes_, gradients.slots(), hist);
   } else {
     kernels_.histogram8(bins_.by_row8() + skip, bins_.row_stride(), offset, listed, last - first,
-                        rows, gradients.slots(), hist);
+                        rows, planes_, gradients.slots(), hist);
   }
 }
 
@@ -120,26 +122,38 @@ Histograms::Parts Histograms::add_in_parts(Workers& team, int slot, const Rows& 
 }
 
 void Histograms::merge(int slot, size_t group, const Parts& parts) {
-  int64_t* const hist = at(slot);
-  for (const int64_t* part : parts)
-    for (size_t i = offset_[group]; i < offset_[group + 1]; ++i) hist[i] += part[i];
+  const size_t size = offset_[group + 1] - offset_[group];
+  for (size_t plane = 0; plane < planes_.n; ++plane) {
+    const size_t begin = plane * planes_.words + offset_[group];
+    int64_t* const hist = at(slot) + begin;
+    for (const int64_t* part : parts)
+      for (size_t i = 0; i < size; ++i) hist[i] += part[begin + i];
+  }
 }
 
 void Histograms::subtract(int parent, int child, size_t group) {
-  const size_t begin = offset_[group];
-  kernels_.subtract(at(parent) + begin, at(child) + begin, offset_[group + 1] - begin);
+  for (size_t plane = 0; plane < planes_.n; ++plane) {
+    const size_t begin = plane * planes_.words + offset_[group];
+    kernels_.subtract(at(parent) + begin, at(child) + begin, offset_[group + 1] - offset_[group]);
+  }
 }
 
 void Histograms::finish(int slot, size_t group) {
   const Group& shared = groups_.all()[used_[group]];
   if (shared.digits.empty()) return;
-  groups_.take_apart(shared, at(slot) + offset_[group], apart_at_.data(), at(slot));
+  for (size_t plane = 0; plane < planes_.n; ++plane) {
+    int64_t* const hist = at(slot) + plane * planes_.words;
+    groups_.take_apart(shared, hist + offset_[group], apart_at_.data(), hist);
+  }
 }
 
 void Histograms::remove(int slot, const Rows& rows, const Gradients& gradients) {
-  int64_t* hist = at(slot);
   for (size_t i = 0; i < rows.n; ++i) {
     const int64_t word = gradients.slots()[rows.listed[i]].word;
+    const int32_t* const plane = planes_.of_row;
+    int64_t* const hist =
+        at(slot) +
+        (plane == nullptr ? 0 : static_cast<size_t>(plane[rows.listed[i]]) * planes_.words);
     const size_t row = rows.listed[i] * bins_.row_stride();
     for (size_t j = 0; j < used_.size(); ++j) {
       const size_t code =

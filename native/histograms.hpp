@@ -3,7 +3,8 @@
 // One idea: features lie behind each other, each with exactly its own number of bins or, where all
 // have nearly as many as a byte can tell apart, evenly (kEvenStride), and slots are recycled.
 // Features that share a code have one joint histogram, which finish() takes apart into their own
-// ones at the end of the slot. The steps after the sums work on one group, so that it can go
+// ones at the end of the slot. Where rows have classes a slot has a plane of all this for each. The
+// steps after the sums work on one group, so that it can go
 // through all of them while it is in the cache, and groups can go to different threads.
 #pragma once
 
@@ -16,8 +17,12 @@ namespace stagewise {
 
 class Histograms {
  public:
-  Histograms(const Bins& bins, const Kernels& kernels)
-      : bins_(bins), groups_(bins.groups()), kernels_(kernels) {}
+  // class_of: the class of every row, each of which has a plane of sums; null: one plane for all.
+  Histograms(const Bins& bins, const Kernels& kernels, const int32_t* class_of, size_t classes)
+      : bins_(bins),
+        groups_(bins.groups()),
+        kernels_(kernels),
+        planes_{class_of, 0, class_of != nullptr ? classes : 1} {}
 
   // The features that the next tree may use, in increasing order. All slots are free again.
   void use_features(const std::vector<uint32_t>& features);
@@ -26,10 +31,11 @@ class Histograms {
   void release(int slot) { free_.push_back(slot); }
 
   size_t groups() const { return used_.size(); }
-  size_t size() const { return offset_.back(); }  // sums to add per node
+  size_t size() const { return offset_.back() * planes_.n; }  // sums to add per node
+  const Planes& planes() const { return planes_; }
   // The features of a group, as positions in the list of features.
   const std::vector<uint32_t>& members(size_t group) const { return members_[group]; }
-  // The bins of the feature at a position of the list.
+  // The bins of the feature at a position of the list, in the first plane.
   const int64_t* feature(int slot, size_t position) const {
     return at(slot) + position_at_[position];
   }
@@ -65,7 +71,7 @@ class Histograms {
   bool all_groups_ = true;
   bool even_ = false;
   std::vector<uint32_t> offset_;  // per used group
-  size_t words_ = 0;              // of a slot
+  Planes planes_;
   size_t capacity_ = 0;
   std::vector<std::unique_ptr<int64_t[]>> slots_;
   std::vector<std::unique_ptr<int64_t[]>> own_;  // one per helper thread

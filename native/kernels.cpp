@@ -4,6 +4,7 @@
 #include "kernels.hpp"
 
 #include "kernels/binning.hpp"
+#include "kernels/class_search.hpp"
 #include "kernels/histogram.hpp"
 #include "kernels/losses.hpp"
 #include "kernels/packing.hpp"
@@ -32,12 +33,15 @@ const Kernels STAGEWISE_JOIN(kernels_, STAGEWISE_ISA) = {
     .exponential = exponential,
     .softmax_state = softmax_state,
     .softmax = softmax,
+    .exponential_state = exponential_state,
+    .exponential_part = exponential_part,
     .pack = pack,
     .histogram8 = histogram<uint8_t>,
     .histogram16 = histogram<uint16_t>,
     .even_histogram8 = even_histogram,
     .subtract = subtract,
     .scan = scan,
+    .scan_classes = scan_classes,
     .partition8 = partition<uint8_t>,
     .partition16 = partition<uint16_t>,
     .mark8 = mark<uint8_t>,

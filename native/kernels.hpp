@@ -60,6 +60,13 @@ struct Positions {
   size_t first = 0, last = 0;
 };
 
+// A histogram has one plane, or one for each class, `words` apart.
+struct Planes {
+  const int32_t* of_row = nullptr;  // the class of every row; null: one plane
+  size_t words = 0;
+  size_t n = 1;
+};
+
 // One feature of one node, as sums per bin in the order of the bins.
 struct ScanInput {
   const int64_t* words = nullptr;  // per bin
@@ -70,17 +77,37 @@ struct ScanInput {
   Positions missing_right, missing_left;
 };
 
+// How good a node of several classes is, from the weights W_k of its classes; what a split gains is
+// the children's less their parent's.
+enum class ClassCriterion {
+  misclassification,  // max_k W_k: what one answer for all gets right
+  gini,               // sum_k W_k^2 / sum_k W_k
+};
+
+// The same with a plane of sums for each class. The gradient halves of the words are the weights of
+// the classes, the hessian halves counts; missing values are the bin behind the last one.
+struct ClassScanInput {
+  const int64_t* words = nullptr;
+  size_t plane_words = 0, classes = 0;
+  size_t bins = 0;
+  bool has_missing = false;
+  Positions missing_right, missing_left;
+};
+
 struct ScanRules {
   Regularisation regularisation;  // in units of the packed integers
   double min_hessian = 1.0;       // likewise; at least one unit, so that no side is empty
   bool plain = true;              // no l1, no max_step: the gain is a plain quotient
+  ClassCriterion criterion = ClassCriterion::misclassification;  // of a tree of classes
 };
 
 struct ScanResult {
   double score = -1.0;  // gain(left) + gain(right) in packed units; -1: no admissible split
   size_t position = 0;  // the last bin that goes left
   bool missing_left = false;
-  int64_t left_word = 0;  // what goes left, missing values included
+  int64_t left_word = 0;      // what goes left, missing values included
+  double unsplit = 0.0;       // the score of the whole node; only of classes
+  bool missing_seen = false;  // likewise
 };
 
 // Cuts as a search tree of 16-way nodes, outermost level first, padded with +inf.
@@ -134,22 +161,31 @@ struct Kernels {
   void (*softmax)(const int32_t* y, const double* score, const float* state, int32_t output,
                   const double* weight, size_t n, GradientSlot* out, LossSums* sums);
 
+  // The same for the exponential loss of K classes; its state is one number per row.
+  void (*exponential_state)(const int32_t* y, const double* scores, size_t stride, size_t outputs,
+                            const double* weight, size_t n, float* state, LossSums* sums);
+  void (*exponential_part)(const int32_t* y, const float* state, int32_t output, size_t outputs,
+                           const double* weight, size_t n, GradientSlot* out, LossSums* sums);
+
   // Returns the sum of the words.
   int64_t (*pack)(GradientSlot* slots, const double* weight, size_t n, uint32_t first_row,
                   const Packing& packing);
 
-  // hist[offset[j] + code of the j-th listed feature] += word, for every row; listed null: all.
+  // hist[offset[j] + code of the j-th listed feature] += word, for every row, in the row's plane;
+  // listed null: all.
   void (*histogram8)(const uint8_t* codes, size_t stride, const uint32_t* offset,
                      const uint32_t* listed, size_t features, const Rows& rows,
-                     const GradientSlot* slots, int64_t* hist);
+                     const Planes& planes, const GradientSlot* slots, int64_t* hist);
   void (*histogram16)(const uint16_t* codes, size_t stride, const uint32_t* offset,
                       const uint32_t* listed, size_t features, const Rows& rows,
-                      const GradientSlot* slots, int64_t* hist);
+                      const Planes& planes, const GradientSlot* slots, int64_t* hist);
   // hist[j * kEvenStride + code of feature j] += word, for every row.
   void (*even_histogram8)(const uint8_t* codes, size_t stride, size_t features, const Rows& rows,
-                          const GradientSlot* slots, int64_t* hist);
+                          const Planes& planes, const GradientSlot* slots, int64_t* hist);
   void (*subtract)(int64_t* parent, const int64_t* child, size_t n);  // parent -= child
   ScanResult (*scan)(const ScanInput& input, const ScanRules& rules);
+  // scratch: 3 * classes numbers.
+  ScanResult (*scan_classes)(const ClassScanInput& input, const ScanRules& rules, int64_t* scratch);
 
   // Stable partition of rows by code <= bin (or == missing, when missing goes left); left
   // may be the list itself. Returns how many went left.

@@ -31,7 +31,7 @@ SplitFinder::SplitFinder(const Bins& bins, const Kernels& kernels, const TreeRul
     : bins_(bins), kernels_(kernels), rules_(rules), weights_(weights), histograms_(histograms) {
   size_t all = 0;
   for (size_t f = 0; f < bins.features(); ++f) all += bins.value_bins(f);
-  few_rows_ = bins.features() > 0 ? all / bins.features() / 2 : 0;
+  set_few_rows(bins.features() > 0 ? all / bins.features() / 2 : 0);
 }
 
 SplitFinder::Scratch::Scratch(const Bins& bins) {
@@ -66,6 +66,7 @@ void SplitFinder::start_tree(const Scales& scales, const Gradients& gradients,
   scan_.regularisation = {r.l1 * gs, r.l2 * hs, r.max_step * (gs / hs)};
   scan_.plain = r.l1 == 0.0 && r.max_step == 0.0;
   scan_.min_hessian = std::max(1.0, rules_.min_hessian * hs);
+  scan_.criterion = rules_.criterion;
   // Whole weights: the next whole number; others are rounded to the unit themselves.
   const double least_weight = rules_.min_samples_leaf * weights_.unit();
   min_count_ = static_cast<int64_t>(weights_.whole() ? std::ceil(least_weight)
@@ -81,11 +82,21 @@ void SplitFinder::start_tree(const Scales& scales, const Gradients& gradients,
   }
 }
 
+// Half of what the sums of squares gain (Chen & Guestrin, eq. 7), or the weight that classes gain.
 double SplitFinder::real_gain(double packed_gain) const {
-  return packed_gain * (scales_.hessian / (scales_.gradient * scales_.gradient));
+  if (of_classes()) return packed_gain / scales_.gradient;
+  return 0.5 * packed_gain * (scales_.hessian / (scales_.gradient * scales_.gradient));
 }
 
+double SplitFinder::unsplit_score(const Leaf& leaf, const Found& found) const {
+  if (of_classes()) return found.result.unsplit;
+  return leaf_gain(static_cast<double>(word_gradient(leaf.word)),
+                   static_cast<double>(word_hessian(leaf.word)), scan_.regularisation);
+}
+
+// A node of classes has no value of its own: a step gives it one.
 double SplitFinder::value(int64_t word) const {
+  if (of_classes()) return 0.0;
   return leaf_value(static_cast<double>(word_gradient(word)) / scales_.gradient,
                     static_cast<double>(word_hessian(word)) / scales_.hessian,
                     rules_.regularisation);
@@ -119,21 +130,28 @@ SplitFinder::Found SplitFinder::scan_histogram(const Leaf& leaf, size_t position
                                                const int64_t* counts) const {
   const uint32_t feature = (*features_)[position];
   const int64_t* words = histograms_.feature(leaf.hist, position);
-  ScanInput in;
-  in.words = words;
-  in.bins = bins_.value_bins(feature);
-  in.total_word = leaf.word;
+  const size_t bins = bins_.value_bins(feature);
   const bool has_missing = bins_.has_missing(feature);
-  if (has_missing) in.missing_word = words[in.bins];
-  in.missing_right = in.missing_left = {0, in.bins};
+  Positions missing_right{0, bins}, missing_left{0, bins};
   if (counts != nullptr) {
-    const int64_t missing = has_missing ? counts[in.bins] : 0;
-    in.missing_right = heavy_enough(counts, in.bins, 0, missing);
-    in.missing_left = heavy_enough(counts, in.bins, missing, 0);
+    const int64_t missing = has_missing ? counts[bins] : 0;
+    missing_right = heavy_enough(counts, bins, 0, missing);
+    missing_left = heavy_enough(counts, bins, missing, 0);
   }
   Found found;
-  found.missing_seen = in.missing_word != 0;
-  found.result = kernels_.scan(in, scan_);
+  if (of_classes()) {
+    const Planes& planes = histograms_.planes();
+    std::vector<int64_t> scratch(3 * planes.n);
+    found.result = kernels_.scan_classes(
+        {words, planes.words, planes.n, bins, has_missing, missing_right, missing_left}, scan_,
+        scratch.data());
+    found.missing_seen = found.result.missing_seen;
+  } else {
+    const int64_t missing_word = has_missing ? words[bins] : 0;
+    found.result =
+        kernels_.scan({words, bins, missing_word, leaf.word, missing_right, missing_left}, scan_);
+    found.missing_seen = missing_word != 0;
+  }
   found.bin = static_cast<uint32_t>(found.result.position);
   found.exact = counts != nullptr;
   return found;
@@ -259,20 +277,17 @@ Split SplitFinder::settle(Search* search, Scratch* scratch) const {
       if (search->allows(i) && search->found[i].result.score > search->found[best].result.score)
         best = i;
     Found& found = search->found[best];
-    const double parent =
-        leaf_gain(static_cast<double>(word_gradient(leaf.word)),
-                  static_cast<double>(word_hessian(leaf.word)), scan_.regularisation);
-    const double gain = found.result.score - parent;
-    if (!(gain > kRelativeGain * found.result.score)) return {};
-    const double halved = 0.5 * real_gain(gain);
-    if (!(halved > rules_.min_gain)) return {};
+    const double packed_gain = found.result.score - unsplit_score(leaf, found);
+    if (!(packed_gain > kRelativeGain * found.result.score)) return {};
+    const double gain = real_gain(packed_gain);
+    if (!(gain > rules_.min_gain)) return {};
     const uint32_t feature = (*features_)[best];
     const int64_t left_word = found.result.left_word;
     if (found.exact || proven(leaf, left_word)) {
       const int64_t left = word_hessian(left_word), both = word_hessian(leaf.word);
       const bool decided = found.missing_seen || any_missing(*search, feature);
       const bool missing_left = decided ? found.result.missing_left : left >= both - left;
-      return {halved, feature, found.bin, missing_left, left_word};
+      return {gain, feature, found.bin, missing_left, left_word};
     }
     count_bins(*search, feature, scratch);
     found = scan_histogram(leaf, best, scratch->counts.data());

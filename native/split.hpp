@@ -29,6 +29,7 @@ struct TreeRules {
   double columns_per_tree = 1.0, columns_per_level = 1.0, columns_per_node = 1.0;
   double hessian_bound = 0.0;      // most hessian per unit of weight; 0: unknown
   bool hessian_is_weight = false;  // hessian = bound * weight, always
+  ClassCriterion criterion = ClassCriterion::misclassification;  // where rows have classes
 };
 
 // The weights of the rows as integers, so that their sums are exact as well.
@@ -58,7 +59,7 @@ class SplitFinder {
 
   // Nodes with at most this many rows are searched without a histogram.
   size_t few_rows() const { return few_rows_; }
-  void set_few_rows(size_t rows) { few_rows_ = rows; }
+  void set_few_rows(size_t rows) { few_rows_ = of_classes() ? 0 : rows; }
 
   // The best of one feature.
   struct Found {
@@ -116,6 +117,8 @@ class SplitFinder {
   Positions heavy_enough(const int64_t* counts, size_t bins, int64_t left, int64_t right) const;
   bool proven(const Leaf& leaf, int64_t left_word) const;
   double real_gain(double packed_gain) const;
+  double unsplit_score(const Leaf& leaf, const Found& found) const;
+  bool of_classes() const { return histograms_.planes().of_row != nullptr; }
 
   const Bins& bins_;
   const Kernels& kernels_;

@@ -17,12 +17,23 @@ struct EveryFeature {
   size_t operator[](size_t j) const { return j; }
 };
 
+// Where the plane of a row begins: all in one, or one for each class.
+struct OnePlane {
+  size_t operator[](size_t) const { return 0; }
+};
+
+struct ClassPlanes {
+  const int32_t* of_row;
+  size_t words;
+  size_t operator[](size_t row) const { return static_cast<size_t>(of_row[row]) * words; }
+};
+
 // Four rows at a time: their updates are independent, which hides the latency of the additions, and
 // one pass over the offsets serves all four.
-template <class Code, class Listed, class RowIndex>
+template <class Code, class Listed, class RowIndex, class PlaneIndex>
 void add_to_histogram(const Code* codes, size_t stride, const uint32_t* offset, Listed listed,
-                      size_t features, RowIndex rows, size_t n, const GradientSlot* slots,
-                      int64_t* hist) {
+                      size_t features, RowIndex rows, size_t n, PlaneIndex plane,
+                      const GradientSlot* slots, int64_t* hist) {
   size_t i = 0;
   for (; i + 4 <= n; i += 4) {
     if (RowIndex::kPrefetch && i + kAhead + 4 <= n) {
@@ -37,26 +48,29 @@ void add_to_histogram(const Code* codes, size_t stride, const uint32_t* offset, 
     const Code* d = codes + rows[i + 3] * stride;
     const int64_t wa = slots[rows[i]].word, wb = slots[rows[i + 1]].word;
     const int64_t wc = slots[rows[i + 2]].word, wd = slots[rows[i + 3]].word;
+    const size_t pa = plane[rows[i]], pb = plane[rows[i + 1]];
+    const size_t pc = plane[rows[i + 2]], pd = plane[rows[i + 3]];
     for (size_t j = 0; j < features; ++j) {
       int64_t* h = hist + offset[j];
       const size_t f = listed[j];
-      h[a[f]] += wa;
-      h[b[f]] += wb;
-      h[c[f]] += wc;
-      h[d[f]] += wd;
+      h[pa + a[f]] += wa;
+      h[pb + b[f]] += wb;
+      h[pc + c[f]] += wc;
+      h[pd + d[f]] += wd;
     }
   }
   for (; i < n; ++i) {
     const Code* a = codes + rows[i] * stride;
     const int64_t wa = slots[rows[i]].word;
-    for (size_t j = 0; j < features; ++j) hist[offset[j] + a[listed[j]]] += wa;
+    int64_t* h = hist + plane[rows[i]];
+    for (size_t j = 0; j < features; ++j) h[offset[j] + a[listed[j]]] += wa;
   }
 }
 
 // Histograms kEvenStride words apart: a feature's place is part of the instruction.
-template <class RowIndex>
+template <class RowIndex, class PlaneIndex>
 void add_to_even_histogram(const uint8_t* codes, size_t stride, size_t features, RowIndex rows,
-                           size_t n, const GradientSlot* slots, int64_t* hist) {
+                           size_t n, PlaneIndex plane, const GradientSlot* slots, int64_t* hist) {
   constexpr size_t kUnrolled = 8;
   for (size_t i = 0; i < n; ++i) {
     if (RowIndex::kPrefetch && i + kAhead < n) {
@@ -65,7 +79,7 @@ void add_to_even_histogram(const uint8_t* codes, size_t stride, size_t features,
     }
     const uint8_t* a = codes + rows[i] * stride;
     const int64_t word = slots[rows[i]].word;
-    int64_t* h = hist;
+    int64_t* h = hist + plane[rows[i]];
     size_t j = 0;
     for (; j + kUnrolled <= features; j += kUnrolled, h += kUnrolled * kEvenStride)
 #pragma GCC unroll 8
@@ -74,35 +88,43 @@ void add_to_even_histogram(const uint8_t* codes, size_t stride, size_t features,
   }
 }
 
-void even_histogram(const uint8_t* codes, size_t stride, size_t features, const Rows& rows,
-                    const GradientSlot* slots, int64_t* hist) {
+// body(rows, plane) with both in the form that the compiler can see through.
+template <class Body>
+void with_row_forms(const Rows& rows, const Planes& planes, Body body) {
+  const auto with_planes = [&](auto row_index) {
+    if (planes.of_row == nullptr) {
+      body(row_index, OnePlane{});
+    } else {
+      body(row_index, ClassPlanes{planes.of_row, planes.words});
+    }
+  };
   if (rows.listed == nullptr) {
-    add_to_even_histogram(codes, stride, features, ConsecutiveRows{rows.first}, rows.n, slots,
-                          hist);
+    with_planes(ConsecutiveRows{rows.first});
   } else {
-    add_to_even_histogram(codes, stride, features, ListedRows{rows.listed}, rows.n, slots, hist);
+    with_planes(ListedRows{rows.listed});
   }
+}
+
+void even_histogram(const uint8_t* codes, size_t stride, size_t features, const Rows& rows,
+                    const Planes& planes, const GradientSlot* slots, int64_t* hist) {
+  with_row_forms(rows, planes, [&](auto row_index, auto plane) {
+    add_to_even_histogram(codes, stride, features, row_index, rows.n, plane, slots, hist);
+  });
 }
 
 template <class Code>
 void histogram(const Code* codes, size_t stride, const uint32_t* offset, const uint32_t* listed,
-               size_t features, const Rows& rows, const GradientSlot* slots, int64_t* hist) {
-  const auto add = [&](auto feature_index, auto row_index) {
-    add_to_histogram(codes, stride, offset, feature_index, features, row_index, rows.n, slots,
-                     hist);
-  };
-  const auto add_rows = [&](auto row_index) {
+               size_t features, const Rows& rows, const Planes& planes, const GradientSlot* slots,
+               int64_t* hist) {
+  with_row_forms(rows, planes, [&](auto row_index, auto plane) {
     if (listed == nullptr) {
-      add(EveryFeature{}, row_index);
+      add_to_histogram(codes, stride, offset, EveryFeature{}, features, row_index, rows.n, plane,
+                       slots, hist);
     } else {
-      add(listed, row_index);
+      add_to_histogram(codes, stride, offset, listed, features, row_index, rows.n, plane, slots,
+                       hist);
     }
-  };
-  if (rows.listed == nullptr) {
-    add_rows(ConsecutiveRows{rows.first});
-  } else {
-    add_rows(ListedRows{rows.listed});
-  }
+  });
 }
 
 void subtract(int64_t* parent, const int64_t* child, size_t n) {

@@ -215,5 +215,36 @@ void softmax(const int32_t* y, const double* score, const float* state, int32_t 
   b.store(weight, n, out, sums);
 }
 
+// w = e^(-(F_y - mean F) / (K - 1)), which is the loss of K classes and the state of a row.
+void exponential_state(const int32_t* y, const double* scores, size_t stride, size_t outputs,
+                       const double* weight, size_t n, float* state, LossSums* sums) {
+  double sum[kLossBlock];
+  for (size_t i = 0; i < n; ++i) sum[i] = scores[i];
+  for (size_t k = 1; k < outputs; ++k)
+    for (size_t i = 0; i < n; ++i) sum[i] += scores[k * stride + i];
+  const auto count = static_cast<double>(outputs);
+  for (size_t i = 0; i < n; ++i) {
+    const double own = scores[static_cast<size_t>(y[i]) * stride + i];
+    state[i] = exp_clamped(static_cast<float>(-(own - sum[i] / count) / (count - 1.0)));
+  }
+  sums->loss = lane_sum(state, weight, n);
+}
+
+// With Y_k = 1 for the class itself and -1/(K-1) for the others: g = -Y_k w / K and, since all K
+// scores move one exponent, as a bound h = K (Y_k / K)^2 w.
+void exponential_part(const int32_t* y, const float* state, int32_t output, size_t outputs,
+                      const double* weight, size_t n, GradientSlot* out, LossSums* sums) {
+  LossBlock b;
+  const auto count = static_cast<float>(outputs);
+  const float other = -1.0f / (count - 1.0f);
+  for (size_t i = 0; i < n; ++i) {
+    const float code = y[i] == output ? 1.0f : other;
+    b.gradient[i] = -code * state[i] / count;
+    b.hessian[i] = code * code * state[i] / count;
+    b.loss[i] = 0.0f;
+  }
+  b.store(weight, n, out, sums);
+}
+
 }  // namespace
 }  // namespace stagewise

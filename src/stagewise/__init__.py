@@ -3,14 +3,24 @@
 from importlib.metadata import version
 
 from stagewise.errors import InvalidParameterError, ModelFormatError
-from stagewise.estimators import GradientBoostingClassifier, GradientBoostingRegressor, load
+from stagewise.estimators import (
+    AdaBoostClassifier,
+    GentleBoostClassifier,
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
+    LogitBoostClassifier,
+    load,
+)
 
 __version__ = version("stagewise")
 
 __all__ = [
+    "AdaBoostClassifier",
+    "GentleBoostClassifier",
     "GradientBoostingClassifier",
     "GradientBoostingRegressor",
     "InvalidParameterError",
+    "LogitBoostClassifier",
     "ModelFormatError",
     "__version__",
     "load",

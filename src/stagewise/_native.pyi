@@ -42,6 +42,14 @@ def learn_cuts(
 def cut_between(a: float, b: float) -> float: ...
 def weighted_quantile(values: _F64, weight: _F64 | None, q: float) -> float: ...
 def draw_rows(rows: int, share: float, seed: int, round_number: int) -> _U32: ...
+def exponential_state(
+    workers: Workers,
+    y: _I32,
+    scores: _F64,
+    weight: _F64 | None,
+    outputs: int,
+    state: _F32,
+) -> float: ...
 def softmax_state(
     workers: Workers,
     y: _I32,
@@ -70,6 +78,23 @@ class Gradients:
     def __init__(self, n_rows: int) -> None: ...
     @property
     def n_rows(self) -> int: ...
+    def respond(
+        self,
+        workers: Workers,
+        weight: _F64 | None,
+        limit: float = 0.0,
+        unit_hessians: bool = False,
+        absolute: bool = False,
+    ) -> None: ...
+    def exponential_part(
+        self,
+        workers: Workers,
+        y: _I32,
+        state: _F32,
+        output: int,
+        outputs: int,
+        weight: _F64 | None,
+    ) -> None: ...
     def pairs(self) -> _F32: ...
     def squared(
         self, workers: Workers, y: _F64, score: _F64, weight: _F64 | None, own: float = 0.0
@@ -124,6 +149,7 @@ class TreeRules:
         columns_per_node: float,
         hessian_bound: float,
         hessian_is_weight: bool,
+        criterion: str = "misclassification",
     ) -> None: ...
 
 class GrownTree:
@@ -131,7 +157,13 @@ class GrownTree:
 
 class Grower:
     def __init__(
-        self, workers: Workers, bins: Bins, weight: _F64 | None, rules: TreeRules
+        self,
+        workers: Workers,
+        bins: Bins,
+        weight: _F64 | None,
+        rules: TreeRules,
+        classes: _I32 | None = None,
+        n_classes: int = 0,
     ) -> None: ...
     def grow(
         self, gradients: Gradients, bag: _U32 | None, seed: int, tree_number: int
@@ -140,6 +172,7 @@ class Grower:
     def set_few_rows(self, rows: int) -> None: ...
     def leaf_quantiles(self, residual: _F64, q: float) -> _F64: ...
     def leaf_huber_means(self, residual: _F64, width: float) -> _F64: ...
+    def leaf_sums(self, gradients: Gradients) -> tuple[_F64, _F64]: ...
     def leaf_nodes(self) -> _I32: ...
     def leaf_rows(self) -> tuple[_U32, _U64]: ...
 

@@ -14,7 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from stagewise import GradientBoostingClassifier, GradientBoostingRegressor
+from stagewise import (
+    AdaBoostClassifier,
+    GentleBoostClassifier,
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
+    LogitBoostClassifier,
+)
 
 __all__ = ["CASES", "Table", "fit_case", "hashed", "make_table", "quick"]
 
@@ -83,6 +89,20 @@ CASES: Mapping[str, tuple[type, str, dict[str, Any]]] = MappingProxyType(
             "number",
             {"max_bins": 1000, "growth": "depth_wise", "max_depth": 4, "max_leaf_nodes": None},
         ),
+        "gradient response": (GradientBoostingClassifier, "many", {"response": "gradient"}),
+        "AdaBoost": (AdaBoostClassifier, "two", {}),
+        "AdaBoost of five classes": (
+            AdaBoostClassifier,
+            "many",
+            {"criterion": "gini", "max_depth": 4, "subsample": 0.7},
+        ),
+        "real AdaBoost": (
+            AdaBoostClassifier,
+            "many",
+            {"algorithm": "real", "criterion": "gini", "max_depth": 3},
+        ),
+        "gentle AdaBoost": (GentleBoostClassifier, "many", {"max_depth": 3}),
+        "LogitBoost": (LogitBoostClassifier, "two", {"max_depth": 3}),
     }
 )
 

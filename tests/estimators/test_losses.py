@@ -167,10 +167,22 @@ def test_exponential_probabilities_are_calibrated():
         assert np.mean(y[10_000:][near] == "yes") == pytest.approx(proba[near, 1].mean(), abs=0.06)
 
 
-def test_exponential_is_for_two_classes():
-    X = np.arange(60.0).reshape(-1, 1)
-    with pytest.raises(ValueError, match="for two classes, and y has 3"):
-        GradientBoostingClassifier("exponential").fit(X, np.arange(60) % 3)
+def test_exponential_probabilities_of_many_classes_are_calibrated():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(16_000, 3))
+    score = np.column_stack([X[:, 0], X[:, 1], -X[:, 0] + 0.5 * X[:, 2]])
+    p = np.exp(score) / np.exp(score).sum(axis=1, keepdims=True)
+    y = (p.cumsum(axis=1) > rng.random((16_000, 1))).argmax(axis=1)
+    model = GradientBoostingClassifier("exponential", n_estimators=60).fit(X[:12_000], y[:12_000])
+    proba, F = model.predict_proba(X[12_000:]), model.decision_function(X[12_000:])
+    expected = np.exp(F / 2) / np.exp(F / 2).sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(proba, expected)
+    for k in range(3):
+        for low in np.arange(0, 1, 0.2):
+            near = (proba[:, k] >= low) & (proba[:, k] < low + 0.2)
+            if near.sum() > 300:
+                share = np.mean(y[12_000:][near] == k)
+                assert share == pytest.approx(proba[near, k].mean(), abs=0.06)
 
 
 def test_an_exponential_model_is_saved_with_its_link(tmp_path):

@@ -12,9 +12,12 @@ from hypothesis import strategies as st
 
 from estimators.tables import hashed, make_table, quick
 from stagewise import (
+    AdaBoostClassifier,
+    GentleBoostClassifier,
     GradientBoostingClassifier,
     GradientBoostingRegressor,
     InvalidParameterError,
+    LogitBoostClassifier,
 )
 
 BOTH = pytest.mark.parametrize("kind", [GradientBoostingRegressor, GradientBoostingClassifier])
@@ -27,7 +30,10 @@ POSITIVE = (0, 0.0, *NOT_NEGATIVE)
 COUNT = (0, -1, 1.5, True, np.bool_(True), fractions.Fraction(5, 2), *NO_NUMBER, *NOT_FINITE)
 FLAG = (None, 0, 1, "yes", [], np.ones(2))
 
+CHOICE = (None, 1, "a", "Newton", ["newton"], np.array(["a", "b"]))
+
 BAD = {
+    "response": CHOICE,
     "learning_rate": POSITIVE,
     "n_estimators": (None, 10_000_001, 1e12, *COUNT),
     "max_leaf_nodes": (1, 2**31, *COUNT),
@@ -65,13 +71,18 @@ ONLY_REGRESSION = {
     "quantile": (0, 1, -0.1, 1.5, True, *NO_NUMBER, *NOT_FINITE),
     "power": (1, 2, 0.5, 3, True, *NO_NUMBER, *NOT_FINITE),
 }
+ONLY_NAMED = {
+    AdaBoostClassifier: {"algorithm": CHOICE, "criterion": CHOICE},
+    LogitBoostClassifier: {"limit": POSITIVE},
+}
 CASES = [
     (kind, name, value)
-    for kind in (GradientBoostingRegressor, GradientBoostingClassifier)
-    for name, values in {
-        **BAD,
-        **(ONLY_REGRESSION if kind is GradientBoostingRegressor else {}),
+    for kind, table_of in {
+        GradientBoostingRegressor: BAD | ONLY_REGRESSION,
+        GradientBoostingClassifier: BAD,
+        **ONLY_NAMED,
     }.items()
+    for name, values in table_of.items()
     for value in values
 ]
 
@@ -84,6 +95,9 @@ def table():
 def test_the_table_of_bad_values_has_every_parameter():
     assert {*BAD, *ONLY_REGRESSION} == set(GradientBoostingRegressor().get_params())
     assert {*BAD, "class_weight"} == set(GradientBoostingClassifier().get_params())
+    for kind in (AdaBoostClassifier, GentleBoostClassifier, LogitBoostClassifier):
+        names = set(kind().get_params()) - {"class_weight"}
+        assert names <= {*BAD, *ONLY_NAMED.get(kind, {})}
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,13 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import stagewise
 from estimators.tables import make_table, quick
-from stagewise import GradientBoostingClassifier, GradientBoostingRegressor
+from stagewise import (
+    AdaBoostClassifier,
+    GentleBoostClassifier,
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
+    LogitBoostClassifier,
+)
 from stagewise.model.file import read_model
 
 BOTH = pytest.mark.parametrize("kind", [GradientBoostingRegressor, GradientBoostingClassifier])
@@ -47,6 +53,11 @@ def target(kind, table):
         GradientBoostingRegressor(loss="absolute_error", growth="depth_wise", max_bins=300),
         GradientBoostingClassifier(),
         GradientBoostingClassifier(max_depth=3, n_jobs=2, min_samples_leaf=1),
+        GradientBoostingClassifier(response="gradient", n_estimators=30),
+        AdaBoostClassifier(n_estimators=30),
+        AdaBoostClassifier(algorithm="real", criterion="gini", n_estimators=30),
+        GentleBoostClassifier(n_estimators=30),
+        LogitBoostClassifier(n_estimators=30),
     ]
 )
 @pytest.mark.filterwarnings("ignore")  # as check_estimator has it; one class alone is warned of

@@ -19,6 +19,7 @@ from stagewise.losses import (
     CLASSIFICATION_LOSSES,
     REGRESSION_LOSSES,
     AbsoluteError,
+    ClassExponential,
     Exponential,
     Gamma,
     Huber,
@@ -249,8 +250,9 @@ LOSSES: dict[str, tuple[Loss, Any]] = {
     "two classes": (Logistic(), losses.logistic),
     "exponential": (Exponential(), losses.exponential),
     "three classes": (Multinomial(3), losses.softmax),
+    "exponential of four": (ClassExponential(4), losses.class_exponential),
 }
-HESSIAN_BY_CONVENTION = {"absolute_error", "huber", "quantile"}
+HESSIAN_BY_CONVENTION = {"absolute_error", "huber", "quantile", "exponential of four"}
 
 
 def loss_rows(loss: Loss, n: int) -> tuple[npt.NDArray[Any], npt.NDArray[np.float64]]:
@@ -263,8 +265,8 @@ def loss_rows(loss: Loss, n: int) -> tuple[npt.NDArray[Any], npt.NDArray[np.floa
 
 
 def test_every_registered_loss_is_tested_here() -> None:
-    of_classes = {type(make(2)) for make in CLASSIFICATION_LOSSES.values()}
-    registered = {*REGRESSION_LOSSES.values(), *of_classes, Multinomial}
+    of_classes = {type(make(k)) for make in CLASSIFICATION_LOSSES.values() for k in (2, 3)}
+    registered = {*REGRESSION_LOSSES.values(), *of_classes}
     assert registered == {type(loss) for loss, _ in LOSSES.values()}
 
 

@@ -69,10 +69,12 @@ class Growth:
         rules: Rules,
         *,
         few_rows: int | None = None,
+        classes: npt.NDArray[np.int32] | None = None,
+        n_classes: int = 0,
         **more: Any,
     ) -> None:
         self.workers, self.bins, self.weight = workers, bins, weight
-        self.grower = Grower(workers, bins, weight, rules_of(rules, **more))
+        self.grower = Grower(workers, bins, weight, rules_of(rules, **more), classes, n_classes)
         if few_rows is not None:
             self.grower.set_few_rows(few_rows)
         self.grown: GrownTree

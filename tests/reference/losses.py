@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 __all__ = [
     "absolute",
+    "class_exponential",
     "exponential",
     "gamma",
     "huber",
@@ -94,3 +95,11 @@ def softmax(y: npt.NDArray[Any], scores: Array) -> Answer:
     p = np.exp(shifted) / np.exp(shifted).sum(axis=0)
     own = y == np.arange(len(scores))[:, np.newaxis]
     return -np.log(p[y, np.arange(len(y))]), p - own, p * (1 - p)
+
+
+def class_exponential(y: npt.NDArray[Any], scores: Array) -> Answer:
+    """w = e^(-Y·F/K), Y = 1 or -1/(K-1); the hessian is K times the diagonal."""
+    k = len(scores)
+    Y = np.where(y == np.arange(k)[:, np.newaxis], 1.0, -1 / (k - 1))
+    w = np.exp(-(Y * scores).sum(axis=0) / k)
+    return w, -Y * w / k, Y**2 * w / k

@@ -13,9 +13,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
+from scipy.optimize import minimize_scalar
 
 from reference.tree import Rules, grow, leaf_of, predict
-from stagewise import GradientBoostingClassifier, GradientBoostingRegressor
+from stagewise import (
+    GentleBoostClassifier,
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
+    LogitBoostClassifier,
+)
 from stagewise.learners.tree import Tree
 
 Vector = npt.NDArray[np.float64]
@@ -123,6 +129,80 @@ def l2_tree_boost(X: Vector, y: Vector) -> Vector:
     return F
 
 
+def lk_tree_boost(X: Vector, codes: npt.NDArray[Any], K: int) -> Vector:
+    """Algorithm 6; returns the probabilities."""
+    F = np.zeros((len(codes), K)) + np.log(np.bincount(codes) / len(codes))
+    for _ in range(ROUNDS):
+        p = np.exp(F) / np.exp(F).sum(axis=1, keepdims=True)
+        for k in range(K):
+            r = (codes == k) - p[:, k]
+            leaf = regions(least_squares(X, r), X)
+            for j in np.unique(leaf):
+                own = r[leaf == j]
+                step = (K - 1) / K * own.sum() / (np.abs(own) * (1 - np.abs(own))).sum()
+                F[leaf == j, k] += RATE * step
+    return np.exp(F) / np.exp(F).sum(axis=1, keepdims=True)
+
+
+def gradient_boost(X: Vector, F: Vector, loss: Any, gradient: Any) -> Vector:
+    """Algorithm 1 with regions: the best constant of each is found by search."""
+    for _ in range(ROUNDS):
+        leaf = regions(least_squares(X, -gradient(F)), X)
+        for j in np.unique(leaf):
+            rows = leaf == j
+            found = minimize_scalar(
+                lambda c, rows=rows: loss(F + c)[rows].sum(), bounds=(-4, 4), method="bounded"
+            )
+            F[rows] += RATE * found.x
+    return F
+
+
+def test_gradient_response_of_two_classes_is_l2_tree_boost() -> None:
+    X, y = make_table(12)
+    labels = np.where(y + np.random.default_rng(0).normal(size=len(y)) / 2 > 0.4, 1.0, -1.0)
+    model = GradientBoostingClassifier(response="gradient", **SHARED).fit(X, labels)
+    np.testing.assert_allclose(model.decision_function(X), 2 * l2_tree_boost(X, labels), atol=2e-5)
+
+
+def test_gradient_response_of_many_classes_is_lk_tree_boost() -> None:
+    X, y = make_table(13, 180)
+    codes = np.argsort(np.argsort(y + np.random.default_rng(0).normal(size=180))) // 60
+    model = GradientBoostingClassifier(response="gradient", **SHARED).fit(X, codes)
+    np.testing.assert_allclose(model.predict_proba(X), lk_tree_boost(X, codes, 3), atol=2e-5)
+
+
+def test_gradient_response_takes_the_optimum_of_every_region() -> None:
+    X, y = make_table(14)
+    counts = np.random.default_rng(0).poisson(1 + np.exp(y / 2)).astype(float)
+    sign = np.where(y + np.random.default_rng(1).normal(size=len(y)) / 2 > 0.4, 1.0, -1.0)
+    p = 1.4
+    for loss, own, target, value, gradient in [
+        ("poisson", {}, counts, lambda F: np.exp(F) - counts * F, lambda F: np.exp(F) - counts),
+        (
+            "gamma",
+            {},
+            counts + 1,
+            lambda F: (counts + 1) * np.exp(-F) + F,
+            lambda F: 1 - (counts + 1) * np.exp(-F),
+        ),
+        (
+            "tweedie",
+            {"power": p},
+            counts,
+            lambda F: counts * np.exp((1 - p) * F) / (p - 1) + np.exp((2 - p) * F) / (2 - p),
+            lambda F: np.exp((2 - p) * F) - counts * np.exp((1 - p) * F),
+        ),
+    ]:
+        model = GradientBoostingRegressor(loss, response="gradient", **own, **SHARED)
+        F = gradient_boost(X, np.full(len(y), np.log(target.mean())), value, gradient)
+        ours = np.log(model.fit(X, target).predict(X))
+        np.testing.assert_allclose(ours, F, atol=1e-4, err_msg=loss)
+    model = GradientBoostingClassifier("exponential", response="gradient", **SHARED)
+    start = np.full(len(y), 0.5 * np.log((sign > 0).mean() / (sign < 0).mean()))
+    F = gradient_boost(X, start, lambda F: np.exp(-sign * F), lambda F: -sign * np.exp(-sign * F))
+    np.testing.assert_allclose(model.fit(X, sign).decision_function(X), F, atol=1e-4)
+
+
 def test_squared_error_is_ls_boost() -> None:
     X, y = make_table(0)
     model = GradientBoostingRegressor(**SHARED).fit(X, y)
@@ -185,13 +265,22 @@ def test_log_loss_takes_the_steps_of_l2_tree_boost() -> None:
 # ---- Friedman, Hastie & Tibshirani (2000), "Additive logistic regression" -----------------------
 
 
-def logit_boost(X: Vector, y: Vector) -> Vector:
+PLAIN: dict[str, Any] = {
+    "learning_rate": RATE,
+    "n_estimators": ROUNDS,
+    "max_depth": None,
+    "max_leaf_nodes": LEAVES,
+    "min_samples_leaf": LEAST,
+}
+
+
+def logit_boost(X: Vector, y: Vector, limit: float) -> Vector:
     """Algorithm 3 with shrinkage, for y = 0 or 1; its F is half the log-odds."""
     F = np.zeros(len(y))
     for _ in range(ROUNDS):
         p = 1 / (1 + np.exp(-2 * F))
         w = p * (1 - p)
-        z = (y - p) / w
+        z = np.clip((y - p) / w, -limit, limit)
         F += RATE * 0.5 * predict(weighted_least_squares(X, z, w), X)
     return F
 
@@ -203,50 +292,75 @@ def logit_boost_of_many_classes(X: Vector, codes: npt.NDArray[Any], K: int) -> V
         f = np.empty_like(F)
         for k in range(K):
             w = p[:, k] * (1 - p[:, k])
-            z = ((codes == k) - p[:, k]) / w
+            z = np.clip(((codes == k) - p[:, k]) / w, -4, 4)
             f[:, k] = predict(weighted_least_squares(X, z, w), X)
         F += RATE * (K - 1) / K * (f - f.mean(axis=1, keepdims=True))
         p = np.exp(F) / np.exp(F).sum(axis=1, keepdims=True)
     return p
 
 
-def gentle_ada_boost(X: Vector, y: Vector) -> Vector:
+def gentle_ada_boost(X: Vector, y: Vector, F: Vector) -> Vector:
     """Algorithm 4 with shrinkage, for y = ±1: least squares fits of y with weights e^(-y F)."""
-    F = np.full(len(y), 0.5 * np.log((1 + y.mean()) / (1 - y.mean())))
     for _ in range(ROUNDS):
         w = np.exp(-y * F)
-        F += RATE * predict(weighted_least_squares(X, y, w), X)
+        F = F + RATE * predict(weighted_least_squares(X, y, w), X)
     return F
 
 
-def test_exponential_loss_is_gentle_ada_boost() -> None:
-    X, y = make_table(11)
-    labels = np.where(y + np.random.default_rng(0).normal(size=len(y)) / 2 > 0.4, 1.0, -1.0)
-    model = GradientBoostingClassifier("exponential", **SHARED).fit(X, labels)
-    F = gentle_ada_boost(X, labels)
+def two_classes(seed: int) -> tuple[Vector, Vector]:
+    X, y = make_table(seed)
+    return X, np.where(y + np.random.default_rng(0).normal(size=len(y)) / 2 > 0.4, 1.0, -1.0)
+
+
+def test_gentle_boost_is_gentle_ada_boost() -> None:
+    X, y = two_classes(11)
+    model = GentleBoostClassifier(**PLAIN).fit(X, y)
+    F = gentle_ada_boost(X, y, np.zeros(len(y)))
     np.testing.assert_allclose(model.decision_function(X), F, atol=1e-5)
     np.testing.assert_allclose(model.predict_proba(X)[:, 1], 1 / (1 + np.exp(-2 * F)), atol=1e-5)
 
 
-def test_log_loss_of_two_classes_is_logit_boost() -> None:
-    X, y = make_table(3)
-    codes = (y > np.median(y)).astype(int)  # as many of each: the book starts at F = 0
-    codes[:12] = 1 - codes[:12]
-    codes[np.flatnonzero(codes == 1)[: codes.sum() - 80]] = 0
-    codes[np.flatnonzero(codes == 0)[: 80 - codes.sum()]] = 1
-    model = GradientBoostingClassifier(**SHARED).fit(X, codes)
-    F = logit_boost(X, codes)
+def test_exponential_loss_is_gentle_ada_boost_from_another_start() -> None:
+    X, y = two_classes(11)
+    model = GradientBoostingClassifier("exponential", **SHARED).fit(X, y)
+    start = 0.5 * np.log((1 + y.mean()) / (1 - y.mean()))
+    F = gentle_ada_boost(X, y, np.full(len(y), start))
+    np.testing.assert_allclose(model.decision_function(X), F, atol=1e-5)
+
+
+def test_gentle_boost_of_many_classes_is_newton_on_the_exponential_loss() -> None:
+    X, y = make_table(15, 180)
+    K = 3
+    codes = np.argsort(np.argsort(y + np.random.default_rng(0).normal(size=180))) // 60
+    Y = np.where(codes[:, np.newaxis] == np.arange(K), 1.0, -1 / (K - 1))
+    F = np.zeros((180, K))
+    for _ in range(ROUNDS):
+        w = np.exp(-(Y * F).sum(axis=1) / K)
+        f = [
+            predict(weighted_least_squares(X, 1 / Y[:, k], Y[:, k] ** 2 * w / K), X)
+            for k in range(K)
+        ]
+        F += RATE * np.column_stack(f)
+    model = GentleBoostClassifier(**PLAIN).fit(X, codes)
+    np.testing.assert_allclose(model.decision_function(X), F, atol=1e-4)
+    p = np.exp(F / (K - 1))
+    np.testing.assert_allclose(model.predict_proba(X), p / p.sum(axis=1, keepdims=True), atol=1e-5)
+
+
+@pytest.mark.parametrize("limit", [4.0, 2.5])
+def test_logit_boost_of_two_classes(limit: float) -> None:
+    X, y = two_classes(3)
+    model = LogitBoostClassifier(limit=limit, **PLAIN).fit(X, y)
+    F = logit_boost(X, (y > 0).astype(float), limit)
     np.testing.assert_allclose(model.decision_function(X), 2 * F, atol=1e-5)
     np.testing.assert_allclose(model.predict_proba(X)[:, 1], 1 / (1 + np.exp(-2 * F)), atol=1e-5)
 
 
-def test_log_loss_of_many_classes_is_logit_boost() -> None:
-    # The book's (K-1)/K is part of our learning rate, and its centring moves the scores of a row
-    # together, which no probability notices.
+def test_logit_boost_of_many_classes() -> None:
+    # The book's centring moves the scores of a row together, which no probability notices.
     X, y = make_table(4, 180)
     codes = np.argsort(np.argsort(y + np.random.default_rng(0).normal(size=180))) // 60
-    settings = {**SHARED, "learning_rate": RATE * 2 / 3}
-    model = GradientBoostingClassifier(**settings).fit(X, codes)
+    model = LogitBoostClassifier(**PLAIN).fit(X, codes)
     expected = logit_boost_of_many_classes(X, codes, 3)
     np.testing.assert_allclose(model.predict_proba(X), expected, atol=1e-5)
 

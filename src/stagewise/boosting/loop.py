@@ -16,6 +16,7 @@ import numpy.typing as npt
 from stagewise._native import Bins, Workers
 from stagewise.boosting.monitor import Monitor
 from stagewise.boosting.recipe import Recipe
+from stagewise.boosting.steps import Move, Stage
 from stagewise.model.ensemble import Ensemble
 
 __all__ = ["Rows", "boost"]
@@ -89,23 +90,34 @@ def boost(
         workers,
         train.bins,
         train.weight,
-        hessian_bound=loss.hessian_bound,
-        hessian_is_weight=loss.hessian_is_weight,
+        train.y if recipe.response.of_classes else None,
+        hessian_bound=recipe.response.hessian_bound(loss),
+        hessian_is_weight=recipe.response.hessian_is_weight(loss),
     )
+    turns = recipe.response.turns(loss)
     bound.look(train.score)
     for m in rounds:
         bag = recipe.sampling.bag(len(train.y), seed, m)
-        for k, score in enumerate(train.score):
-            term = growth.grow(bound.gradients(k), bag, seed, m * loss.n_outputs + k)
-            value = recipe.learning_rate * recipe.step(bound, growth, term, train.y, score)
-            term = term.with_values(value)
-            ensemble.append(term.tree)
-            growth.add(term, score)
-            if valid is not None:
-                growth.add_elsewhere(term, valid.bins, valid.score[k])
+        move = Move([])
+        for turn, outputs in enumerate(turns):
+            response = recipe.response.of(bound, outputs[0], workers, train.weight)
+            term = growth.grow(response, bag, seed, m * len(turns) + turn)
+            move = recipe.step(Stage(loss, bound, outputs, growth, term, train.y, train.score))
+            for output, value in zip(outputs, move.values, strict=bool(move.values)):
+                term = term.with_values(recipe.learning_rate * value)
+                ensemble.append(term.tree)
+                growth.add(term, train.score[output])
+                if valid is not None:
+                    growth.add_elsewhere(term, valid.bins, valid.score[output])
+        if not move.values:
+            monitor.end(move.last)
+            break
         train_loss = bound.look(train.score) / train.total_weight
         valid_loss = None
         if valid is not None and watched is not None:
             valid_loss = watched.look(valid.score) / valid.total_weight
         if monitor.after_round(m + 1, train_loss, valid_loss):
+            break
+        if move.last:
+            monitor.end(move.last)
             break

@@ -133,6 +133,10 @@ class Monitor:
                 self.stopped_because = f"callback {callback!r} asked to stop"
         return stop
 
+    def end(self, reason: str) -> None:
+        """Take note of why there are no more rounds."""
+        self.stopped_because = reason
+
     def _refuse_nan(self, round_number: int, loss: float, which: str) -> None:
         if not math.isfinite(loss):
             raise ValueError(

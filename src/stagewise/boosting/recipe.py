@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from stagewise.boosting import responses, steps
+from stagewise.boosting.responses import Response
 from stagewise.boosting.sampling import RowFraction
-from stagewise.boosting.steps import Step, newton
+from stagewise.boosting.steps import Step
 from stagewise.learners.histogram_tree import HistogramTree
 from stagewise.losses import Loss
 
@@ -14,14 +16,16 @@ __all__ = ["Recipe"]
 
 @dataclass(frozen=True)
 class Recipe:
-    """loss × learner × step × sampling, with shrinkage: f_m = f_(m-1) + ν · step(b_m).
+    """loss × response × learner × step × sampling, with shrinkage: f_m = f_(m-1) + ν · step(b_m).
 
     Parameters
     ----------
     loss : Loss
         What is minimised.
     learner : HistogramTree
-        What is fitted to the gradients of every round.
+        What is fitted in every round.
+    response : Response
+        What it is fitted to; see `stagewise.boosting.responses`.
     step : callable
         How a fitted tree gets its leaf values; see `stagewise.boosting.steps`.
     sampling : RowFraction
@@ -32,6 +36,7 @@ class Recipe:
 
     loss: Loss
     learner: HistogramTree
-    step: Step = newton
+    response: Response = responses.newton
+    step: Step = steps.newton
     sampling: RowFraction = field(default_factory=RowFraction)
     learning_rate: float = 0.1

@@ -1,9 +1,18 @@
 """scikit-learn faces over recipes."""
 
+from stagewise.estimators.ada_boost import AdaBoostClassifier
+from stagewise.estimators.additive_logistic import GentleBoostClassifier, LogitBoostClassifier
 from stagewise.estimators.gradient_boosting import (
     GradientBoostingClassifier,
     GradientBoostingRegressor,
 )
 from stagewise.estimators.load import load
 
-__all__ = ["GradientBoostingClassifier", "GradientBoostingRegressor", "load"]
+__all__ = [
+    "AdaBoostClassifier",
+    "GentleBoostClassifier",
+    "GradientBoostingClassifier",
+    "GradientBoostingRegressor",
+    "LogitBoostClassifier",
+    "load",
+]

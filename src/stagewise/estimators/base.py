@@ -11,6 +11,7 @@ import time
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from os import PathLike
+from types import MappingProxyType
 from typing import Any, Self
 
 import numpy as np
@@ -20,13 +21,14 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_random_state
 
 from stagewise._native import Columns
+from stagewise.boosting.methods import Method
 from stagewise.data import Features, MissingValues, read_table
 from stagewise.data.messages import shown
 from stagewise.estimators.fitting import Fit
 from stagewise.estimators.parameters import check_parameters, nearest_name
 from stagewise.estimators.report import fit_report, taken_as_missing
 from stagewise.estimators.rows import Sample, counted_rows, hold_out
-from stagewise.losses import REGRESSION_LOSSES, Loss
+from stagewise.losses import Loss
 from stagewise.model.file import write_model
 from stagewise.model.model import Model
 from stagewise.workers import make_workers
@@ -35,15 +37,10 @@ __all__ = ["BoostedTrees"]
 
 Vector = npt.NDArray[np.float64]
 
-# What a leaf takes, where it is not the Newton step.
-_STEPS = {
-    name: "each leaf's own optimum"
-    for name, kind in REGRESSION_LOSSES.items()
-    if kind().leaf_quantile is not None
-}
-
 FEW = 32
 """Up to this many rows are predicted on the spot, without threads or descriptors."""
+ANY_CLASSES = np.arange(2)
+"""Stands for the classes where they are not known yet."""
 SMALL = 200_000
 """Row-trees up to which predicting is not worth a thread."""
 
@@ -52,6 +49,8 @@ class BoostedTrees(BaseEstimator):
     """Base of the estimators; see `GradientBoostingRegressor` for the parameters."""
 
     model_: Model
+    _fixed: Mapping[str, Any] = MappingProxyType({})
+    """What an estimator that has no such parameters does about the tree's."""
 
     # ---- what a subclass says about its target -------------------------------------------------
 
@@ -70,6 +69,14 @@ class BoostedTrees(BaseEstimator):
     @abstractmethod
     def _make_loss(self, classes: npt.NDArray[Any] | None) -> Loss:
         """Return the loss to minimise."""
+
+    @abstractmethod
+    def _method(self) -> Method:
+        """Return the algorithm; parameters have been checked."""
+
+    def _checked(self) -> dict[str, Any]:
+        """Return all parameters, those that are not the user's included, in their plain types."""
+        return {**self._fixed, **check_parameters(self)}
 
     # ---- fitting -------------------------------------------------------------------------------
 
@@ -103,7 +110,7 @@ class BoostedTrees(BaseEstimator):
         self
         """
         begin = time.perf_counter()
-        params = check_parameters(self)
+        params = self._checked()
         caller = type(self).__name__
         workers = make_workers(self.n_jobs)
         missing = MissingValues.of(params["missing_values"])
@@ -131,7 +138,7 @@ class BoostedTrees(BaseEstimator):
                 f"warm_start continues a model of the loss {previous.loss!r}, but now it is "
                 f"{loss.name!r}. Fit with warm_start=False to begin anew."
             )
-        model, details = Fit(params, loss, workers, seed, begin).run(
+        model, details = Fit(params, self._method(), loss, workers, seed, begin).run(
             train, valid, features, classes, previous
         )
         self._adopt(model)
@@ -243,11 +250,9 @@ class BoostedTrees(BaseEstimator):
 
     def recipe(self) -> str:
         """Say in one line what a fit runs: loss x step x learner x rows x rounds."""
-        p = check_parameters(self)
-        loss = p["loss"]
-        of_loss = _STEPS.get(loss, "Newton steps") if isinstance(loss, str) else "Newton steps"
-        if isinstance(loss, Loss):
-            of_loss = "Newton steps" if loss.leaf_quantile is None else "each leaf's own optimum"
+        p = self._checked()
+        loss = p["loss"] if isinstance(p["loss"], Loss) else self._make_loss(ANY_CLASSES)
+        name = p["loss"] if isinstance(p["loss"], str) else type(loss).__name__
         size = [f"at most {p['max_leaf_nodes']} leaves"] if p["max_leaf_nodes"] else []
         size += [f"depth at most {p['max_depth']}"] if p["max_depth"] else []
         penalties = [
@@ -262,7 +267,7 @@ class BoostedTrees(BaseEstimator):
         rows = "all rows" if p["subsample"] >= 1 else f"{p['subsample']:.0%} of the rows a round"
         stop = ", stopped early" if p["early_stopping"] else ""
         return (
-            f"{loss if isinstance(loss, str) else type(loss).__name__} x {of_loss} x trees "
+            f"{name} x {self._method().describe(loss)} x trees "
             f"({', '.join([p['growth'].replace('_', '-'), *size, *penalties])}) x {rows} x "
             f"{p['n_estimators']} rounds{stop}, ν={p['learning_rate']:g}"
         )

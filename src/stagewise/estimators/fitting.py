@@ -14,11 +14,11 @@ import numpy.typing as npt
 
 from stagewise._native import Columns, Workers
 from stagewise.boosting.loop import Rows, boost
+from stagewise.boosting.methods import Method
 from stagewise.boosting.monitor import Monitor
 from stagewise.boosting.progress import ProgressDisplay
 from stagewise.boosting.recipe import Recipe
 from stagewise.boosting.sampling import RowFraction
-from stagewise.boosting.steps import step_for
 from stagewise.boosting.stopping import Patience, TimeLimit
 from stagewise.data import Features, TargetScale
 from stagewise.data.bins import bin_like, learn_bins
@@ -38,10 +38,16 @@ class Fit:
     """One fit, from samples to a model: standardise, bin, boost."""
 
     def __init__(
-        self, params: dict[str, Any], loss: Loss, workers: Workers, seed: int, began: float
+        self,
+        params: dict[str, Any],
+        method: Method,
+        loss: Loss,
+        workers: Workers,
+        seed: int,
+        began: float,
     ) -> None:
-        self.params, self.loss, self.workers, self.seed = params, loss, workers, seed
-        self.began = began
+        self.params, self.method, self.loss = params, method, loss
+        self.workers, self.seed, self.began = workers, seed, began
 
     def run(
         self,
@@ -145,6 +151,8 @@ class Fit:
         previous: Model | None,
     ) -> Ensemble:
         if previous is None:
+            if self.method.from_zero:
+                return Ensemble(features.n, np.zeros(self.loss.n_outputs))
             if self.loss.degree is not None and self.loss.mean_is_best:
                 # The offset is the exact mean; a second one would only add rounding.
                 return Ensemble(features.n, np.zeros(self.loss.n_outputs))
@@ -176,6 +184,7 @@ class Fit:
             l2=p["l2_regularization"],
             min_gain=p["min_gain"] * gradient_unit**2,
             max_step=0.0 if by_quantile else max_step,
+            criterion=p.get("criterion", "misclassification"),
             depth_wise=p["growth"] == "depth_wise",
             columns_per_tree=p["columns_per_tree"],
             columns_per_level=p["columns_per_level"],
@@ -184,7 +193,8 @@ class Fit:
         return Recipe(
             self.loss,
             learner,
-            step_for(self.loss, max_step),
+            self.method.response,
+            self.method.step(self.loss, max_step),
             RowFraction(p["subsample"]),
             p["learning_rate"],
         )

@@ -8,15 +8,14 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import expit
-from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.base import RegressorMixin
 
-from stagewise.data import as_frequencies, check_weight, read_labels, read_target
+from stagewise.boosting.methods import GRADIENT, NEWTON, Method
+from stagewise.data import as_frequencies, check_weight, read_target
 from stagewise.data.messages import shown
 from stagewise.errors import InvalidParameterError
 from stagewise.estimators.base import BoostedTrees
-from stagewise.estimators.class_weights import class_weighted, without_absent
-from stagewise.estimators.costs import check_costs
+from stagewise.estimators.classifier import BoostedClassifier
 from stagewise.estimators.parameters import nearest_name, suggests_names
 from stagewise.losses import CLASSIFICATION_LOSSES, REGRESSION_LOSSES, Loss
 from stagewise.model.model import Model
@@ -24,7 +23,9 @@ from stagewise.model.model import Model
 __all__ = ["GradientBoostingClassifier", "GradientBoostingRegressor"]
 
 Vector = npt.NDArray[np.float64]
-Codes = npt.NDArray[np.int32]
+
+# By the parameter `response`.
+METHODS: Mapping[str, Method] = MappingProxyType({"newton": NEWTON, "gradient": GRADIENT})
 
 
 class GradientBoostingRegressor(RegressorMixin, BoostedTrees):
@@ -40,6 +41,10 @@ class GradientBoostingRegressor(RegressorMixin, BoostedTrees):
         What is minimised: "squared_error", "absolute_error", "huber", "quantile"; for targets that
         are never negative "poisson", "gamma", "tweedie" (these predict e^F); or an object derived
         from `stagewise.losses.Loss`.
+    response : {"newton", "gradient"}, default="newton"
+        What trees are fitted to: -g/h with weights h, so that leaves are Newton steps (as XGBoost
+        does); or the negative gradient alone, after which every leaf takes its region's own optimum
+        (Friedman's gradient boosting).
     learning_rate : float, default=0.1
         ν: what every tree's values are multiplied by.
     n_estimators : int, default=100
@@ -131,6 +136,7 @@ class GradientBoostingRegressor(RegressorMixin, BoostedTrees):
         self,
         loss: str | Loss = "squared_error",
         *,
+        response: str = "newton",
         learning_rate: float = 0.1,
         n_estimators: int = 100,
         max_leaf_nodes: int | None = 31,
@@ -162,6 +168,7 @@ class GradientBoostingRegressor(RegressorMixin, BoostedTrees):
         power: float | None = None,
     ) -> None:
         self.loss = loss
+        self.response = response
         self.learning_rate = learning_rate
         self.n_estimators = n_estimators
         self.max_leaf_nodes = max_leaf_nodes
@@ -220,6 +227,9 @@ class GradientBoostingRegressor(RegressorMixin, BoostedTrees):
         target, weight, _ = self._read_target(y, sample_weight, n_rows)
         return target, weight
 
+    def _method(self) -> Method:
+        return METHODS[self.response]
+
     def _make_loss(self, classes: npt.NDArray[Any] | None) -> Loss:
         loss: Any = self.loss
         who = type(self).__name__
@@ -261,7 +271,7 @@ _DEFAULTS: Mapping[str, Loss] = MappingProxyType(
 )
 
 
-class GradientBoostingClassifier(ClassifierMixin, BoostedTrees):
+class GradientBoostingClassifier(BoostedClassifier):
     """Boosted trees that predict a class, and the probability of every class.
 
     Two classes share one score, p = 1 / (1 + e^-F); K > 2 classes have one each, p = softmax(F).
@@ -271,6 +281,10 @@ class GradientBoostingClassifier(ClassifierMixin, BoostedTrees):
     loss : {"log_loss", "exponential"} or Loss, default="log_loss"
         What is minimised: the deviance, for two or for more classes; AdaBoost's exponential loss,
         for two; or an object derived from `stagewise.losses.Loss` whose `mean` are probabilities.
+    response : {"newton", "gradient"}, default="newton"
+        What trees are fitted to: -g/h with weights h, so that leaves are Newton steps (as XGBoost
+        does); or the negative gradient alone, after which every leaf takes its region's own optimum
+        (Friedman's gradient boosting).
     learning_rate : float, default=0.1
         ν: what every tree's values are multiplied by.
     n_estimators : int, default=100
@@ -361,6 +375,7 @@ class GradientBoostingClassifier(ClassifierMixin, BoostedTrees):
         self,
         loss: str | Loss = "log_loss",
         *,
+        response: str = "newton",
         learning_rate: float = 0.1,
         n_estimators: int = 100,
         max_leaf_nodes: int | None = 31,
@@ -391,6 +406,7 @@ class GradientBoostingClassifier(ClassifierMixin, BoostedTrees):
         class_weight: Any = None,
     ) -> None:
         self.loss = loss
+        self.response = response
         self.learning_rate = learning_rate
         self.n_estimators = n_estimators
         self.max_leaf_nodes = max_leaf_nodes
@@ -420,94 +436,8 @@ class GradientBoostingClassifier(ClassifierMixin, BoostedTrees):
         self.callbacks = callbacks
         self.class_weight = class_weight
 
-    def decision_function(self, X: Any) -> Vector:
-        """Return the scores: shape (n_rows,) for two classes, else (n_rows, n_classes)."""
-        score = self._score(X)
-        return score[:, 0] if score.shape[1] == 1 else score
-
-    def predict_proba(self, X: Any) -> Vector:
-        """Return the probability of every class, in the order of `classes_`."""
-        model = self._fitted()
-        return self._proba(model, self._score(X))
-
-    def predict(self, X: Any, cost: Any = None) -> npt.NDArray[Any]:
-        """Return the most probable class of every row, or the one of least expected cost.
-
-        Parameters
-        ----------
-        X : array-like or data frame of shape (n_rows, n_features)
-            The rows.
-        cost : array-like of shape (n_classes, n_classes) or None
-            L[l, k], what it costs to say class k of a row of class l, in the order of `classes_`.
-            Then the answer is argmin_k Σ_l L[l, k] p_l(x). None: every mistake costs the same.
-        """
-        model = self._fitted()
-        if cost is None:
-            return self._decide(model, self._score(X))
-        assert model.classes is not None
-        prices = check_costs(cost, model.classes)
-        expected = self._proba(model, self._score(X)) @ prices
-        return np.asarray(model.classes[expected.argmin(axis=1)])
-
-    def staged_predict_proba(self, X: Any) -> Iterator[Vector]:
-        """Yield the probabilities after every round."""
-        model = self._fitted()
-        for score in self._staged_score(X):
-            yield self._proba(model, score)
-
-    def staged_predict(self, X: Any) -> Iterator[npt.NDArray[Any]]:
-        """Yield the predicted classes after every round."""
-        model = self._fitted()
-        for score in self._staged_score(X):
-            yield self._decide(model, score)
-
-    def _proba(self, model: Model, score: Vector) -> Vector:
-        assert model.classes is not None
-        if len(model.classes) == 1:
-            return np.ones((len(score), 1))
-        if model.loss == "log_loss" and score.shape[1] == 1:  # on the way of every single row
-            return np.stack([expit(-score[:, 0]), expit(score[:, 0])], axis=1)
-        own = isinstance(self.loss, Loss)
-        loss = self.loss if own else CLASSIFICATION_LOSSES[model.loss](len(model.classes))
-        assert isinstance(loss, Loss)
-        return np.asarray(loss.mean(score.T))
-
-    def _decide(self, model: Model, score: Vector) -> npt.NDArray[Any]:
-        assert model.classes is not None
-        if len(model.classes) == 1:
-            return np.repeat(model.classes, len(score))
-        codes = score[:, 0] > 0 if score.shape[1] == 1 else score.argmax(axis=1)
-        return np.asarray(model.classes[codes.astype(np.intp)])
-
-    def _adopt(self, model: Model) -> None:
-        super()._adopt(model)
-        assert model.classes is not None
-        self.classes_: npt.NDArray[Any] = model.classes
-
-    def _read_target(
-        self, y: Any, sample_weight: Any, n_rows: int
-    ) -> tuple[npt.NDArray[Any], Vector | None, npt.NDArray[Any] | None]:
-        classes, codes = read_labels(y, n_rows, caller=type(self).__name__)
-        weight = check_weight(sample_weight, n_rows)
-        classes, codes = without_absent(classes, codes, weight)
-        weight = class_weighted(self.class_weight, classes, codes, weight)
-        classes, codes = without_absent(classes, codes, weight)
-        return codes, weight, classes
-
-    def _read_validation_target(
-        self, y: Any, sample_weight: Any, n_rows: int, classes: npt.NDArray[Any] | None
-    ) -> tuple[npt.NDArray[Any], Vector | None]:
-        assert classes is not None
-        found, codes = read_labels(y, n_rows, caller=type(self).__name__)
-        unseen = [label for label in found.tolist() if label not in set(classes.tolist())]
-        if unseen:
-            raise ValueError(
-                f"y_val has the label {unseen[0]!r}, which y does not have "
-                f"(its classes are {classes.tolist()[:20]}). Leave such rows out of X_val."
-            )
-        places = np.searchsorted(classes, found).astype(np.int32)
-        weight = check_weight(sample_weight, n_rows)
-        return places[codes], None if weight is None else as_frequencies(weight)
+    def _method(self) -> Method:
+        return METHODS[self.response]
 
     def _make_loss(self, classes: npt.NDArray[Any] | None) -> Loss:
         loss: Any = self.loss

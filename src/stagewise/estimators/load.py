@@ -6,6 +6,9 @@ from os import PathLike
 from typing import Any
 
 from stagewise.errors import ModelFormatError
+from stagewise.estimators.ada_boost import AdaBoostClassifier
+from stagewise.estimators.additive_logistic import GentleBoostClassifier, LogitBoostClassifier
+from stagewise.estimators.classifier import BoostedClassifier
 from stagewise.estimators.gradient_boosting import (
     GradientBoostingClassifier,
     GradientBoostingRegressor,
@@ -16,9 +19,19 @@ from stagewise.model.file import read_model
 __all__ = ["load"]
 
 _CLASSES: dict[str, Any] = {
-    cls.__name__: cls for cls in (GradientBoostingRegressor, GradientBoostingClassifier)
+    cls.__name__: cls
+    for cls in (
+        AdaBoostClassifier,
+        GentleBoostClassifier,
+        GradientBoostingClassifier,
+        GradientBoostingRegressor,
+        LogitBoostClassifier,
+    )
 }
-_TASKS = {"GradientBoostingRegressor": "regression", "GradientBoostingClassifier": "classification"}
+
+
+def _task(name: str) -> str:
+    return "classification" if issubclass(_CLASSES[name], BoostedClassifier) else "regression"
 
 
 def load(path: str | PathLike[str]) -> Any:
@@ -36,7 +49,7 @@ def load(path: str | PathLike[str]) -> Any:
     """
     model, notes = read_model(path)
     name = notes.get("class")
-    if name not in _CLASSES or _TASKS[name] != model.task:
+    if name not in _CLASSES or _task(name) != model.task:
         raise ModelFormatError(
             f"{path}: the file holds a {model.task} model of the estimator {name!r}, which this "
             "version of Stagewise does not have."

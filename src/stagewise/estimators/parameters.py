@@ -132,6 +132,10 @@ _size = 2**31 - 1
 
 RULES: Mapping[str, Rule] = MappingProxyType(
     {
+        "response": _OneOf(("newton", "gradient")),
+        "algorithm": _OneOf(("discrete", "real")),
+        "criterion": _OneOf(("misclassification", "gini")),
+        "limit": _Number(0.0, open_low=True),
         "learning_rate": _Number(0.0, open_low=True),
         "n_estimators": _Number(1, 10_000_000, whole=True),
         "max_leaf_nodes": _Number(2, _size, whole=True, or_none=True),

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from stagewise._native import Bins, Gradients, Grower, GrownTree, TreeRules, Workers
 from stagewise.learners.tree import Tree
 
-__all__ = ["GrownTerm", "HistogramTree", "TreeGrowth"]
+__all__ = ["GrownTerm", "HistogramTree", "NodeSums", "TreeGrowth"]
 
 Vector = npt.NDArray[np.float64]
 
@@ -33,6 +33,8 @@ class HistogramTree:
         The least sum of hessians of a leaf.
     l1, l2, min_gain, max_step : float
         α, λ, γ of the regularised objective, and the largest absolute leaf value (0: any).
+    criterion : {"misclassification", "gini"}
+        How good a node is whose rows have classes; see `votes` of `stagewise.boosting.steps`.
     depth_wise : bool
         Grow level by level rather than best leaf first.
     columns_per_tree, columns_per_level, columns_per_node : float
@@ -47,6 +49,7 @@ class HistogramTree:
     l2: float = 1.0
     min_gain: float = 0.0
     max_step: float = 0.0
+    criterion: str = "misclassification"
     depth_wise: bool = False
     columns_per_tree: float = 1.0
     columns_per_level: float = 1.0
@@ -57,11 +60,15 @@ class HistogramTree:
         workers: Workers,
         bins: Bins,
         weight: Vector | None,
+        classes: npt.NDArray[np.int32] | None,
         *,
         hessian_bound: float,
         hessian_is_weight: bool,
     ) -> TreeGrowth:
-        """Begin a fit on these rows. The two facts about the hessian make counting cheap."""
+        """Begin a fit on these rows. The two facts about the hessian make counting cheap.
+
+        With the classes of the rows, trees tell these apart; without, they fit numbers.
+        """
         rules = TreeRules(
             max_leaves=self.max_leaf_nodes or 0,
             max_depth=self.max_depth or 0,
@@ -77,8 +84,10 @@ class HistogramTree:
             columns_per_node=self.columns_per_node,
             hessian_bound=hessian_bound,
             hessian_is_weight=hessian_is_weight,
+            criterion=self.criterion,
         )
-        return TreeGrowth(workers, Grower(workers, bins, weight, rules))
+        n_classes = 0 if classes is None else max(2, int(classes.max()) + 1)
+        return TreeGrowth(workers, Grower(workers, bins, weight, rules, classes, n_classes))
 
 
 @dataclass(slots=True)
@@ -95,6 +104,20 @@ class GrownTerm:
             self.grown,
             Tree(t.feature, t.threshold, t.missing_left, t.left, t.right, value, t.gain, t.cover),
         )
+
+
+@dataclass(frozen=True)
+class NodeSums:
+    """Sums over the rows of every node, weights included.
+
+    Attributes
+    ----------
+    gradient : float64 array of shape (n_nodes, n_classes), or (n_nodes, 1) without classes
+    hessian : float64 array of shape (n_nodes,)
+    """
+
+    gradient: npt.NDArray[np.float64]
+    hessian: Vector
 
 
 class TreeGrowth:
@@ -123,17 +146,36 @@ class TreeGrowth:
         grown = self._grower.grow(gradients, bag, seed, number)
         return GrownTerm(grown, Tree(*grown.arrays()))
 
+    def leaf_nodes(self) -> npt.NDArray[np.int32]:
+        """Return the node numbers of the leaves of the last tree, increasing."""
+        return self._grower.leaf_nodes()
+
     def leaf_quantiles(self, term: GrownTerm, residual: Vector, q: float) -> Vector:
-        """Return the node values of the last tree with every leaf's replaced by its q-quantile."""
-        value = term.tree.value.copy()
-        value[self._grower.leaf_nodes()] = self._grower.leaf_quantiles(residual, q)
-        return value
+        """Return the node values of the last tree, each leaf's the q-quantile of its residuals."""
+        return self._with_leaves(term, self._grower.leaf_quantiles(residual, q))
 
     def leaf_huber_means(self, term: GrownTerm, residual: Vector, width: float) -> Vector:
         """Return the same with every leaf's Huber step: from the median, within ±width of it."""
+        return self._with_leaves(term, self._grower.leaf_huber_means(residual, width))
+
+    def _with_leaves(self, term: GrownTerm, leaves: Vector) -> Vector:
         value = term.tree.value.copy()
-        value[self._grower.leaf_nodes()] = self._grower.leaf_huber_means(residual, width)
+        value[self._grower.leaf_nodes()] = leaves
         return value
+
+    def node_sums(self, term: GrownTerm, derivatives: Gradients) -> NodeSums:
+        """Return the sums of these derivatives over the rows that the last tree was grown on."""
+        gradient, hessian = self._grower.leaf_sums(derivatives)
+        tree, leaves = term.tree, self._grower.leaf_nodes()
+        n = len(tree.feature)
+        sums = NodeSums(np.zeros((n, len(gradient) // len(leaves))), np.zeros(n))
+        sums.gradient[leaves] = gradient.reshape(len(leaves), -1)
+        sums.hessian[leaves] = hessian
+        for node in np.flatnonzero(tree.feature >= 0)[::-1]:  # children come after their parent
+            pair = [tree.left[node], tree.right[node]]
+            sums.gradient[node] = sums.gradient[pair].sum(axis=0)
+            sums.hessian[node] = sums.hessian[pair].sum()
+        return sums
 
     def add(self, term: GrownTerm, score: Vector) -> None:
         """Add the last tree's values to the training scores."""

@@ -4,7 +4,12 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from stagewise.losses.base import BoundLoss, Loss
-from stagewise.losses.classification import Exponential, Logistic, Multinomial
+from stagewise.losses.classification import (
+    ClassExponential,
+    Exponential,
+    Logistic,
+    Multinomial,
+)
 from stagewise.losses.positive import Gamma, Poisson, Tweedie
 from stagewise.losses.regression import AbsoluteError, Huber, Quantile, SquaredError
 
@@ -13,6 +18,7 @@ __all__ = [
     "REGRESSION_LOSSES",
     "AbsoluteError",
     "BoundLoss",
+    "ClassExponential",
     "Exponential",
     "Gamma",
     "Huber",
@@ -39,11 +45,8 @@ def _log_loss(n_classes: int) -> Loss:
 
 
 def _exponential(n_classes: int) -> Loss:
-    if n_classes > 2:
-        raise ValueError(
-            f"The exponential loss is for two classes, and y has {n_classes}. Use loss='log_loss'."
-        )
-    return Exponential()
+    """Return AdaBoost's loss for this many classes, likewise."""
+    return Exponential() if n_classes <= 2 else ClassExponential(n_classes)
 
 
 # By the number of classes.

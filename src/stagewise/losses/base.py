@@ -54,9 +54,16 @@ class BoundLoss(ABC):
     def gradients(self, output: int) -> Gradients:
         """Return the gradients and hessians of one output at the scores last looked at.
 
-        The result is good for one tree. Outputs are asked for in order, and the scores of an
-        output may change only after its gradients were asked for.
+        The result is good for one use: it may be packed or changed. It can be asked for again, as
+        long as the scores of this output have not changed. Outputs are asked for in order.
         """
+
+    def row_weights(self) -> Gradients:
+        """Return how much each row counts when classes are told apart, as gradients with hessian 1.
+
+        Only losses that depend on a row's margin alone, and exponentially, have such weights.
+        """
+        raise NotImplementedError("this loss has no weights of rows")
 
 
 class Loss(ABC):
@@ -152,6 +159,16 @@ class Loss(ABC):
         # In units of the spread: the search has a tolerance that is not relative.
         found = minimize_scalar(total, bracket=(-1.0, 1.0))
         return np.array([centre + spread * found.x])
+
+    def region_optimum(self, gradient: Vector, hessian: Vector) -> Vector:
+        """Return argmin_γ Σ L(y, F + γ) of regions, from their sums of derivatives.
+
+        Unless overridden it is one Newton step, -G/H, where the optimum has no closed form
+        (Friedman 2001, section 4.5); 0 where nothing is curved.
+        """
+        steps = np.zeros_like(gradient)
+        np.divide(-gradient, hessian, out=steps, where=hessian > 0)
+        return steps
 
     def mean(self, score: Matrix) -> npt.NDArray[np.float64]:
         """Return what the scores, shape (n_outputs, n_rows), predict. Here: the scores.

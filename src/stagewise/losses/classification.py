@@ -9,12 +9,12 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import expit, log_expit, logsumexp, softmax
 
-from stagewise._native import Gradients, Workers, softmax_state
+from stagewise._native import Gradients, Workers, exponential_state, softmax_state
 from stagewise.losses.base import BoundLoss, Loss, Matrix, Vector
 from stagewise.losses.kernel import KernelBound
-from stagewise.losses.logarithm import exact_log
+from stagewise.losses.logarithm import FARTHEST, bounded_log_ratio, exact_log
 
-__all__ = ["Exponential", "Logistic", "Multinomial"]
+__all__ = ["ClassExponential", "Exponential", "Logistic", "Multinomial"]
 
 
 class Logistic(Loss):
@@ -69,12 +69,23 @@ class Exponential(Loss):
     def best_constant(self, y: npt.NDArray[Any], weight: Vector | None) -> Vector:
         return np.array([0.5 * _log_odds(y, weight)])
 
+    def region_optimum(self, gradient: Vector, hessian: Vector) -> Vector:
+        """Return half the log odds of the weights: W± = (H ∓ G) / 2 (Schapire & Singer 1999)."""
+        return 0.5 * bounded_log_ratio(hessian - gradient, hessian + gradient, 2 * FARTHEST)
+
     def mean(self, score: Matrix) -> npt.NDArray[np.float64]:
         """Return the probabilities of both classes, shape (n_rows, 2)."""
         return np.column_stack([expit(-2 * score[0]), expit(2 * score[0])])
 
     def bind(self, workers: Workers, y: npt.NDArray[Any], weight: Vector | None) -> BoundLoss:
-        return KernelBound(Gradients.exponential, workers, y, weight)
+        return _ExponentialBound(Gradients.exponential, workers, y, weight)
+
+
+class _ExponentialBound(KernelBound):
+    def row_weights(self) -> Gradients:
+        weights = self.gradients(0)
+        weights.respond(self._workers, self._weight, unit_hessians=True, absolute=True)
+        return weights
 
 
 def _log_odds(y: npt.NDArray[Any], weight: Vector | None) -> float:
@@ -83,6 +94,14 @@ def _log_odds(y: npt.NDArray[Any], weight: Vector | None) -> float:
     bound = 2.0**53
     odds = counts[1] / counts[0] if counts[0] > 0 else bound
     return exact_log(min(max(odds, 1 / bound), bound))
+
+
+def _centred_logs(y: npt.NDArray[Any], weight: Vector | None, n_classes: int) -> Vector:
+    """Return log p_k - mean log p of the shares of the classes, all of which must occur."""
+    counts = np.bincount(y, weights=weight, minlength=n_classes)
+    logs = [exact_log(count) for count in counts.tolist()]
+    centre = math.fsum(logs) / len(logs)
+    return np.array([log - centre for log in logs])
 
 
 class Multinomial(Loss):
@@ -116,10 +135,11 @@ class Multinomial(Loss):
 
     def best_constant(self, y: npt.NDArray[Any], weight: Vector | None) -> Vector:
         """Return log p_k, centred: the scores are defined up to a common constant."""
-        counts = np.bincount(y, weights=weight, minlength=self.n_outputs)
-        logs = [exact_log(count) for count in counts.tolist()]
-        centre = math.fsum(logs) / len(logs)
-        return np.array([log - centre for log in logs])
+        return _centred_logs(y, weight, self.n_outputs)
+
+    def region_optimum(self, gradient: Vector, hessian: Vector) -> Vector:
+        """Return (K-1)/K · Σr / Σ|r|(1-|r|) with r = [y = k] - p_k (Friedman 2001, Algorithm 6)."""
+        return (self.n_outputs - 1) / self.n_outputs * super().region_optimum(gradient, hessian)
 
     def mean(self, score: Matrix) -> npt.NDArray[np.float64]:
         """Return the probabilities of all classes, shape (n_rows, K)."""
@@ -148,4 +168,78 @@ class _SoftmaxBound(BoundLoss):
         self._gradients.softmax(
             self._workers, self._y, self._score[output], self._state, output, self._weight
         )
+        return self._gradients
+
+
+class ClassExponential(Loss):
+    """AdaBoost's loss for K classes, one score each (Zhu, Zou, Rosset & Hastie 2009).
+
+    Domain: y in {0, …, K-1}, coded Y_k = 1 for the class itself and -1/(K-1) for the others. Only
+    differences of the scores matter; with ΣF = 0 the population minimiser is
+    F_k = (K-1) (log p_k - mean log p), so p = softmax(F / (K-1)). For K = 2 this is the exponential
+    loss of the one score F_1.
+
+        L(y, F) = e^(-Y·F / K) = e^(-(F_y - mean F) / (K-1)) = w
+        ∂L/∂F_k = -Y_k w / K        ∂²L/∂F_k² = Y_k² w / K²
+
+    All K scores move the one exponent, so Newton steps of each at once would go K times too far;
+    trees get K times the diagonal, which bounds the whole hessian.
+
+    Parameters
+    ----------
+    n_classes : int
+        K.
+    """
+
+    name = "exponential"
+
+    def __init__(self, n_classes: int) -> None:
+        self.n_outputs = n_classes
+
+    def _codes(self, y: npt.NDArray[Any]) -> Matrix:
+        own = y == np.arange(self.n_outputs)[:, np.newaxis]
+        return np.where(own, 1.0, -1.0 / (self.n_outputs - 1))
+
+    def loss(self, y: npt.NDArray[Any], score: Matrix) -> Vector:
+        return np.asarray(np.exp(-(self._codes(y) * score).sum(axis=0) / self.n_outputs))
+
+    def derivatives(self, y: npt.NDArray[Any], score: Matrix) -> tuple[Matrix, Matrix]:
+        w, codes = self.loss(y, score), self._codes(y)
+        return -codes * w / self.n_outputs, codes**2 * w / self.n_outputs
+
+    def best_constant(self, y: npt.NDArray[Any], weight: Vector | None) -> Vector:
+        return (self.n_outputs - 1) * _centred_logs(y, weight, self.n_outputs)
+
+    def mean(self, score: Matrix) -> npt.NDArray[np.float64]:
+        """Return the probabilities of all classes, shape (n_rows, K)."""
+        return np.asarray(softmax(score / (self.n_outputs - 1), axis=0).T)
+
+    def bind(self, workers: Workers, y: npt.NDArray[Any], weight: Vector | None) -> BoundLoss:
+        return _ClassExponentialBound(self.n_outputs, workers, y, weight)
+
+
+class _ClassExponentialBound(BoundLoss):
+    """Keeps the loss of every row, from which all derivatives follow."""
+
+    def __init__(
+        self, n_classes: int, workers: Workers, y: npt.NDArray[Any], weight: Vector | None
+    ) -> None:
+        self._k, self._workers, self._y, self._weight = n_classes, workers, y, weight
+        self._state = np.empty(len(y), dtype=np.float32)
+        self._gradients = Gradients(len(y))
+
+    def look(self, score: Matrix) -> float:
+        return exponential_state(
+            self._workers, self._y, score.reshape(-1), self._weight, self._k, self._state
+        )
+
+    def gradients(self, output: int) -> Gradients:
+        self._gradients.exponential_part(
+            self._workers, self._y, self._state, output, self._k, self._weight
+        )
+        return self._gradients
+
+    def row_weights(self) -> Gradients:
+        weight = self._state.astype(np.float64)
+        self._gradients.given(self._workers, weight, np.ones_like(weight), self._weight)
         return self._gradients

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 
 from stagewise._native import Gradients, Workers
@@ -27,11 +28,21 @@ class KernelBound(BoundLoss):
         self._kernel, self._workers, self._y, self._weight = kernel, workers, y, weight
         self._own = own
         self._gradients = Gradients(len(y))
+        self._score = np.empty(0)
+        self._filled = False
 
     def look(self, score: Matrix) -> float:
-        return self._kernel(
-            self._gradients, self._workers, self._y, score[0], self._weight, *self._own
-        )
+        self._score = score[0]
+        return self._fill()
 
     def gradients(self, output: int) -> Gradients:
+        if not self._filled:
+            self._fill()
+        self._filled = False  # whoever gets them may change them
         return self._gradients
+
+    def _fill(self) -> float:
+        self._filled = True
+        return self._kernel(
+            self._gradients, self._workers, self._y, self._score, self._weight, *self._own
+        )

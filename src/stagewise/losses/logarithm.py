@@ -1,16 +1,40 @@
-"""The logarithm of a base score."""
+"""Logarithms that are part of a model, the same on every machine.
+
+NumPy and the C library choose among several logarithms by the processor they run on, and those
+differ in the last digit.
+"""
 
 from __future__ import annotations
 
+import math
 from decimal import Context, Decimal
 
-__all__ = ["exact_log"]
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["FARTHEST", "bounded_log_ratio", "exact_log"]
+
+FARTHEST = 4.0
+"""The largest step that a closed form may ask for: regions whose rows all say the same would have
+their logarithm go on for ever. LogitBoost bounds its response by the same number."""
 
 
 def exact_log(x: float) -> float:
-    """Return log x, the same on every machine.
-
-    NumPy and the C library choose among several logarithms by the processor they run on, and those
-    differ in the last digit; the base score is part of a model's fingerprint.
-    """
+    """Return log x, correctly rounded."""
     return float(Decimal(x).ln(Context(prec=30)))
+
+
+def bounded_log_ratio(
+    above: npt.NDArray[np.float64], below: npt.NDArray[np.float64], most: float = FARTHEST
+) -> npt.NDArray[np.float64]:
+    """Return log(above / below) of sums that are never negative, within ±most; log(0/0) is 0."""
+    far = math.exp(most)
+
+    def one(a: float, b: float) -> float:
+        if a <= 0.0 and b <= 0.0:
+            return 0.0
+        if a >= b * far or b >= a * far:
+            return math.copysign(most, a - b)
+        return exact_log(a / b)
+
+    return np.array([one(a, b) for a, b in zip(above.tolist(), below.tolist(), strict=True)])

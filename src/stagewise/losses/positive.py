@@ -14,15 +14,19 @@ import numpy.typing as npt
 from stagewise._native import Gradients, Workers
 from stagewise.losses.base import BoundLoss, Loss, Matrix, Vector
 from stagewise.losses.kernel import KernelBound
-from stagewise.losses.logarithm import exact_log
+from stagewise.losses.logarithm import bounded_log_ratio, exact_log
 
 __all__ = ["Gamma", "Poisson", "Tweedie"]
 
 
 class _LogLink(Loss):
-    """What the three have in common: the best constant is the logarithm of the mean."""
+    """What the three have in common: the variance is a power of the mean, and the mean is e^F.
+
+    Each is a case of the Tweedie formulas, g = e^((2-p)F) - y e^((1-p)F), with p = 1 or 2 as limit.
+    """
 
     zero_is_possible = True
+    power: float
 
     def best_constant(self, y: npt.NDArray[Any], weight: Vector | None) -> Vector:
         if not y.any():
@@ -31,6 +35,11 @@ class _LogLink(Loss):
                 "logarithm of its mean would be infinite."
             )
         return np.array([exact_log(float(np.average(y, weights=weight)))])
+
+    def region_optimum(self, gradient: Vector, hessian: Vector) -> Vector:
+        """Return log(Σ y e^((1-p)F) / Σ e^((2-p)F)); both sums follow from G and H."""
+        a, b = self.power - 1, 2 - self.power
+        return bounded_log_ratio(hessian - b * gradient, hessian + a * gradient)
 
     def mean(self, score: Matrix) -> npt.NDArray[np.float64]:
         """Return e^F."""
@@ -57,6 +66,7 @@ class Poisson(_LogLink):
     """
 
     name = "poisson"
+    power = 1.0
 
     def loss(self, y: npt.NDArray[Any], score: Matrix) -> Vector:
         return np.asarray(np.exp(score[0]) - y * score[0])
@@ -78,6 +88,7 @@ class Gamma(_LogLink):
     """
 
     name = "gamma"
+    power = 2.0
     zero_is_possible = False
 
     def loss(self, y: npt.NDArray[Any], score: Matrix) -> Vector:

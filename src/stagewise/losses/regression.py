@@ -160,7 +160,7 @@ class Huber(Loss):
         return _HuberBound(self, workers, y, weight)
 
 
-class _HuberBound(BoundLoss):
+class _HuberBound(KernelBound):
     """Finds δ whenever it looks."""
 
     width: float
@@ -168,15 +168,13 @@ class _HuberBound(BoundLoss):
     def __init__(
         self, loss: Huber, workers: Workers, y: npt.NDArray[Any], weight: Vector | None
     ) -> None:
-        self._loss, self._workers, self._y, self._weight = loss, workers, y, weight
-        self._gradients = Gradients(len(y))
+        super().__init__(Gradients.huber, workers, y, weight)
+        self._loss = loss
 
     def look(self, score: Matrix) -> float:
         self.width = self._loss.width(self._y, score, self._weight)
-        return self._gradients.huber(self._workers, self._y, score[0], self._weight, self.width)
-
-    def gradients(self, output: int) -> Gradients:
-        return self._gradients
+        self._own = (self.width,)
+        return super().look(score)
 
 
 def _share(name: str, value: float) -> float:

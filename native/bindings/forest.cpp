@@ -1,0 +1,72 @@
+// Prediction.
+#include "bindings.hpp"
+#include "predict.hpp"
+
+namespace stagewise {
+namespace {
+
+template <class T>
+std::span<const T> span_of(const In<T>& a) {
+  return {a.data(), a.shape(0)};
+}
+
+Forest* make_forest(const In<uint64_t>& start, const In<int32_t>& feature,
+                    const In<double>& threshold, const In<uint8_t>& missing_left,
+                    const In<int32_t>& left, const In<int32_t>& right, const In<double>& value,
+                    size_t features, size_t outputs) {
+  return new Forest({span_of(start), span_of(feature), span_of(threshold), span_of(missing_left),
+                     span_of(left), span_of(right), span_of(value)},
+                    features, outputs);
+}
+
+void check_trees(const Forest& forest, size_t first, size_t last) {
+  require(first <= last && last <= forest.trees(), "no such trees");
+}
+
+void forest_add(const Forest& forest, Engine& engine, const Table& table, size_t first, size_t last,
+                const InOut<double>& out) {
+  require(table.columns.features() == forest.features() &&
+              out.shape(0) == table.columns.rows * forest.outputs(),
+          "the table or the result has the wrong shape");
+  check_trees(forest, first, last);
+  nb::gil_scoped_release release;
+  forest.add_scores(engine.workers, engine.kernels, table.columns, first, last, out.data());
+}
+
+// Few rows of a plain float64 matrix: straight through, no threads, no descriptors.
+void forest_add_rows(const Forest& forest,
+                     nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu> rows,
+                     size_t first, size_t last, const InOut<double>& out) {
+  require(rows.shape(1) == forest.features() && out.shape(0) == rows.shape(0) * forest.outputs(),
+          "the table or the result has the wrong shape");
+  check_trees(forest, first, last);
+  for (size_t i = 0; i < rows.shape(0); ++i)
+    forest.add_row(rows.data() + i * forest.features(), first, last,
+                   out.data() + i * forest.outputs());
+}
+
+void forest_leaves(const Forest& forest, Engine& engine, const Table& table,
+                   const InOut<int32_t>& out) {
+  require(table.columns.features() == forest.features() &&
+              out.shape(0) == table.columns.rows * forest.trees(),
+          "the table or the result has the wrong shape");
+  nb::gil_scoped_release release;
+  forest.leaves(engine.workers, table.columns, out.data());
+}
+
+}  // namespace
+
+void bind_forest(nb::module_& m) {
+  nb::class_<Forest>(m, "Forest")
+      .def(nb::new_(&make_forest), "start"_a.noconvert(), "feature"_a.noconvert(),
+           "threshold"_a.noconvert(), "missing_left"_a.noconvert(), "left"_a.noconvert(),
+           "right"_a.noconvert(), "value"_a.noconvert(), "n_features"_a, "n_outputs"_a)
+      .def_prop_ro("n_trees", &Forest::trees)
+      .def("add_scores", &forest_add, "workers"_a, "columns"_a, "first"_a, "last"_a,
+           "out"_a.noconvert())
+      .def("add_rows", &forest_add_rows, "rows"_a.noconvert(), "first"_a, "last"_a,
+           "out"_a.noconvert())
+      .def("leaves", &forest_leaves, "workers"_a, "columns"_a, "out"_a.noconvert());
+}
+
+}  // namespace stagewise

@@ -1,0 +1,189 @@
+// Gradients, and the losses that fill them.
+#include "gradients.hpp"
+
+#include "bindings.hpp"
+
+namespace stagewise {
+namespace {
+
+struct Rows {  // the common arguments of the loss kernels, checked
+  Rows(const Gradients& gradients, size_t y, size_t score, const Weight& weight) {
+    require(
+        y == gradients.rows() && score >= gradients.rows() && (!weight || weight->shape(0) == y),
+        "y, score and weight have one entry per row");
+    w = weight ? weight->data() : nullptr;
+  }
+  const double* at(size_t begin) const { return w == nullptr ? nullptr : w + begin; }
+  const double* w;
+};
+
+template <class Y, class Kernel>
+double fill(Engine& engine, Gradients& gradients, const In<Y>& y, const In<double>& score,
+            const Weight& weight, Kernel kernel) {
+  const Rows rows(gradients, y.shape(0), score.shape(0), weight);
+  nb::gil_scoped_release release;
+  gradients.fill(engine.workers, [&](size_t begin, size_t n, GradientSlot* out, LossSums* sums) {
+    kernel(y.data() + begin, score.data() + begin, rows.at(begin), n, out, sums);
+  });
+  return gradients.sums().loss;
+}
+
+// A method of Gradients for a loss of numbers, and of labels.
+void def_loss(nb::class_<Gradients>& type, const char* name,
+              Kernels::NumberLoss Kernels::* kernel) {
+  type.def(
+      name,
+      [kernel](Gradients& g, Engine& e, const In<double>& y, const In<double>& score,
+               const Weight& weight, double own) {
+        const Kernels::NumberLoss loss = e.kernels.*kernel;
+        return fill(e, g, y, score, weight,
+                    [=](const double* t, const double* f, const double* w, size_t n,
+                        GradientSlot* out, LossSums* sums) { loss(t, f, w, n, own, out, sums); });
+      },
+      "workers"_a, "y"_a.noconvert(), "score"_a.noconvert(), "weight"_a.noconvert().none(),
+      "own"_a = 0.0);
+}
+
+void def_loss(nb::class_<Gradients>& type, const char* name, Kernels::LabelLoss Kernels::* kernel) {
+  type.def(
+      name,
+      [kernel](Gradients& g, Engine& e, const In<int32_t>& y, const In<double>& score,
+               const Weight& weight) { return fill(e, g, y, score, weight, e.kernels.*kernel); },
+      "workers"_a, "y"_a.noconvert(), "score"_a.noconvert(), "weight"_a.noconvert().none());
+}
+
+// What a loss of K classes keeps of every row, `numbers` of them.
+using StateKernel = void (*)(const int32_t*, const double*, size_t, size_t, const double*, size_t,
+                             float*, LossSums*);
+
+double fill_state(Engine& engine, const In<int32_t>& y, const In<double>& scores,
+                  const Weight& weight, size_t outputs, const InOut<float>& state, size_t numbers,
+                  StateKernel kernel) {
+  const size_t n = y.shape(0);
+  require(scores.shape(0) == n * outputs && state.shape(0) == numbers * n,
+          "scores are rows x outputs");
+  require(outputs > 1, "there are two classes at least");
+  require(!weight || weight->shape(0) == n, "one weight per row");
+  for (size_t i = 0; i < n; ++i)
+    require(y.data()[i] >= 0 && static_cast<size_t>(y.data()[i]) < outputs,
+            "a class code is out of range");
+  const double* w = weight ? weight->data() : nullptr;
+  nb::gil_scoped_release release;
+  return Gradients::sum_blocks(engine.workers, n,
+                               [&](size_t begin, size_t m, LossSums* sums) {
+                                 kernel(y.data() + begin, scores.data() + begin, n, outputs,
+                                        w == nullptr ? nullptr : w + begin, m,
+                                        state.data() + numbers * begin, sums);
+                               })
+      .loss;
+}
+
+void fill_softmax(Engine& engine, Gradients& gradients, const In<int32_t>& y,
+                  const In<double>& score, const In<float>& state, int output,
+                  const Weight& weight) {
+  const Rows rows(gradients, y.shape(0), score.shape(0), weight);
+  require(state.shape(0) == 2 * gradients.rows(), "state has two entries per row");
+  nb::gil_scoped_release release;
+  gradients.fill(engine.workers, [&](size_t begin, size_t n, GradientSlot* out, LossSums* sums) {
+    engine.kernels.softmax(y.data() + begin, score.data() + begin, state.data() + 2 * begin, output,
+                           rows.at(begin), n, out, sums);
+  });
+}
+
+void fill_exponential(Engine& engine, Gradients& gradients, const In<int32_t>& y,
+                      const In<float>& state, int output, size_t outputs, const Weight& weight) {
+  const Rows rows(gradients, y.shape(0), state.shape(0), weight);
+  require(outputs > 1, "there are two classes at least");
+  nb::gil_scoped_release release;
+  gradients.fill(engine.workers, [&](size_t begin, size_t n, GradientSlot* out, LossSums* sums) {
+    engine.kernels.exponential_part(y.data() + begin, state.data() + begin, output, outputs,
+                                    rows.at(begin), n, out, sums);
+  });
+}
+
+void fill_given(Engine& engine, Gradients& gradients, const In<double>& gradient,
+                const In<double>& hessian, const Weight& weight) {
+  const Rows rows(gradients, gradient.shape(0), hessian.shape(0), weight);
+  nb::gil_scoped_release release;
+  gradients.fill(engine.workers, [&](size_t begin, size_t n, GradientSlot* out, LossSums* sums) {
+    for (size_t i = 0; i < n; ++i) {
+      const double g = gradient.data()[begin + i], h = hessian.data()[begin + i];
+      const double w = rows.w == nullptr ? 1.0 : rows.w[begin + i];
+      out[i].pair.gradient = static_cast<float>(g);
+      out[i].pair.hessian = static_cast<float>(h);
+      sums->abs_gradient += w * (g < 0.0 ? -g : g);
+      sums->hessian += w * h;
+    }
+  });
+}
+
+}  // namespace
+
+void bind_losses(nb::module_& m) {
+  auto gradients = nb::class_<Gradients>(m, "Gradients");
+  def_loss(gradients, "squared", &Kernels::squared);
+  def_loss(gradients, "absolute", &Kernels::absolute);
+  def_loss(gradients, "quantile", &Kernels::quantile);
+  def_loss(gradients, "huber", &Kernels::huber);
+  def_loss(gradients, "poisson", &Kernels::poisson);
+  def_loss(gradients, "gamma", &Kernels::gamma);
+  def_loss(gradients, "tweedie", &Kernels::tweedie);
+  def_loss(gradients, "logistic", &Kernels::logistic);
+  def_loss(gradients, "exponential", &Kernels::exponential);
+  gradients.def(nb::init<size_t>(), "n_rows"_a)
+      .def_prop_ro("n_rows", &Gradients::rows)
+      .def(
+          "respond",
+          [](Gradients& g, Engine& e, const Weight& weight, double limit, bool unit_hessians,
+             bool absolute) {
+            require(!weight || weight->shape(0) == g.rows(), "one weight per row");
+            nb::gil_scoped_release release;
+            g.respond(e.workers, weight ? weight->data() : nullptr,
+                      {limit, unit_hessians, absolute});
+          },
+          "workers"_a, "weight"_a.noconvert().none(), "limit"_a = 0.0, "unit_hessians"_a = false,
+          "absolute"_a = false)
+      .def("pairs",
+           [](const Gradients& g) {  // for tests: (gradient, hessian) of every row, flat
+             std::vector<float> out;
+             for (size_t i = 0; i < g.rows(); ++i) {
+               out.push_back(g.slots()[i].pair.gradient);
+               out.push_back(g.slots()[i].pair.hessian);
+             }
+             return to_numpy(std::move(out));
+           })
+      .def(
+          "softmax",
+          [](Gradients& g, Engine& e, const In<int32_t>& y, const In<double>& s,
+             const In<float>& state, int output,
+             const Weight& w) { fill_softmax(e, g, y, s, state, output, w); },
+          "workers"_a, "y"_a.noconvert(), "score"_a.noconvert(), "state"_a.noconvert(), "output"_a,
+          "weight"_a.noconvert().none())
+      .def(
+          "exponential_part",
+          [](Gradients& g, Engine& e, const In<int32_t>& y, const In<float>& state, int output,
+             size_t outputs,
+             const Weight& w) { fill_exponential(e, g, y, state, output, outputs, w); },
+          "workers"_a, "y"_a.noconvert(), "state"_a.noconvert(), "output"_a, "outputs"_a,
+          "weight"_a.noconvert().none())
+      .def(
+          "given",
+          [](Gradients& g, Engine& e, const In<double>& gradient, const In<double>& hessian,
+             const Weight& w) { fill_given(e, g, gradient, hessian, w); },
+          "workers"_a, "gradient"_a.noconvert(), "hessian"_a.noconvert(),
+          "weight"_a.noconvert().none());
+  const auto def_state = [&](const char* name, size_t numbers, StateKernel Kernels::* kernel) {
+    m.def(
+        name,
+        [=](Engine& e, const In<int32_t>& y, const In<double>& scores, const Weight& weight,
+            size_t outputs, const InOut<float>& state) {
+          return fill_state(e, y, scores, weight, outputs, state, numbers, e.kernels.*kernel);
+        },
+        "workers"_a, "y"_a.noconvert(), "scores"_a.noconvert(), "weight"_a.noconvert().none(),
+        "outputs"_a, "state"_a.noconvert());
+  };
+  def_state("softmax_state", 2, &Kernels::softmax_state);
+  def_state("exponential_state", 1, &Kernels::exponential_state);
+}
+
+}  // namespace stagewise

@@ -1,0 +1,19 @@
+// The thin face of the core towards Python: checks shapes, releases the GIL, calls.
+//
+// Must not: compute anything.
+#include "bindings.hpp"
+
+NB_MODULE(_native, m) {
+  using namespace stagewise;
+  m.doc() = "The native core of Stagewise: arrays in, arrays out.";
+  m.def("supported_isas", &supported_isas);
+  nb::class_<Engine>(m, "Workers")
+      .def(nb::init<int, const std::string&>(), "threads"_a, "isa"_a = "")
+      .def_prop_ro("threads", [](const Engine& e) { return e.workers.threads(); })
+      .def_prop_ro("isa", [](const Engine& e) { return std::string(e.kernels.name); });
+
+  bind_tables(m);
+  bind_losses(m);
+  bind_trees(m);
+  bind_forest(m);
+}

@@ -1,0 +1,122 @@
+"""AdaBoost with scikit-learn's face."""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+from typing import Any
+
+import numpy.typing as npt
+
+from stagewise.boosting.methods import DISCRETE, REAL, Method
+from stagewise.estimators.additive_logistic import PLAIN_TREES
+from stagewise.estimators.classifier import BoostedClassifier
+from stagewise.estimators.parameters import suggests_names
+from stagewise.losses import CLASSIFICATION_LOSSES, Loss
+
+__all__ = ["AdaBoostClassifier"]
+
+
+class AdaBoostClassifier(BoostedClassifier):
+    """AdaBoost: trees of classes, each fitted where those before it were wrong.
+
+    Weights w = e^(-margin) start equal. Every round fits a classification tree with these weights
+    and adds what it says to the scores, which is forward stagewise additive modelling with the
+    exponential loss:
+
+    - "discrete" (AdaBoost.M1, Freund & Schapire 1997; SAMME, Zhu et al. 2009): the tree votes with
+      α = log((1 - err) / err) + log(K - 1), err its weighted error;
+    - "real" (Friedman, Hastie & Tibshirani 2000, Algorithm 2; SAMME.R): every leaf says
+      (K-1) (log p_k - mean log p), for two classes ½ log(p / (1-p)), p its shares of weight.
+
+    `decision_function` is F: its sign is the vote of two classes, its largest that of K.
+
+    Parameters
+    ----------
+    algorithm : {"discrete", "real"}, default="discrete"
+        What a tree adds to the scores.
+    criterion : {"misclassification", "gini"}, default="misclassification"
+        What a split improves: the weight that its sides get right, or their purity. Trees deeper
+        than a stump are better grown by "gini".
+    learning_rate : float, default=1.0
+        ν: what every tree's values are multiplied by.
+    n_estimators : int, default=100
+        The number of rounds, at most.
+    max_leaf_nodes, max_depth : int or None, default=None and 1
+        Limits of a tree; by default it is a stump.
+    min_samples_leaf : float, default=1
+        The least sum of weights (without weights: number of rows) in a leaf, exactly.
+    subsample, max_bins, missing_values, early_stopping, validation_fraction, n_iter_no_change, \
+tol, time_limit, warm_start, random_state, n_jobs, verbose, callbacks, class_weight
+        As in `GradientBoostingClassifier`.
+
+    Attributes
+    ----------
+    model_, n_iter_, best_iteration_, train_loss_, validation_loss_, feature_importances_, \
+classes_, n_features_in_, feature_names_in_, fit_report_
+        As in `GradientBoostingClassifier`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from stagewise import AdaBoostClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> AdaBoostClassifier(n_estimators=20).fit(X, y).predict_proba(X[:2]).shape
+    (2, 3)
+    """
+
+    _fixed = MappingProxyType({"loss": "exponential", **PLAIN_TREES})
+
+    @suggests_names
+    def __init__(
+        self,
+        *,
+        algorithm: str = "discrete",
+        criterion: str = "misclassification",
+        learning_rate: float = 1.0,
+        n_estimators: int = 100,
+        max_leaf_nodes: int | None = None,
+        max_depth: int | None = 1,
+        min_samples_leaf: float = 1,
+        subsample: float = 1.0,
+        max_bins: int = 255,
+        missing_values: Any = None,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 10,
+        tol: float = 0.0,
+        time_limit: float | None = None,
+        warm_start: bool = False,
+        random_state: Any = 0,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        callbacks: Any = None,
+        class_weight: Any = None,
+    ) -> None:
+        self.algorithm = algorithm
+        self.criterion = criterion
+        self.learning_rate = learning_rate
+        self.n_estimators = n_estimators
+        self.max_leaf_nodes = max_leaf_nodes
+        self.max_depth = max_depth
+        self.min_samples_leaf = min_samples_leaf
+        self.subsample = subsample
+        self.max_bins = max_bins
+        self.missing_values = missing_values
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.tol = tol
+        self.time_limit = time_limit
+        self.warm_start = warm_start
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.callbacks = callbacks
+        self.class_weight = class_weight
+
+    def _method(self) -> Method:
+        return DISCRETE if self.algorithm == "discrete" else REAL
+
+    def _make_loss(self, classes: npt.NDArray[Any] | None) -> Loss:
+        assert classes is not None
+        return CLASSIFICATION_LOSSES["exponential"](len(classes))

@@ -1,0 +1,189 @@
+"""Trees that tell classes apart are those of brute force.
+
+Weights of rows are multiples of a power of two, and few: packed as integers they lose nothing.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from reference import class_tree
+from reference.core import Growth, bin_table, rules_of, same_trees
+from reference.tree import Rules, leaf_of
+from stagewise._native import Gradients, Grower, Workers, supported_isas
+from stagewise.learners.tree import Tree
+
+pytestmark = pytest.mark.native
+
+Vector = npt.NDArray[np.float64]
+Codes = npt.NDArray[np.int32]
+
+CRITERIA = ["misclassification", "gini"]
+
+
+class Data:
+    def __init__(
+        self, seed: int, n: int = 80, features: int = 3, n_classes: int = 3, weights: str = "none"
+    ) -> None:
+        rng = np.random.default_rng([seed, 5])
+        self.k = n_classes
+        self.X = rng.integers(0, 6, (n, features)) / 2
+        signal = self.X[:, 0] - 1.5 * self.X[:, -1] + rng.normal(size=n)
+        self.codes: Codes = (np.argsort(np.argsort(signal)) * n_classes // n).astype(np.int32)
+        self.X[rng.random(self.X.shape) < 0.15] = np.nan
+        self.row_weight = rng.integers(1, 512, n) / 256
+        self.weight = {
+            "none": None,
+            "whole": rng.integers(0, 5, n).astype(float),
+            "fractional": rng.integers(1, 24, n) / 8,
+        }[weights]
+
+    def growth(self, rules: Rules, criterion: str, workers: Workers | None = None) -> Growth:
+        workers = workers or Workers(1)
+        bins, self.cuts = bin_table(workers, self.X, self.weight)
+        return Growth(
+            workers,
+            bins,
+            self.weight,
+            rules,
+            classes=self.codes,
+            n_classes=self.k,
+            hessian_bound=1.0,
+            hessian_is_weight=True,
+            criterion=criterion,
+        )
+
+    def grow(self, rules: Rules, criterion: str, workers: Workers | None = None) -> Tree:
+        return self.growth(rules, criterion, workers).grow(
+            self.row_weight, np.ones(len(self.codes))
+        )
+
+    def brute_force(self, rules: Rules, criterion: str) -> Tree:
+        return class_tree.grow(
+            self.X, self.codes, self.row_weight, self.weight, self.cuts, rules, criterion, self.k
+        )
+
+
+def assert_same(tree: Tree, expected: Tree) -> None:
+    for name in ("feature", "left", "right", "threshold", "missing_left"):
+        np.testing.assert_array_equal(getattr(tree, name), getattr(expected, name), err_msg=name)
+    np.testing.assert_allclose(tree.gain, expected.gain, rtol=1e-7, atol=1e-9)
+    np.testing.assert_allclose(tree.cover, expected.cover, rtol=1e-12)
+
+
+RULES = {
+    "plain": Rules(),
+    "few leaves": Rules(max_leaves=5),
+    "stump": Rules(max_depth=1),
+    "min_samples_leaf": Rules(min_samples_leaf=6.0),
+    "depth-wise": Rules(max_leaves=7, depth_wise=True),
+}
+
+
+@pytest.mark.parametrize("criterion", CRITERIA)
+@pytest.mark.parametrize("weights", ["none", "whole", "fractional"])
+@pytest.mark.parametrize("n_classes", [2, 3, 7])
+@pytest.mark.parametrize("name", RULES)
+def test_each_rule_gives_the_brute_force_tree(
+    name: str, n_classes: int, weights: str, criterion: str
+) -> None:
+    data = Data(len(name), n_classes=n_classes, weights=weights)
+    assert_same(data.grow(RULES[name], criterion), data.brute_force(RULES[name], criterion))
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.integers(0, 2**32),
+    st.sampled_from([2, 3, 10, 60]),
+    st.sampled_from([1, 2, 4]),
+    st.sampled_from([2, 5]),
+    st.sampled_from(["none", "whole", "fractional"]),
+    st.sampled_from([1.0, 3.0]),
+    st.sampled_from(CRITERIA),
+)
+def test_any_small_problem_gives_the_brute_force_tree(
+    seed: int, n: int, features: int, n_classes: int, weights: str, least: float, criterion: str
+) -> None:
+    data = Data(seed, n, features, n_classes, weights)
+    rules = Rules(min_samples_leaf=least)
+    assert_same(data.grow(rules, criterion), data.brute_force(rules, criterion))
+
+
+@pytest.mark.parametrize("criterion", CRITERIA)
+def test_one_hot_columns_and_full_bytes(criterion: str) -> None:
+    data = Data(3, 500, 2, 4)
+    rng = np.random.default_rng(0)
+    groups = np.eye(6)[rng.integers(0, 6, 500)]
+    data.X = np.hstack([groups, data.X + rng.integers(0, 80, data.X.shape) / 200])
+    rules = Rules(max_leaves=6)
+    assert_same(data.grow(rules, criterion), data.brute_force(rules, criterion))
+
+
+@pytest.mark.parametrize("criterion", CRITERIA)
+@pytest.mark.parametrize("n", [3_000, 60_000])
+def test_threads_and_instruction_sets_do_not_matter(n: int, criterion: str) -> None:
+    data = Data(1, n, 12, 5)
+    data.X += np.random.default_rng(0).integers(0, 40, data.X.shape) / 100
+    rules = Rules(max_leaves=20, min_samples_leaf=5)
+    tree = data.grow(rules, criterion)
+    assert len(tree.feature) == 39
+    for isa in supported_isas():
+        for threads in (1, 2, 3):
+            assert same_trees(tree, data.grow(rules, criterion, Workers(threads, isa)))
+
+
+@pytest.mark.parametrize("weights", ["none", "whole", "fractional"])
+def test_sums_are_those_of_the_rows_of_a_leaf(weights: str) -> None:
+    data = Data(2, 200, 3, 3, weights)
+    growth = data.growth(Rules(max_leaves=6), "gini")
+    tree = growth.grow(data.row_weight, np.ones(200))
+    pairs = Gradients(200)
+    gradient = np.random.default_rng(0).integers(-99, 99, 200) / 64
+    hessian = np.random.default_rng(1).integers(0, 99, 200) / 64
+    pairs.given(growth.workers, gradient, hessian, data.weight)
+    by_class, of_hessian = growth.grower.leaf_sums(pairs)
+    leaves = growth.grower.leaf_nodes()
+    leaf = np.array([leaf_of(tree, row) for row in data.X])
+    w = np.ones(200) if data.weight is None else data.weight
+    for j, sums, h in zip(leaves, by_class.reshape(len(leaves), 3), of_hessian, strict=True):
+        rows = leaf == j
+        np.testing.assert_allclose(h, (w * hessian)[rows].sum(), rtol=1e-12)
+        expected = np.bincount(data.codes[rows], (w * gradient)[rows], minlength=3)
+        np.testing.assert_allclose(sums, expected, atol=1e-12)
+
+
+def test_responses_change_pairs_as_they_say() -> None:
+    rng = np.random.default_rng(0)
+    n = 5_000
+    gradient = rng.normal(size=n).astype(np.float32).astype(float)
+    hessian = rng.random(n).astype(np.float32).astype(float)
+    workers = Workers(2)
+    changes: list[tuple[dict[str, Any], Vector, Vector]] = [
+        ({"unit_hessians": True}, gradient, np.ones(n)),
+        ({"limit": 2.0}, np.clip(gradient, -2 * hessian, 2 * hessian), hessian),
+        ({"unit_hessians": True, "absolute": True}, np.abs(gradient), np.ones(n)),
+    ]
+    for settings_, g, h in changes:
+        pairs = Gradients(n)
+        pairs.given(workers, gradient, hessian, None)
+        pairs.respond(workers, None, **settings_)
+        both = pairs.pairs().reshape(-1, 2)
+        np.testing.assert_allclose(both[:, 0], g, rtol=1e-6)
+        np.testing.assert_allclose(both[:, 1], h, rtol=1e-6)
+
+
+def test_bad_classes_are_refused() -> None:
+    workers = Workers(1)
+    X = np.arange(6.0)[:, np.newaxis]
+    bins, _ = bin_table(workers, X)
+    for codes in ([0, 1, 2, 0, 1, 2], [0, 1, -1, 0, 1, 1]):
+        with pytest.raises(ValueError, match="class code is out of range"):
+            Grower(workers, bins, None, rules_of(Rules()), np.array(codes, dtype=np.int32), 2)
+    with pytest.raises(ValueError, match="one class per row"):
+        Grower(workers, bins, None, rules_of(Rules()), np.zeros(5, dtype=np.int32), 2)
