@@ -19,7 +19,7 @@ EXTRAS   := import sys, tomllib; p = tomllib.load(open("pyproject.toml", "rb"))[
 	print(*p["dependencies"], *sum((p["optional-dependencies"][e] for e in sys.argv[1:]), []), sep="\n")
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test bench sanitize format clean
+.PHONY: help setup build demo test bench figures sanitize format clean
 
 help: ## say what can be typed here
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -41,6 +41,10 @@ test: $(BUILT) ## the whole test suite: pytest, ruff, mypy, clang-format, import
 
 bench: $(BENCH)/.installed ## measure against the peers and write benchmarks/RESULTS.md
 	$(BENCH)/bin/python benchmarks/run.py $(BENCH_ARGS)
+
+figures: $(BUILT) ## draw the figures of docs/methods again
+	@$(BIN)/python -c '$(EXTRAS)' docs > $(VENV)/docs.txt && $(BIN)/python $(PIP) install --quiet -r $(VENV)/docs.txt
+	$(BIN)/python docs/figures/make.py
 
 format: $(READY) ## format all Python and C++
 	$(BIN)/ruff check --fix-only .

@@ -150,12 +150,15 @@ void tweedie(const double* y, const double* score, const double* weight, size_t 
   });
 }
 
+// e^x, beyond e^60 the value there: sums of many rows stay inside a float.
+float exp_for_sums(float x) { return exp_clamped(x > 60.0f ? 60.0f : x); }
+
 // With labels s = ±1:  loss = e^(-s F),  g = -s e^(-s F),  h = e^(-s F).
 void exponential(const int32_t* y, const double* score, const double* weight, size_t n,
                  GradientSlot* out, LossSums* sums) {
   pointwise(y, score, weight, n, out, sums, [](int32_t label, double f) {
     const auto x = static_cast<float>(f);
-    const float e = exp_clamped(label != 0 ? -x : x);
+    const float e = exp_for_sums(label != 0 ? -x : x);
     return RowLoss{label != 0 ? -e : e, e, e};
   });
 }
@@ -225,7 +228,7 @@ void exponential_state(const int32_t* y, const double* scores, size_t stride, si
   const auto count = static_cast<double>(outputs);
   for (size_t i = 0; i < n; ++i) {
     const double own = scores[static_cast<size_t>(y[i]) * stride + i];
-    state[i] = exp_clamped(static_cast<float>(-(own - sum[i] / count) / (count - 1.0)));
+    state[i] = exp_for_sums(static_cast<float>(-(own - sum[i] / count) / (count - 1.0)));
   }
   sums->loss = lane_sum(state, weight, n);
 }

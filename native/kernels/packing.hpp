@@ -46,6 +46,11 @@ int64_t pack_block(GradientSlot* slots, const double* weight, size_t n, uint32_t
       slots[i].pair.hessian *= w;
     }
   }
+  if (weight != nullptr && packing.whole_weights) {
+    // A row of weight 0 had no say in the scale, so nothing bounds what it would become.
+    for (size_t i = 0; i < n; ++i)
+      if (weight[i] == 0.0) slots[i].pair = {0.0f, 0.0f};
+  }
   for (size_t i = 0; i < n; ++i) {
     g[i] = round_down(slots[i].pair.gradient * gs + ug[i]);
     h[i] = round_down(slots[i].pair.hessian * hs + uh[i]);

@@ -9,6 +9,8 @@ from stagewise.estimators import (
     GradientBoostingClassifier,
     GradientBoostingRegressor,
     LogitBoostClassifier,
+    StagewiseClassifier,
+    StagewiseRegressor,
     load,
 )
 
@@ -22,6 +24,8 @@ __all__ = [
     "InvalidParameterError",
     "LogitBoostClassifier",
     "ModelFormatError",
+    "StagewiseClassifier",
+    "StagewiseRegressor",
     "__version__",
     "load",
 ]

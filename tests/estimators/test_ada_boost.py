@@ -58,6 +58,22 @@ def test_a_tree_no_better_than_chance_ends_it():
     np.testing.assert_array_equal(model.predict_proba(X), np.full((40, 2), 0.5))
 
 
+def test_a_method_that_has_ended_is_not_continued():
+    X = np.arange(40.0).reshape(-1, 1)
+    model = AdaBoostClassifier(warm_start=True).fit(X, X[:, 0] > 12)
+    once = model.fingerprint()
+    assert model.fit(X, X[:, 0] > 12).fingerprint() == once
+
+
+def test_a_bag_without_errors_ends_nothing():
+    table = make_table(300)
+    model = AdaBoostClassifier(max_depth=None, criterion="gini", subsample=0.3, n_estimators=5)
+    assert model.fit(table.X, table.two).n_iter_ == 5
+    light = np.where(np.arange(300) == 7, 1000.0, 0.01)
+    model.fit(table.X, table.two, sample_weight=light)
+    assert np.isfinite(model.decision_function(table.X)).all()
+
+
 def test_uneven_classes_without_signal_are_answered_by_the_larger():
     X = np.repeat([0.0, 1.0], 20).reshape(-1, 1)
     y = np.tile([0, 1, 1, 1], 10)

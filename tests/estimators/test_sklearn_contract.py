@@ -17,6 +17,7 @@ from sklearn.compose import TransformedTargetRegressor
 from sklearn.ensemble import VotingClassifier
 from sklearn.exceptions import NotFittedError
 from sklearn.inspection import permutation_importance
+from sklearn.linear_model import Ridge
 from sklearn.metrics import log_loss, r2_score
 from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_val_score
 from sklearn.multiclass import OneVsRestClassifier
@@ -32,6 +33,8 @@ from stagewise import (
     GradientBoostingClassifier,
     GradientBoostingRegressor,
     LogitBoostClassifier,
+    StagewiseClassifier,
+    StagewiseRegressor,
 )
 from stagewise.model.file import read_model
 
@@ -58,6 +61,9 @@ def target(kind, table):
         AdaBoostClassifier(algorithm="real", criterion="gini", n_estimators=30),
         GentleBoostClassifier(n_estimators=30),
         LogitBoostClassifier(n_estimators=30),
+        StagewiseRegressor(n_estimators=30),
+        StagewiseClassifier(n_estimators=30),
+        StagewiseRegressor(learner=Ridge(), n_estimators=5),
     ]
 )
 @pytest.mark.filterwarnings("ignore")  # as check_estimator has it; one class alone is warned of

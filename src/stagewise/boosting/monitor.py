@@ -84,6 +84,8 @@ class Monitor:
         self.time_limit = time_limit
         self.train_loss = train_loss or []
         self.valid_loss = valid_loss or []
+        self.out_of_bag: list[float] = []
+        self.ended = False
         self.stopped_because = ""
         self._callbacks = callbacks
         self._display = display
@@ -133,9 +135,18 @@ class Monitor:
                 self.stopped_because = f"callback {callback!r} asked to stop"
         return stop
 
+    def note_out_of_bag(self, improvement: float) -> None:
+        """Record by how much a round improved the loss of the rows outside its bag."""
+        self.out_of_bag.append(improvement * self._loss_scale)
+
+    def close(self) -> None:
+        """End what the user sees."""
+        self._display.close()
+
     def end(self, reason: str) -> None:
-        """Take note of why there are no more rounds."""
+        """Take note of why the method has no more rounds."""
         self.stopped_because = reason
+        self.ended = True
 
     def _refuse_nan(self, round_number: int, loss: float, which: str) -> None:
         if not math.isfinite(loss):

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 
 from stagewise.boosting import responses, steps
 from stagewise.boosting.responses import Response
-from stagewise.boosting.sampling import RowFraction
+from stagewise.boosting.sampling import RowFraction, Sampling
 from stagewise.boosting.steps import Step
-from stagewise.learners.histogram_tree import HistogramTree
+from stagewise.learners.learner import Learner
 from stagewise.losses import Loss
 
 __all__ = ["Recipe"]
@@ -22,21 +22,24 @@ class Recipe:
     ----------
     loss : Loss
         What is minimised.
-    learner : HistogramTree
+    learner : Learner
         What is fitted in every round.
     response : Response
         What it is fitted to; see `stagewise.boosting.responses`.
     step : callable
         How a fitted tree gets its leaf values; see `stagewise.boosting.steps`.
-    sampling : RowFraction
+    sampling : Sampling
         Which rows a round sees.
     learning_rate : float
         ν.
+    out_of_bag : bool
+        Whether to measure how much each round improves the loss of the rows outside its bag.
     """
 
     loss: Loss
-    learner: HistogramTree
+    learner: Learner
     response: Response = responses.newton
     step: Step = steps.newton
-    sampling: RowFraction = field(default_factory=RowFraction)
+    sampling: Sampling = field(default_factory=RowFraction)
     learning_rate: float = 0.1
+    out_of_bag: bool = False

@@ -15,8 +15,10 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy.optimize import minimize_scalar
 
 from stagewise.learners.histogram_tree import GrownTerm, TreeGrowth
+from stagewise.learners.learner import Growth, Term
 from stagewise.losses import BoundLoss, Loss
 from stagewise.losses.logarithm import FARTHEST, exact_log
 
@@ -24,6 +26,7 @@ __all__ = [
     "Move",
     "Stage",
     "Step",
+    "line_search",
     "log_odds",
     "newton",
     "region_optimum",
@@ -38,6 +41,10 @@ ROUNDING = 1e-6
 """Weights of rows have the 24 bits of a float32: less of the whole than this is nothing."""
 
 
+LONGEST = 16.0
+"""How far a line search may move a score; e^16 is far beyond what rows can say."""
+
+
 @dataclass(frozen=True)
 class Stage:
     """One term on its way into the model.
@@ -48,21 +55,25 @@ class Stage:
         What is minimised, and its derivatives at the scores before this term.
     outputs : sequence of int
         Which scores the term adds to.
-    growth, term : TreeGrowth, GrownTerm
+    growth, term : Growth, Term
         Who made the term, and the term.
-    y : array
-        The targets.
+    y, weight : array, float64 array or None
+        The targets, and how often each row counts.
     score : float64 array of shape (n_outputs, n_rows)
         The scores before this term.
+    bag : uint32 array or None
+        The rows that the term was fitted to; None: all.
     """
 
     loss: Loss
     bound: BoundLoss
     outputs: Sequence[int]
-    growth: TreeGrowth
-    term: GrownTerm
+    growth: Growth
+    term: Term
     y: npt.NDArray[Any]
+    weight: Vector | None
     score: npt.NDArray[np.float64]
+    bag: npt.NDArray[np.uint32] | None
 
 
 @dataclass(frozen=True)
@@ -85,14 +96,14 @@ Step = Callable[[Stage], Move]
 
 
 def newton(stage: Stage) -> Move:
-    """Return w = -G / (H + λ) of every node, as the tree was grown (Chen & Guestrin, eq. 5)."""
-    return Move([stage.term.tree.value])
+    """Return the term as it was fitted: a tree's w = -G / (H + λ) (Chen & Guestrin, eq. 5)."""
+    return Move([stage.term.value])
 
 
 def symmetric(stage: Stage) -> Move:
     """Return Newton's step for K symmetric scores: (K-1)/K of it (FHT 2000, Algorithm 6)."""
     k = stage.loss.n_outputs
-    return Move([stage.term.tree.value * ((k - 1) / k if k > 1 else 1.0)])
+    return Move([stage.term.value * ((k - 1) / k if k > 1 else 1.0)])
 
 
 def region_optimum(max_step: float = 0.0) -> Step:
@@ -104,7 +115,8 @@ def region_optimum(max_step: float = 0.0) -> Step:
     """
 
     def step(stage: Stage) -> Move:
-        loss, growth, term = stage.loss, stage.growth, stage.term
+        loss = stage.loss
+        growth, term = _tree(stage)
         (output,) = stage.outputs
         residual = stage.y - stage.score[output] if loss.leaf_quantile is not None else None
         if residual is None:
@@ -117,6 +129,49 @@ def region_optimum(max_step: float = 0.0) -> Step:
         return Move([np.clip(value, -max_step, max_step) if max_step > 0 else value])
 
     return step
+
+
+def _tree(stage: Stage) -> tuple[TreeGrowth, GrownTerm]:
+    growth, term = stage.growth, stage.term
+    if isinstance(growth, TreeGrowth) and isinstance(term, GrownTerm):
+        return growth, term
+    raise ValueError(
+        "what a region says by itself needs a tree; use step='line_search' or 'votes'."
+    )
+
+
+def line_search(stage: Stage) -> Move:
+    """Return ρ times the term, ρ = argmin Σ L(y, F + ρ b(x)) (Friedman 2001, Algorithm 1).
+
+    The search starts from Newton's guess, -Σgb / Σhb². Where the loss may fall for ever (separated
+    classes, counts of nothing but zeros) no score moves by more than LONGEST.
+    """
+    (output,) = stage.outputs
+    rows = slice(None) if stage.bag is None else stage.bag
+    weight = 1.0 if stage.weight is None else stage.weight[rows]
+    y, b = stage.y[rows], stage.growth.predictions(stage.term)[rows]
+    pairs = stage.bound.gradients(output).pairs().astype(np.float64).reshape(-1, 2)[rows]
+    slope, curve = (weight * pairs[:, 0]) @ b, (weight * pairs[:, 1]) @ (b * b)
+    if not (curve > 0 and slope != 0):
+        return Move([np.zeros_like(stage.term.value)])
+    before = stage.score[:, rows]
+    moved = before.copy()
+
+    def total(rho: float) -> float:
+        moved[output] = before[output] + rho * b
+        with np.errstate(over="ignore", invalid="ignore"):
+            losses = stage.loss.loss_within(y, moved, stage.bound.width)
+            found = float(np.sum(weight * losses))
+        return found if math.isfinite(found) else math.inf
+
+    guess = -slope / curve
+    # Brent's parabolas end where the loss no longer changes, at about the root of its precision.
+    with np.errstate(over="ignore", invalid="ignore"):
+        rho = float(minimize_scalar(total, bracket=(0.0, guess), options={"xtol": 1e-9}).x)
+    if stage.loss.degree is None:
+        most = LONGEST / np.abs(b).max()
+        rho = min(max(rho, -most), most)
+    return Move([(rho if total(rho) <= total(0.0) else 0.0) * stage.term.value])
 
 
 def step_for(loss: Loss, max_step: float = 0.0) -> Step:
@@ -134,24 +189,25 @@ def votes(stage: Stage) -> Move:
     with β = (K-1)²/K · α, the best step of the exponential loss (Freund & Schapire 1997; SAMME of
     Zhu et al. 2009). For two classes the value is ±½ log((1 - err) / err). A tree without errors
     gets the α of one that has half a row wrong, and no other follows it; one that is no better than
-    chance is not taken.
+    chance is not taken, and none follows either. A tree of a bag of some rows ends nothing.
     """
     sums = stage.growth.node_sums(stage.term, stage.bound.row_weights())
-    weights = sums.gradient
-    k = weights.shape[1]
-    of_leaves = weights[stage.growth.leaf_nodes()]
-    right = math.fsum(of_leaves.max(axis=1).tolist())
+    k = sums.gradient.shape[1]
+    of_leaves = sums.gradient[sums.leaves]
+    own = of_leaves[np.arange(len(of_leaves)), sums.said[sums.leaves]]
+    right = math.fsum(own.tolist())
     wrong = math.fsum(of_leaves.ravel().tolist()) - right
     if not right * (k - 1) > wrong * (1 + ROUNDING):
-        return Move([], "no tree is better than chance")
+        if stage.bag is None:
+            return Move([], "no tree is better than chance")
+        return Move([np.zeros(len(sums.said)) for _ in stage.outputs])
     perfect = wrong <= ROUNDING * right
-    rows = float(sums.hessian[0])
-    odds = 2 * rows - 1 if perfect else right / wrong
+    rows = math.fsum(sums.hessian[sums.leaves].tolist())
+    odds = max(2 * rows - 1, 3.0) if perfect else right / wrong
     beta = (k - 1) ** 2 / k * exact_log(odds * (k - 1))
-    said = weights.argmax(axis=1)
     return Move(
-        [np.where(said == c, beta, -beta / (k - 1)) for c in _classes(stage.outputs, k)],
-        "a tree without errors was found" if perfect else "",
+        [np.where(sums.said == c, beta, -beta / (k - 1)) for c in _classes(stage.outputs, k)],
+        "a tree without errors was found" if perfect and stage.bag is None else "",
     )
 
 
@@ -161,7 +217,8 @@ def log_odds(stage: Stage) -> Move:
     For two classes, ½ log(p / (1 - p)) (FHT 2000, Algorithm 2; SAMME.R of Zhu et al. 2009). Shares
     below e^-8 count as e^-8, so that for two classes no leaf says more than ±4.
     """
-    weights = stage.growth.node_sums(stage.term, stage.bound.row_weights()).gradient
+    growth, term = _tree(stage)
+    weights = growth.node_sums(term, stage.bound.row_weights()).gradient
     k = weights.shape[1]
     share = weights / np.maximum(weights.sum(axis=1, keepdims=True), np.finfo(float).tiny)
     least = math.exp(-2 * FARTHEST)

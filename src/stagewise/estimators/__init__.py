@@ -7,6 +7,7 @@ from stagewise.estimators.gradient_boosting import (
     GradientBoostingRegressor,
 )
 from stagewise.estimators.load import load
+from stagewise.estimators.stagewise import StagewiseClassifier, StagewiseRegressor
 
 __all__ = [
     "AdaBoostClassifier",
@@ -14,5 +15,7 @@ __all__ = [
     "GradientBoostingClassifier",
     "GradientBoostingRegressor",
     "LogitBoostClassifier",
+    "StagewiseClassifier",
+    "StagewiseRegressor",
     "load",
 ]

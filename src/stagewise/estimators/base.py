@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from os import PathLike
 from types import MappingProxyType
 from typing import Any, Self
@@ -24,10 +25,11 @@ from stagewise._native import Columns
 from stagewise.boosting.methods import Method
 from stagewise.data import Features, MissingValues, read_table
 from stagewise.data.messages import shown
+from stagewise.errors import InvalidParameterError
 from stagewise.estimators.fitting import Fit
 from stagewise.estimators.parameters import check_parameters, nearest_name
 from stagewise.estimators.report import fit_report, taken_as_missing
-from stagewise.estimators.rows import Sample, counted_rows, hold_out
+from stagewise.estimators.rows import Sample, counted_rows, hold_out, make_folds
 from stagewise.losses import Loss
 from stagewise.model.file import write_model
 from stagewise.model.model import Model
@@ -39,6 +41,10 @@ Vector = npt.NDArray[np.float64]
 
 FEW = 32
 """Up to this many rows are predicted on the spot, without threads or descriptors."""
+STOPPED = MappingProxyType(
+    {False: "", True: ", stopped early", "cv": " at most, as many as folds choose"}
+)
+"""What a recipe says of the number of rounds."""
 ANY_CLASSES = np.arange(2)
 """Stands for the classes where they are not known yet."""
 SMALL = 200_000
@@ -74,6 +80,9 @@ class BoostedTrees(BaseEstimator):
     def _method(self) -> Method:
         """Return the algorithm; parameters have been checked."""
 
+    def _fit_class(self) -> type[Fit]:
+        return Fit
+
     def _checked(self) -> dict[str, Any]:
         """Return all parameters, those that are not the user's included, in their plain types."""
         return {**self._fixed, **check_parameters(self)}
@@ -89,6 +98,7 @@ class BoostedTrees(BaseEstimator):
         X_val: Any = None,
         y_val: Any = None,
         sample_weight_val: Any = None,
+        groups: Any = None,
     ) -> Self:
         """Fit the model.
 
@@ -104,6 +114,8 @@ class BoostedTrees(BaseEstimator):
             of the weights matter.
         X_val, y_val, sample_weight_val
             Rows to stop early by, instead of a share of X; with them early stopping is on.
+        groups : array-like of shape (n_rows,) or None
+            For early_stopping="cv": rows of one group are never in different folds.
 
         Returns
         -------
@@ -111,6 +123,7 @@ class BoostedTrees(BaseEstimator):
         """
         begin = time.perf_counter()
         params = self._checked()
+        self._check_stopping(params, X_val, groups)
         caller = type(self).__name__
         workers = make_workers(self.n_jobs)
         missing = MissingValues.of(params["missing_values"])
@@ -119,7 +132,7 @@ class BoostedTrees(BaseEstimator):
         previous = self._previous(params, classes, missing)
         seed = self._choose_seed(params["random_state"], previous)
         rows, held = counted_rows(weight), None
-        if X_val is None and params["early_stopping"]:
+        if X_val is None and params["early_stopping"] is True:
             share = params["validation_fraction"]
             rows, held = hold_out(rows, target, share, seed, by_class=classes is not None)
         if previous is None:
@@ -132,20 +145,84 @@ class BoostedTrees(BaseEstimator):
         valid = self._validation(X_val, y_val, sample_weight_val, features, classes, caller)
         if held is not None:
             valid = Sample.choose(columns, held, target, weight)
+        folds = None
+        if params["early_stopping"] == "cv":
+            by_class = classes is not None
+            folds = make_folds(params["cv"], train, target, groups, seed, by_class=by_class)
+        if previous is not None and getattr(self, "fit_report_", {}).get("method_ended"):
+            params["n_estimators"] = previous.ensemble.n_rounds  # as an uninterrupted fit would
         loss = self._make_loss(classes)
         if previous is not None and previous.loss != loss.name:
             raise ValueError(
                 f"warm_start continues a model of the loss {previous.loss!r}, but now it is "
                 f"{loss.name!r}. Fit with warm_start=False to begin anew."
             )
-        model, details = Fit(params, self._method(), loss, workers, seed, begin).run(
-            train, valid, features, classes, previous
+        model, details = self._fit_class()(params, self._method(), loss, workers, seed, begin).run(
+            train, valid, features, classes, previous, folds
         )
         self._adopt(model)
+        self._keep_out_of_fold(details, train, table.n_rows)
+        continued = 0 if previous is None else previous.ensemble.n_rounds
+        self._keep_out_of_bag(params, details, continued)
         self.seed_ = seed
         details["values_taken_as_missing"] = taken_as_missing(table)
         self.fit_report_ = fit_report(details, self, workers, begin)
         return self
+
+    def _check_stopping(self, params: dict[str, Any], X_val: Any, groups: Any) -> None:
+        if params.get("out_of_bag") and params["subsample"] >= 1:
+            raise InvalidParameterError(
+                "out_of_bag=True needs rows outside the bag: set subsample below 1."
+            )
+        by_folds = params["early_stopping"] == "cv"
+        if groups is not None and not by_folds:
+            raise ValueError("groups was passed, but only early_stopping='cv' has folds.")
+        if by_folds and X_val is not None:
+            raise ValueError("early_stopping='cv' holds rows out itself; leave X_val out.")
+        if by_folds and params["warm_start"]:
+            raise ValueError(
+                "early_stopping='cv' chooses the number of rounds and fits them anew, so there is "
+                "nothing for warm_start to continue. Set one of them to False."
+            )
+
+    def _keep_out_of_fold(self, details: dict[str, Any], train: Sample, n_rows: int) -> None:
+        """Set what the folds' models said of the rows they had not seen; NaN elsewhere."""
+        scores = details.pop("out_of_fold_scores", None)
+        if scores is None:
+            self.__dict__.pop("oof_prediction_", None)
+            return
+        known = self._answer(self._fitted(), np.ascontiguousarray(scores.T))
+        self.oof_prediction_ = np.full((n_rows, *known.shape[1:]), np.nan)
+        self.oof_prediction_[slice(None) if train.rows is None else train.rows] = known
+
+    def _keep_out_of_bag(
+        self, params: dict[str, Any], details: dict[str, Any], continued: int = 0
+    ) -> None:
+        """Set how much each round improved the loss of the rows that it had not seen."""
+        improvement = details.pop("out_of_bag")
+        if params.get("out_of_bag"):
+            before = getattr(self, "oob_improvement_", np.zeros(continued))[:continued]
+            self.oob_improvement_ = np.concatenate([before, improvement])
+        else:
+            self.__dict__.pop("oob_improvement_", None)
+
+    @property
+    def oob_best_iteration_(self) -> int:
+        """The number of rounds after which the rows outside the bags were predicted best.
+
+        Σ of the improvements is largest there; usually fewer than a held-out set would choose.
+        """
+        self._fitted()
+        if not len(getattr(self, "oob_improvement_", ())):
+            raise AttributeError(
+                f"this {type(self).__name__} has no oob_best_iteration_: it was fitted without "
+                "out_of_bag=True, or read from a file."
+            )
+        return int(np.argmax(np.cumsum(self.oob_improvement_))) + 1
+
+    @abstractmethod
+    def _answer(self, model: Model, score: Vector) -> Vector:
+        """Return what scores predict: numbers, or the probabilities of the classes."""
 
     def _previous(
         self,
@@ -157,6 +234,8 @@ class BoostedTrees(BaseEstimator):
         model: Model | None = getattr(self, "model_", None)
         if not params["warm_start"] or model is None:
             return None
+        if hasattr(self, "oof_prediction_"):  # its history is that of folds
+            model = replace(model, valid_loss=np.empty(0))
         if params["n_estimators"] < model.ensemble.n_rounds:
             raise ValueError(
                 f"n_estimators={params['n_estimators']} must be larger or equal to "
@@ -192,21 +271,29 @@ class BoostedTrees(BaseEstimator):
         classes: npt.NDArray[Any] | None,
         caller: str,
     ) -> Sample | None:
-        if (X is None) != (y is None):
-            raise ValueError("X_val and y_val go together; one of them was not passed.")
+        self._check_held_out(X, y, sample_weight)
         if X is None:
-            if sample_weight is not None:
-                raise ValueError("sample_weight_val was passed without X_val and y_val.")
             return None
         columns = Columns(features.match(X, caller))
         if columns.n_rows == 0:
             raise ValueError("X_val has no rows.")
+        codes, weight = self._held_out_target(y, sample_weight, columns.n_rows, classes)
+        return Sample.choose(columns, counted_rows(weight), codes, weight)
+
+    def _check_held_out(self, X: Any, y: Any, sample_weight: Any) -> None:
+        if (X is None) != (y is None):
+            raise ValueError("X_val and y_val go together; one of them was not passed.")
+        if X is None and sample_weight is not None:
+            raise ValueError("sample_weight_val was passed without X_val and y_val.")
+
+    def _held_out_target(
+        self, y: Any, sample_weight: Any, n_rows: int, classes: npt.NDArray[Any] | None
+    ) -> tuple[npt.NDArray[Any], Vector | None]:
         try:
-            codes, weight = self._read_validation_target(y, sample_weight, columns.n_rows, classes)
+            return self._read_validation_target(y, sample_weight, n_rows, classes)
         except (TypeError, ValueError) as error:
             # The words are those for y and sample_weight; say that others are meant.
             raise type(error)(f"In y_val or sample_weight_val: {error}") from None
-        return Sample.choose(columns, counted_rows(weight), codes, weight)
 
     def _adopt(self, model: Model) -> None:
         """Set every fitted attribute from a model."""
@@ -265,7 +352,7 @@ class BoostedTrees(BaseEstimator):
             if p[name] > 0
         ]
         rows = "all rows" if p["subsample"] >= 1 else f"{p['subsample']:.0%} of the rows a round"
-        stop = ", stopped early" if p["early_stopping"] else ""
+        stop = STOPPED[p["early_stopping"]]
         return (
             f"{name} x {self._method().describe(loss)} x trees "
             f"({', '.join([p['growth'].replace('_', '-'), *size, *penalties])}) x {rows} x "
@@ -310,6 +397,8 @@ class BoostedTrees(BaseEstimator):
         """Return the parameters as a file can hold them."""
         params: dict[str, Any] = self.get_params(deep=False)
         params["callbacks"] = None
+        if not isinstance(params["cv"], (int, np.integer)):
+            params["cv"] = 5  # folds of one's own belong to the rows, not to the model
         if not isinstance(params["random_state"], (int, np.integer, type(None))):
             params["random_state"] = self.seed_
         return params
@@ -364,9 +453,9 @@ class BoostedTrees(BaseEstimator):
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters by name; an unknown name is answered with the nearest one."""
-        known = self.get_params(deep=True)
+        known = self.get_params(deep=False)
         for name in params:
-            if name not in known:
+            if name.partition("__")[0] not in known:
                 raise ValueError(
                     f"Invalid parameter {name!r} for estimator {type(self).__name__}."
                     f"{nearest_name(name, known)} Valid parameters are: {sorted(known)}."

@@ -11,15 +11,32 @@ from scipy.special import expit
 from sklearn.base import ClassifierMixin
 
 from stagewise.data import as_frequencies, check_weight, read_labels
+from stagewise.data.messages import shown
+from stagewise.errors import InvalidParameterError
 from stagewise.estimators.base import BoostedTrees
 from stagewise.estimators.class_weights import class_weighted, without_absent
 from stagewise.estimators.costs import check_costs
+from stagewise.estimators.parameters import nearest_name
 from stagewise.losses import CLASSIFICATION_LOSSES, Loss
 from stagewise.model.model import Model
 
-__all__ = ["BoostedClassifier"]
+__all__ = ["BoostedClassifier", "make_class_loss"]
 
 Vector = npt.NDArray[np.float64]
+
+
+def make_class_loss(loss: Any, classes: npt.NDArray[Any] | None, who: str) -> Loss:
+    """Return the loss that is meant, for these classes."""
+    assert classes is not None
+    if isinstance(loss, Loss):
+        return loss
+    if not (isinstance(loss, str) and loss in CLASSIFICATION_LOSSES):
+        raise InvalidParameterError(
+            f"The parameter 'loss' of {who} must be one of "
+            f"{', '.join(map(repr, CLASSIFICATION_LOSSES))}, or a stagewise.losses.Loss; "
+            f"got {shown(loss)}.{nearest_name(str(loss), CLASSIFICATION_LOSSES)}"
+        )
+    return CLASSIFICATION_LOSSES[loss](len(classes))
 
 
 class BoostedClassifier(ClassifierMixin, BoostedTrees):
@@ -35,7 +52,7 @@ class BoostedClassifier(ClassifierMixin, BoostedTrees):
     def predict_proba(self, X: Any) -> Vector:
         """Return the probability of every class, in the order of `classes_`."""
         model = self._fitted()
-        return self._proba(model, self._score(X))
+        return self._answer(model, self._score(X))
 
     def predict(self, X: Any, cost: Any = None) -> npt.NDArray[Any]:
         """Return the most probable class of every row, or the one of least expected cost.
@@ -53,14 +70,14 @@ class BoostedClassifier(ClassifierMixin, BoostedTrees):
             return self._decide(model, self._score(X))
         assert model.classes is not None
         prices = check_costs(cost, model.classes)
-        expected = self._proba(model, self._score(X)) @ prices
+        expected = self._answer(model, self._score(X)) @ prices
         return np.asarray(model.classes[expected.argmin(axis=1)])
 
     def staged_predict_proba(self, X: Any) -> Iterator[Vector]:
         """Yield the probabilities after every round."""
         model = self._fitted()
         for score in self._staged_score(X):
-            yield self._proba(model, score)
+            yield self._answer(model, score)
 
     def staged_predict(self, X: Any) -> Iterator[npt.NDArray[Any]]:
         """Yield the predicted classes after every round."""
@@ -68,7 +85,7 @@ class BoostedClassifier(ClassifierMixin, BoostedTrees):
         for score in self._staged_score(X):
             yield self._decide(model, score)
 
-    def _proba(self, model: Model, score: Vector) -> Vector:
+    def _answer(self, model: Model, score: Vector) -> Vector:
         assert model.classes is not None
         if len(model.classes) == 1:
             return np.ones((len(score), 1))

@@ -7,31 +7,48 @@ Must not know scikit-learn, nor what the caller passed.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from stagewise._native import Columns, Workers
-from stagewise.boosting.loop import Rows, boost
+from stagewise.boosting.folds import boost_side_by_side
+from stagewise.boosting.loop import Boosting, Rows, boost
 from stagewise.boosting.methods import Method
 from stagewise.boosting.monitor import Monitor
 from stagewise.boosting.progress import ProgressDisplay
 from stagewise.boosting.recipe import Recipe
-from stagewise.boosting.sampling import RowFraction
+from stagewise.boosting.sampling import OnlyRows, RowFraction
 from stagewise.boosting.stopping import Patience, TimeLimit
-from stagewise.data import Features, TargetScale
+from stagewise.data import TargetScale
 from stagewise.data.bins import bin_like, learn_bins
 from stagewise.estimators.report import warn_if_constant
-from stagewise.estimators.rows import Sample
+from stagewise.estimators.rows import Folds, Sample
 from stagewise.learners.histogram_tree import HistogramTree
+from stagewise.learners.learner import Learner
 from stagewise.losses import Loss
 from stagewise.model.ensemble import Ensemble
 from stagewise.model.model import Model
 
-__all__ = ["Fit"]
+__all__ = ["Fit", "in_units"]
 
 Vector = npt.NDArray[np.float64]
+
+TREE_PARAMETERS = (
+    "max_leaf_nodes",
+    "max_depth",
+    "min_samples_leaf",
+    "min_hessian",
+    "min_gain",
+    "criterion",
+    "columns_per_tree",
+    "columns_per_level",
+    "columns_per_node",
+)
+"""Those that the estimators and a tree call the same."""
 
 
 class Fit:
@@ -53,11 +70,15 @@ class Fit:
         self,
         train: Sample,
         valid: Sample | None,
-        features: Features,
+        features: Any,
         classes: npt.NDArray[Any] | None,
         previous: Model | None,
-    ) -> tuple[Model, dict[str, Any]]:
-        """Boost and return the model, with what was noticed on the way."""
+        folds: Folds | None = None,
+    ) -> tuple[Any, dict[str, Any]]:
+        """Boost and return the model, with what was noticed on the way.
+
+        With folds, their held-out rows choose the number of rounds first.
+        """
         self.loss.check(train.y)
         if valid is not None:
             try:
@@ -67,24 +88,108 @@ class Fit:
         scale = self._target_scale(train, previous)
         y = self._standardise(scale, train.y)
         table = train.table()
-        bins, cuts = learn_bins(
-            self.workers, table, train.weight, self.params["max_bins"], self.seed
-        )
-        details = warn_if_constant(bins, features, train.y, classes)
+        prepared, alike, details = self._prepare(table, train, features, classes)
         ensemble = self._start(features, y, train.weight, previous)
-        rows = Rows(bins, y, train.weight, self._start_score(ensemble, table))
+        rows = Rows(prepared, y, train.weight, self._start_score(ensemble, table))
         held = None
         if valid is not None:
             held_table = valid.table()
             held = Rows(
-                bin_like(self.workers, held_table, cuts),
+                alike(held_table),
                 self._standardise(scale, valid.y),
                 valid.weight,
                 self._start_score(ensemble, held_table),
             )
-        monitor = self._boost(rows, held, ensemble, scale, previous, classes)
-        details["stopped_because"] = monitor.stopped_because
-        model = Model(
+        if folds is None:
+            monitor = self._boost(rows, held, ensemble, scale, previous, classes)
+            details["stopped_because"] = monitor.stopped_because
+            details["method_ended"] = monitor.ended
+            details["out_of_bag"] = monitor.out_of_bag
+            return self._model(features, ensemble, scale, classes, monitor), details
+        chosen, held_out = self._cross_validate(folds, train, rows, features, alike, scale)
+        self.params = {**self.params, "n_estimators": chosen.best_round}
+        monitor = self._boost(rows, None, ensemble, scale, None, classes)
+        monitor.valid_loss = chosen.valid_loss
+        details["stopped_because"] = monitor.stopped_because or chosen.stopped_because
+        details["method_ended"] = monitor.ended
+        details["out_of_bag"] = monitor.out_of_bag
+        details["out_of_fold_scores"] = held_out
+        return self._model(features, ensemble, scale, classes, monitor), details
+
+    def _cross_validate(
+        self,
+        folds: Folds,
+        train: Sample,
+        rows: Rows,
+        features: Any,
+        alike: Callable[[Any], Any],
+        scale: TargetScale,
+    ) -> tuple[Monitor, npt.NDArray[np.float64]]:
+        """Grow a model for each fold on the shared bins; return what they showed."""
+        recipe = self._recipe(scale)
+        models = []
+        for learned, held in folds:
+            own = train.part(learned)
+            ensemble = self._start(features, self._standardise(scale, own.y), own.weight, None)
+            if not self.method.from_zero:  # nor is the offset the mean of these rows
+                y = self._standardise(scale, own.y)
+                ensemble.base = self.loss.best_constant(y, own.weight)
+            other = train.part(held)
+            table = other.table()
+            # On the shared bins a row that is held out is one of weight 0: absent in every sum.
+            weight = np.zeros(len(rows.y))
+            weight[learned] = 1.0 if own.weight is None else own.weight
+            score = np.repeat(ensemble.base[:, np.newaxis], len(rows.y), axis=1)
+            models.append(
+                Boosting(
+                    replace(recipe, sampling=OnlyRows(learned.astype(np.uint32), recipe.sampling)),
+                    ensemble,
+                    replace(rows, weight=weight, score=score),
+                    Rows(
+                        alike(table),
+                        self._standardise(scale, other.y),
+                        other.weight,
+                        self._start_score(ensemble, table),
+                    ),
+                    self.workers,
+                    self.seed,
+                )
+            )
+        monitor = self._monitor(scale, patient=True, previous=None, share=len(folds))
+        try:
+            boost_side_by_side(models, range(self.params["n_estimators"]), monitor)
+        finally:
+            monitor.close()
+        scores = np.full((self.loss.n_outputs, len(train.y)), np.nan)
+        for (_, held), model in zip(folds, models, strict=True):
+            model.ensemble.truncate(monitor.best_round)
+            table = train.part(held).table()
+            scores[:, held] = self._score_of(model.ensemble, table)
+        return monitor, scores
+
+    def _prepare(
+        self,
+        table: Columns,
+        train: Sample,
+        features: Any,
+        classes: npt.NDArray[Any] | None,
+    ) -> tuple[Any, Callable[[Any], Any], dict[str, Any]]:
+        """Return what the learner learns from, how to make more of it, and what was noticed."""
+        bins, cuts = learn_bins(
+            self.workers, table, train.weight, self.params["max_bins"], self.seed
+        )
+        details = warn_if_constant(bins, features, train.y, classes)
+        return bins, lambda other: bin_like(self.workers, other, cuts), details
+
+    def _model(
+        self,
+        features: Any,
+        ensemble: Any,
+        scale: TargetScale,
+        classes: npt.NDArray[Any] | None,
+        monitor: Monitor,
+    ) -> Any:
+        return Model(
             task="regression" if classes is None else "classification",
             loss=self.loss.name,
             features=features,
@@ -95,7 +200,6 @@ class Fit:
             train_loss=np.array(monitor.train_loss),
             valid_loss=np.array(monitor.valid_loss),
         )
-        return model, details
 
     def _boost(
         self,
@@ -106,31 +210,36 @@ class Fit:
         previous: Model | None,
         classes: npt.NDArray[Any] | None,
     ) -> Monitor:
-        p = self.params
         first = ensemble.n_rounds
-        patience = None if held is None else Patience(p["n_iter_no_change"], p["tol"])
-        display = ProgressDisplay(p["verbose"])
-        limit = p["time_limit"]
-        monitor = Monitor(
+        monitor = self._monitor(scale, patient=held is not None, previous=previous)
+        one_class = classes is not None and len(classes) == 1
+        rounds = range(first, first if one_class else self.params["n_estimators"])
+        try:
+            model = Boosting(self._recipe(scale), ensemble, rows, held, self.workers, self.seed)
+            boost(model, rounds, monitor)
+        finally:
+            monitor.close()
+        ensemble.truncate(monitor.best_round)
+        return monitor
+
+    def _monitor(
+        self, scale: TargetScale, *, patient: bool, previous: Model | None, share: int | None = None
+    ) -> Monitor:
+        """Return who watches; of `share` folds, which leave time for the last fit."""
+        p, limit = self.params, self.params["time_limit"]
+        if limit is not None and share is not None:
+            limit = limit * share / (share + 1)
+        first = 0 if previous is None else previous.ensemble.n_rounds
+        return Monitor(
             p["n_estimators"],
-            patience=patience,
+            patience=Patience(p["n_iter_no_change"], p["tol"]) if patient else None,
             time_limit=None if limit is None else TimeLimit(limit, self.began),
             callbacks=p["callbacks"],
-            display=display,
+            display=ProgressDisplay(p["verbose"]),
             loss_scale=scale.loss_unit(self.loss.degree or 0),
             train_loss=[] if previous is None else previous.train_loss[:first].tolist(),
             valid_loss=[] if previous is None else previous.valid_loss[:first].tolist(),
         )
-        one_class = classes is not None and len(classes) == 1
-        rounds = range(first, first if one_class else p["n_estimators"])
-        try:
-            boost(
-                self._recipe(scale), ensemble, rows, held, rounds, monitor, self.workers, self.seed
-            )
-        finally:
-            display.close()
-        ensemble.truncate(monitor.best_round)
-        return monitor
 
     def _target_scale(self, train: Sample, previous: Model | None) -> TargetScale:
         if previous is not None:
@@ -145,7 +254,7 @@ class Fit:
 
     def _start(
         self,
-        features: Features,
+        features: Any,
         y: npt.NDArray[Any],
         weight: Vector | None,
         previous: Model | None,
@@ -163,6 +272,9 @@ class Fit:
     def _start_score(self, ensemble: Ensemble, table: Columns) -> npt.NDArray[np.float64]:
         if ensemble.n_rounds == 0:
             return np.repeat(ensemble.base[:, np.newaxis], table.n_rows, axis=1)
+        return self._score_of(ensemble, table)
+
+    def _score_of(self, ensemble: Any, table: Any) -> npt.NDArray[np.float64]:
         return np.ascontiguousarray(ensemble.score(table, self.workers).T)
 
     def _recipe(self, scale: TargetScale) -> Recipe:
@@ -172,29 +284,38 @@ class Fit:
         """
         p, degree = self.params, self.loss.degree
         unit = 1.0 if degree is None else scale.spread
-        gradient_unit = unit ** ((degree or 1) - 1)
-        max_step = (p["max_step"] or 0.0) * unit
-        by_quantile = self.loss.leaf_quantile is not None
-        learner = HistogramTree(
-            max_leaf_nodes=p["max_leaf_nodes"],
-            max_depth=p["max_depth"],
-            min_samples_leaf=p["min_samples_leaf"],
-            min_hessian=p["min_hessian"],
-            l1=p["l1_regularization"] * gradient_unit,
-            l2=p["l2_regularization"],
-            min_gain=p["min_gain"] * gradient_unit**2,
-            max_step=0.0 if by_quantile else max_step,
-            criterion=p.get("criterion", "misclassification"),
-            depth_wise=p["growth"] == "depth_wise",
-            columns_per_tree=p["columns_per_tree"],
-            columns_per_level=p["columns_per_level"],
-            columns_per_node=p["columns_per_node"],
-        )
         return Recipe(
             self.loss,
-            learner,
+            self._learner(unit, unit ** ((degree or 1) - 1)),
             self.method.response,
-            self.method.step(self.loss, max_step),
+            self.method.step(self.loss, self._max_step() * unit),
             RowFraction(p["subsample"]),
             p["learning_rate"],
+            p.get("out_of_bag", False),
         )
+
+    def _max_step(self) -> float:
+        """Return the largest step in spreads of the target, or 0 for any."""
+        return float(self.params["max_step"] or 0.0)
+
+    def _learner(self, unit: float, gradient_unit: float) -> Learner:
+        p = self.params
+        tree = HistogramTree(
+            **{name: p[name] for name in TREE_PARAMETERS if name in p},
+            l1=p["l1_regularization"],
+            l2=p["l2_regularization"],
+            max_step=self._max_step(),
+            depth_wise=p["growth"] == "depth_wise",
+        )
+        return in_units(tree, self.loss, unit, gradient_unit)
+
+
+def in_units(tree: HistogramTree, loss: Loss, unit: float, gradient_unit: float) -> HistogramTree:
+    """Return a tree whose limits are in units of the target's spread."""
+    by_quantile = loss.leaf_quantile is not None
+    return replace(
+        tree,
+        l1=tree.l1 * gradient_unit,
+        min_gain=tree.min_gain * gradient_unit**2,
+        max_step=0.0 if by_quantile else tree.max_step * unit,
+    )

@@ -2,33 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
-from sklearn.base import RegressorMixin
 
 from stagewise.boosting.methods import GRADIENT, NEWTON, Method
-from stagewise.data import as_frequencies, check_weight, read_target
-from stagewise.data.messages import shown
-from stagewise.errors import InvalidParameterError
-from stagewise.estimators.base import BoostedTrees
-from stagewise.estimators.classifier import BoostedClassifier
-from stagewise.estimators.parameters import nearest_name, suggests_names
-from stagewise.losses import CLASSIFICATION_LOSSES, REGRESSION_LOSSES, Loss
-from stagewise.model.model import Model
+from stagewise.estimators.classifier import BoostedClassifier, make_class_loss
+from stagewise.estimators.parameters import suggests_names
+from stagewise.estimators.regressor import BoostedRegressor
+from stagewise.losses import Loss
 
 __all__ = ["GradientBoostingClassifier", "GradientBoostingRegressor"]
-
-Vector = npt.NDArray[np.float64]
 
 # By the parameter `response`.
 METHODS: Mapping[str, Method] = MappingProxyType({"newton": NEWTON, "gradient": GRADIENT})
 
 
-class GradientBoostingRegressor(RegressorMixin, BoostedTrees):
+class GradientBoostingRegressor(BoostedRegressor):
     """Boosted trees that predict a number.
 
     Fits F = f_0 + ν Σ b_m to a target that is centred and scaled first, so a·y + b gives a·F + b.
@@ -68,6 +60,9 @@ class GradientBoostingRegressor(RegressorMixin, BoostedTrees):
         Whether the best leaf is split next, or one level after the other.
     subsample : float, default=1.0
         The share of rows that a round sees, drawn anew without replacement.
+    out_of_bag : bool, default=False
+        Whether to measure, with subsample < 1, how much each round improves the loss of the rows
+        it does not see: `oob_improvement_`, and from it `oob_best_iteration_`.
     columns_per_tree, columns_per_level, columns_per_node : float, default=1.0
         The share of features that a tree, a level and a node may use; they multiply.
     max_bins : int, default=255
@@ -75,9 +70,14 @@ class GradientBoostingRegressor(RegressorMixin, BoostedTrees):
     missing_values : number, list of numbers or None, default=None
         Values of X that are missing besides NaN, such as -999 or [-999, 1e20], at fit and at
         predict. They are compared in the type of each column: as integers, or rounded to float32.
-    early_stopping : bool, default=False
+    early_stopping : bool or "cv", default=False
         Whether to hold rows out and stop when their loss no longer improves. Passing `X_val` and
-        `y_val` to `fit` does the same with rows of your own.
+        `y_val` to `fit` does the same with rows of your own. "cv": the mean loss of several folds
+        says how many rounds, and that many are then fitted to all rows; `oof_prediction_` keeps
+        what the folds' models said of the rows they had not seen.
+    cv : int, splitter or list of pairs of indices, default=5
+        The folds of early_stopping="cv": a number (drawn at random, each class alike, groups
+        together), a splitter such as TimeSeriesSplit, or (training, held-out) pairs.
     validation_fraction : float, default=0.1
         The share of rows held out.
     n_iter_no_change : int, default=10
@@ -149,12 +149,14 @@ class GradientBoostingRegressor(RegressorMixin, BoostedTrees):
         max_step: float | None = None,
         growth: str = "best_first",
         subsample: float = 1.0,
+        out_of_bag: bool = False,
         columns_per_tree: float = 1.0,
         columns_per_level: float = 1.0,
         columns_per_node: float = 1.0,
         max_bins: int = 255,
         missing_values: Any = None,
-        early_stopping: bool = False,
+        early_stopping: bool | str = False,
+        cv: Any = 5,
         validation_fraction: float = 0.1,
         n_iter_no_change: int = 10,
         tol: float = 0.0,
@@ -181,12 +183,14 @@ class GradientBoostingRegressor(RegressorMixin, BoostedTrees):
         self.max_step = max_step
         self.growth = growth
         self.subsample = subsample
+        self.out_of_bag = out_of_bag
         self.columns_per_tree = columns_per_tree
         self.columns_per_level = columns_per_level
         self.columns_per_node = columns_per_node
         self.max_bins = max_bins
         self.missing_values = missing_values
         self.early_stopping = early_stopping
+        self.cv = cv
         self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change
         self.tol = tol
@@ -199,76 +203,8 @@ class GradientBoostingRegressor(RegressorMixin, BoostedTrees):
         self.quantile = quantile
         self.power = power
 
-    def predict(self, X: Any) -> Vector:
-        """Return the predicted number of every row."""
-        model = self._fitted()
-        return self._mean(model, self._score(X))
-
-    def staged_predict(self, X: Any) -> Iterator[Vector]:
-        """Yield the predictions after every round."""
-        model = self._fitted()
-        for score in self._staged_score(X):
-            yield self._mean(model, score)
-
-    def _mean(self, model: Model, score: Vector) -> Vector:
-        loss = self.loss if isinstance(self.loss, Loss) else _DEFAULTS[model.loss]
-        return np.asarray(model.offset + model.scale * loss.mean(score.T).reshape(len(score)))
-
-    def _read_target(
-        self, y: Any, sample_weight: Any, n_rows: int
-    ) -> tuple[npt.NDArray[Any], Vector | None, npt.NDArray[Any] | None]:
-        target = read_target(y, n_rows, caller=type(self).__name__)
-        weight = check_weight(sample_weight, n_rows)
-        return target, None if weight is None else as_frequencies(weight), None
-
-    def _read_validation_target(
-        self, y: Any, sample_weight: Any, n_rows: int, classes: npt.NDArray[Any] | None
-    ) -> tuple[npt.NDArray[Any], Vector | None]:
-        target, weight, _ = self._read_target(y, sample_weight, n_rows)
-        return target, weight
-
     def _method(self) -> Method:
         return METHODS[self.response]
-
-    def _make_loss(self, classes: npt.NDArray[Any] | None) -> Loss:
-        loss: Any = self.loss
-        who = type(self).__name__
-        given = {name: getattr(self, name) for name in ("quantile", "power")}
-        given = {name: value for name, value in given.items() if value is not None}
-        kind = None if isinstance(loss, Loss) else REGRESSION_LOSSES.get(str(loss))
-        for name in given:
-            if kind is None or name not in kind.own_parameters:
-                users = [k for k, v in REGRESSION_LOSSES.items() if name in v.own_parameters]
-                raise InvalidParameterError(
-                    f"The parameter {name!r} of {who} is for loss={' or '.join(map(repr, users))}, "
-                    f"but loss is {shown(loss)}. Leave {name} at None."
-                )
-        if isinstance(loss, Loss):
-            return loss
-        if kind is None:
-            raise InvalidParameterError(
-                f"The parameter 'loss' of {who} must be one of "
-                f"{', '.join(map(repr, REGRESSION_LOSSES))}, or a stagewise.losses.Loss; "
-                f"got {shown(loss)}.{nearest_name(str(loss), REGRESSION_LOSSES)}"
-            )
-        try:
-            return kind(**given)
-        except (TypeError, ValueError) as error:
-            raise InvalidParameterError(f"For {who}: {error}") from None
-
-    def _plain_params(self) -> dict[str, Any]:
-        params = super()._plain_params()
-        loss = self.loss
-        if isinstance(loss, Loss) and type(loss) is REGRESSION_LOSSES.get(loss.name):
-            params["loss"] = loss.name
-            params |= {name: getattr(loss, name) for name in loss.own_parameters}
-        return params
-
-
-# What their scores mean does not depend on their parameters.
-_DEFAULTS: Mapping[str, Loss] = MappingProxyType(
-    {n: kind() for n, kind in REGRESSION_LOSSES.items()}
-)
 
 
 class GradientBoostingClassifier(BoostedClassifier):
@@ -279,8 +215,8 @@ class GradientBoostingClassifier(BoostedClassifier):
     Parameters
     ----------
     loss : {"log_loss", "exponential"} or Loss, default="log_loss"
-        What is minimised: the deviance, for two or for more classes; AdaBoost's exponential loss,
-        for two; or an object derived from `stagewise.losses.Loss` whose `mean` are probabilities.
+        What is minimised: the deviance, or AdaBoost's exponential loss, both for two or for more
+        classes; or an object derived from `stagewise.losses.Loss` whose `mean` are probabilities.
     response : {"newton", "gradient"}, default="newton"
         What trees are fitted to: -g/h with weights h, so that leaves are Newton steps (as XGBoost
         does); or the negative gradient alone, after which every leaf takes its region's own optimum
@@ -308,6 +244,9 @@ class GradientBoostingClassifier(BoostedClassifier):
         Whether the best leaf is split next, or one level after the other.
     subsample : float, default=1.0
         The share of rows that a round sees, drawn anew without replacement.
+    out_of_bag : bool, default=False
+        Whether to measure, with subsample < 1, how much each round improves the loss of the rows
+        it does not see: `oob_improvement_`, and from it `oob_best_iteration_`.
     columns_per_tree, columns_per_level, columns_per_node : float, default=1.0
         The share of features that a tree, a level and a node may use; they multiply.
     max_bins : int, default=255
@@ -315,9 +254,14 @@ class GradientBoostingClassifier(BoostedClassifier):
     missing_values : number, list of numbers or None, default=None
         Values of X that are missing besides NaN, such as -999 or [-999, 1e20], at fit and at
         predict. They are compared in the type of each column: as integers, or rounded to float32.
-    early_stopping : bool, default=False
+    early_stopping : bool or "cv", default=False
         Whether to hold rows out and stop when their loss no longer improves. Passing `X_val` and
-        `y_val` to `fit` does the same with rows of your own.
+        `y_val` to `fit` does the same with rows of your own. "cv": the mean loss of several folds
+        says how many rounds, and that many are then fitted to all rows; `oof_prediction_` keeps
+        what the folds' models said of the rows they had not seen.
+    cv : int, splitter or list of pairs of indices, default=5
+        The folds of early_stopping="cv": a number (drawn at random, each class alike, groups
+        together), a splitter such as TimeSeriesSplit, or (training, held-out) pairs.
     validation_fraction : float, default=0.1
         The share of rows held out.
     n_iter_no_change : int, default=10
@@ -388,12 +332,14 @@ class GradientBoostingClassifier(BoostedClassifier):
         max_step: float | None = None,
         growth: str = "best_first",
         subsample: float = 1.0,
+        out_of_bag: bool = False,
         columns_per_tree: float = 1.0,
         columns_per_level: float = 1.0,
         columns_per_node: float = 1.0,
         max_bins: int = 255,
         missing_values: Any = None,
-        early_stopping: bool = False,
+        early_stopping: bool | str = False,
+        cv: Any = 5,
         validation_fraction: float = 0.1,
         n_iter_no_change: int = 10,
         tol: float = 0.0,
@@ -419,12 +365,14 @@ class GradientBoostingClassifier(BoostedClassifier):
         self.max_step = max_step
         self.growth = growth
         self.subsample = subsample
+        self.out_of_bag = out_of_bag
         self.columns_per_tree = columns_per_tree
         self.columns_per_level = columns_per_level
         self.columns_per_node = columns_per_node
         self.max_bins = max_bins
         self.missing_values = missing_values
         self.early_stopping = early_stopping
+        self.cv = cv
         self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change
         self.tol = tol
@@ -440,14 +388,4 @@ class GradientBoostingClassifier(BoostedClassifier):
         return METHODS[self.response]
 
     def _make_loss(self, classes: npt.NDArray[Any] | None) -> Loss:
-        loss: Any = self.loss
-        assert classes is not None
-        if isinstance(loss, Loss):
-            return loss
-        if not (isinstance(loss, str) and loss in CLASSIFICATION_LOSSES):
-            raise InvalidParameterError(
-                f"The parameter 'loss' of {type(self).__name__} must be one of "
-                f"{', '.join(map(repr, CLASSIFICATION_LOSSES))}, or a stagewise.losses.Loss; "
-                f"got {shown(loss)}.{nearest_name(str(loss), CLASSIFICATION_LOSSES)}"
-            )
-        return CLASSIFICATION_LOSSES[loss](len(classes))
+        return make_class_loss(self.loss, classes, type(self).__name__)

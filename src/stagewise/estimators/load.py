@@ -13,6 +13,7 @@ from stagewise.estimators.gradient_boosting import (
     GradientBoostingClassifier,
     GradientBoostingRegressor,
 )
+from stagewise.estimators.stagewise import StagewiseClassifier, StagewiseRegressor
 from stagewise.losses import CLASSIFICATION_LOSSES, REGRESSION_LOSSES
 from stagewise.model.file import read_model
 
@@ -26,6 +27,8 @@ _CLASSES: dict[str, Any] = {
         GradientBoostingClassifier,
         GradientBoostingRegressor,
         LogitBoostClassifier,
+        StagewiseClassifier,
+        StagewiseRegressor,
     )
 }
 

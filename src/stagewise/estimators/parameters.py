@@ -21,7 +21,7 @@ import numpy as np
 from stagewise.data.messages import shown
 from stagewise.errors import InvalidParameterError
 
-__all__ = ["RULES", "check_parameters", "nearest_name", "suggests_names"]
+__all__ = ["RULES", "OneOf", "check_parameters", "check_tree", "nearest_name", "suggests_names"]
 
 Rule = Callable[[Any], Any]
 """Returns the value to use, or raises ValueError(what is allowed)."""
@@ -67,10 +67,13 @@ class _Number:
 
 
 @dataclass(frozen=True)
-class _OneOf:
+class OneOf:
+    """One of some values, by identity or as equal text."""
+
     choices: tuple[Any, ...]
 
     def __call__(self, value: Any) -> Any:
+        """Return the value, or raise ValueError(what is allowed)."""
         if not any(value is c or (isinstance(value, str) and value == c) for c in self.choices):
             raise ValueError("one of " + ", ".join(repr(c) for c in self.choices))
         return value
@@ -81,6 +84,30 @@ def _flag(value: Any) -> bool:
     if type(value).__name__ not in ("bool", "bool_"):
         raise ValueError("True or False")
     return bool(value)
+
+
+def _stopping(value: Any) -> Any:
+    if isinstance(value, str) and value == "cv":
+        return value
+    try:
+        return _flag(value)
+    except ValueError:
+        raise ValueError("True, False or 'cv'") from None
+
+
+def _folds(value: Any) -> Any:
+    """Return a number of folds, or what says them itself."""
+    if type(value) is not bool and isinstance(value, (int, np.integer)) and value >= 2:
+        return int(value)
+    if hasattr(value, "split") and not isinstance(value, (str, type)):
+        return value
+    pairs = value if isinstance(value, (list, tuple)) else []
+    if pairs and all(isinstance(pair, (list, tuple)) and len(pair) == 2 for pair in pairs):
+        return value
+    raise ValueError(
+        "a whole number of folds, at least 2, a scikit-learn splitter, or a list of pairs of "
+        "indices"
+    )
 
 
 def _seed(value: Any) -> Any:
@@ -132,28 +159,32 @@ _size = 2**31 - 1
 
 RULES: Mapping[str, Rule] = MappingProxyType(
     {
-        "response": _OneOf(("newton", "gradient")),
-        "algorithm": _OneOf(("discrete", "real")),
-        "criterion": _OneOf(("misclassification", "gini")),
+        "response": OneOf(("newton", "gradient")),
+        "step": OneOf(("auto", "newton", "region_optimum", "line_search")),
+        "resample": _flag,
+        "algorithm": OneOf(("discrete", "real")),
+        "criterion": OneOf(("misclassification", "gini")),
         "limit": _Number(0.0, open_low=True),
         "learning_rate": _Number(0.0, open_low=True),
         "n_estimators": _Number(1, 10_000_000, whole=True),
         "max_leaf_nodes": _Number(2, _size, whole=True, or_none=True),
         "max_depth": _Number(1, _size, whole=True, or_none=True),
-        "min_samples_leaf": _Number(0.0, open_low=True),
+        "min_samples_leaf": _Number(0.0, 2.0**53, open_low=True),
         "min_hessian": _Number(0.0),
         "l1_regularization": _Number(0.0),
         "l2_regularization": _Number(0.0),
         "min_gain": _Number(0.0),
         "max_step": _Number(0.0, open_low=True, or_none=True),
-        "growth": _OneOf(("best_first", "depth_wise")),
+        "growth": OneOf(("best_first", "depth_wise")),
         "subsample": _share,
+        "out_of_bag": _flag,
         "columns_per_tree": _share,
         "columns_per_level": _share,
         "columns_per_node": _share,
         "max_bins": _Number(2, 65_535, whole=True),
         "missing_values": _missing_values,
-        "early_stopping": _flag,
+        "early_stopping": _stopping,
+        "cv": _folds,
         "validation_fraction": _Number(0.0, 1.0, open_low=True, open_high=True),
         "n_iter_no_change": _Number(1, _size, whole=True),
         "tol": _Number(0.0),
@@ -171,13 +202,15 @@ RULES: Mapping[str, Rule] = MappingProxyType(
 def check_parameters(estimator: Any) -> dict[str, Any]:
     """Return an estimator's parameters, checked and in their plain types.
 
+    Where its class has `own_rules`, these come before the table's.
+
     Raises
     ------
     InvalidParameterError
         Naming the parameter, what it may be, and what it is.
     """
     checked = estimator.get_params(deep=False)
-    for name, rule in RULES.items():
+    for name, rule in {**RULES, **getattr(estimator, "own_rules", {})}.items():
         if name not in checked:  # not every estimator has every parameter
             continue
         value = checked[name]
@@ -191,6 +224,22 @@ def check_parameters(estimator: Any) -> dict[str, Any]:
                 f"got {shown(value)}."
             ) from None
     return dict(checked)
+
+
+def check_tree(tree: Any, who: str) -> None:
+    """Raise InvalidParameterError unless the rules of a HistogramTree make sense."""
+    others = {"l1": "l1_regularization", "l2": "l2_regularization"}
+    for name, value in vars(tree).items():
+        rule: Rule = RULES.get(others.get(name, name), _flag)
+        if name == "max_step" and value == 0:
+            continue
+        try:
+            rule(value)
+        except ValueError as error:
+            raise InvalidParameterError(
+                f"The learner of {who}, a HistogramTree, has {name}={shown(value)}; it must be "
+                f"{error}."
+            ) from None
 
 
 def nearest_name(name: str, names: Iterable[str]) -> str:

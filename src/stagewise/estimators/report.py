@@ -11,7 +11,7 @@ from stagewise._native import Bins, Workers
 from stagewise.data import Features, Table
 from stagewise.data.messages import shown, warn_caller
 
-__all__ = ["fit_report", "taken_as_missing", "warn_if_constant"]
+__all__ = ["fit_report", "taken_as_missing", "warn_if_constant", "warn_of_one_class"]
 
 
 def warn_if_constant(
@@ -28,12 +28,18 @@ def warn_if_constant(
         (constant if not bins.has_missing(position) else missing).append(name)
     same = "so the model predicts the same for all rows."
     if classes is not None and len(classes) == 1:
-        warn_caller(f"y has only one class, {shown(classes[0])}, {same}")
+        warn_of_one_class(classes)
     elif classes is None and (y == y[0]).all():
         warn_caller(f"y has only one value, {same}")
     elif len(constant) + len(missing) == features.n and _no_two_bins(bins):
         warn_caller(f"Every feature is constant or missing in every row, {same}")
     return {"constant_features": constant, "features_known_only_as_missing": missing}
+
+
+def warn_of_one_class(classes: npt.NDArray[Any]) -> None:
+    """Say that there is nothing to tell apart."""
+    same = "so the model predicts the same for all rows."
+    warn_caller(f"y has only one class, {shown(classes[0])}, {same}")
 
 
 def taken_as_missing(table: Table) -> dict[str, int]:

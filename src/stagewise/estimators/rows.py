@@ -8,15 +8,21 @@ estimators.
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.model_selection import (
+    GroupKFold,
+    KFold,
+    StratifiedGroupKFold,
+    StratifiedKFold,
+    check_cv,
+)
 
-from stagewise._native import Columns
-
-__all__ = ["Sample", "counted_rows", "hold_out"]
+__all__ = ["Sample", "counted_rows", "hold_out", "make_folds"]
 
 Vector = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.uint32]
@@ -28,7 +34,7 @@ class Sample:
 
     Parameters
     ----------
-    columns : Columns
+    columns : Columns, or what else can be asked for rows
         The features of all rows that were given.
     rows : uint32 array or None
         Those that this sample consists of; None: all.
@@ -38,14 +44,14 @@ class Sample:
         Positive weights of these rows; None: all ones.
     """
 
-    columns: Columns
+    columns: Any
     rows: Indices | None
     y: npt.NDArray[Any]
     weight: Vector | None
 
     @classmethod
     def choose(
-        cls, columns: Columns, rows: Indices | None, y: npt.NDArray[Any], weight: Vector | None
+        cls, columns: Any, rows: Indices | None, y: npt.NDArray[Any], weight: Vector | None
     ) -> Sample:
         """Choose rows, none of weight zero, out of all that were given."""
         if rows is None:
@@ -53,7 +59,13 @@ class Sample:
         kept = None if weight is None else weight[rows]
         return cls(columns, rows, y[rows], None if kept is None or (kept == 1.0).all() else kept)
 
-    def table(self) -> Columns:
+    def part(self, places: npt.NDArray[np.intp]) -> Sample:
+        """Return the rows at some places of this sample."""
+        rows = places.astype(np.uint32) if self.rows is None else self.rows[places]
+        weight = None if self.weight is None else self.weight[places]
+        return Sample(self.columns, rows, self.y[places], weight)
+
+    def table(self) -> Any:
         """Return the features of just these rows, without copying them."""
         return self.columns if self.rows is None else self.columns.take(self.rows)
 
@@ -101,3 +113,82 @@ def hold_out(
         members = order[groups == int(np.argmax(counts))]
         held[members[: max(1, len(members) - 1) if n == 2 else 1]] = True
     return rows[~held], rows[held]
+
+
+Folds = list[tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]]
+
+
+def make_folds(
+    cv: Any, sample: Sample, y: npt.NDArray[Any], groups: Any, seed: int, *, by_class: bool
+) -> Folds:
+    """Return the folds of a sample as (training places, held-out places).
+
+    Parameters
+    ----------
+    cv : int, splitter or list of pairs of indices
+        A number of folds, drawn at random and each class alike; or what says them itself, of all
+        rows that were given.
+    sample : Sample
+        The rows to divide.
+    y : array
+        Targets or class codes of all rows that were given.
+    groups : array-like or None
+        For every row that was given, the group that must not be torn apart.
+    seed : int
+        Keys the choice.
+    by_class : bool
+        Whether y holds class codes, all of which every training part must have.
+    """
+    own = None if groups is None else np.asarray(groups)
+    if own is not None and own.shape != (len(y),):
+        raise ValueError(
+            f"groups has shape {own.shape}; expected one entry for each of {len(y)} rows."
+        )
+    if isinstance(cv, int):
+        # Rows of weight 0 are absent, so they have no say in who is drawn.
+        n = len(sample.y)
+        if cv > n:
+            raise ValueError(f"cv={cv} folds need at least {cv} rows; there are {n}.")
+        kind: Any = StratifiedKFold if by_class else KFold
+        if own is not None:
+            kind = StratifiedGroupKFold if by_class else GroupKFold
+            own = own if sample.rows is None else own[sample.rows]
+        folds = _split(kind(cv, shuffle=True, random_state=seed % 2**32), sample.y, own)
+    else:
+        place = np.full(len(y), -1, dtype=np.intp)
+        place[slice(None) if sample.rows is None else sample.rows] = np.arange(len(sample.y))
+        given = _split(check_cv(cv, y, classifier=by_class), y, own)
+        folds = [(_known(place[train]), _known(place[held])) for train, held in given]
+    for number, (train, held) in enumerate(folds, start=1):
+        if not len(train) or not len(held):
+            raise ValueError(f"fold {number} of cv has no rows to learn from or to hold out.")
+        if by_class and len(np.unique(sample.y[train])) < len(np.unique(sample.y)):
+            raise ValueError(
+                f"a class has no row in the training part of fold {number}: it has too few rows "
+                "for this many folds. Use fewer folds, or early_stopping=True."
+            )
+    return folds
+
+
+def _known(places: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
+    return places[places >= 0]
+
+
+def _split(splitter: Any, y: npt.NDArray[Any], groups: Any) -> Folds:
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="The least populated class")  # answered later
+        pairs = list(splitter.split(np.zeros((len(y), 1)), y, groups))
+    folds = []
+    for number, pair in enumerate(pairs, start=1):
+        train, held = (np.asarray(part) for part in pair)
+        train, held = (np.flatnonzero(p) if p.dtype == bool else np.sort(p) for p in (train, held))
+        both = np.concatenate([train, held])
+        whole = all(np.issubdtype(p.dtype, np.integer) for p in (train, held))
+        if not whole or (len(both) and not 0 <= both.min() <= both.max() < len(y)):
+            raise ValueError(
+                f"fold {number} of cv must be two lists of row numbers below {len(y)}."
+            )
+        if len(np.unique(both)) < len(both):
+            raise ValueError(f"fold {number} of cv has a row twice, or in both of its parts.")
+        folds.append((train.astype(np.intp), held.astype(np.intp)))
+    return folds

@@ -7,6 +7,7 @@ turns gradients into trees until the fit ends. Must not know losses by name or c
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -58,7 +59,7 @@ class HistogramTree:
     def start(
         self,
         workers: Workers,
-        bins: Bins,
+        table: Bins,
         weight: Vector | None,
         classes: npt.NDArray[np.int32] | None,
         *,
@@ -87,7 +88,8 @@ class HistogramTree:
             criterion=self.criterion,
         )
         n_classes = 0 if classes is None else max(2, int(classes.max()) + 1)
-        return TreeGrowth(workers, Grower(workers, bins, weight, rules, classes, n_classes))
+        grower = Grower(workers, table, weight, rules, classes, n_classes)
+        return TreeGrowth(workers, grower, table.n_rows)
 
 
 @dataclass(slots=True)
@@ -96,6 +98,16 @@ class GrownTerm:
 
     grown: GrownTree
     tree: Tree
+
+    @property
+    def part(self) -> Tree:
+        """What the model keeps."""
+        return self.tree
+
+    @property
+    def value(self) -> Vector:
+        """A number for each node."""
+        return self.tree.value
 
     def with_values(self, value: Vector) -> GrownTerm:
         """Return the same tree with other node values."""
@@ -114,10 +126,16 @@ class NodeSums:
     ----------
     gradient : float64 array of shape (n_nodes, n_classes), or (n_nodes, 1) without classes
     hessian : float64 array of shape (n_nodes,)
+    leaves : integer array
+        The numbers of the nodes that are leaves.
+    said : integer array of shape (n_nodes,)
+        With classes: the one that a node says.
     """
 
     gradient: npt.NDArray[np.float64]
     hessian: Vector
+    leaves: npt.NDArray[Any]
+    said: npt.NDArray[Any]
 
 
 class TreeGrowth:
@@ -129,11 +147,14 @@ class TreeGrowth:
         The fit's threads.
     grower : Grower
         The native grower.
+    n_rows : int
+        How many rows the fit has.
     """
 
-    def __init__(self, workers: Workers, grower: Grower) -> None:
+    def __init__(self, workers: Workers, grower: Grower, n_rows: int) -> None:
         self._workers = workers
         self._grower = grower
+        self._n_rows = n_rows
 
     def grow(
         self,
@@ -145,10 +166,6 @@ class TreeGrowth:
         """Fit the next tree to the gradients of the rows in the bag (None: all rows)."""
         grown = self._grower.grow(gradients, bag, seed, number)
         return GrownTerm(grown, Tree(*grown.arrays()))
-
-    def leaf_nodes(self) -> npt.NDArray[np.int32]:
-        """Return the node numbers of the leaves of the last tree, increasing."""
-        return self._grower.leaf_nodes()
 
     def leaf_quantiles(self, term: GrownTerm, residual: Vector, q: float) -> Vector:
         """Return the node values of the last tree, each leaf's the q-quantile of its residuals."""
@@ -165,22 +182,28 @@ class TreeGrowth:
 
     def node_sums(self, term: GrownTerm, derivatives: Gradients) -> NodeSums:
         """Return the sums of these derivatives over the rows that the last tree was grown on."""
-        gradient, hessian = self._grower.leaf_sums(derivatives)
+        of_leaves = self._grower.leaf_sums(derivatives)
         tree, leaves = term.tree, self._grower.leaf_nodes()
-        n = len(tree.feature)
-        sums = NodeSums(np.zeros((n, len(gradient) // len(leaves))), np.zeros(n))
-        sums.gradient[leaves] = gradient.reshape(len(leaves), -1)
-        sums.hessian[leaves] = hessian
+        gradient = np.zeros((len(tree.feature), len(of_leaves[0]) // len(leaves)))
+        hessian = np.zeros(len(tree.feature))
+        gradient[leaves] = of_leaves[0].reshape(len(leaves), -1)
+        hessian[leaves] = of_leaves[1]
         for node in np.flatnonzero(tree.feature >= 0)[::-1]:  # children come after their parent
             pair = [tree.left[node], tree.right[node]]
-            sums.gradient[node] = sums.gradient[pair].sum(axis=0)
-            sums.hessian[node] = sums.hessian[pair].sum()
-        return sums
+            gradient[node] = gradient[pair].sum(axis=0)
+            hessian[node] = hessian[pair].sum()
+        return NodeSums(gradient, hessian, leaves, gradient.argmax(axis=1))
+
+    def predictions(self, term: GrownTerm) -> Vector:
+        """Return what the last tree, with its values, says of the training rows."""
+        out = np.zeros(self._n_rows)
+        self.add(term, out)
+        return out
 
     def add(self, term: GrownTerm, score: Vector) -> None:
         """Add the last tree's values to the training scores."""
         self._grower.add_to(term.grown, term.tree.value, score)
 
-    def add_elsewhere(self, term: GrownTerm, bins: Bins, score: Vector) -> None:
+    def add_elsewhere(self, term: GrownTerm, table: Bins, score: Vector) -> None:
         """Add a tree's values to the scores of other rows, binned with the same cuts."""
-        bins.add_tree(self._workers, term.grown, term.tree.value, score)
+        table.add_tree(self._workers, term.grown, term.tree.value, score)

@@ -107,6 +107,10 @@ class Loss(ABC):
     def loss(self, y: npt.NDArray[Any], score: Matrix) -> Vector:
         """Return L(y, F) for every row; score has shape (n_outputs, n_rows)."""
 
+    def loss_within(self, y: npt.NDArray[Any], score: Matrix, width: float | None) -> Vector:
+        """Return the same with what a bound loss found when it last looked; see `BoundLoss`."""
+        return self.loss(y, score)
+
     def derivatives(self, y: npt.NDArray[Any], score: Matrix) -> tuple[Matrix, Matrix]:
         """Return ∂L/∂F and ∂²L/∂F² (its diagonal), each of the shape of score.
 

@@ -145,7 +145,11 @@ class Huber(Loss):
         return weighted_quantile(np.abs(y - score[0]), weight, self.quantile)
 
     def loss(self, y: npt.NDArray[Any], score: Matrix) -> Vector:
-        r, delta = np.abs(y - score[0]), self.width(y, score, None)
+        return self.loss_within(y, score, None)
+
+    def loss_within(self, y: npt.NDArray[Any], score: Matrix, width: float | None) -> Vector:
+        r = np.abs(y - score[0])
+        delta = self.width(y, score, None) if width is None else width
         return np.asarray(np.where(r <= delta, 0.5 * r**2, delta * (r - 0.5 * delta)))
 
     def derivatives(self, y: npt.NDArray[Any], score: Matrix) -> tuple[Matrix, Matrix]:

@@ -1,0 +1,96 @@
+"""What the regressors share: numbers in, numbers out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import RegressorMixin
+
+from stagewise.data import as_frequencies, check_weight, read_target
+from stagewise.data.messages import shown
+from stagewise.errors import InvalidParameterError
+from stagewise.estimators.base import BoostedTrees
+from stagewise.estimators.parameters import nearest_name
+from stagewise.losses import REGRESSION_LOSSES, Loss
+from stagewise.model.model import Model
+
+__all__ = ["BoostedRegressor"]
+
+Vector = npt.NDArray[np.float64]
+
+# What their scores mean does not depend on their parameters.
+_DEFAULTS: Mapping[str, Loss] = MappingProxyType(
+    {n: kind() for n, kind in REGRESSION_LOSSES.items()}
+)
+
+
+class BoostedRegressor(RegressorMixin, BoostedTrees):
+    """Base of the regressors; see `GradientBoostingRegressor` for the parameters."""
+
+    loss: Any
+
+    def predict(self, X: Any) -> Vector:
+        """Return the predicted number of every row."""
+        model = self._fitted()
+        return self._answer(model, self._score(X))
+
+    def staged_predict(self, X: Any) -> Iterator[Vector]:
+        """Yield the predictions after every round."""
+        model = self._fitted()
+        for score in self._staged_score(X):
+            yield self._answer(model, score)
+
+    def _answer(self, model: Model, score: Vector) -> Vector:
+        loss = self.loss if isinstance(self.loss, Loss) else _DEFAULTS[model.loss]
+        return np.asarray(model.offset + model.scale * loss.mean(score.T).reshape(len(score)))
+
+    def _read_target(
+        self, y: Any, sample_weight: Any, n_rows: int
+    ) -> tuple[npt.NDArray[Any], Vector | None, npt.NDArray[Any] | None]:
+        target = read_target(y, n_rows, caller=type(self).__name__)
+        weight = check_weight(sample_weight, n_rows)
+        return target, None if weight is None else as_frequencies(weight), None
+
+    def _read_validation_target(
+        self, y: Any, sample_weight: Any, n_rows: int, classes: npt.NDArray[Any] | None
+    ) -> tuple[npt.NDArray[Any], Vector | None]:
+        target, weight, _ = self._read_target(y, sample_weight, n_rows)
+        return target, weight
+
+    def _make_loss(self, classes: npt.NDArray[Any] | None) -> Loss:
+        loss: Any = self.loss
+        who = type(self).__name__
+        given = {name: getattr(self, name) for name in ("quantile", "power")}
+        given = {name: value for name, value in given.items() if value is not None}
+        kind = None if isinstance(loss, Loss) else REGRESSION_LOSSES.get(str(loss))
+        for name in given:
+            if kind is None or name not in kind.own_parameters:
+                users = [k for k, v in REGRESSION_LOSSES.items() if name in v.own_parameters]
+                raise InvalidParameterError(
+                    f"The parameter {name!r} of {who} is for loss={' or '.join(map(repr, users))}, "
+                    f"but loss is {shown(loss)}. Leave {name} at None."
+                )
+        if isinstance(loss, Loss):
+            return loss
+        if kind is None:
+            raise InvalidParameterError(
+                f"The parameter 'loss' of {who} must be one of "
+                f"{', '.join(map(repr, REGRESSION_LOSSES))}, or a stagewise.losses.Loss; "
+                f"got {shown(loss)}.{nearest_name(str(loss), REGRESSION_LOSSES)}"
+            )
+        try:
+            return kind(**given)
+        except (TypeError, ValueError) as error:
+            raise InvalidParameterError(f"For {who}: {error}") from None
+
+    def _plain_params(self) -> dict[str, Any]:
+        params = super()._plain_params()
+        loss = self.loss
+        if isinstance(loss, Loss) and type(loss) is REGRESSION_LOSSES.get(loss.name):
+            params["loss"] = loss.name
+            params |= {name: getattr(loss, name) for name in loss.own_parameters}
+        return params

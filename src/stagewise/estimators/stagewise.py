@@ -1,0 +1,516 @@
+"""Forward stagewise additive modelling with any loss and any learner.
+
+The one idea: the general tool. Every other estimator is a case of it; here each part of the recipe
+is a parameter, and the learner may be a tree of the core or any scikit-learn estimator.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from os import PathLike
+from types import MappingProxyType
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse
+from sklearn.utils.validation import validate_data
+
+from stagewise.boosting import responses, steps
+from stagewise.boosting.methods import Method
+from stagewise.boosting.steps import Step
+from stagewise.data.messages import shown
+from stagewise.errors import InvalidParameterError
+from stagewise.estimators.base import STOPPED, BoostedTrees
+from stagewise.estimators.classifier import BoostedClassifier, make_class_loss
+from stagewise.estimators.fitting import Fit
+from stagewise.estimators.parameters import OneOf, check_tree, suggests_names
+from stagewise.estimators.regressor import BoostedRegressor
+from stagewise.estimators.report import fit_report, warn_of_one_class
+from stagewise.estimators.rows import Sample, counted_rows, hold_out, make_folds
+from stagewise.estimators.term_fitting import Heading, Passed, TermFit, TreeFit
+from stagewise.learners.estimator import check_learner
+from stagewise.learners.histogram_tree import HistogramTree
+from stagewise.losses import Loss
+from stagewise.model.model import Model
+from stagewise.workers import make_workers
+
+__all__ = ["StagewiseClassifier", "StagewiseRegressor"]
+
+Vector = npt.NDArray[np.float64]
+
+RESPONSES = MappingProxyType(
+    {
+        "newton": responses.newton,
+        "gradient": responses.gradient,
+        "classes": responses.classes,
+    }
+)
+STEPS: Mapping[str, Callable[[float], Step]] = MappingProxyType(
+    {
+        "newton": lambda most: steps.newton,
+        "region_optimum": steps.region_optimum,
+        "line_search": lambda most: steps.line_search,
+        "votes": lambda most: steps.votes,
+        "log_odds": lambda most: steps.log_odds,
+    }
+)
+OF_CLASSES = ("votes", "log_odds")
+
+
+class Stagewise(BoostedTrees):
+    """Base of the two; parameters that are not theirs are those of a plain fit."""
+
+    learner: Any
+    response: str
+    step: str
+    _fixed = MappingProxyType({"warm_start": False})
+
+    def _checked(self) -> dict[str, Any]:
+        params = super()._checked()
+        if params["learner"] is None:
+            params["learner"] = HistogramTree()
+        learner, who = params["learner"], type(self).__name__
+        of_classes = params["response"] == "classes"
+        if not isinstance(learner, HistogramTree):
+            try:
+                check_learner(learner, of_classes=of_classes)
+            except ValueError as error:
+                raise InvalidParameterError(
+                    f"The parameter 'learner' of {who} must be {error}; got {shown(learner)}."
+                ) from None
+        else:
+            check_tree(learner, who)
+        step = params["step"]
+        if step in ("region_optimum", "log_odds") and not isinstance(learner, HistogramTree):
+            other = "'votes'" if of_classes else "'line_search'"
+            raise InvalidParameterError(
+                f"The parameter 'step' of {who} must be 'auto' or {other} with this learner, "
+                f"because {step!r} needs the leaves of a tree; got {step!r}."
+            )
+        if step != "auto" and of_classes != (step in OF_CLASSES):
+            fitting = [name for name in STEPS if of_classes == (name in OF_CLASSES)]
+            raise InvalidParameterError(
+                f"The parameter 'step' of {who} must be 'auto' or one of "
+                f"{', '.join(map(repr, fitting))} with response={params['response']!r}; "
+                f"got {step!r}."
+            )
+        return params
+
+    def _method(self) -> Method:
+        response = RESPONSES[self.response]
+        tree = self.learner is None or isinstance(self.learner, HistogramTree)
+
+        def make(loss: Loss, most: float) -> Step:
+            name = self.step
+            if name == "auto":
+                regions = loss.leaf_quantile is not None or self.response == "gradient"
+                optimum = "region_optimum" if tree else "line_search"
+                name = optimum if regions else "newton"
+                name = "votes" if self.response == "classes" else name
+            return STEPS[name](most)
+
+        words = self.step.replace("_", " ") + " steps"
+        return Method(words, response, make, from_zero=response.of_classes)
+
+    def _fit_class(self) -> type[Fit]:
+        tree = self.learner is None or isinstance(self.learner, HistogramTree)
+        return TreeFit if tree else TermFit
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        X_val: Any = None,
+        y_val: Any = None,
+        sample_weight_val: Any = None,
+        groups: Any = None,
+    ) -> Self:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : array-like, data frame or sparse matrix of shape (n_rows, n_features)
+            For trees numbers, NaN included; for another learner whatever that learner takes.
+        y : array-like of shape (n_rows,)
+            The target.
+        sample_weight : array-like of shape (n_rows,) or None
+            Whole numbers are counts: 2 is the row twice, 0 its absence.
+        X_val, y_val, sample_weight_val
+            Rows to stop early by, instead of a share of X; with them early stopping is on.
+        groups : array-like of shape (n_rows,) or None
+            For early_stopping="cv": rows of one group are never in different folds.
+
+        Returns
+        -------
+        self
+        """
+        if self._fit_class() is TreeFit:
+            held = {"X_val": X_val, "y_val": y_val, "sample_weight_val": sample_weight_val}
+            return super().fit(X, y, sample_weight, groups=groups, **held)
+        begin = time.perf_counter()
+        params = self._checked()
+        self._check_stopping(params, X_val, groups)
+        workers = make_workers(self.n_jobs)
+        X = self._passed(X, reset=True)
+        target, weight, classes = self._read_target(y, sample_weight, X.n_rows)
+        seed = self._choose_seed(params["random_state"], None)
+        rows, held_rows = counted_rows(weight), None
+        if X_val is None and params["early_stopping"] is True:
+            share = params["validation_fraction"]
+            rows, held_rows = hold_out(rows, target, share, seed, by_class=classes is not None)
+        train = Sample.choose(X, rows, target, weight)
+        valid = self._held_out(X_val, y_val, sample_weight_val, classes)
+        if held_rows is not None:
+            valid = Sample.choose(X, held_rows, target, weight)
+        if classes is not None and len(classes) == 1:
+            warn_of_one_class(classes)
+        names = getattr(self, "feature_names_in_", None)
+        heading = Heading(self.n_features_in_, None if names is None else tuple(names))
+        loss = self._make_loss(classes)
+        fit = TermFit(params, self._method(), loss, workers, seed, begin)
+        folds = None
+        if params["early_stopping"] == "cv":
+            by_class = classes is not None
+            folds = make_folds(params["cv"], train, target, groups, seed, by_class=by_class)
+        model, details = fit.run(train, valid, heading, classes, None, folds)
+        self._adopt(model)
+        self._keep_out_of_fold(details, train, X.n_rows)
+        self._keep_out_of_bag(params, details)
+        self.seed_ = seed
+        self.fit_report_ = fit_report(details, self, workers, begin)
+        return self
+
+    def _held_out(
+        self, X: Any, y: Any, sample_weight: Any, classes: npt.NDArray[Any] | None
+    ) -> Sample | None:
+        self._check_held_out(X, y, sample_weight)
+        if X is None:
+            return None
+        rows = self._passed(X, reset=False, name="X_val")
+        codes, weight = self._held_out_target(y, sample_weight, rows.n_rows, classes)
+        return Sample.choose(rows, counted_rows(weight), codes, weight)
+
+    def _passed(self, X: Any, *, reset: bool, name: str = "X") -> Passed:
+        """Check the number and the names of the columns, and nothing else."""
+        names = getattr(self, "feature_names_in_", None)
+        if not reset and names is not None and hasattr(X, "columns"):
+            if sorted(map(str, X.columns)) == sorted(names) and list(X.columns) != list(names):
+                X = X[list(names)]
+        elif not hasattr(X, "shape"):
+            X = np.asarray(X)
+        elif scipy.sparse.issparse(X):
+            X = X.tocsr()  # the kind whose rows can be chosen
+        if len(X.shape) != 2:
+            raise ValueError(
+                f"{name} must have two dimensions, rows and columns; it has shape {X.shape}. "
+                "Reshape your data with X.reshape(-1, 1) if it is a single feature."
+            )
+        if X.shape[0] == 0:
+            raise ValueError(f"{name} has no rows.")
+        return Passed(validate_data(self, X, reset=reset, skip_check_array=True))
+
+    def _adopt(self, model: Any) -> None:
+        if isinstance(model, Model):
+            super()._adopt(model)
+            return
+        self.model_ = model
+        self.n_features_in_ = model.n_features
+        self.n_iter_ = model.ensemble.n_rounds
+        self.train_loss_ = model.train_loss
+        self.validation_loss_ = model.valid_loss
+        if model.classes is not None:
+            self.classes_ = model.classes
+
+    def _staged_score(self, X: Any) -> Iterator[Vector]:
+        model: Any = self._fitted()
+        if isinstance(model, Model):
+            yield from super()._staged_score(X)
+            return
+        rows = self._passed(X, reset=False)
+        stages = model.ensemble.staged_scores(rows.X, rows.n_rows)
+        next(stages)  # the constant
+        yield from stages
+
+    def _score(self, X: Any) -> Vector:
+        model: Any = self._fitted()
+        if isinstance(model, Model):
+            return super()._score(X)
+        rows = self._passed(X, reset=False)
+        return np.asarray(model.ensemble.score(rows.X, rows.n_rows))
+
+    @property
+    def feature_importances_(self) -> Vector:
+        """Each feature's share of the gain of all splits; only trees have any."""
+        self._only_trees("feature_importances_")
+        return super().feature_importances_
+
+    def apply(self, X: Any) -> npt.NDArray[np.int32]:
+        """Return the leaf that each row reaches in every tree."""
+        self._only_trees("apply")
+        return super().apply(X)
+
+    def _only_trees(self, what: str) -> None:
+        if not isinstance(self._fitted(), Model):
+            raise AttributeError(
+                f"{type(self).__name__} has {what} only with a tree as learner, and this one is "
+                f"{type(self.learner).__name__}."
+            )
+
+    def save(self, path: str | PathLike[str], *, notes: Mapping[str, Any] | None = None) -> None:
+        """Write the model to a file, if its terms are trees; see `GradientBoostingRegressor`."""
+        if not isinstance(self._fitted(), Model):
+            raise ValueError(
+                f"A model of {type(self.learner).__name__} terms cannot be saved to a file, which "
+                "holds no code. Pickle the estimator instead (joblib.dump), or take a tree as "
+                "learner."
+            )
+        super().save(path, notes=notes)
+
+    def _plain_params(self) -> dict[str, Any]:
+        params = super()._plain_params()
+        learner = params["learner"]
+        params["learner"] = None if learner is None else dict(vars(learner))
+        return params
+
+    @classmethod
+    def from_model(cls, model: Model, params: Mapping[str, Any], seed: int) -> Self:
+        """Return an estimator with these parameters that has learned this model."""
+        learner = params.get("learner")
+        tree = None if learner is None else HistogramTree(**learner)
+        return super().from_model(model, {**params, "learner": tree}, seed)
+
+    def recipe(self) -> str:
+        """Say in one line what a fit runs: loss x response x step x learner x rows x rounds."""
+        p = self._checked()
+        loss = p["loss"] if isinstance(p["loss"], str) else type(p["loss"]).__name__
+        learner = p["learner"]
+        rows = "all rows" if p["subsample"] >= 1 else f"{p['subsample']:.0%} of the rows a round"
+        stop = STOPPED[p["early_stopping"]]
+        return (
+            f"{loss} x {p['response']} x {p['step'].replace('_', ' ')} step x "
+            f"{type(learner).__name__} x {rows} x {p['n_estimators']} rounds{stop}, "
+            f"ν={p['learning_rate']:g}"
+        )
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        learner = self.learner
+        if hasattr(learner, "__sklearn_tags__") and not isinstance(learner, type):
+            theirs = learner.__sklearn_tags__().input_tags
+            tags.input_tags.allow_nan = theirs.allow_nan
+            tags.input_tags.sparse = theirs.sparse
+        return tags
+
+
+class StagewiseRegressor(Stagewise, BoostedRegressor):
+    """Forward stagewise additive modelling of a number, with any loss and any learner.
+
+    F_m = F_(m-1) + ν · step(b_m), where b_m is fitted to the response at F_(m-1): by weighted least
+    squares, targets -g/h and weights h, with g and h the derivatives of the loss.
+
+    Parameters
+    ----------
+    loss : str or Loss, default="squared_error"
+        As in `GradientBoostingRegressor`.
+    learner : HistogramTree, scikit-learn regressor or None, default=None
+        What is fitted in every round: a tree of the core with rules of your own
+        (`stagewise.learners.HistogramTree`; None: its defaults), or any regressor: linear models,
+        nearest neighbours, networks, splines, pipelines, a boosted model itself.
+    response : {"newton", "gradient"}, default="newton"
+        What it is fitted to: -g/h with weights h, or the negative gradient with equal weights.
+    step : {"auto", "newton", "region_optimum", "line_search"}, default="auto"
+        How far to go: as fitted; every leaf to its region's own optimum (trees); or one number for
+        the whole term, ρ = argmin Σ L(y, F + ρ b). "auto" is as fitted for Newton's response; else,
+        and for losses without curvature, the optimum of regions for trees and a line search for
+        other learners.
+    learning_rate : float, default=0.1
+        ν: what every term is multiplied by.
+    n_estimators : int, default=100
+        The number of rounds, at most. A round is one term for each score.
+    subsample : float, default=1.0
+        The share of rows that a round sees, drawn anew without replacement.
+    resample : bool, default=False
+        Whether a learner that takes no ``sample_weight`` gets rows drawn in proportion to their
+        weights instead. Without it, weights that such a learner cannot take are an error.
+    max_bins, missing_values : int, and number, list of numbers or None, default=255 and None
+        As in `GradientBoostingRegressor`; only trees have them.
+    early_stopping, cv, validation_fraction, n_iter_no_change, tol, time_limit, random_state, \
+n_jobs, verbose, callbacks
+        As in `GradientBoostingRegressor`. `n_jobs` are the threads of the loss and of trees; other
+        learners have their own.
+    quantile, power : float or None, default=None
+        As in `GradientBoostingRegressor`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from sklearn.linear_model import Ridge
+    >>> from stagewise import StagewiseRegressor
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> StagewiseRegressor("huber", learner=Ridge(), n_estimators=20).fit(X, y).predict(X).shape
+    (442,)
+    """
+
+    @suggests_names
+    def __init__(
+        self,
+        loss: str | Loss = "squared_error",
+        *,
+        learner: Any = None,
+        response: str = "newton",
+        step: str = "auto",
+        learning_rate: float = 0.1,
+        n_estimators: int = 100,
+        subsample: float = 1.0,
+        resample: bool = False,
+        max_bins: int = 255,
+        missing_values: Any = None,
+        early_stopping: bool | str = False,
+        cv: Any = 5,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 10,
+        tol: float = 0.0,
+        time_limit: float | None = None,
+        random_state: Any = 0,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        callbacks: Any = None,
+        quantile: float | None = None,
+        power: float | None = None,
+    ) -> None:
+        self.loss = loss
+        self.learner = learner
+        self.response = response
+        self.step = step
+        self.learning_rate = learning_rate
+        self.n_estimators = n_estimators
+        self.subsample = subsample
+        self.resample = resample
+        self.max_bins = max_bins
+        self.missing_values = missing_values
+        self.early_stopping = early_stopping
+        self.cv = cv
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.tol = tol
+        self.time_limit = time_limit
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.callbacks = callbacks
+        self.quantile = quantile
+        self.power = power
+
+
+class StagewiseClassifier(Stagewise, BoostedClassifier):
+    """Forward stagewise additive modelling of classes, with any loss and any learner.
+
+    Parameters
+    ----------
+    loss : {"log_loss", "exponential"} or Loss, default="log_loss"
+        As in `GradientBoostingClassifier`.
+    learner : HistogramTree, scikit-learn estimator or None, default=None
+        What is fitted in every round; see `StagewiseRegressor`. With response="classes" it is a
+        classifier, else a regressor, also for classes.
+    response : {"newton", "gradient", "classes"}, default="newton"
+        What it is fitted to: numbers, as in `StagewiseRegressor`; or the classes themselves, with
+        the weights that the exponential loss gives the rows (AdaBoost).
+    step : {"auto", "newton", "region_optimum", "line_search", "votes", "log_odds"}, default="auto"
+        As in `StagewiseRegressor`. For classes: "votes" (discrete AdaBoost; also "auto") or
+        "log_odds" (real AdaBoost, trees only).
+    learning_rate : float, default=0.1
+        ν: what every term is multiplied by.
+    n_estimators : int, default=100
+        The number of rounds, at most. A round is one term for each score.
+    subsample : float, default=1.0
+        The share of rows that a round sees, drawn anew without replacement.
+    resample : bool, default=False
+        Whether a learner that takes no ``sample_weight`` gets rows drawn in proportion to their
+        weights instead. Without it, weights that such a learner cannot take are an error.
+    max_bins, missing_values : int, and number, list of numbers or None, default=255 and None
+        As in `GradientBoostingRegressor`; only trees have them.
+    early_stopping, cv, validation_fraction, n_iter_no_change, tol, time_limit, random_state, \
+n_jobs, verbose, callbacks
+        As in `GradientBoostingRegressor`. `n_jobs` are the threads of the loss and of trees; other
+        learners have their own.
+    class_weight : dict, "balanced" or None, default=None
+        As in `GradientBoostingClassifier`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> from stagewise import StagewiseClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = StagewiseClassifier("exponential", learner=GaussianNB(), response="classes")
+    >>> model.set_params(n_estimators=5).fit(X, y).predict_proba(X[:2]).shape
+    (2, 2)
+    """
+
+    own_rules = MappingProxyType(
+        {"response": OneOf(tuple(RESPONSES)), "step": OneOf(("auto", *STEPS))}
+    )
+
+    @suggests_names
+    def __init__(
+        self,
+        loss: str | Loss = "log_loss",
+        *,
+        learner: Any = None,
+        response: str = "newton",
+        step: str = "auto",
+        learning_rate: float = 0.1,
+        n_estimators: int = 100,
+        subsample: float = 1.0,
+        resample: bool = False,
+        max_bins: int = 255,
+        missing_values: Any = None,
+        early_stopping: bool | str = False,
+        cv: Any = 5,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 10,
+        tol: float = 0.0,
+        time_limit: float | None = None,
+        random_state: Any = 0,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        callbacks: Any = None,
+        class_weight: Any = None,
+    ) -> None:
+        self.loss = loss
+        self.learner = learner
+        self.response = response
+        self.step = step
+        self.learning_rate = learning_rate
+        self.n_estimators = n_estimators
+        self.subsample = subsample
+        self.resample = resample
+        self.max_bins = max_bins
+        self.missing_values = missing_values
+        self.early_stopping = early_stopping
+        self.cv = cv
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.tol = tol
+        self.time_limit = time_limit
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.callbacks = callbacks
+        self.class_weight = class_weight
+
+    def _checked(self) -> dict[str, Any]:
+        params = super()._checked()
+        if params["response"] == "classes" and params["loss"] != "exponential":
+            raise InvalidParameterError(
+                f"The parameter 'loss' of {type(self).__name__} must be 'exponential' with "
+                f"response='classes', because only it weighs rows; got {shown(params['loss'])}."
+            )
+        return params
+
+    def _make_loss(self, classes: npt.NDArray[Any] | None) -> Loss:
+        return make_class_loss(self.loss, classes, type(self).__name__)

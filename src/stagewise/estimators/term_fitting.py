@@ -1,0 +1,107 @@
+"""Fits with a learner of the caller's: a tree with other rules, or any estimator."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import joblib
+import numpy as np
+import numpy.typing as npt
+from sklearn.utils import _safe_indexing
+
+from stagewise.boosting.monitor import Monitor
+from stagewise.data import TargetScale
+from stagewise.estimators.fitting import Fit, in_units
+from stagewise.estimators.rows import Sample
+from stagewise.learners.estimator import EstimatorLearner
+from stagewise.learners.learner import Learner
+from stagewise.model.terms import TermModel, Terms
+
+__all__ = ["Heading", "Passed", "TermFit", "TreeFit"]
+
+Vector = npt.NDArray[np.float64]
+
+
+class Passed:
+    """Rows as they were given, for learners that read tables themselves."""
+
+    def __init__(self, X: Any) -> None:
+        self.X = X
+        self.n_rows = X.shape[0]
+
+    def take(self, rows: npt.NDArray[np.uint32]) -> Passed:
+        """Choose rows."""
+        return Passed(_safe_indexing(self.X, rows.astype(np.intp)))
+
+
+class TermFit(Fit):
+    """A fit whose terms are estimators."""
+
+    def _prepare(
+        self, table: Any, train: Sample, features: Any, classes: npt.NDArray[Any] | None
+    ) -> tuple[Any, Callable[[Any], Any], dict[str, Any]]:
+        return table.X, lambda other: other.X, {}
+
+    def _start(
+        self, features: Any, y: npt.NDArray[Any], weight: Vector | None, previous: Any
+    ) -> Any:
+        return Terms(super()._start(features, y, weight, previous).base)
+
+    def _score_of(self, ensemble: Any, table: Any) -> npt.NDArray[np.float64]:
+        return np.ascontiguousarray(ensemble.score(table.X, table.n_rows).T)
+
+    def _max_step(self) -> float:
+        return 0.0
+
+    def _learner(self, unit: float, gradient_unit: float) -> Learner:
+        return EstimatorLearner(self.params["learner"], self.params["resample"])
+
+    def _model(
+        self,
+        features: Any,
+        ensemble: Any,
+        scale: TargetScale,
+        classes: npt.NDArray[Any] | None,
+        monitor: Monitor,
+    ) -> TermModel:
+        return TermModel(
+            task="regression" if classes is None else "classification",
+            loss=self.loss.name,
+            ensemble=ensemble,
+            offset=scale.offset,
+            scale=scale.scale,
+            classes=classes,
+            train_loss=np.array(monitor.train_loss),
+            valid_loss=np.array(monitor.valid_loss),
+            n_features=features.n,
+            names=features.names,
+            digest=_digest(ensemble, scale, classes),
+        )
+
+
+def _digest(terms: Terms, scale: TargetScale, classes: npt.NDArray[Any] | None) -> str:
+    """Hash what was learned; an estimator that has a fingerprint is that."""
+    parts = [
+        (p.value, p.estimator.fingerprint() if hasattr(p.estimator, "fingerprint") else p.estimator)
+        for p in terms.parts
+    ]
+    known = [terms.base, parts, scale.offset, scale.scale, classes]
+    return str(joblib.hash(known, hash_name="sha1"))
+
+
+class TreeFit(Fit):
+    """A fit whose trees have rules of the caller's."""
+
+    def _max_step(self) -> float:
+        return float(self.params["learner"].max_step)
+
+    def _learner(self, unit: float, gradient_unit: float) -> Learner:
+        return in_units(self.params["learner"], self.loss, unit, gradient_unit)
+
+
+class Heading:
+    """What is remembered of the columns of a table that is passed on."""
+
+    def __init__(self, n: int, names: tuple[str, ...] | None) -> None:
+        self.n, self.names = n, names

@@ -1,0 +1,231 @@
+"""Any scikit-learn estimator as a learner.
+
+The one idea: a term is a combination of basis functions. A regressor has one, its prediction, and
+solves the weighted least squares of a response; a classifier has one for each class, whether it
+says so, and is fitted to the classes with the weights of the rows. Must not know losses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import clone, is_classifier, is_regressor
+from sklearn.pipeline import Pipeline
+from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import has_fit_parameter
+
+from stagewise._native import Gradients, Workers
+from stagewise.learners.histogram_tree import NodeSums
+
+__all__ = ["EstimatorGrowth", "EstimatorLearner", "EstimatorTerm"]
+
+Vector = npt.NDArray[np.float64]
+Matrix = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class EstimatorTerm:
+    """A fitted estimator and how much of each of its basis functions is added.
+
+    Parameters
+    ----------
+    estimator : fitted scikit-learn estimator
+        A regressor, or a classifier of class codes.
+    value : float64 array
+        A number for each basis function.
+    n_classes : int
+        For a classifier, of how many classes; 0: a regressor.
+    """
+
+    estimator: Any
+    value: Vector
+    n_classes: int = 0
+
+    @property
+    def part(self) -> EstimatorTerm:
+        """What the model keeps."""
+        return self
+
+    def with_values(self, value: Vector) -> EstimatorTerm:
+        """Return the same estimator with other values."""
+        return replace(self, value=value)
+
+    def basis(self, X: Any) -> Matrix:
+        """Return the basis functions at the rows of X, shape (n_rows, n_functions)."""
+        said = np.asarray(self.estimator.predict(X))
+        if said.ndim > 1 and said.shape[1:] != (1,):
+            raise ValueError(
+                f"{_name(self.estimator)} predicts {said.shape[1]} numbers a row; a learner must "
+                "predict one."
+            )
+        said = said.reshape(len(said))
+        if self.n_classes:
+            return np.eye(self.n_classes)[said.astype(np.intp)]
+        return said.astype(np.float64)[:, np.newaxis]
+
+    def of(self, X: Any) -> Vector:
+        """Return what the term adds to the score of every row of X."""
+        return np.asarray(self.basis(X) @ self.value)
+
+
+@dataclass(frozen=True)
+class EstimatorLearner:
+    """How terms are fitted.
+
+    Parameters
+    ----------
+    estimator : scikit-learn estimator
+        Is cloned for every term; a ``random_state`` of None is replaced by a number of the fit's.
+    resample : bool
+        Whether an estimator that takes no ``sample_weight`` gets rows drawn in proportion to their
+        weights, with replacement, instead.
+    """
+
+    estimator: Any
+    resample: bool = False
+
+    def start(
+        self,
+        workers: Workers,
+        table: Any,
+        weight: Vector | None,
+        classes: npt.NDArray[np.int32] | None,
+        *,
+        hessian_bound: float,
+        hessian_is_weight: bool,
+    ) -> EstimatorGrowth:
+        """Begin a fit on these rows."""
+        uneven = classes is not None or not hessian_is_weight
+        if weight is not None:
+            some = weight[weight > 0.0]
+            uneven = uneven or bool(np.ptp(some) > 0.0)
+        if uneven and not self.resample and _weight_argument(self.estimator) is None:
+            raise ValueError(
+                f"{_name(self.estimator)} takes no sample_weight, and the rows of this fit do not "
+                "count the same. Use resample=True to draw rows in proportion to their weights, "
+                "response='gradient' (without sample_weight all rows then count the same), or "
+                "another learner."
+            )
+        return EstimatorGrowth(self, table, weight, classes)
+
+
+class EstimatorGrowth:
+    """Fits the terms of one fit, and remembers what the last one says of the training rows."""
+
+    def __init__(
+        self,
+        learner: EstimatorLearner,
+        table: Any,
+        weight: Vector | None,
+        classes: npt.NDArray[np.int32] | None,
+    ) -> None:
+        self._learner, self._table, self._classes = learner, table, classes
+        n = table.shape[0] if hasattr(table, "shape") else len(table)
+        self._weight = np.ones(n) if weight is None else weight
+        self._n_classes = 0 if classes is None else max(2, int(classes.max()) + 1)
+        self._basis = np.empty((0, 0))
+        self._bag = np.arange(n)
+
+    def grow(
+        self,
+        derivatives: Gradients,
+        bag: npt.NDArray[np.uint32] | None,
+        seed: int,
+        number: int,
+    ) -> EstimatorTerm:
+        """Fit the next term to -g/h with weights h, or to the classes with weights g."""
+        pairs = derivatives.pairs().astype(np.float64).reshape(-1, 2)
+        gradient, hessian = pairs[:, 0], pairs[:, 1]
+        own = gradient if self._n_classes else hessian
+        weight = own * self._weight
+        rows = np.arange(len(weight)) if bag is None else bag.astype(np.intp)
+        self._bag = rows = rows[weight[rows] > 0.0]
+        if not len(rows):
+            raise ValueError("no row has any weight left, so there is nothing to fit a term to.")
+        if self._classes is None:
+            target: npt.NDArray[Any] = -gradient[rows] / hessian[rows]
+            values = np.ones(1)
+        else:
+            target = self._classes[rows]
+            values = np.zeros(self._n_classes)
+        fitted = self._fit(rows, target, weight[rows], np.random.default_rng([seed, number]))
+        term = EstimatorTerm(fitted, values, self._n_classes)
+        self._basis = term.basis(self._table)
+        return term
+
+    def _fit(
+        self,
+        rows: npt.NDArray[np.intp],
+        target: npt.NDArray[Any],
+        weight: Vector,
+        rng: np.random.Generator,
+    ) -> Any:
+        estimator = clone(self._learner.estimator)
+        unset = [
+            name
+            for name, value in estimator.get_params().items()
+            if (name == "random_state" or name.endswith("__random_state")) and value is None
+        ]
+        estimator.set_params(**{name: int(rng.integers(2**31 - 1)) for name in unset})
+        passed: Mapping[str, Any] = MappingProxyType({})
+        argument = _weight_argument(estimator)
+        if argument is not None:
+            # As they are: a penalty of the learner's then counts a row twice if its weight is 2.
+            passed = {argument: weight} if (weight != 1.0).any() else passed
+        elif np.ptp(weight) > 1e-6 * weight.max():
+            drawn = rng.choice(len(rows), size=len(rows), p=weight / weight.sum())
+            rows, target = rows[drawn], target[drawn]
+        return estimator.fit(_safe_indexing(self._table, rows), target, **passed)
+
+    def node_sums(self, term: EstimatorTerm, derivatives: Gradients) -> NodeSums:
+        """Return the sums over the rows of the bag for which each class is said."""
+        pairs = derivatives.pairs().astype(np.float64).reshape(-1, 2)[self._bag]
+        if self._classes is None:
+            raise ValueError("a regressor has no regions to sum over.")
+        said = self._basis[self._bag].argmax(axis=1)
+        k, weight = self._n_classes, self._weight[self._bag]
+        cells = said * k + self._classes[self._bag]
+        sums = np.bincount(cells, weight * pairs[:, 0], minlength=k * k)
+        counts = np.bincount(said, weight, minlength=k)
+        each = np.arange(k)
+        return NodeSums(sums.astype(float).reshape(k, k), counts.astype(float), each, each)
+
+    def predictions(self, term: EstimatorTerm) -> Vector:
+        """Return what the last term, with its values, says of the training rows."""
+        return np.asarray(self._basis @ term.value)
+
+    def add(self, term: EstimatorTerm, score: Vector) -> None:
+        """Add the last term to the training scores."""
+        score += self._basis @ term.value
+
+    def add_elsewhere(self, term: EstimatorTerm, table: Any, score: Vector) -> None:
+        """Add a term to the scores of other rows."""
+        score += term.of(table)
+
+
+def _weight_argument(estimator: Any) -> str | None:
+    """Return how `fit` calls the weights of the rows, or None if it takes none."""
+    if isinstance(estimator, Pipeline):
+        name, last = estimator.steps[-1]
+        return f"{name}__sample_weight" if has_fit_parameter(last, "sample_weight") else None
+    return "sample_weight" if has_fit_parameter(estimator, "sample_weight") else None
+
+
+def check_learner(estimator: Any, *, of_classes: bool) -> None:
+    """Raise ValueError unless this is an estimator of the kind that is needed."""
+    kind = "classifier" if of_classes else "regressor"
+    needed = ("fit", "predict", "get_params")
+    if isinstance(estimator, type) or not all(hasattr(estimator, name) for name in needed):
+        raise ValueError(f"a scikit-learn {kind}, not fitted, or a HistogramTree")
+    if not (is_classifier(estimator) if of_classes else is_regressor(estimator)):
+        raise ValueError(f"a {kind} for this response")
+
+
+def _name(estimator: Any) -> str:
+    last = estimator.steps[-1][1] if isinstance(estimator, Pipeline) else estimator
+    return type(last).__name__

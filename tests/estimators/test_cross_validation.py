@@ -1,0 +1,201 @@
+"""The number of rounds by cross-validation, then a fit to all rows."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.model_selection import GroupKFold, KFold, TimeSeriesSplit
+from sklearn.neighbors import KNeighborsRegressor
+
+import stagewise
+from estimators.tables import make_table
+from stagewise import (
+    AdaBoostClassifier,
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
+    InvalidParameterError,
+    StagewiseRegressor,
+)
+from stagewise._native import draw_rows
+
+QUICK = {"n_estimators": 40, "min_samples_leaf": 5, "max_leaf_nodes": 8, "learning_rate": 0.3}
+
+
+@pytest.fixture(scope="module")
+def table():
+    return make_table(500)
+
+
+def fold_curve(model, X, y, folds):
+    """Return the mean held-out loss after every round, each fold fitted by itself."""
+    curves, sizes = [], []
+    for train, held in folds:
+        m = clone(model).set_params(early_stopping=False)
+        m.set_params(n_iter_no_change=10_000)
+        m.fit(X[train], y[train], X_val=X[held], y_val=y[held])
+        curves.append(m.validation_loss_)
+        sizes.append(len(held))
+    return np.average(curves, axis=0, weights=sizes)
+
+
+@pytest.mark.parametrize("target", ["number", "two", "many"])
+def test_the_curve_is_that_of_separate_fits(target, table):
+    # Few distinct values: the folds' own bins are then the shared ones.
+    X = np.floor(table.X / 400)
+    y = getattr(table, target)
+    kind = GradientBoostingRegressor if target == "number" else GradientBoostingClassifier
+    folds = list(KFold(4, shuffle=True, random_state=1).split(X))
+    model = kind(early_stopping="cv", cv=folds, **QUICK, n_iter_no_change=10_000)
+    model.fit(X, y)
+    curve = fold_curve(model, X, y, folds)
+    np.testing.assert_allclose(model.validation_loss_, curve, rtol=1e-4)
+    assert model.n_iter_ == np.argmin(model.validation_loss_) + 1
+
+
+def test_the_model_is_a_fit_to_all_rows_with_that_many_rounds(table):
+    model = GradientBoostingClassifier(early_stopping="cv", **QUICK).fit(table.X, table.many)
+    assert model.n_iter_ < 40
+    same = GradientBoostingClassifier(**{**QUICK, "n_estimators": model.n_iter_})
+    assert same.fit(table.X, table.many).fingerprint() == model.fingerprint()
+    assert len(model.train_loss_) == model.n_iter_
+
+
+def test_out_of_fold_predictions_are_those_of_models_that_had_not_seen_the_row(table):
+    X = np.floor(table.X / 400)
+    folds = list(KFold(5).split(X))
+    model = GradientBoostingRegressor(early_stopping="cv", cv=folds, **QUICK).fit(X, table.number)
+    for train, held in folds:
+        own = GradientBoostingRegressor(**{**QUICK, "n_estimators": model.n_iter_})
+        own.fit(X[train], table.number[train])
+        np.testing.assert_allclose(model.oof_prediction_[held], own.predict(X[held]), rtol=1e-4)
+    many = GradientBoostingClassifier(early_stopping="cv", cv=3, **QUICK).fit(X, table.many)
+    assert many.oof_prediction_.shape == (500, 5)
+    np.testing.assert_allclose(many.oof_prediction_.sum(axis=1), 1.0)
+
+
+def test_groups_stay_together_and_time_goes_on(table):
+    groups = np.arange(500) // 50
+    model = GradientBoostingRegressor(early_stopping="cv", cv=GroupKFold(5), **QUICK)
+    a = model.fit(table.X, table.number, groups=groups).oof_prediction_
+    folds = list(GroupKFold(5).split(table.X, table.number, groups))
+    b = clone(model).set_params(cv=folds).fit(table.X, table.number).oof_prediction_
+    np.testing.assert_array_equal(a, b)
+    drawn = clone(model).set_params(cv=5).fit(table.X, table.number, groups=groups)
+    assert drawn.n_iter_ > 0
+    ordered = clone(model).set_params(cv=TimeSeriesSplit(4)).fit(table.X, table.number)
+    assert np.isnan(ordered.oof_prediction_[:100]).all()  # never held out
+    assert not np.isnan(ordered.oof_prediction_[100:]).any()
+
+
+def test_rows_of_weight_zero_are_in_no_fold(table):
+    weight = (np.arange(500) % 4 > 0).astype(float)
+    model = GradientBoostingClassifier(early_stopping="cv", **QUICK)
+    model.fit(table.X, table.two, sample_weight=weight)
+    assert np.isnan(model.oof_prediction_[weight == 0]).all()
+    assert not np.isnan(model.oof_prediction_[weight > 0]).any()
+
+
+def test_folds_of_ones_own_speak_of_all_rows_that_were_given(table):
+    weight = (np.arange(500) % 4 > 0).astype(float)
+    halves = [np.arange(250), np.arange(250, 500)]
+    folds = [(halves[0], halves[1]), (halves[1], halves[0])]
+    model = GradientBoostingRegressor(early_stopping="cv", cv=folds, **QUICK)
+    model.fit(table.X, table.number, sample_weight=weight)
+    kept = weight > 0
+    own = [tuple(np.flatnonzero(np.isin(np.flatnonzero(kept), p)) for p in fold) for fold in folds]
+    same = clone(model).set_params(cv=own).fit(table.X[kept], table.number[kept])
+    np.testing.assert_allclose(same.validation_loss_, model.validation_loss_, rtol=1e-6)
+    for bad in ([(halves[0], halves[0])], [(halves[0], [500])], [([0, 0], halves[1])]):
+        with pytest.raises(ValueError, match="fold 1 of cv"):
+            clone(model).set_params(cv=bad).fit(table.X, table.number)
+
+
+def test_a_line_search_does_not_see_held_out_rows():
+    full = make_table(200, missing=False)
+    folds = [(np.arange(100), np.arange(100, 200))]
+    model = StagewiseRegressor(
+        learner=KNeighborsRegressor(3), step="line_search", early_stopping="cv", cv=folds
+    ).set_params(n_estimators=8, n_iter_no_change=100)
+    y = full.number.copy()
+    curve = model.fit(full.X, y).validation_loss_
+    alone = clone(model).set_params(early_stopping=False)
+    alone.fit(full.X[:100], y[:100], X_val=full.X[100:], y_val=y[100:])
+    np.testing.assert_allclose(curve, alone.validation_loss_, rtol=1e-4)
+
+
+def test_a_model_with_folds_of_ones_own_can_be_saved(table, tmp_path):
+    model = GradientBoostingRegressor(early_stopping="cv", cv=TimeSeriesSplit(3), **QUICK)
+    model.fit(table.X, table.number).save(tmp_path / "m.stgw")
+    assert stagewise.load(tmp_path / "m.stgw").fingerprint() == model.fingerprint()
+
+
+def test_it_does_not_depend_on_threads_and_repeats(table):
+    model = GradientBoostingClassifier(early_stopping="cv", subsample=0.7, **QUICK)
+    fits = [clone(model).set_params(n_jobs=n).fit(table.X, table.many) for n in (1, 2, 3)]
+    assert len({m.fingerprint() for m in fits}) == 1
+    np.testing.assert_array_equal(fits[0].oof_prediction_, fits[2].oof_prediction_)
+
+
+def test_other_methods_and_learners_have_it_too(table):
+    ada = AdaBoostClassifier(early_stopping="cv", n_estimators=40).fit(table.X, table.two)
+    assert ada.n_iter_ == np.argmin(ada.validation_loss_) + 1
+    full = make_table(300, missing=False)
+    any_learner = StagewiseRegressor(
+        learner=KNeighborsRegressor(1), early_stopping="cv", n_estimators=30, learning_rate=0.5
+    ).fit(full.X, full.number)
+    assert any_learner.n_iter_ < 30
+    assert any_learner.oof_prediction_.shape == (300,)
+
+
+def test_what_cannot_be_is_said(table):
+    X, y = table.X, table.number
+    with pytest.raises(InvalidParameterError, match=r"'cv'.*folds, at least 2"):
+        GradientBoostingRegressor(early_stopping="cv", cv=1).fit(X, y)
+    with pytest.raises(InvalidParameterError, match=r"'early_stopping'.*True, False or 'cv'"):
+        GradientBoostingRegressor(early_stopping="kfold").fit(X, y)
+    with pytest.raises(ValueError, match="only early_stopping='cv' has folds"):
+        GradientBoostingRegressor().fit(X, y, groups=np.zeros(500))
+    with pytest.raises(ValueError, match="leave X_val out"):
+        GradientBoostingRegressor(early_stopping="cv").fit(X, y, X_val=X, y_val=y)
+    with pytest.raises(ValueError, match="warm_start"):
+        GradientBoostingRegressor(early_stopping="cv", warm_start=True).fit(X, y)
+    with pytest.raises(ValueError, match="need at least 5 rows; there are 3"):
+        GradientBoostingRegressor(early_stopping="cv").fit(X[:3], y[:3])
+    with pytest.raises(ValueError, match="no row in the training part of fold 1"):
+        GradientBoostingClassifier(early_stopping="cv").fit(X[:20], np.arange(20) == 0)
+
+
+# ---- rows outside the bag ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("target", ["number", "two", "many"])
+def test_out_of_bag_improvement_is_the_fall_of_the_loss_outside_the_bag(target):
+    table = make_table(300)
+    y = getattr(table, target)
+    kind = GradientBoostingRegressor if target == "number" else GradientBoostingClassifier
+    model = kind(subsample=0.5, out_of_bag=True, n_estimators=6, random_state=3)
+    model.fit(table.X, y)
+    assert model.oob_improvement_.shape == (6,)
+    if target == "number":
+        stages = [np.full(300, y.mean()), *model.staged_predict(table.X)]
+        losses = [0.5 * (y - F) ** 2 for F in stages]
+    else:
+        shares = np.bincount(y) / 300
+        stages = [np.tile(shares, (300, 1)), *model.staged_predict_proba(table.X)]
+        losses = [-np.log(p[np.arange(300), y]) for p in stages]
+    for m in range(6):
+        outside = np.setdiff1d(np.arange(300), draw_rows(300, 0.5, 3, m))
+        fall = losses[m][outside].mean() - losses[m + 1][outside].mean()
+        assert model.oob_improvement_[m] == pytest.approx(fall, rel=1e-4)
+    total = np.cumsum(model.oob_improvement_)
+    assert model.oob_best_iteration_ == np.argmax(total) + 1
+
+
+def test_out_of_bag_needs_a_bag_and_is_asked_for():
+    table = make_table(100)
+    with pytest.raises(InvalidParameterError, match="set subsample below 1"):
+        GradientBoostingRegressor(out_of_bag=True).fit(table.X, table.number)
+    model = GradientBoostingRegressor(n_estimators=2).fit(table.X, table.number)
+    with pytest.raises(AttributeError, match="without out_of_bag=True"):
+        _ = model.oob_best_iteration_

@@ -1,0 +1,240 @@
+"""The general tool: the others are cases of it, and any learner is answered."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.compose import make_column_transformer
+from sklearn.ensemble import RandomForestRegressor
+from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsRegressor
+from sklearn.neural_network import MLPRegressor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, SplineTransformer, StandardScaler
+from sklearn.svm import SVR
+
+import stagewise
+from estimators.tables import make_table
+from stagewise import (
+    AdaBoostClassifier,
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
+    InvalidParameterError,
+    StagewiseClassifier,
+    StagewiseRegressor,
+)
+from stagewise.learners import HistogramTree
+
+
+@pytest.fixture(scope="module")
+def table():
+    return make_table(300, missing=False)
+
+
+LEARNERS = {
+    "linear": LinearRegression(),
+    "neighbours": KNeighborsRegressor(7),
+    "network": make_pipeline(
+        StandardScaler(), MLPRegressor(hidden_layer_sizes=(5,), solver="lbfgs", max_iter=200)
+    ),
+    "splines": make_pipeline(StandardScaler(), SplineTransformer(4), Ridge()),
+    "support vectors": make_pipeline(StandardScaler(), SVR()),
+    "a boosted model": GradientBoostingRegressor(n_estimators=3),
+    "a forest": RandomForestRegressor(5, max_depth=3),
+}
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("name", LEARNERS)
+def test_any_learner_lowers_the_training_loss_and_repeats(name, table):
+    for loss in ("squared_error", "huber"):
+        model = StagewiseRegressor(loss, learner=LEARNERS[name], n_estimators=6, learning_rate=0.5)
+        model.fit(table.X, table.number)
+        again = clone(model).fit(table.X, table.number)
+        np.testing.assert_array_equal(model.predict(table.X), again.predict(table.X))
+        assert model.fingerprint() == again.fingerprint()
+        start = np.abs(table.number - np.median(table.number)).mean()
+        assert np.abs(table.number - model.predict(table.X)).mean() < 0.97 * start
+        staged = list(model.staged_predict(table.X))
+        assert len(staged) == model.n_iter_ == 6
+        np.testing.assert_allclose(staged[-1], model.predict(table.X))
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("target", ["two", "many"])
+@pytest.mark.parametrize("name", LEARNERS)
+def test_any_learner_tells_classes_apart(name, target, table):
+    y = getattr(table, target)
+    model = StagewiseClassifier(learner=LEARNERS[name], resample=True, n_estimators=5)
+    model.fit(table.X, y)
+    proba = model.predict_proba(table.X)
+    np.testing.assert_allclose(proba.sum(axis=1), 1.0)
+    assert model.train_loss_[-1] < model.train_loss_[0] * 1.001
+    assert set(model.predict(table.X)) <= set(y)
+
+
+def test_the_others_are_cases_of_it(table):
+    tree = HistogramTree(max_leaf_nodes=6, min_samples_leaf=5, l2=3.0)
+    own = {"max_leaf_nodes": 6, "min_samples_leaf": 5, "l2_regularization": 3.0}
+    cases = [
+        (StagewiseRegressor(learner=tree), GradientBoostingRegressor(**own), table.number),
+        (
+            StagewiseRegressor("absolute_error", learner=tree, subsample=0.5),
+            GradientBoostingRegressor("absolute_error", subsample=0.5, **own),
+            table.number,
+        ),
+        (StagewiseClassifier(learner=tree), GradientBoostingClassifier(**own), table.many),
+        (
+            StagewiseClassifier("exponential", learner=tree, response="gradient"),
+            GradientBoostingClassifier("exponential", response="gradient", **own),
+            table.two,
+        ),
+        (
+            StagewiseClassifier(
+                "exponential",
+                learner=HistogramTree(
+                    max_depth=1, max_leaf_nodes=None, min_samples_leaf=1, min_hessian=0.0, l2=0.0
+                ),
+                response="classes",
+                learning_rate=1.0,
+            ),
+            AdaBoostClassifier(),
+            table.many,
+        ),
+    ]
+    for general, special, y in cases:
+        a = general.set_params(n_estimators=7).fit(table.X, y)
+        b = special.set_params(n_estimators=7).fit(table.X, y)
+        assert a.fingerprint() == b.fingerprint(), special
+
+
+def test_a_model_of_trees_is_saved_and_one_of_others_is_pickled(table, tmp_path):
+    model = StagewiseRegressor(learner=HistogramTree(max_depth=2), n_estimators=4)
+    model.fit(table.X, table.number).save(tmp_path / "m.stgw")
+    loaded = stagewise.load(tmp_path / "m.stgw")
+    assert loaded.fingerprint() == model.fingerprint()
+    assert loaded.learner == HistogramTree(max_depth=2)
+    other = StagewiseRegressor(learner=Ridge(), n_estimators=4).fit(table.X, table.number)
+    with pytest.raises(ValueError, match=r"Ridge terms cannot be saved.*Pickle"):
+        other.save(tmp_path / "n.stgw")
+    back = pickle.loads(pickle.dumps(other))
+    np.testing.assert_array_equal(back.predict(table.X), other.predict(table.X))
+    assert back.fingerprint() == other.fingerprint()
+
+
+def test_weights_that_a_learner_cannot_take_are_said_and_can_be_drawn(table):
+    model = StagewiseClassifier(learner=KNeighborsRegressor(), n_estimators=3)
+    with pytest.raises(ValueError, match=r"KNeighborsRegressor takes no sample_weight.*resample"):
+        model.fit(table.X, table.two)
+    gradient = clone(model).set_params(response="gradient").fit(table.X, table.two)
+    drawn = clone(model).set_params(resample=True).fit(table.X, table.two)
+    assert gradient.score(table.X, table.two) > 0.6
+    assert drawn.score(table.X, table.two) > 0.6
+    with pytest.raises(ValueError, match="takes no sample_weight"):
+        gradient.fit(table.X, table.two, sample_weight=np.arange(1.0, 301))
+
+
+def test_a_weight_of_two_is_the_row_twice_for_learners_that_take_weights(table):
+    weight = np.arange(300) % 3
+    a = StagewiseRegressor("poisson", learner=LinearRegression(), n_estimators=5)
+    a.fit(table.X, table.number, sample_weight=weight)
+    b = clone(a).fit(np.repeat(table.X, weight, axis=0), np.repeat(table.number, weight))
+    np.testing.assert_allclose(a.predict(table.X), b.predict(table.X), rtol=1e-5)
+
+
+def test_a_frame_goes_to_the_learner_as_it_is():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"x": rng.normal(size=200), "kind": rng.choice(list("abc"), 200)})
+    y = frame["x"] + (frame["kind"] == "b")
+    learner = make_pipeline(
+        make_column_transformer((OneHotEncoder(), ["kind"]), remainder="passthrough"), Ridge()
+    )
+    model = StagewiseRegressor(learner=learner, learning_rate=1.0, n_estimators=5).fit(frame, y)
+    assert model.score(frame, y) > 0.99
+    assert model.feature_names_in_.tolist() == ["x", "kind"]
+    np.testing.assert_array_equal(model.predict(frame[["kind", "x"]]), model.predict(frame))
+    with pytest.raises(ValueError, match="feature names"):
+        model.predict(frame.rename(columns={"x": "z"}))
+
+
+def test_early_stopping_with_rows_of_ones_own_or_held_out(table):
+    model = StagewiseRegressor(
+        learner=KNeighborsRegressor(1), n_estimators=60, learning_rate=0.5, n_iter_no_change=3
+    )
+    held = model.fit(
+        table.X[:200], table.number[:200], X_val=table.X[200:], y_val=table.number[200:]
+    )
+    assert held.n_iter_ == np.argmin(held.validation_loss_) + 1 < 60
+    own = clone(model).set_params(early_stopping=True).fit(table.X, table.number)
+    assert own.n_iter_ < 60
+
+
+def test_stages_of_a_convex_loss_with_an_exact_step_never_raise_the_loss(table):
+    for loss in ("absolute_error", "huber", "poisson"):
+        model = StagewiseRegressor(
+            loss, learner=KNeighborsRegressor(3), response="gradient", learning_rate=1.0
+        ).set_params(n_estimators=15)
+        losses = model.fit(table.X, table.number).train_loss_
+        if loss != "huber":  # whose width changes from round to round
+            assert (np.diff(losses) <= 1e-7 * np.abs(losses[0])).all()
+    model = StagewiseClassifier(learner=Ridge(), response="gradient", learning_rate=1.0)
+    losses = model.fit(table.X, table.many).train_loss_
+    assert losses[-1] < losses[0]
+
+
+@pytest.mark.parametrize(
+    ("model", "words"),
+    [
+        (StagewiseRegressor(learner=LogisticRegression()), "must be a regressor for this response"),
+        (StagewiseRegressor(learner=Ridge), "a scikit-learn regressor, not fitted"),
+        (StagewiseRegressor(learner="tree"), "a scikit-learn regressor, not fitted"),
+        (StagewiseClassifier(learner=GaussianNB()), "must be a regressor for this response"),
+        (StagewiseRegressor(learner=StandardScaler()), "a scikit-learn regressor, not fitted"),
+        (StagewiseRegressor(learner=Ridge(), step="region_optimum"), "needs the leaves of a tree"),
+        (StagewiseRegressor(learner=HistogramTree(max_leaf_nodes=8.5)), "max_leaf_nodes=8.5"),
+        (StagewiseRegressor(learner=HistogramTree(l2=-1)), "l2=-1; it must be"),
+        (
+            StagewiseClassifier("exponential", response="classes", learner=Ridge()),
+            "a classifier for this",
+        ),
+        (StagewiseClassifier(response="classes"), "'loss'.*must be 'exponential'"),
+        (StagewiseClassifier(step="votes"), "'step'.*must be 'auto' or one of 'newton'"),
+        (StagewiseRegressor(step="votes"), "'step'.*must be one of 'auto'"),
+        (StagewiseRegressor(response="classes"), "'response'.*must be one of 'newton'"),
+        (StagewiseRegressor(resample=1), "'resample'.*True or False"),
+    ],
+)
+def test_what_cannot_be_is_said(model, words, table):
+    with pytest.raises(InvalidParameterError, match=words):
+        model.fit(table.X, table.two)
+
+
+def test_what_only_trees_have_is_said(table):
+    model = StagewiseRegressor(learner=Ridge(), n_estimators=2).fit(table.X, table.number)
+    with pytest.raises(AttributeError, match="only with a tree"):
+        _ = model.feature_importances_
+
+
+def test_nested_parameters_are_set_with_the_learner_they_belong_to():
+    model = StagewiseRegressor().set_params(learner=Ridge(), learner__alpha=3.0)
+    assert model.learner.alpha == 3.0
+    with pytest.raises(ValueError, match="Invalid parameter 'lerner__alpha'"):
+        model.set_params(lerner__alpha=1.0)
+
+
+def test_sparse_rows_go_to_a_learner_that_reads_them(table):
+    rows = sp.coo_matrix(np.where(table.X > 2000, table.X, 0.0))
+    model = StagewiseRegressor(learner=Ridge(), n_estimators=3).fit(rows, table.number)
+    dense = StagewiseRegressor(learner=Ridge(), n_estimators=3).fit(rows.toarray(), table.number)
+    np.testing.assert_allclose(model.predict(rows), dense.predict(rows.toarray()), rtol=1e-3)
+
+
+def test_the_recipe_names_the_learner():
+    words = StagewiseRegressor("huber", learner=Ridge(), step="line_search").recipe()
+    assert "huber x newton x line search step x Ridge" in words
