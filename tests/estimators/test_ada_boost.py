@@ -154,17 +154,20 @@ def test_probabilities_are_those_of_the_population_minimiser():
 
 
 def test_the_training_error_obeys_freund_and_schapires_bound():
-    # Σ [wrong] / n <= Π 2 √(err (1 - err)), and the exponential loss is that product.
+    # Σ [wrong] / n <= Π 2 √(err (1 - err)) <= exp(-2 Σ (½ - err)²), and the exponential loss is the
+    # product.
     table = make_table(700)
     y = 2 * table.two - 1
     model = AdaBoostClassifier(n_estimators=40).fit(table.X, y)
     F = np.zeros(len(y))
-    bound = 1.0
+    bound, edges = 1.0, 0.0
     for m, stage in enumerate(model.staged_predict_proba(table.X)):
         before, F = F, 0.5 * np.log(stage[:, 1] / stage[:, 0])
         w = np.exp(-y * before)
         err = w[np.sign(F - before) != y].sum() / w.sum()
         bound *= 2 * np.sqrt(err * (1 - err))
+        edges += (0.5 - err) ** 2
+        assert bound <= np.exp(-2 * edges) + 1e-12
         assert model.train_loss_[m] == pytest.approx(bound, rel=1e-4)
         assert np.mean(np.sign(F) != y) <= bound
 

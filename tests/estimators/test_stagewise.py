@@ -196,7 +196,7 @@ def test_stages_of_a_convex_loss_with_an_exact_step_never_raise_the_loss(table):
         (StagewiseRegressor(learner="tree"), "a scikit-learn regressor, not fitted"),
         (StagewiseClassifier(learner=GaussianNB()), "must be a regressor for this response"),
         (StagewiseRegressor(learner=StandardScaler()), "a scikit-learn regressor, not fitted"),
-        (StagewiseRegressor(learner=Ridge(), step="region_optimum"), "needs the leaves of a tree"),
+        (StagewiseRegressor(learner=Ridge(), step="region_optimum"), "have no leaves"),
         (StagewiseRegressor(learner=HistogramTree(max_leaf_nodes=8.5)), "max_leaf_nodes=8.5"),
         (StagewiseRegressor(learner=HistogramTree(l2=-1)), "l2=-1; it must be"),
         (
@@ -208,6 +208,9 @@ def test_stages_of_a_convex_loss_with_an_exact_step_never_raise_the_loss(table):
         (StagewiseRegressor(step="votes"), "'step'.*must be one of 'auto'"),
         (StagewiseRegressor(response="classes"), "'response'.*must be one of 'newton'"),
         (StagewiseRegressor(resample=1), "'resample'.*True or False"),
+        (StagewiseRegressor(resample=True), "'resample'.*no use with this learner, HistogramTree"),
+        (StagewiseRegressor(learner=Ridge(), max_bins=9), "'max_bins'.*no use with.*Ridge"),
+        (StagewiseRegressor(learner=Ridge(), missing_values=-1), "'missing_values'.*no use"),
     ],
 )
 def test_what_cannot_be_is_said(model, words, table):

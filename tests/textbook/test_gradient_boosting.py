@@ -422,6 +422,33 @@ def test_regularised_squared_error_is_xgboost(penalty: dict[str, float], growth:
 
 
 @pytest.mark.parametrize(
+    "loss", ["squared_error", "absolute_error", "quantile", "poisson", "gamma"]
+)
+def test_a_stage_with_an_exact_step_never_raises_a_convex_loss(loss: str) -> None:
+    X, y = make_table(16)
+    model = GradientBoostingRegressor(loss, response="gradient", **{**SHARED, "learning_rate": 1.0})
+    losses = model.fit(X, np.exp(y)).train_loss_
+    assert (np.diff(losses) <= 1e-7 * np.abs(losses[0])).all()
+
+
+def test_stumps_make_a_sum_of_functions_of_one_feature() -> None:
+    X, y = make_table(17, 400)
+    X = np.nan_to_num(X)
+    for leaves, additive in ((2, True), (3, False)):
+        settings = {**SHARED, "max_leaf_nodes": leaves, "n_estimators": 60}
+        model = GradientBoostingRegressor(**settings).fit(X, y)
+        a, b = X[:200], X[200:]
+        corners = []
+        for first in (a, b):
+            for second in (a, b):
+                corner = a.copy()
+                corner[:, 0], corner[:, 1:] = first[:, 0], second[:, 1:]
+                corners.append(model.predict(corner))
+        mixed = np.abs(corners[0] - corners[1] - corners[2] + corners[3]).max()
+        assert (mixed < 1e-9) == additive
+
+
+@pytest.mark.parametrize(
     ("loss", "penalty"),
     [
         ("squared_error", {}),

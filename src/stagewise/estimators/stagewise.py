@@ -57,6 +57,8 @@ STEPS: Mapping[str, Callable[[float], Step]] = MappingProxyType(
     }
 )
 OF_CLASSES = ("votes", "log_odds")
+OF_LEAVES = ("region_optimum", "log_odds")
+ONLY_OF_TREES = (("max_bins", 255), ("missing_values", ()))
 
 
 class Stagewise(BoostedTrees):
@@ -72,31 +74,37 @@ class Stagewise(BoostedTrees):
         if params["learner"] is None:
             params["learner"] = HistogramTree()
         learner, who = params["learner"], type(self).__name__
-        of_classes = params["response"] == "classes"
-        if not isinstance(learner, HistogramTree):
+        tree, of_classes = isinstance(learner, HistogramTree), params["response"] == "classes"
+        if tree:
+            check_tree(learner, who)
+        else:
             try:
                 check_learner(learner, of_classes=of_classes)
             except ValueError as error:
                 raise InvalidParameterError(
                     f"The parameter 'learner' of {who} must be {error}; got {shown(learner)}."
                 ) from None
-        else:
-            check_tree(learner, who)
-        step = params["step"]
-        if step in ("region_optimum", "log_odds") and not isinstance(learner, HistogramTree):
-            other = "'votes'" if of_classes else "'line_search'"
-            raise InvalidParameterError(
-                f"The parameter 'step' of {who} must be 'auto' or {other} with this learner, "
-                f"because {step!r} needs the leaves of a tree; got {step!r}."
-            )
-        if step != "auto" and of_classes != (step in OF_CLASSES):
-            fitting = [name for name in STEPS if of_classes == (name in OF_CLASSES)]
-            raise InvalidParameterError(
-                f"The parameter 'step' of {who} must be 'auto' or one of "
-                f"{', '.join(map(repr, fitting))} with response={params['response']!r}; "
-                f"got {step!r}."
-            )
+        self._check_step(params["step"], tree=tree, of_classes=of_classes)
+        # Nothing is ignored: what the learner cannot use must be left alone.
+        for name, usual in (("resample", False),) if tree else ONLY_OF_TREES:
+            if params[name] != usual:
+                raise InvalidParameterError(
+                    f"The parameter {name!r} of {who} has no use with this learner, "
+                    f"{type(learner).__name__}; leave it at its default. Got {params[name]!r}."
+                )
         return params
+
+    def _check_step(self, step: str, *, tree: bool, of_classes: bool) -> None:
+        allowed = [name for name in STEPS if of_classes == (name in OF_CLASSES)]
+        if not tree:
+            allowed = [name for name in allowed if name not in OF_LEAVES]
+        if step not in ("auto", *allowed):
+            why = "" if tree else ", whose terms have no leaves"
+            raise InvalidParameterError(
+                f"The parameter 'step' of {type(self).__name__} must be 'auto' or one of "
+                f"{', '.join(map(repr, allowed))} with response={self.response!r} and this "
+                f"learner{why}; got {step!r}."
+            )
 
     def _method(self) -> Method:
         response = RESPONSES[self.response]
