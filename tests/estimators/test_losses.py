@@ -240,3 +240,20 @@ def test_a_fit_is_continued_only_with_its_own_loss():
     model = GradientBoostingRegressor("poisson", n_estimators=3, warm_start=True).fit(X, y)
     with pytest.raises(ValueError, match="a model of the loss 'poisson', but now it is 'squared"):
         model.set_params(loss="squared_error", n_estimators=6).fit(X, y)
+
+
+def test_one_newton_step_of_a_settled_region_is_bounded():
+    # Rows of a class that p has ruled out, with a learning rate of 1: -G/H would be endless.
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(200, 4)), rng.integers(0, 6, 200)
+    model = GradientBoostingClassifier(
+        response="gradient", learning_rate=1.0, min_samples_leaf=1, n_estimators=30
+    ).fit(X, y)
+    assert np.isfinite(model.train_loss_).all()
+    assert np.isfinite(model.predict_proba(X)).all()
+
+
+def test_holding_rows_out_of_classes_of_one_row_is_refused():
+    X, y = np.arange(5.0).reshape(-1, 1), np.arange(5)
+    with pytest.raises(ValueError, match="every class of y has only one row"):
+        GradientBoostingClassifier(early_stopping=True).fit(X, y)

@@ -20,7 +20,7 @@ from scipy.optimize import minimize_scalar
 from stagewise.learners.histogram_tree import GrownTerm, TreeGrowth
 from stagewise.learners.learner import Growth, Term
 from stagewise.losses import BoundLoss, Loss
-from stagewise.losses.logarithm import FARTHEST, exact_log
+from stagewise.losses.logarithm import FARTHEST, LONGEST, exact_log
 
 __all__ = [
     "Move",
@@ -39,10 +39,6 @@ Vector = npt.NDArray[np.float64]
 
 ROUNDING = 1e-6
 """Weights of rows have the 24 bits of a float32: less of the whole than this is nothing."""
-
-
-LONGEST = 16.0
-"""How far a line search may move a score; e^16 is far beyond what rows can say."""
 
 
 @dataclass(frozen=True)

@@ -110,6 +110,11 @@ def hold_out(
         held[members[: min(len(members) - 1, round(share * len(members)))]] = True
     if not held.any():
         counts = np.bincount(groups)
+        if by_class and len(counts) > 2 and counts.max() == 1:
+            raise ValueError(
+                "early_stopping=True holds rows out, and every class of y has only one row. Pass "
+                "X_val and y_val to fit, or set early_stopping=False."
+            )
         members = order[groups == int(np.argmax(counts))]
         held[members[: max(1, len(members) - 1) if n == 2 else 1]] = True
     return rows[~held], rows[held]

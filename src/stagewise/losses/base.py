@@ -17,6 +17,7 @@ import numpy.typing as npt
 from scipy.optimize import minimize_scalar
 
 from stagewise._native import Gradients, Workers
+from stagewise.losses.logarithm import LONGEST
 
 __all__ = ["BoundLoss", "Loss"]
 
@@ -168,11 +169,13 @@ class Loss(ABC):
         """Return argmin_γ Σ L(y, F + γ) of regions, from their sums of derivatives.
 
         Unless overridden it is one Newton step, -G/H, where the optimum has no closed form
-        (Friedman 2001, section 4.5); 0 where nothing is curved.
+        (Friedman 2001, section 4.5); 0 where nothing is curved. Where scores have no unit of the
+        target's (no `degree`) it is no longer than LONGEST: settled rows have next to no curvature.
         """
         steps = np.zeros_like(gradient)
-        np.divide(-gradient, hessian, out=steps, where=hessian > 0)
-        return steps
+        with np.errstate(over="ignore"):
+            np.divide(-gradient, hessian, out=steps, where=hessian > 0)
+        return np.clip(steps, -LONGEST, LONGEST) if self.degree is None else steps
 
     def mean(self, score: Matrix) -> npt.NDArray[np.float64]:
         """Return what the scores, shape (n_outputs, n_rows), predict. Here: the scores.

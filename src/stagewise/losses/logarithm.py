@@ -12,11 +12,16 @@ from decimal import Context, Decimal
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["FARTHEST", "bounded_log_ratio", "exact_log"]
+__all__ = ["FARTHEST", "LONGEST", "bounded_log_ratio", "exact_log"]
 
 FARTHEST = 4.0
 """The largest step that a closed form may ask for: regions whose rows all say the same would have
 their logarithm go on for ever. LogitBoost bounds its response by the same number."""
+
+
+LONGEST = 16.0
+"""The largest step of other kinds, in units of log odds or of a log mean; e^16 is far beyond what
+rows can say."""
 
 
 def exact_log(x: float) -> float:
