@@ -216,11 +216,18 @@ def log_odds(stage: Stage) -> Move:
     growth, term = _tree(stage)
     weights = growth.node_sums(term, stage.bound.row_weights()).gradient
     k = weights.shape[1]
-    share = weights / np.maximum(weights.sum(axis=1, keepdims=True), np.finfo(float).tiny)
-    least = math.exp(-2 * FARTHEST)
-    logs = np.array([[exact_log(max(p, least)) for p in node] for node in share.tolist()])
-    answer = (k - 1) * (logs - logs.mean(axis=1, keepdims=True))
+    answer = np.array([_centred_logs(node) for node in weights.tolist()]) * (k - 1)
     return Move([np.ascontiguousarray(answer[:, c]) for c in _classes(stage.outputs, k)])
+
+
+def _centred_logs(weights: list[float]) -> list[float]:
+    """Return log p_k - mean log p; sums are exact, so every machine gives the same bits."""
+    total, least = math.fsum(weights), math.exp(-2 * FARTHEST)
+    if total <= 0.0:
+        return [0.0] * len(weights)
+    logs = [exact_log(max(w / total, least)) for w in weights]
+    mean = math.fsum(logs) / len(logs)
+    return [log - mean for log in logs]
 
 
 def _classes(outputs: Sequence[int], n_classes: int) -> Sequence[int]:
