@@ -148,6 +148,27 @@ def test_other_methods_and_learners_have_it_too(table):
     assert any_learner.oof_prediction_.shape == (300,)
 
 
+def test_a_perfect_tree_ends_a_fold_as_it_ends_a_fit():
+    X = np.arange(60.0).reshape(-1, 1)
+    y = X[:, 0] > 24
+    folds = list(KFold(3, shuffle=True, random_state=0).split(X))
+    model = AdaBoostClassifier(early_stopping="cv", cv=folds, n_estimators=20).fit(X, y)
+    assert len(model.validation_loss_) == 1
+    assert "no fold has another round" not in model.fit_report_["stopped_because"]
+    alone = [
+        AdaBoostClassifier().fit(X[a], y[a], X_val=X[b], y_val=y[b]).validation_loss_
+        for a, b in folds
+    ]
+    np.testing.assert_allclose(model.validation_loss_, np.mean(alone, axis=0), rtol=1e-6)
+
+
+def test_out_of_bag_rows_and_folds_go_together(table):
+    model = GradientBoostingRegressor(
+        early_stopping="cv", cv=3, subsample=0.6, out_of_bag=True, **QUICK
+    ).fit(table.X, table.number)
+    assert model.oob_improvement_.shape == (model.n_iter_,)
+
+
 def test_what_cannot_be_is_said(table):
     X, y = table.X, table.number
     with pytest.raises(InvalidParameterError, match=r"'cv'.*folds, at least 2"):

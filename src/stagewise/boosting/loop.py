@@ -169,7 +169,10 @@ class Boosting:
     ) -> Stage:
         t = self.train
         loss = self.recipe.loss
-        return Stage(loss, self._bound, outputs, self._growth, term, t.y, t.weight, t.score, bag)
+        drawn = self.recipe.sampling.draws
+        return Stage(
+            loss, self._bound, outputs, self._growth, term, t.y, t.weight, t.score, bag, drawn
+        )
 
     def _valid_loss(self) -> float | None:
         if self.valid is None or self._watched is None:

@@ -20,6 +20,10 @@ __all__ = ["OnlyRows", "RowFraction", "Sampling"]
 class Sampling(Protocol):
     """A choice of rows for every round."""
 
+    @property
+    def draws(self) -> bool:
+        """Whether rounds see different rows."""
+
     def bag(self, n_rows: int, seed: int, round_number: int) -> npt.NDArray[np.uint32] | None:
         """Return the rows of this round in increasing order, or None for all of them."""
 
@@ -35,6 +39,11 @@ class RowFraction:
     """
 
     share: float = 1.0
+
+    @property
+    def draws(self) -> bool:
+        """Whether rounds see different rows."""
+        return self.share < 1.0
 
     def bag(self, n_rows: int, seed: int, round_number: int) -> npt.NDArray[np.uint32] | None:
         """Return the rows of this round in increasing order, or None for all of them."""
@@ -57,6 +66,11 @@ class OnlyRows:
 
     rows: npt.NDArray[np.uint32]
     inner: Sampling
+
+    @property
+    def draws(self) -> bool:
+        """Whether rounds see different rows."""
+        return self.inner.draws
 
     def bag(self, n_rows: int, seed: int, round_number: int) -> npt.NDArray[np.uint32] | None:
         """Return the fold's rows of this round."""

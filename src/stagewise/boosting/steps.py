@@ -59,6 +59,8 @@ class Stage:
         The scores before this term.
     bag : uint32 array or None
         The rows that the term was fitted to; None: all.
+    drawn : bool
+        Whether the next round will see other rows.
     """
 
     loss: Loss
@@ -70,6 +72,7 @@ class Stage:
     weight: Vector | None
     score: npt.NDArray[np.float64]
     bag: npt.NDArray[np.uint32] | None
+    drawn: bool
 
 
 @dataclass(frozen=True)
@@ -185,7 +188,7 @@ def votes(stage: Stage) -> Move:
     with β = (K-1)²/K · α, the best step of the exponential loss (Freund & Schapire 1997; SAMME of
     Zhu et al. 2009). For two classes the value is ±½ log((1 - err) / err). A tree without errors
     gets the α of one that has half a row wrong, and no other follows it; one that is no better than
-    chance is not taken, and none follows either. A tree of a bag of some rows ends nothing.
+    chance is not taken, and none follows either. Where rows are drawn, a tree ends nothing.
     """
     sums = stage.growth.node_sums(stage.term, stage.bound.row_weights())
     k = sums.gradient.shape[1]
@@ -194,7 +197,7 @@ def votes(stage: Stage) -> Move:
     right = math.fsum(own.tolist())
     wrong = math.fsum(of_leaves.ravel().tolist()) - right
     if not right * (k - 1) > wrong * (1 + ROUNDING):
-        if stage.bag is None:
+        if not stage.drawn:
             return Move([], "no tree is better than chance")
         return Move([np.zeros(len(sums.said)) for _ in stage.outputs])
     perfect = wrong <= ROUNDING * right
@@ -203,7 +206,7 @@ def votes(stage: Stage) -> Move:
     beta = (k - 1) ** 2 / k * exact_log(odds * (k - 1))
     return Move(
         [np.where(sums.said == c, beta, -beta / (k - 1)) for c in _classes(stage.outputs, k)],
-        "a tree without errors was found" if perfect and stage.bag is None else "",
+        "a tree without errors was found" if perfect and not stage.drawn else "",
     )
 
 

@@ -126,7 +126,7 @@ class Fit:
         scale: TargetScale,
     ) -> tuple[Monitor, npt.NDArray[np.float64]]:
         """Grow a model for each fold on the shared bins; return what they showed."""
-        recipe = self._recipe(scale)
+        recipe = replace(self._recipe(scale), out_of_bag=False)
         models = []
         for learned, held in folds:
             own = train.part(learned)
