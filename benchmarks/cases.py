@@ -43,6 +43,8 @@ class Case:
     its own, because the held-out loss of one small table is mostly chance; ``judged_by`` is the
     peer our loss is held to: the "best", or the "median" one where the peers themselves disagree
     by more than ten per cent (1k rows: 100 trees overfit, and whoever fits less closely wins).
+    ``loss`` is what is minimised, and what the held-out rows are measured by; "adaboost" is the
+    algorithm of that name with stumps, measured by its share of errors.
     """
 
     name: str
@@ -51,6 +53,7 @@ class Case:
     rows: int
     features: int
     task: str = "binary"
+    loss: str = ""
     kind: str = "fit"
     held_out: int = 50_000
     threads: int | None = None
@@ -62,6 +65,11 @@ class Case:
     trees: int = TREES
     trials: int = 3
     judged_by: str = "best"
+
+    def __post_init__(self) -> None:
+        if not self.loss:
+            usual = "squared_error" if self.task == "regression" else "log_loss"
+            object.__setattr__(self, "loss", usual)
 
     @property
     def n_classes(self) -> int:
@@ -168,6 +176,27 @@ def surface_table(rows: int, features: int, seed: int) -> tuple[np.ndarray, np.n
     return X, (f + rng.normal(0.0, 2.0, rows)).astype(np.float32)
 
 
+def positive_table(law: str) -> Callable[[int, int, int], tuple[np.ndarray, np.ndarray]]:
+    """Targets that are never negative, around the exponential of the same surface.
+
+    ``law``: "poisson" counts, "gamma" sizes of shape 2, "tweedie" sums of a Poisson number of them.
+    """
+
+    def make(rows: int, features: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+        X, surface = surface_table(rows, features, seed)
+        rng = np.random.default_rng(seed + 1)
+        mean = np.exp((surface - surface.mean()) / 10.0)
+        if law == "poisson":
+            y = rng.poisson(mean)
+        elif law == "gamma":
+            y = rng.gamma(2.0, mean / 2.0)
+        else:
+            y = rng.gamma(2.0 * np.maximum(rng.poisson(mean), 1e-12), 0.5)
+        return X, y.astype(np.float32)
+
+    return make
+
+
 def wide_table(rows: int, features: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """Two classes; many correlated columns, some of few levels, and only the first ten matter."""
     rng = np.random.default_rng(seed)
@@ -219,6 +248,19 @@ CASES = (
          draws=3, goals=(Goal(2.0),)),
     Case("regression-200k", "200k × 50, regression", surface_table, 200_000, 50,
          task="regression", goals=(Goal(2.0),)),
+    *(
+        Case(f"loss-{loss.replace('_', '-')}", f"100k × 28, {loss.replace('_', ' ')}", make,
+             100_000, 28, task="regression", loss=loss, goals=(Goal(2.0),))
+        for loss, make in (
+            ("absolute_error", surface_table), ("huber", surface_table),
+            ("quantile", surface_table), ("poisson", positive_table("poisson")),
+            ("gamma", positive_table("gamma")), ("tweedie", positive_table("tweedie")),
+        )
+    ),
+    Case("loss-exponential", "100k × 28, exponential", collision_table, 100_000, 28,
+         loss="exponential", repeats=2, goals=(Goal(2.0),)),
+    Case("adaboost", "100k × 20, AdaBoost, 50 stumps", collision_table, 100_000, 20,
+         loss="adaboost", repeats=3, trees=50, goals=(Goal(10.0),)),
     Case("wide-1000", "20k × 1000, binary", wide_table, 20_000, 1000, draws=3,
          goals=(Goal(1.5),)),
     Case("one-thread", "100k × 28, binary, one thread", collision_table, 100_000, 28, threads=1,

@@ -39,8 +39,9 @@ class Measurement:
         self.say = say
 
     def taking_part(self, case: Case) -> list[str]:
-        """Return the libraries, and modes of them, that this kind of case compares."""
-        return [peer for peer in self.peers if case.kind in PEERS[peer].kinds]
+        """Return the libraries, and modes of them, that offer the loss and the kind of a case."""
+        offers = {peer: PEERS[peer] for peer in self.peers}
+        return [p for p, o in offers.items() if case.kind in o.kinds and case.loss in o.losses]
 
     def run(self, case: Case) -> dict[str, Any]:
         """Measure a case in the way of its kind."""

@@ -4,7 +4,7 @@ One idea: an adapter says how its library is fed, trained and asked, and which o
 doing the same work (``variants``, ``policies``) are worth trying; measure.py tries them and keeps
 the fastest, so a peer is always seen at its best. Everyone gets the same float32 table in memory,
 100 trees of 31 leaves, learning rate 0.1, 255 bins and 20 rows a leaf; how it regularises these is
-each library's own default.
+each library's own default. ``losses`` are the losses it offers, and its own words for them.
 
 A library is imported when its adapter is made, so a worker holds one library only.
 """
@@ -13,7 +13,7 @@ A library is imported when its adapter is made, so a worker holds one library on
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib import import_module, metadata
 from typing import Any, ClassVar, cast
@@ -24,6 +24,12 @@ LEAVES = 31
 LEARNING_RATE = 0.1
 BINS = 255
 MIN_ROWS = 20
+QUANTILE = 0.8
+TWEEDIE_POWER = 1.5
+# For XGBoost, where a row's hessian is about 1.
+ROWS = {"min_child_weight": float(MIN_ROWS)}
+# Where residuals stop to count as squares: about the 0.9 quantile of the noise of the table.
+HUBER_WIDTH = 3.3
 
 # How idle OpenMP threads wait: "default" is what a user gets, "passive" lets them sleep at once.
 OPENMP = ("default", "passive")
@@ -36,6 +42,7 @@ class Work:
     """What one fit is asked to do."""
 
     task: str
+    loss: str
     n_classes: int
     trees: int
     threads: int
@@ -50,6 +57,7 @@ class Peer:
     package: ClassVar[str]
     policies: ClassVar[tuple[str, ...]] = ("default",)
     variants: ClassVar[tuple[str, ...]] = ("",)
+    losses: ClassVar[Mapping[str, Any]]
     kinds: ClassVar[frozenset[str]] = frozenset({"fit", "busy", "memory", "scaling", "one-row"})
 
     def version(self) -> str:
@@ -73,13 +81,32 @@ class Stagewise(Peer):
 
     name = "stagewise"
     package = "stagewise"
+    losses: ClassVar[Mapping[str, Any]] = {
+        "log_loss": {},
+        "exponential": {},
+        "adaboost": {},
+        "squared_error": {},
+        "absolute_error": {},
+        "huber": {},
+        "quantile": {"quantile": QUANTILE},
+        "poisson": {},
+        "gamma": {},
+        "tweedie": {"power": TWEEDIE_POWER},
+    }
 
     def __init__(self) -> None:
         self.lib: Any = import_module("stagewise")
 
     def fit(self, X: np.ndarray, y: np.ndarray, work: Work) -> Any:
+        if work.loss == "adaboost":
+            stumps = self.lib.AdaBoostClassifier(
+                n_estimators=work.trees, random_state=work.seed, n_jobs=work.threads
+            )
+            return stumps.fit(X, y)
         kind = "Regressor" if work.task == "regression" else "Classifier"
         model = getattr(self.lib, "GradientBoosting" + kind)(
+            loss=work.loss,
+            **self.losses[work.loss],
             n_estimators=work.trees,
             learning_rate=LEARNING_RATE,
             max_leaf_nodes=LEAVES,
@@ -106,14 +133,24 @@ class LightGBM(Peer):
     policies = OPENMP
     variants = ("auto", "row-wise", "col-wise")
     extra: ClassVar[dict[str, Any]] = {}
+    losses: ClassVar[Mapping[str, Any]] = {
+        "log_loss": {},
+        "squared_error": {"objective": "regression"},
+        "absolute_error": {"objective": "regression_l1"},
+        "huber": {"objective": "huber", "alpha": HUBER_WIDTH},
+        "quantile": {"objective": "quantile", "alpha": QUANTILE},
+        "poisson": {"objective": "poisson"},
+        "gamma": {"objective": "gamma"},
+        "tweedie": {"objective": "tweedie", "tweedie_variance_power": TWEEDIE_POWER},
+    }
 
     def __init__(self) -> None:
         self.lib: Any = import_module("lightgbm")
 
     def fit(self, X: np.ndarray, y: np.ndarray, work: Work) -> Any:
-        objective = {"binary": "binary", "classes": "multiclass", "regression": "regression"}
         params: dict[str, Any] = {
-            "objective": objective[work.task],
+            "objective": "binary" if work.task == "binary" else "multiclass",
+            **self.losses[work.loss],
             "learning_rate": LEARNING_RATE,
             "num_leaves": LEAVES,
             "max_bin": BINS,
@@ -148,8 +185,9 @@ class QuantisedLightGBM(LightGBM):
 class XGBoost(Peer):
     """XGBoost's hist, from either of its containers, growing by gain as all the others do.
 
-    It has no least number of rows in a leaf, only a least hessian. For squares that is the same
-    thing; for classes its default of 1 comes nearest (a row has at most ¼, most have far less).
+    It has no least number of rows in a leaf, only a least hessian. For squares and the losses with
+    a constant hessian that is the same thing; for classes its default of 1 comes nearest (a row has
+    at most ¼, most have far less), and the positive losses keep it too.
     """
 
     name = "xgboost"
@@ -157,27 +195,32 @@ class XGBoost(Peer):
     policies = OPENMP
     variants = ("QuantileDMatrix", "DMatrix")
     growth: ClassVar[str] = "lossguide"
+    losses: ClassVar[Mapping[str, Any]] = {
+        "log_loss": {},
+        "squared_error": {"objective": "reg:squarederror", **ROWS},
+        "absolute_error": {"objective": "reg:absoluteerror", **ROWS},
+        "huber": {"objective": "reg:pseudohubererror", "huber_slope": HUBER_WIDTH},
+        "quantile": {"objective": "reg:quantileerror", "quantile_alpha": QUANTILE, **ROWS},
+        "poisson": {"objective": "count:poisson"},
+        "gamma": {"objective": "reg:gamma"},
+        "tweedie": {"objective": "reg:tweedie", "tweedie_variance_power": TWEEDIE_POWER},
+    }
 
     def __init__(self) -> None:
         self.lib: Any = import_module("xgboost")
 
     def fit(self, X: np.ndarray, y: np.ndarray, work: Work) -> Any:
-        objective, least = {
-            "binary": ("binary:logistic", 1.0),
-            "classes": ("multi:softprob", 1.0),
-            "regression": ("reg:squarederror", float(MIN_ROWS)),
-        }[work.task]
         params: dict[str, Any] = {
-            "objective": objective,
+            "objective": "binary:logistic" if work.task == "binary" else "multi:softprob",
             "tree_method": "hist",
             "grow_policy": self.growth,
             "max_leaves": LEAVES,
             "max_depth": 0,
             "max_bin": BINS,
             "eta": LEARNING_RATE,
-            "min_child_weight": least,
             "nthread": work.threads,
             "seed": work.seed,
+            **self.losses[work.loss],
         }
         if work.task == "classes":
             params["num_class"] = work.n_classes
@@ -213,6 +256,15 @@ class CatBoost(Peer):
     name = "catboost"
     package = "catboost"
     variants = ("symmetric", "lossguide")
+    losses: ClassVar[Mapping[str, Any]] = {
+        "log_loss": "",
+        "squared_error": "RMSE",
+        "absolute_error": "MAE",
+        "huber": f"Huber:delta={HUBER_WIDTH}",
+        "quantile": f"Quantile:alpha={QUANTILE}",
+        "poisson": "Poisson",
+        "tweedie": f"Tweedie:variance_power={TWEEDIE_POWER}",
+    }
 
     def __init__(self) -> None:
         self.lib: Any = import_module("catboost")
@@ -237,7 +289,7 @@ class CatBoost(Peer):
         else:
             params |= {"depth": 5}
         if work.task == "regression":
-            model = self.lib.CatBoostRegressor(loss_function="RMSE", **params)
+            model = self.lib.CatBoostRegressor(loss_function=self.losses[work.loss], **params)
         else:
             loss = "Logloss" if work.task == "binary" else "MultiClass"
             model = self.lib.CatBoostClassifier(loss_function=loss, **params)
@@ -257,6 +309,14 @@ class ScikitLearn(Peer):
     name = "scikit-learn"
     package = "scikit-learn"
     policies = OPENMP
+    losses: ClassVar[Mapping[str, Any]] = {
+        "log_loss": {},
+        "squared_error": {},
+        "absolute_error": {},
+        "quantile": {"quantile": QUANTILE},
+        "poisson": {},
+        "gamma": {},
+    }
 
     def __init__(self) -> None:
         self.lib: Any = import_module("sklearn.ensemble")
@@ -265,6 +325,8 @@ class ScikitLearn(Peer):
     def fit(self, X: np.ndarray, y: np.ndarray, work: Work) -> Any:
         kind = "Regressor" if work.task == "regression" else "Classifier"
         model = getattr(self.lib, "HistGradientBoosting" + kind)(
+            loss=work.loss,
+            **self.losses[work.loss],
             max_iter=work.trees,
             learning_rate=LEARNING_RATE,
             max_leaf_nodes=LEAVES,
@@ -284,20 +346,53 @@ class ScikitLearn(Peer):
         return cast(OneRow, method)
 
 
+class ClassicScikitLearn(Peer):
+    """scikit-learn's older ensembles of exact trees, for losses its newer one does not offer."""
+
+    name = "scikit-learn-exact"
+    package = "scikit-learn"
+    kinds = frozenset({"fit"})
+    losses: ClassVar[Mapping[str, Any]] = {"exponential": {}, "adaboost": {}}
+
+    def __init__(self) -> None:
+        self.lib: Any = import_module("sklearn.ensemble")
+
+    def fit(self, X: np.ndarray, y: np.ndarray, work: Work) -> Any:
+        if work.loss == "adaboost":
+            stumps = self.lib.AdaBoostClassifier(n_estimators=work.trees, random_state=work.seed)
+            return stumps.fit(X, y)
+        model = self.lib.GradientBoostingClassifier(
+            loss=work.loss,
+            n_estimators=work.trees,
+            learning_rate=LEARNING_RATE,
+            max_leaf_nodes=LEAVES,
+            max_depth=None,
+            min_samples_leaf=MIN_ROWS,
+            random_state=work.seed,
+        )
+        return model.fit(X, y)
+
+    def predict(self, model: Any, X: np.ndarray, work: Work) -> np.ndarray:
+        return _estimator_predict(model, X, work)
+
+
 class Perpetual(Peer):
     """Perpetual: it chooses its own trees, so only its one-row predict is compared (100 trees)."""
 
     name = "perpetual"
     package = "perpetual"
     kinds = frozenset({"one-row"})
+    losses: ClassVar[Mapping[str, Any]] = {"log_loss": "LogLoss", "squared_error": "SquaredLoss"}
 
     def __init__(self) -> None:
         self.lib: Any = import_module("perpetual")
 
     def fit(self, X: np.ndarray, y: np.ndarray, work: Work) -> Any:
-        objective = "SquaredLoss" if work.task == "regression" else "LogLoss"
         model = self.lib.PerpetualBooster(
-            objective=objective, budget=1.0, iteration_limit=work.trees, num_threads=work.threads
+            objective=self.losses[work.loss],
+            budget=1.0,
+            iteration_limit=work.trees,
+            num_threads=work.threads,
         )
         model.fit(X.astype(np.float64), y.astype(np.float64))
         return model
@@ -328,6 +423,7 @@ PEERS: dict[str, type[Peer]] = {
         DepthwiseXGBoost,
         CatBoost,
         ScikitLearn,
+        ClassicScikitLearn,
         Perpetual,
     )
 }

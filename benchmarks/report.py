@@ -32,7 +32,20 @@ LABELS = {
     "xgboost-depthwise": "XGBoost, depth-wise",
     "catboost": "CatBoost",
     "scikit-learn": "scikit-learn HGB",
+    "scikit-learn-exact": "scikit-learn, exact trees",
     "perpetual": "Perpetual",
+}
+METRICS = {
+    "log_loss": "log loss",
+    "exponential": "exponential loss",
+    "adaboost": "error",
+    "squared_error": "rmse",
+    "absolute_error": "mean |residual|",
+    "huber": "Huber loss",
+    "quantile": "pinball loss",
+    "poisson": "deviance",
+    "gamma": "deviance",
+    "tweedie": "deviance",
 }
 PAGE = """# Results
 
@@ -268,7 +281,7 @@ def _details(case: Case, result: Result) -> str:
 
 
 def _fit_table(case: Case, result: Result) -> list[str]:
-    metric = "rmse" if case.task == "regression" else "log loss"
+    metric = METRICS[case.loss]
     medians = _medians(result["entries"])
     losses = _losses(result["entries"])
     best = min(losses.values(), default=math.nan)

@@ -149,7 +149,12 @@ class Team:
             worker.ask(START_TIMEOUT, "load", folder=folder)
             worker.holds = folder
         time.sleep(SETTLE_SECONDS)
-        shape = {"task": case.task, "n_classes": case.n_classes, "trees": case.trees}
+        shape = {
+            "task": case.task,
+            "loss": case.loss,
+            "n_classes": case.n_classes,
+            "trees": case.trees,
+        }
         answer = worker.ask(timeout, do, peer=peer, **shape, **work)
         self.foreign += answer["foreign"]
         self.capacity += answer["capacity"]

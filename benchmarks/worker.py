@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from cases import Table, surface_table
 from machine import ForeignTime
-from peers import PEERS, Peer, Work
+from peers import HUBER_WIDTH, PEERS, QUANTILE, TWEEDIE_POWER, Peer, Work
 
 ONE_ROW_CALLS = 2000
 ONE_ROW_ROWS = 256
@@ -38,10 +38,11 @@ class Jobs:
     def hello(self, peer: str) -> dict[str, Any]:
         """Import the library and train a few trees, so that nothing is lazily loaded later."""
         self.peers[peer] = PEERS[peer]()
-        if "fit" in PEERS[peer].kinds:
+        offered = PEERS[peer]
+        if "fit" in offered.kinds and "squared_error" in offered.losses:
             X, y = surface_table(500, 12, 0)
-            for variant in PEERS[peer].variants:
-                self.peers[peer].fit(X, y, Work("regression", 0, 3, 1, 0, variant))
+            for variant in offered.variants:
+                self.peers[peer].fit(X, y, Work("regression", "squared_error", 0, 3, 1, 0, variant))
         return {"version": self.peers[peer].version()}
 
     def load(self, folder: str) -> dict[str, Any]:
@@ -71,7 +72,7 @@ class Jobs:
         answer = self.peers[peer].predict(model, table.X_test, asked)
         return {
             "seconds": seconds,
-            "loss": held_out_loss(asked.task, table.y_test, answer),
+            "loss": held_out_loss(asked.loss, table.y_test, answer),
             "peak_mb": peak / 2**20,
             "foreign": foreign.seconds,
             "capacity": foreign.capacity,
@@ -106,15 +107,37 @@ class Jobs:
         return self.table
 
 
-def held_out_loss(task: str, y: np.ndarray, answer: np.ndarray) -> float:
-    """Root mean square error, or log loss, in double precision."""
-    answer = np.asarray(answer, dtype=np.float64)
-    if task == "regression":
-        return float(np.sqrt(np.mean((y - answer.reshape(-1)) ** 2)))
-    if answer.ndim == 1:
-        answer = np.column_stack([1.0 - answer, answer])
-    right = answer[np.arange(len(y)), y] / answer.sum(axis=1)
-    return float(-np.mean(np.log(np.clip(right, 1e-15, 1.0))))
+def held_out_loss(loss: str, y: np.ndarray, answer: np.ndarray) -> float:
+    """Mean of the loss in double precision; of squares its root, of positives the deviance."""
+    f = np.asarray(answer, dtype=np.float64)
+    if loss in ("log_loss", "exponential", "adaboost"):
+        return _class_loss(loss, y, f)
+    f, y = f.reshape(-1), y.astype(np.float64)
+    away = np.abs(y - f)
+    if loss == "squared_error":
+        return float(np.sqrt(np.mean(away**2)))
+    if loss == "absolute_error":
+        return float(np.mean(away))
+    if loss == "huber":
+        near = np.minimum(away, HUBER_WIDTH)
+        return float(np.mean(near * (away - near / 2.0)))
+    if loss == "quantile":
+        return float(np.mean(np.where(y > f, QUANTILE, 1.0 - QUANTILE) * away))
+    from sklearn.metrics import mean_tweedie_deviance
+
+    power = {"poisson": 1.0, "tweedie": TWEEDIE_POWER, "gamma": 2.0}[loss]
+    return float(mean_tweedie_deviance(y, f, power=power))
+
+
+def _class_loss(loss: str, y: np.ndarray, p: np.ndarray) -> float:
+    if loss == "adaboost":
+        return float(np.mean((p > 0.5) != y))
+    if p.ndim == 1:
+        p = np.column_stack([1.0 - p, p])
+    right = np.clip(p[np.arange(len(y)), y] / p.sum(axis=1), 1e-15, 1.0)
+    if loss == "exponential":  # e^(-yF) with F = half the log odds
+        return float(np.mean(np.sqrt((1.0 - right) / right)))
+    return float(-np.mean(np.log(right)))
 
 
 def _status(key: str) -> int | None:
