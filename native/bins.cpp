@@ -37,14 +37,16 @@ size_t padded_row(size_t bytes) {
 }  // namespace
 
 Bins::Bins(Workers& workers, const Kernels& kernels, const Columns& table,
-           std::vector<std::vector<double>> cuts)
-    : rows_(table.rows), cuts_(std::move(cuts)), has_missing_(cuts_.size(), 0) {
-  if (cuts_.size() != table.features()) throw std::invalid_argument("one list of cuts per feature");
+           std::vector<FeatureCoding> codings)
+    : rows_(table.rows), codings_(std::move(codings)), has_missing_(codings_.size(), 0) {
+  if (codings_.size() != table.features())
+    throw std::invalid_argument("one list of cuts per feature");
   if (rows_ >= std::numeric_limits<uint32_t>::max())
     throw std::invalid_argument("at most 4,294,967,294 rows can be trained on");
-  for (const auto& c : cuts_) {
-    if (c.size() + 1 > 65535) throw std::invalid_argument("at most 65,535 bins per feature");
-    wide_ = wide_ || c.size() + 2 > 256;  // bins and the missing one
+  for (const FeatureCoding& c : codings_) {
+    value_bins_.push_back(c.bins());
+    if (c.bins() > 65535) throw std::invalid_argument("at most 65,535 bins per feature");
+    wide_ = wide_ || c.bins() + 1 > 256;  // bins and the missing one
   }
   if (wide_) {
     fill<uint16_t>(workers, kernels, table);
@@ -60,7 +62,7 @@ void Bins::fill(Workers& workers, const Kernels& kernels, const Columns& table) 
   const size_t p = features();
   std::vector<FeatureCuts> search;
   search.reserve(p);
-  for (const auto& cuts : cuts_) search.emplace_back(cuts);
+  for (const FeatureCoding& coding : codings_) search.emplace_back(coding);
   std::vector<std::atomic<uint8_t>> missing(p);
   const auto code_block = [&](size_t f, size_t begin, size_t n, uint16_t* codes) {
     const auto none = static_cast<uint16_t>(value_bins(f));

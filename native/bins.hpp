@@ -1,15 +1,16 @@
 // The table as small integers: what the trees are grown on.
 //
-// One idea: the code of a value is the number of cuts below it; a missing value has the code after
-// the last bin. Codes lie by rows, because a histogram reads whole rows; features with few bins
-// share a code (groups.hpp), so that one update of a histogram serves them all. A partition reads
-// one feature of many rows: where that is done often, the feature is worth a column of its own,
-// which extract() makes.
+// One idea: the code of a value is the number of cuts below it, or the bin of a level (coding.hpp);
+// a missing value has the code after the last bin. Codes lie by rows, because a histogram reads
+// whole rows; features with few bins share a code (groups.hpp), so that one update of a histogram
+// serves them all. A partition reads one feature of many rows: where that is done often, the
+// feature is worth a column of its own, which extract() makes.
 #pragma once
 
 #include <optional>
 
 #include "arrays.hpp"
+#include "coding.hpp"
 #include "groups.hpp"
 #include "kernels.hpp"
 #include "memory.hpp"
@@ -19,17 +20,14 @@ namespace stagewise {
 
 class Bins {
  public:
-  // cuts[f]: the increasing cuts of feature f.
   Bins(Workers& workers, const Kernels& kernels, const Columns& table,
-       std::vector<std::vector<double>> cuts);
+       std::vector<FeatureCoding> codings);
 
   size_t rows() const { return rows_; }
-  size_t features() const { return cuts_.size(); }
+  size_t features() const { return codings_.size(); }
   bool wide() const { return wide_; }
-  const std::vector<double>& cuts(size_t feature) const { return cuts_[feature]; }
-  uint32_t value_bins(size_t feature) const {
-    return static_cast<uint32_t>(cuts_[feature].size()) + 1;
-  }
+  const FeatureCoding& coding(size_t feature) const { return codings_[feature]; }
+  uint32_t value_bins(size_t feature) const { return value_bins_[feature]; }
   bool has_missing(size_t feature) const { return has_missing_[feature] != 0; }
   uint32_t code(size_t row, size_t feature) const {
     const size_t at = row * row_stride_ + groups_->of(feature);
@@ -63,7 +61,8 @@ class Bins {
   void extract_into(Workers& workers, size_t feature, Code* out) const;
 
   size_t rows_;
-  std::vector<std::vector<double>> cuts_;
+  std::vector<FeatureCoding> codings_;
+  std::vector<uint32_t> value_bins_;  // not counting missing values
   std::vector<uint8_t> has_missing_;
   std::optional<Groups> groups_;
   bool wide_ = false;

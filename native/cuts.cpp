@@ -201,4 +201,26 @@ std::vector<std::vector<double>> find_cuts(Workers& workers, const Columns& tabl
   return cuts;
 }
 
+std::vector<uint32_t> find_level_bins(const Columns& table, size_t feature, size_t levels,
+                                      const double* weight, size_t max_bins) {
+  std::vector<uint32_t> bin(levels);
+  for (size_t level = 0; level < levels; ++level) bin[level] = static_cast<uint32_t>(level);
+  if (levels <= max_bins) return bin;
+  std::vector<double> total(levels, 0.0);
+  for (size_t row = 0; row < table.rows; ++row) {
+    const double x = table.at(feature, row);
+    if (x >= 0.0 && x < static_cast<double>(levels))
+      total[static_cast<size_t>(x)] += weight == nullptr ? 1.0 : weight[row];
+  }
+  std::vector<uint32_t> heaviest = bin;
+  std::stable_sort(heaviest.begin(), heaviest.end(),
+                   [&](uint32_t a, uint32_t b) { return total[a] > total[b]; });
+  std::vector<uint8_t> own(levels, 0);
+  for (size_t i = 0; i + 1 < max_bins; ++i) own[heaviest[i]] = 1;
+  uint32_t next = 0;
+  for (size_t level = 0; level < levels; ++level)
+    bin[level] = own[level] != 0 ? next++ : static_cast<uint32_t>(max_bins) - 1;
+  return bin;
+}
+
 }  // namespace stagewise

@@ -2,7 +2,7 @@
 //
 // One idea: the code of a value is the number of cuts below it, found by comparing with sixteen
 // cuts at a time; the cuts are kept in both float widths, so that a float32 column is never
-// widened.
+// widened. The code of a level is looked up.
 #pragma once
 
 #include <cmath>
@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "arrays.hpp"
+#include "coding.hpp"
 #include "kernels.hpp"
 
 namespace stagewise {
@@ -59,7 +60,8 @@ class FeatureCuts {
   static constexpr size_t kMost =
       256;  // rows at a time: a block of a C-ordered table stays in cache
 
-  explicit FeatureCuts(const std::vector<double>& cuts) : floats_(cuts), doubles_(cuts) {}
+  explicit FeatureCuts(FeatureCoding coding)
+      : coding_(std::move(coding)), floats_(coding_.cuts), doubles_(coding_.cuts) {}
   FeatureCuts& operator=(FeatureCuts&&) = default;
   FeatureCuts(FeatureCuts&&) = default;  // moving keeps the memory where it is; copying would not
   FeatureCuts(const FeatureCuts&) = delete;
@@ -67,7 +69,14 @@ class FeatureCuts {
   // out[i] = code of the feature in row begin + i, `missing` for NaN; n <= kMost.
   void code(const Kernels& kernels, const Columns& table, size_t feature, size_t begin, size_t n,
             uint16_t missing, uint16_t* out) const {
-    if (table.columns[feature].single) {
+    if (coding_.categorical()) {
+      double values[kMost];
+      table.read(feature, begin, n, values);
+      for (size_t i = 0; i < n; ++i)
+        out[i] = std::isnan(values[i])
+                     ? missing
+                     : static_cast<uint16_t>(coding_.level_bin[coding_.level(values[i])]);
+    } else if (table.columns[feature].single) {
       float values[kMost];
       table.read(feature, begin, n, values);
       kernels.bin_floats(values, n, floats_.tree, missing, out);
@@ -79,6 +88,7 @@ class FeatureCuts {
   }
 
  private:
+  FeatureCoding coding_;
   OwnedCutTree<float> floats_;
   OwnedCutTree<double> doubles_;
 };

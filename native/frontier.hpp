@@ -5,7 +5,9 @@
 #pragma once
 
 #include <set>
+#include <vector>
 
+#include "constraints.hpp"
 #include "kernels.hpp"
 
 namespace stagewise {
@@ -13,11 +15,15 @@ namespace stagewise {
 enum class Growth { best_first, depth_wise };
 
 struct Split {
-  double gain = 0.0;  // 0: none found
+  double gain = 0.0;    // 0: none found, unless it is forced
+  bool forced = false;  // taken before all others
   uint32_t feature = 0;
   uint32_t bin = 0;
   bool missing_left = false;  // by gain, or towards the larger hessian when none is missing here
   int64_t left_word = 0;
+  std::vector<uint8_t> right_bins;  // of levels: 1 for each bin that goes right; else empty
+
+  bool found() const { return gain > 0.0 || forced; }
 };
 
 struct Leaf {
@@ -28,8 +34,12 @@ struct Leaf {
   size_t begin = 0, end = 0;  // and where
   int64_t word = 0;           // sums of gradients and hessians
   int64_t count = 0;          // sum of weights, in the grower's units
+  double value = 0.0;         // what it says
+  Region region;              // where it is; empty if nobody asks
+  Bounds bounds;              // of the values of its children, when its split was found
   int hist = -1;              // its histogram's slot, or -1
   int spare = -1;             // a slot for its smaller child
+  int forced = -1;            // which of the forced splits is its, or -1
   Split split;
   Leaf *left = nullptr, *right = nullptr;  // its children, once they are known
 
@@ -53,6 +63,7 @@ class Frontier {
   struct Earlier {
     Growth growth;
     bool operator()(const Leaf* a, const Leaf* b) const {
+      if (a->split.forced != b->split.forced) return a->split.forced;
       if (growth == Growth::best_first && a->split.gain != b->split.gain)
         return a->split.gain > b->split.gain;
       if (growth == Growth::depth_wise && a->depth != b->depth) return a->depth < b->depth;

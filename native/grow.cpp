@@ -25,8 +25,11 @@ size_t walk(const Bins& bins, const Tree& tree, size_t row) {
   while (tree.feature[node] >= 0) {
     const auto f = static_cast<size_t>(tree.feature[node]);
     const uint32_t code = bins.code(row, f);
-    const bool left =
-        code <= tree.bin[node] || (tree.missing_left[node] != 0 && code == bins.value_bins(f));
+    bool left = tree.missing_left[node] != 0;
+    if (code < bins.value_bins(f))
+      left = tree.set_start[node] < 0 ? code <= tree.bin[node]
+                                      : has_level(tree.sets.data() + tree.set_start[node],
+                                                  bins.coding(f).first_level[code]);
     node = static_cast<size_t>(left ? tree.left[node] : tree.right[node]);
   }
   return node;
@@ -46,6 +49,7 @@ Grower::Grower(Workers& workers, const Kernels& kernels, const Bins& bins, const
       bins_(bins),
       rules_(rules),
       weights_(weight, bins.rows()),
+      constraints_(bins, rules_.constraints),
       histograms_(bins, kernels, class_of, classes),
       finder_(bins, kernels, rules_, weights_, histograms_),
       desks_(static_cast<size_t>(workers.threads()), Desk(bins)),
@@ -53,11 +57,13 @@ Grower::Grower(Workers& workers, const Kernels& kernels, const Bins& bins, const
       lists_{make_large_array<uint32_t>(bins.rows() + 1),
              make_large_array<uint32_t>(bins.rows() + 1)} {}
 
+// Some of the features, in order.
 std::vector<uint32_t> Grower::choose(const std::vector<uint32_t>& from, double share,
                                      uint64_t key) const {
   const auto n = static_cast<double>(from.size());
   const auto wanted = static_cast<size_t>(std::max(1.0, std::floor(share * n + 0.5)));
   if (wanted >= from.size()) return from;
+  if (!rules_.feature_weights.empty()) return choose_by_weight(from, wanted, key);
   std::vector<std::pair<uint64_t, uint32_t>> lots;
   lots.reserve(from.size());
   for (const uint32_t f : from) lots.emplace_back(draw(key, f), f);
@@ -69,17 +75,52 @@ std::vector<uint32_t> Grower::choose(const std::vector<uint32_t>& from, double s
   return chosen;
 }
 
+// One after the other, each with a probability in proportion to its weight among those left over;
+// in whole numbers, because sums of them do not round.
+std::vector<uint32_t> Grower::choose_by_weight(std::vector<uint32_t> from, size_t wanted,
+                                               uint64_t key) const {
+  const auto& weights = rules_.feature_weights;
+  const double unit = 0x1p32 / *std::max_element(weights.begin(), weights.end());
+  const auto lots = [&](uint32_t f) { return static_cast<uint64_t>(weights[f] * unit); };
+  uint64_t total = 0;
+  for (const uint32_t f : from) total += lots(f);
+  std::vector<uint32_t> chosen;
+  while (chosen.size() < wanted && total > 0) {
+    auto ticket = static_cast<uint64_t>(
+        static_cast<unsigned __int128>(draw(key, chosen.size())) * total >> 64);
+    auto at = from.begin();
+    for (; ticket >= lots(*at); ++at) ticket -= lots(*at);
+    total -= lots(*at);
+    chosen.push_back(*at);
+    from.erase(at);
+  }
+  std::sort(chosen.begin(), chosen.end());
+  return chosen;
+}
+
 // Per position in features_; empty: all.
 std::vector<uint8_t> Grower::allowed_features(const Leaf& leaf) const {
-  if (rules_.columns_per_level >= 1.0 && rules_.columns_per_node >= 1.0) return {};
+  const auto only = [&](const std::vector<uint32_t>& chosen) {
+    std::vector<uint8_t> allowed(features_.size(), 0);
+    for (size_t i = 0, next = 0; i < features_.size() && next < chosen.size(); ++i)
+      if (features_[i] == chosen[next]) {
+        allowed[i] = 1;
+        ++next;
+      }
+    return allowed;
+  };
+  if (leaf.forced >= 0) return only({rules_.forced[static_cast<size_t>(leaf.forced)].feature});
+  const bool drawn = rules_.columns_per_level < 1.0 || rules_.columns_per_node < 1.0;
+  if (!drawn && !constraints_.groups()) return {};
   const uint64_t level = draw_key(seed_, Draw::columns, tree_number_, 1);
   const uint64_t node = draw_key(seed_, Draw::columns, tree_number_, 2);
   std::vector<uint32_t> chosen =
-      choose(positions_, rules_.columns_per_level, draw(level, static_cast<uint64_t>(leaf.depth)));
-  chosen = choose(chosen, rules_.columns_per_node, draw(node, leaf.path));
-  std::vector<uint8_t> allowed(positions_.size(), 0);
-  for (const uint32_t position : chosen) allowed[position] = 1;
-  return allowed;
+      choose(features_, rules_.columns_per_level, draw(level, static_cast<uint64_t>(leaf.depth)));
+  if (constraints_.groups()) {
+    const std::vector<uint8_t> may = constraints_.allowed(leaf.region);
+    std::erase_if(chosen, [&](uint32_t f) { return may[f] == 0; });
+  }
+  return only(choose(chosen, rules_.columns_per_node, draw(node, leaf.path)));
 }
 
 // The root of a whole table has no list: its rows are all there are.
@@ -111,21 +152,34 @@ FeatureCodes<Code> Grower::codes_of(uint32_t feature) const {
 // the list is the leaf's own, or the other one. Sets where the children are.
 void Grower::partition(Workers& team, const Leaf& leaf) {
   if (bins_.wide()) {
-    partition_by(team, leaf, codes_of<uint16_t>(leaf.split.feature), kernels_.partition16,
-                 kernels_.mark16);
+    partition_by<uint16_t>(team, leaf, kernels_.partition16, kernels_.mark16);
   } else {
-    partition_by(team, leaf, codes_of<uint8_t>(leaf.split.feature), kernels_.partition8,
-                 kernels_.mark8);
+    partition_by<uint8_t>(team, leaf, kernels_.partition8, kernels_.mark8);
   }
 }
 
-template <class Codes, class Partition, class Mark>
-void Grower::partition_by(Workers& team, const Leaf& leaf, const Codes& codes, Partition partition,
-                          Mark mark) {
+template <class Code, class Partition, class Mark>
+void Grower::partition_by(Workers& team, const Leaf& leaf, Partition partition, Mark mark) {
   const Split& s = leaf.split;
   const Rows rows = rows_of(leaf);
   const size_t n = rows.n;
-  const uint32_t missing = s.missing_left ? bins_.value_bins(s.feature) : kMissingRight;
+  FeatureCodes<Code> codes = codes_of<Code>(s.feature);
+  uint32_t last_left = s.bin;
+  uint32_t missing = s.missing_left ? bins_.value_bins(s.feature) : kMissingRight;
+  std::vector<uint8_t> sides;  // of levels: decoded to 0 and 1, and cut between them
+  if (!s.right_bins.empty()) {
+    sides = s.right_bins;
+    sides.push_back(s.missing_left ? 0 : 1);
+    if (codes.decode != nullptr) {
+      std::vector<uint8_t> by_group;
+      const uint32_t group_size = bins_.groups().all()[bins_.groups().of(s.feature)].size;
+      for (uint32_t c = 0; c < group_size; ++c) by_group.push_back(sides[codes.decode[c]]);
+      sides = std::move(by_group);
+    }
+    codes.decode = sides.data();
+    last_left = 0;
+    missing = kMissingRight;
+  }
   const auto children = [&](int list, size_t lefts) {
     Leaf &left = *leaf.left, &right = *leaf.right;
     left.list = right.list = list;
@@ -136,7 +190,7 @@ void Grower::partition_by(Workers& team, const Leaf& leaf, const Codes& codes, P
   if (team.threads() == 1 || n < kParallelPartition) {
     uint32_t* const own = list_of(leaf);
     uint32_t* const aside = lists_[1 - leaf.list].get() + leaf.begin;
-    const size_t lefts = partition(codes, rows, s.bin, missing, own, aside);
+    const size_t lefts = partition(codes, rows, last_left, missing, own, aside);
     std::memcpy(own + lefts, aside, (n - lefts) * sizeof(uint32_t));
     return children(leaf.list, lefts);
   }
@@ -148,8 +202,9 @@ void Grower::partition_by(Workers& team, const Leaf& leaf, const Codes& codes, P
   marks_.resize(std::max(marks_.size(), (n + 7) / 8));
   const auto marks = [&](size_t c) { return marks_.data() + c * kPartitionChunk / 8; };
   std::vector<size_t> before(chunks + 1, 0);  // rows of earlier chunks that go left
-  team.run(chunks,
-           [&](size_t c, int) { before[c + 1] = mark(codes, part(c), s.bin, missing, marks(c)); });
+  team.run(chunks, [&](size_t c, int) {
+    before[c + 1] = mark(codes, part(c), last_left, missing, marks(c));
+  });
   for (size_t c = 0; c < chunks; ++c) before[c + 1] += before[c];
   uint32_t* const left = lists_[1 - leaf.list].get() + leaf.begin;
   uint32_t* const right = left + before[chunks];
@@ -174,6 +229,50 @@ void Grower::place_children(Workers& team, const Leaf& parent) {
     for (size_t i = 0; i < left.rows(); ++i) left.count += weights_[list_of(left)[i]];
   }
   right.count = parent.count - left.count;
+  if (parent.forced >= 0) {
+    left.forced = rules_.forced[static_cast<size_t>(parent.forced)].left;
+    right.forced = rules_.forced[static_cast<size_t>(parent.forced)].right;
+  }
+  left.value = finder_.value(left.word, &parent);
+  right.value = finder_.value(right.word, &parent);
+  if (constraints_.monotone() || constraints_.groups()) constrain_children(parent);
+}
+
+// Where the children are, and between which values those of their own children must lie.
+void Grower::constrain_children(const Leaf& parent) {
+  for (Leaf* child : {parent.left, parent.right})
+    child->region = constraints_.child(parent.region, parent.split, child == parent.left);
+  if (!constraints_.monotone()) return;
+  std::erase(live_, &parent);
+  live_.push_back(parent.left);
+  live_.push_back(parent.right);
+  for (Leaf* child : {parent.left, parent.right}) child->bounds = bounds_of(*child);
+}
+
+Bounds Grower::bounds_of(const Leaf& leaf) const {
+  Bounds bounds;
+  for (const Leaf* other : live_) {
+    if (other == &leaf) continue;
+    if (constraints_.below(other->region, leaf.region))
+      bounds.low = std::max(bounds.low, other->value);
+    if (constraints_.below(leaf.region, other->region))
+      bounds.high = std::min(bounds.high, other->value);
+  }
+  return bounds;
+}
+
+// Whether the leaf's split still holds, now that leaves around it may have other values, and if it
+// was to be forced, could be; if not, it gets another one.
+bool Grower::still_right(Leaf* leaf) {
+  const Bounds now = constraints_.monotone() ? bounds_of(*leaf) : leaf->bounds;
+  const bool failed = leaf->forced >= 0 && !leaf->split.found();
+  if (now == leaf->bounds && !failed) return true;
+  if (failed) leaf->forced = -1;
+  leaf->bounds = now;
+  leaf->split = {};
+  Leaf* few[2] = {leaf->hist >= 0 ? nullptr : leaf, nullptr};
+  search(workers_, desks_.data(), nullptr, leaf->hist >= 0 ? leaf : nullptr, few);
+  return false;
 }
 
 // Finds the children of a leaf and their splits. Touches nothing but the leaf's part of the list,
@@ -209,10 +308,7 @@ void Grower::search(Workers& team, Desk* desk, Leaf* built, Leaf* rest, Leaf* fe
   for (size_t i = 0; i < 2; ++i) {
     if (leaves[i] == nullptr || !finder_.splittable(*leaves[i])) continue;
     SplitFinder::Search& search = desk->searches[i];
-    search.leaf = leaves[i];
-    search.rows = rows_of(*leaves[i]);
-    search.allowed = allowed_features(*leaves[i]);
-    search.found.resize(features_.size());
+    finder_.begin(*leaves[i], rows_of(*leaves[i]), allowed_features(*leaves[i]), &search);
     (leaves[i]->hist >= 0 ? of_groups[groups++] : of_rows[rows++]) = &search;
   }
 
@@ -261,12 +357,12 @@ void Grower::search(Workers& team, Desk* desk, Leaf* built, Leaf* rest, Leaf* fe
 // Expands the next leaf, and while it is at it, leaves behind it that will probably be taken too.
 void Grower::expand_next(const Frontier& frontier, size_t splits_left) {
   std::vector<Leaf*> batch = {frontier.next()};
-  if (workers_.threads() > 1 && !shared(*batch[0])) {
+  if (workers_.threads() > 1 && !shared(*batch[0]) && !constraints_.monotone()) {
     const auto most = static_cast<size_t>(workers_.threads());
     size_t looked_at = 0, before = 0;
     for (Leaf* leaf : frontier) {
       if (batch.size() == most || ++looked_at > 4 * most || before + 1 >= splits_left) break;
-      if (leaf->split.gain <= 0.0) continue;
+      if (!leaf->split.found()) continue;
       if (before++ > 0 && leaf->left == nullptr && !shared(*leaf)) batch.push_back(leaf);
     }
   }
@@ -287,7 +383,7 @@ void Grower::expand_next(const Frontier& frontier, size_t splits_left) {
   }
   for (const Leaf* leaf : batch) {
     for (Leaf* child : {leaf->left, leaf->right})
-      if (child->split.gain <= 0.0) child->hist = -1;  // nobody will look at it again
+      if (!child->split.found()) child->hist = -1;  // nobody will look at it again
     for (const int slot : {leaf->hist, leaf->spare})
       if (slot >= 0 && leaf->left->hist != slot && leaf->right->hist != slot)
         histograms_.release(slot);
@@ -296,21 +392,35 @@ void Grower::expand_next(const Frontier& frontier, size_t splits_left) {
 
 void Grower::commit(const Leaf& parent, Tree* tree) {
   for (Leaf* child : {parent.left, parent.right})
-    child->node =
-        tree->add(finder_.value(child->word), static_cast<double>(child->count) / weights_.unit());
+    child->node = tree->add(child->value, static_cast<double>(child->count) / weights_.unit());
   const auto node = static_cast<size_t>(parent.node);
   const Split& s = parent.split;
-  const auto& cuts = bins_.cuts(s.feature);
   tree->feature[node] = static_cast<int32_t>(s.feature);
-  tree->bin[node] = s.bin;
-  tree->threshold[node] =
-      s.bin < cuts.size() ? cuts[s.bin] : std::numeric_limits<double>::infinity();
+  if (s.right_bins.empty()) {
+    const auto& cuts = bins_.coding(s.feature).cuts;
+    tree->bin[node] = s.bin;
+    tree->threshold[node] =
+        s.bin < cuts.size() ? cuts[s.bin] : std::numeric_limits<double>::infinity();
+  } else {
+    write_levels(s, node, tree);
+  }
   tree->left[node] = parent.left->node;
   tree->right[node] = parent.right->node;
   tree->gain[node] = s.gain;
+  finder_.note_use(s.feature);
   // A feature that was never missing: at predict a missing value follows the heavier child.
   tree->missing_left[node] =
       bins_.has_missing(s.feature) ? s.missing_left : parent.left->count >= parent.right->count;
+}
+
+void Grower::write_levels(const Split& split, size_t node, Tree* tree) const {
+  const FeatureCoding& coding = bins_.coding(split.feature);
+  const size_t start = tree->sets.size();
+  tree->set_start[node] = static_cast<int32_t>(start);
+  tree->sets.resize(start + level_words(coding.levels()), 0);
+  for (size_t level = 0; level < coding.level_bin.size(); ++level)
+    if (split.right_bins[coding.level_bin[level]] == 0)
+      tree->sets[start + level / 64] |= 1ull << (level % 64);
 }
 
 void Grower::retire(const Leaf& leaf) {
@@ -319,7 +429,7 @@ void Grower::retire(const Leaf& leaf) {
     std::inplace_merge(rows, rows + leaf.left->rows(), rows + leaf.rows());
   if (leaf.depth == 0 && !bagged_)
     for (size_t i = 0; i < leaf.rows(); ++i) rows[i] = static_cast<uint32_t>(i);
-  grown_leaves_.push_back({leaf.node, rows, leaf.rows()});
+  grown_leaves_.push_back({leaf.node, rows, leaf.rows(), &leaf});
 }
 
 Leaf* Grower::start(const Gradients& gradients, const uint32_t* bag, size_t bag_size, Tree* tree) {
@@ -344,8 +454,10 @@ Leaf* Grower::start(const Gradients& gradients, const uint32_t* bag, size_t bag_
     root.word = 0;
     for (size_t i = 0; i < rows.n; ++i) root.word += gradients.slots()[rows[i]].word;
   }
-  root.node =
-      tree->add(finder_.value(root.word), static_cast<double>(root.count) / weights_.unit());
+  root.value = finder_.value(root.word, nullptr);
+  root.forced = rules_.forced.empty() ? -1 : 0;
+  root.node = tree->add(root.value, static_cast<double>(root.count) / weights_.unit());
+  live_.assign(1, &root);
   Leaf *built = nullptr, *few[2] = {&root, nullptr};
   if (bag_size_ > finder_.few_rows() && finder_.splittable(root)) {
     root.hist = histograms_.acquire();
@@ -366,9 +478,11 @@ Tree Grower::grow(Gradients& gradients, const uint32_t* bag, size_t bag_size, ui
   std::vector<uint32_t> all(bins_.features());
   for (size_t f = 0; f < all.size(); ++f) all[f] = static_cast<uint32_t>(f);
   features_ = choose(all, rules_.columns_per_tree, draw_key(seed, Draw::columns, tree_number));
-  positions_.assign(all.begin(), all.begin() + static_cast<ptrdiff_t>(features_.size()));
+  for (const ForcedSplit& s : rules_.forced)
+    if (!std::binary_search(features_.begin(), features_.end(), s.feature))
+      features_.insert(std::lower_bound(features_.begin(), features_.end(), s.feature), s.feature);
   histograms_.use_features(features_);
-  finder_.start_tree(scales, gradients, features_);
+  finder_.start_tree(scales, gradients, features_, draw_key(seed, Draw::thresholds, tree_number));
 
   Tree tree;
   tree.grower = this;
@@ -377,7 +491,13 @@ Tree Grower::grow(Gradients& gradients, const uint32_t* bag, size_t bag_size, ui
   frontier.push(start(gradients, bag, bag_size, &tree));
   for (size_t leaves = 1; !frontier.empty();) {
     Leaf* const leaf = frontier.next();
-    if (leaf->split.gain <= 0.0 || (rules_.max_leaves > 0 && leaves >= rules_.max_leaves)) {
+    const bool full = rules_.max_leaves > 0 && leaves >= rules_.max_leaves;
+    if (!full && !still_right(leaf)) {
+      frontier.pop();
+      frontier.push(leaf);
+      continue;
+    }
+    if (full || !leaf->split.found()) {
       frontier.pop();
       retire(*leaf);
       continue;
@@ -476,6 +596,13 @@ Grower::LeafSums Grower::leaf_sums(const Gradients& pairs) {
     sums.hessian[i] = h;
   });
   return sums;
+}
+
+std::vector<double> Grower::put_in_order(const std::vector<double>& values) const {
+  if (!constraints_.monotone()) return values;
+  std::vector<Region> regions;
+  for (const GrownLeaf& leaf : grown_leaves_) regions.push_back(leaf.leaf->region);
+  return stagewise::put_in_order(constraints_, regions, values);
 }
 
 }  // namespace stagewise

@@ -34,8 +34,11 @@ class Grower {
     int32_t node;
     const uint32_t* rows;
     size_t n;
+    const Leaf* leaf;
   };
   const std::vector<GrownLeaf>& leaves() const { return grown_leaves_; }
+  // Other values of these leaves, changed where they would break a constraint.
+  std::vector<double> put_in_order(const std::vector<double>& values) const;
   size_t table_rows() const { return bins_.rows(); }
   bool grew(const Tree& tree) const { return tree.grower == this && tree.number == grown_; }
 
@@ -67,6 +70,8 @@ class Grower {
 
   Leaf* start(const Gradients& gradients, const uint32_t* bag, size_t bag_size, Tree* tree);
   std::vector<uint32_t> choose(const std::vector<uint32_t>& from, double share, uint64_t key) const;
+  std::vector<uint32_t> choose_by_weight(std::vector<uint32_t> from, size_t wanted,
+                                         uint64_t key) const;
   std::vector<uint8_t> allowed_features(const Leaf& leaf) const;
   uint32_t* list_of(const Leaf& leaf) const { return lists_[leaf.list].get() + leaf.begin; }
   Rows rows_of(const Leaf& leaf) const;
@@ -77,10 +82,13 @@ class Grower {
   template <class Code>
   FeatureCodes<Code> codes_of(uint32_t feature) const;
   void partition(Workers& team, const Leaf& leaf);
-  template <class Codes, class Partition, class Mark>
-  void partition_by(Workers& team, const Leaf& leaf, const Codes& codes, Partition partition,
-                    Mark mark);
+  template <class Code, class Partition, class Mark>
+  void partition_by(Workers& team, const Leaf& leaf, Partition partition, Mark mark);
+  void write_levels(const Split& split, size_t node, Tree* tree) const;
   void place_children(Workers& team, const Leaf& parent);
+  void constrain_children(const Leaf& parent);
+  Bounds bounds_of(const Leaf& leaf) const;
+  bool still_right(Leaf* leaf);
   void search(Workers& team, Desk* desk, Leaf* built, Leaf* rest, Leaf* few[2]);
   void commit(const Leaf& parent, Tree* tree);
   template <class Summary>
@@ -93,6 +101,7 @@ class Grower {
   const Bins& bins_;
   const TreeRules rules_;
   const RowWeights weights_;
+  const Constraints constraints_;
   Histograms histograms_;
   SplitFinder finder_;
   std::vector<Desk> desks_;  // per thread
@@ -110,9 +119,9 @@ class Grower {
   uint64_t seed_ = 0, tree_number_ = 0;
   uint64_t grown_ = 0;  // how many trees so far
   const Gradients* gradients_ = nullptr;
-  std::vector<uint32_t> features_;   // of this tree
-  std::vector<uint32_t> positions_;  // 0, 1, … in features_
-  std::deque<Leaf> leaves_;          // all that this tree had
+  std::vector<uint32_t> features_;  // of this tree
+  std::deque<Leaf> leaves_;         // all that this tree had
+  std::vector<const Leaf*> live_;   // those that it has now, where constraints must know them
   std::vector<GrownLeaf> grown_leaves_;
 };
 

@@ -73,6 +73,7 @@ struct ScanInput {
   size_t bins = 0;
   int64_t missing_word = 0;
   int64_t total_word = 0;
+  int direction = 0;  // 1: the right side must not have the smaller value; -1: not the larger one
   // The positions to try when missing values go right, and when they go left.
   Positions missing_right, missing_left;
 };
@@ -97,13 +98,14 @@ struct ClassScanInput {
 struct ScanRules {
   Regularisation regularisation;  // in units of the packed integers
   double min_hessian = 1.0;       // likewise; at least one unit, so that no side is empty
-  bool plain = true;              // no l1, no max_step: the gain is a plain quotient
   ClassCriterion criterion = ClassCriterion::misclassification;  // of a tree of classes
 };
 
+constexpr double kNoSplit = -std::numeric_limits<double>::infinity();
+
 struct ScanResult {
-  double score = -1.0;  // gain(left) + gain(right) in packed units; -1: no admissible split
-  size_t position = 0;  // the last bin that goes left
+  double score = kNoSplit;  // gain(left) + gain(right) in packed units
+  size_t position = 0;      // the last bin that goes left
   bool missing_left = false;
   int64_t left_word = 0;      // what goes left, missing values included
   double unsplit = 0.0;       // the score of the whole node; only of classes

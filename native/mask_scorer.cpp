@@ -6,6 +6,7 @@ namespace stagewise {
 namespace {
 
 constexpr size_t kMostThresholds = 254;  // codes 0 to 254, and one for missing
+constexpr size_t kMostSets = 2048;       // of levels; more would not stay in the cache
 
 }  // namespace
 
@@ -18,22 +19,44 @@ std::optional<MaskScorer> MaskScorer::make(const FlatTrees& trees, size_t featur
   if (most_leaves > 64) return std::nullopt;
   std::vector<std::vector<double>> thresholds(features);
   for (size_t i = 0; i < trees.feature.size(); ++i)
-    if (trees.feature[i] >= 0)
+    if (trees.feature[i] >= 0 && !trees.categorical(static_cast<size_t>(trees.feature[i])))
       thresholds[static_cast<size_t>(trees.feature[i])].push_back(trees.threshold[i]);
   MaskScorer scorer;
   scorer.features_ = features;
   scorer.outputs_ = outputs;
   scorer.narrow_ = most_leaves <= 32;
   scorer.cuts_.resize(features);
+  scorer.sets_of_.resize(trees.levels.size());
   for (size_t f = 0; f < features; ++f) {
     auto& t = thresholds[f];
     std::sort(t.begin(), t.end());
     t.erase(std::unique(t.begin(), t.end()), t.end());
     if (t.size() > kMostThresholds) return std::nullopt;
-    if (!t.empty()) scorer.cuts_[f].emplace(t);
+    if (!t.empty()) scorer.cuts_[f].emplace(FeatureCoding::by_cuts(t));
   }
   for (size_t t = 0; t < n_trees; ++t) scorer.add_tree(trees, t, thresholds);
+  if (scorer.n_sets_ > kMostSets) return std::nullopt;
+  scorer.features_ += scorer.n_sets_;
   return scorer;
+}
+
+MaskSplit MaskScorer::number_split(const FlatTrees& trees, size_t node,
+                                   const std::vector<double>& thresholds) const {
+  const auto above = std::lower_bound(thresholds.begin(), thresholds.end(), trees.threshold[node]);
+  return {static_cast<uint32_t>(trees.feature[node]),
+          static_cast<int8_t>(above - thresholds.begin() - 128),
+          trees.missing_left[node] != 0,
+          {}};
+}
+
+MaskSplit MaskScorer::level_split(const FlatTrees& trees, size_t node) {
+  const auto feature = static_cast<uint32_t>(trees.feature[node]);
+  LevelSet set{features_ + n_sets_, {}};
+  for (size_t level = 0; level <= trees.levels[feature]; ++level)
+    set.side.push_back(has_level(trees.set(node), level) ? 0 : 1);
+  set.side.push_back(trees.missing_left[node] != 0 ? 0 : 1);
+  sets_of_[feature].push_back(std::move(set));
+  return {static_cast<uint32_t>(features_ + n_sets_++), -128, false, {}};
 }
 
 void MaskScorer::add_tree(const FlatTrees& trees, size_t t,
@@ -56,13 +79,9 @@ void MaskScorer::add_tree(const FlatTrees& trees, size_t t,
     const auto left = static_cast<size_t>(trees.left[start + i]);
     first[left] = first[i];
     first[static_cast<size_t>(trees.right[start + i])] = first[i] + leaves[left];
-    const auto& cuts = thresholds[feature];
-    const auto code =
-        std::lower_bound(cuts.begin(), cuts.end(), trees.threshold[start + i]) - cuts.begin();
-    MaskSplit split{static_cast<uint32_t>(feature),
-                    static_cast<int8_t>(code - 128),
-                    trees.missing_left[start + i] != 0,
-                    {}};
+    MaskSplit split = trees.categorical(feature)
+                          ? level_split(trees, start + i)
+                          : number_split(trees, start + i, thresholds[feature]);
     const uint64_t below = (1ull << leaves[left]) - 1;  // at most 63: the right side has a leaf
     const uint64_t ruled_out = below << first[i];
     for (size_t k = 0; k < 8; ++k)
@@ -73,6 +92,25 @@ void MaskScorer::add_tree(const FlatTrees& trees, size_t t,
   leaf_start_.push_back(values_.size());
 }
 
+// The levels of a feature are read once for all sets of them.
+void MaskScorer::code_sets(const Columns& table, size_t feature, size_t begin, size_t n,
+                           int8_t* codes) const {
+  double values[FeatureCuts::kMost];
+  table.read(feature, begin, n, values);
+  const size_t unknown = sets_of_[feature][0].side.size() - 2;
+  uint32_t at[FeatureCuts::kMost];  // in a set's sides
+  for (size_t i = 0; i < n; ++i) {
+    const double x = values[i];
+    const bool known = x >= 0.0 && x < static_cast<double>(unknown);
+    at[i] =
+        static_cast<uint32_t>(x != x ? unknown + 1 : (known ? static_cast<size_t>(x) : unknown));
+  }
+  for (const LevelSet& set : sets_of_[feature])
+    for (size_t i = 0; i < n; ++i)
+      codes[(i / kMaskRows * features_ + set.place) * kMaskRows + i % kMaskRows] =
+          static_cast<int8_t>(static_cast<int>(set.side[at[i]]) - 128);
+}
+
 void MaskScorer::add(const Kernels& kernels, const Columns& table, size_t begin, size_t n,
                      size_t first, size_t last, double* out) const {
   constexpr size_t kParts = FeatureCuts::kMost / kMaskRows;
@@ -80,13 +118,15 @@ void MaskScorer::add(const Kernels& kernels, const Columns& table, size_t begin,
   // codes[part][feature][row of the part], so that a part's codes lie together
   std::vector<int8_t> codes(parts * features_ * kMaskRows, 0);
   uint16_t wide[FeatureCuts::kMost];
-  for (size_t f = 0; f < features_; ++f) {
+  for (size_t f = 0; f < cuts_.size(); ++f) {
     if (!cuts_[f]) continue;
     cuts_[f]->code(kernels, table, f, begin, n, static_cast<uint16_t>(kMaskMissing + 128), wide);
     for (size_t i = 0; i < n; ++i)
       codes[(i / kMaskRows * features_ + f) * kMaskRows + i % kMaskRows] =
           static_cast<int8_t>(static_cast<int>(wide[i]) - 128);
   }
+  for (size_t f = 0; f < sets_of_.size(); ++f)
+    if (!sets_of_[f].empty()) code_sets(table, f, begin, n, codes.data());
   static_assert(kParts * kMaskRows == FeatureCuts::kMost);
   for (size_t part = 0; part < parts; ++part) {
     const int8_t* own = codes.data() + part * features_ * kMaskRows;

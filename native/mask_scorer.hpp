@@ -1,7 +1,8 @@
 // Scoring many rows with small trees, by bit masks.
 //
 // One idea: rows are first coded by the forest's own thresholds (a comparison becomes one of
-// bytes), then 32 rows at a time rule out leaves, split by split. Trees of up to 64 leaves and
+// bytes), then 32 rows at a time rule out leaves, split by split. Every set of levels is a feature
+// of its own, coded 0 where a row goes left and 1 where it goes right. Trees of up to 64 leaves and
 // features with up to 254 different thresholds; everything else walks. The sum is made tree by
 // tree, as in a walk, so the bits are the same.
 #pragma once
@@ -14,6 +15,9 @@
 namespace stagewise {
 
 // Flat arrays of all trees, children relative to their tree; start has one entry more than trees.
+// Where a feature is categorical: levels[f] is how many levels it has (0: a number), and a node
+// that asks about it has the levels that go left as bits from sets[set_start] on; set_start is -1
+// in all other nodes. The three are empty where no feature is.
 struct FlatTrees {
   std::span<const uint64_t> start;
   std::span<const int32_t> feature;
@@ -21,6 +25,12 @@ struct FlatTrees {
   std::span<const uint8_t> missing_left;
   std::span<const int32_t> left, right;
   std::span<const double> value;
+  std::span<const int64_t> set_start;
+  std::span<const uint64_t> sets;
+  std::span<const uint32_t> levels;
+
+  bool categorical(size_t feature) const { return !levels.empty() && levels[feature] > 0; }
+  const uint64_t* set(size_t node) const { return sets.data() + set_start[node]; }
 };
 
 class MaskScorer {
@@ -40,8 +50,21 @@ class MaskScorer {
   MaskScorer() = default;
   void add_tree(const FlatTrees& trees, size_t t,
                 const std::vector<std::vector<double>>& thresholds);
+  MaskSplit number_split(const FlatTrees& trees, size_t node,
+                         const std::vector<double>& thresholds) const;
+  MaskSplit level_split(const FlatTrees& trees, size_t node);
+  void code_sets(const Columns& table, size_t feature, size_t begin, size_t n, int8_t* codes) const;
 
-  size_t features_ = 0, outputs_ = 1;
+  // A set of levels: 0 where a split sends them left, else 1; for every level, for the unknown one,
+  // and for missing values.
+  struct LevelSet {
+    size_t place;  // among the features
+    std::vector<uint8_t> side;
+  };
+
+  size_t features_ = 0, outputs_ = 1;  // features: those of the table, then the sets
+  size_t n_sets_ = 0;
+  std::vector<std::vector<LevelSet>> sets_of_;    // per feature; empty: all are numbers
   bool narrow_ = true;                            // no tree has more than 32 leaves
   std::vector<std::optional<FeatureCuts>> cuts_;  // of the features that are asked about
   std::vector<MaskSplit> splits_;

@@ -22,6 +22,13 @@ Forest::Forest(const FlatTrees& trees, size_t features, size_t outputs)
   if (outputs == 0 || (trees.start.size() - 1) % outputs != 0)
     throw std::invalid_argument("the number of trees is not a multiple of the outputs");
   if (nodes >= 0x7fffffffu) throw std::invalid_argument("more than 2^31 nodes");
+  if (!trees.levels.empty()) {
+    if (trees.levels.size() != features || trees.set_start.size() != nodes)
+      throw std::invalid_argument("one number of levels per feature, one set per node");
+    levels_.assign(trees.levels.begin(), trees.levels.end());
+    sets_.assign(trees.sets.begin(), trees.sets.end());
+  }
+  if (features > kFeatureBits) throw std::invalid_argument("more than 2^30 features");
   nodes_.reserve(nodes);
   values_.reserve(nodes);
   original_.reserve(nodes);
@@ -51,7 +58,7 @@ void Forest::add_tree(const FlatTrees& trees, size_t t) {
     original_.push_back(static_cast<int32_t>(node));
     if (feature < 0) {
       nodes_.push_back(
-          {std::numeric_limits<double>::quiet_NaN(), 0, static_cast<uint32_t>(nodes_.size())});
+          {{std::numeric_limits<double>::quiet_NaN()}, 0, static_cast<uint32_t>(nodes_.size())});
       continue;
     }
     const int64_t left = trees.left[at], right = trees.right[at];
@@ -59,9 +66,19 @@ void Forest::add_tree(const FlatTrees& trees, size_t t) {
         left >= size || right >= size || left == right ||
         reached[static_cast<size_t>(left)]++ != 0 || reached[static_cast<size_t>(right)]++ != 0)
       throw std::invalid_argument("a node's feature or child is out of range");
-    const uint32_t flag = trees.missing_left[at] != 0 ? 0 : kMissingRightBit;
-    nodes_.push_back({trees.threshold[at], static_cast<uint32_t>(feature) | flag,
-                      static_cast<uint32_t>(first + order.size())});
+    Node split{
+        {trees.threshold[at]},
+        static_cast<uint32_t>(feature) | (trees.missing_left[at] != 0 ? 0 : kMissingRightBit),
+        static_cast<uint32_t>(first + order.size())};
+    if (trees.categorical(static_cast<size_t>(feature))) {
+      const int64_t set = trees.set_start[at];
+      if (set < 0 || static_cast<size_t>(set) + level_words(levels_[static_cast<size_t>(feature)]) >
+                         sets_.size())
+        throw std::invalid_argument("a node's set of levels is out of range");
+      split.set = static_cast<uint64_t>(set);
+      split.feature |= kLevelsBit;
+    }
+    nodes_.push_back(split);
     order.push_back({left, depth + 1});
     order.push_back({right, depth + 1});
   }
@@ -71,6 +88,14 @@ void Forest::add_tree(const FlatTrees& trees, size_t t) {
   depths_.push_back(deepest);
 }
 
+bool Forest::goes_right(const Node& node, double x) const {
+  if (x != x) return (node.feature & kMissingRightBit) != 0;
+  if ((node.feature & kLevelsBit) == 0) return x > node.threshold;
+  const double unknown = levels_[node.feature & kFeatureBits];
+  const double level = x >= 0.0 && x < unknown ? x : unknown;
+  return !has_level(sets_.data() + node.set, static_cast<size_t>(level));
+}
+
 void Forest::add_row(const double* row, size_t first, size_t last, double* out) const {
   const Node* const nodes = nodes_.data();
   for (size_t t = first; t < last; ++t) {
@@ -78,8 +103,7 @@ void Forest::add_row(const double* row, size_t first, size_t last, double* out) 
     for (;;) {
       const Node& node = nodes[at];
       if (node.child == at) break;
-      const double x = row[node.feature & ~kMissingRightBit];
-      const bool right = x > node.threshold || (x != x && (node.feature & kMissingRightBit) != 0);
+      const bool right = goes_right(node, row[node.feature & kFeatureBits]);
       at = node.child + static_cast<size_t>(right);
     }
     out[t % outputs_] += values_[at];
@@ -88,15 +112,29 @@ void Forest::add_row(const double* row, size_t first, size_t last, double* out) 
 
 template <class Arrived>
 void Forest::walk_block(const double* rows, size_t n, size_t tree, Arrived&& arrived) const {
+  if (levels_.empty()) {
+    walk_block_of<false>(rows, n, tree, arrived);
+  } else {
+    walk_block_of<true>(rows, n, tree, arrived);
+  }
+}
+
+template <bool kLevels, class Arrived>
+void Forest::walk_block_of(const double* rows, size_t n, size_t tree, Arrived&& arrived) const {
   uint32_t at[kBlock];
   const Node* const nodes = nodes_.data();
   for (size_t i = 0; i < n; ++i) at[i] = roots_[tree];
   for (uint32_t step = 0; step < depths_[tree]; ++step) {
     for (size_t i = 0; i < n; ++i) {
       const Node node = nodes[at[i]];
-      const double x = rows[i * features_ + (node.feature & ~kMissingRightBit)];
-      const uint32_t missing_right = static_cast<uint32_t>(x != x) & (node.feature >> 31);
-      at[i] = node.child + (static_cast<uint32_t>(x > node.threshold) | missing_right);
+      const double x = rows[i * features_ + (node.feature & kFeatureBits)];
+      if constexpr (kLevels) {
+        // A leaf is its own left child: it must not go right.
+        at[i] = node.child + static_cast<uint32_t>(node.child != at[i] && goes_right(node, x));
+      } else {
+        const uint32_t missing_right = static_cast<uint32_t>(x != x) & (node.feature >> 31);
+        at[i] = node.child + (static_cast<uint32_t>(x > node.threshold) | missing_right);
+      }
     }
   }
   for (size_t i = 0; i < n; ++i) arrived(i, at[i]);

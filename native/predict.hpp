@@ -30,15 +30,22 @@ class Forest {
 
  private:
   struct Node {
-    double threshold;  // of a leaf: NaN, so that nothing is greater
-    uint32_t feature;  // top bit: missing goes right
+    union {
+      double threshold;  // of a leaf: NaN, so that nothing is greater
+      uint64_t set;      // of a node that asks for levels: where they begin
+    };
+    uint32_t feature;  // top bit: missing goes right; next one: levels are asked for
     uint32_t child;    // left; right is the next one; of a leaf: itself
   };
-  static constexpr uint32_t kMissingRightBit = 0x80000000u;
+  static constexpr uint32_t kMissingRightBit = 0x80000000u, kLevelsBit = 0x40000000u;
+  static constexpr uint32_t kFeatureBits = kLevelsBit - 1;
 
   void add_tree(const FlatTrees& trees, size_t t);
   void walk_rows(const Columns& table, size_t begin, size_t n, size_t first, size_t last,
                  double* out) const;
+  bool goes_right(const Node& node, double x) const;
+  template <bool kLevels, class Arrived>
+  void walk_block_of(const double* rows, size_t n, size_t tree, Arrived&& arrived) const;
   template <class Arrived>
   void walk_block(const double* rows, size_t n, size_t tree, Arrived&& arrived) const;
 
@@ -48,6 +55,8 @@ class Forest {
   std::vector<int32_t> original_;  // node number in its tree
   std::vector<uint32_t> roots_;
   std::vector<uint32_t> depths_;
+  std::vector<uint64_t> sets_;
+  std::vector<uint32_t> levels_;  // per feature; empty: all are numbers
   std::optional<MaskScorer> masks_;
 };
 

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <cstring>
 
+#include "random.hpp"
+
 namespace stagewise {
 namespace {
 
@@ -32,6 +34,7 @@ SplitFinder::SplitFinder(const Bins& bins, const Kernels& kernels, const TreeRul
   size_t all = 0;
   for (size_t f = 0; f < bins.features(); ++f) all += bins.value_bins(f);
   set_few_rows(bins.features() > 0 ? all / bins.features() / 2 : 0);
+  used_.assign(bins.features(), 0);
 }
 
 SplitFinder::Scratch::Scratch(const Bins& bins) {
@@ -44,29 +47,22 @@ SplitFinder::Scratch::Scratch(const Bins& bins) {
   touched.resize(most / 64 + 1, 0);
 }
 
-uint32_t SplitFinder::Scratch::touched_bin(size_t place) const {
-  size_t block = 0;
-  for (;; ++block) {
-    const auto here = static_cast<size_t>(std::popcount(touched[block]));
-    if (place < here) break;
-    place -= here;
-  }
-  uint64_t bits = touched[block];
-  for (; place > 0; --place) bits &= bits - 1;
-  return static_cast<uint32_t>(block * 64) + static_cast<uint32_t>(std::countr_zero(bits));
-}
-
 void SplitFinder::start_tree(const Scales& scales, const Gradients& gradients,
-                             const std::vector<uint32_t>& features) {
+                             const std::vector<uint32_t>& features, uint64_t key) {
   features_ = &features;
   scales_ = scales;
   gradients_ = &gradients;
+  key_ = key;
+  for (const uint32_t f : newly_used_)
+    used_[f] = 1;  // not earlier: nodes are searched in any order
+  newly_used_.clear();
   const double gs = scales.gradient, hs = scales.hessian;
-  const Regularisation& r = rules_.regularisation;
-  scan_.regularisation = {r.l1 * gs, r.l2 * hs, r.max_step * (gs / hs)};
-  scan_.plain = r.l1 == 0.0 && r.max_step == 0.0;
+  scan_.regularisation = {};
+  scan_.regularisation.l1 = rules_.l1 * gs;
+  scan_.regularisation.l2 = rules_.l2 * hs;
   scan_.min_hessian = std::max(1.0, rules_.min_hessian * hs);
   scan_.criterion = rules_.criterion;
+  level_smoothing_ = rules_.levels.smoothing * hs;
   // Whole weights: the next whole number; others are rounded to the unit themselves.
   const double least_weight = rules_.min_samples_leaf * weights_.unit();
   min_count_ = static_cast<int64_t>(weights_.whole() ? std::ceil(least_weight)
@@ -88,18 +84,58 @@ double SplitFinder::real_gain(double packed_gain) const {
   return 0.5 * packed_gain * (scales_.hessian / (scales_.gradient * scales_.gradient));
 }
 
+// What the node is worth as it is, and what its children pay for their distance from it.
 double SplitFinder::unsplit_score(const Leaf& leaf, const Found& found) const {
   if (of_classes()) return found.result.unsplit;
-  return leaf_gain(static_cast<double>(word_gradient(leaf.word)),
-                   static_cast<double>(word_hessian(leaf.word)), scan_.regularisation);
+  const auto g = static_cast<double>(word_gradient(leaf.word));
+  const auto h = static_cast<double>(word_hessian(leaf.word));
+  const double w = leaf.value * (scales_.gradient / scales_.hessian);
+  return gain_of(g, h, w, scan_.regularisation) +
+         2.0 * rules_.path_smoothing * scales_.hessian * w * w;
 }
 
 // A node of classes has no value of its own: a step gives it one.
-double SplitFinder::value(int64_t word) const {
+double SplitFinder::value(int64_t word, const Leaf* parent) const {
   if (of_classes()) return 0.0;
+  Regularisation r;
+  r.l1 = rules_.l1;
+  r.l2 = rules_.l2;
+  if (rules_.max_step > 0.0) {
+    r.low = -rules_.max_step;
+    r.high = rules_.max_step;
+  }
+  if (parent != nullptr) {
+    r.l2 += rules_.path_smoothing;
+    r.shift = rules_.path_smoothing * parent->value;
+    r.low = std::max(r.low, parent->bounds.low);
+    r.high = std::min(r.high, parent->bounds.high);
+  }
   return leaf_value(static_cast<double>(word_gradient(word)) / scales_.gradient,
-                    static_cast<double>(word_hessian(word)) / scales_.hessian,
-                    rules_.regularisation);
+                    static_cast<double>(word_hessian(word)) / scales_.hessian, r);
+}
+
+// The rules of a node's children, in units of the packed integers.
+void SplitFinder::begin(const Leaf& leaf, const Rows& rows, std::vector<uint8_t> allowed,
+                        Search* search) const {
+  search->leaf = &leaf;
+  search->rows = rows;
+  search->key = draw(key_, leaf.path);
+  search->allowed = std::move(allowed);
+  search->found.resize(features_->size());
+  const double unit = scales_.gradient / scales_.hessian;  // of values
+  Regularisation r = scan_.regularisation;
+  if (rules_.max_step > 0.0) {
+    r.low = -rules_.max_step * unit;
+    r.high = rules_.max_step * unit;
+  }
+  r.low = std::max(r.low, leaf.bounds.low * unit);
+  r.high = std::min(r.high, leaf.bounds.high * unit);
+  r.l2 += rules_.path_smoothing * scales_.hessian;
+  r.shift = rules_.path_smoothing * leaf.value * scales_.gradient;
+  search->rules = scan_;
+  search->rules.regularisation = r;
+  search->level_rules = search->rules;
+  search->level_rules.regularisation.l2 += rules_.levels.l2 * scales_.hessian;
 }
 
 bool SplitFinder::splittable(const Leaf& leaf) const {
@@ -126,41 +162,95 @@ Positions SplitFinder::heavy_enough(const int64_t* counts, size_t bins, int64_t 
   return p;
 }
 
-SplitFinder::Found SplitFinder::scan_histogram(const Leaf& leaf, size_t position,
-                                               const int64_t* counts) const {
-  const uint32_t feature = (*features_)[position];
-  const int64_t* words = histograms_.feature(leaf.hist, position);
-  const size_t bins = bins_.value_bins(feature);
-  const bool has_missing = bins_.has_missing(feature);
-  Positions missing_right{0, bins}, missing_left{0, bins};
-  if (counts != nullptr) {
-    const int64_t missing = has_missing ? counts[bins] : 0;
-    missing_right = heavy_enough(counts, bins, 0, missing);
-    missing_left = heavy_enough(counts, bins, missing, 0);
+// A feature that is a number: the bins in their own order.
+SplitFinder::Found SplitFinder::scan_bins(const Search& search, const BinSums& sums,
+                                          const ScanRules& rules) const {
+  ScanInput in;
+  in.words = sums.words;
+  in.bins = sums.bins;
+  in.missing_word = sums.missing_word;
+  in.total_word = search.leaf->word;
+  if (!rules_.constraints.monotone.empty())
+    in.direction = rules_.constraints.monotone[sums.feature];
+  in.missing_right = in.missing_left = {0, sums.bins};
+  if (sums.counts != nullptr) {
+    in.missing_right = heavy_enough(sums.counts, sums.bins, 0, sums.missing_count);
+    in.missing_left = heavy_enough(sums.counts, sums.bins, sums.missing_count, 0);
+  }
+  const std::optional<size_t> only = only_cut(search, sums);
+  if (only) {
+    const size_t upto = sums.bins_upto(*only);
+    for (Positions* p : {&in.missing_right, &in.missing_left})
+      *p = p->first < upto && upto <= p->last ? Positions{upto - 1, upto} : Positions{0, 0};
   }
   Found found;
-  if (of_classes()) {
-    const Planes& planes = histograms_.planes();
-    std::vector<int64_t> scratch(3 * planes.n);
-    found.result = kernels_.scan_classes(
-        {words, planes.words, planes.n, bins, has_missing, missing_right, missing_left}, scan_,
-        scratch.data());
-    found.missing_seen = found.result.missing_seen;
-  } else {
-    const int64_t missing_word = has_missing ? words[bins] : 0;
-    found.result =
-        kernels_.scan({words, bins, missing_word, leaf.word, missing_right, missing_left}, scan_);
-    found.missing_seen = missing_word != 0;
-  }
-  found.bin = static_cast<uint32_t>(found.result.position);
-  found.exact = counts != nullptr;
+  found.result = kernels_.scan(in, rules);
+  found.missing_seen = sums.missing_word != 0;
+  found.exact = sums.counts != nullptr;
+  if (found.result.score > kNoSplit)
+    found.bin = only ? static_cast<uint32_t>(*only) : sums.code(found.result.position);
   return found;
+}
+
+SplitFinder::Found SplitFinder::scan_classes(const BinSums& sums, const Planes& planes,
+                                             bool has_missing) const {
+  Positions missing_right{0, sums.bins}, missing_left{0, sums.bins};
+  if (sums.counts != nullptr) {
+    missing_right = heavy_enough(sums.counts, sums.bins, 0, sums.missing_count);
+    missing_left = heavy_enough(sums.counts, sums.bins, sums.missing_count, 0);
+  }
+  std::vector<int64_t> scratch(3 * planes.n);
+  Found found;
+  found.result = kernels_.scan_classes(
+      {sums.words, planes.words, planes.n, sums.bins, has_missing, missing_right, missing_left},
+      scan_, scratch.data());
+  found.missing_seen = found.result.missing_seen;
+  found.exact = sums.counts != nullptr;
+  found.bin = static_cast<uint32_t>(found.result.position);
+  return found;
+}
+
+SplitFinder::Found SplitFinder::scan_histogram(const Search& search, size_t position,
+                                               const int64_t* counts) const {
+  const uint32_t feature = (*features_)[position];
+  const bool has_missing = bins_.has_missing(feature);
+  BinSums sums;
+  sums.feature = feature;
+  sums.words = histograms_.feature(search.leaf->hist, position);
+  sums.counts = counts;
+  sums.bins = bins_.value_bins(feature);
+  if (has_missing) {
+    sums.missing_word = sums.words[sums.bins];
+    if (counts != nullptr) sums.missing_count = counts[sums.bins];
+  }
+  const bool levels = bins_.coding(feature).categorical();
+  if (of_classes())
+    return levels ? scan_class_levels(search, sums, has_missing)
+                  : scan_classes(sums, histograms_.planes(), has_missing);
+  return levels ? scan_levels(search, sums) : scan_bins(search, sums, search.rules);
+}
+
+// The only code to cut behind, where it is given or drawn.
+std::optional<size_t> SplitFinder::only_cut(const Search& search, const BinSums& sums) const {
+  if (search.leaf->forced >= 0) return rules_.forced[static_cast<size_t>(search.leaf->forced)].bin;
+  if (!rules_.random_thresholds) return std::nullopt;
+  size_t first = 0, last = sums.bins;
+  while (first < last && sums.words[first] == 0) ++first;
+  while (last > first && sums.words[last - 1] == 0) --last;
+  if (first == last) return 0;
+  return drawn(search, sums.feature, sums.code(first), sums.code(last - 1));
+}
+
+// One of first, first + 1, ..., last - 1.
+size_t SplitFinder::drawn(const Search& search, uint32_t feature, size_t first, size_t last) const {
+  if (last <= first + 1) return first;
+  return first + static_cast<size_t>((draw(search.key, feature) >> 32) * (last - first) >> 32);
 }
 
 void SplitFinder::scan_group(Search* search, size_t group) const {
   for (const uint32_t position : histograms_.members(group))
     if (search->allows(position))
-      search->found[position] = scan_histogram(*search->leaf, position, nullptr);
+      search->found[position] = scan_histogram(*search, position, nullptr);
 }
 
 void SplitFinder::count_bins(const Search& search, uint32_t feature, Scratch* scratch) const {
@@ -200,8 +290,7 @@ void SplitFinder::collect(const Code* codes, Decode own_code, size_t n, Scratch*
 
 template <class Code>
 void SplitFinder::scan_few_rows_of(const Code* codes, Search* search, Scratch* scratch) const {
-  const Leaf& leaf = *search->leaf;
-  const size_t n = leaf.rows();
+  const size_t n = search->leaf->rows();
   Scratch& s = *scratch;
   for (size_t j = 0; j < features_->size(); ++j) {
     if (!search->allows(j)) continue;
@@ -222,25 +311,20 @@ void SplitFinder::scan_few_rows_of(const Code* codes, Search* search, Scratch* s
         s.packed_counts[k++] = s.few_counts[code];
         s.few_words[code] = s.few_counts[code] = 0;
       }
-    ScanInput in;
-    int64_t missing_count = 0;
-    in.words = s.packed_words.data();
+    BinSums sums;
+    sums.feature = feature;
+    sums.words = s.packed_words.data();
+    sums.counts = counts_needed_ ? s.packed_counts.data() : nullptr;
+    sums.bins = k;
+    sums.touched = s.touched.data();
     if ((s.touched[bins / 64] >> (bins % 64) & 1) != 0) {
-      in.missing_word = s.packed_words[--k];
-      missing_count = s.packed_counts[k];
+      sums.missing_word = s.packed_words[--sums.bins];
+      sums.missing_count = s.packed_counts[sums.bins];
     }
-    in.bins = k;
-    in.total_word = leaf.word;
-    in.missing_right = in.missing_left = {0, k};
-    if (counts_needed_) {
-      in.missing_right = heavy_enough(s.packed_counts.data(), k, 0, missing_count);
-      in.missing_left = heavy_enough(s.packed_counts.data(), k, missing_count, 0);
-    }
+    const bool levels = bins_.coding(feature).categorical();
     Found& found = search->found[j];
-    found.missing_seen = in.missing_word != 0;
-    found.result = kernels_.scan(in, scan_);
+    found = levels ? scan_levels(*search, sums) : scan_bins(*search, sums, search->rules);
     found.exact = true;
-    if (found.result.score >= 0.0) found.bin = s.touched_bin(found.result.position);
     std::fill(s.touched.begin(), s.touched.end(), 0);
   }
 }
@@ -268,29 +352,46 @@ void SplitFinder::scan_few_rows(Search* search, Scratch* scratch) const {
   }
 }
 
+// What the gain of a split by the feature is less by, in packed units.
+double SplitFinder::price(uint32_t feature) const {
+  if (rules_.first_use.empty() || used_[feature] != 0) return 0.0;
+  return rules_.first_use[feature] / real_gain(1.0);
+}
+
 Split SplitFinder::settle(Search* search, Scratch* scratch) const {
   const Leaf& leaf = *search->leaf;
   for (;;) {
-    size_t best = 0;
-    while (!search->allows(best)) ++best;
-    for (size_t i = best + 1; i < features_->size(); ++i)
-      if (search->allows(i) && search->found[i].result.score > search->found[best].result.score)
+    size_t best = features_->size();
+    double best_score = kNoSplit;
+    for (size_t i = 0; i < features_->size(); ++i) {
+      if (!search->allows(i)) continue;
+      const double score = search->found[i].result.score - price((*features_)[i]);
+      if (score > best_score) {
         best = i;
+        best_score = score;
+      }
+    }
+    if (best == features_->size()) return {};
     Found& found = search->found[best];
-    const double packed_gain = found.result.score - unsplit_score(leaf, found);
-    if (!(packed_gain > kRelativeGain * found.result.score)) return {};
+    const double packed_gain = best_score - unsplit_score(leaf, found);
+    const bool forced = leaf.forced >= 0;
     const double gain = real_gain(packed_gain);
-    if (!(gain > rules_.min_gain)) return {};
+    const bool enough = packed_gain > kRelativeGain * std::abs(found.result.score);
+    if (!forced && !(enough && gain > rules_.min_gain)) return {};
     const uint32_t feature = (*features_)[best];
     const int64_t left_word = found.result.left_word;
     if (found.exact || proven(leaf, left_word)) {
       const int64_t left = word_hessian(left_word), both = word_hessian(leaf.word);
       const bool decided = found.missing_seen || any_missing(*search, feature);
-      const bool missing_left = decided ? found.result.missing_left : left >= both - left;
-      return {gain, feature, found.bin, missing_left, left_word};
+      const bool heavier_left = left >= both - left;
+      const bool missing_left = decided ? found.result.missing_left : heavier_left;
+      Split split{std::max(gain, 0.0), forced, feature, found.bin, missing_left, left_word, {}};
+      if (bins_.coding(feature).categorical())
+        split.right_bins = right_bins(*search, best, found, heavier_left, scratch);
+      return split;
     }
     count_bins(*search, feature, scratch);
-    found = scan_histogram(leaf, best, scratch->counts.data());
+    found = scan_histogram(*search, best, scratch->counts.data());
   }
 }
 

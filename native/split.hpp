@@ -15,8 +15,16 @@
 #include "frontier.hpp"
 #include "gradients.hpp"
 #include "histograms.hpp"
+#include "levels.hpp"
 
 namespace stagewise {
+
+// A split that every tree begins with, and which of them its children begin with, or -1.
+struct ForcedSplit {
+  uint32_t feature = 0;
+  uint32_t bin = 0;  // the last that goes left
+  int left = -1, right = -1;
+};
 
 struct TreeRules {
   size_t max_leaves = 31;  // 0: no limit
@@ -24,11 +32,20 @@ struct TreeRules {
   double min_samples_leaf = 20.0;
   double min_hessian = 1e-3;
   double min_gain = 0.0;
-  Regularisation regularisation;
+  double l1 = 0.0, l2 = 1.0;
+  double max_step = 0.0;        // 0: no limit
+  double path_smoothing = 0.0;  // the pull towards the parent's value (gain.hpp)
+  bool random_thresholds =
+      false;  // one cut a feature and node, drawn between its smallest and largest
+  ConstraintRules constraints;
+  std::vector<ForcedSplit> forced;  // the first one is the root's
+  std::vector<double> first_use;  // per feature: what its first use in the ensemble costs; or empty
   Growth growth = Growth::best_first;
   double columns_per_tree = 1.0, columns_per_level = 1.0, columns_per_node = 1.0;
-  double hessian_bound = 0.0;      // most hessian per unit of weight; 0: unknown
-  bool hessian_is_weight = false;  // hessian = bound * weight, always
+  std::vector<double> feature_weights;  // by which columns are drawn; empty: all alike
+  double hessian_bound = 0.0;           // most hessian per unit of weight; 0: unknown
+  bool hessian_is_weight = false;       // hessian = bound * weight, always
+  LevelRules levels;
   ClassCriterion criterion = ClassCriterion::misclassification;  // where rows have classes
 };
 
@@ -64,7 +81,9 @@ class SplitFinder {
   // The best of one feature.
   struct Found {
     ScanResult result;
-    uint32_t bin = 0;
+    uint32_t bin = 0;           // the last that goes left; of levels: their number, less one, or
+    bool alone = false;         // the only one that goes left
+    size_t by_class = 0;        // whose share put them in order
     bool missing_seen = false;  // missing rows with a say; those without one go right
     bool exact = false;         // counts were checked
   };
@@ -73,6 +92,8 @@ class SplitFinder {
   struct Search {
     const Leaf* leaf = nullptr;
     Rows rows;
+    ScanRules rules, level_rules;  // of numbers, and of levels in order
+    uint64_t key = 0;              // of what is drawn in this node
     std::vector<uint8_t> allowed;  // per position in the tree's list of features; empty: all
     std::vector<Found> found;      // likewise
 
@@ -92,22 +113,34 @@ class SplitFinder {
     // Per row.
     std::vector<int64_t> row_words, row_counts;
     std::vector<size_t> row_begin;
-
-    uint32_t touched_bin(size_t place) const;  // by its place among the touched ones
   };
 
   void start_tree(const Scales& scales, const Gradients& gradients,
-                  const std::vector<uint32_t>& features);
+                  const std::vector<uint32_t>& features, uint64_t key);
   bool splittable(const Leaf& leaf) const;
+  void begin(const Leaf& leaf, const Rows& rows, std::vector<uint8_t> allowed,
+             Search* search) const;
 
   void scan_group(Search* search, size_t group) const;         // of the leaf's histogram
   void scan_few_rows(Search* search, Scratch* scratch) const;  // every feature
   Split settle(Search* search, Scratch* scratch) const;
 
-  double value(int64_t word) const;
+  // What a leaf with these sums says; parent: of which it is a child, or null.
+  double value(int64_t word, const Leaf* parent) const;
+  void note_use(uint32_t feature) { newly_used_.push_back(feature); }
 
  private:
-  Found scan_histogram(const Leaf& leaf, size_t position, const int64_t* counts) const;
+  Found scan_histogram(const Search& search, size_t position, const int64_t* counts) const;
+  Found scan_bins(const Search& search, const BinSums& sums, const ScanRules& rules) const;
+  Found scan_classes(const BinSums& sums, const Planes& planes, bool has_missing) const;
+  Found scan_levels(const Search& search, const BinSums& sums) const;
+  Found scan_alone(const Search& search, const BinSums& sums,
+                   const std::vector<uint32_t>& bins) const;
+  Found scan_class_levels(const Search& search, const BinSums& sums, bool has_missing) const;
+  size_t drawn(const Search& search, uint32_t feature, size_t first, size_t last) const;
+  std::optional<size_t> only_cut(const Search& search, const BinSums& sums) const;
+  std::vector<uint8_t> right_bins(const Search& search, size_t position, const Found& found,
+                                  bool heavier_left, Scratch* scratch) const;
   void count_bins(const Search& search, uint32_t feature, Scratch* scratch) const;
   bool any_missing(const Search& search, uint32_t feature) const;
   template <class Code>
@@ -118,6 +151,7 @@ class SplitFinder {
   bool proven(const Leaf& leaf, int64_t left_word) const;
   double real_gain(double packed_gain) const;
   double unsplit_score(const Leaf& leaf, const Found& found) const;
+  double price(uint32_t feature) const;
   bool of_classes() const { return histograms_.planes().of_row != nullptr; }
 
   const Bins& bins_;
@@ -129,6 +163,10 @@ class SplitFinder {
   const std::vector<uint32_t>* features_ = nullptr;  // of this tree
   Scales scales_;
   ScanRules scan_;
+  double level_smoothing_ = 0.0;
+  uint64_t key_ = 0;
+  std::vector<uint8_t> used_;  // per feature, by earlier trees
+  std::vector<uint32_t> newly_used_;
   int64_t min_count_ = 0;  // of a leaf
   bool counts_needed_ = true;
   double hessian_cap_ = 0.0;  // most packed hessian per unit of weight

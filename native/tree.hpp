@@ -8,8 +8,10 @@ namespace stagewise {
 
 struct Tree {
   std::vector<int32_t> feature;  // -1 in a leaf
-  std::vector<uint32_t> bin;     // codes <= bin go left
+  std::vector<uint32_t> bin;     // codes <= bin go left, unless the node asks for levels
   std::vector<double> threshold;
+  std::vector<int32_t> set_start;  // where the levels that go left begin in sets; -1: a number
+  std::vector<uint64_t> sets;      // a bit for every level (coding.hpp)
   std::vector<uint8_t> missing_left;
   std::vector<int32_t> left, right;  // -1 in a leaf
   std::vector<double> value;         // what the node is, or would be, as a leaf
@@ -24,6 +26,7 @@ struct Tree {
     feature.push_back(-1);
     bin.push_back(0);
     threshold.push_back(0.0);
+    set_start.push_back(-1);
     missing_left.push_back(0);
     left.push_back(-1);
     right.push_back(-1);

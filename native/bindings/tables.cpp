@@ -33,10 +33,37 @@ std::vector<Out<double>> learn_cuts(Engine& engine, const Table& table,
   return out;
 }
 
-Bins* make_bins(Engine& engine, const Table& table, const std::vector<In<double>>& cuts) {
-  std::vector<std::vector<double>> copies;
-  copies.reserve(cuts.size());
-  for (const auto& c : cuts) copies.emplace_back(c.data(), c.data() + c.shape(0));
+Out<uint32_t> learn_level_bins(const Table& table, size_t feature, size_t levels,
+                               const Weight& weight, size_t max_bins) {
+  require(feature < table.columns.features(), "no such feature");
+  require(!weight || weight->shape(0) == table.columns.rows, "one weight per row");
+  require(max_bins > 0, "at least one bin");
+  std::vector<uint32_t> bins;
+  {
+    nb::gil_scoped_release release;
+    bins = find_level_bins(table.columns, feature, levels, weight ? weight->data() : nullptr,
+                           max_bins);
+  }
+  return to_numpy(std::move(bins));
+}
+
+FeatureCoding coding_of(const AnyArray& a) {
+  require(a.ndim() == 1 && (a.shape(0) < 2 || a.stride(0) == 1), "a coding is a plain array");
+  if (a.dtype() == nb::dtype<double>()) {
+    const auto* cuts = static_cast<const double*>(a.data());
+    return FeatureCoding::by_cuts({cuts, cuts + a.shape(0)});
+  }
+  require(a.dtype() == nb::dtype<uint32_t>(), "cuts are float64, bins of levels uint32");
+  const auto* bin = static_cast<const uint32_t*>(a.data());
+  for (size_t i = 0; i < a.shape(0); ++i)
+    require(bin[i] < 65535, "at most 65,535 bins per feature");
+  return FeatureCoding::by_levels({bin, bin + a.shape(0)});
+}
+
+Bins* make_bins(Engine& engine, const Table& table, const std::vector<AnyArray>& codings) {
+  std::vector<FeatureCoding> copies;
+  copies.reserve(codings.size());
+  for (const AnyArray& a : codings) copies.push_back(coding_of(a));
   nb::gil_scoped_release release;
   return new Bins(engine.workers, engine.kernels, table.columns, std::move(copies));
 }
@@ -130,13 +157,15 @@ void bind_tables(nb::module_& m) {
 
   m.def("learn_cuts", &learn_cuts, "workers"_a, "columns"_a, "weight"_a.noconvert().none(),
         "max_bins"_a, "sample_limit"_a, "seed"_a);
+  m.def("learn_level_bins", &learn_level_bins, "columns"_a, "feature"_a, "levels"_a,
+        "weight"_a.noconvert().none(), "max_bins"_a);
   m.def("cut_between", &cut_between, "a"_a, "b"_a);
   m.def("weighted_quantile", &quantile, "values"_a.noconvert(), "weight"_a.noconvert().none(),
         "q"_a);
   m.def("draw_rows", &draw_rows, "rows"_a, "share"_a, "seed"_a, "round_number"_a);
 
   nb::class_<Bins>(m, "Bins")
-      .def(nb::new_(&make_bins), "workers"_a, "columns"_a, "cuts"_a)
+      .def(nb::new_(&make_bins), "workers"_a, "columns"_a, "codings"_a)
       .def_prop_ro("codes_per_row", [](const Bins& b) { return b.groups().all().size(); })
       .def_prop_ro("n_rows", &Bins::rows)
       .def_prop_ro("n_features", &Bins::features)
@@ -155,6 +184,19 @@ void bind_tables(nb::module_& m) {
             return b.has_missing(f);
           },
           "feature"_a)
+      .def(
+          "bin_below",  // the last bin on the left of the cut that is nearest to a threshold
+          [](const Bins& b, size_t f, double threshold) {
+            require(f < b.features(), "no such feature");
+            const auto& cuts = b.coding(f).cuts;
+            require(!cuts.empty(), "a forced split needs a feature of numbers that differ");
+            const auto above = std::lower_bound(cuts.begin(), cuts.end(), threshold);
+            if (above == cuts.end()) return cuts.size() - 1;
+            const auto at = static_cast<size_t>(above - cuts.begin());
+            const bool below = at > 0 && threshold - cuts[at - 1] < *above - threshold;
+            return below ? at - 1 : at;
+          },
+          "feature"_a, "threshold"_a)
       .def("codes", &codes)
       .def(
           "add_tree",

@@ -2,29 +2,96 @@
 #include "bindings.hpp"
 #include "grow.hpp"
 
+#include <nanobind/stl/tuple.h>
+
 namespace stagewise {
 namespace {
 
-TreeRules tree_rules(size_t max_leaves, int max_depth, double min_samples_leaf, double min_hessian,
-                     double min_gain, double l1, double l2, double max_step, bool depth_wise,
-                     double per_tree, double per_level, double per_node, double hessian_bound,
-                     bool hessian_is_weight, const std::string& criterion) {
-  TreeRules r;
-  r.max_leaves = max_leaves;
-  r.max_depth = max_depth;
-  r.min_samples_leaf = min_samples_leaf;
-  r.min_hessian = min_hessian;
-  r.min_gain = min_gain;
-  r.regularisation = {l1, l2, max_step};
-  r.growth = depth_wise ? Growth::depth_wise : Growth::best_first;
-  r.columns_per_tree = per_tree;
-  r.columns_per_level = per_level;
-  r.columns_per_node = per_node;
-  r.hessian_bound = hessian_bound;
-  r.hessian_is_weight = hessian_is_weight;
-  require(criterion == "misclassification" || criterion == "gini", "no such criterion");
-  r.criterion = criterion == "gini" ? ClassCriterion::gini : ClassCriterion::misclassification;
-  return r;
+// By name, so that a rule is added here, in TreeRules and where it is used, and nowhere else.
+struct Rule {
+  const char* name;
+  void (*set)(TreeRules& rules, nb::handle value);
+};
+
+template <class T>
+T to(nb::handle value) {
+  return nb::cast<T>(value);
+}
+
+constexpr Rule kRules[] = {
+    {"max_leaves", [](TreeRules& r, nb::handle v) { r.max_leaves = to<size_t>(v); }},
+    {"max_depth", [](TreeRules& r, nb::handle v) { r.max_depth = to<int>(v); }},
+    {"min_samples_leaf", [](TreeRules& r, nb::handle v) { r.min_samples_leaf = to<double>(v); }},
+    {"min_hessian", [](TreeRules& r, nb::handle v) { r.min_hessian = to<double>(v); }},
+    {"min_gain", [](TreeRules& r, nb::handle v) { r.min_gain = to<double>(v); }},
+    {"l1", [](TreeRules& r, nb::handle v) { r.l1 = to<double>(v); }},
+    {"l2", [](TreeRules& r, nb::handle v) { r.l2 = to<double>(v); }},
+    {"max_step", [](TreeRules& r, nb::handle v) { r.max_step = to<double>(v); }},
+    {"depth_wise",
+     [](TreeRules& r, nb::handle v) {
+       r.growth = to<bool>(v) ? Growth::depth_wise : Growth::best_first;
+     }},
+    {"columns_per_tree", [](TreeRules& r, nb::handle v) { r.columns_per_tree = to<double>(v); }},
+    {"columns_per_level", [](TreeRules& r, nb::handle v) { r.columns_per_level = to<double>(v); }},
+    {"columns_per_node", [](TreeRules& r, nb::handle v) { r.columns_per_node = to<double>(v); }},
+    {"hessian_bound", [](TreeRules& r, nb::handle v) { r.hessian_bound = to<double>(v); }},
+    {"hessian_is_weight", [](TreeRules& r, nb::handle v) { r.hessian_is_weight = to<bool>(v); }},
+    {"path_smoothing", [](TreeRules& r, nb::handle v) { r.path_smoothing = to<double>(v); }},
+    {"random_thresholds", [](TreeRules& r, nb::handle v) { r.random_thresholds = to<bool>(v); }},
+    {"monotone",
+     [](TreeRules& r, nb::handle v) { r.constraints.monotone = to<std::vector<int8_t>>(v); }},
+    {"together",
+     [](TreeRules& r, nb::handle v) {
+       r.constraints.together = to<std::vector<std::vector<uint32_t>>>(v);
+     }},
+    {"most_together",
+     [](TreeRules& r, nb::handle v) { r.constraints.most_together = to<size_t>(v); }},
+    {"forced",  // (feature, bin, left, right) for each
+     [](TreeRules& r, nb::handle v) {
+       for (const auto& s : to<std::vector<std::tuple<uint32_t, uint32_t, int, int>>>(v))
+         r.forced.push_back({std::get<0>(s), std::get<1>(s), std::get<2>(s), std::get<3>(s)});
+     }},
+    {"feature_weights",
+     [](TreeRules& r, nb::handle v) { r.feature_weights = to<std::vector<double>>(v); }},
+    {"first_use", [](TreeRules& r, nb::handle v) { r.first_use = to<std::vector<double>>(v); }},
+    {"level_smoothing", [](TreeRules& r, nb::handle v) { r.levels.smoothing = to<double>(v); }},
+    {"level_l2", [](TreeRules& r, nb::handle v) { r.levels.l2 = to<double>(v); }},
+    {"one_vs_rest", [](TreeRules& r, nb::handle v) { r.levels.one_vs_rest = to<size_t>(v); }},
+    {"criterion",
+     [](TreeRules& r, nb::handle v) {
+       const auto name = to<std::string>(v);
+       require(name == "misclassification" || name == "gini", "no such criterion");
+       r.criterion = name == "gini" ? ClassCriterion::gini : ClassCriterion::misclassification;
+     }},
+};
+
+TreeRules* make_rules(const nb::dict& given) {
+  TreeRules rules;
+  size_t known = 0;
+  for (const Rule& rule : kRules) {
+    if (!given.contains(rule.name)) continue;
+    rule.set(rules, given[rule.name]);
+    ++known;
+  }
+  require(known == given.size(), "a rule of trees has a name that is not known");
+  return new TreeRules(rules);
+}
+
+void check_rules(const TreeRules& rules, size_t features) {
+  require(rules.constraints.monotone.empty() || rules.constraints.monotone.size() == features,
+          "one direction per feature");
+  require(rules.first_use.empty() || rules.first_use.size() == features, "one price per feature");
+  require(rules.feature_weights.empty() || rules.feature_weights.size() == features,
+          "one weight per feature");
+  for (const auto& group : rules.constraints.together)
+    for (const uint32_t feature : group) require(feature < features, "no such feature");
+  const auto n = static_cast<int>(rules.forced.size());
+  for (int i = 0; i < n; ++i) {
+    const ForcedSplit& s = rules.forced[static_cast<size_t>(i)];
+    require(s.feature < features && s.left < n && s.right < n, "a forced split is out of range");
+    require((s.left < 0 || s.left > i) && (s.right < 0 || s.right > i),
+            "forced splits come after those above them");
+  }
 }
 
 Tree* grow(Grower& grower, Gradients& gradients, std::optional<In<uint32_t>> bag, uint64_t seed,
@@ -66,23 +133,20 @@ Out<double> summarise(Grower& grower, const In<double>& residual, double own,
 }  // namespace
 
 void bind_trees(nb::module_& m) {
-  nb::class_<TreeRules>(m, "TreeRules")
-      .def(nb::new_([](size_t a, int b, double c, double d, double e, double f, double g, double h,
-                       bool i, double j, double k, double l, double n, bool o,
-                       const std::string& p) {
-             return new TreeRules(tree_rules(a, b, c, d, e, f, g, h, i, j, k, l, n, o, p));
-           }),
-           "max_leaves"_a, "max_depth"_a, "min_samples_leaf"_a, "min_hessian"_a, "min_gain"_a,
-           "l1"_a, "l2"_a, "max_step"_a, "depth_wise"_a, "columns_per_tree"_a,
-           "columns_per_level"_a, "columns_per_node"_a, "hessian_bound"_a, "hessian_is_weight"_a,
-           "criterion"_a = "misclassification");
+  nb::class_<TreeRules>(m, "TreeRules").def(nb::new_(&make_rules), "rules"_a);
 
-  nb::class_<Tree>(m, "GrownTree").def("arrays", [](const Tree& t) {
-    return nb::make_tuple(to_numpy(std::vector(t.feature)), to_numpy(std::vector(t.threshold)),
-                          to_numpy(std::vector(t.missing_left)), to_numpy(std::vector(t.left)),
-                          to_numpy(std::vector(t.right)), to_numpy(std::vector(t.value)),
-                          to_numpy(std::vector(t.gain)), to_numpy(std::vector(t.cover)));
-  });
+  nb::class_<Tree>(m, "GrownTree")
+      .def("arrays",
+           [](const Tree& t) {
+             return nb::make_tuple(
+                 to_numpy(std::vector(t.feature)), to_numpy(std::vector(t.threshold)),
+                 to_numpy(std::vector(t.missing_left)), to_numpy(std::vector(t.left)),
+                 to_numpy(std::vector(t.right)), to_numpy(std::vector(t.value)),
+                 to_numpy(std::vector(t.gain)), to_numpy(std::vector(t.cover)));
+           })
+      .def("level_sets", [](const Tree& t) {  // (start per node, bits)
+        return nb::make_tuple(to_numpy(std::vector(t.set_start)), to_numpy(std::vector(t.sets)));
+      });
 
   nb::class_<Grower>(m, "Grower")
       .def(
@@ -91,6 +155,7 @@ void bind_trees(nb::module_& m) {
              const TreeRules& rules, const std::optional<In<int32_t>>& classes, size_t n_classes) {
             require(!weight || weight->shape(0) == bins.rows(), "one weight per row");
             require(bins.features() > 0, "a tree needs a feature");
+            check_rules(rules, bins.features());
             if (classes) {
               require(classes->shape(0) == bins.rows(), "one class per row");
               for (size_t i = 0; i < bins.rows(); ++i)
@@ -134,6 +199,13 @@ void bind_trees(nb::module_& m) {
                                   to_numpy(std::move(sums.hessian)));
           },
           "gradients"_a)
+      .def(
+          "put_in_order",
+          [](const Grower& g, const In<double>& values) {
+            require(values.shape(0) == g.leaves().size(), "one value per leaf");
+            return to_numpy(g.put_in_order({values.data(), values.data() + values.shape(0)}));
+          },
+          "values"_a.noconvert())
       .def("leaf_nodes",
            [](const Grower& g) {
              std::vector<int32_t> nodes;

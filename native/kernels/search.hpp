@@ -80,6 +80,8 @@ Side side_of(int64_t word) {
 struct Node {
   Side all;
   int32_t min_hessian;
+  int direction;
+  bool plain;  // the score of a split is a plain quotient
   const ScanRules& rules;
 };
 
@@ -134,8 +136,10 @@ double exact_score(const Side& left, const Node& node) {
   const double gl = left.gradient, hl = left.hessian;
   const double gr = node.all.gradient - gl, hr = node.all.hessian - hl;
   const Regularisation& r = node.rules.regularisation;
-  return node.rules.plain ? pair_score(gl, hl, gr, hr, r.l2)
-                          : leaf_gain(gl, hl, r) + leaf_gain(gr, hr, r);
+  if (node.plain) return pair_score(gl, hl, gr, hr, r.l2);
+  const double wl = leaf_value(gl, hl, r), wr = leaf_value(gr, hr, r);
+  if (node.direction != 0 && (node.direction > 0 ? wr < wl : wl < wr)) return kNoSplit;
+  return gain_of(gl, hl, wl, r) + gain_of(gr, hr, wr, r);
 }
 
 // Offers the candidates [first, last) of a chunk, of which the first bin is `begin`, to the best so
@@ -150,7 +154,7 @@ void offer(const Prefixes& p, size_t begin, size_t first, size_t last, const Sid
       *best = {score, begin + i, missing_left, make_word(left.gradient, left.hessian)};
   };
   const size_t n = last - first;
-  if (n <= kGroup || !node.rules.plain || node.rules.regularisation.l2 > kScreenLimit) {
+  if (n <= kGroup || !node.plain || node.rules.regularisation.l2 > kScreenLimit) {
     for (size_t i = first; i < last; ++i) {
       const int32_t hl = p.hessian[i] + missing.hessian;
       if (hl >= node.min_hessian && node.all.hessian - hl >= node.min_hessian) consider(i);
@@ -172,7 +176,7 @@ size_t within(size_t x, size_t low, size_t high) { return x < low ? low : (x > h
 
 ScanResult scan(const ScanInput& in, const ScanRules& rules) {
   const Node node{side_of(in.total_word), static_cast<int32_t>(__builtin_ceil(rules.min_hessian)),
-                  rules};
+                  in.direction, in.direction == 0 && rules.regularisation.plain(), rules};
   const Side missing = side_of(in.missing_word);
   const bool both = in.missing_word != 0;
   const Positions &to_right = in.missing_right, &to_left = in.missing_left;

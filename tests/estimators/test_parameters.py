@@ -50,6 +50,13 @@ BAD = {
     "columns_per_tree": SHARE,
     "columns_per_level": SHARE,
     "columns_per_node": SHARE,
+    "feature_weights": ("heavy", 1, [1.0], {0: -1.0}, {0: "a"}, {0: math.nan}, {0: True}),
+    "monotonic_cst": ("up", 1, [1], {0: 2}, {0: 0.5}, {0: "up"}, {0: None}),
+    "interaction_cst": ("all", 1, [1, 2], [[0], 1], 0.5),
+    "path_smoothing": NOT_NEGATIVE,
+    "random_thresholds": FLAG,
+    "first_use_penalty": ("dear", 1, [1.0], {0: -1.0}, {0: "a"}, {0: math.inf}),
+    "forced_splits": ("age", 1, [0], {"feature": 0, "threshold": 1, "left": 3}),
     "max_bins": (None, 1, 65_536, *COUNT),
     "missing_values": (
         *("NA", "-999", [], (), True, [True], np.bool_(False), [None], [[-999]], [-999, "NA"]),

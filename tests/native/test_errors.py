@@ -162,7 +162,7 @@ CALLS: dict[str, Call] = {
     ),
     "a negative number of rows": lambda: Gradients(-1),
     # trees
-    "rules by half": lambda: TreeRules(max_leaves=3),  # type: ignore[call-arg]
+    "a rule nobody knows": lambda: TreeRules({"max_leafs": 3}),
     "rules as text": lambda: rules_of(Rules(max_leaves="many")),  # type: ignore[arg-type]
     "a negative number of leaves": lambda: rules_of(Rules(max_leaves=-2)),
     "too few weights for a tree": lambda: grower(ONES[1:]),

@@ -24,9 +24,21 @@ from stagewise._native import (
     Workers,
     learn_cuts,
 )
+from stagewise.data.bins import learn_bins
+from stagewise.learners.histogram_tree import tree_of
 from stagewise.learners.tree import NODE_ARRAYS, Tree
+from stagewise.model.ensemble import Ensemble
 
-__all__ = ["ALL_ROWS", "Growth", "bin_table", "cuts_of", "forest_of", "rules_of", "same_trees"]
+__all__ = [
+    "ALL_ROWS",
+    "Growth",
+    "bin_levels",
+    "bin_table",
+    "cuts_of",
+    "forest_of",
+    "rules_of",
+    "same_trees",
+]
 
 Vector = npt.NDArray[np.float64]
 
@@ -47,15 +59,15 @@ def bin_table(
     return Bins(workers, Columns(X), cuts), cuts
 
 
+def bin_levels(
+    workers: Workers, X: Any, levels: Sequence[int], max_bins: int = 255
+) -> tuple[Bins, list[npt.NDArray[Any]]]:
+    """Bins where some features, those with levels, are categorical."""
+    return learn_bins(workers, Columns(X), None, max_bins, 0, levels)
+
+
 def rules_of(rules: Rules, **more: Any) -> TreeRules:
-    settings: dict[str, Any] = {
-        "columns_per_tree": 1.0,
-        "columns_per_level": 1.0,
-        "columns_per_node": 1.0,
-        "hessian_bound": 0.0,
-        "hessian_is_weight": False,
-    }
-    return TreeRules(**{**vars(rules), **settings, **more})
+    return TreeRules({**vars(rules), **more})
 
 
 class Growth:
@@ -99,19 +111,21 @@ class Growth:
         number: int = 0,
     ) -> Tree:
         self.grown = self.grower.grow(gradients, bag, seed, number)
-        return Tree(*self.grown.arrays())
+        return tree_of(self.grown)
 
 
-def forest_of(trees: Sequence[Tree], n_features: int, n_outputs: int = 1) -> Forest:
-    start = np.cumsum([0, *(len(t.feature) for t in trees)]).astype(np.uint64)
-    names = ["feature", "threshold", "missing_left", "left", "right", "value"]
-    arrays = [
-        np.concatenate([np.empty(0, NODE_ARRAYS[n]), *(getattr(t, n) for t in trees)])
-        for n in names
-    ]
-    return Forest(start, *arrays, n_features, n_outputs)
+def forest_of(
+    trees: Sequence[Tree], n_features: int, n_outputs: int = 1, levels: Sequence[int] = ()
+) -> Forest:
+    return Ensemble(n_features, np.zeros(n_outputs), list(trees), levels).forest
 
 
 def same_trees(a: Tree, b: Tree) -> bool:
     """Say whether two trees are equal to the bit."""
+    if (a.sets is None) != (b.sets is None):
+        return False
+    if a.sets is not None and b.sets is not None:
+        pairs = ((a.sets.start, b.sets.start), (a.sets.bits, b.sets.bits))
+        if any(x.tobytes() != y.tobytes() for x, y in pairs):
+            return False
     return all(getattr(a, n).tobytes() == getattr(b, n).tobytes() for n in NODE_ARRAYS)

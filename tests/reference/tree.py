@@ -7,13 +7,13 @@ reader can check each rule against Chen & Guestrin (2016), eqs. 5 to 7. Must not
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from stagewise.learners.tree import NODE_ARRAYS, Tree
+from stagewise.learners.tree import NODE_ARRAYS, LevelSets, Tree
 
 __all__ = ["Rules", "grow", "leaf_gain", "leaf_of", "leaf_value", "predict"]
 
@@ -37,6 +37,9 @@ class Rules:
     l2: float = 0.0
     max_step: float = 0.0  # 0: no limit
     depth_wise: bool = False
+    one_vs_rest: int = 4
+    level_smoothing: float = 0.0
+    level_l2: float = 0.0
 
 
 @dataclass
@@ -46,6 +49,8 @@ class Split:
     threshold: float
     missing_left: bool
     left: Mask
+    levels: Mask | None = None  # of a categorical feature: what goes left, the unknown level too
+    l2: float = 0.0  # what is added to the penalty
 
 
 @dataclass
@@ -67,7 +72,7 @@ class Problem:
     gradient: Vector
     hessian: Vector
     weight: Vector
-    cuts: Sequence[Vector]
+    cuts: Sequence[npt.NDArray[Any]]  # of a categorical feature, in uint32: the bins of its levels
     rules: Rules
     nodes: list[Node] = field(default_factory=list)
 
@@ -98,6 +103,9 @@ def candidates(problem: Problem, rows: Mask) -> Iterator[Split]:
     for feature, cuts in enumerate(problem.cuts):
         x = problem.X[:, feature]
         missing = rows & np.isnan(x)
+        if cuts.dtype == np.uint32:
+            yield from level_candidates(problem, rows, feature)
+            continue
         for missing_left in (False, True) if missing.any() else (False,):
             for cut in [*cuts, np.inf]:
                 left = rows & ((x <= cut) | (missing & missing_left))
@@ -106,6 +114,40 @@ def candidates(problem: Problem, rows: Mask) -> Iterator[Split]:
                     heavy = problem.hessian if np.isnan(x).any() else problem.weight
                     direction = bool(heavy[left].sum() >= heavy[rows & ~left].sum())
                 yield Split(0.0, feature, float(cut), direction, left)
+
+
+def level_candidates(problem: Problem, rows: Mask, feature: int) -> Iterator[Split]:
+    """Yield each of a few bins of levels alone, or every cut of the order of many.
+
+    Bins that no row of the node has go where the larger hessian goes.
+    """
+    rules, bin_of = problem.rules, problem.cuts[feature]
+    x = problem.X[:, feature]
+    codes = np.where(np.isnan(x), -1, bin_of[np.nan_to_num(x).astype(int)].astype(int))
+    missing = rows & (codes < 0)
+    present = sorted(set(codes[rows & (codes >= 0)].tolist()))
+    ratio = {}
+    for b in present:
+        g, h = problem.sums(rows & (codes == b))
+        ratio[b] = g / (h + rules.level_smoothing)
+    order = sorted(present, key=lambda b: (ratio[b], b))
+    ways = (False, True) if missing.any() else (False,)
+    if len(order) <= rules.one_vs_rest:
+        choices = [([b], way, 0.0) for b in order for way in ways]
+    else:
+        ends = range(1, len(order) + 1)
+        choices = [(order[:k], way, rules.level_l2) for way in ways for k in ends]
+    for chosen, way, l2 in choices:
+        left = rows & (np.isin(codes, chosen) | (missing & way))
+        heavier = bool(problem.hessian[left].sum() >= problem.hessian[rows & ~left].sum())
+        direction = way
+        if not missing.any():
+            heavy = problem.hessian if np.isnan(x).any() else problem.weight
+            direction = bool(heavy[left].sum() >= heavy[rows & ~left].sum())
+        goes_left = np.full(int(bin_of.max()) + 2, heavier)
+        goes_left[present] = np.isin(present, chosen)
+        levels = np.append(goes_left[bin_of], goes_left[-1])
+        yield Split(0.0, feature, 0.0, direction, left, levels, l2)
 
 
 def best_split(problem: Problem, rows: Mask) -> Split | None:
@@ -117,7 +159,7 @@ def best_split(problem: Problem, rows: Mask) -> Split | None:
         sums = [problem.sums(s) for s in sides]
         if any(h < rules.min_hessian or h <= 0 for _, h in sums):
             continue
-        score = sum(leaf_gain(g, h, rules) for g, h in sums)
+        score = sum(leaf_gain(g, h, replace(rules, l2=rules.l2 + split.l2)) for g, h in sums)
         if best is None or score > best_score + SAME * abs(best_score):
             best, best_score = split, score
     if best is None:
@@ -156,7 +198,7 @@ def grow(
     gradient: Vector,
     hessian: Vector,
     weight: Vector | None,
-    cuts: Sequence[Vector],
+    cuts: Sequence[npt.NDArray[Any]],
     rules: Rules,
     bag: npt.NDArray[Any] | None = None,
 ) -> Tree:
@@ -182,19 +224,40 @@ def as_tree(nodes: list[Node]) -> Tree:
         question = (-1, 0.0, 0) if s is None else (s.feature, s.threshold, s.missing_left)
         rows.append((*question, *n.children, n.value, 0.0 if s is None else s.gain, n.cover))
     columns = zip(*rows, strict=True)
-    return Tree(*(np.array(c, t) for c, t in zip(columns, NODE_ARRAYS.values(), strict=True)))
+    arrays = [np.array(c, t) for c, t in zip(columns, NODE_ARRAYS.values(), strict=True)]
+    return Tree(*arrays, sets=as_sets(nodes))
 
 
-def leaf_of(tree: Tree, row: npt.NDArray[Any]) -> int:
+def as_sets(nodes: list[Node]) -> LevelSets | None:
+    start, bits = np.full(len(nodes), -1, np.int32), np.empty(0, np.uint64)
+    for i, n in enumerate(nodes):
+        if n.done and n.split is not None and n.split.levels is not None:
+            start[i] = len(bits)
+            words = np.zeros(len(n.split.levels) // 64 * 64 + 64, dtype=bool)
+            words[: len(n.split.levels)] = n.split.levels
+            own = np.packbits(words, bitorder="little").view("<u8")
+            bits = np.append(bits, own[: (len(n.split.levels) - 1) // 64 + 1].astype(np.uint64))
+    return LevelSets(start, bits) if len(bits) else None
+
+
+def leaf_of(tree: Tree, row: npt.NDArray[Any], levels: Sequence[int] = ()) -> int:
     """Walk one row from the root to its leaf."""
     node = 0
     while tree.feature[node] >= 0:
         x = row[tree.feature[node]]
-        left = tree.missing_left[node] == 1 if np.isnan(x) else x <= tree.threshold[node]
+        n_levels = levels[tree.feature[node]] if levels else 0
+        if np.isnan(x):
+            left = tree.missing_left[node] == 1
+        elif n_levels:
+            assert tree.sets is not None
+            known = 0 <= x < n_levels
+            left = tree.sets.left(node, n_levels)[int(x) if known else n_levels]
+        else:
+            left = x <= tree.threshold[node]
         node = int(tree.left[node] if left else tree.right[node])
     return node
 
 
-def predict(tree: Tree, X: npt.NDArray[Any]) -> Vector:
+def predict(tree: Tree, X: npt.NDArray[Any], levels: Sequence[int] = ()) -> Vector:
     """Return the value of the leaf that each row reaches."""
-    return np.array([tree.value[leaf_of(tree, row)] for row in X], dtype=np.float64)
+    return np.array([tree.value[leaf_of(tree, row, levels)] for row in X], dtype=np.float64)

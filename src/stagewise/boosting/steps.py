@@ -110,7 +110,7 @@ def region_optimum(max_step: float = 0.0) -> Step:
 
     Friedman (2001): a quantile of y - F (Algorithm 3), from the median one step of the Huber loss
     (Algorithm 4), or what the sums of the region's derivatives say (Algorithms 5 and 6); clipped
-    to ±max_step (0: any).
+    to ±max_step (0: any), and put in order where the function must rise or fall.
     """
 
     def step(stage: Stage) -> Move:
@@ -125,7 +125,8 @@ def region_optimum(max_step: float = 0.0) -> Step:
             value = growth.leaf_quantiles(term, residual, loss.leaf_quantile or 0.0)
         else:
             value = growth.leaf_huber_means(term, residual, stage.bound.width)
-        return Move([np.clip(value, -max_step, max_step) if max_step > 0 else value])
+        clipped = np.clip(value, -max_step, max_step) if max_step > 0 else value
+        return Move([growth.in_order(clipped)])
 
     return step
 

@@ -1,22 +1,25 @@
 """Columns → bins: what the trees are grown on.
 
-The one idea: cuts are learned from the training rows alone, from a sample that a hash of the row
-number chooses, and then applied to any rows. Must not know losses or trees.
+The one idea: a coding of each column is learned from the training rows alone and applied to any
+rows: the cuts of a number, from a sample that a hash of the row number chooses, or the bins of the
+levels of a category. Must not know losses or trees.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import numpy.typing as npt
 
-from stagewise._native import Bins, Columns, Workers, learn_cuts
+from stagewise._native import Bins, Columns, Workers, learn_cuts, learn_level_bins
 
 __all__ = ["SAMPLE_LIMIT", "bin_like", "learn_bins"]
 
 SAMPLE_LIMIT = 65_536
 """Rows from which cuts are learned; all rows up to this many."""
 
-Cuts = list[npt.NDArray[np.float64]]
+Codings = list[npt.NDArray[np.float64] | npt.NDArray[np.uint32]]
 
 
 def learn_bins(
@@ -25,12 +28,21 @@ def learn_bins(
     weight: npt.NDArray[np.float64] | None,
     max_bins: int,
     seed: int,
-) -> tuple[Bins, Cuts]:
-    """Learn at most `max_bins` bins per column and apply them; return the bins and the cuts."""
-    cuts = learn_cuts(workers, columns, weight, max_bins, SAMPLE_LIMIT, seed)
-    return Bins(workers, columns, cuts), cuts
+    levels: Sequence[int] = (),
+) -> tuple[Bins, Codings]:
+    """Learn at most `max_bins` bins per column and apply them; return the bins and the codings.
+
+    `levels` says how many levels each column has, 0 where it is a number; empty: all are numbers.
+    Of levels one bin less is learned, since those that nobody knows need one.
+    """
+    codings: Codings = [*learn_cuts(workers, columns, weight, max_bins, SAMPLE_LIMIT, seed)]
+    for feature, n_levels in enumerate(levels):
+        if n_levels:
+            most = max(1, max_bins - 1)
+            codings[feature] = learn_level_bins(columns, feature, n_levels, weight, most)
+    return Bins(workers, columns, codings), codings
 
 
-def bin_like(workers: Workers, columns: Columns, cuts: Cuts) -> Bins:
-    """Apply cuts that were learned elsewhere."""
-    return Bins(workers, columns, cuts)
+def bin_like(workers: Workers, columns: Columns, codings: Codings) -> Bins:
+    """Apply codings that were learned elsewhere."""
+    return Bins(workers, columns, codings)

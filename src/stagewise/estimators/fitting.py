@@ -25,6 +25,12 @@ from stagewise.boosting.sampling import OnlyRows, RowFraction
 from stagewise.boosting.stopping import Patience, TimeLimit
 from stagewise.data import TargetScale
 from stagewise.data.bins import bin_like, learn_bins
+from stagewise.errors import InvalidParameterError
+from stagewise.estimators.feature_rules import (
+    forced_splits,
+    interactions,
+    numbers_by_feature,
+)
 from stagewise.estimators.report import warn_if_constant
 from stagewise.estimators.rows import Folds, Sample
 from stagewise.learners.histogram_tree import HistogramTree
@@ -47,6 +53,8 @@ TREE_PARAMETERS = (
     "columns_per_tree",
     "columns_per_level",
     "columns_per_node",
+    "path_smoothing",
+    "random_thresholds",
 )
 """Those that the estimators and a tree call the same."""
 
@@ -79,6 +87,7 @@ class Fit:
 
         With folds, their held-out rows choose the number of rounds first.
         """
+        self.features = features
         self.loss.check(train.y)
         if valid is not None:
             try:
@@ -302,12 +311,42 @@ class Fit:
         p = self.params
         tree = HistogramTree(
             **{name: p[name] for name in TREE_PARAMETERS if name in p},
+            **self._feature_rules(),
             l1=p["l1_regularization"],
             l2=p["l2_regularization"],
             max_step=self._max_step(),
             depth_wise=p["growth"] == "depth_wise",
         )
         return in_units(tree, self.loss, unit, gradient_unit)
+
+    def _feature_rules(self) -> dict[str, Any]:
+        """Return the rules of a tree that speak of single features."""
+        p, features = self.params, self.features
+        directions = numbers_by_feature(
+            p.get("monotonic_cst"), features, "monotonic_cst", "-1, 0 or 1", of=(-1, 0, 1)
+        )
+        together, most = interactions(p.get("interaction_cst"), features)
+        weights = numbers_by_feature(
+            p.get("feature_weights"), features, "feature_weights", "a number, at least 0"
+        )
+        if p.get("feature_weights") is not None and not self._draws_columns():
+            raise InvalidParameterError(
+                "feature_weights says how likely a feature is to be drawn, but none are drawn: set "
+                "columns_per_tree, columns_per_level or columns_per_node below 1."
+            )
+        return {
+            "monotone": tuple(int(d) for d in directions),
+            "together": together,
+            "most_together": most,
+            "first_use": numbers_by_feature(
+                p.get("first_use_penalty"), features, "first_use_penalty", "a number, at least 0"
+            ),
+            "feature_weights": weights,
+            "forced": forced_splits(p.get("forced_splits"), features),
+        }
+
+    def _draws_columns(self) -> bool:
+        return any(self.params[f"columns_per_{what}"] < 1 for what in ("tree", "level", "node"))
 
 
 def in_units(tree: HistogramTree, loss: Loss, unit: float, gradient_unit: float) -> HistogramTree:
@@ -317,5 +356,6 @@ def in_units(tree: HistogramTree, loss: Loss, unit: float, gradient_unit: float)
         tree,
         l1=tree.l1 * gradient_unit,
         min_gain=tree.min_gain * gradient_unit**2,
+        first_use=tuple(price * gradient_unit**2 for price in tree.first_use),
         max_step=0.0 if by_quantile else tree.max_step * unit,
     )

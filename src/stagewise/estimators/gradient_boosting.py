@@ -65,6 +65,26 @@ class GradientBoostingRegressor(BoostedRegressor):
         it does not see: `oob_improvement_`, and from it `oob_best_iteration_`.
     columns_per_tree, columns_per_level, columns_per_node : float, default=1.0
         The share of features that a tree, a level and a node may use; they multiply.
+    feature_weights : dict or list of floats, or None, default=None
+        By name or for each feature: how likely it is to be among these, in proportion. 0: never.
+    monotonic_cst : dict or list of {-1, 0, 1}, or None, default=None
+        By name or for each feature: 1, and predictions must not fall when it rises; -1, and they
+        must not rise; 0, and both are fine. Classes: their scores. Values of a leaf are bounded by
+        those of the leaves around it.
+    interaction_cst : {"pairwise", "no_interactions"}, list of groups or None, default=None
+        Which features, by name or position, may be on one path from the root to a leaf: at most two
+        different ones, one, or those of one group. Features in no group form one together.
+    path_smoothing : float, default=0.0
+        s of the pull ½ s (w - u)² of a leaf's value w towards that of its parent, u.
+    random_thresholds : bool, default=False
+        Whether a node tries one threshold per feature, drawn between the smallest and the largest
+        value there, instead of all (extremely randomised trees).
+    first_use_penalty : dict or list of floats, or None, default=None
+        By name or for each feature: what a split by it must gain more as long as no earlier tree
+        has used it.
+    forced_splits : dict or None, default=None
+        What every tree begins with: {"feature": name or position, "threshold": t}, and for its
+        children the same under "left" and "right". The nearest cut between bins is taken.
     max_bins : int, default=255
         The most bins per feature, 2 to 65,535, not counting the one for missing values.
     missing_values : number, list of numbers or None, default=None
@@ -153,6 +173,13 @@ class GradientBoostingRegressor(BoostedRegressor):
         columns_per_tree: float = 1.0,
         columns_per_level: float = 1.0,
         columns_per_node: float = 1.0,
+        feature_weights: Any = None,
+        monotonic_cst: Any = None,
+        interaction_cst: Any = None,
+        path_smoothing: float = 0.0,
+        random_thresholds: bool = False,
+        first_use_penalty: Any = None,
+        forced_splits: Any = None,
         max_bins: int = 255,
         missing_values: Any = None,
         early_stopping: bool | str = False,
@@ -187,6 +214,13 @@ class GradientBoostingRegressor(BoostedRegressor):
         self.columns_per_tree = columns_per_tree
         self.columns_per_level = columns_per_level
         self.columns_per_node = columns_per_node
+        self.feature_weights = feature_weights
+        self.monotonic_cst = monotonic_cst
+        self.interaction_cst = interaction_cst
+        self.path_smoothing = path_smoothing
+        self.random_thresholds = random_thresholds
+        self.first_use_penalty = first_use_penalty
+        self.forced_splits = forced_splits
         self.max_bins = max_bins
         self.missing_values = missing_values
         self.early_stopping = early_stopping
@@ -249,6 +283,26 @@ class GradientBoostingClassifier(BoostedClassifier):
         it does not see: `oob_improvement_`, and from it `oob_best_iteration_`.
     columns_per_tree, columns_per_level, columns_per_node : float, default=1.0
         The share of features that a tree, a level and a node may use; they multiply.
+    feature_weights : dict or list of floats, or None, default=None
+        By name or for each feature: how likely it is to be among these, in proportion. 0: never.
+    monotonic_cst : dict or list of {-1, 0, 1}, or None, default=None
+        By name or for each feature: 1, and predictions must not fall when it rises; -1, and they
+        must not rise; 0, and both are fine. Classes: their scores. Values of a leaf are bounded by
+        those of the leaves around it.
+    interaction_cst : {"pairwise", "no_interactions"}, list of groups or None, default=None
+        Which features, by name or position, may be on one path from the root to a leaf: at most two
+        different ones, one, or those of one group. Features in no group form one together.
+    path_smoothing : float, default=0.0
+        s of the pull ½ s (w - u)² of a leaf's value w towards that of its parent, u.
+    random_thresholds : bool, default=False
+        Whether a node tries one threshold per feature, drawn between the smallest and the largest
+        value there, instead of all (extremely randomised trees).
+    first_use_penalty : dict or list of floats, or None, default=None
+        By name or for each feature: what a split by it must gain more as long as no earlier tree
+        has used it.
+    forced_splits : dict or None, default=None
+        What every tree begins with: {"feature": name or position, "threshold": t}, and for its
+        children the same under "left" and "right". The nearest cut between bins is taken.
     max_bins : int, default=255
         The most bins per feature, 2 to 65,535, not counting the one for missing values.
     missing_values : number, list of numbers or None, default=None
@@ -336,6 +390,13 @@ class GradientBoostingClassifier(BoostedClassifier):
         columns_per_tree: float = 1.0,
         columns_per_level: float = 1.0,
         columns_per_node: float = 1.0,
+        feature_weights: Any = None,
+        monotonic_cst: Any = None,
+        interaction_cst: Any = None,
+        path_smoothing: float = 0.0,
+        random_thresholds: bool = False,
+        first_use_penalty: Any = None,
+        forced_splits: Any = None,
         max_bins: int = 255,
         missing_values: Any = None,
         early_stopping: bool | str = False,
@@ -369,6 +430,13 @@ class GradientBoostingClassifier(BoostedClassifier):
         self.columns_per_tree = columns_per_tree
         self.columns_per_level = columns_per_level
         self.columns_per_node = columns_per_node
+        self.feature_weights = feature_weights
+        self.monotonic_cst = monotonic_cst
+        self.interaction_cst = interaction_cst
+        self.path_smoothing = path_smoothing
+        self.random_thresholds = random_thresholds
+        self.first_use_penalty = first_use_penalty
+        self.forced_splits = forced_splits
         self.max_bins = max_bins
         self.missing_values = missing_values
         self.early_stopping = early_stopping

@@ -181,6 +181,8 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         "columns_per_tree": _share,
         "columns_per_level": _share,
         "columns_per_node": _share,
+        "path_smoothing": _Number(0.0),
+        "random_thresholds": _flag,
         "max_bins": _Number(2, 65_535, whole=True),
         "missing_values": _missing_values,
         "early_stopping": _stopping,
@@ -226,11 +228,29 @@ def check_parameters(estimator: Any) -> dict[str, Any]:
     return dict(checked)
 
 
+TREE_RULES: Mapping[str, Rule] = MappingProxyType(
+    {
+        "l1": RULES["l1_regularization"],
+        "l2": RULES["l2_regularization"],
+        "depth_wise": _flag,
+        "one_vs_rest": _Number(0, _size, whole=True),
+        "level_smoothing": _Number(0.0),
+        "level_l2": _Number(0.0),
+        "most_together": _Number(0, _size, whole=True),
+        "monotone": tuple,
+        "together": tuple,
+        "first_use": tuple,
+        "feature_weights": tuple,
+        "forced": tuple,
+    }
+)
+"""Of a HistogramTree, where they are not an estimator's."""
+
+
 def check_tree(tree: Any, who: str) -> None:
     """Raise InvalidParameterError unless the rules of a HistogramTree make sense."""
-    others = {"l1": "l1_regularization", "l2": "l2_regularization"}
     for name, value in vars(tree).items():
-        rule: Rule = RULES.get(others.get(name, name), _flag)
+        rule = TREE_RULES[name] if name in TREE_RULES else RULES[name]
         if name == "max_step" and value == 0:
             continue
         try:

@@ -13,11 +13,37 @@ import numpy as np
 import numpy.typing as npt
 
 from stagewise._native import Bins, Gradients, Grower, GrownTree, TreeRules, Workers
-from stagewise.learners.tree import Tree
+from stagewise.learners.tree import LevelSets, Tree
 
-__all__ = ["GrownTerm", "HistogramTree", "NodeSums", "TreeGrowth"]
+__all__ = ["GrownTerm", "HistogramTree", "NodeSums", "TreeGrowth", "tree_of"]
 
 Vector = npt.NDArray[np.float64]
+
+
+RULES = (
+    "min_samples_leaf",
+    "min_hessian",
+    "min_gain",
+    "l1",
+    "l2",
+    "max_step",
+    "depth_wise",
+    "columns_per_tree",
+    "columns_per_level",
+    "columns_per_node",
+    "criterion",
+    "level_smoothing",
+    "level_l2",
+    "one_vs_rest",
+    "path_smoothing",
+    "random_thresholds",
+    "monotone",
+    "together",
+    "most_together",
+    "first_use",
+    "feature_weights",
+)
+"""Those that the core calls the same."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +66,28 @@ class HistogramTree:
         Grow level by level rather than best leaf first.
     columns_per_tree, columns_per_level, columns_per_node : float
         The share of the features that a tree, a level of it, a node of that level may use.
+    one_vs_rest : int
+        Of a categorical feature with at most this many levels in a node, each is tried against the
+        rest. More are put in the order of g / (h + level_smoothing), and the order is cut.
+    level_smoothing, level_l2 : float
+        The smoothing of that order, and what is added to λ in the gain of such a split.
+    path_smoothing : float
+        s of the pull ½ s (w - u)² of a value w towards u, that of the parent.
+    random_thresholds : bool
+        Draw one cut a feature and node, between the smallest and the largest value there, and take
+        the best of these (Geurts, Ernst & Wehenkel 2006).
+    monotone : tuple of int
+        1 for each feature that F must not fall in, -1 where it must not rise, else 0; empty: all 0.
+    together, most_together
+        Groups of features that may meet on a path from the root to a leaf, and how many different
+        ones may; empty and 0: all.
+    first_use : tuple of float
+        For each feature what a split by it must gain more as long as no tree has used it; empty: 0.
+    feature_weights : tuple of float
+        By which columns are drawn, in proportion and without replacement; empty: all alike.
+    forced : tuple of (feature, threshold, left, right)
+        Splits that every tree begins with: the root's, and behind it those that `left` and `right`
+        (-1: none) refer to by their place. A threshold means the nearest cut between bins.
     """
 
     max_leaf_nodes: int | None = 31
@@ -55,6 +103,22 @@ class HistogramTree:
     columns_per_tree: float = 1.0
     columns_per_level: float = 1.0
     columns_per_node: float = 1.0
+    one_vs_rest: int = 4
+    level_smoothing: float = 10.0
+    level_l2: float = 10.0
+    path_smoothing: float = 0.0
+    random_thresholds: bool = False
+    monotone: tuple[int, ...] = ()
+    together: tuple[tuple[int, ...], ...] = ()
+    most_together: int = 0
+    first_use: tuple[float, ...] = ()
+    feature_weights: tuple[float, ...] = ()
+    forced: tuple[tuple[int, float, int, int], ...] = ()
+
+    def __post_init__(self) -> None:
+        # Lists are as good, and are what a file gives back.
+        for name in ("monotone", "together", "first_use", "feature_weights", "forced"):
+            object.__setattr__(self, name, _tuples(getattr(self, name)))
 
     def start(
         self,
@@ -71,25 +135,28 @@ class HistogramTree:
         With the classes of the rows, trees tell these apart; without, they fit numbers.
         """
         rules = TreeRules(
-            max_leaves=self.max_leaf_nodes or 0,
-            max_depth=self.max_depth or 0,
-            min_samples_leaf=float(self.min_samples_leaf),
-            min_hessian=self.min_hessian,
-            min_gain=self.min_gain,
-            l1=self.l1,
-            l2=self.l2,
-            max_step=self.max_step,
-            depth_wise=self.depth_wise,
-            columns_per_tree=self.columns_per_tree,
-            columns_per_level=self.columns_per_level,
-            columns_per_node=self.columns_per_node,
-            hessian_bound=hessian_bound,
-            hessian_is_weight=hessian_is_weight,
-            criterion=self.criterion,
+            {
+                "max_leaves": self.max_leaf_nodes or 0,
+                "max_depth": self.max_depth or 0,
+                **{name: getattr(self, name) for name in RULES},
+                "forced": [(f, table.bin_below(f, t), *sides) for f, t, *sides in self.forced],
+                "hessian_bound": hessian_bound,
+                "hessian_is_weight": hessian_is_weight,
+            }
         )
         n_classes = 0 if classes is None else max(2, int(classes.max()) + 1)
         grower = Grower(workers, table, weight, rules, classes, n_classes)
         return TreeGrowth(workers, grower, table.n_rows)
+
+
+def _tuples(value: Any) -> Any:
+    return tuple(map(_tuples, value)) if isinstance(value, (list, tuple)) else value
+
+
+def tree_of(grown: GrownTree) -> Tree:
+    """Return the arrays of a tree that the core has grown."""
+    start, bits = grown.level_sets()
+    return Tree(*grown.arrays(), LevelSets(start, bits) if len(bits) else None)
 
 
 @dataclass(slots=True)
@@ -111,11 +178,7 @@ class GrownTerm:
 
     def with_values(self, value: Vector) -> GrownTerm:
         """Return the same tree with other node values."""
-        t = self.tree
-        return GrownTerm(
-            self.grown,
-            Tree(t.feature, t.threshold, t.missing_left, t.left, t.right, value, t.gain, t.cover),
-        )
+        return GrownTerm(self.grown, self.tree.with_values(value))
 
 
 @dataclass(frozen=True)
@@ -165,7 +228,7 @@ class TreeGrowth:
     ) -> GrownTerm:
         """Fit the next tree to the gradients of the rows in the bag (None: all rows)."""
         grown = self._grower.grow(gradients, bag, seed, number)
-        return GrownTerm(grown, Tree(*grown.arrays()))
+        return GrownTerm(grown, tree_of(grown))
 
     def leaf_quantiles(self, term: GrownTerm, residual: Vector, q: float) -> Vector:
         """Return the node values of the last tree, each leaf's the q-quantile of its residuals."""
@@ -179,6 +242,13 @@ class TreeGrowth:
         value = term.tree.value.copy()
         value[self._grower.leaf_nodes()] = leaves
         return value
+
+    def in_order(self, value: Vector) -> Vector:
+        """Return node values of the last tree, changed where leaves would break a constraint."""
+        leaves = self._grower.leaf_nodes()
+        changed = value.copy()
+        changed[leaves] = self._grower.put_in_order(value[leaves])
+        return changed
 
     def node_sums(self, term: GrownTerm, derivatives: Gradients) -> NodeSums:
         """Return the sums of these derivatives over the rows that the last tree was grown on."""

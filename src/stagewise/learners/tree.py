@@ -8,14 +8,14 @@ how a tree was grown, nor what its values mean to a loss.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["NODE_ARRAYS", "Tree"]
+__all__ = ["NODE_ARRAYS", "LevelSets", "Tree"]
 
 # The arrays of a tree and their types, in the order of the fields of Tree.
 NODE_ARRAYS: Mapping[str, np.dtype[Any]] = MappingProxyType(
@@ -33,6 +33,29 @@ NODE_ARRAYS: Mapping[str, np.dtype[Any]] = MappingProxyType(
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class LevelSets:
+    """The levels that go left at the nodes that ask about a categorical feature.
+
+    Attributes
+    ----------
+    start : int32 array
+        For every node, where its levels begin in `bits`; -1 for a node that asks about none.
+    bits : uint64 array
+        Of a feature with L levels L // 64 + 1 words: bit k of them is level k, bit L stands for a
+        level that the model does not know.
+    """
+
+    start: npt.NDArray[np.int32]
+    bits: npt.NDArray[np.uint64]
+
+    def left(self, node: int, n_levels: int) -> npt.NDArray[np.bool_]:
+        """Whether each of the levels, and the unknown one behind them, goes left at a node."""
+        first = int(self.start[node])
+        words = self.bits[first : first + n_levels // 64 + 1].astype("<u8", copy=False)
+        return np.unpackbits(words.view(np.uint8), bitorder="little")[: n_levels + 1].astype(bool)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Tree:
     """One regression tree.
 
@@ -41,7 +64,8 @@ class Tree:
     feature : int32 array
         The feature a node asks about; -1 in a leaf.
     threshold : float64 array
-        Rows with ``x <= threshold`` go left. Never NaN, perhaps infinite; 0.0 in a leaf.
+        Rows with ``x <= threshold`` go left. Never NaN, perhaps infinite; 0.0 in a leaf, and in a
+        node that asks about levels.
     missing_left : uint8 array
         1 where missing values go left, else 0; 0 in a leaf.
     left, right : int32 array
@@ -53,6 +77,8 @@ class Tree:
         What the split gained, at least 0; 0.0 in a leaf.
     cover : float64 array
         The sum of the weights of the training rows in the node.
+    sets : LevelSets or None
+        What nodes that ask about categorical features send left; None: there are none.
     """
 
     feature: npt.NDArray[np.int32]
@@ -63,3 +89,8 @@ class Tree:
     value: npt.NDArray[np.float64]
     gain: npt.NDArray[np.float64]
     cover: npt.NDArray[np.float64]
+    sets: LevelSets | None = None
+
+    def with_values(self, value: npt.NDArray[np.float64]) -> Tree:
+        """Return the same tree with other node values."""
+        return replace(self, value=value)

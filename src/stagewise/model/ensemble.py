@@ -6,7 +6,7 @@ files, kernels and exporters read. This file must not know features by name, los
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stagewise._native import Columns, Forest, Workers
-from stagewise.learners.tree import NODE_ARRAYS, Tree
+from stagewise.learners.tree import NODE_ARRAYS, LevelSets, Tree
 
 __all__ = ["Ensemble"]
 
@@ -34,11 +34,14 @@ class Ensemble:
         The constant score of each output.
     trees : list of Tree
         The terms, round by round.
+    levels : sequence of int
+        How many levels each feature has, 0 where it is a number; empty: all are numbers.
     """
 
     n_features: int
     base: npt.NDArray[np.float64]
     trees: list[Tree] = field(default_factory=list)
+    levels: Sequence[int] = ()
     _forest: Forest | None = field(default=None, init=False, repr=False)
 
     @property
@@ -76,8 +79,18 @@ class Ensemble:
                 flat["value"],
                 self.n_features,
                 self.n_outputs,
+                **self._levels(flat),
             )
         return self._forest
+
+    def _levels(self, flat: Mapping[str, npt.NDArray[Any]]) -> dict[str, npt.NDArray[Any]]:
+        if "set_start" not in flat:
+            return {}
+        return {
+            "set_start": flat["set_start"],
+            "sets": flat["level_sets"],
+            "levels": np.array(self.levels, dtype=np.uint32),
+        }
 
     def score(
         self, columns: Columns, workers: Workers, rounds: int | None = None
@@ -111,6 +124,8 @@ class Ensemble:
         dict of str to array
             ``tree_start`` (uint64, n_trees + 1): where each tree begins, and where the last one
             ends; and the arrays of `Tree`, concatenated. Child numbers stay relative to their tree.
+            If a node asks about levels, also ``set_start`` (int64) and ``level_sets`` (uint64):
+            the `LevelSets` of all trees, one behind the other.
         """
         start = np.zeros(len(self.trees) + 1, dtype=np.uint64)
         np.cumsum([len(tree.feature) for tree in self.trees], out=start[1:], dtype=np.uint64)
@@ -119,7 +134,21 @@ class Ensemble:
             parts = [getattr(tree, name) for tree in self.trees]
             # The empty array in front lets an ensemble without trees keep the right types.
             flat[name] = np.concatenate([np.empty(0, dtype), *parts], dtype=dtype, casting="safe")
+        if any(tree.sets is not None for tree in self.trees):
+            flat |= self._flat_sets()
         return flat
+
+    def _flat_sets(self) -> dict[str, npt.NDArray[Any]]:
+        starts, bits, end = [], [np.empty(0, np.uint64)], 0
+        for tree in self.trees:
+            if tree.sets is None:
+                starts.append(np.full(len(tree.feature), -1, dtype=np.int64))
+                continue
+            start = tree.sets.start.astype(np.int64)
+            starts.append(np.where(start >= 0, start + end, -1))
+            bits.append(tree.sets.bits)
+            end += len(tree.sets.bits)
+        return {"set_start": np.concatenate(starts), "level_sets": np.concatenate(bits)}
 
     @classmethod
     def from_flat(
@@ -127,9 +156,30 @@ class Ensemble:
         n_features: int,
         base: npt.NDArray[np.float64],
         flat: Mapping[str, npt.NDArray[Any]],
+        levels: Sequence[int] = (),
     ) -> Ensemble:
         """Cut flat arrays, as `flat` returns them, back into trees that are views of them."""
-        bounds = flat["tree_start"].tolist()
-        arrays = [flat[name] for name in NODE_ARRAYS]
-        trees = [Tree(*(array[first:last] for array in arrays)) for first, last in pairwise(bounds)]
-        return cls(n_features, base, trees)
+        bounds = list(pairwise(flat["tree_start"].tolist()))
+        sets: list[LevelSets | None] = [None] * len(bounds)
+        if "set_start" in flat:
+            sets = _cut_sets(flat["set_start"], flat["level_sets"], bounds)
+        trees = [
+            Tree(**{name: flat[name][first:last] for name in NODE_ARRAYS}, sets=own)
+            for (first, last), own in zip(bounds, sets, strict=True)
+        ]
+        return cls(n_features, base, trees, levels)
+
+
+def _cut_sets(
+    start: npt.NDArray[np.int64], bits: npt.NDArray[np.uint64], bounds: list[tuple[int, int]]
+) -> list[LevelSets | None]:
+    """Give each tree its own sets; they lie in the order of the trees."""
+    sets: list[LevelSets | None] = []
+    end = len(bits)
+    for first, last in reversed(bounds):
+        own = start[first:last]
+        begin = int(own[own >= 0].min(initial=end))
+        relative = np.where(own >= 0, own - begin, -1).astype(np.int32)
+        sets.append(LevelSets(relative, bits[begin:end]) if begin < end else None)
+        end = begin
+    return sets[::-1]

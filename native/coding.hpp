@@ -1,0 +1,49 @@
+// How the values of one feature become codes: by cuts, or, of a categorical feature, by levels.
+//
+// One idea: a categorical column holds the numbers 0, 1, ... of its levels and L, the number of
+// levels, for a level that nobody knows. Each frequent level has a bin, rare ones share one, and
+// the unknown one has the last bin to itself, which no row is in while a tree grows.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+namespace stagewise {
+
+struct FeatureCoding {
+  std::vector<double> cuts;           // increasing; of a number
+  std::vector<uint32_t> level_bin;    // of a categorical feature: the bin of every level, and of L
+  std::vector<uint32_t> first_level;  // of every bin
+
+  static FeatureCoding by_cuts(std::vector<double> cuts) { return {std::move(cuts), {}, {}}; }
+
+  // bin: of every known level, from 0 on and without gaps.
+  static FeatureCoding by_levels(std::vector<uint32_t> bin) {
+    const uint32_t known = bin.empty() ? 0 : *std::max_element(bin.begin(), bin.end()) + 1;
+    bin.push_back(known);
+    std::vector<uint32_t> first(known + 1, 0);
+    for (size_t level = bin.size(); level-- > 0;) first[bin[level]] = static_cast<uint32_t>(level);
+    return {{}, std::move(bin), std::move(first)};
+  }
+
+  bool categorical() const { return !level_bin.empty(); }
+  uint32_t levels() const { return static_cast<uint32_t>(level_bin.size()) - 1; }  // known ones
+  uint32_t bins() const {
+    return static_cast<uint32_t>(categorical() ? first_level.size() : cuts.size() + 1);
+  }
+
+  // The level that a value, which is not missing, stands for; L for what is no level at all.
+  size_t level(double x) const {
+    const size_t unknown = level_bin.size() - 1;
+    return x >= 0.0 && x < static_cast<double>(unknown) ? static_cast<size_t>(x) : unknown;
+  }
+};
+
+// A set of levels as bits.
+inline bool has_level(const uint64_t* set, size_t level) {
+  return (set[level / 64] >> (level % 64) & 1) != 0;
+}
+inline size_t level_words(size_t levels) { return levels / 64 + 1; }  // L itself has a bit too
+
+}  // namespace stagewise

@@ -1,0 +1,116 @@
+#include "constraints.hpp"
+
+#include <algorithm>
+
+#include "frontier.hpp"
+
+namespace stagewise {
+namespace {
+
+bool overlap(const CodeRange& a, const CodeRange& b) {
+  if (a.missing && b.missing) return true;
+  if (a.bins.empty()) return a.first <= b.last && b.first <= a.last;
+  for (size_t i = 0; i < a.bins.size(); ++i)
+    if (a.bins[i] != 0 && b.bins[i] != 0) return true;
+  return false;
+}
+
+// Whether some code of the first range is at or below one of the second.
+bool can_rise(const CodeRange& a, const CodeRange& b) {
+  return (a.missing && b.missing) || (a.first <= a.last && b.first <= b.last && a.first <= b.last);
+}
+
+}  // namespace
+
+Constraints::Constraints(const Bins& bins, const ConstraintRules& rules)
+    : bins_(bins), rules_(rules) {
+  monotone_ = std::any_of(rules.monotone.begin(), rules.monotone.end(),
+                          [](int8_t direction) { return direction != 0; });
+}
+
+Region Constraints::child(const Region& parent, const Split& split, bool left) const {
+  Region region = parent;
+  auto at = std::find_if(region.begin(), region.end(),
+                         [&](const CodeRange& r) { return r.feature >= split.feature; });
+  if (at == region.end() || at->feature != split.feature) {
+    CodeRange whole{split.feature, 0, bins_.value_bins(split.feature) - 1, {}, true};
+    if (!split.right_bins.empty()) whole.bins.assign(split.right_bins.size(), 1);
+    at = region.insert(at, std::move(whole));
+  }
+  if (!split.right_bins.empty()) {
+    for (size_t b = 0; b < at->bins.size(); ++b)
+      if ((split.right_bins[b] != 0) == left) at->bins[b] = 0;
+  } else if (left) {
+    at->last = std::min(at->last, split.bin);
+  } else {
+    at->first = std::max(at->first, split.bin + 1);
+  }
+  at->missing = at->missing && split.missing_left == left;
+  return region;
+}
+
+// Features that only one of them was split on lead everywhere in the other.
+bool Constraints::below(const Region& a, const Region& b) const {
+  auto in_a = a.begin();
+  auto in_b = b.begin();
+  while (in_a != a.end() && in_b != b.end()) {
+    if (in_a->feature != in_b->feature) {
+      ++(in_a->feature < in_b->feature ? in_a : in_b);
+      continue;
+    }
+    const int way = direction(in_a->feature);
+    const bool reachable = way == 0  ? overlap(*in_a, *in_b)
+                           : way > 0 ? can_rise(*in_a, *in_b)
+                                     : can_rise(*in_b, *in_a);
+    if (!reachable) return false;
+    ++in_a;
+    ++in_b;
+  }
+  return true;
+}
+
+std::vector<uint8_t> Constraints::allowed(const Region& region) const {
+  std::vector<uint8_t> allowed(bins_.features(), rules_.together.empty() ? 1 : 0);
+  if (rules_.most_together > 0 && region.size() >= rules_.most_together) {
+    allowed.assign(bins_.features(), 0);
+    for (const CodeRange& r : region) allowed[r.feature] = 1;
+    return allowed;
+  }
+  for (const auto& group : rules_.together) {
+    const bool holds = std::all_of(region.begin(), region.end(), [&](const CodeRange& r) {
+      return std::find(group.begin(), group.end(), r.feature) != group.end();
+    });
+    if (holds)
+      for (const uint32_t feature : group) allowed[feature] = 1;
+  }
+  return allowed;
+}
+
+// Passed on from leaf to leaf until nothing changes: what is below what is below is below.
+std::vector<double> put_in_order(const Constraints& constraints, const std::vector<Region>& regions,
+                                 const std::vector<double>& values) {
+  std::vector<std::pair<size_t, size_t>> pairs;  // the first below the second
+  for (size_t i = 0; i < values.size(); ++i)
+    for (size_t j = 0; j < values.size(); ++j)
+      if (i != j && constraints.below(regions[i], regions[j])) pairs.emplace_back(i, j);
+  std::vector<double> most_below = values, least_above = values;
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (const auto& [low, high] : pairs) {
+      if (most_below[low] > most_below[high]) {
+        most_below[high] = most_below[low];
+        changed = true;
+      }
+      if (least_above[high] < least_above[low]) {
+        least_above[low] = least_above[high];
+        changed = true;
+      }
+    }
+  }
+  std::vector<double> out(values.size());
+  for (size_t i = 0; i < values.size(); ++i)
+    out[i] = most_below[i] == least_above[i] ? values[i] : most_below[i] / 2 + least_above[i] / 2;
+  return out;
+}
+
+}  // namespace stagewise

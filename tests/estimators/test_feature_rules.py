@@ -1,0 +1,186 @@
+"""Directions, interactions, prices, weights and forced splits, as a user gives them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from stagewise import GradientBoostingClassifier, GradientBoostingRegressor
+from stagewise.errors import InvalidParameterError
+
+NAMES = ["age", "income", "rooms"]
+
+
+def make_frame(seed: int = 0, n: int = 400) -> tuple[pd.DataFrame, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 3))
+    X[rng.random(X.shape) < 0.05] = np.nan
+    z = np.nan_to_num(X)
+    y = np.sin(3 * z[:, 0]) + z[:, 0] - z[:, 1] * z[:, 2] + rng.normal(size=n)
+    return pd.DataFrame(X, columns=NAMES), y
+
+
+def rises(predict, frame: pd.DataFrame, name: str, direction: int) -> bool:
+    """Say whether predictions never turn against the direction anywhere in the range."""
+    grid = np.linspace(-4, 4, 60)
+    rows = frame.iloc[:60]
+    table = rows.loc[rows.index.repeat(60)].reset_index(drop=True)
+    table[name] = np.tile(grid, len(rows))
+    f = np.asarray(predict(table)).reshape(len(rows), 60, -1)
+    return bool((direction * np.diff(f, axis=1) >= 0).all())
+
+
+@settings(max_examples=25)
+@given(
+    seed=st.integers(0, 1000),
+    loss=st.sampled_from(["squared_error", "absolute_error", "huber", "quantile"]),
+    response=st.sampled_from(["newton", "gradient"]),
+    growth=st.sampled_from(["best_first", "depth_wise"]),
+    directions=st.tuples(*[st.sampled_from([-1, 0, 1])] * 3),
+)
+def test_no_prediction_breaks_a_direction(seed, loss, response, growth, directions):
+    X, y = make_frame(seed)
+    model = GradientBoostingRegressor(
+        loss,
+        response=response,
+        growth=growth,
+        monotonic_cst=dict(zip(NAMES, directions, strict=True)),
+        n_estimators=12,
+        min_samples_leaf=5,
+        learning_rate=0.5,
+    ).fit(X, y)
+    for name, direction in zip(NAMES, directions, strict=True):
+        assert rises(model.predict, X, name, direction)
+
+
+def test_scores_of_many_classes_keep_their_directions_and_so_does_more_training():
+    X, y = make_frame(1)
+    labels = np.digitize(y, [-1, 1])
+    model = GradientBoostingClassifier(
+        monotonic_cst=[1, 0, -1], n_estimators=8, min_samples_leaf=5, warm_start=True
+    ).fit(X, labels)
+    model.set_params(n_estimators=16).fit(X, labels)
+    assert rises(model.decision_function, X, "age", 1)
+    assert rises(model.decision_function, X, "rooms", -1)
+
+
+def test_two_classes_counts_and_the_gradient_response():
+    X, y = make_frame(2)
+    counts = np.floor(np.exp(np.clip(y, -3, 3)))
+    for model, target in (
+        (GradientBoostingClassifier(monotonic_cst={"age": 1}, n_estimators=10), y > 0),
+        (
+            GradientBoostingClassifier(
+                monotonic_cst={"age": 1}, n_estimators=10, response="gradient"
+            ),
+            y > 0,
+        ),
+        (GradientBoostingRegressor("poisson", monotonic_cst={"age": 1}, n_estimators=10), counts),
+    ):
+        model.fit(X, target)
+        scores = getattr(model, "decision_function", model.predict)
+        assert rises(scores, X, "age", 1)
+
+
+def test_names_positions_and_lists_mean_the_same():
+    X, y = make_frame(3)
+    prints = {
+        GradientBoostingRegressor(n_estimators=5, monotonic_cst=cst, interaction_cst=groups)
+        .fit(X, y)
+        .model_.fingerprint()
+        for cst, groups in (
+            ({"age": 1, "rooms": -1}, [["age", "income"]]),
+            ({0: 1, 2: -1}, [(0, 1), (2,)]),
+            ([1, 0, -1], [{"income", "age"}, ["rooms"]]),
+            (np.array([1, 0, -1]), [[0, 1]]),
+        )
+    }
+    assert len(prints) == 1
+
+
+@pytest.mark.parametrize(("cst", "most"), [("no_interactions", 1), ("pairwise", 2)])
+def test_interactions_by_word(cst, most):
+    X, y = make_frame(4)
+    model = GradientBoostingRegressor(interaction_cst=cst, n_estimators=20).fit(X, y)
+    for tree in model.model_.ensemble.trees:
+        above = [set() for _ in tree.feature]
+        for node in np.flatnonzero(tree.feature >= 0):
+            for child in (tree.left[node], tree.right[node]):
+                above[child] = above[node] | {int(tree.feature[node])}
+        assert max(map(len, above)) <= most
+
+
+def test_every_tree_begins_with_the_forced_splits():
+    X, y = make_frame(5)
+    forced = {"feature": "rooms", "threshold": 0.1, "right": {"feature": 0, "threshold": -0.5}}
+    model = GradientBoostingRegressor(forced_splits=forced, n_estimators=5).fit(X, y)
+    for tree in model.model_.ensemble.trees:
+        assert tree.feature[0] == 2
+        assert tree.threshold[0] == pytest.approx(0.1, abs=0.05)
+        assert tree.feature[tree.right[0]] == 0
+        assert tree.threshold[tree.right[0]] == pytest.approx(-0.5, abs=0.05)
+
+
+def test_a_price_keeps_a_useless_feature_out():
+    X, y = make_frame(6)
+    noise = X.assign(noise=np.random.default_rng(7).normal(size=len(X)))
+    free = GradientBoostingRegressor(n_estimators=30, min_samples_leaf=5).fit(noise, y)
+    assert free.feature_importances_[3] > 0
+    dear = GradientBoostingRegressor(
+        n_estimators=30, min_samples_leaf=5, first_use_penalty={"noise": 200.0}
+    ).fit(noise, y)
+    assert dear.feature_importances_[3] == 0
+    assert dear.feature_importances_[0] > 0
+
+
+def test_prices_are_in_units_of_the_target():
+    X, y = make_frame(8)
+    price = {"income": 3.0}
+    a, b = (
+        GradientBoostingRegressor(n_estimators=10, first_use_penalty=price).fit(X, target)
+        for target in (y, 1024 * y + 7)
+    )
+    np.testing.assert_allclose(1024 * a.predict(X) + 7, b.predict(X), rtol=1e-9)
+
+
+def test_features_of_weight_zero_are_never_drawn():
+    X, y = make_frame(9)
+    model = GradientBoostingRegressor(
+        n_estimators=20, columns_per_node=0.4, feature_weights={"age": 1, "rooms": 2}
+    ).fit(X, y)
+    assert model.feature_importances_[1] == 0
+
+
+def test_smoothing_and_random_thresholds_change_trees_and_still_learn():
+    X, y = make_frame(10, 2000)
+    plain = GradientBoostingRegressor(n_estimators=50).fit(X, y)
+    for params in ({"path_smoothing": 20.0}, {"random_thresholds": True}):
+        model = GradientBoostingRegressor(n_estimators=50, **params).fit(X, y)
+        assert model.model_.fingerprint() != plain.model_.fingerprint()
+        assert model.score(X, y) > 0.5
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"monotonic_cst": {"agee": 1}}, "monotonic_cst: there is no feature 'agee'. Did you mean"),
+        ({"monotonic_cst": {7: 1}}, "there is no feature 7; the table has 3"),
+        ({"monotonic_cst": {1.5: 1}}, "by its name or its position; got 1.5"),
+        ({"monotonic_cst": {"age": 3}}, "monotonic_cst of feature 'age' must be -1, 0 or 1; got 3"),
+        ({"interaction_cst": [["age", "sex"]]}, "interaction_cst: there is no feature 'sex'"),
+        ({"forced_splits": {"feature": "age"}}, "needs a number as threshold; got None"),
+        ({"forced_splits": {"feature": "age", "at": 1}}, "unknown key 'at'"),
+        (
+            {"forced_splits": {"feature": 0, "threshold": 0, "left": {"feature": 9}}},
+            r"forced_splits\['left'\]: there is no feature 9",
+        ),
+        ({"feature_weights": {"age": 1}}, "none are drawn: set columns_per_tree"),
+    ],
+)
+def test_what_is_wrong_is_named(params, message):
+    X, y = make_frame(11)
+    with pytest.raises(InvalidParameterError, match=message):
+        GradientBoostingRegressor(**params).fit(X, y)
