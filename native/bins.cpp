@@ -1,6 +1,7 @@
 #include "bins.hpp"
 
 #include "feature_cuts.hpp"
+#include "radix.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -145,6 +146,62 @@ LargeArray<uint8_t> Bins::extract(Workers& workers, size_t feature) const {
     extract_into(workers, feature, out.get());
   }
   return out;
+}
+
+namespace {
+
+// The distinct values of a column in order, and the place of every row's value among them.
+std::vector<double> rank_values(const Columns& table, size_t feature, uint32_t* rank) {
+  struct Item {
+    uint64_t key;
+    uint32_t row;
+  };
+  std::vector<Item> items;
+  items.reserve(table.rows);
+  for (size_t row = 0; row < table.rows; ++row) {
+    const double x = table.at(feature, row);
+    if (x == x) items.push_back({order_key<uint64_t>(x), static_cast<uint32_t>(row)});
+  }
+  radix_sort(&items, [](const Item& i) { return i.key; });
+  std::vector<double> values;
+  for (size_t i = 0; i < items.size(); ++i) {
+    if (i == 0 || items[i].key != items[i - 1].key)
+      values.push_back(from_order_key<double>(items[i].key));
+    rank[items[i].row] = static_cast<uint32_t>(values.size()) - 1;
+  }
+  return values;
+}
+
+}  // namespace
+
+Bins Bins::ranks(Workers& workers, const Columns& table, std::vector<FeatureCoding> levels) {
+  if (levels.size() != table.features()) throw std::invalid_argument("one coding per feature");
+  if (table.rows >= std::numeric_limits<uint32_t>::max())
+    throw std::invalid_argument("at most 4,294,967,294 rows can be trained on");
+  Bins bins(table.rows);
+  const size_t p = table.features(), n = table.rows;
+  bins.codings_ = std::move(levels);
+  bins.has_missing_.assign(p, 0);
+  bins.value_bins_.assign(p, 1);
+  bins.ranks_ = make_large_array<uint32_t>(n * p + 1);
+  workers.run(p, [&](size_t f, int) {
+    uint32_t* const rank = bins.ranks_.get() + f * n;
+    FeatureCoding& coding = bins.codings_[f];
+    if (!coding.categorical()) coding = FeatureCoding::by_values(rank_values(table, f, rank));
+    const uint32_t missing = bins.value_bins_[f] = coding.bins();
+    for (size_t row = 0; row < n; ++row) {
+      const double x = table.at(f, row);
+      if (x != x) {
+        rank[row] = missing;
+        bins.has_missing_[f] = 1;
+      } else if (coding.categorical()) {
+        rank[row] = coding.level_bin[coding.level(x)];
+      }
+    }
+  });
+  const std::vector<const uint8_t*> nobody(p, nullptr);
+  bins.groups_.emplace(nobody, size_t{0}, std::vector<uint32_t>(p, Groups::kSmall + 1));
+  return bins;
 }
 
 }  // namespace stagewise

@@ -4,7 +4,8 @@
 // a missing value has the code after the last bin. Codes lie by rows, because a histogram reads
 // whole rows; features with few bins share a code (groups.hpp), so that one update of a histogram
 // serves them all. A partition reads one feature of many rows: where that is done often, the
-// feature is worth a column of its own, which extract() makes.
+// feature is worth a column of its own, which extract() makes. Ranks are codes too, of 32 bits and
+// by columns: every value has its own, and nobody makes histograms of them.
 #pragma once
 
 #include <optional>
@@ -23,13 +24,19 @@ class Bins {
   Bins(Workers& workers, const Kernels& kernels, const Columns& table,
        std::vector<FeatureCoding> codings);
 
+  // The ranks of all values; levels[f]: the coding of a categorical feature, or an empty one.
+  static Bins ranks(Workers& workers, const Columns& table, std::vector<FeatureCoding> levels);
+
   size_t rows() const { return rows_; }
   size_t features() const { return codings_.size(); }
   bool wide() const { return wide_; }
+  bool ranked() const { return ranks_ != nullptr; }
+  const uint32_t* ranks_of(size_t feature) const { return ranks_.get() + feature * rows_; }
   const FeatureCoding& coding(size_t feature) const { return codings_[feature]; }
   uint32_t value_bins(size_t feature) const { return value_bins_[feature]; }
   bool has_missing(size_t feature) const { return has_missing_[feature] != 0; }
   uint32_t code(size_t row, size_t feature) const {
+    if (ranked()) return ranks_of(feature)[row];
     const size_t at = row * row_stride_ + groups_->of(feature);
     const uint32_t shared = wide_ ? by_row16()[at] : by_row8()[at];
     return groups_->alone(feature) ? shared : groups_->decode(feature)[shared];
@@ -48,6 +55,7 @@ class Bins {
   // Where a partition finds the codes of a feature: in its group's place of every row.
   template <class Code>
   FeatureCodes<Code> codes_of(size_t feature) const {
+    if constexpr (sizeof(Code) == sizeof(uint32_t)) return {ranks_of(feature)};
     const auto* codes = reinterpret_cast<const Code*>(by_row_.get()) + groups_->of(feature);
     return {codes, row_stride_, groups_->alone(feature) ? nullptr : groups_->decode(feature)};
   }
@@ -55,6 +63,7 @@ class Bins {
   LargeArray<uint8_t> extract(Workers& workers, size_t feature) const;
 
  private:
+  explicit Bins(size_t rows) : rows_(rows) {}
   template <class Code>
   void fill(Workers& workers, const Kernels& kernels, const Columns& table);
   template <class Code>
@@ -68,6 +77,7 @@ class Bins {
   bool wide_ = false;
   size_t row_stride_ = 0;  // codes from one row to the next
   LargeArray<uint8_t> by_row_;
+  LargeArray<uint32_t> ranks_;
 };
 
 }  // namespace stagewise

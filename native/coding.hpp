@@ -1,8 +1,10 @@
-// How the values of one feature become codes: by cuts, or, of a categorical feature, by levels.
+// How the values of one feature become codes: by cuts, by rank among all values that occur, or, of
+// a categorical feature, by levels.
 //
-// One idea: a categorical column holds the numbers 0, 1, ... of its levels and L, the number of
-// levels, for a level that nobody knows. Each frequent level has a bin, rare ones share one, and
-// the unknown one has the last bin to itself, which no row is in while a tree grows.
+// One idea: a code says all that a tree asks about a value, and threshold() says what to ask of
+// values that were never coded. A categorical column holds the numbers 0, 1, ... of its levels and
+// L, the number of levels, for a level that nobody knows. Each frequent level has a bin, rare ones
+// share one, and the unknown one has the last bin to itself, which no row is in while a tree grows.
 #pragma once
 
 #include <algorithm>
@@ -13,10 +15,14 @@ namespace stagewise {
 
 struct FeatureCoding {
   std::vector<double> cuts;           // increasing; of a number
+  std::vector<double> values;         // increasing; of a number whose every value has a code
   std::vector<uint32_t> level_bin;    // of a categorical feature: the bin of every level, and of L
   std::vector<uint32_t> first_level;  // of every bin
 
-  static FeatureCoding by_cuts(std::vector<double> cuts) { return {std::move(cuts), {}, {}}; }
+  static FeatureCoding by_cuts(std::vector<double> cuts) { return {std::move(cuts), {}, {}, {}}; }
+  static FeatureCoding by_values(std::vector<double> values) {
+    return {{}, std::move(values), {}, {}};
+  }
 
   // bin: of every known level, from 0 on and without gaps.
   static FeatureCoding by_levels(std::vector<uint32_t> bin) {
@@ -24,14 +30,20 @@ struct FeatureCoding {
     bin.push_back(known);
     std::vector<uint32_t> first(known + 1, 0);
     for (size_t level = bin.size(); level-- > 0;) first[bin[level]] = static_cast<uint32_t>(level);
-    return {{}, std::move(bin), std::move(first)};
+    return {{}, {}, std::move(bin), std::move(first)};
   }
 
   bool categorical() const { return !level_bin.empty(); }
   uint32_t levels() const { return static_cast<uint32_t>(level_bin.size()) - 1; }  // known ones
   uint32_t bins() const {
-    return static_cast<uint32_t>(categorical() ? first_level.size() : cuts.size() + 1);
+    if (categorical()) return static_cast<uint32_t>(first_level.size());
+    return static_cast<uint32_t>(values.empty() ? cuts.size() + 1 : values.size());
   }
+  // What separates the codes up to `last` from those that begin with `next`; +inf: nothing is
+  // above.
+  double threshold(uint32_t last, uint32_t next) const;
+  // The last code on the left of the cut that is nearest to a threshold.
+  uint32_t code_below(double threshold) const;
 
   // The level that a value, which is not missing, stands for; L for what is no level at all.
   size_t level(double x) const {

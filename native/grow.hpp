@@ -1,19 +1,16 @@
 // Growing one tree: the loop over the frontier.
 //
 // One idea: a tree is grown by taking the next leaf, partitioning its rows, and finding the best
-// split of both children; the larger child's histogram is its parent's less the smaller one's.
-// Large leaves are shared by all threads. Small ones are not worth sharing, so every thread takes
-// one of its own from the front of the queue; a leaf whose turn never comes has then been looked
-// into for nothing, and the tree is the same for any number of threads.
-// A Grower lives for one fit and owns the memory that its trees share.
+// split of both children. Large leaves are shared by all threads. Small ones are not worth sharing,
+// so every thread takes one of its own from the front of the queue; a leaf whose turn never comes
+// has then been looked into for nothing, and the tree is the same for any number of threads. A
+// Grower lives for one fit and owns the memory that its trees share.
 #pragma once
 
 #include <deque>
+#include <memory>
 
-#include "bins.hpp"
-#include "gradients.hpp"
-#include "histograms.hpp"
-#include "split.hpp"
+#include "node_search.hpp"
 #include "tree.hpp"
 
 namespace stagewise {
@@ -60,36 +57,15 @@ class Grower {
   void set_few_rows(size_t rows) { finder_.set_few_rows(rows); }
 
  private:
-  // What one thread works with.
-  struct Desk {
-    explicit Desk(const Bins& bins) : scratch(bins) {}
-
-    SplitFinder::Scratch scratch;
-    SplitFinder::Search searches[2];
-  };
-
   Leaf* start(const Gradients& gradients, const uint32_t* bag, size_t bag_size, Tree* tree);
-  std::vector<uint32_t> choose(const std::vector<uint32_t>& from, double share, uint64_t key) const;
-  std::vector<uint32_t> choose_by_weight(std::vector<uint32_t> from, size_t wanted,
-                                         uint64_t key) const;
-  std::vector<uint8_t> allowed_features(const Leaf& leaf) const;
-  uint32_t* list_of(const Leaf& leaf) const { return lists_[leaf.list].get() + leaf.begin; }
-  Rows rows_of(const Leaf& leaf) const;
   bool shared(const Leaf& leaf) const;
   void expand_next(const Frontier& frontier, size_t splits_left);
   void expand(Workers& team, Desk* desk, Leaf* parent);
-  void note_use(const Leaf& leaf);
-  template <class Code>
-  FeatureCodes<Code> codes_of(uint32_t feature) const;
-  void partition(Workers& team, const Leaf& leaf);
-  template <class Code, class Partition, class Mark>
-  void partition_by(Workers& team, const Leaf& leaf, Partition partition, Mark mark);
   void write_levels(const Split& split, size_t node, Tree* tree) const;
   void place_children(Workers& team, const Leaf& parent);
   void constrain_children(const Leaf& parent);
   Bounds bounds_of(const Leaf& leaf) const;
   bool still_right(Leaf* leaf);
-  void search(Workers& team, Desk* desk, Leaf* built, Leaf* rest, Leaf* few[2]);
   void commit(const Leaf& parent, Tree* tree);
   template <class Summary>
   std::vector<double> per_leaf(const double* residual, Summary summary);
@@ -102,30 +78,22 @@ class Grower {
   const TreeRules rules_;
   const RowWeights weights_;
   const Constraints constraints_;
+  FeatureChoice choice_;
+  RowLists rows_;
   Histograms histograms_;
   SplitFinder finder_;
   std::vector<Desk> desks_;  // per thread
-
-  struct FeatureUse {
-    size_t rows = 0;             // that were partitioned by it
-    LargeArray<uint8_t> column;  // its codes, once they were many
-  };
-  std::vector<FeatureUse> uses_;
-  LargeArray<uint32_t> lists_[2];  // of rows; a leaf has the same part of both to itself
-  std::vector<uint8_t> marks_;     // of rows that go right
-  std::vector<uint32_t> bag_;
-  bool bagged_ = false;
-  size_t bag_size_ = 0;
-  uint64_t seed_ = 0, tree_number_ = 0;
-  uint64_t grown_ = 0;  // how many trees so far
-  const Gradients* gradients_ = nullptr;
-  std::vector<uint32_t> features_;  // of this tree
-  std::deque<Leaf> leaves_;         // all that this tree had
-  std::vector<const Leaf*> live_;   // those that it has now, where constraints must know them
+  std::unique_ptr<NodeSearch> search_;
+  uint64_t grown_ = 0;             // how many trees so far
+  std::deque<Leaf> leaves_;        // all that this tree had
+  std::vector<const Leaf*> live_;  // those that it has now, where constraints must know them
   std::vector<GrownLeaf> grown_leaves_;
 };
 
-// score[row] += value[node], by walking the codes of rows [begin, end).
+// score[row] += value[node], by walking rows [begin, end) of values.
+void add_tree(const Columns& table, const Tree& tree, const double* value, size_t begin, size_t end,
+              double* score);
+// The same by their codes.
 void add_tree(const Bins& bins, const Tree& tree, const double* value, size_t begin, size_t end,
               double* score);
 

@@ -195,11 +195,15 @@ struct Kernels {
                        uint32_t missing, uint32_t* left, uint32_t* right);
   size_t (*partition16)(const FeatureCodes<uint16_t>& codes, const Rows& rows, uint32_t bin,
                         uint32_t missing, uint32_t* left, uint32_t* right);
+  size_t (*partition32)(const FeatureCodes<uint32_t>& codes, const Rows& rows, uint32_t bin,
+                        uint32_t missing, uint32_t* left, uint32_t* right);
   // The same in two steps, for several threads: first a bit per row that goes right, then, when it
   // is known how many rows come before these, each to its place; nothing else is written.
   size_t (*mark8)(const FeatureCodes<uint8_t>& codes, const Rows& rows, uint32_t bin,
                   uint32_t missing, uint8_t* marks);
   size_t (*mark16)(const FeatureCodes<uint16_t>& codes, const Rows& rows, uint32_t bin,
+                   uint32_t missing, uint8_t* marks);
+  size_t (*mark32)(const FeatureCodes<uint32_t>& codes, const Rows& rows, uint32_t bin,
                    uint32_t missing, uint8_t* marks);
   void (*distribute)(const Rows& rows, const uint8_t* marks, size_t n_left, uint32_t* left,
                      uint32_t* right);

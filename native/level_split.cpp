@@ -19,6 +19,7 @@ struct Reordered {
     sums.words = words.data();
     sums.bins = order.size();
     sums.touched = nullptr;
+    sums.codes = nullptr;
     if (from.counts == nullptr) return;
     for (const uint32_t b : order) counts.push_back(from.counts[b]);
     sums.counts = counts.data();

@@ -26,6 +26,8 @@ std::vector<uint32_t> in_order(std::vector<Ranked>* ranked) {
 }  // namespace
 
 size_t BinSums::bins_upto(size_t code) const {
+  if (codes != nullptr)
+    return static_cast<size_t>(std::upper_bound(codes, codes + bins, code) - codes);
   if (touched == nullptr) return code + 1;
   size_t listed = 0;
   for (size_t block = 0; block < code / 64; ++block)
@@ -34,6 +36,7 @@ size_t BinSums::bins_upto(size_t code) const {
 }
 
 uint32_t BinSums::code(size_t bin) const {
+  if (codes != nullptr) return codes[bin];
   if (touched == nullptr) return static_cast<uint32_t>(bin);
   size_t block = 0;
   for (;; ++block) {

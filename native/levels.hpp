@@ -26,6 +26,7 @@ struct BinSums {
   const int64_t* counts = nullptr;  // weights of the rows; null: nobody needs them
   size_t bins = 0;
   int64_t missing_word = 0, missing_count = 0;
+  const uint32_t* codes = nullptr;  // of the bins; null: see touched
   const uint64_t* touched =
       nullptr;  // a bit for each code that has one of the bins; null: all have
 

@@ -47,6 +47,16 @@ SplitFinder::Scratch::Scratch(const Bins& bins) {
   touched.resize(most / 64 + 1, 0);
 }
 
+void SplitFinder::Scratch::reserve_rows(size_t n) {
+  if (row_words.size() >= n) return;
+  row_words.resize(n);
+  row_counts.resize(n);
+  row_begin.resize(n);
+  packed_words.resize(n);
+  packed_counts.resize(n);
+  packed_codes.resize(n);
+}
+
 void SplitFinder::start_tree(const Scales& scales, const Gradients& gradients,
                              const std::vector<uint32_t>& features, uint64_t key) {
   features_ = &features;
@@ -187,8 +197,11 @@ SplitFinder::Found SplitFinder::scan_bins(const Search& search, const BinSums& s
   found.result = kernels_.scan(in, rules);
   found.missing_seen = sums.missing_word != 0;
   found.exact = sums.counts != nullptr;
-  if (found.result.score > kNoSplit)
+  if (found.result.score > kNoSplit) {
+    const size_t next = found.result.position + 1;
     found.bin = only ? static_cast<uint32_t>(*only) : sums.code(found.result.position);
+    found.next_bin = next < sums.bins ? sums.code(next) : bins_.value_bins(sums.feature);
+  }
   return found;
 }
 
@@ -321,10 +334,8 @@ void SplitFinder::scan_few_rows_of(const Code* codes, Search* search, Scratch* s
       sums.missing_word = s.packed_words[--sums.bins];
       sums.missing_count = s.packed_counts[sums.bins];
     }
-    const bool levels = bins_.coding(feature).categorical();
-    Found& found = search->found[j];
-    found = levels ? scan_levels(*search, sums) : scan_bins(*search, sums, search->rules);
-    found.exact = true;
+    search->found[j] = scan(*search, sums);
+    search->found[j].exact = true;
     std::fill(s.touched.begin(), s.touched.end(), 0);
   }
 }
@@ -332,13 +343,7 @@ void SplitFinder::scan_few_rows_of(const Code* codes, Search* search, Scratch* s
 void SplitFinder::scan_few_rows(Search* search, Scratch* scratch) const {
   const size_t n = search->rows.n;
   Scratch& s = *scratch;
-  if (s.row_words.size() < n) {
-    s.row_words.resize(n);
-    s.row_counts.resize(n);
-    s.row_begin.resize(n);
-    s.packed_words.resize(n);
-    s.packed_counts.resize(n);
-  }
+  s.reserve_rows(n);
   for (size_t i = 0; i < n; ++i) {
     const uint32_t row = search->rows[i];
     s.row_words[i] = gradients_->slots()[row].word;
@@ -385,7 +390,8 @@ Split SplitFinder::settle(Search* search, Scratch* scratch) const {
       const bool decided = found.missing_seen || any_missing(*search, feature);
       const bool heavier_left = left >= both - left;
       const bool missing_left = decided ? found.result.missing_left : heavier_left;
-      Split split{std::max(gain, 0.0), forced, feature, found.bin, missing_left, left_word, {}};
+      Split split{std::max(gain, 0.0), forced,       feature,   found.bin,
+                  found.next_bin,      missing_left, left_word, {}};
       if (bins_.coding(feature).categorical())
         split.right_bins = right_bins(*search, best, found, heavier_left, scratch);
       return split;

@@ -26,6 +26,14 @@ struct ForcedSplit {
   int left = -1, right = -1;
 };
 
+// Which of the sorted values of a node are candidates: all, or those at which the sum of hessians
+// passes a multiple of epsilon times that of the whole tree, or of the node (Chen & Guestrin 2016,
+// section 3.2; here by exact sums, without a sketch).
+struct Proposal {
+  enum class Kind { all, global, local } kind = Kind::all;
+  double epsilon = 0.0;
+};
+
 struct TreeRules {
   size_t max_leaves = 31;  // 0: no limit
   int max_depth = 0;       // 0: no limit
@@ -46,6 +54,7 @@ struct TreeRules {
   double hessian_bound = 0.0;           // most hessian per unit of weight; 0: unknown
   bool hessian_is_weight = false;       // hessian = bound * weight, always
   LevelRules levels;
+  Proposal proposal;                                             // where values have ranks
   ClassCriterion criterion = ClassCriterion::misclassification;  // where rows have classes
 };
 
@@ -81,6 +90,7 @@ class SplitFinder {
   // The best of one feature.
   struct Found {
     ScanResult result;
+    uint32_t next_bin = 0;
     uint32_t bin = 0;           // the last that goes left; of levels: their number, less one, or
     bool alone = false;         // the only one that goes left
     size_t by_class = 0;        // whose share put them in order
@@ -110,9 +120,12 @@ class SplitFinder {
     std::vector<int64_t> few_words, few_counts;
     std::vector<uint64_t> touched;
     std::vector<int64_t> packed_words, packed_counts;
+    std::vector<uint32_t> packed_codes;
     // Per row.
     std::vector<int64_t> row_words, row_counts;
     std::vector<size_t> row_begin;
+
+    void reserve_rows(size_t n);
   };
 
   void start_tree(const Scales& scales, const Gradients& gradients,
@@ -123,6 +136,12 @@ class SplitFinder {
 
   void scan_group(Search* search, size_t group) const;         // of the leaf's histogram
   void scan_few_rows(Search* search, Scratch* scratch) const;  // every feature
+  // One feature of a node, as sums in the order of its codes; not of classes.
+  Found scan(const Search& search, const BinSums& sums) const {
+    return bins_.coding(sums.feature).categorical() ? scan_levels(search, sums)
+                                                    : scan_bins(search, sums, search.rules);
+  }
+  bool counts_needed() const { return counts_needed_; }
   Split settle(Search* search, Scratch* scratch) const;
 
   // What a leaf with these sums says; parent: of which it is a child, or null.

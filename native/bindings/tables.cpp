@@ -60,21 +60,48 @@ FeatureCoding coding_of(const AnyArray& a) {
   return FeatureCoding::by_levels({bin, bin + a.shape(0)});
 }
 
+std::vector<FeatureCoding> codings_of(const std::vector<AnyArray>& arrays) {
+  std::vector<FeatureCoding> codings;
+  codings.reserve(arrays.size());
+  for (const AnyArray& a : arrays) codings.push_back(coding_of(a));
+  return codings;
+}
+
 Bins* make_bins(Engine& engine, const Table& table, const std::vector<AnyArray>& codings) {
-  std::vector<FeatureCoding> copies;
-  copies.reserve(codings.size());
-  for (const AnyArray& a : codings) copies.push_back(coding_of(a));
+  std::vector<FeatureCoding> copies = codings_of(codings);
   nb::gil_scoped_release release;
   return new Bins(engine.workers, engine.kernels, table.columns, std::move(copies));
 }
 
-nb::ndarray<nb::numpy, uint16_t, nb::ndim<2>> codes(const Bins& bins) {
+Bins* make_ranks(Engine& engine, const Table& table, const std::vector<AnyArray>& levels) {
+  std::vector<FeatureCoding> copies = codings_of(levels);
+  nb::gil_scoped_release release;
+  return new Bins(Bins::ranks(engine.workers, table.columns, std::move(copies)));
+}
+
+nb::ndarray<nb::numpy, uint32_t, nb::ndim<2>> codes(const Bins& bins) {
   const size_t n = bins.rows(), p = bins.features();
-  auto* owned = new std::vector<uint16_t>(n * p);
+  auto* owned = new std::vector<uint32_t>(n * p);
   for (size_t i = 0; i < n; ++i)
-    for (size_t f = 0; f < p; ++f) (*owned)[i * p + f] = static_cast<uint16_t>(bins.code(i, f));
-  nb::capsule owner(owned, [](void* x) noexcept { delete static_cast<std::vector<uint16_t>*>(x); });
+    for (size_t f = 0; f < p; ++f) (*owned)[i * p + f] = bins.code(i, f);
+  nb::capsule owner(owned, [](void* x) noexcept { delete static_cast<std::vector<uint32_t>*>(x); });
   return {owned->data(), {n, p}, owner};
+}
+
+// The same for rows that have no codes.
+void columns_add(const Table& table, Engine& engine, const Tree& tree, const In<double>& value,
+                 const InOut<double>& score) {
+  require(value.shape(0) == tree.nodes() && score.shape(0) == table.columns.rows,
+          "one value per node, one score per row");
+  for (const int32_t f : tree.feature)
+    require(f < static_cast<int32_t>(table.columns.features()), "no such feature");
+  constexpr size_t kRows = 4096;
+  const size_t rows = table.columns.rows;
+  nb::gil_scoped_release release;
+  engine.workers.run((rows + kRows - 1) / kRows, [&](size_t chunk, int) {
+    add_tree(table.columns, tree, value.data(), chunk * kRows, std::min(rows, (chunk + 1) * kRows),
+             score.data());
+  });
 }
 
 void bins_add(Engine& engine, const Bins& bins, const Tree& tree, const In<double>& value,
@@ -152,6 +179,8 @@ void bind_tables(nb::module_& m) {
       .def(
           "take", [](const Table& t, const In<uint32_t>& rows) { return Table(t, rows); },
           "rows"_a.noconvert())
+      .def("add_tree", &columns_add, "workers"_a, "tree"_a, "value"_a.noconvert(),
+           "score"_a.noconvert())
       .def_prop_ro("n_rows", [](const Table& t) { return t.columns.rows; })
       .def_prop_ro("n_features", [](const Table& t) { return t.columns.features(); });
 
@@ -166,10 +195,14 @@ void bind_tables(nb::module_& m) {
 
   nb::class_<Bins>(m, "Bins")
       .def(nb::new_(&make_bins), "workers"_a, "columns"_a, "codings"_a)
+      .def_static("ranks", &make_ranks, "workers"_a, "columns"_a, "levels"_a,
+                  nb::rv_policy::take_ownership)
       .def_prop_ro("codes_per_row", [](const Bins& b) { return b.groups().all().size(); })
       .def_prop_ro("n_rows", &Bins::rows)
       .def_prop_ro("n_features", &Bins::features)
-      .def_prop_ro("code_bytes", [](const Bins& b) { return b.wide() ? 2 : 1; })
+      .def_prop_ro("code_bytes", [](const Bins& b) { return b.ranked() ? 4
+                                                            : b.wide() ? 2
+                                                                       : 1; })
       .def(
           "value_bins",
           [](const Bins& b, size_t f) {
@@ -188,13 +221,7 @@ void bind_tables(nb::module_& m) {
           "bin_below",  // the last bin on the left of the cut that is nearest to a threshold
           [](const Bins& b, size_t f, double threshold) {
             require(f < b.features(), "no such feature");
-            const auto& cuts = b.coding(f).cuts;
-            require(!cuts.empty(), "a forced split needs a feature of numbers that differ");
-            const auto above = std::lower_bound(cuts.begin(), cuts.end(), threshold);
-            if (above == cuts.end()) return cuts.size() - 1;
-            const auto at = static_cast<size_t>(above - cuts.begin());
-            const bool below = at > 0 && threshold - cuts[at - 1] < *above - threshold;
-            return below ? at - 1 : at;
+            return b.coding(f).code_below(threshold);
           },
           "feature"_a, "threshold"_a)
       .def("codes", &codes)

@@ -36,6 +36,15 @@ constexpr Rule kRules[] = {
     {"columns_per_node", [](TreeRules& r, nb::handle v) { r.columns_per_node = to<double>(v); }},
     {"hessian_bound", [](TreeRules& r, nb::handle v) { r.hessian_bound = to<double>(v); }},
     {"hessian_is_weight", [](TreeRules& r, nb::handle v) { r.hessian_is_weight = to<bool>(v); }},
+    {"proposal",  // "all", "global" or "local"
+     [](TreeRules& r, nb::handle v) {
+       const auto name = to<std::string>(v);
+       require(name == "all" || name == "global" || name == "local", "no such proposal");
+       r.proposal.kind = name == "all"      ? Proposal::Kind::all
+                         : name == "global" ? Proposal::Kind::global
+                                            : Proposal::Kind::local;
+     }},
+    {"epsilon", [](TreeRules& r, nb::handle v) { r.proposal.epsilon = to<double>(v); }},
     {"path_smoothing", [](TreeRules& r, nb::handle v) { r.path_smoothing = to<double>(v); }},
     {"random_thresholds", [](TreeRules& r, nb::handle v) { r.random_thresholds = to<bool>(v); }},
     {"monotone",
@@ -156,6 +165,7 @@ void bind_trees(nb::module_& m) {
             require(!weight || weight->shape(0) == bins.rows(), "one weight per row");
             require(bins.features() > 0, "a tree needs a feature");
             check_rules(rules, bins.features());
+            require(!bins.ranked() || !classes, "trees of classes need bins");
             if (classes) {
               require(classes->shape(0) == bins.rows(), "one class per row");
               for (size_t i = 0; i < bins.rows(); ++i)

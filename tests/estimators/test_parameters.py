@@ -57,6 +57,9 @@ BAD = {
     "random_thresholds": FLAG,
     "first_use_penalty": ("dear", 1, [1.0], {0: -1.0}, {0: "a"}, {0: math.inf}),
     "forced_splits": ("age", 1, [0], {"feature": 0, "threshold": 1, "left": 3}),
+    "split": CHOICE,
+    "proposal": CHOICE[1:],
+    "epsilon": (0, 1, -0.1, 1.5, True, *NO_NUMBER, *NOT_FINITE),
     "max_bins": (None, 1, 65_536, *COUNT),
     "missing_values": (
         *("NA", "-999", [], (), True, [True], np.bool_(False), [None], [[-999]], [-999, "NA"]),

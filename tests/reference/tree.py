@@ -72,7 +72,9 @@ class Problem:
     gradient: Vector
     hessian: Vector
     weight: Vector
-    cuts: Sequence[npt.NDArray[Any]]  # of a categorical feature, in uint32: the bins of its levels
+    # Of a categorical feature, in uint32: the bins of its levels. None: in the middle between any
+    # two values of the node.
+    cuts: Sequence[npt.NDArray[Any] | None]
     rules: Rules
     nodes: list[Node] = field(default_factory=list)
 
@@ -103,8 +105,12 @@ def candidates(problem: Problem, rows: Mask) -> Iterator[Split]:
     for feature, cuts in enumerate(problem.cuts):
         x = problem.X[:, feature]
         missing = rows & np.isnan(x)
-        if cuts.dtype == np.uint32:
-            yield from level_candidates(problem, rows, feature)
+        if cuts is None:
+            values = np.unique(x[rows & ~missing])
+            middle = values[:-1] / 2 + values[1:] / 2
+            cuts = np.where(np.isfinite(middle), middle, np.finfo(float).max)
+        elif cuts.dtype == np.uint32:
+            yield from level_candidates(problem, rows, feature, cuts)
             continue
         for missing_left in (False, True) if missing.any() else (False,):
             for cut in [*cuts, np.inf]:
@@ -116,12 +122,14 @@ def candidates(problem: Problem, rows: Mask) -> Iterator[Split]:
                 yield Split(0.0, feature, float(cut), direction, left)
 
 
-def level_candidates(problem: Problem, rows: Mask, feature: int) -> Iterator[Split]:
+def level_candidates(
+    problem: Problem, rows: Mask, feature: int, bin_of: npt.NDArray[Any]
+) -> Iterator[Split]:
     """Yield each of a few bins of levels alone, or every cut of the order of many.
 
     Bins that no row of the node has go where the larger hessian goes.
     """
-    rules, bin_of = problem.rules, problem.cuts[feature]
+    rules = problem.rules
     x = problem.X[:, feature]
     codes = np.where(np.isnan(x), -1, bin_of[np.nan_to_num(x).astype(int)].astype(int))
     missing = rows & (codes < 0)
@@ -198,7 +206,7 @@ def grow(
     gradient: Vector,
     hessian: Vector,
     weight: Vector | None,
-    cuts: Sequence[npt.NDArray[Any]],
+    cuts: Sequence[npt.NDArray[Any] | None],
     rules: Rules,
     bag: npt.NDArray[Any] | None = None,
 ) -> Tree:

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from stagewise._native import Bins, Columns, Workers, learn_cuts, learn_level_bins
 
-__all__ = ["SAMPLE_LIMIT", "bin_like", "learn_bins"]
+__all__ = ["SAMPLE_LIMIT", "bin_like", "learn_bins", "rank_values"]
 
 SAMPLE_LIMIT = 65_536
 """Rows from which cuts are learned; all rows up to this many."""
@@ -41,6 +41,15 @@ def learn_bins(
             most = max(1, max_bins - 1)
             codings[feature] = learn_level_bins(columns, feature, n_levels, weight, most)
     return Bins(workers, columns, codings), codings
+
+
+def rank_values(workers: Workers, columns: Columns, levels: Sequence[int] = ()) -> Bins:
+    """Give every value of every column a code of its own; of categories, the numbers of levels."""
+    codings: Codings = [np.empty(0)] * columns.n_features
+    for feature, n_levels in enumerate(levels):
+        if n_levels:
+            codings[feature] = np.arange(n_levels, dtype=np.uint32)
+    return Bins.ranks(workers, columns, codings)
 
 
 def bin_like(workers: Workers, columns: Columns, codings: Codings) -> Bins:

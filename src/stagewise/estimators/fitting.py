@@ -24,7 +24,7 @@ from stagewise.boosting.recipe import Recipe
 from stagewise.boosting.sampling import OnlyRows, RowFraction
 from stagewise.boosting.stopping import Patience, TimeLimit
 from stagewise.data import TargetScale
-from stagewise.data.bins import bin_like, learn_bins
+from stagewise.data.bins import bin_like, learn_bins, rank_values
 from stagewise.errors import InvalidParameterError
 from stagewise.estimators.feature_rules import (
     forced_splits,
@@ -43,6 +43,9 @@ __all__ = ["Fit", "in_units"]
 
 Vector = npt.NDArray[np.float64]
 
+DEFAULT_BINS = 255
+EPSILON = 0.02
+"""Of split="approx": about fifty candidates a feature."""
 TREE_PARAMETERS = (
     "max_leaf_nodes",
     "max_depth",
@@ -184,6 +187,9 @@ class Fit:
         classes: npt.NDArray[Any] | None,
     ) -> tuple[Any, Callable[[Any], Any], dict[str, Any]]:
         """Return what the learner learns from, how to make more of it, and what was noticed."""
+        if self.params.get("split", "histogram") != "histogram":
+            ranks = rank_values(self.workers, table)
+            return ranks, lambda other: other, warn_if_constant(ranks, features, train.y, classes)
         bins, cuts = learn_bins(
             self.workers, table, train.weight, self.params["max_bins"], self.seed
         )
@@ -312,6 +318,7 @@ class Fit:
         tree = HistogramTree(
             **{name: p[name] for name in TREE_PARAMETERS if name in p},
             **self._feature_rules(),
+            **self._proposal(),
             l1=p["l1_regularization"],
             l2=p["l2_regularization"],
             max_step=self._max_step(),
@@ -344,6 +351,24 @@ class Fit:
             "feature_weights": weights,
             "forced": forced_splits(p.get("forced_splits"), features),
         }
+
+    def _proposal(self) -> dict[str, Any]:
+        """Return which values are candidates where each has a code of its own."""
+        p = self.params
+        split, given = p.get("split", "histogram"), (p.get("proposal"), p.get("epsilon"))
+        if split != "approx" and given != (None, None):
+            raise InvalidParameterError(
+                "proposal and epsilon say which values split='approx' tries; with "
+                f"split={split!r} they must be None."
+            )
+        if split != "histogram" and p["max_bins"] != DEFAULT_BINS:
+            raise InvalidParameterError(
+                f"max_bins has no meaning with split={split!r}, which has no bins; leave it at "
+                f"{DEFAULT_BINS}."
+            )
+        if split != "approx":
+            return {}
+        return {"proposal": given[0] or "global", "epsilon": given[1] or EPSILON}
 
     def _draws_columns(self) -> bool:
         return any(self.params[f"columns_per_{what}"] < 1 for what in ("tree", "level", "node"))

@@ -85,6 +85,14 @@ class GradientBoostingRegressor(BoostedRegressor):
     forced_splits : dict or None, default=None
         What every tree begins with: {"feature": name or position, "threshold": t}, and for its
         children the same under "left" and "right". The nearest cut between bins is taken.
+    split : {"histogram", "exact", "approx"}, default="histogram"
+        Between which values a node may be split: between the bins of the whole table; between any
+        two values of its own, at the middle (exact greedy); or where the hessians of its sorted
+        rows add up to multiples of `epsilon` of their sum.
+    proposal : {"global", "local"} or None, default=None
+        For "approx": the sum of the whole tree, proposed once (None), or of every node anew.
+    epsilon : float or None, default=None
+        For "approx", None: 0.02.
     max_bins : int, default=255
         The most bins per feature, 2 to 65,535, not counting the one for missing values.
     missing_values : number, list of numbers or None, default=None
@@ -180,6 +188,9 @@ class GradientBoostingRegressor(BoostedRegressor):
         random_thresholds: bool = False,
         first_use_penalty: Any = None,
         forced_splits: Any = None,
+        split: str = "histogram",
+        proposal: str | None = None,
+        epsilon: float | None = None,
         max_bins: int = 255,
         missing_values: Any = None,
         early_stopping: bool | str = False,
@@ -221,6 +232,9 @@ class GradientBoostingRegressor(BoostedRegressor):
         self.random_thresholds = random_thresholds
         self.first_use_penalty = first_use_penalty
         self.forced_splits = forced_splits
+        self.split = split
+        self.proposal = proposal
+        self.epsilon = epsilon
         self.max_bins = max_bins
         self.missing_values = missing_values
         self.early_stopping = early_stopping
@@ -303,6 +317,14 @@ class GradientBoostingClassifier(BoostedClassifier):
     forced_splits : dict or None, default=None
         What every tree begins with: {"feature": name or position, "threshold": t}, and for its
         children the same under "left" and "right". The nearest cut between bins is taken.
+    split : {"histogram", "exact", "approx"}, default="histogram"
+        Between which values a node may be split: between the bins of the whole table; between any
+        two values of its own, at the middle (exact greedy); or where the hessians of its sorted
+        rows add up to multiples of `epsilon` of their sum.
+    proposal : {"global", "local"} or None, default=None
+        For "approx": the sum of the whole tree, proposed once (None), or of every node anew.
+    epsilon : float or None, default=None
+        For "approx", None: 0.02.
     max_bins : int, default=255
         The most bins per feature, 2 to 65,535, not counting the one for missing values.
     missing_values : number, list of numbers or None, default=None
@@ -397,6 +419,9 @@ class GradientBoostingClassifier(BoostedClassifier):
         random_thresholds: bool = False,
         first_use_penalty: Any = None,
         forced_splits: Any = None,
+        split: str = "histogram",
+        proposal: str | None = None,
+        epsilon: float | None = None,
         max_bins: int = 255,
         missing_values: Any = None,
         early_stopping: bool | str = False,
@@ -437,6 +462,9 @@ class GradientBoostingClassifier(BoostedClassifier):
         self.random_thresholds = random_thresholds
         self.first_use_penalty = first_use_penalty
         self.forced_splits = forced_splits
+        self.split = split
+        self.proposal = proposal
+        self.epsilon = epsilon
         self.max_bins = max_bins
         self.missing_values = missing_values
         self.early_stopping = early_stopping

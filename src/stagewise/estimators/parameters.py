@@ -176,6 +176,9 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         "min_gain": _Number(0.0),
         "max_step": _Number(0.0, open_low=True, or_none=True),
         "growth": OneOf(("best_first", "depth_wise")),
+        "split": OneOf(("histogram", "exact", "approx")),
+        "proposal": OneOf((None, "global", "local")),
+        "epsilon": _Number(0.0, 1.0, open_low=True, open_high=True, or_none=True),
         "subsample": _share,
         "out_of_bag": _flag,
         "columns_per_tree": _share,
@@ -233,6 +236,7 @@ TREE_RULES: Mapping[str, Rule] = MappingProxyType(
         "l1": RULES["l1_regularization"],
         "l2": RULES["l2_regularization"],
         "depth_wise": _flag,
+        "proposal": OneOf(("all", "global", "local")),
         "one_vs_rest": _Number(0, _size, whole=True),
         "level_smoothing": _Number(0.0),
         "level_l2": _Number(0.0),
@@ -250,6 +254,8 @@ TREE_RULES: Mapping[str, Rule] = MappingProxyType(
 def check_tree(tree: Any, who: str) -> None:
     """Raise InvalidParameterError unless the rules of a HistogramTree make sense."""
     for name, value in vars(tree).items():
+        if name == "epsilon" and value == 0:
+            continue
         rule = TREE_RULES[name] if name in TREE_RULES else RULES[name]
         if name == "max_step" and value == 0:
             continue

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from stagewise._native import Bins, Gradients, Grower, GrownTree, TreeRules, Workers
+from stagewise._native import Bins, Columns, Gradients, Grower, GrownTree, TreeRules, Workers
 from stagewise.learners.tree import LevelSets, Tree
 
 __all__ = ["GrownTerm", "HistogramTree", "NodeSums", "TreeGrowth", "tree_of"]
@@ -42,6 +42,8 @@ RULES = (
     "most_together",
     "first_use",
     "feature_weights",
+    "proposal",
+    "epsilon",
 )
 """Those that the core calls the same."""
 
@@ -85,6 +87,9 @@ class HistogramTree:
         For each feature what a split by it must gain more as long as no tree has used it; empty: 0.
     feature_weights : tuple of float
         By which columns are drawn, in proportion and without replacement; empty: all alike.
+    proposal, epsilon
+        Where every value has a code of its own, which are candidates: "all", or those where the sum
+        of hessians passes multiples of ε of that of the tree ("global") or the node ("local").
     forced : tuple of (feature, threshold, left, right)
         Splits that every tree begins with: the root's, and behind it those that `left` and `right`
         (-1: none) refer to by their place. A threshold means the nearest cut between bins.
@@ -113,6 +118,8 @@ class HistogramTree:
     most_together: int = 0
     first_use: tuple[float, ...] = ()
     feature_weights: tuple[float, ...] = ()
+    proposal: str = "all"
+    epsilon: float = 0.0
     forced: tuple[tuple[int, float, int, int], ...] = ()
 
     def __post_init__(self) -> None:
@@ -274,6 +281,6 @@ class TreeGrowth:
         """Add the last tree's values to the training scores."""
         self._grower.add_to(term.grown, term.tree.value, score)
 
-    def add_elsewhere(self, term: GrownTerm, table: Bins, score: Vector) -> None:
-        """Add a tree's values to the scores of other rows, binned with the same cuts."""
+    def add_elsewhere(self, term: GrownTerm, table: Bins | Columns, score: Vector) -> None:
+        """Add a tree's values to the scores of other rows, coded in the same way or not at all."""
         table.add_tree(self._workers, term.grown, term.tree.value, score)

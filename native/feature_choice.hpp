@@ -1,0 +1,33 @@
+// Which features a tree, a level of it and a node may use.
+//
+// One idea: every choice is drawn by a hash of (seed, tree, where), so it does not depend on the
+// order in which nodes are looked at; constraints take features away, forced splits leave only one.
+#pragma once
+
+#include "split.hpp"
+
+namespace stagewise {
+
+class FeatureChoice {
+ public:
+  FeatureChoice(const Bins& bins, const TreeRules& rules, const Constraints& constraints)
+      : bins_(bins), rules_(rules), constraints_(constraints) {}
+
+  void start_tree(uint64_t seed, uint64_t tree_number);
+  const std::vector<uint32_t>& features() const { return features_; }  // of this tree, increasing
+  // Per place in features(); empty: all.
+  std::vector<uint8_t> allowed(const Leaf& leaf) const;
+
+ private:
+  std::vector<uint32_t> choose(const std::vector<uint32_t>& from, double share, uint64_t key) const;
+  std::vector<uint32_t> choose_by_weight(std::vector<uint32_t> from, size_t wanted,
+                                         uint64_t key) const;
+
+  const Bins& bins_;
+  const TreeRules& rules_;
+  const Constraints& constraints_;
+  uint64_t seed_ = 0, tree_number_ = 0;
+  std::vector<uint32_t> features_;
+};
+
+}  // namespace stagewise

@@ -1,0 +1,57 @@
+// Where the candidates of a node come from.
+//
+// One idea: a grower asks for the best splits of a node's children and does not care whether they
+// are read from histograms or from sorted rows; what a candidate is worth is SplitFinder's.
+#pragma once
+
+#include "feature_choice.hpp"
+#include "row_lists.hpp"
+#include "split.hpp"
+
+namespace stagewise {
+
+struct SortedRow {
+  uint32_t row, rank;
+};
+
+// What one thread works with.
+struct Desk {
+  explicit Desk(const Bins& bins) : scratch(bins) {}
+
+  SplitFinder::Scratch scratch;
+  SplitFinder::Search searches[2];
+  std::vector<SortedRow> aside;
+};
+
+class NodeSearch {
+ public:
+  NodeSearch(SplitFinder& finder, const RowLists& rows, const FeatureChoice& choice,
+             std::vector<Desk>& desks)
+      : finder_(finder), rows_(rows), choice_(choice), desks_(desks) {}
+  virtual ~NodeSearch() = default;
+
+  virtual void start_tree(Workers& team, const Gradients& gradients) = 0;
+  // How much there is to do for a leaf, as updates of a histogram.
+  virtual size_t work(const Leaf& leaf) const = 0;
+
+  virtual void root(Workers& team, Leaf* root) = 0;
+  // The splits of a leaf's children, whose rows are listed. Before and after it, by one thread:
+  // whatever the leaves share.
+  virtual void before(Leaf* parent) = 0;
+  virtual void children(Workers& team, Desk* desk, Leaf* parent) = 0;
+  virtual void after(const Leaf& parent) = 0;
+  // The split of a leaf once more, because its rules have changed.
+  virtual void again(Workers& team, Leaf* leaf) = 0;
+
+ protected:
+  void begin(const Leaf& leaf, SplitFinder::Search* search) const {
+    finder_.begin(leaf, rows_.of(leaf), choice_.allowed(leaf), search);
+  }
+
+  SplitFinder& finder_;
+  const RowLists& rows_;
+  const FeatureChoice& choice_;
+  std::vector<Desk>& desks_;  // per thread
+};
+
+}  // namespace stagewise
