@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stagewise.data.features import Feature, Features
+from stagewise.data.levels import Levels
 from stagewise.data.missing_values import MissingValues
 from stagewise.learners.tree import Tree
 from stagewise.model.ensemble import Ensemble
@@ -89,6 +90,16 @@ def wide_features() -> list[Feature]:
     ]
 
 
+def categorical_features() -> list[Feature]:
+    mixed = Levels.of([-7, 0.5, 2**64 - 1, "", "größe"])
+    return [
+        Feature("mixed", "categorical", None, mixed),
+        Feature("real", "real", None),
+        Feature("never seen", "categorical", None, Levels(())),
+        Feature("text", "categorical", None, Levels.of(["a", "b"])),
+    ]
+
+
 def objects(*labels: object) -> npt.NDArray[np.object_]:
     array = np.empty(len(labels), dtype=object)
     array[:] = labels
@@ -107,6 +118,7 @@ def sample_models() -> dict[str, Model]:
         "text labels": make_model(classes=np.array(["früh", "spät", "nie 🌒"]), seed=6),
         "object labels": make_model(classes=objects("a", 2, True), seed=7),
         "missing values": make_model(missing_values=SENTINELS, seed=9),
+        "categorical": make_model(features=categorical_features(), seed=10),
         "named": make_model(
             classes=np.array([0.5, 1.5]), features=wide_features(), n_splits=9, seed=8
         ),

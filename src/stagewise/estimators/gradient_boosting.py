@@ -70,6 +70,16 @@ class GradientBoostingRegressor(BoostedRegressor):
     missing_values : number, list of numbers or None, default=None
         Values of X that are missing besides NaN, such as -999 or [-999, 1e20], at fit and at
         predict. They are compared in the type of each column: as integers, or rounded to float32.
+    categorical_features : "from_dtype", "text", list or None, default="from_dtype"
+        Which columns are categorical: those of a category type (pandas category, polars
+        Categorical and Enum, pyarrow dictionary); "text": these and every column of text; or the
+        columns' names, their places counted from 0, or a truth value for each, of whatever type
+        they are; None: no column. Levels are told apart by value: 1, 1.0 and True are one level,
+        "1" is another. A value is a level if a training row holds it.
+    on_unseen : {"missing", "error", "prior"}, default="missing"
+        What becomes of other values at predict and in `X_val`: they are taken as missing (with a
+        warning at predict), refused, or treated as a level that no training row had. Rows that the
+        fit itself holds out are never refused; `fit_report_` counts them.
     early_stopping : bool or "cv", default=False
         Whether to hold rows out and stop when their loss no longer improves. Passing `X_val` and
         `y_val` to `fit` does the same with rows of your own. "cv": the mean loss of several folds
@@ -155,6 +165,8 @@ class GradientBoostingRegressor(BoostedRegressor):
         columns_per_node: float = 1.0,
         max_bins: int = 255,
         missing_values: Any = None,
+        categorical_features: Any = "from_dtype",
+        on_unseen: str = "missing",
         early_stopping: bool | str = False,
         cv: Any = 5,
         validation_fraction: float = 0.1,
@@ -189,6 +201,8 @@ class GradientBoostingRegressor(BoostedRegressor):
         self.columns_per_node = columns_per_node
         self.max_bins = max_bins
         self.missing_values = missing_values
+        self.categorical_features = categorical_features
+        self.on_unseen = on_unseen
         self.early_stopping = early_stopping
         self.cv = cv
         self.validation_fraction = validation_fraction
@@ -254,6 +268,16 @@ class GradientBoostingClassifier(BoostedClassifier):
     missing_values : number, list of numbers or None, default=None
         Values of X that are missing besides NaN, such as -999 or [-999, 1e20], at fit and at
         predict. They are compared in the type of each column: as integers, or rounded to float32.
+    categorical_features : "from_dtype", "text", list or None, default="from_dtype"
+        Which columns are categorical: those of a category type (pandas category, polars
+        Categorical and Enum, pyarrow dictionary); "text": these and every column of text; or the
+        columns' names, their places counted from 0, or a truth value for each, of whatever type
+        they are; None: no column. Levels are told apart by value: 1, 1.0 and True are one level,
+        "1" is another. A value is a level if a training row holds it.
+    on_unseen : {"missing", "error", "prior"}, default="missing"
+        What becomes of other values at predict and in `X_val`: they are taken as missing (with a
+        warning at predict), refused, or treated as a level that no training row had. Rows that the
+        fit itself holds out are never refused; `fit_report_` counts them.
     early_stopping : bool or "cv", default=False
         Whether to hold rows out and stop when their loss no longer improves. Passing `X_val` and
         `y_val` to `fit` does the same with rows of your own. "cv": the mean loss of several folds
@@ -338,6 +362,8 @@ class GradientBoostingClassifier(BoostedClassifier):
         columns_per_node: float = 1.0,
         max_bins: int = 255,
         missing_values: Any = None,
+        categorical_features: Any = "from_dtype",
+        on_unseen: str = "missing",
         early_stopping: bool | str = False,
         cv: Any = 5,
         validation_fraction: float = 0.1,
@@ -371,6 +397,8 @@ class GradientBoostingClassifier(BoostedClassifier):
         self.columns_per_node = columns_per_node
         self.max_bins = max_bins
         self.missing_values = missing_values
+        self.categorical_features = categorical_features
+        self.on_unseen = on_unseen
         self.early_stopping = early_stopping
         self.cv = cv
         self.validation_fraction = validation_fraction

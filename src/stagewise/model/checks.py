@@ -17,12 +17,20 @@ import numpy.typing as npt
 from stagewise.errors import ModelFormatError
 from stagewise.learners.tree import NODE_ARRAYS
 
-__all__ = ["INT64_CUTS", "REAL", "UINT64_CUTS", "check_features", "check_starts", "check_trees"]
+__all__ = [
+    "CATEGORICAL",
+    "INT64_CUTS",
+    "REAL",
+    "UINT64_CUTS",
+    "check_features",
+    "check_starts",
+    "check_trees",
+]
 
 Array = npt.NDArray[Any]
 
 # The kinds of features, as a file numbers them.
-REAL, INT64_CUTS, UINT64_CUTS = 0, 1, 2
+REAL, INT64_CUTS, UINT64_CUTS, CATEGORICAL = 0, 1, 2, 3
 
 
 def check_starts(start: Array, n_items: int, what: str) -> npt.NDArray[np.int64]:
@@ -130,11 +138,11 @@ def check_features(kind: Array, cut_start: Array, cuts: Array) -> npt.NDArray[np
     ModelFormatError
         If a kind is unknown, or cuts are where none belong, or do not rise.
     """
-    if len(kind) == 0 or len(cut_start) != len(kind) + 1 or kind.max() > UINT64_CUTS:
+    if len(kind) == 0 or len(cut_start) != len(kind) + 1 or kind.max() > CATEGORICAL:
         raise ModelFormatError("it does not say of which kind its features are")
     start = check_starts(cut_start, len(cuts), "cuts")
     sizes = np.diff(start)
-    if sizes[kind == REAL].any():
+    if sizes[(kind == REAL) | (kind == CATEGORICAL)].any():
         raise ModelFormatError("it has cuts for a feature that needs none")
     # Flipping the sign bit makes signed integers rise as unsigned ones do.
     flip = np.where(np.repeat(kind, sizes) == INT64_CUTS, np.uint64(2**63), np.uint64(0))

@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from stagewise.data.features import Features
 from stagewise.model.ensemble import Ensemble
+from stagewise.model.levels import level_arrays
 
 __all__ = ["Model"]
 
@@ -110,7 +111,11 @@ class Model:
         for name in _DECIDING:
             add(name, flat[name])
         for feature in self.features:
-            add(feature.kind, np.empty(0) if feature.cuts is None else feature.cuts)
+            if feature.levels is None:
+                add(feature.kind, np.empty(0) if feature.cuts is None else feature.cuts)
+                continue
+            for name, array in level_arrays(feature.levels).items():
+                add(name, array)
         labels = None if self.classes is None else self.classes.tolist()
         digest.update(json.dumps(labels, default=_plain).encode("ascii"))
         return digest.hexdigest()

@@ -19,6 +19,7 @@ from stagewise.learners.tree import NODE_ARRAYS
 
 __all__ = [
     "LABELS",
+    "LEVELS",
     "MISSING_VALUES",
     "NAMES",
     "SECTIONS",
@@ -36,6 +37,12 @@ MISSING_VALUES = {
     "missing_uint64": "uint64",
     "missing_float64": "float64",
 }
+LEVELS = {
+    "level_start": "uint64",
+    "level_type": "uint8",
+    "level_bits": "uint64",
+    "level_text": "uint8",
+}
 # The sections of format 1, with their types. All have one dimension.
 SECTIONS: dict[str, str] = {
     "base": "float64",
@@ -50,6 +57,7 @@ SECTIONS: dict[str, str] = {
     "cuts": "uint64",
     **NAMES,
     **MISSING_VALUES,
+    **LEVELS,
 }
 # The one section that may be of any type, and of two dimensions: class labels.
 LABELS = "class_labels"
