@@ -201,6 +201,40 @@ def test_columns_with_nothing_in_them_have_no_levels() -> None:
         assert matched(features, table) == [[None, None]]
 
 
+@pytest.mark.parametrize(
+    "column",
+    [
+        pd.Categorical([2**60 + 1, None, -(2**62) - 1]),
+        pd.Series([2**60 + 1, None, -(2**62) - 1], dtype="Int64").astype("category"),
+        pa.array([2**60 + 1, None, -(2**62) - 1]).dictionary_encode(),
+    ],
+    ids=["pandas", "pandas nullable", "pyarrow"],
+)
+def test_large_integers_next_to_nulls_are_exact_levels(column: Any) -> None:
+    X = pa.table({"c": column}) if isinstance(column, pa.Array) else pd.DataFrame({"c": column})
+    features = learned(X)
+    assert levels(features) == [(-(2**62) - 1, 2**60 + 1)]
+    assert matched(features, X) == [[1, None, 0]]
+
+
+@pytest.mark.parametrize("column", [[True, None, False], [0.5, None, 2.0], ["b", None, "a"]])
+def test_categories_of_any_type_are_their_values(column: list[Any]) -> None:
+    first, last = sorted(value for value in column if value is not None)
+    for X in (
+        pd.DataFrame({"c": pd.Categorical(column)}),
+        pa.table({"c": pa.array(column).dictionary_encode()}),
+    ):
+        features = learned(X)
+        assert levels(features) == [(first, last)]
+        assert matched(features, X)[0][1] is None
+
+
+def test_a_null_among_the_categories_themselves_is_missing() -> None:
+    codes = pa.array([0, 1, None, 0])
+    X = pa.table({"c": pa.DictionaryArray.from_arrays(codes, pa.array(["a", None]))})
+    assert matched(learned(X), X) == [[0, None, None, 0]]
+
+
 # Which levels
 
 

@@ -153,6 +153,12 @@ def test_masked_cells_are_no_level() -> None:
         assert factor.codes.tolist() == [0, -1]
 
 
+def test_which_of_equal_values_comes_first_does_not_matter() -> None:
+    single = [np.float32(0.1), float(np.float32(0.1)), 1, True, Decimal(1), 1.0]
+    for cells in (single, single[::-1]):
+        assert factor_of(cells).levels(None, None).values == (0.1, float(np.float32(0.1)), 1)
+
+
 def test_missing_values_are_taken_out() -> None:
     factor, taken = factor_of(["-999", -999, 1, -999.0, None]).without(MissingValues.of([-999, 5]))
     assert (factor.values, factor.codes.tolist(), taken) == (["-999", 1], [0, -1, 1, -1, -1], 2)

@@ -320,9 +320,9 @@ def test_every_truncation_of_a_file_is_refused() -> None:
             decode(data[:length])
 
 
-def bombs() -> dict[str, bytes]:
+def bombs(name: str) -> dict[str, bytes]:
     """Small files that ask for much memory or time."""
-    body = FILES["text labels"][:-FOOTER]
+    body = FILES[name][:-FOOTER]
     header, data = parts(body)
     begin = len(body) - len(data)
     made = {f"header of {n}": overwrite(body, 16, struct.pack("<Q", n)) for n in HUGE}
@@ -344,8 +344,9 @@ def bombs() -> dict[str, bytes]:
     return made
 
 
-def test_lengths_that_lie_take_no_memory() -> None:
-    made = bombs()
+@pytest.mark.parametrize("file", ["text labels", "categorical"])
+def test_lengths_that_lie_take_no_memory(file: str) -> None:
+    made = bombs(file)
     assert len(made) > 100
     for name, body in made.items():
         data = close(body)

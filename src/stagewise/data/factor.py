@@ -7,6 +7,7 @@ it would be in a column of numbers. This file must not know which values a model
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -57,8 +58,8 @@ class Factor(NamedTuple):
         codes = self.codes if rows is None else self.codes[rows]
         if weight is not None:
             codes = codes[weight > 0]
-        held = np.bincount(codes + 1, minlength=len(self.values) + 1)[1:] > 0
-        return Levels.of_plain([self.values[code] for code in np.flatnonzero(held).tolist()])
+        held = np.flatnonzero(Factor(self.values, codes).rows_of_values())
+        return Levels.of_plain([self.values[code] for code in held.tolist()])
 
     def without(self, missing_values: MissingValues) -> tuple[Factor, int]:
         """Take cells that hold one of these numbers as missing; also say how many there were."""
@@ -108,18 +109,21 @@ def _from_numbers(cells: Array, missing: Mask | None, label: str) -> Factor:
     codes[present] = place
     if distinct.dtype.kind != "f":
         return Factor(distinct.tolist(), codes)
-    exact = _fewest_digits(distinct) if distinct.dtype == np.float32 else distinct.tolist()
+    exact = map(_written, distinct) if distinct.dtype == np.float32 else distinct.tolist()
     return Factor([plain_level(value) for value in exact], codes)
 
 
-def _fewest_digits(values: Array) -> list[float]:
-    """Give each float32 as the number it is written as: 0.1, of which it is a rounded copy."""
-    exact: list[float] = values.tolist()
-    return [v if v.is_integer() else float(str(s)) for v, s in zip(exact, values, strict=True)]
+def _written(value: np.float32) -> float:
+    """Give a float32 as the number it is written as: 0.1, of which it is a rounded copy."""
+    exact = float(value)
+    return exact if exact.is_integer() else float(str(value))
 
 
 def _from_objects(items: list[Any], label: str) -> Factor:
-    _refuse_strange(items, label)
+    types = _check_types(items, label)
+    if np.float32 in types:
+        # Before equal values become one: which of them is the first must not matter.
+        items = [_written(item) if type(item) is np.float32 else item for item in items]
     codes: dict[Level, int] = {}
     place: dict[Any, int] = {}
     for item in dict.fromkeys(items):
@@ -136,8 +140,6 @@ def _from_objects(items: list[Any], label: str) -> Factor:
 def _level(item: Any, items: list[Any], label: str) -> Level:
     if isinstance(item, str):
         return str(item)
-    if isinstance(item, np.float32):
-        return plain_level(_fewest_digits(np.array([item]))[0])
     try:
         number = number_of(item)
     except OverflowError:
@@ -150,8 +152,8 @@ def _level(item: Any, items: list[Any], label: str) -> Level:
     return plain_level(number)
 
 
-def _refuse_strange(items: list[Any], label: str) -> None:
-    """Raise for the first cell that is neither text nor a number, or if kinds are mixed."""
+def _check_types(items: list[Any], label: str) -> Collection[type]:
+    """Give the types of the cells; raise if one is neither text nor a number, or kinds mix."""
     families = {kind: family(kind) for kind in set(map(type, items))}
     if "other" in families.values():
         row = next(row for row, item in enumerate(items) if families[type(item)] == "other")
@@ -160,3 +162,4 @@ def _refuse_strange(items: list[Any], label: str) -> None:
             f"level must be text or a number. {AS_TEXT}."
         )
     refuse_mixed(items, families, label)
+    return families.keys()

@@ -260,9 +260,15 @@ def _is_category(series: nw.Series[Any]) -> bool:
 def _category_cells(series: nw.Series[Any]) -> tuple[Array, Mask | None]:
     """Give each cell's category, and say which cells have none.
 
-    What pyarrow puts under a null is the last category there is, so only the nulls count.
+    Only cells that have one are asked for it: next to a null pandas would round large integers,
+    and what pyarrow puts under a null is the last category there is.
     """
     missing: Mask = series.is_null().to_numpy().astype(bool)
     if missing.all():
         return np.full(len(series), np.nan), None
-    return series.to_numpy(), missing if missing.any() else None
+    if not missing.any():
+        return series.to_numpy(), None
+    present: Array = series.filter(~series.is_null()).to_numpy()
+    cells = np.full(len(series), present[0], dtype=present.dtype)
+    cells[~missing] = present
+    return cells, missing

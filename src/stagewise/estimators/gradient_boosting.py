@@ -128,8 +128,8 @@ class GradientBoostingRegressor(BoostedRegressor):
     n_features_in_, feature_names_in_
         As in scikit-learn.
     fit_report_ : dict
-        What the fit noticed: constant columns, how many values were taken as missing, threads,
-        seed, why it stopped.
+        What the fit noticed: constant columns, how many values were taken as missing or are no
+        level, threads, seed, why it stopped.
 
     Examples
     --------
@@ -263,38 +263,9 @@ class GradientBoostingClassifier(BoostedClassifier):
         it does not see: `oob_improvement_`, and from it `oob_best_iteration_`.
     columns_per_tree, columns_per_level, columns_per_node : float, default=1.0
         The share of features that a tree, a level and a node may use; they multiply.
-    max_bins : int, default=255
-        The most bins per feature, 2 to 65,535, not counting the one for missing values.
-    missing_values : number, list of numbers or None, default=None
-        Values of X that are missing besides NaN, such as -999 or [-999, 1e20], at fit and at
-        predict. They are compared in the type of each column: as integers, or rounded to float32.
-    categorical_features : "from_dtype", "text", list or None, default="from_dtype"
-        Which columns are categorical: those of a category type (pandas category, polars
-        Categorical and Enum, pyarrow dictionary); "text": these and every column of text; or the
-        columns' names, their places counted from 0, or a truth value for each, of whatever type
-        they are; None: no column. Levels are told apart by value: 1, 1.0 and True are one level,
-        "1" is another. A value is a level if a training row holds it.
-    on_unseen : {"missing", "error", "prior"}, default="missing"
-        What becomes of other values at predict and in `X_val`: they are taken as missing (with a
-        warning at predict), refused, or treated as a level that no training row had. Rows that the
-        fit itself holds out are never refused; `fit_report_` counts them.
-    early_stopping : bool or "cv", default=False
-        Whether to hold rows out and stop when their loss no longer improves. Passing `X_val` and
-        `y_val` to `fit` does the same with rows of your own. "cv": the mean loss of several folds
-        says how many rounds, and that many are then fitted to all rows; `oof_prediction_` keeps
-        what the folds' models said of the rows they had not seen.
-    cv : int, splitter or list of pairs of indices, default=5
-        The folds of early_stopping="cv": a number (drawn at random, each class alike, groups
-        together), a splitter such as TimeSeriesSplit, or (training, held-out) pairs.
-    validation_fraction : float, default=0.1
-        The share of rows held out.
-    n_iter_no_change : int, default=10
-        Rounds without improvement before stopping; predictions then use the best round.
-    tol : float, default=0.0
-        How much less loss counts as improvement.
-    time_limit : float or None, default=None
-        Seconds that a fit may take: no round begins that would probably end later. One round always
-        runs. How many do depends on the machine, so the model does too.
+    max_bins, missing_values, categorical_features, on_unseen, early_stopping, cv, \
+validation_fraction, n_iter_no_change, tol, time_limit
+        As in `GradientBoostingRegressor`.
     warm_start : bool, default=False
         Whether `fit` continues the model it finds, up to `n_estimators` rounds in all. On the same
         data the result is the same, to the bit, as one fit with all rounds.
@@ -323,8 +294,8 @@ class GradientBoostingClassifier(BoostedClassifier):
     n_features_in_, feature_names_in_
         As in scikit-learn.
     fit_report_ : dict
-        What the fit noticed: constant columns, how many values were taken as missing, threads,
-        seed, why it stopped.
+        What the fit noticed: constant columns, how many values were taken as missing or are no
+        level, threads, seed, why it stopped.
     classes_ : array
         The labels, sorted.
 

@@ -30,16 +30,14 @@ INT64, UINT64, FLOAT64, TEXT = 0, 1, 2, 3
 _AS_BITS = {INT64: struct.Struct("<q"), UINT64: struct.Struct("<Q"), FLOAT64: struct.Struct("<d")}
 
 
-def level_arrays(levels: Levels) -> dict[str, Array]:
+def level_arrays(values: Sequence[Level]) -> dict[str, Array]:
     """Give the type of each level, its 64 bits (of a text: its length), and all texts."""
-    kinds = [_type_of(level) for level in levels.values]
-    texts = [
-        level.encode("utf-8", "surrogatepass") for level in levels.values if isinstance(level, str)
-    ]
+    kinds = [_type_of(value) for value in values]
+    texts = [value.encode("utf-8", "surrogatepass") for value in values if isinstance(value, str)]
     lengths = iter(map(len, texts))
     bits = [
-        next(lengths) if kind == TEXT else int.from_bytes(_AS_BITS[kind].pack(level), "little")
-        for kind, level in zip(kinds, levels.values, strict=True)
+        next(lengths) if kind == TEXT else int.from_bytes(_AS_BITS[kind].pack(value), "little")
+        for kind, value in zip(kinds, values, strict=True)
     ]
     return {
         "level_type": np.array(kinds, dtype=np.uint8),
@@ -66,11 +64,10 @@ def pack_levels(levels: Sequence[Levels | None]) -> dict[str, Array]:
     """
     if all(its is None for its in levels):
         return {}
-    whole = [Levels(()) if its is None else its for its in levels]
-    parts = [level_arrays(its) for its in whole]
+    values = [() if its is None else its.values for its in levels]
     return {
-        "level_start": np.cumsum([0, *map(len, whole)], dtype=np.uint64),
-        **{name: np.concatenate([part[name] for part in parts]) for name in parts[0]},
+        "level_start": np.cumsum([0, *map(len, values)], dtype=np.uint64),
+        **level_arrays([value for its in values for value in its]),
     }
 
 

@@ -114,7 +114,7 @@ class Model:
             if feature.levels is None:
                 add(feature.kind, np.empty(0) if feature.cuts is None else feature.cuts)
                 continue
-            for name, array in level_arrays(feature.levels).items():
+            for name, array in level_arrays(feature.levels.values).items():
                 add(name, array)
         labels = None if self.classes is None else self.classes.tolist()
         digest.update(json.dumps(labels, default=_plain).encode("ascii"))
