@@ -307,7 +307,9 @@ def test_columns_are_found_by_name_in_any_order() -> None:
     ("trained", "new", "words"),
     [
         (["a", "b"], [0.5, 1.5], r"levels of text \('a', 'b'\).*now holds numbers \(0\.5 at row 0"),
-        ([1, 2], ["x", "y"], r"levels of numbers \(1, 2\).*now holds text \('x' at row 0"),
+        ([1, 2], ["x", "y"], r"levels of whole numbers \(1, 2\).*now holds text \('x' at row 0"),
+        ([1, 2], [0.37, 3.0], r"levels of whole numbers \(1, 2\).*now holds numbers \(0\.37 at"),
+        ([0.5, 2], ["x", "y"], r"levels of numbers \(0\.5, 2\).*now holds text"),
     ],
 )
 def test_a_column_of_another_kind_is_refused(trained: Any, new: Any, words: str) -> None:
@@ -315,6 +317,16 @@ def test_a_column_of_another_kind_is_refused(trained: Any, new: Any, words: str)
     for rule in ("missing", "prior", "error"):
         with pytest.raises(ValueError, match=f"X column 'c' was categorical with {words}"):
             features.match(pl.DataFrame({"c": new}), "Model", rule)
+
+
+@pytest.mark.parametrize(
+    ("trained", "new"),
+    [(["a"], ["b"]), ([1, 2], [3, 4]), ([0.5], [2, 3]), ([1, 2], [1, 0.5]), (["a", 1], [7, 8])],
+)
+def test_values_of_the_same_kind_are_only_unseen(trained: Any, new: Any) -> None:
+    tables = [pd.DataFrame({"c": pd.Series(cells, dtype=object)}) for cells in (trained, new)]
+    with pytest.warns(UnseenLevelWarning):
+        learned(tables[0], ("c",)).match(tables[1], "Model")
 
 
 @pytest.mark.parametrize(

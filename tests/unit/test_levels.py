@@ -202,7 +202,13 @@ def test_values_of_the_other_kind_are_meant_where_nothing_else_can_be(
 
 @pytest.mark.parametrize(
     ("levels", "kind"),
-    [([], "nothing"), ([1], "numbers"), (["a"], "text"), ([0.5, "a"], "numbers and text")],
+    [
+        ([], "nothing"),
+        ([1, 2.0, True], "whole numbers"),
+        ([0.5, 1], "numbers"),
+        (["a"], "text"),
+        ([0.5, "a"], "numbers and text"),
+    ],
 )
 def test_levels_know_of_which_kind_they_are(levels, kind: str) -> None:
     assert Levels.of(levels).kind == kind

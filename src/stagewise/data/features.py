@@ -7,8 +7,9 @@ not read cells itself (`table` does) nor know about bins or trees.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, Literal, overload
 
 import numpy as np
@@ -18,7 +19,7 @@ from stagewise.data.categorical import Source
 from stagewise.data.column import Array, is_wide
 from stagewise.data.factor import Factor
 from stagewise.data.frame import Frame, open_frame
-from stagewise.data.levels import Levels
+from stagewise.data.levels import Kind, Levels
 from stagewise.data.messages import column_label, shown, warn_caller
 from stagewise.data.missing_values import ONLY_NAN, MissingValues
 from stagewise.data.table import Table, read_array, read_frame
@@ -28,6 +29,15 @@ from stagewise.data.wide import doubles_not_below, learn_cuts, ranks
 __all__ = ["Feature", "Features"]
 
 NAMES_SHOWN = 5
+
+NO_LEVELS: Mapping[Kind, tuple[Kind, ...]] = MappingProxyType(
+    {
+        "text": ("numbers", "whole numbers"),
+        "numbers": ("text",),
+        "whole numbers": ("text", "numbers"),
+    }
+)
+"""What a column cannot hold whose levels were of some kind: it is another column."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -239,11 +249,11 @@ class Features(Sequence[Feature]):
     def _refuse_other_kind(
         self, factor: Factor, levels: Levels, new: npt.NDArray[np.bool_], position: int
     ) -> None:
-        """Raise if the values are all of the kind that no level is, and none of them is meant."""
+        """Raise if no value is a level, and they are of a kind that no level is."""
         if not new.all():
             return
-        kind = Levels.of(factor.values).kind
-        if {kind, levels.kind} == {"text", "numbers"}:
+        kind = Levels.of_plain(factor.values).kind
+        if kind in NO_LEVELS.get(levels.kind, ()):
             known = ", ".join(map(shown, levels.values[:NAMES_SHOWN]))
             code = int(factor.codes[np.argmax(factor.codes >= 0)])
             raise ValueError(

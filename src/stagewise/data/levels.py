@@ -10,14 +10,17 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Level", "Levels", "by_value", "plain_level", "spelled_number"]
+__all__ = ["Kind", "Level", "Levels", "by_value", "plain_level", "spelled_number"]
 
 Level = int | float | str
 """As `plain_level` gives it: no truth values, no whole floats that 64 bits hold, no NaN."""
+
+Kind = Literal["nothing", "whole numbers", "numbers", "text", "numbers and text"]
 
 
 def plain_level(value: bool | int | float | str) -> Level:
@@ -88,15 +91,17 @@ class Levels:
     def __len__(self) -> int:
         return len(self.values)
 
-    @property
-    def kind(self) -> str:
-        """What the levels are: "numbers", "text", "numbers and text", or "nothing"."""
+    @cached_property
+    def kind(self) -> Kind:
+        """What the levels are."""
         if not self.values:
             return "nothing"
-        # Sorted, so the ends say it all.
+        # Sorted, so the ends say whether there is text.
         if isinstance(self.values[0], str):
             return "text"
-        return "numbers and text" if isinstance(self.values[-1], str) else "numbers"
+        if isinstance(self.values[-1], str):
+            return "numbers and text"
+        return "whole numbers" if all(type(v) is int for v in self.values) else "numbers"
 
     def numbers_of(self, values: Sequence[Level]) -> npt.NDArray[np.float64]:
         """Give the number of each value, NaN for one that is no level.
@@ -115,7 +120,7 @@ class Levels:
 
     def _meant(self, value: Level) -> int | None:
         """Give the number of the level that a value of the other kind can only mean."""
-        if isinstance(value, str) and self.kind == "numbers":
+        if isinstance(value, str) and self.kind in ("numbers", "whole numbers"):
             meant = spelled_number(value)
             return None if meant is None else self._places.get(meant)
         if not isinstance(value, str) and self.kind == "text":
