@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 from sklearn.base import clone
 from sklearn.linear_model import LinearRegression
+from sklearn.model_selection import cross_val_score
 
 import stagewise
 from estimators.cities import NAMES, ROWS, cities, fitted, frame, unknown
@@ -81,6 +82,18 @@ def test_a_level_is_told_from_another(table):
     model = quick(GradientBoostingRegressor).fit(frame(table)[["city"]], y)
     answer = dict(zip(NAMES, model.predict(pd.DataFrame({"city": NAMES})), strict=True))
     assert min(answer["rom"], answer["lima"]) > max(answer["oslo"], answer["wien"])
+
+
+def test_scikit_learn_is_told_who_takes_categories():
+    assert GradientBoostingRegressor().__sklearn_tags__().input_tags.categorical
+    assert StagewiseRegressor().__sklearn_tags__().input_tags.categorical
+    other = StagewiseRegressor(learner=LinearRegression())
+    assert not other.__sklearn_tags__().input_tags.categorical
+
+
+def test_scikit_learns_folds_keep_categories(table):
+    scores = cross_val_score(quick(GradientBoostingRegressor), frame(table), table.number, cv=3)
+    assert np.isfinite(scores).all()
 
 
 # ---- the parameter ------------------------------------------------------------------------------

@@ -314,5 +314,6 @@ class Stagewise(BoostedTrees):
         if hasattr(learner, "__sklearn_tags__") and not isinstance(learner, type):
             theirs = learner.__sklearn_tags__().input_tags
             tags.input_tags.allow_nan = theirs.allow_nan
+            tags.input_tags.categorical = theirs.categorical
             tags.input_tags.sparse = theirs.sparse
         return tags
