@@ -120,6 +120,17 @@ def test_text_can_still_be_left_out(run, towns):
     assert result["levels"] == {"zip": 4}
 
 
+def test_columns_that_only_name_the_rows_are_told(run, tmp_path):
+    table = make_table(0).select(["area", "price"])
+    table = table.append_column("id", [[f"row {n}" for n in range(ROWS)]])
+    csv.write_csv(table, tmp_path / "t.csv")
+    train = ["train", tmp_path / "t.csv", "--target", "price", "--model", tmp_path / "m.stgw"]
+    code, _, err = run(*train, *FAST, "--json")
+    assert code == 0
+    assert "'id' has a level of its own for most of the 300 rows" in err
+    assert "--ignore id" in err
+
+
 @pytest.mark.parametrize(
     ("more", "words"),
     [

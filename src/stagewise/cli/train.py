@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -123,6 +124,7 @@ def run(args: argparse.Namespace, screen: Screen) -> None:
     start = perf_counter()
     _fit(estimator, data, valid)
     seconds = perf_counter() - start
+    _warn_of_many_levels(estimator, table.num_rows, screen)
     save_model(estimator, path, args.target)
     result = {
         "model": str(path),
@@ -236,6 +238,17 @@ def _choose_categorical(estimator: Any, roles: Roles, features: pa.Table) -> lis
     if chosen:
         estimator.set_params(categorical_features=chosen)
     return chosen
+
+
+def _warn_of_many_levels(estimator: Any, n_rows: int, screen: Screen) -> None:
+    """Say which columns look like names or numbers of the rows, from which nothing is learned."""
+    many = [name for name, levels in levels_of(estimator).items() if levels > n_rows / 2]
+    if many:
+        screen.warn(
+            f"{listing(many)} {'have' if len(many) > 1 else 'has'} a level of its own for most of "
+            f"the {amount(n_rows, 'row')}; if these are only names of rows, leave them out with "
+            f"--ignore {shlex.join(many)}."
+        )
 
 
 def _target_and_weight(
