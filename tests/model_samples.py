@@ -7,14 +7,16 @@ how trees are grown. This file must not import anything that fits.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from stagewise.data.features import Feature, Features
+from stagewise.data.levels import Levels
 from stagewise.data.missing_values import MissingValues
-from stagewise.learners.tree import Tree
+from stagewise.learners.tree import LevelSets, Tree
 from stagewise.model.ensemble import Ensemble
 from stagewise.model.model import Model
 
@@ -51,6 +53,22 @@ def random_tree(rng: np.random.Generator, n_features: int, n_splits: int) -> Tre
     )
 
 
+def with_sets(tree: Tree, levels: Sequence[int], rng: np.random.Generator) -> Tree:
+    """Return the tree with random sets of levels where it asks about a category."""
+    start = np.full(len(tree.feature), -1, dtype=np.int32)
+    words: list[np.uint64] = []
+    for node in rng.permutation(np.flatnonzero(tree.feature >= 0)):  # in any order
+        n_levels = levels[tree.feature[node]]
+        if n_levels:
+            start[node] = len(words)
+            left = rng.random(n_levels // 64 * 64 + 64) < 0.5
+            left[n_levels + 1 :] = False
+            words += np.packbits(left, bitorder="little").view("<u8").astype(np.uint64).tolist()
+    threshold = np.where(start >= 0, 0.0, tree.threshold)
+    sets = LevelSets(start, np.array(words, dtype=np.uint64)) if words else None
+    return replace(tree, threshold=threshold, sets=sets)
+
+
 def make_model(
     *,
     classes: npt.NDArray[Any] | None = None,
@@ -67,11 +85,13 @@ def make_model(
     )
     n_outputs = 1 if classes is None or len(classes) <= 2 else len(classes)
     trees = [random_tree(rng, len(kept), n_splits) for _ in range(n_rounds * n_outputs)]
+    levels = kept.levels_per_feature()
+    trees = [with_sets(tree, levels, rng) for tree in trees] if any(levels) else trees
     return Model(
         task="regression" if classes is None else "classification",
         loss="squared_error" if classes is None else "log_loss",
         features=kept,
-        ensemble=Ensemble(len(kept), rng.normal(size=n_outputs), trees),
+        ensemble=Ensemble(len(kept), rng.normal(size=n_outputs), trees, levels),
         offset=12.5 if classes is None else 0.0,
         scale=4.0 if classes is None else 1.0,
         classes=classes,
@@ -86,6 +106,16 @@ def wide_features() -> list[Feature]:
         Feature("身長", "wide_integer", np.array([-(2**62), -1, 0, 2**60], dtype=np.int64)),
         Feature('🌲 [id] <"{}:', "wide_integer", np.array([1, 2**63, 2**64 - 1], dtype=np.uint64)),
         Feature("", "real", None),
+    ]
+
+
+def categorical_features() -> list[Feature]:
+    mixed = Levels.of([-7, 0.5, 2**64 - 1, "", "größe"])
+    return [
+        Feature("mixed", "categorical", None, mixed),
+        Feature("real", "real", None),
+        Feature("never seen", "categorical", None, Levels(())),
+        Feature("text", "categorical", None, Levels.of(["a", "b"])),
     ]
 
 
@@ -107,6 +137,10 @@ def sample_models() -> dict[str, Model]:
         "text labels": make_model(classes=np.array(["früh", "spät", "nie 🌒"]), seed=6),
         "object labels": make_model(classes=objects("a", 2, True), seed=7),
         "missing values": make_model(missing_values=SENTINELS, seed=9),
+        "categorical": make_model(features=categorical_features(), seed=10),
+        "many levels": make_model(
+            features=[Feature(None, "categorical", None, Levels.of(range(150)))], seed=11
+        ),
         "named": make_model(
             classes=np.array([0.5, 1.5]), features=wide_features(), n_splits=9, seed=8
         ),

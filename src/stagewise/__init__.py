@@ -2,7 +2,7 @@
 
 from importlib.metadata import version
 
-from stagewise.errors import InvalidParameterError, ModelFormatError
+from stagewise.errors import InvalidParameterError, ModelFormatError, UnseenLevelWarning
 from stagewise.estimators import (
     AdaBoostClassifier,
     GentleBoostClassifier,
@@ -26,6 +26,7 @@ __all__ = [
     "ModelFormatError",
     "StagewiseClassifier",
     "StagewiseRegressor",
+    "UnseenLevelWarning",
     "__version__",
     "load",
 ]

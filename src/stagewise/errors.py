@@ -1,11 +1,11 @@
-"""The errors that are Stagewise's own.
+"""The errors and warnings that are Stagewise's own.
 
-Both are ``ValueError`` s, so code that catches what scikit-learn raises catches these as well. They
-exist so that a caller can tell *which* value was wrong: a file, or a parameter. Errors about the
-data are plain ``ValueError`` and ``TypeError``; nothing in this file may import the package.
+The errors are ``ValueError`` s, so code that catches what scikit-learn raises catches these too.
+They exist so that a caller can tell *which* value was wrong: a file, or a parameter. Errors about
+the data are plain ``ValueError`` and ``TypeError``; nothing in this file may import the package.
 """
 
-__all__ = ["InvalidParameterError", "ModelFormatError"]
+__all__ = ["InvalidParameterError", "ModelFormatError", "UnseenLevelWarning"]
 
 
 class ModelFormatError(ValueError):
@@ -14,3 +14,7 @@ class ModelFormatError(ValueError):
 
 class InvalidParameterError(ValueError):
     """A parameter has a value, or a type, that the estimator cannot work with."""
+
+
+class UnseenLevelWarning(UserWarning):
+    """A categorical column holds values that no training row held; they are taken as missing."""

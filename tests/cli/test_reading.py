@@ -1,13 +1,14 @@
 """Files, tasks and parameters as the command line reads them; no model is trained here."""
 
 import gzip
+from decimal import Decimal
 
 import numpy as np
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from stagewise.cli.columns import feature_table, labels, numbers, text_columns
+from stagewise.cli.columns import feature_table, labels, numbers, strange_columns, text_columns
 from stagewise.cli.complaint import Complaint, did_you_mean, listing
 from stagewise.cli.files import _FIRST_BLOCK, check_writable, read_file, write_columns
 from stagewise.cli.parameters import parse_setting, read_parameters
@@ -60,6 +61,13 @@ def test_empty_cells_are_missing_in_numbers_and_in_text(tmp_path):
     assert read_file(path).to_pydict() == {"a": [1, None], "b": ["x", None]}
 
 
+def test_a_column_may_be_read_as_it_is_written(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("zip,n\n007,1\n,2\n")
+    table = read_file(path, ["zip", "not there"])
+    assert table.to_pydict() == {"zip": ["007", None], "n": [1, 2]}
+
+
 @pytest.mark.parametrize(
     ("content", "words"),
     [
@@ -110,7 +118,7 @@ def test_an_output_in_a_missing_folder_or_of_unknown_kind_is_refused_beforehand(
 # --- columns ----------------------------------------------------------------------------------
 
 
-def test_only_columns_without_numbers_count_as_text():
+def test_columns_are_numbers_or_text_or_strange():
     table = pa.table(
         {
             "whole": [1, 2],
@@ -120,10 +128,14 @@ def test_only_columns_without_numbers_count_as_text():
             "day": pa.array([0, 1], pa.date32()),
             "text": ["a", "b"],
             "category": pa.array(["a", "b"]).dictionary_encode(),
+            "codes": pa.array([7, 8]).dictionary_encode(),
+            "price": pa.array([Decimal(1), None]),
             "list": [[1], [2]],
+            "bytes": [b"a", b"b"],
         }
     )
-    assert text_columns(table) == ["text", "category", "list"]
+    assert text_columns(table) == ["text", "category", "codes"]
+    assert strange_columns(table) == ["list", "bytes"]
 
 
 def test_an_empty_column_becomes_missing_numbers_and_a_date_a_moment():

@@ -73,12 +73,6 @@ def test_train_json_holds_everything_told_and_nothing_else_is_printed(run, tmp_p
     assert "left out 1 column without numbers: 'flag'" in err
 
 
-def test_text_columns_are_refused_by_name_with_the_remedy(run, tmp_path):
-    answer = run("train", "train.csv", "--target", "price", "--model", tmp_path / "m.stgw")
-    fails(answer, "'flag'", "text", "--ignore flag", "--drop-text")
-    assert not (tmp_path / "m.stgw").exists()
-
-
 def test_the_task_can_be_overridden(run, tmp_path):
     code, out, _ = run(
         *("train", "train.csv", "--target", "kind", "--task", "regression", "--drop-text"),

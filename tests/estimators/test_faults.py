@@ -5,7 +5,6 @@ Each table of cases is a specification: what is passed, and what must come of it
 
 from __future__ import annotations
 
-import decimal
 import re
 
 import numpy as np
@@ -175,10 +174,9 @@ def with_cell(table, cell, row=7, column=2):
 
 
 CELLS = {
-    "text": ("blue", ValueError, r"'blue' at row 7.*OrdinalEncoder"),
+    "text": ("blue", ValueError, r"'blue' at row 7.*categorical_features"),
     "a number as text": ("1.5", ValueError, r"'1\.5' at row 7.*astype\(float\)"),
     "a complex number": (1 + 2j, ValueError, r"holds \(1\+2j\) at row 7.*imaginary part"),
-    "a decimal": (decimal.Decimal("1.5"), TypeError, r"Decimal.*at row 7.*numeric type"),
     "a list": ([1, 2], TypeError, r"a list, \[1, 2\] at row 7.*numeric type"),
     "a dictionary": ({"a": 1}, TypeError, r"a dict.*at row 7"),
     "bytes": (b"1", TypeError, r"a bytes, b'1' at row 7"),
@@ -198,22 +196,8 @@ def test_a_cell_that_is_no_number_is_named(cell, error, words, table, model):
 @pytest.mark.parametrize("library", [pd.DataFrame, pl.DataFrame])
 def test_a_text_column_of_a_frame_is_named(library, table):
     frame = library({"size": table.number, "colour": ["red", "blue", "red"] * 100})
-    with pytest.raises(ValueError, match=r"column 'colour'.*'red' at row 0.*OrdinalEncoder"):
+    with pytest.raises(ValueError, match=r"column 'colour'.*'red' at row 0.*categorical_features"):
         sharp().fit(frame, table.number)
-
-
-@pytest.mark.parametrize(
-    "column",
-    [
-        pd.Series(["a", "b", "a"] * 100, dtype="category"),
-        pl.Series(["a", "b", "a"] * 100).cast(pl.Categorical),
-    ],
-    ids=["pandas", "polars"],
-)
-def test_a_categorical_column_is_named(column, table):
-    library = pd.DataFrame if isinstance(column, pd.Series) else pl.DataFrame
-    with pytest.raises(ValueError, match=r"column 'c' is categorical.*'a' at row 0.*planned"):
-        sharp().fit(library({"c": column}), table.number)
 
 
 @pytest.mark.parametrize(

@@ -66,6 +66,11 @@ BAD = {
         *(2**64, -(2**63) - 1, {-999}, np.array(["a"]), *NO_NUMBER[2:], *NOT_FINITE),
         *([value] for value in NOT_FINITE),
     ),
+    "categorical_features": (
+        *("all", "", 1, True, 1.5, ["a", 1], [True, 1], [1.5], [None], [["a"]], {"a"}, {"a": 1}),
+        *(np.ones(2), np.array([["a"]]), object, math.nan),
+    ),
+    "on_unseen": (None, "warn", "Missing", 1, ["missing"], np.array(["missing"])),
     "early_stopping": FLAG,
     "cv": (0, 1, -3, 1.5, True, None, "5", [], [1, 2, 3], [(1, 2, 3)], object),
     "validation_fraction": (1.0, *SHARE),

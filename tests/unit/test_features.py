@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from stagewise.data.column import Column
 from stagewise.data.features import Feature, Features
 from stagewise.data.table import read_table
+from stagewise.data.unseen import Unseen
 from stagewise.data.wide import doubles_not_below, learn_cuts, ranks
 
 BIG = 2**53 + 1
@@ -160,7 +161,7 @@ def test_no_rows_give_no_rows() -> None:
 
 def test_training_rows_become_ranks_and_missing_ones_nan() -> None:
     table = read_table(pl.DataFrame({"id": [BIG + 4, BIG, None, BIG + 2]}), caller="Model")
-    (column,) = Features.learn(table).columns(table)
+    (column,) = Features.learn(table).columns(table, Unseen())
     assert column.dtype == np.float64
     np.testing.assert_array_equal(column, [2, 0, np.nan, 1])
 

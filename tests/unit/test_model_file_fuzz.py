@@ -14,7 +14,7 @@ import struct
 import time
 import tracemalloc
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -225,6 +225,20 @@ def assert_tree_is_sound(tree: Tree, n_features: int) -> None:
     assert min(*tree.gain.tolist(), *tree.cover.tolist(), 0.0) == 0.0
 
 
+def assert_levels_are_sound(levels: Sequence[Any]) -> None:
+    """Numbers that rise, then texts by code point; whole numbers are integers of 64 bits."""
+    numbers = [level for level in levels if not isinstance(level, str)]
+    texts = [level for level in levels if isinstance(level, str)]
+    assert list(levels) == numbers + texts
+    for its in (numbers, [list(map(ord, text)) for text in texts]):
+        assert all(a < b for a, b in pairwise(its))
+    for number in numbers:
+        assert number == number
+        assert type(number) in (int, float)
+        whole = not math.isinf(number) and number == math.floor(number)
+        assert (type(number) is int) == (whole and -(2**63) <= number < 2**64)
+
+
 def assert_model_is_sound(model: Model) -> None:
     ensemble = model.ensemble
     assert ensemble.n_features == len(model.features) > 0
@@ -235,7 +249,9 @@ def assert_model_is_sound(model: Model) -> None:
     names = [feature.name for feature in model.features if feature.name is not None]
     assert len(set(names)) == len(names)
     for feature in model.features:
-        assert (feature.cuts is None) == (feature.kind == "real")
+        assert (feature.cuts is None) == (feature.kind != "wide_integer")
+        assert (feature.levels is None) == (feature.kind != "categorical")
+        assert_levels_are_sound([] if feature.levels is None else feature.levels.values)
         cuts = [] if feature.cuts is None else feature.cuts.tolist()
         assert all(a < b for a, b in pairwise(cuts))
     assert (model.classes is None) == (model.task == "regression")
@@ -304,9 +320,9 @@ def test_every_truncation_of_a_file_is_refused() -> None:
             decode(data[:length])
 
 
-def bombs() -> dict[str, bytes]:
+def bombs(name: str) -> dict[str, bytes]:
     """Small files that ask for much memory or time."""
-    body = FILES["text labels"][:-FOOTER]
+    body = FILES[name][:-FOOTER]
     header, data = parts(body)
     begin = len(body) - len(data)
     made = {f"header of {n}": overwrite(body, 16, struct.pack("<Q", n)) for n in HUGE}
@@ -328,8 +344,9 @@ def bombs() -> dict[str, bytes]:
     return made
 
 
-def test_lengths_that_lie_take_no_memory() -> None:
-    made = bombs()
+@pytest.mark.parametrize("file", ["text labels", "categorical"])
+def test_lengths_that_lie_take_no_memory(file: str) -> None:
+    made = bombs(file)
     assert len(made) > 100
     for name, body in made.items():
         data = close(body)

@@ -6,7 +6,6 @@ One question a test; expected values are written down, never computed by the cod
 from __future__ import annotations
 
 import datetime as dt
-import decimal
 import subprocess
 import sys
 
@@ -199,14 +198,13 @@ def test_a_ragged_list_is_refused_by_its_row() -> None:
 @pytest.mark.parametrize(
     ("cell", "error", "words"),
     [
-        ("red", ValueError, "X column 1 holds the text 'red' at row 1.*OrdinalEncoder"),
+        ("red", ValueError, "X column 1 holds the text 'red' at row 1.*categorical_features"),
         ("1.5", ValueError, "X column 1 holds the text '1.5' at row 1.*astype"),
         (1j, ValueError, "Complex data not supported: X column 1 holds 1j at row 1"),
         (b"1", TypeError, "X column 1 holds a bytes, b'1' at row 1"),
-        (decimal.Decimal(1), TypeError, r"X column 1 holds a Decimal, Decimal\('1'\) at row 1"),
         ({"a{}": 1}, TypeError, "argument must be .* string.* number"),
         ([1], TypeError, "X column 1 holds a list"),
-        (dt.date(2020, 1, 1), TypeError, "X column 1 holds a date"),
+        (dt.date(2020, 1, 1), TypeError, "X column 1 holds the number 2 at row 0 and the date"),
     ],
 )
 def test_a_cell_that_is_no_number_is_named(cell: object, error: type, words: str) -> None:
@@ -360,7 +358,7 @@ def test_sparse_and_half_columns_of_pandas_are_read() -> None:
 )
 def test_categories_are_refused_with_the_remedy(X: object) -> None:
     with pytest.raises(
-        ValueError, match=r"X column 'c' is categorical.*5.* at row 1.*Encode.*plan"
+        ValueError, match=r"X column 'c' is categorical.*5.* at row 1.*categorical_features"
     ):
         read(X)
 
@@ -369,8 +367,6 @@ def test_categories_are_refused_with_the_remedy(X: object) -> None:
     ("column", "words"),
     [
         (pl.Series([None, "x"]), "the text 'x' at row 1"),
-        (pl.Series([None, decimal.Decimal("1.5")]), "a Decimal, .* at row 1"),
-        (pl.Series([None, dt.time(1)]), "a time, .* at row 1"),
         (pl.Series([None, [1]]), "a ndarray, .* at row 1"),
         (pl.Series([1], dtype=pl.Int128), "Cast it to Int64"),
     ],

@@ -10,6 +10,7 @@ from fractions import Fraction
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 import scipy.sparse
 from hypothesis import given
@@ -125,7 +126,7 @@ def test_text_is_no_target_for_regression() -> None:
     "y",
     [
         np.array(["2020"], "M8[s]"),
-        [decimal.Decimal(1)],
+        [dt.timedelta(1)],
         [{}],
         np.array([1j]),
         [dt.date(2020, 1, 1)],
@@ -135,6 +136,16 @@ def test_text_is_no_target_for_regression() -> None:
 def test_other_things_are_no_targets(y: object) -> None:
     with pytest.raises((TypeError, ValueError), match="y "):
         read_target(y, 1)
+
+
+def test_decimals_are_numbers() -> None:
+    assert read_target([decimal.Decimal("0.1"), decimal.Decimal(2)], 2).tolist() == [0.1, 2.0]
+
+
+def test_a_null_in_a_dictionary_of_labels_is_no_label() -> None:
+    y = pa.chunked_array([pa.array(["a", None, "b"]).dictionary_encode()])
+    with pytest.raises(ValueError, match=r"1 of 3 targets are missing, the first at row 1"):
+        read_labels(y, 3)
 
 
 def test_sparse_targets_are_refused() -> None:

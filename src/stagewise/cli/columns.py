@@ -1,7 +1,7 @@
 """Which column plays which part: target, weight, features, or none.
 
-The one idea: every column that is left out is left out because the user said so. A text column is
-refused by name, never dropped in silence, until the library can learn from text itself.
+The one idea: every column that is left out is left out because the user said so. Text is learned
+from as categories; what is neither numbers nor text is refused by name, never dropped in silence.
 """
 
 from __future__ import annotations
@@ -22,7 +22,16 @@ from stagewise.cli.screen import amount
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Roles", "feature_table", "labelled", "labels", "numbers", "refuse_text", "text_columns"]
+__all__ = [
+    "Roles",
+    "feature_table",
+    "labelled",
+    "labels",
+    "numbers",
+    "refuse_columns",
+    "strange_columns",
+    "text_columns",
+]
 
 
 @dataclass(frozen=True)
@@ -32,6 +41,7 @@ class Roles:
     target: str
     weight: str | None = None
     ignore: tuple[str, ...] = ()
+    categorical: tuple[str, ...] = ()
 
     def check(self, table: pa.Table, path: Path) -> None:
         """Complain if a column is not there, or has two parts."""
@@ -40,6 +50,10 @@ class Roles:
             pick(table, self.weight, option="--weight", path=path)
         for name in self.ignore:
             pick(table, name, option="--ignore", path=path)
+        for name in self.categorical:
+            pick(table, name, option="--categorical", path=path)
+            if name in (self.target, self.weight, *self.ignore):
+                raise Complaint(f"--categorical: {name!r} is no feature; it has another part.")
         if self.weight == self.target:
             raise Complaint(f"{self.target!r} cannot be target and weight; name two columns.")
         if self.target in self.ignore:
@@ -52,8 +66,28 @@ class Roles:
 
 
 def text_columns(table: pa.Table) -> list[str]:
-    """Return the names of columns that hold anything but numbers, truth values and times."""
-    return [field.name for field in table.schema if not _is_number(field.type)]
+    """Return the names of columns that hold text, or categories of whatever type."""
+    return [field.name for field in table.schema if _is_text(field.type)]
+
+
+def strange_columns(table: pa.Table) -> list[str]:
+    """Return the names of columns that hold neither text nor numbers, truth values or times."""
+    return [
+        field.name
+        for field in table.schema
+        if not _is_text(field.type) and not _is_number(field.type)
+    ]
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    from pyarrow import types
+
+    return bool(
+        types.is_string(kind)
+        or types.is_large_string(kind)
+        or types.is_string_view(kind)
+        or types.is_dictionary(kind)
+    )
 
 
 def _is_number(kind: pa.DataType) -> bool:
@@ -63,6 +97,7 @@ def _is_number(kind: pa.DataType) -> bool:
         types.is_boolean(kind)
         or types.is_integer(kind)
         or types.is_floating(kind)
+        or types.is_decimal(kind)
         or types.is_temporal(kind)
         or types.is_null(kind)
     )
@@ -113,7 +148,7 @@ def labels(table: pa.Table, name: str) -> npt.NDArray[Any]:
     if types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     kind = column.type
-    if types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind):
+    if _is_text(kind):
         return np.asarray(column.to_pylist(), dtype=np.str_)
     if types.is_boolean(kind) or types.is_integer(kind) or types.is_floating(kind):
         return np.asarray(column.to_numpy())
@@ -156,18 +191,18 @@ def _plain(kind: pa.DataType) -> str:
     """Return a type's name in words."""
     from pyarrow import types
 
-    if types.is_string(kind) or types.is_large_string(kind) or types.is_dictionary(kind):
+    if _is_text(kind):
         return "text"
     return "times" if types.is_temporal(kind) else str(kind)
 
 
-def refuse_text(table: pa.Table, names: Sequence[str]) -> Complaint:
-    """Return the complaint about text columns that nobody said to leave out."""
+def refuse_columns(table: pa.Table, names: Sequence[str]) -> Complaint:
+    """Return the complaint about columns that nobody can learn from or said to leave out."""
     kinds = sorted({_plain(table.schema.field(name).type) for name in names})
     several = len(names) > 1
     return Complaint(
         f"Column{'s' * several} {listing(names)} {'hold' if several else 'holds'} "
-        f"{' and '.join(kinds)}, and only numbers can be learned from so far; leave "
+        f"{' and '.join(kinds)}, and only numbers and text can be learned from; leave "
         f"{'them' if several else 'it'} out with --ignore {shlex.join(names)} "
-        "(or all such columns with --drop-text), or encode as numbers first."
+        "(or all columns without numbers with --drop-text), or give each part a column of its own."
     )

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from stagewise.cli.columns import labelled, labels, numbers
 from stagewise.cli.complaint import Complaint, listing
 from stagewise.cli.files import pick, read_file
-from stagewise.cli.models import model_input, open_model, remembered_target
+from stagewise.cli.models import columns_of_text, model_input, open_model, remembered_target
 from stagewise.cli.scores import class_table, classification_scores, regression_scores
 from stagewise.cli.screen import Screen, amount
 
@@ -57,7 +57,7 @@ def run(args: argparse.Namespace, screen: Screen) -> None:
     target = args.target or remembered_target(args.model)
     if target is None:
         raise Complaint("The model does not say what its target was called; name it with --target.")
-    table = read_file(args.data)
+    table = read_file(args.data, columns_of_text(estimator))
     pick(table, target, option="--target", path=args.data)
     if args.drop_unlabelled:
         table = labelled(table, target)

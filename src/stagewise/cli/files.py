@@ -10,7 +10,7 @@ import importlib.util
 import os
 import sys
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -39,13 +39,15 @@ def require() -> None:
         )
 
 
-def read_file(path: Path) -> pa.Table:
+def read_file(path: Path, as_text: Collection[str] = ()) -> pa.Table:
     """Read a table from a CSV or Parquet file.
 
     Parameters
     ----------
     path : Path
         Its ending says what it is; a file with an unknown ending is Parquet if it begins so.
+    as_text : collection of str
+        Columns that CSV shall not be taken for numbers in, so that 007 is not 7.
 
     Returns
     -------
@@ -63,7 +65,7 @@ def read_file(path: Path) -> pa.Table:
         raise Complaint(f"{str(path)!r} is empty; it needs a line of column names and rows.")
     kind = "Parquet" if _is_parquet(path) else "CSV"
     try:
-        table = _read_parquet(path) if kind == "Parquet" else _read_csv(path)
+        table = _read_parquet(path) if kind == "Parquet" else _read_csv(path, as_text)
     except (pa.ArrowException, UnicodeDecodeError, EOFError) as error:
         reason = str(error).strip().splitlines()[0].rstrip(".")
         raise Complaint(f"{str(path)!r} cannot be read as {kind}: {reason}.") from error
@@ -91,13 +93,17 @@ def _read_parquet(path: Path) -> pa.Table:
     return pq.ParquetFile(path).read()
 
 
-def _read_csv(path: Path) -> pa.Table:
+def _read_csv(path: Path, as_text: Collection[str]) -> pa.Table:
     import pyarrow as pa
     from pyarrow import csv
 
     parse = csv.ParseOptions(delimiter=_delimiter(path), newlines_in_values=True)
     # An empty cell in a text column is missing too; a quoted "" is a text without letters.
-    convert = csv.ConvertOptions(strings_can_be_null=True, quoted_strings_can_be_null=False)
+    convert = csv.ConvertOptions(
+        strings_can_be_null=True,
+        quoted_strings_can_be_null=False,
+        column_types=dict.fromkeys(as_text, pa.string()),
+    )
     try:
         read = csv.ReadOptions(block_size=_FIRST_BLOCK)
         return csv.read_csv(path, read, parse, convert)

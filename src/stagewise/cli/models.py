@@ -12,14 +12,24 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from stagewise.cli.columns import feature_table, refuse_text, text_columns
+from stagewise.cli.columns import feature_table, refuse_columns, strange_columns, text_columns
 from stagewise.cli.complaint import Complaint, did_you_mean, listing
+from stagewise.data import Features
 from stagewise.model.file import read_model
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["model_input", "named_input", "open_model", "remembered_target", "save_model"]
+__all__ = [
+    "columns_of_text",
+    "levels_of",
+    "model_input",
+    "named_input",
+    "names_of",
+    "open_model",
+    "remembered_target",
+    "save_model",
+]
 
 
 def open_model(path: Path, threads: int | None = None) -> Any:
@@ -50,6 +60,28 @@ def remembered_target(path: Path) -> str | None:
     return target if isinstance(target, str) else None
 
 
+def names_of(estimator: Any) -> list[str]:
+    """Return the features' names, made up where the model has none."""
+    names = estimator.model_.features.names
+    return list(names) if names else [f"x{k}" for k in range(estimator.n_features_in_)]
+
+
+def levels_of(estimator: Any) -> dict[str, int]:
+    """Return the categorical features and how many levels each has."""
+    names, features = names_of(estimator), estimator.model_.features
+    counts = features.levels_per_feature()
+    return {names[k]: counts[k] for k in sorted(features.categorical)}
+
+
+def columns_of_text(estimator: Any) -> list[str]:
+    """Return the columns whose levels are text, which a file must not be taken for numbers in."""
+    return [
+        feature.name
+        for feature in estimator.model_.features
+        if feature.name is not None and feature.levels is not None and feature.levels.kind == "text"
+    ]
+
+
 def model_input(estimator: Any, table: pa.Table, path: Path, besides: Collection[str] = ()) -> Any:
     """Return the columns of a table that a model predicts from.
 
@@ -64,14 +96,17 @@ def model_input(estimator: Any, table: pa.Table, path: Path, besides: Collection
     besides : collection of str
         Columns that are no features; only a model without names needs to be told.
     """
-    names = estimator.model_.features.names
-    if names is None:
-        return _nameless_input(estimator.n_features_in_, table, path, besides)
-    return named_input(names, table, path)
+    features = estimator.model_.features
+    if features.names is None:
+        return _nameless_input(features, table, path, besides)
+    categorical = [features.names[k] for k in features.categorical]
+    return named_input(features.names, table, path, categorical)
 
 
-def named_input(names: Sequence[str], table: pa.Table, path: Path) -> pa.Table:
-    """Return the columns of these names, in this order; all must be there and hold numbers."""
+def named_input(
+    names: Sequence[str], table: pa.Table, path: Path, categorical: Collection[str]
+) -> pa.Table:
+    """Return the columns of these names, in this order; only categorical ones may hold text."""
     missing = [name for name in names if name not in table.column_names]
     if missing:
         hint = did_you_mean(missing[0], table.column_names) if len(missing) == 1 else ""
@@ -80,25 +115,37 @@ def named_input(names: Sequence[str], table: pa.Table, path: Path) -> pa.Table:
             f"on: {listing(missing)}{hint}; add them (empty cells count as missing values)."
         )
     chosen = table.select(names)
-    text = text_columns(chosen)
+    _refuse_other_kinds(chosen, path, categorical)
+    return feature_table(chosen, names)
+
+
+def _refuse_other_kinds(table: pa.Table, path: Path, categorical: Collection[str]) -> None:
+    text = [name for name in text_columns(table) if name not in categorical]
     if text:
         raise Complaint(
             f"{str(path)!r} holds text in {listing(text)}, where the model was trained on numbers; "
             "mend these columns."
         )
-    return feature_table(chosen, names)
+    strange = strange_columns(table)
+    if strange:
+        raise refuse_columns(table, strange)
 
 
-def _nameless_input(n_features: int, table: pa.Table, path: Path, besides: Collection[str]) -> Any:
+def _nameless_input(
+    features: Features, table: pa.Table, path: Path, besides: Collection[str]
+) -> Any:
     names = [name for name in table.column_names if name not in besides]
-    if len(names) != n_features:
+    if len(names) != features.n:
         raise Complaint(
-            f"The model was trained on {n_features} columns without names, and {str(path)!r} has "
+            f"The model was trained on {features.n} columns without names, and {str(path)!r} has "
             f"{len(names)} that could be meant; leave out the others with --ignore."
         )
     chosen = table.select(names)
-    text = text_columns(chosen)
-    if text:
-        raise refuse_text(chosen, text)
+    _refuse_other_kinds(chosen, path, [names[k] for k in features.categorical])
     columns = feature_table(chosen, names)
-    return np.column_stack([columns.column(name).to_numpy() for name in names])
+    if not features.categorical:
+        return np.column_stack([columns.column(name).to_numpy() for name in names])
+    cells = np.empty((table.num_rows, features.n), dtype=object)
+    for k, name in enumerate(names):
+        cells[:, k] = columns.column(name).to_pylist()
+    return cells

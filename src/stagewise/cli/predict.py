@@ -8,7 +8,7 @@ from typing import Any
 
 from stagewise.cli.complaint import Complaint
 from stagewise.cli.files import PARQUET, check_writable, pick, read_file, write_columns
-from stagewise.cli.models import model_input, open_model
+from stagewise.cli.models import columns_of_text, model_input, open_model
 from stagewise.cli.screen import Screen, amount
 
 __all__ = ["SUMMARY", "add_arguments", "run"]
@@ -47,7 +47,7 @@ def run(args: argparse.Namespace, screen: Screen) -> None:
     if args.out is not None:
         check_writable(args.out, (".csv", *PARQUET))
     estimator = open_model(args.model, args.threads)
-    table = read_file(args.data)
+    table = read_file(args.data, columns_of_text(estimator))
     kept = {name: pick(table, name, option="--keep", path=args.data) for name in args.keep}
     for name in args.ignore:
         pick(table, name, option="--ignore", path=args.data)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from stagewise.cli.models import open_model, remembered_target
+from stagewise.cli.models import levels_of, names_of, open_model, remembered_target
 from stagewise.cli.parameters import parameter_names
 from stagewise.cli.screen import Screen, amount, figure
 
@@ -39,6 +39,8 @@ def run(args: argparse.Namespace, screen: Screen) -> None:
         f"{facts['trees']:,} with {facts['leaves']:,} leaves, at most {facts['depth']} deep"
     )
     head["features"] = facts["features"]
+    if facts["levels"]:
+        head["levels"] = facts["levels"]
     for name in ("train loss", "validation loss"):
         losses = facts[name.replace(" ", "_")]
         if losses:
@@ -69,6 +71,7 @@ def describe(estimator: Any, path: Path) -> dict[str, Any]:
         "leaves": int(np.count_nonzero(flat["feature"] < 0)),
         "depth": max((_depth(tree) for tree in model.ensemble.trees), default=0),
         "features": len(names_of(estimator)),
+        "levels": levels_of(estimator),
         "importance": important(estimator, top=None),
         "train_loss": model.train_loss.tolist(),
         "validation_loss": model.valid_loss.tolist(),
@@ -76,12 +79,6 @@ def describe(estimator: Any, path: Path) -> dict[str, Any]:
         "fingerprint": estimator.fingerprint(),
         "bytes": path.stat().st_size,
     }
-
-
-def names_of(estimator: Any) -> list[str]:
-    """Return the features' names, made up where the model has none."""
-    names = estimator.model_.features.names
-    return list(names) if names else [f"x{k}" for k in range(estimator.n_features_in_)]
 
 
 def important(estimator: Any, top: int | None) -> dict[str, float]:

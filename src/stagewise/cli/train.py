@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import shlex
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from pathlib import Path
 from time import perf_counter
@@ -17,13 +19,14 @@ from stagewise.cli.columns import (
     labelled,
     labels,
     numbers,
-    refuse_text,
+    refuse_columns,
+    strange_columns,
     text_columns,
 )
 from stagewise.cli.complaint import Complaint, listing
 from stagewise.cli.evaluate import WORDS, scores_of
 from stagewise.cli.files import check_writable, read_file
-from stagewise.cli.models import named_input, save_model
+from stagewise.cli.models import levels_of, named_input, save_model
 from stagewise.cli.parameters import read_parameters
 from stagewise.cli.screen import Screen, amount
 from stagewise.cli.task import Guess, guess_task
@@ -52,6 +55,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     columns.add_argument("--weight", metavar="COLUMN", help="how much each row counts")
     columns.add_argument(
         "--ignore", nargs="+", default=[], metavar="COLUMN", help="columns to leave out"
+    )
+    columns.add_argument(
+        "--categorical",
+        nargs="+",
+        default=[],
+        metavar="COLUMN",
+        help="columns of categories besides text, also as one,two; from CSV as they are written",
     )
     columns.add_argument(
         "--drop-text", action="store_true", help="leave out every column that holds no numbers"
@@ -97,14 +107,16 @@ def run(args: argparse.Namespace, screen: Screen) -> None:
     """Read, train, save, and tell."""
     path = args.model or Path(args.data.name.partition(".")[0] + ".stgw")
     check_writable(path)
-    roles = Roles(args.target, args.weight, tuple(args.ignore))
-    table = _read(args.data, roles, args, screen)
+    categorical = tuple(name for word in args.categorical for name in word.split(","))
+    roles = Roles(args.target, args.weight, tuple(args.ignore), categorical)
+    table = _read(args.data, roles, categorical, args, screen)
     guess = _task(args, table, screen)
     # Parameters are looked at before the data: their mistakes are cheaper to find.
     estimator = _estimator(guess.task, args, screen)
-    names, dropped = _feature_names(roles.features(table), args, screen)
+    names, dropped = _feature_names(roles, table, args, screen)
     data = Data(table, feature_table(table, names), *_target_and_weight(table, roles, guess.task))
-    valid = _validation(roles, guess.task, names, args, screen)
+    chosen = _choose_categorical(estimator, roles, data.features)
+    valid = _validation(roles, guess.task, data.features, chosen, args, screen)
     screen.say(
         f"Training on {amount(table.num_rows, 'row')} and {amount(len(names), 'feature')} "
         f"of {args.data} …"
@@ -112,6 +124,7 @@ def run(args: argparse.Namespace, screen: Screen) -> None:
     start = perf_counter()
     _fit(estimator, data, valid)
     seconds = perf_counter() - start
+    _warn_of_many_levels(estimator, table.num_rows, screen)
     save_model(estimator, path, args.target)
     result = {
         "model": str(path),
@@ -128,9 +141,11 @@ def run(args: argparse.Namespace, screen: Screen) -> None:
     screen.result(result)
 
 
-def _read(path: Path, roles: Roles, args: argparse.Namespace, screen: Screen) -> pa.Table:
+def _read(
+    path: Path, roles: Roles, as_text: Collection[str], args: argparse.Namespace, screen: Screen
+) -> pa.Table:
     """Return a table that has the target and the weight, without rows it was told to leave out."""
-    table = read_file(path)
+    table = read_file(path, as_text)
     roles.check(table, path)
     if not args.drop_unlabelled:
         return table
@@ -144,7 +159,11 @@ def _read(path: Path, roles: Roles, args: argparse.Namespace, screen: Screen) ->
 def _learned(estimator: Any, valid: Data | None, args: argparse.Namespace) -> dict[str, Any]:
     """Return what is to be told about a model just trained."""
     model = estimator.model_
-    facts = {"rounds": int(estimator.n_iter_), "fingerprint": estimator.fingerprint()}
+    facts: dict[str, Any] = {
+        "rounds": int(estimator.n_iter_),
+        "levels": levels_of(estimator),
+        "fingerprint": estimator.fingerprint(),
+    }
     for name, losses in (("train_loss", model.train_loss), ("validation_loss", model.valid_loss)):
         if len(losses):
             facts[name] = float(losses[-1])
@@ -184,20 +203,52 @@ def _estimator(task: str, args: argparse.Namespace, screen: Screen) -> Any:
 
 
 def _feature_names(
-    features: pa.Table, args: argparse.Namespace, screen: Screen
+    roles: Roles, table: pa.Table, args: argparse.Namespace, screen: Screen
 ) -> tuple[list[str], list[str]]:
     """Return the columns to learn from, and those dropped because they hold no numbers."""
-    text = text_columns(features)
-    if text and not args.drop_text:
-        raise refuse_text(features, text)
-    if text:
-        screen.warn(f"left out {amount(len(text), 'column')} without numbers: {listing(text)}.")
-    names = [name for name in features.column_names if name not in text]
+    features = roles.features(table)
+    strange = strange_columns(features)
+    if strange and not args.drop_text:
+        raise refuse_columns(features, strange)
+    without = {*strange, *text_columns(features)} - {*roles.categorical}
+    dropped = [name for name in features.column_names if args.drop_text and name in without]
+    if dropped:
+        screen.warn(
+            f"left out {amount(len(dropped), 'column')} without numbers: {listing(dropped)}."
+        )
+    names = [name for name in features.column_names if name not in dropped]
     if not names:
         raise Complaint(f"{str(args.data)!r} has no column left to learn from; ignore fewer.")
     if "" in names:
         screen.warn("a column without a name (row numbers?) is used; --ignore '' leaves it out.")
-    return names, text
+    return names, dropped
+
+
+def _choose_categorical(estimator: Any, roles: Roles, features: pa.Table) -> list[str]:
+    """Tell the estimator which columns are categorical, unless a parameter does; return them."""
+    text = text_columns(features)
+    if estimator.categorical_features != "from_dtype":
+        if roles.categorical:
+            raise Complaint(
+                "--categorical and the parameter categorical_features both say which columns are "
+                "categorical; leave one of them out."
+            )
+        return list(features.column_names)  # whether text is meant is for the estimator to say
+    chosen = [name for name in features.column_names if name in {*text, *roles.categorical}]
+    if chosen:
+        estimator.set_params(categorical_features=chosen)
+    return chosen
+
+
+def _warn_of_many_levels(estimator: Any, n_rows: int, screen: Screen) -> None:
+    """Say which columns look like names or numbers of the rows, from which nothing is learned."""
+    many = [name for name, levels in levels_of(estimator).items() if levels > n_rows / 2]
+    if many:
+        screen.warn(
+            f"{listing(many)} {'have' if len(many) > 1 else 'has'} a level of its own for most of "
+            f"the {amount(n_rows, 'row')}; if these are only names of rows, leave them out with "
+            f"--ignore {shlex.join(many)}."
+        )
 
 
 def _target_and_weight(
@@ -212,12 +263,19 @@ def _target_and_weight(
 
 
 def _validation(
-    roles: Roles, task: str, names: list[str], args: argparse.Namespace, screen: Screen
+    roles: Roles,
+    task: str,
+    trained: pa.Table,
+    categorical: list[str],
+    args: argparse.Namespace,
+    screen: Screen,
 ) -> Data | None:
     if args.valid is None:
         return None
-    table = _read(args.valid, replace(roles, ignore=()), args, screen)
-    features = named_input(names, table, args.valid)
+    # What was text in training stays text, even if all of it looks like numbers here.
+    as_text = [name for name in categorical if name in text_columns(trained)]
+    table = _read(args.valid, replace(roles, ignore=(), categorical=()), as_text, args, screen)
+    features = named_input(trained.column_names, table, args.valid, categorical)
     return Data(table, features, *_target_and_weight(table, roles, task))
 
 
@@ -240,6 +298,7 @@ def _tell(result: dict[str, Any], args: argparse.Namespace, screen: Screen) -> N
         f"Trained in {result['seconds']:.2f} s",
         {
             "rounds": result["rounds"],
+            **({"levels": result["levels"]} if result["levels"] else {}),
             **{
                 name: result[name.replace(" ", "_")]
                 for name in ("train loss", "validation loss")

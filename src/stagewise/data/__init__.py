@@ -4,6 +4,7 @@ Nothing here knows about losses, trees or models. pandas, polars and pyarrow are
 narwhals and never imported.
 """
 
+from stagewise.data.categorical import CategoricalFeatures
 from stagewise.data.features import Feature, Features
 from stagewise.data.missing_values import MissingValues
 from stagewise.data.table import Table, read_table
@@ -16,14 +17,18 @@ from stagewise.data.target import (
     read_target,
     read_weight,
 )
+from stagewise.data.unseen import NO_ROWS, Unseen
 
 __all__ = [
+    "NO_ROWS",
+    "CategoricalFeatures",
     "Feature",
     "Features",
     "Labels",
     "MissingValues",
     "Table",
     "TargetScale",
+    "Unseen",
     "as_frequencies",
     "check_weight",
     "read_labels",

@@ -7,24 +7,25 @@ that are already what is wanted come back as they are. This file must not know f
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 import numpy.typing as npt
 
+from stagewise.data.cell import MOMENTS, Family, family, is_missing, number_of
 from stagewise.data.messages import shown, warn_caller
 
 __all__ = [
     "LARGEST_EXACT",
     "Column",
-    "is_number",
+    "holds_moments",
     "is_wide",
     "missing_items",
     "plain_floats",
     "read_column",
     "refuse_cell",
+    "refuse_mixed",
     "with_missing",
 ]
 
@@ -33,11 +34,6 @@ Mask = npt.NDArray[np.bool_]
 
 LARGEST_EXACT = 2**53
 """Every integer up to this one is also a double; the next one is not."""
-
-ENCODE = (
-    "Encode it as numbers first, for instance with sklearn.preprocessing.OrdinalEncoder; "
-    "native categorical columns are planned"
-)
 
 
 class Column(NamedTuple):
@@ -60,13 +56,14 @@ class Column(NamedTuple):
         return Column(self.values[rows], None if self.missing is None else self.missing[rows])
 
 
-def read_column(cells: Array, missing: Mask | None, label: str, remedy: str = ENCODE) -> Column:
+def read_column(cells: Array, missing: Mask | None, label: str, remedy: str) -> Column:
     """Turn cells of any numpy type into numbers.
 
     Parameters
     ----------
     cells : array of shape (n_rows,)
-        Booleans, integers, floats, dates, durations, or objects that are numbers or missing.
+        Booleans, integers, floats, dates, durations, or objects that are numbers, decimals,
+        dates, durations, times of day or missing; of moments and numbers only one family.
     missing : bool array of shape (n_rows,), or None
         Cells to treat as missing, besides those that say so themselves (NaN, NaT, None, NA).
     label : str
@@ -109,13 +106,14 @@ def plain_floats(values: Array, label: str = "X") -> Array:
     return values
 
 
-def refuse_cell(cell: object, row: int, label: str, remedy: str = ENCODE) -> NoReturn:
+def refuse_cell(cell: object, row: int, label: str, remedy: str) -> NoReturn:
     """Raise the error for a cell that is not a number."""
     where = f"{shown(cell)} at row {row}"
     if isinstance(cell, str):
         # Also "1.5": guessing which text is a number is how columns of codes get corrupted.
         if _is_numeric_text(cell):
-            remedy = "If it is one, convert the column first, for instance with astype(float)"
+            number = "If it is one, convert the column first, for instance with astype(float)"
+            remedy = f"{number}. {remedy}"
         raise ValueError(
             f"{label} holds the text {where}, and text is not read as a number. {remedy}."
         )
@@ -145,10 +143,14 @@ def _is_numeric_text(cell: str) -> bool:
 
 def missing_items(items: Sequence[Any]) -> Mask:
     """Say which objects stand for a missing cell: None, NaN, and pandas' NA and NaT."""
-    return np.array(
-        [_is_missing(type(i)) or (isinstance(i, (float, np.floating)) and i != i) for i in items],
-        dtype=bool,
-    )
+    return np.array([is_missing(item) for item in items], dtype=bool)
+
+
+def holds_moments(cells: Array) -> bool:
+    """Say whether some of these cells are dates, durations or times of day."""
+    if cells.dtype.kind != "O":
+        return cells.dtype.kind in "mM"
+    return any(family(kind) in MOMENTS for kind in set(map(type, cells.tolist())))
 
 
 def with_missing(values: Array, missing: Mask | None) -> Array:
@@ -199,42 +201,72 @@ def _read_instants(cells: Array, missing: Mask | None, label: str) -> Column:
     wrapped = (exact.astype(cells.dtype) != cells) & ~gone
     if wrapped.any():
         row = int(np.argmax(wrapped))
-        raise ValueError(
-            f"{label} holds {cells[row]} at row {row}, which is not a 64-bit count of nanoseconds "
-            "(years 1678 to 2262). Pass such dates as numbers, for instance as days since a date."
-        )
+        _refuse_moment(cells[row], row, label)
     return _read_integers(exact.view(np.int64), gone)
+
+
+def _refuse_moment(cell: object, row: int, label: str) -> NoReturn:
+    raise ValueError(
+        f"{label} holds {cell} at row {row}, which is not a 64-bit count of nanoseconds "
+        "(years 1678 to 2262). Pass such dates as numbers, for instance as days since a date."
+    )
 
 
 def _read_objects(cells: Array, label: str, remedy: str) -> Column:
     items: list[Any] = cells.tolist()
     # Checking each type once is what keeps this loop-free for the common columns.
-    types = set(map(type, items))
-    unreadable = {kind for kind in types if not (is_number(kind) or _is_missing(kind))}
-    if unreadable:
-        row = next(row for row, item in enumerate(items) if type(item) in unreadable)
+    families = {kind: family(kind) for kind in set(map(type, items))}
+    if not {"text", "other"}.isdisjoint(families.values()):
+        strange = [kind for kind, its in families.items() if its in ("text", "other")]
+        row = next(row for row, item in enumerate(items) if type(item) in strange)
         refuse_cell(items[row], row, label, remedy)
-    if types <= {float, type(None)}:
+    refuse_mixed(items, families, label)
+    if families.keys() <= {float, type(None)}:
         return Column(cells.astype(np.float64), None)
-    return _from_numbers([_python_number(item) for item in items], label)
+    numbers = _numbers_of(items, label)
+    if not set(MOMENTS).isdisjoint(families.values()):
+        return _from_moments(numbers)
+    return _from_numbers(numbers, label)
 
 
-def is_number(kind: type) -> bool:
-    """Whether objects of this type are read as numbers."""
-    return issubclass(kind, (bool, int, float, np.bool_, np.integer, np.floating))
+def _from_moments(numbers: Sequence[int | float]) -> Column:
+    """Nanoseconds in the type that an array of dates has, so that both give one model."""
+    missing = np.array([n != n for n in numbers], dtype=bool)
+    whole = [0 if gone else int(n) for n, gone in zip(numbers, missing, strict=True)]
+    return _read_integers(np.array(whole, dtype=np.int64), missing)
 
 
-def _is_missing(kind: type) -> bool:
-    # pandas' NA and NaT, recognised without importing pandas.
-    return kind is type(None) or (
-        kind.__name__ in ("NAType", "NaTType") and kind.__module__.split(".")[0] == "pandas"
-    )
+def refuse_mixed(items: Sequence[Any], families: Mapping[type, Family], label: str) -> None:
+    """Raise if some objects are numbers and some are moments, or moments of different kinds."""
+    counted = {its for its in families.values() if its in ("number", *MOMENTS)}
+    if len(counted) < 2:
+        return
+    rows = {
+        families[type(item)]: row
+        for row, item in reversed(list(enumerate(items)))
+        if families[type(item)] in counted and not is_missing(item)
+    }
+    if len(rows) > 1:
+        first, second = sorted(rows.values())[:2]
+        raise TypeError(
+            f"{label} holds the {families[type(items[first])]} {shown(items[first])} at row "
+            f"{first} and the {families[type(items[second])]} {shown(items[second])} at row "
+            f"{second}, which cannot be compared. Give each kind a column of its own."
+        )
 
 
-def _python_number(item: Any) -> int | float:
-    if isinstance(item, (bool, int, np.bool_, np.integer)):
-        return int(item)
-    return math.nan if _is_missing(type(item)) else float(item)
+def _numbers_of(items: Sequence[Any], label: str) -> list[int | float]:
+    """Give the number that each object is, NaN where it is missing."""
+    numbers: list[int | float] = []
+    try:
+        for item in items:
+            numbers.append(number_of(item))  # noqa: PERF401 - its length is the row of an error
+    except OverflowError:
+        row = len(numbers)
+        if family(type(items[row])) in MOMENTS:
+            _refuse_moment(items[row], row, label)
+        _refuse_number(items[row], row, label)
+    return numbers
 
 
 def _from_numbers(numbers: Sequence[int | float], label: str) -> Column:
@@ -250,9 +282,13 @@ def _from_numbers(numbers: Sequence[int | float], label: str) -> Column:
             dtype = np.int64 if most < 2**63 else np.uint64
             values = np.array([int(n) for n in whole], dtype=dtype)
             return Column(values, missing if missing.any() else None)
+    return _refuse_number(numbers[wide[0]], wide[0], label)
+
+
+def _refuse_number(number: object, row: int, label: str) -> NoReturn:
     raise ValueError(
-        f"{label} holds {numbers[wide[0]]} at row {wide[0]}, and no number type holds it and the "
-        "rest of the column exactly. Convert the column to float64 if rounding is acceptable."
+        f"{label} holds {number} at row {row}, and no number type holds it and the rest of the "
+        "column exactly. Convert the column to float64 if rounding is acceptable."
     )
 
 

@@ -1,29 +1,43 @@
 """What a model remembers of the columns it was trained on, and how new data are held to it.
 
 The one idea: columns are matched by name where both sides have names, else by place; then each is
-given to the core as floats, wide integers as their ranks. This file must not read cells itself
-(`table` does) nor know about bins or trees.
+given to the core as floats, wide integers as their ranks, levels as their numbers. This file must
+not read cells itself (`table` does) nor know about bins or trees.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, Literal, overload
 
 import numpy as np
 import numpy.typing as npt
 
+from stagewise.data.categorical import Source
 from stagewise.data.column import Array, is_wide
+from stagewise.data.factor import Factor
 from stagewise.data.frame import Frame, open_frame
-from stagewise.data.messages import warn_caller
+from stagewise.data.levels import Kind, Levels
+from stagewise.data.messages import column_label, shown, warn_caller
 from stagewise.data.missing_values import ONLY_NAN, MissingValues
 from stagewise.data.table import Table, read_array, read_frame
+from stagewise.data.unseen import Rule, Unseen
 from stagewise.data.wide import doubles_not_below, learn_cuts, ranks
 
 __all__ = ["Feature", "Features"]
 
 NAMES_SHOWN = 5
+
+NO_LEVELS: Mapping[Kind, tuple[Kind, ...]] = MappingProxyType(
+    {
+        "text": ("numbers", "whole numbers"),
+        "numbers": ("text",),
+        "whole numbers": ("text", "numbers"),
+    }
+)
+"""What a column cannot hold whose levels were of some kind: it is another column."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,21 +48,26 @@ class Feature:
     ----------
     name : str or None
         Its name, if it had one.
-    kind : {"real", "wide_integer"}
+    kind : {"real", "wide_integer", "categorical"}
         A real column is used as it is. A wide_integer column held integers beyond 2**53 and is
-        replaced by the number of cuts below each value.
+        replaced by the number of cuts below each value. A categorical column is replaced by the
+        number of each value's level.
     cuts : int64 or uint64 array, or None
         Increasing; only for a wide_integer column.
+    levels : Levels or None
+        Only for a categorical column.
     """
 
     name: str | None
-    kind: Literal["real", "wide_integer"]
+    kind: Literal["real", "wide_integer", "categorical"]
     cuts: Array | None = None
+    levels: Levels | None = None
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Feature):
             return NotImplemented
-        if (self.name, self.kind) != (other.name, other.kind):
+        mine, theirs = (self.name, self.kind, self.levels), (other.name, other.kind, other.levels)
+        if mine != theirs:
             return False
         if self.cuts is None or other.cuts is None:
             return self.cuts is other.cuts
@@ -78,9 +97,12 @@ class Features(Sequence[Feature]):
         if names and len(names) != len(self._features):
             raise ValueError("some features have names and some have none")
         self._names = names or None
-        self._wide = any(feature.kind == "wide_integer" for feature in self._features)
+        self._categorical = frozenset(
+            j for j, feature in enumerate(self._features) if feature.kind == "categorical"
+        )
+        self._replaced = any(feature.kind != "real" for feature in self._features)
         # What `match` asks first, on every call: may an array be used as it is?
-        self._as_is = self._names is None and not self._wide and not missing_values
+        self._as_is = self._names is None and not self._replaced and not missing_values
         self._width = len(self._features)
 
     @classmethod
@@ -101,7 +123,8 @@ class Features(Sequence[Feature]):
         max_bins : int
             How many ranges of a wide integer column to tell apart.
         rows : uint32 array, or None
-            The rows to learn from; the others have no say, not even in what is wide. None: all.
+            The rows to learn from; the others have no say, not even in what is wide or a level.
+            None: all.
         weight : float64 array, or None
             How often each row of the table counts.
 
@@ -114,6 +137,10 @@ class Features(Sequence[Feature]):
             weight = weight[rows]
         features = []
         for position, name in enumerate(names):
+            if position in table.factors:
+                levels = table.factors[position].levels(rows, weight)
+                features.append(Feature(name, "categorical", None, levels))
+                continue
             column, cuts = table.column(position), None
             if column.values.dtype.kind in "iu":
                 column = column if rows is None else column.take(rows)
@@ -131,7 +158,16 @@ class Features(Sequence[Feature]):
         """The features' names, or None if they have none."""
         return None if self._names is None else list(self._names)
 
-    def match(self, X: Any, caller: str) -> Array | list[Array]:
+    def levels_per_feature(self) -> list[int]:
+        """Say how many levels each feature has; 0 for a column of numbers."""
+        return [0 if f.levels is None else len(f.levels) for f in self._features]
+
+    @property
+    def categorical(self) -> frozenset[int]:
+        """The places of the categorical features."""
+        return self._categorical
+
+    def match(self, X: Any, caller: str, on_unseen: Rule = "missing") -> Array | list[Array]:
         """Read new data, and put its columns in the order of the features.
 
         Parameters
@@ -141,6 +177,9 @@ class Features(Sequence[Feature]):
             their order does not matter, and columns that are no features are not looked at.
         caller : str
             The estimator's name, for messages.
+        on_unseen : {"missing", "error", "prior"}
+            What becomes of values that are no levels: they are taken as missing, with a warning;
+            refused; or given the number L, which no level has.
 
         Returns
         -------
@@ -150,54 +189,96 @@ class Features(Sequence[Feature]):
         Raises
         ------
         ValueError
-            If a feature is missing, or the number of columns differs.
+            If a feature is missing, the number of columns differs, or a column is of another kind
+            than it was.
         """
         # One row is answered in microseconds, so the common case comes before everything else.
         if self._as_is and type(X) is np.ndarray and X.ndim == 2 and X.shape[1] == self._width:
             dtype, flags = X.dtype, X.flags
             if dtype.char in "df" and dtype.isnative and flags.c_contiguous and flags.aligned:
                 return X
-        return self.columns(self._read(X, caller))
+        unseen = Unseen(on_unseen)
+        columns = self.columns(self.read(X, caller), unseen)
+        unseen.refuse(self._names)
+        unseen.warn(self._names)
+        return columns
 
-    def columns(self, table: Table) -> Array | list[Array]:
-        """Give a table's columns as floats, wide integers as their ranks.
+    def columns(self, table: Table, unseen: Unseen) -> Array | list[Array]:
+        """Give a table's columns as floats, wide integers as their ranks, levels as their numbers.
 
         The table must have the features' columns, in their order: it is the training table, or
-        `match` has put them so.
+        `read` has put them so.
 
         Parameters
         ----------
         table : Table
             The data.
+        unseen : Unseen
+            Says what becomes of values that are no levels, and takes note of them.
 
         Returns
         -------
         array of shape (n_rows, n), or list of n arrays of shape (n_rows,)
             float32 or float64.
         """
-        if not self._wide and not isinstance(table.columns, list):
+        if not self._replaced and not isinstance(table.columns, list):
             return table.columns
-        return [self._column(table, position) for position in range(self._width)]
+        return [self._column(table, position, unseen) for position in range(self._width)]
 
-    def _column(self, table: Table, position: int) -> Array:
-        column, cuts = table.column(position), self._features[position].cuts
-        if cuts is not None:
-            return ranks(column, cuts)
+    def _column(self, table: Table, position: int, unseen: Unseen) -> Array:
+        column, feature = table.column(position), self._features[position]
+        if feature.levels is not None:
+            return self._numbers(table.factors[position], feature.levels, position, unseen)
+        if feature.cuts is not None:
+            return ranks(column, feature.cuts)
         return column.values if column.values.dtype.kind == "f" else doubles_not_below(column)
 
-    def _read(self, X: Any, caller: str) -> Table:
+    def _numbers(
+        self, factor: Factor, levels: Levels, position: int, unseen: Unseen
+    ) -> npt.NDArray[np.float64]:
+        """Give each row's level as its number; NaN where the cell is missing."""
+        numbers = levels.numbers_of(factor.values)
+        new = np.isnan(numbers)
+        if new.any():
+            self._refuse_other_kind(factor, levels, new, position)
+            unseen.note(position, factor, new)
+            numbers[new] = unseen.number(len(levels))
+        # The code of a missing cell, -1, picks the last.
+        return np.append(numbers, np.nan)[factor.codes]
+
+    def _refuse_other_kind(
+        self, factor: Factor, levels: Levels, new: npt.NDArray[np.bool_], position: int
+    ) -> None:
+        """Raise if no value is a level, and they are of a kind that no level is."""
+        if not new.all():
+            return
+        kind = Levels.of_plain(factor.values).kind
+        if kind in NO_LEVELS.get(levels.kind, ()):
+            known = ", ".join(map(shown, levels.values[:NAMES_SHOWN]))
+            code = int(factor.codes[np.argmax(factor.codes >= 0)])
+            raise ValueError(
+                f"{column_label(self._names, position)} was categorical with levels of "
+                f"{levels.kind} ({known}{', …' if len(levels) > NAMES_SHOWN else ''}) when the "
+                f"model was fitted, and now holds {kind} ({shown(factor.values[code])} at row "
+                f"{int(np.argmax(factor.codes == code))}). Pass the column that was meant, with "
+                "the values that it had."
+            )
+
+    def read(self, X: Any, caller: str) -> Table:
+        """Read new data, its columns in the order of the features; see `match`."""
         frame = open_frame(X, caller)
         names = None if frame is None else frame.names
+        known = _AsFitted(self.categorical, caller)
         if frame is not None and names is not None and self._names is not None:
             chosen = self._select(frame, names)
-            return read_frame(chosen, caller, self.missing_values, allow_empty=True)
+            return read_frame(chosen, caller, self.missing_values, known, allow_empty=True)
         if names is not None:
             warn_caller(f"X has feature names, but {caller} was fitted without feature names")
         if frame is not None:
             self._check_width(frame.shape[1], caller)
-            table = read_frame(frame, caller, self.missing_values, allow_empty=True)
+            table = read_frame(frame, caller, self.missing_values, known, allow_empty=True)
         else:
-            table = read_array(X, caller, self.missing_values, allow_empty=True)
+            table = read_array(X, caller, self.missing_values, known, allow_empty=True)
             self._check_width(table.n_features, caller)
         if names is None and self._names is not None:
             warn_caller(
@@ -251,6 +332,23 @@ class Features(Sequence[Feature]):
 
     def __repr__(self) -> str:
         return f"Features({list(self._features)!r}, {self.missing_values!r})"
+
+
+@dataclass(frozen=True)
+class _AsFitted:
+    """The categorical columns are those that were so in training."""
+
+    categorical: frozenset[int]
+    caller: str
+
+    def places(self, source: Source) -> frozenset[int]:
+        return self.categorical
+
+    def remedy(self, names: Sequence[str] | None, position: int) -> str:
+        return (
+            f"It was a column of numbers when {self.caller} was fitted; pass numbers, or fit anew "
+            "with the column in categorical_features"
+        )
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -10,13 +10,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 import narwhals as nw
 import numpy as np
 from narwhals.exceptions import DuplicateError
 
-from stagewise.data.column import ENCODE, LARGEST_EXACT, Array, Mask
+from stagewise.data.cell import family
+from stagewise.data.column import LARGEST_EXACT, Array, Mask
 from stagewise.data.messages import column_label, shown
 
 __all__ = ["Frame", "open_frame", "open_series", "series_cells"]
@@ -24,6 +25,9 @@ __all__ = ["Frame", "open_frame", "open_series", "series_cells"]
 SMALL = 1 << 16
 """Below this many cells, copying a frame is cheaper than visiting its columns."""
 
+
+ARROW_LIBRARIES: tuple[Literal["pyarrow", "polars"], ...] = ("pyarrow", "polars")
+"""Who can read Arrow's C stream for us, the first that is installed."""
 
 INTEGERS = {f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)}
 FLOATS = {"float32", "float64"}
@@ -88,11 +92,35 @@ class Frame:
 
     def cells(self, position: int) -> tuple[Array, Mask | None]:
         """Give one column as `series_cells` does."""
-        label = column_label(self.names, position)
-        series = self.frame.get_column(self.labels[position])
-        if series.dtype in (nw.Categorical, nw.Enum):
-            return _refuse_categories(series, label)
-        return series_cells(series, label)
+        return series_cells(self._series(position), column_label(self.names, position))
+
+    def is_category(self, position: int) -> bool:
+        """Whether a column is of a category type, whatever its library calls that."""
+        return _is_category(self._series(position))
+
+    def is_text(self, position: int) -> bool:
+        """Whether a column is of a text type, or of objects some of which are text."""
+        series = self._series(position)
+        # Of objects narwhals looks at the first few only, and calls a column of none text.
+        if str(getattr(series.to_native(), "dtype", "")).lower().startswith("object"):
+            return any(family(kind) == "text" for kind in set(map(type, series.to_list())))
+        return bool(series.dtype == nw.String)
+
+    def refuse_category(self, position: int, remedy: str) -> None:
+        """Raise for a column of a category type, unless no row has a category."""
+        series = self._series(position)
+        if not _is_category(series):
+            return
+        present = ~series.is_null().to_numpy().astype(bool)
+        if present.any():
+            row = int(np.argmax(present))
+            raise ValueError(
+                f"{column_label(self.names, position)} is categorical (dtype {series.dtype}, "
+                f"{shown(series[row])} at row {row}). {remedy}."
+            )
+
+    def _series(self, position: int) -> nw.Series[Any]:
+        return self.frame.get_column(self.labels[position])
 
 
 def open_frame(X: Any, caller: str, name: str = "X") -> Frame | None:
@@ -143,9 +171,14 @@ def series_cells(series: nw.Series[Any], label: str) -> tuple[Array, Mask | None
     """Give the cells as a numpy array of the series' own type, and which of them are missing.
 
     Narwhals turns integers with nulls into floats, which loses the large ones; those columns are
-    taken apart into integers and a mask instead.
+    taken apart into integers and a mask instead. Categories are what they stand for; a time of day
+    is nanoseconds since midnight.
     """
+    if _is_category(series):
+        return _category_cells(series)
     dtype = series.dtype
+    if dtype == nw.Time:
+        return series_cells(_nanoseconds_of_day(series), label)
     if dtype in (nw.Int128, nw.UInt128):
         raise TypeError(f"{label} has 128-bit integers. Cast it to Int64, UInt64 or Float64 first.")
     cells: Array = series.to_numpy()
@@ -164,11 +197,18 @@ def series_cells(series: nw.Series[Any], label: str) -> tuple[Array, Mask | None
 
 
 def _from_arrow(X: Any) -> Any:
-    """Open anything that speaks Arrow's C stream, if pyarrow is there to listen."""
-    try:
-        return nw.from_arrow(X, backend="pyarrow")
-    except (ImportError, TypeError, ValueError):
-        return None
+    """Open anything that speaks Arrow's C stream, if a library is there to listen."""
+    for backend in ARROW_LIBRARIES:
+        try:
+            return nw.from_arrow(X, backend=backend)
+        except ImportError:
+            continue
+        except (TypeError, ValueError):  # a stream, but not of a table
+            return None
+    raise TypeError(
+        f"X is a {type(X).__module__}.{type(X).__name__}, which is read through Arrow. Install "
+        f"one of {', '.join(ARROW_LIBRARIES)}."
+    )
 
 
 def _labels(X: Any) -> list[Any]:
@@ -204,13 +244,31 @@ def _settle_names(labels: list[Any]) -> list[str] | None:
     return names or None
 
 
-def _refuse_categories(series: nw.Series[Any], label: str) -> tuple[Array, None]:
-    """Raise, unless no row has a category: then the column is merely empty."""
-    present = ~series.is_null().to_numpy().astype(bool)
-    if not present.any():
+def _nanoseconds_of_day(series: nw.Series[Any]) -> nw.Series[Any]:
+    """Give times of day as integers; Arrow has them in four units, and narwhals in none."""
+    native = series.to_native()
+    if hasattr(getattr(native, "dtype", None), "pyarrow_dtype"):
+        # In pandas, narwhals sees one type in all of Arrow's times, and nothing to cast.
+        series = nw.from_native(native.astype("time64[ns][pyarrow]"), series_only=True)
+    return series.cast(nw.Time()).cast(nw.Int64())
+
+
+def _is_category(series: nw.Series[Any]) -> bool:
+    return series.dtype in (nw.Categorical, nw.Enum)
+
+
+def _category_cells(series: nw.Series[Any]) -> tuple[Array, Mask | None]:
+    """Give each cell's category, and say which cells have none.
+
+    Only cells that have one are asked for it: next to a null pandas would round large integers,
+    and what pyarrow puts under a null is the last category there is.
+    """
+    missing: Mask = series.is_null().to_numpy().astype(bool)
+    if missing.all():
         return np.full(len(series), np.nan), None
-    row = int(np.argmax(present))
-    raise ValueError(
-        f"{label} is categorical (dtype {series.dtype}, {shown(series[row])} at row {row}). "
-        f"{ENCODE}."
-    )
+    if not missing.any():
+        return series.to_numpy(), None
+    present: Array = series.filter(~series.is_null()).to_numpy()
+    cells = np.full(len(series), present[0], dtype=present.dtype)
+    cells[~missing] = present
+    return cells, missing

@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from stagewise.data.column import Array, Mask, is_number
+from stagewise.data.cell import family
+from stagewise.data.column import Array, Mask
 
 __all__ = ["ONLY_NAN", "MissingValues"]
 
@@ -63,7 +64,9 @@ class MissingValues:
     def _found_in_objects(self, cells: Array) -> Mask:
         # Python compares integers and floats exactly, whatever their size.
         known = set(self.values)
-        items = [is_number(type(item)) and item in known for item in cells.ravel().tolist()]
+        items = [
+            family(type(item)) == "number" and item in known for item in cells.ravel().tolist()
+        ]
         return np.array(items, dtype=bool).reshape(cells.shape)
 
 

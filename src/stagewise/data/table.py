@@ -8,7 +8,7 @@ not know what a model expects of its features.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,6 +16,8 @@ import numpy as np
 import scipy.sparse
 from sklearn.utils import check_array
 
+from stagewise.data.categorical import NONE, Chosen
+from stagewise.data.cell import family
 from stagewise.data.column import (
     LARGEST_EXACT,
     Array,
@@ -27,6 +29,7 @@ from stagewise.data.column import (
     refuse_cell,
     with_missing,
 )
+from stagewise.data.factor import Factor, factorise
 from stagewise.data.frame import Frame, open_frame
 from stagewise.data.messages import column_label
 from stagewise.data.missing_values import ONLY_NAN, MissingValues
@@ -42,8 +45,8 @@ class Table:
     ----------
     columns : array of shape (n_rows, n_features), or list of arrays of shape (n_rows,)
         The values. An array is float32 or float64 with any strides. In a list each column is
-        float32 or float64, or int64 or uint64 where no float can hold it (a *wide* column).
-        These may be the caller's own memory: read them only.
+        float32 or float64, or int64 or uint64 where no float can hold it (a *wide* column), or
+        the int32 codes of a categorical one. These may be the caller's own memory: read them only.
     n_rows, n_features : int
         The table's shape.
     names : list of str, or None
@@ -54,6 +57,8 @@ class Table:
         What else was taken as missing.
     taken_as_missing : mapping of int to int
         For a column that held some of these: in how many cells.
+    factors : mapping of int to Factor
+        For a categorical column: its values and their codes.
     """
 
     columns: Array | list[Array]
@@ -63,6 +68,7 @@ class Table:
     missing: Mapping[int, Mask] = field(default_factory=dict)
     missing_values: MissingValues = ONLY_NAN
     taken_as_missing: Mapping[int, int] = field(default_factory=dict)
+    factors: Mapping[int, Factor] = field(default_factory=dict)
 
     def column(self, position: int) -> Column:
         """Give one column and which of its cells are missing, if it is wide."""
@@ -71,21 +77,57 @@ class Table:
         return Column(self.columns[:, position], None)
 
 
+@dataclass(frozen=True)
+class _Grid:
+    """The columns of an array, as a `Frame` has them."""
+
+    values: Array
+    mask: Mask | None
+    names: list[str] | None = None
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        n_rows, n_columns = self.values.shape
+        return n_rows, n_columns
+
+    def cells(self, position: int) -> tuple[Array, Mask | None]:
+        return self.values[:, position], None if self.mask is None else self.mask[:, position]
+
+    def is_category(self, position: int) -> bool:
+        return False
+
+    def is_text(self, position: int) -> bool:
+        if self.values.dtype.kind != "O":
+            return self.values.dtype.kind in "UT"
+        return any(family(kind) == "text" for kind in set(map(type, self.values[:, position])))
+
+    def refuse_category(self, position: int, remedy: str) -> None:
+        """Never: an array has no category type."""
+
+
 def read_table(
-    X: Any, *, caller: str, missing_values: MissingValues = ONLY_NAN, allow_empty: bool = False
+    X: Any,
+    *,
+    caller: str,
+    missing_values: MissingValues = ONLY_NAN,
+    categorical: Chosen = NONE,
+    allow_empty: bool = False,
 ) -> Table:
-    """Read and check a table of numbers.
+    """Read and check a table of numbers and categories.
 
     Parameters
     ----------
     X : array-like or data frame of shape (n_rows, n_features)
         A numpy array of booleans, integers, floats, dates, durations or numeric objects; a list
         of lists; a pandas, polars or pyarrow table, or any eager frame narwhals knows. NaN, None,
-        NA, NaT and masked cells are missing. Dates and durations are integer nanoseconds.
+        NA, NaT and masked cells are missing. Dates, durations and times of day are integer
+        nanoseconds.
     caller : str
         The estimator's name, for messages.
     missing_values : MissingValues
         What else is a missing cell.
+    categorical : Chosen
+        Which columns are categorical; these may also hold text, and objects of several types.
     allow_empty : bool
         Whether a table without rows will do.
 
@@ -100,26 +142,37 @@ def read_table(
     """
     frame = open_frame(X, caller)
     if frame is not None:
-        return read_frame(frame, caller, missing_values, allow_empty=allow_empty)
-    return read_array(X, caller, missing_values, allow_empty=allow_empty)
+        return read_frame(frame, caller, missing_values, categorical, allow_empty=allow_empty)
+    return read_array(X, caller, missing_values, categorical, allow_empty=allow_empty)
 
 
 def read_frame(
-    frame: Frame, caller: str, missing_values: MissingValues, *, allow_empty: bool = False
+    frame: Frame,
+    caller: str,
+    missing_values: MissingValues,
+    categorical: Chosen,
+    *,
+    allow_empty: bool = False,
 ) -> Table:
     """Read an opened frame; see `read_table`."""
     n_rows, n_features = frame.shape
     if n_features == 0 or (n_rows == 0 and not allow_empty):
         _check_shape(np.empty((n_rows, n_features)), caller, allow_empty)
-    values = frame.matrix(of_one_type=bool(missing_values))
+    places = categorical.places(frame)
+    values = None if places else frame.matrix(of_one_type=bool(missing_values))
     table = None if values is None else _as_matrix(values, frame.names, missing_values)
     if table is not None:
         return table
-    return _by_columns(map(frame.cells, range(n_features)), n_rows, frame.names, missing_values)
+    return _by_columns(frame, places, missing_values, categorical)
 
 
 def read_array(
-    X: Any, caller: str, missing_values: MissingValues, *, allow_empty: bool = False
+    X: Any,
+    caller: str,
+    missing_values: MissingValues,
+    categorical: Chosen,
+    *,
+    allow_empty: bool = False,
 ) -> Table:
     """Read anything numpy can make an array of; see `read_table`."""
     if scipy.sparse.issparse(X):
@@ -129,13 +182,15 @@ def read_array(
         )
     values = exact_array(X)
     _check_shape(values, caller, allow_empty)
-    n_rows, n_features = values.shape
-    mask = np.ma.getmaskarray(X) if np.ma.is_masked(X) else None
-    table = _as_matrix(values, None, missing_values) if mask is None else None
-    if table is not None:
-        return table
-    cells = ((values[:, j], None if mask is None else mask[:, j]) for j in range(n_features))
-    return _by_columns(cells, n_rows, None, missing_values)
+    grid = _Grid(values, np.ma.getmaskarray(X) if np.ma.is_masked(X) else None)
+    places = categorical.places(grid)
+    if not places and values.dtype.kind in "cUSTV" and values.size:
+        # Before a copy as objects is made.
+        remedy = categorical.remedy(None, 0)
+        refuse_cell(values[0, 0], 0, column_label(None, 0), remedy)
+    whole = grid.mask is None and not places
+    table = _as_matrix(values, None, missing_values) if whole else None
+    return table or _by_columns(grid, places, missing_values, categorical)
 
 
 def exact_array(X: Any) -> Array:
@@ -195,33 +250,41 @@ def _matrix(values: Array) -> Array | None:
         return values.astype(np.float32)
     if kind in "iu" and (size < 8 or not is_wide(values)):
         return values.astype(np.float64)
-    if kind in "cUSTV" and values.size:
-        refuse_cell(values[0, 0], 0, column_label(None, 0))  # before a copy as objects is made
     return None
 
 
 def _by_columns(
-    cells: Iterable[tuple[Array, Mask | None]],
-    n_rows: int,
-    names: list[str] | None,
+    source: Frame | _Grid,
+    places: frozenset[int],
     missing_values: MissingValues,
+    categorical: Chosen,
 ) -> Table:
-    """Make a table of columns, each with the cells that are missing without saying so."""
+    """Make a table of columns, those at some places categorical."""
+    names, (n_rows, n_features) = source.names, source.shape
     columns: list[Array] = []
     missing: dict[int, Mask] = {}
     taken: dict[int, int] = {}
-    for j, (values, hidden) in enumerate(cells):
+    factors: dict[int, Factor] = {}
+    for j in range(n_features):
+        label, remedy = column_label(names, j), categorical.remedy(names, j)
+        if j in places:
+            values, hidden = source.cells(j)
+            factors[j], taken[j] = factorise(values, hidden, label).without(missing_values)
+            columns.append(factors[j].codes)
+            continue
+        source.refuse_category(j, remedy)
+        values, hidden = source.cells(j)
         found = missing_values.found_in(values)
         if found is not None:
             hidden = np.zeros(n_rows, dtype=bool) if hidden is None else hidden
             taken[j] = int(np.count_nonzero(found & ~hidden))
             hidden = found | hidden
-        column = read_column(values, hidden, column_label(names, j))
+        column = read_column(values, hidden, label, remedy)
         columns.append(column.values)
         if column.missing is not None:
             missing[j] = column.missing
     taken = {j: n for j, n in taken.items() if n}
-    return Table(columns, n_rows, len(columns), names, missing, missing_values, taken)
+    return Table(columns, n_rows, n_features, names, missing, missing_values, taken, factors)
 
 
 def _refuse_ragged(X: Any) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from stagewise.data.column import Array, Mask, read_column
+from stagewise.data.column import Array, Mask, holds_moments, read_column
 from stagewise.data.labels import Labels, read_labels
 from stagewise.data.messages import warn_caller
 from stagewise.data.target_scale import TargetScale
@@ -57,9 +57,9 @@ def read_target(y: Any, n_rows: int, *, caller: str = "regressor") -> Vector:
     """
     require_y(y, caller)
     cells, missing = read_vector(y, n_rows, "y")
-    if cells.dtype.kind in "mM":
+    if holds_moments(cells):
         raise TypeError(
-            f"y has dtype {cells.dtype}, and {caller} predicts numbers. "
+            f"y has dtype {cells.dtype} and holds moments, and {caller} predicts numbers. "
             "Convert it to a number of days or seconds first."
         )
     values = _doubles(cells, missing, "y", "Use a classifier for labels, or convert y to numbers")
@@ -157,8 +157,10 @@ def as_frequencies(weight: Vector, *, total: float | None = None) -> Vector | No
 
 def _read_weights(sample_weight: Any, n_rows: int) -> Vector:
     cells, missing = read_vector(sample_weight, n_rows, "sample_weight", ravel=False)
-    if cells.dtype.kind in "mM":
-        raise TypeError(f"sample_weight has dtype {cells.dtype}. Weights must be numbers.")
+    if holds_moments(cells):
+        raise TypeError(
+            f"sample_weight has dtype {cells.dtype} and holds moments. Weights must be numbers."
+        )
     return _doubles(cells, missing, "sample_weight", "Convert the weights to numbers")
 
 

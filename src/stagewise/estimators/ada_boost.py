@@ -45,9 +45,9 @@ class AdaBoostClassifier(BoostedClassifier):
         Limits of a tree; by default it is a stump.
     min_samples_leaf : float, default=1
         The least sum of weights (without weights: number of rows) in a leaf, exactly.
-    subsample, max_bins, missing_values, early_stopping, cv, validation_fraction, \
-n_iter_no_change, tol, time_limit, warm_start, random_state, n_jobs, verbose, callbacks, \
-class_weight
+    subsample, max_bins, missing_values, categorical_features, on_unseen, early_stopping, cv, \
+validation_fraction, n_iter_no_change, tol, time_limit, warm_start, random_state, n_jobs, verbose, \
+callbacks, class_weight
         As in `GradientBoostingClassifier`.
 
     Attributes
@@ -81,6 +81,8 @@ classes_, n_features_in_, feature_names_in_, fit_report_
         subsample: float = 1.0,
         max_bins: int = 255,
         missing_values: Any = None,
+        categorical_features: Any = "from_dtype",
+        on_unseen: str = "missing",
         early_stopping: bool | str = False,
         cv: Any = 5,
         validation_fraction: float = 0.1,
@@ -104,6 +106,8 @@ classes_, n_features_in_, feature_names_in_, fit_report_
         self.subsample = subsample
         self.max_bins = max_bins
         self.missing_values = missing_values
+        self.categorical_features = categorical_features
+        self.on_unseen = on_unseen
         self.early_stopping = early_stopping
         self.cv = cv
         self.validation_fraction = validation_fraction

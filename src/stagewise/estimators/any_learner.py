@@ -56,7 +56,12 @@ STEPS: Mapping[str, Callable[[float], Step]] = MappingProxyType(
 )
 OF_CLASSES = ("votes", "log_odds")
 OF_LEAVES = ("region_optimum", "log_odds")
-ONLY_OF_TREES = (("max_bins", 255), ("missing_values", ()))
+ONLY_OF_TREES = (
+    ("max_bins", 255),
+    ("missing_values", ()),
+    ("categorical_features", "from_dtype"),
+    ("on_unseen", "missing"),
+)
 
 
 class Stagewise(BoostedTrees):
@@ -140,7 +145,8 @@ class Stagewise(BoostedTrees):
         Parameters
         ----------
         X : array-like, data frame or sparse matrix of shape (n_rows, n_features)
-            For trees numbers, NaN included; for another learner whatever that learner takes.
+            For trees numbers and categories, NaN included; for another learner whatever that
+            learner takes.
         y : array-like of shape (n_rows,)
             The target.
         sample_weight : array-like of shape (n_rows,) or None
@@ -308,5 +314,6 @@ class Stagewise(BoostedTrees):
         if hasattr(learner, "__sklearn_tags__") and not isinstance(learner, type):
             theirs = learner.__sklearn_tags__().input_tags
             tags.input_tags.allow_nan = theirs.allow_nan
+            tags.input_tags.categorical = theirs.categorical
             tags.input_tags.sparse = theirs.sparse
         return tags

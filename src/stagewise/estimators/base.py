@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from abc import abstractmethod
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from os import PathLike
@@ -23,12 +24,13 @@ from sklearn.utils import check_random_state
 
 from stagewise._native import Columns
 from stagewise.boosting.methods import Method
-from stagewise.data import Features, MissingValues, read_table
+from stagewise.data import Features
 from stagewise.data.messages import shown
 from stagewise.errors import InvalidParameterError
+from stagewise.estimators.columns import learn_columns, match_columns, read_training
 from stagewise.estimators.fitting import Fit
-from stagewise.estimators.parameters import check_parameters, nearest_name
-from stagewise.estimators.report import fit_report, taken_as_missing
+from stagewise.estimators.parameters import check_parameter, check_parameters, nearest_name
+from stagewise.estimators.report import fit_report, rows_of_columns
 from stagewise.estimators.rows import Sample, counted_rows, hold_out, make_folds
 from stagewise.losses import Loss
 from stagewise.model.file import write_model
@@ -105,8 +107,8 @@ class BoostedTrees(BaseEstimator):
         Parameters
         ----------
         X : array-like or data frame of shape (n_rows, n_features)
-            Numbers. NaN, None, NA and NaT are missing values, as are the `missing_values`; ±inf are
-            ordinary ones.
+            Numbers and, as `categorical_features` says, categories. NaN, None, NA and NaT are
+            missing values, as are the `missing_values`; ±inf are ordinary ones.
         y : array-like of shape (n_rows,)
             The target.
         sample_weight : array-like of shape (n_rows,) or None
@@ -126,23 +128,20 @@ class BoostedTrees(BaseEstimator):
         self._check_stopping(params, X_val, groups)
         caller = type(self).__name__
         workers = make_workers(self.n_jobs)
-        missing = MissingValues.of(params["missing_values"])
-        table = read_table(X, caller=caller, missing_values=missing)
+        known = self.model_.features if params["warm_start"] and hasattr(self, "model_") else None
+        table = read_training(X, params, caller, known)
         target, weight, classes = self._read_target(y, sample_weight, table.n_rows)
-        previous = self._previous(params, classes, missing)
+        previous = self._previous(params, classes)
         seed = self._choose_seed(params["random_state"], previous)
         rows, held = counted_rows(weight), None
         if X_val is None and params["early_stopping"] is True:
             share = params["validation_fraction"]
             rows, held = hold_out(rows, target, share, seed, by_class=classes is not None)
-        if previous is None:
-            features = Features.learn(table, max_bins=params["max_bins"], rows=rows, weight=weight)
-            columns = Columns(features.columns(table))
-        else:
-            features = previous.features
-            columns = Columns(features.match(X, caller))
+        features, columns, unseen = learn_columns(table, params, known, weight, rows, held)
         train = Sample.choose(columns, rows, target, weight)
-        valid = self._validation(X_val, y_val, sample_weight_val, features, classes, caller)
+        valid, unseen_val = self._validation(
+            X_val, y_val, sample_weight_val, features, classes, params
+        )
         if held is not None:
             valid = Sample.choose(columns, held, target, weight)
         folds = None
@@ -165,7 +164,8 @@ class BoostedTrees(BaseEstimator):
         continued = 0 if previous is None else previous.ensemble.n_rounds
         self._keep_out_of_bag(params, details, continued)
         self.seed_ = seed
-        details["values_taken_as_missing"] = taken_as_missing(table)
+        details["values_taken_as_missing"] = rows_of_columns(features, table.taken_as_missing)
+        details["values_unseen"] = rows_of_columns(features, unseen.rows_of_columns + unseen_val)
         self.fit_report_ = fit_report(details, self, workers, begin)
         return self
 
@@ -228,7 +228,6 @@ class BoostedTrees(BaseEstimator):
         self,
         params: dict[str, Any],
         classes: npt.NDArray[Any] | None,
-        missing: MissingValues,
     ) -> Model | None:
         """Return the model to continue from, if warm_start says so and there is one."""
         model: Model | None = getattr(self, "model_", None)
@@ -247,12 +246,6 @@ class BoostedTrees(BaseEstimator):
                 f"warm_start continues a model of the classes {old.tolist()}, but y has "
                 f"{classes.tolist()}. Fit with warm_start=False to begin anew."
             )
-        known = model.features.missing_values
-        if missing != known:
-            raise ValueError(
-                f"warm_start continues a model with missing_values={list(known.values)}, but now "
-                f"they are {list(missing.values)}. Fit with warm_start=False to begin anew."
-            )
         return model
 
     def _choose_seed(self, random_state: Any, previous: Model | None) -> int:
@@ -269,16 +262,19 @@ class BoostedTrees(BaseEstimator):
         sample_weight: Any,
         features: Features,
         classes: npt.NDArray[Any] | None,
-        caller: str,
-    ) -> Sample | None:
+        params: dict[str, Any],
+    ) -> tuple[Sample | None, Counter[int]]:
+        """Return rows to stop early by, and in how many each column holds what is no level."""
         self._check_held_out(X, y, sample_weight)
         if X is None:
-            return None
-        columns = Columns(features.match(X, caller))
-        if columns.n_rows == 0:
+            return None, Counter()
+        table = features.read(X, type(self).__name__)
+        if table.n_rows == 0:
             raise ValueError("X_val has no rows.")
-        codes, weight = self._held_out_target(y, sample_weight, columns.n_rows, classes)
-        return Sample.choose(columns, counted_rows(weight), codes, weight)
+        codes, weight = self._held_out_target(y, sample_weight, table.n_rows, classes)
+        rows = counted_rows(weight)
+        _, columns, unseen = match_columns(table, params, features, rows)
+        return Sample.choose(columns, rows, codes, weight), unseen.rows_of_columns
 
     def _check_held_out(self, X: Any, y: Any, sample_weight: Any) -> None:
         if (X is None) != (y is None):
@@ -397,6 +393,8 @@ class BoostedTrees(BaseEstimator):
         """Return the parameters as a file can hold them."""
         params: dict[str, Any] = self.get_params(deep=False)
         params["callbacks"] = None
+        if hasattr(params["categorical_features"], "tolist"):  # an array, or an index of pandas
+            params["categorical_features"] = params["categorical_features"].tolist()
         if not isinstance(params["cv"], (int, np.integer)):
             params["cv"] = 5  # folds of one's own belong to the rows, not to the model
         if not isinstance(params["random_state"], (int, np.integer, type(None))):
@@ -412,10 +410,18 @@ class BoostedTrees(BaseEstimator):
             )
         return model
 
+    def _match(self, model: Model, X: Any) -> Any:
+        """Return the columns of new rows, as the model knows them."""
+        features = model.features
+        if not features.categorical:  # on the way of every single row
+            return features.match(X, type(self).__name__)
+        rule = check_parameter(self, "on_unseen")
+        return features.match(X, type(self).__name__, rule)
+
     def _score(self, X: Any) -> Vector:
         """Return F, shape (n_rows, n_outputs)."""
         model = self._fitted()
-        values = model.features.match(X, type(self).__name__)
+        values = self._match(model, X)
         ensemble = model.ensemble
         n_trees = len(ensemble.trees)
         if type(values) is np.ndarray and len(values) <= FEW and values.flags.c_contiguous:
@@ -432,7 +438,7 @@ class BoostedTrees(BaseEstimator):
         """Yield F after every round. Each array is new."""
         model = self._fitted()
         ensemble = model.ensemble
-        columns = Columns(model.features.match(X, type(self).__name__))
+        columns = Columns(self._match(model, X))
         workers = make_workers(self.n_jobs)
         out = np.empty((columns.n_rows, ensemble.n_outputs))
         out[:] = ensemble.base
@@ -446,7 +452,7 @@ class BoostedTrees(BaseEstimator):
     def apply(self, X: Any) -> npt.NDArray[np.int32]:
         """Return the node number of the leaf that each row reaches, shape (n_rows, n_trees)."""
         model = self._fitted()
-        columns = Columns(model.features.match(X, type(self).__name__))
+        columns = Columns(self._match(model, X))
         out = np.empty((columns.n_rows, len(model.ensemble.trees)), dtype=np.int32)
         model.ensemble.forest.leaves(make_workers(self.n_jobs), columns, out.reshape(-1))
         return out
@@ -466,4 +472,5 @@ class BoostedTrees(BaseEstimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
+        tags.input_tags.categorical = True
         return tags

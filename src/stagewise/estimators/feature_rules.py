@@ -19,7 +19,7 @@ from stagewise.data.messages import shown
 from stagewise.errors import InvalidParameterError
 from stagewise.estimators.parameters import nearest_name
 
-__all__ = ["ForcedSplits", "forced_splits", "interactions", "numbers_by_feature"]
+__all__ = ["ForcedSplits", "feature_label", "forced_splits", "interactions", "numbers_by_feature"]
 
 ForcedSplits = tuple[tuple[int, float, int, int], ...]
 """(feature, threshold, number of the left split or -1, of the right one), the root's first."""
@@ -62,7 +62,7 @@ def numbers_by_feature(
     for position, number in enumerate(given):
         if not _fits(number, of):
             raise InvalidParameterError(
-                f"{name} of feature {_label(features, position)} must be {allowed}; got "
+                f"{name} of feature {feature_label(features, position)} must be {allowed}; got "
                 f"{shown(number)}."
             )
     found = tuple(float(number) for number in given)
@@ -119,6 +119,11 @@ def forced_splits(value: Any, features: Features) -> ForcedSplits:
             raise InvalidParameterError(
                 f"forced_splits{where} needs a number as threshold; got {shown(threshold)}."
             )
+        if feature in features.categorical:
+            raise InvalidParameterError(
+                f"forced_splits{where}: feature {feature_label(features, feature)} is categorical, "
+                "and a forced split needs numbers."
+            )
         own = len(found)
         found.append((feature, float(threshold), -1, -1))
         sides = [
@@ -143,7 +148,8 @@ def _fits(number: Any, of: Iterable[Any] | None) -> bool:
     return number in of if of is not None else 0 <= float(number) < math.inf
 
 
-def _label(features: Features, position: int) -> str:
+def feature_label(features: Features, position: int) -> str:
+    """Return what messages call a feature: its name, or else its position."""
     name = list(features)[position].name
     return str(position) if name is None else repr(name)
 

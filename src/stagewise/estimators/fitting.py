@@ -27,6 +27,7 @@ from stagewise.data import TargetScale
 from stagewise.data.bins import bin_like, learn_bins, rank_values
 from stagewise.errors import InvalidParameterError
 from stagewise.estimators.feature_rules import (
+    feature_label,
     forced_splits,
     interactions,
     numbers_by_feature,
@@ -188,10 +189,11 @@ class Fit:
     ) -> tuple[Any, Callable[[Any], Any], dict[str, Any]]:
         """Return what the learner learns from, how to make more of it, and what was noticed."""
         if self.params.get("split", "histogram") != "histogram":
-            ranks = rank_values(self.workers, table)
+            ranks = rank_values(self.workers, table, features.levels_per_feature())
             return ranks, lambda other: other, warn_if_constant(ranks, features, train.y, classes)
+        levels = features.levels_per_feature()
         bins, cuts = learn_bins(
-            self.workers, table, train.weight, self.params["max_bins"], self.seed
+            self.workers, table, train.weight, self.params["max_bins"], self.seed, levels
         )
         details = warn_if_constant(bins, features, train.y, classes)
         return bins, lambda other: bin_like(self.workers, other, cuts), details
@@ -274,15 +276,15 @@ class Fit:
         weight: Vector | None,
         previous: Model | None,
     ) -> Ensemble:
-        if previous is None:
-            if self.method.from_zero:
-                return Ensemble(features.n, np.zeros(self.loss.n_outputs))
-            if self.loss.degree is not None and self.loss.mean_is_best:
-                # The offset is the exact mean; a second one would only add rounding.
-                return Ensemble(features.n, np.zeros(self.loss.n_outputs))
-            return Ensemble(features.n, self.loss.best_constant(y, weight))
-        old = previous.ensemble
-        return Ensemble(old.n_features, old.base, list(old.trees))
+        levels = features.levels_per_feature()
+        if previous is not None:
+            old = previous.ensemble
+            return Ensemble(old.n_features, old.base, list(old.trees), levels)
+        # Of squares the offset is the exact mean; a second one would only add rounding.
+        is_mean = self.loss.degree is not None and self.loss.mean_is_best
+        if self.method.from_zero or is_mean:
+            return Ensemble(features.n, np.zeros(self.loss.n_outputs), levels=levels)
+        return Ensemble(features.n, self.loss.best_constant(y, weight), levels=levels)
 
     def _start_score(self, ensemble: Ensemble, table: Columns) -> npt.NDArray[np.float64]:
         if ensemble.n_rounds == 0:
@@ -332,6 +334,12 @@ class Fit:
         directions = numbers_by_feature(
             p.get("monotonic_cst"), features, "monotonic_cst", "-1, 0 or 1", of=(-1, 0, 1)
         )
+        for position, direction in enumerate(directions):
+            if direction and position in features.categorical:
+                raise InvalidParameterError(
+                    f"monotonic_cst: feature {feature_label(features, position)} is categorical, "
+                    "and its levels have no order; leave its direction at 0."
+                )
         together, most = interactions(p.get("interaction_cst"), features)
         weights = numbers_by_feature(
             p.get("feature_weights"), features, "feature_weights", "a number, at least 0"

@@ -98,6 +98,16 @@ class GradientBoostingRegressor(BoostedRegressor):
     missing_values : number, list of numbers or None, default=None
         Values of X that are missing besides NaN, such as -999 or [-999, 1e20], at fit and at
         predict. They are compared in the type of each column: as integers, or rounded to float32.
+    categorical_features : "from_dtype", "text", list or None, default="from_dtype"
+        Which columns are categorical: those of a category type (pandas category, polars
+        Categorical and Enum, pyarrow dictionary); "text": these and every column of text; or the
+        columns' names, their places counted from 0, or a truth value for each, of whatever type
+        they are; None: no column. Levels are told apart by value: 1, 1.0 and True are one level,
+        "1" is another. A value is a level if a training row holds it.
+    on_unseen : {"missing", "error", "prior"}, default="missing"
+        What becomes of other values at predict and in `X_val`: they are taken as missing (with a
+        warning at predict), refused, or treated as a level that no training row had. Rows that the
+        fit itself holds out are never refused; `fit_report_` counts them.
     early_stopping : bool or "cv", default=False
         Whether to hold rows out and stop when their loss no longer improves. Passing `X_val` and
         `y_val` to `fit` does the same with rows of your own. "cv": the mean loss of several folds
@@ -146,8 +156,8 @@ class GradientBoostingRegressor(BoostedRegressor):
     n_features_in_, feature_names_in_
         As in scikit-learn.
     fit_report_ : dict
-        What the fit noticed: constant columns, how many values were taken as missing, threads,
-        seed, why it stopped.
+        What the fit noticed: constant columns, how many values were taken as missing or are no
+        level, threads, seed, why it stopped.
 
     Examples
     --------
@@ -193,6 +203,8 @@ class GradientBoostingRegressor(BoostedRegressor):
         epsilon: float | None = None,
         max_bins: int = 255,
         missing_values: Any = None,
+        categorical_features: Any = "from_dtype",
+        on_unseen: str = "missing",
         early_stopping: bool | str = False,
         cv: Any = 5,
         validation_fraction: float = 0.1,
@@ -237,6 +249,8 @@ class GradientBoostingRegressor(BoostedRegressor):
         self.epsilon = epsilon
         self.max_bins = max_bins
         self.missing_values = missing_values
+        self.categorical_features = categorical_features
+        self.on_unseen = on_unseen
         self.early_stopping = early_stopping
         self.cv = cv
         self.validation_fraction = validation_fraction
@@ -297,56 +311,11 @@ class GradientBoostingClassifier(BoostedClassifier):
         it does not see: `oob_improvement_`, and from it `oob_best_iteration_`.
     columns_per_tree, columns_per_level, columns_per_node : float, default=1.0
         The share of features that a tree, a level and a node may use; they multiply.
-    feature_weights : dict or list of floats, or None, default=None
-        By name or for each feature: how likely it is to be among these, in proportion. 0: never.
-    monotonic_cst : dict or list of {-1, 0, 1}, or None, default=None
-        By name or for each feature: 1, and predictions must not fall when it rises; -1, and they
-        must not rise; 0, and both are fine. Classes: their scores. Values of a leaf are bounded by
-        those of the leaves around it.
-    interaction_cst : {"pairwise", "no_interactions"}, list of groups or None, default=None
-        Which features, by name or position, may be on one path from the root to a leaf: at most two
-        different ones, one, or those of one group. Features in no group form one together.
-    path_smoothing : float, default=0.0
-        s of the pull ½ s (w - u)² of a leaf's value w towards that of its parent, u.
-    random_thresholds : bool, default=False
-        Whether a node tries one threshold per feature, drawn between the smallest and the largest
-        value there, instead of all (extremely randomised trees).
-    first_use_penalty : dict or list of floats, or None, default=None
-        By name or for each feature: what a split by it must gain more as long as no earlier tree
-        has used it.
-    forced_splits : dict or None, default=None
-        What every tree begins with: {"feature": name or position, "threshold": t}, and for its
-        children the same under "left" and "right". The nearest cut between bins is taken.
-    split : {"histogram", "exact", "approx"}, default="histogram"
-        Between which values a node may be split: between the bins of the whole table; between any
-        two values of its own, at the middle (exact greedy); or where the hessians of its sorted
-        rows add up to multiples of `epsilon` of their sum.
-    proposal : {"global", "local"} or None, default=None
-        For "approx": the sum of the whole tree, proposed once (None), or of every node anew.
-    epsilon : float or None, default=None
-        For "approx", None: 0.02.
-    max_bins : int, default=255
-        The most bins per feature, 2 to 65,535, not counting the one for missing values.
-    missing_values : number, list of numbers or None, default=None
-        Values of X that are missing besides NaN, such as -999 or [-999, 1e20], at fit and at
-        predict. They are compared in the type of each column: as integers, or rounded to float32.
-    early_stopping : bool or "cv", default=False
-        Whether to hold rows out and stop when their loss no longer improves. Passing `X_val` and
-        `y_val` to `fit` does the same with rows of your own. "cv": the mean loss of several folds
-        says how many rounds, and that many are then fitted to all rows; `oof_prediction_` keeps
-        what the folds' models said of the rows they had not seen.
-    cv : int, splitter or list of pairs of indices, default=5
-        The folds of early_stopping="cv": a number (drawn at random, each class alike, groups
-        together), a splitter such as TimeSeriesSplit, or (training, held-out) pairs.
-    validation_fraction : float, default=0.1
-        The share of rows held out.
-    n_iter_no_change : int, default=10
-        Rounds without improvement before stopping; predictions then use the best round.
-    tol : float, default=0.0
-        How much less loss counts as improvement.
-    time_limit : float or None, default=None
-        Seconds that a fit may take: no round begins that would probably end later. One round always
-        runs. How many do depends on the machine, so the model does too.
+    feature_weights, monotonic_cst, interaction_cst, path_smoothing, random_thresholds, \
+first_use_penalty, forced_splits, split, proposal, epsilon, max_bins, missing_values, \
+categorical_features, on_unseen, early_stopping, cv, validation_fraction, n_iter_no_change, tol, \
+time_limit
+        As in `GradientBoostingRegressor`; directions are those of the scores of classes.
     warm_start : bool, default=False
         Whether `fit` continues the model it finds, up to `n_estimators` rounds in all. On the same
         data the result is the same, to the bit, as one fit with all rounds.
@@ -375,8 +344,8 @@ class GradientBoostingClassifier(BoostedClassifier):
     n_features_in_, feature_names_in_
         As in scikit-learn.
     fit_report_ : dict
-        What the fit noticed: constant columns, how many values were taken as missing, threads,
-        seed, why it stopped.
+        What the fit noticed: constant columns, how many values were taken as missing or are no
+        level, threads, seed, why it stopped.
     classes_ : array
         The labels, sorted.
 
@@ -424,6 +393,8 @@ class GradientBoostingClassifier(BoostedClassifier):
         epsilon: float | None = None,
         max_bins: int = 255,
         missing_values: Any = None,
+        categorical_features: Any = "from_dtype",
+        on_unseen: str = "missing",
         early_stopping: bool | str = False,
         cv: Any = 5,
         validation_fraction: float = 0.1,
@@ -467,6 +438,8 @@ class GradientBoostingClassifier(BoostedClassifier):
         self.epsilon = epsilon
         self.max_bins = max_bins
         self.missing_values = missing_values
+        self.categorical_features = categorical_features
+        self.on_unseen = on_unseen
         self.early_stopping = early_stopping
         self.cv = cv
         self.validation_fraction = validation_fraction

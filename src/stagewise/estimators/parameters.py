@@ -21,7 +21,15 @@ import numpy as np
 from stagewise.data.messages import shown
 from stagewise.errors import InvalidParameterError
 
-__all__ = ["RULES", "OneOf", "check_parameters", "check_tree", "nearest_name", "suggests_names"]
+__all__ = [
+    "RULES",
+    "OneOf",
+    "check_parameter",
+    "check_parameters",
+    "check_tree",
+    "nearest_name",
+    "suggests_names",
+]
 
 Rule = Callable[[Any], Any]
 """Returns the value to use, or raises ValueError(what is allowed)."""
@@ -145,6 +153,21 @@ def _missing_values(value: Any) -> tuple[int | float, ...]:
     return plain
 
 
+def _categorical(value: Any) -> Any:
+    """Return one of the words, None, or a tuple of names, of places or of truth values."""
+    if value is None or (isinstance(value, str) and value in ("from_dtype", "text")):
+        return value
+    items = value.tolist() if hasattr(value, "tolist") else value  # also an index of pandas
+    if isinstance(items, (list, tuple)):
+        plain = tuple(item.item() if isinstance(item, np.generic) else item for item in items)
+        if any({type(item) for item in plain} <= {kind} for kind in (str, int, bool)):
+            return plain
+    raise ValueError(
+        "'from_dtype', 'text', None, or a list: of column names, of places counted from 0, or of "
+        "one truth value for each column"
+    )
+
+
 def _plain_number(value: Any) -> int | float | None:
     """Return a number as Python has it, or None for what is none that a model file can hold."""
     if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
@@ -188,6 +211,8 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         "random_thresholds": _flag,
         "max_bins": _Number(2, 65_535, whole=True),
         "missing_values": _missing_values,
+        "categorical_features": _categorical,
+        "on_unseen": OneOf(("missing", "error", "prior")),
         "early_stopping": _stopping,
         "cv": _folds,
         "validation_fraction": _Number(0.0, 1.0, open_low=True, open_high=True),
@@ -215,19 +240,9 @@ def check_parameters(estimator: Any) -> dict[str, Any]:
         Naming the parameter, what it may be, and what it is.
     """
     checked = estimator.get_params(deep=False)
-    for name, rule in {**RULES, **getattr(estimator, "own_rules", {})}.items():
-        if name not in checked:  # not every estimator has every parameter
-            continue
-        value = checked[name]
-        if name == "verbose" and isinstance(value, bool):
-            value = int(value)
-        try:
-            checked[name] = rule(value)
-        except ValueError as error:
-            raise InvalidParameterError(
-                f"The parameter {name!r} of {type(estimator).__name__} must be {error}; "
-                f"got {shown(value)}."
-            ) from None
+    for name in {**RULES, **getattr(estimator, "own_rules", {})}:
+        if name in checked:  # not every estimator has every parameter
+            checked[name] = check_parameter(estimator, name)
     return dict(checked)
 
 
@@ -249,6 +264,21 @@ TREE_RULES: Mapping[str, Rule] = MappingProxyType(
     }
 )
 """Of a HistogramTree, where they are not an estimator's."""
+
+
+def check_parameter(estimator: Any, name: str) -> Any:
+    """Return one parameter of an estimator, checked and in its plain type."""
+    rule: Rule = {**RULES, **getattr(estimator, "own_rules", {})}[name]
+    value = getattr(estimator, name)
+    if name == "verbose" and isinstance(value, bool):
+        value = int(value)
+    try:
+        return rule(value)
+    except ValueError as error:
+        raise InvalidParameterError(
+            f"The parameter {name!r} of {type(estimator).__name__} must be {error}; "
+            f"got {shown(value)}."
+        ) from None
 
 
 def check_tree(tree: Any, who: str) -> None:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from typing import Any
 
 import numpy.typing as npt
 
 from stagewise._native import Bins, Workers
-from stagewise.data import Features, Table
+from stagewise.data import Features
 from stagewise.data.messages import shown, warn_caller
 
-__all__ = ["fit_report", "taken_as_missing", "warn_if_constant", "warn_of_one_class"]
+__all__ = ["fit_report", "rows_of_columns", "warn_if_constant", "warn_of_one_class"]
 
 
 def warn_if_constant(
@@ -42,10 +43,10 @@ def warn_of_one_class(classes: npt.NDArray[Any]) -> None:
     warn_caller(f"y has only one class, {shown(classes[0])}, {same}")
 
 
-def taken_as_missing(table: Table) -> dict[str, int]:
-    """Return how many cells of each column held one of the caller's missing values."""
-    names = _names(table.names, table.n_features)
-    return {names[position]: count for position, count in table.taken_as_missing.items()}
+def rows_of_columns(features: Features, rows: Mapping[int, int]) -> dict[str, int]:
+    """Return numbers of rows by the names of their columns."""
+    names = _names(features.names, features.n)
+    return {names[position]: count for position, count in rows.items()}
 
 
 def _names(names: list[str] | None, n: int) -> list[str]:

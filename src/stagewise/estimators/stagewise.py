@@ -52,7 +52,7 @@ class StagewiseRegressor(Stagewise, BoostedRegressor):
     resample : bool, default=False
         Whether a learner that takes no ``sample_weight`` gets rows drawn in proportion to their
         weights instead. Without it, weights that such a learner cannot take are an error.
-    max_bins, missing_values : int, and number, list of numbers or None, default=255 and None
+    max_bins, missing_values, categorical_features, on_unseen
         As in `GradientBoostingRegressor`; only trees have them.
     early_stopping, cv, validation_fraction, n_iter_no_change, tol, time_limit, random_state, \
 n_jobs, verbose, callbacks
@@ -85,6 +85,8 @@ n_jobs, verbose, callbacks
         resample: bool = False,
         max_bins: int = 255,
         missing_values: Any = None,
+        categorical_features: Any = "from_dtype",
+        on_unseen: str = "missing",
         early_stopping: bool | str = False,
         cv: Any = 5,
         validation_fraction: float = 0.1,
@@ -108,6 +110,8 @@ n_jobs, verbose, callbacks
         self.resample = resample
         self.max_bins = max_bins
         self.missing_values = missing_values
+        self.categorical_features = categorical_features
+        self.on_unseen = on_unseen
         self.early_stopping = early_stopping
         self.cv = cv
         self.validation_fraction = validation_fraction
@@ -147,7 +151,7 @@ class StagewiseClassifier(Stagewise, BoostedClassifier):
     resample : bool, default=False
         Whether a learner that takes no ``sample_weight`` gets rows drawn in proportion to their
         weights instead. Without it, weights that such a learner cannot take are an error.
-    max_bins, missing_values : int, and number, list of numbers or None, default=255 and None
+    max_bins, missing_values, categorical_features, on_unseen
         As in `GradientBoostingRegressor`; only trees have them.
     early_stopping, cv, validation_fraction, n_iter_no_change, tol, time_limit, random_state, \
 n_jobs, verbose, callbacks
@@ -185,6 +189,8 @@ n_jobs, verbose, callbacks
         resample: bool = False,
         max_bins: int = 255,
         missing_values: Any = None,
+        categorical_features: Any = "from_dtype",
+        on_unseen: str = "missing",
         early_stopping: bool | str = False,
         cv: Any = 5,
         validation_fraction: float = 0.1,
@@ -207,6 +213,8 @@ n_jobs, verbose, callbacks
         self.resample = resample
         self.max_bins = max_bins
         self.missing_values = missing_values
+        self.categorical_features = categorical_features
+        self.on_unseen = on_unseen
         self.early_stopping = early_stopping
         self.cv = cv
         self.validation_fraction = validation_fraction

@@ -8,7 +8,7 @@ anything, nor take more memory than a few times the arrays it looks at.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,13 +16,23 @@ import numpy.typing as npt
 
 from stagewise.errors import ModelFormatError
 from stagewise.learners.tree import NODE_ARRAYS
+from stagewise.model.sections import SETS
 
-__all__ = ["INT64_CUTS", "REAL", "UINT64_CUTS", "check_features", "check_starts", "check_trees"]
+__all__ = [
+    "CATEGORICAL",
+    "INT64_CUTS",
+    "REAL",
+    "UINT64_CUTS",
+    "check_features",
+    "check_sets",
+    "check_starts",
+    "check_trees",
+]
 
 Array = npt.NDArray[Any]
 
 # The kinds of features, as a file numbers them.
-REAL, INT64_CUTS, UINT64_CUTS = 0, 1, 2
+REAL, INT64_CUTS, UINT64_CUTS, CATEGORICAL = 0, 1, 2, 3
 
 
 def check_starts(start: Array, n_items: int, what: str) -> npt.NDArray[np.int64]:
@@ -117,6 +127,42 @@ def _check_children(
     _refuse(parents != (own > 0), start, "does not have exactly one parent")
 
 
+def check_sets(flat: Mapping[str, Array], levels: Sequence[int]) -> None:
+    """Check the sets of levels of an ensemble whose other arrays are sound.
+
+    Raises
+    ------
+    ModelFormatError
+        If a node that asks about a category has no set, another one has, or the sets do not lie
+        behind one another, tree by tree.
+    """
+    per_feature = np.array([*levels, 0], dtype=np.int64)  # the last: of leaves
+    asks = per_feature[flat["feature"]] > 0
+    given = [name in flat for name in SETS]
+    if not any(given):
+        if asks.any():
+            raise ModelFormatError("it has no sets of levels, but nodes that ask about them")
+        return
+    start, bits = flat.get("set_start", np.empty(0)), flat.get("level_sets", np.empty(0))
+    if not all(given) or not asks.any() or len(start) != len(asks):
+        raise ModelFormatError("its sets of levels do not fit its nodes")
+    bounds = flat["tree_start"].astype(np.int64)
+    _refuse((start >= 0) != asks, bounds, "has a set of levels it does not ask about, or none")
+    _refuse(asks & (flat["threshold"] != 0), bounds, "asks about levels and has a threshold")
+    nodes = np.flatnonzero(asks)[np.argsort(start[asks], kind="stable")]
+    n_levels = per_feature[flat["feature"][nodes]]
+    ends = np.cumsum(n_levels // 64 + 1)
+    tree = np.searchsorted(bounds, nodes, side="right")
+    tiled = np.array_equal(start[nodes], [0, *ends[:-1]]) and ends[-1] == len(bits)
+    if not tiled or (np.diff(tree) < 0).any():
+        raise ModelFormatError("its sets of levels are not where they should be")
+    # Bit L of L levels is the last that means something.
+    unused = np.uint64(63) - (n_levels % 64).astype(np.uint64)
+    last = bits[ends - 1]
+    if ((last << unused) >> unused != last).any():
+        raise ModelFormatError("it has a set with levels that there are not")
+
+
 def check_features(kind: Array, cut_start: Array, cuts: Array) -> npt.NDArray[np.int64]:
     """Check the kinds of features, and the cuts of those that have some.
 
@@ -130,11 +176,11 @@ def check_features(kind: Array, cut_start: Array, cuts: Array) -> npt.NDArray[np
     ModelFormatError
         If a kind is unknown, or cuts are where none belong, or do not rise.
     """
-    if len(kind) == 0 or len(cut_start) != len(kind) + 1 or kind.max() > UINT64_CUTS:
+    if len(kind) == 0 or len(cut_start) != len(kind) + 1 or kind.max() > CATEGORICAL:
         raise ModelFormatError("it does not say of which kind its features are")
     start = check_starts(cut_start, len(cuts), "cuts")
     sizes = np.diff(start)
-    if sizes[kind == REAL].any():
+    if sizes[(kind == REAL) | (kind == CATEGORICAL)].any():
         raise ModelFormatError("it has cuts for a feature that needs none")
     # Flipping the sign bit makes signed integers rise as unsigned ones do.
     flip = np.where(np.repeat(kind, sizes) == INT64_CUTS, np.uint64(2**63), np.uint64(0))

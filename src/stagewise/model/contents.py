@@ -19,18 +19,21 @@ from stagewise.data.missing_values import MissingValues
 from stagewise.errors import ModelFormatError
 from stagewise.learners.tree import NODE_ARRAYS
 from stagewise.model.checks import (
+    CATEGORICAL,
     INT64_CUTS,
     REAL,
     UINT64_CUTS,
     check_features,
+    check_sets,
     check_starts,
     check_trees,
 )
 from stagewise.model.ensemble import Ensemble
 from stagewise.model.header import from_json, to_json
 from stagewise.model.labels import pack_labels, unpack_labels
+from stagewise.model.levels import pack_levels, unpack_levels
 from stagewise.model.model import Model
-from stagewise.model.sections import LABELS, MISSING_VALUES, NAMES, SECTIONS
+from stagewise.model.sections import LABELS, LEVELS, MISSING_VALUES, NAMES, SECTIONS, SETS
 
 __all__ = ["pack", "unpack"]
 
@@ -72,6 +75,7 @@ def pack(model: Model, estimator: Mapping[str, Any]) -> tuple[dict[str, Any], di
         **model.ensemble.flat(),
         **_pack_features(model.features),
         **_pack_missing_values(model.features.missing_values),
+        **pack_levels([feature.levels for feature in model.features]),
     }
     facts: dict[str, Any] = {
         "task": model.task,
@@ -105,7 +109,7 @@ def _pack_estimator(estimator: Mapping[str, Any]) -> dict[str, Any]:
 def _pack_features(features: Features) -> dict[str, Array]:
     """Features as arrays: kinds, cuts behind one another, and names as one stretch of text."""
     kinds = np.array([_kind_of(feature) for feature in features], dtype=np.uint8)
-    cuts = [np.empty(0, np.uint64) if f.kind == "real" else f.cuts for f in features]
+    cuts = [np.empty(0, np.uint64) if f.cuts is None else f.cuts for f in features]
     arrays: dict[str, Array] = {
         "feature_kind": kinds,
         "cut_start": _starts(cuts),
@@ -137,8 +141,8 @@ def _pack_missing_values(missing_values: MissingValues) -> dict[str, Array]:
 
 
 def _kind_of(feature: Feature) -> int:
-    if feature.kind == "real":
-        return REAL
+    if feature.kind != "wide_integer":
+        return REAL if feature.kind == "real" else CATEGORICAL
     assert feature.cuts is not None
     if feature.cuts.dtype == np.int64:
         return INT64_CUTS
@@ -184,13 +188,16 @@ def unpack(facts: Mapping[str, Any], arrays: Mapping[str, Array]) -> tuple[Model
     base = arrays["base"]
     offset, scale = _unpack_scores(arrays, None if classes is None else len(classes))
     features = _unpack_features(arrays)
+    levels = features.levels_per_feature()
     check_trees(arrays, len(features), len(base))
-    flat = {name: arrays[name] for name in ("tree_start", *NODE_ARRAYS)}
+    check_sets(arrays, levels)
+    names = ("tree_start", *NODE_ARRAYS, *(name for name in SETS if name in arrays))
+    flat = {name: arrays[name] for name in names}
     model = Model(
         task=task,
         loss=loss,
         features=features,
-        ensemble=Ensemble.from_flat(len(features), base, flat),
+        ensemble=Ensemble.from_flat(len(features), base, flat, levels),
         offset=offset,
         scale=scale,
         classes=classes,
@@ -204,7 +211,7 @@ def _check_types(arrays: Mapping[str, Array]) -> None:
     for name, dtype in SECTIONS.items():
         array = arrays.get(name)
         if array is None:
-            if name not in NAMES and name not in MISSING_VALUES:
+            if name not in (*NAMES, *MISSING_VALUES, *LEVELS, *SETS):
                 raise ModelFormatError(f"it has no section {name!r}")
         elif array.dtype != dtype or array.ndim != 1:
             raise ModelFormatError(f"its section {name!r} has the wrong type or shape")
@@ -243,10 +250,14 @@ def _unpack_features(arrays: Mapping[str, Array]) -> Features:
     bounds = check_features(kinds, arrays["cut_start"], cuts).tolist()
     signed = cuts.view(np.int64)
     names = _unpack_names(arrays, len(kinds))
+    levels = unpack_levels(arrays, kinds)
     features = []
-    for name, kind, (first, last) in zip(names, kinds.tolist(), pairwise(bounds), strict=True):
+    heads = zip(names, kinds.tolist(), pairwise(bounds), levels, strict=True)
+    for name, kind, (first, last), its in heads:
         if kind == REAL:
             features.append(Feature(name, "real", None))
+        elif kind == CATEGORICAL:
+            features.append(Feature(name, "categorical", None, its))
         else:
             values = signed if kind == INT64_CUTS else cuts
             features.append(Feature(name, "wide_integer", values[first:last]))

@@ -18,6 +18,8 @@ import numpy.typing as npt
 
 from stagewise.data.features import Features
 from stagewise.model.ensemble import Ensemble
+from stagewise.model.levels import level_arrays
+from stagewise.model.sections import SETS
 
 __all__ = ["Model"]
 
@@ -107,10 +109,14 @@ class Model:
         add("base", self.ensemble.base)
         add("response", np.array([self.offset, self.scale], dtype=np.float64))
         flat = self.ensemble.flat()
-        for name in _DECIDING:
+        for name in (*_DECIDING, *(name for name in SETS if name in flat)):
             add(name, flat[name])
         for feature in self.features:
-            add(feature.kind, np.empty(0) if feature.cuts is None else feature.cuts)
+            if feature.levels is None:
+                add(feature.kind, np.empty(0) if feature.cuts is None else feature.cuts)
+                continue
+            for name, array in level_arrays(feature.levels.values).items():
+                add(name, array)
         labels = None if self.classes is None else self.classes.tolist()
         digest.update(json.dumps(labels, default=_plain).encode("ascii"))
         return digest.hexdigest()

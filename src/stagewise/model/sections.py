@@ -19,9 +19,11 @@ from stagewise.learners.tree import NODE_ARRAYS
 
 __all__ = [
     "LABELS",
+    "LEVELS",
     "MISSING_VALUES",
     "NAMES",
     "SECTIONS",
+    "SETS",
     "UnknownSectionError",
     "pack_sections",
     "unpack_sections",
@@ -36,6 +38,13 @@ MISSING_VALUES = {
     "missing_uint64": "uint64",
     "missing_float64": "float64",
 }
+LEVELS = {
+    "level_start": "uint64",
+    "level_type": "uint8",
+    "level_bits": "uint64",
+    "level_text": "uint8",
+}
+SETS = {"set_start": "int64", "level_sets": "uint64"}
 # The sections of format 1, with their types. All have one dimension.
 SECTIONS: dict[str, str] = {
     "base": "float64",
@@ -50,6 +59,8 @@ SECTIONS: dict[str, str] = {
     "cuts": "uint64",
     **NAMES,
     **MISSING_VALUES,
+    **LEVELS,
+    **SETS,
 }
 # The one section that may be of any type, and of two dimensions: class labels.
 LABELS = "class_labels"

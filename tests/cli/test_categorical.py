@@ -1,0 +1,165 @@
+"""Text and categories on the command line, from training to prediction."""
+
+import json
+
+import pyarrow as pa
+import pytest
+from pyarrow import csv, parquet
+
+import stagewise
+from cli_runs import FAST, ROWS, fails, make_table
+
+ZIPS = ["007", "7", "0815", "10"]
+
+
+@pytest.fixture(scope="module")
+def towns(tmp_path_factory):
+    """A folder with a table of text, of codes with leading zeros, and of dictionaries."""
+    folder = tmp_path_factory.mktemp("towns")
+    table = make_table(0).select(["area", "price", "flag"])
+    table = table.append_column("zip", [[ZIPS[row % 4] for row in range(ROWS)]])
+    csv.write_csv(table, folder / "t.csv", csv.WriteOptions(quoting_style="none"))
+    encoded = table.set_column(2, "flag", table["flag"].dictionary_encode())
+    parquet.write_table(encoded, folder / "t.parquet")
+    return folder
+
+
+def train(run, folder, name="t.csv", *more):
+    model = folder / "m.stgw"
+    command = ["train", folder / name, "--target", "price", "--model", model, *FAST, *more]
+    code, out, err = run(*command, "--json")
+    assert code == 0, err
+    return model, json.loads(out)
+
+
+def test_text_is_learned_from_as_categories(run, towns):
+    model, result = train(run, towns)
+    assert result["levels"] == {"flag": 2}
+    assert result["dropped"] == []
+    table = csv.read_csv(towns / "t.csv")
+    estimator = stagewise.GradientBoostingRegressor(
+        n_estimators=15, min_samples_leaf=5, categorical_features="text"
+    ).fit(table.drop_columns("price"), table["price"].to_numpy())
+    assert stagewise.load(model).fingerprint() == estimator.fingerprint()
+
+
+def test_training_tells_the_number_of_levels(run, towns, tmp_path):
+    code, out, _ = run(
+        *("train", towns / "t.csv", "--target", "price", "--model", tmp_path / "m.stgw", *FAST),
+        *("--categorical", "zip"),
+    )
+    assert code == 0
+    assert "flag 2, zip 4" in out
+    code, out, _ = run("show", tmp_path / "m.stgw")
+    assert code == 0
+    assert "flag 2, zip 4" in out
+    _, out, _ = run("show", tmp_path / "m.stgw", "--json")
+    assert json.loads(out)["levels"] == {"flag": 2, "zip": 4}
+
+
+@pytest.mark.parametrize("words", [["zip,area"], ["zip", "area"]])
+def test_named_columns_are_taken_as_they_are_written(run, towns, words):
+    model, result = train(run, towns, "t.csv", "--categorical", *words)
+    assert list(result["levels"]) == ["area", "flag", "zip"]
+    levels = stagewise.load(model).model_.features[2].levels.values
+    assert levels == ("007", "0815", "10", "7")
+    code, out, err = run("predict", model, towns / "t.csv")
+    assert code == 0
+    assert "Warning" not in err
+    table = csv.read_csv(
+        towns / "t.csv", convert_options=csv.ConvertOptions(column_types={"zip": pa.string()})
+    )
+    expected = stagewise.load(model).predict(table).tolist()
+    assert [float(line) for line in out.splitlines()[1:]] == expected
+
+
+def test_csv_and_parquet_give_the_same_model(run, towns):
+    _, first = train(run, towns, "t.csv", "--categorical", "zip")
+    _, second = train(run, towns, "t.parquet")
+    assert first["levels"] == second["levels"] == {"flag": 2, "zip": 4}
+    assert first["fingerprint"] == second["fingerprint"]
+
+
+def test_a_model_of_a_parquet_file_reads_codes_in_csv_as_text(run, towns):
+    model, _ = train(run, towns, "t.parquet")
+    answers = [run("predict", model, towns / name) for name in ("t.csv", "t.parquet")]
+    assert answers[0][:2] == answers[1][:2]
+    assert answers[0][0] == 0
+    assert run("evaluate", model, towns / "t.csv")[0] == 0
+
+
+def test_a_validation_file_is_read_alike(run, towns):
+    _, result = train(run, towns, "t.csv", "--categorical", "zip", "--valid", towns / "t.csv")
+    assert result["validation"]["r2"] > 0.5
+
+
+@pytest.mark.filterwarnings("default")
+def test_unseen_levels_are_told(run, towns, tmp_path):
+    model, _ = train(run, towns)
+    (tmp_path / "t.csv").write_text("area,flag,zip\n1,maybe,7\n2,yes,7\n")
+    code, _, err = run("predict", model, tmp_path / "t.csv")
+    assert code == 0
+    assert "Warning: X column 'flag' holds 'maybe' in 1 of 2 rows" in err
+
+
+def test_unseen_levels_are_refused_if_the_model_was_told_so(run, towns, tmp_path):
+    model, _ = train(run, towns, "t.csv", "--set", "on_unseen=error")
+    (tmp_path / "t.csv").write_text("area,flag,zip\n1,maybe,7\n")
+    fails(run("predict", model, tmp_path / "t.csv"), "'flag' holds 'maybe'")
+
+
+def test_text_where_numbers_were_is_refused(run, towns, tmp_path):
+    model, _ = train(run, towns)
+    (tmp_path / "t.csv").write_text("area,flag,zip\nlarge,yes,7\n")
+    fails(run("predict", model, tmp_path / "t.csv"), "text in 'area'", "trained on numbers")
+
+
+def test_text_can_still_be_left_out(run, towns):
+    _, result = train(run, towns, "t.parquet", "--drop-text", "--categorical", "zip")
+    assert result["dropped"] == ["flag"]
+    assert result["levels"] == {"zip": 4}
+
+
+def test_columns_that_only_name_the_rows_are_told(run, tmp_path):
+    table = make_table(0).select(["area", "price"])
+    table = table.append_column("id", [[f"row {n}" for n in range(ROWS)]])
+    csv.write_csv(table, tmp_path / "t.csv")
+    train = ["train", tmp_path / "t.csv", "--target", "price", "--model", tmp_path / "m.stgw"]
+    code, _, err = run(*train, *FAST, "--json")
+    assert code == 0
+    assert "'id' has a level of its own for most of the 300 rows" in err
+    assert "--ignore id" in err
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        (["--categorical", "zap"], ["--categorical", "no column 'zap'", "did you mean 'zip'"]),
+        (["--categorical", "price"], ["'price' is no feature"]),
+        (["--categorical", "flag", "--ignore", "flag"], ["'flag' is no feature"]),
+        (["--categorical", "zip", "--set", "categorical_features=text"], ["leave one of them out"]),
+        (["--set", "categorical_features=none"], ["'flag' holds the text"]),
+        (["--set", 'categorical_features=["zap"]'], ["'zap', which X does not have"]),
+    ],
+)
+def test_a_mistake_is_told_in_one_sentence(run, towns, tmp_path, more, words):
+    command = ["train", towns / "t.csv", "--target", "price", "--model", tmp_path / "m.stgw"]
+    fails(run(*command, "--quiet", *more), *words)
+
+
+def test_what_is_neither_numbers_nor_text_is_refused_by_name(run, tmp_path):
+    table = make_table(0).select(["area", "price"]).append_column("parts", [[[1]] * ROWS])
+    parquet.write_table(table, tmp_path / "t.parquet")
+    command = ["train", tmp_path / "t.parquet", "--target", "price", "--model", tmp_path / "m.stgw"]
+    fails(run(*command, "--quiet"), "'parts' holds list", "--ignore parts", "--drop-text")
+
+
+def test_a_model_without_names_takes_text_as_it_comes(run, towns, tmp_path):
+    table = csv.read_csv(towns / "t.csv")
+    X = table.select(["area", "flag"]).to_pandas().to_numpy(dtype=object)
+    estimator = stagewise.GradientBoostingRegressor(n_estimators=5, categorical_features=[1])
+    estimator.fit(X, table["price"].to_numpy()).save(tmp_path / "m.stgw")
+    csv.write_csv(table.select(["area", "flag"]), tmp_path / "t.csv")
+    code, out, _ = run("predict", tmp_path / "m.stgw", tmp_path / "t.csv", "--json")
+    assert code == 0
+    assert json.loads(out)["prediction"] == estimator.predict(X).tolist()

@@ -1,0 +1,39 @@
+"""A table with a categorical column, made of one of numbers; must not know what a fit gives."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from estimators.tables import Table, quick
+from stagewise import GradientBoostingRegressor
+
+__all__ = ["NAMES", "ROWS", "cities", "fitted", "frame", "unknown"]
+
+ROWS = 300
+NAMES = np.array(["oslo", "rom", "wien", "kyiv", "bonn", "lima", "riga"])
+
+
+def cities(table: Table) -> list[str | None]:
+    """Return seven texts, some of them missing, that say something about the target."""
+    codes = table.X[:, 1]
+    known = NAMES[np.where(np.isnan(codes), 0, codes).astype(int)]
+    return [None if gone else str(name) for name, gone in zip(known, np.isnan(codes), strict=True)]
+
+
+def frame(table: Table, city: Any = None) -> pd.DataFrame:
+    """Return a column of numbers, and the cities or others as a category type."""
+    city = cities(table) if city is None else city
+    return pd.DataFrame({"x": table.X[:, 0], "city": pd.Series(city, dtype="category")})
+
+
+def unknown(table: Table) -> pd.DataFrame:
+    """Return the same with a city that nobody has heard of."""
+    return frame(table, ["atlantis" if city == "rom" else city for city in cities(table)])
+
+
+def fitted(X: Any, table: Table, **params: Any) -> GradientBoostingRegressor:
+    """Fit the number of a table."""
+    return quick(GradientBoostingRegressor, **params).fit(X, table.number)

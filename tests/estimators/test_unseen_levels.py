@@ -1,0 +1,76 @@
+"""Values that no training row held: at predict, in validation rows, in rows that are held out."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from estimators.cities import ROWS, cities, fitted, frame, unknown
+from estimators.tables import make_table, quick
+from stagewise import GradientBoostingRegressor, InvalidParameterError, UnseenLevelWarning
+
+
+@pytest.fixture(scope="module")
+def table():
+    return make_table(ROWS)
+
+
+def test_unseen_values_are_missing_with_a_warning(table):  # fault 61
+    model = fitted(frame(table), table)
+    with pytest.warns(UnseenLevelWarning, match=r"'city' holds 'atlantis' in \d+ of 300") as caught:
+        answer = model.predict(unknown(table))
+    assert len(caught) == 1
+    assert caught[0].filename == __file__
+    gone = frame(table, [None if city == "rom" else city for city in cities(table)])
+    np.testing.assert_array_equal(answer, model.predict(gone))
+
+
+def test_unseen_values_are_refused_or_quiet_as_asked(table):  # fault 61
+    model = fitted(frame(table), table, on_unseen="error")
+    with pytest.raises(ValueError, match=r"'city' holds 'atlantis'"):
+        model.predict(unknown(table))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        answer = model.set_params(on_unseen="prior").predict(unknown(table))
+    assert np.isfinite(answer).all()
+    with pytest.raises(InvalidParameterError, match=r"'on_unseen' .* must be one of"):
+        model.set_params(on_unseen="ignore").predict(unknown(table))
+
+
+@pytest.mark.parametrize("rule", ["missing", "prior"])
+def test_unseen_values_of_validation_rows_are_counted_without_a_warning(rule, table):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = quick(GradientBoostingRegressor, on_unseen=rule).fit(
+            frame(table), table.number, X_val=unknown(table), y_val=table.number
+        )
+    assert model.fit_report_["values_unseen"] == {"city": cities(table).count("rom")}
+
+
+def test_unseen_values_of_validation_rows_are_refused_if_asked(table):
+    model = quick(GradientBoostingRegressor, on_unseen="error")
+    held = {"X_val": unknown(table), "y_val": table.number}
+    with pytest.raises(ValueError, match=r"In X_val: X column 'city' holds 'atlantis'"):
+        model.fit(frame(table), table.number, **held)
+    absent = np.array([city != "rom" for city in cities(table)], dtype=float)
+    model.fit(frame(table), table.number, **held, sample_weight_val=absent)
+    assert model.fit_report_["values_unseen"] == {}
+
+
+@pytest.mark.parametrize("rule", ["missing", "error", "prior"])
+def test_rows_that_the_fit_holds_out_teach_no_level(rule, table):
+    X = pd.DataFrame({"x": table.X[:, 0], "id": pd.Categorical(range(ROWS))})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = fitted(X, table, early_stopping=True, validation_fraction=0.2, on_unseen=rule)
+    assert model.fit_report_["values_unseen"] == {"id": ROWS // 5}
+    assert model.model_.features.levels_per_feature() == [0, ROWS - ROWS // 5]
+
+
+def test_rows_of_weight_zero_are_not_counted_as_unseen(table):
+    X, weight = unknown(table), np.array([float(city != "rom") for city in cities(table)])
+    model = quick(GradientBoostingRegressor).fit(X, table.number, weight)
+    assert model.fit_report_["values_unseen"] == {}

@@ -1,0 +1,53 @@
+"""Levels of a categorical column, cell by cell, in exact fractions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+Key = tuple[int, Any]
+
+
+def key_of(cell: Any) -> Key | None:
+    """A number as (0, exactly what it is), a text as (1, text), a missing cell as None."""
+    if cell is None or cell != cell:
+        return None
+    if isinstance(cell, str):
+        return 1, cell
+    return 0, cell if math.isinf(cell) else Fraction(cell)
+
+
+def slow_levels(cells: Sequence[Any], weights: Sequence[float]) -> list[Key]:
+    levels: list[Key] = []
+    for cell, weight in zip(cells, weights, strict=True):
+        key = key_of(cell)
+        if weight > 0 and key is not None and key not in levels:
+            levels.append(key)
+    return sorted(levels)
+
+
+def spellings(number: Any) -> set[str]:
+    """What a number is usually written as."""
+    is_whole = not math.isinf(number) and number.denominator == 1
+    whole = {str(int(number))} if is_whole else set()
+    double = float(number)
+    return whole | ({str(double)} if double == number else set())
+
+
+def slow_number(levels: Sequence[Key], cell: Any) -> float | None:
+    """The number of a cell's level; NaN for a missing cell, None for one that is no level."""
+    key = key_of(cell)
+    if key is None:
+        return math.nan
+    if key in levels:
+        return float(levels.index(key))
+    kinds = {kind for kind, _ in levels}
+    if kinds == {0} and key[0] == 1:
+        meant = [level for level in levels if key[1] in spellings(level[1])]
+    elif kinds == {1} and key[0] == 0:
+        meant = [level for level in levels if level[1] in spellings(key[1])]
+    else:
+        meant = []
+    return float(levels.index(meant[0])) if len(meant) == 1 else None

@@ -1,0 +1,396 @@
+"""Are the right columns categorical, and are new data held to the levels of the old?"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from stagewise.data import CategoricalFeatures, Features, Unseen, read_table
+from stagewise.data.levels import Levels
+from stagewise.data.table import Table
+from stagewise.errors import UnseenLevelWarning
+
+
+def read(X: Any, asked: Any = "from_dtype") -> Table:
+    return read_table(X, caller="Model", categorical=CategoricalFeatures(asked))
+
+
+def learned(X: Any, asked: Any = "from_dtype", **options: Any) -> Features:
+    return Features.learn(read(X, asked), **options)
+
+
+def levels(features: Features) -> list[tuple[Any, ...] | None]:
+    return [None if f.levels is None else f.levels.values for f in features]
+
+
+def matched(features: Features, X: Any, rule: Any = "missing") -> list[list[float | None]]:
+    """Columns of numbers, None for NaN."""
+    columns = features.match(X, "Model", rule)
+    return [[None if math.isnan(v) else v for v in column.tolist()] for column in columns]
+
+
+# Which columns
+
+COLOURS = ["red", None, "blue"]
+FRAMES = {
+    "pandas category": pd.DataFrame({"c": pd.Categorical(COLOURS), "x": [1.0, 2.0, 3.0]}),
+    "pandas ordered": pd.DataFrame(
+        {"c": pd.Categorical(COLOURS, ["red", "green", "blue"], ordered=True), "x": [1, 2, 3]}
+    ),
+    "pandas arrow dictionary": pd.DataFrame(
+        {
+            "c": pd.Series(
+                pa.array(COLOURS).dictionary_encode(),
+                dtype=pd.ArrowDtype(pa.dictionary(pa.int32(), pa.string())),
+            ),
+            "x": [1, 2, 3],
+        }
+    ),
+    "polars Categorical": pl.DataFrame(
+        {"c": pl.Series(COLOURS, dtype=pl.Categorical), "x": [1, 2, 3]}
+    ),
+    "polars Enum": pl.DataFrame(
+        {"c": pl.Series(COLOURS, dtype=pl.Enum(["red", "green", "blue"])), "x": [1, 2, 3]}
+    ),
+    "pyarrow dictionary": pa.table({"c": pa.array(COLOURS).dictionary_encode(), "x": [1, 2, 3]}),
+    "pyarrow dictionary in pieces": pa.concat_tables(
+        [
+            pa.table({"c": pa.array([cell], pa.string()).dictionary_encode(), "x": [x]})
+            for cell, x in zip(COLOURS, [1, 2, 3], strict=True)
+        ]
+    ),
+}
+TEXTS = {
+    "pandas str": pd.DataFrame({"c": pd.Series(COLOURS, dtype="str"), "x": [1, 2, 3]}),
+    "pandas string": pd.DataFrame({"c": pd.Series(COLOURS, dtype="string"), "x": [1, 2, 3]}),
+    "pandas object": pd.DataFrame({"c": pd.Series(COLOURS, dtype=object), "x": [1, 2, 3]}),
+    "pandas arrow text": pd.DataFrame(
+        {"c": pd.Series(COLOURS, dtype=pd.ArrowDtype(pa.string())), "x": [1, 2, 3]}
+    ),
+    "polars": pl.DataFrame({"c": COLOURS, "x": [1, 2, 3]}),
+    "pyarrow": pa.table({"c": COLOURS, "x": [1, 2, 3]}),
+    "pyarrow large": pa.table({"c": pa.array(COLOURS, pa.large_string()), "x": [1, 2, 3]}),
+}
+
+
+@pytest.mark.parametrize("X", FRAMES.values(), ids=FRAMES)
+@pytest.mark.parametrize("asked", ["from_dtype", "text", ("c",), (0,), (True, False)], ids=repr)
+def test_a_category_type_is_categorical(X: Any, asked: Any) -> None:
+    features = learned(X, asked)
+    assert levels(features) == [("blue", "red"), None]
+    assert features.levels_per_feature() == [2, 0]
+    assert matched(features, X) == [[1, None, 0], [1, 2, 3]]
+
+
+@pytest.mark.parametrize("X", TEXTS.values(), ids=TEXTS)
+@pytest.mark.parametrize("asked", ["text", ("c",), (0,), (True, False)], ids=repr)
+def test_text_is_categorical_if_asked_for(X: Any, asked: Any) -> None:
+    features = learned(X, asked)
+    assert levels(features) == [("blue", "red"), None]
+    assert matched(features, X) == [[1, None, 0], [1, 2, 3]]
+
+
+@pytest.mark.parametrize("X", TEXTS.values(), ids=TEXTS)
+@pytest.mark.parametrize("asked", ["from_dtype", None, (), ("x",), (False, True)], ids=repr)
+def test_text_that_nobody_asked_for_is_refused_with_the_remedy(X: Any, asked: Any) -> None:
+    remedy = r"categorical_features=\['c'\] \(or pass 'text'.*cast it to a category type"
+    with pytest.raises(ValueError, match=rf"X column 'c' holds the text 'red' at row 0.*{remedy}"):
+        read(X, asked)
+
+
+@pytest.mark.parametrize("X", FRAMES.values(), ids=FRAMES)
+@pytest.mark.parametrize("asked", [None, ("x",), (False, False)], ids=repr)
+def test_categories_that_nobody_asked_for_are_refused_with_the_remedy(X: Any, asked: Any) -> None:
+    words = r"X column 'c' is categorical .*'red' at row 0.*categorical_features=\['c'\]"
+    with pytest.raises(ValueError, match=words):
+        read(X, asked)
+
+
+def test_an_object_column_is_text_if_a_cell_is() -> None:
+    X = pd.DataFrame(
+        {
+            "numbers": pd.Series([1, None, 2.5], dtype=object),
+            "late": pd.Series([None] * 2 + ["a"], dtype=object),
+            "nothing": pd.Series([None] * 3, dtype=object),
+        }
+    )
+    assert levels(learned(X, "text")) == [None, ("a",), None]
+    X = pd.DataFrame({"c": pd.Series([1] * 150 + ["a"], dtype=object)})
+    assert levels(learned(X, "text")) == [(1, "a")]
+
+
+@pytest.mark.parametrize(
+    ("column", "expected"),
+    [
+        ([3, 1, 3], (1, 3)),
+        ([True, False, None], (0, 1)),
+        ([0.5, 1.0, math.nan], (0.5, 1)),
+        ([2**63, 5, 5], (5, 2**63)),
+        (["a", 1, "1"], (1, "1", "a")),
+        ([-1, -(2**40), 7], (-(2**40), -1, 7)),
+    ],
+)
+def test_any_type_of_column_can_be_named(column: list[Any], expected: tuple[Any, ...]) -> None:
+    X = np.empty((3, 2), dtype=object)
+    X[:, 0], X[:, 1] = [1.5, 2.5, 3.5], column
+    for table, asked in (
+        (X, (1,)),
+        (X, (False, True)),
+        (pd.DataFrame(X, columns=["a", "b"]), ("b",)),
+    ):
+        features = learned(table, asked)
+        assert levels(features) == [None, expected]
+        numbers = [[v for v in row if v is not None] for row in matched(features, table)]
+        assert numbers[0] == [1.5, 2.5, 3.5]
+        assert sorted(set(numbers[1])) == list(range(len(expected)))
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64, np.uint8, bool, "U3", object])
+def test_columns_of_an_array_can_be_named(dtype: Any) -> None:
+    X = np.array([[1, 0], [0, 1], [1, 1]]).astype(dtype)
+    features = learned(X, (0, 1) if dtype == "U3" else (1,))
+    expected = ("0", "1") if dtype == "U3" else (0, 1)
+    assert levels(features)[1] == expected
+    assert matched(features, X)[1] == [0, 1, 1]
+
+
+def test_a_masked_array_has_missing_categories() -> None:
+    X = np.ma.array([[1, 5], [2, 6]], mask=[[0, 0], [0, 1]])
+    assert matched(learned(X, (1,)), X) == [[1, 2], [0, None]]
+
+
+def test_a_list_of_lists_may_mix_text_and_numbers() -> None:
+    features = learned([["a", 1.5], ["b", 2.5]], (0,))
+    assert matched(features, [["b", 3.5], [None, 1]]) == [[1, None], [3.5, 1]]
+
+
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        (("c", "colour"), r"names the column 'colour', which X does not have.*'c', 'x'"),
+        ((2,), r"names the column 2, and X has 2 columns, numbered from 0 to 1"),
+        ((-1,), r"names the column -1"),
+        (("c", "c"), "names the column 'c' twice"),
+        ((0, 0), "names the column 0 twice"),
+        ((True,), "has 1 truth values, and X has 2 columns"),
+        ((True, False, True), "has 3 truth values, and X has 2 columns"),
+    ],
+)
+def test_columns_that_are_not_there_are_named(asked: Any, words: str) -> None:
+    with pytest.raises(ValueError, match=f"categorical_features {words}"):
+        read(TEXTS["polars"], asked)
+
+
+def test_names_are_of_no_use_without_names() -> None:
+    with pytest.raises(ValueError, match=r"'c', but X has no column names.*places"):
+        read(np.zeros((2, 2)), ("c",))
+
+
+def test_columns_with_nothing_in_them_have_no_levels() -> None:
+    X = pl.DataFrame({"c": pl.Series([None, None], dtype=pl.Categorical)})
+    for table in (X, X.to_arrow(), X.to_pandas()):
+        features = learned(table)
+        assert levels(features) == [()]
+        assert matched(features, table) == [[None, None]]
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pd.Categorical([2**60 + 1, None, -(2**62) - 1]),
+        pd.Series([2**60 + 1, None, -(2**62) - 1], dtype="Int64").astype("category"),
+        pa.array([2**60 + 1, None, -(2**62) - 1]).dictionary_encode(),
+    ],
+    ids=["pandas", "pandas nullable", "pyarrow"],
+)
+def test_large_integers_next_to_nulls_are_exact_levels(column: Any) -> None:
+    X = pa.table({"c": column}) if isinstance(column, pa.Array) else pd.DataFrame({"c": column})
+    features = learned(X)
+    assert levels(features) == [(-(2**62) - 1, 2**60 + 1)]
+    assert matched(features, X) == [[1, None, 0]]
+
+
+@pytest.mark.parametrize("column", [[True, None, False], [0.5, None, 2.0], ["b", None, "a"]])
+def test_categories_of_any_type_are_their_values(column: list[Any]) -> None:
+    first, last = sorted(value for value in column if value is not None)
+    for X in (
+        pd.DataFrame({"c": pd.Categorical(column)}),
+        pa.table({"c": pa.array(column).dictionary_encode()}),
+    ):
+        features = learned(X)
+        assert levels(features) == [(first, last)]
+        assert matched(features, X)[0][1] is None
+
+
+def test_a_null_among_the_categories_themselves_is_missing() -> None:
+    codes = pa.array([0, 1, None, 0])
+    X = pa.table({"c": pa.DictionaryArray.from_arrays(codes, pa.array(["a", None]))})
+    assert matched(learned(X), X) == [[0, None, None, 0]]
+
+
+# Which levels
+
+
+def test_categories_that_no_row_holds_are_no_levels() -> None:
+    X = pd.DataFrame({"c": pd.Categorical(["b", "a"], categories=["z", "b", "a", "q"])})
+    assert levels(learned(X)) == [("a", "b")]
+
+
+def test_rows_that_do_not_count_have_no_levels() -> None:
+    X = pl.DataFrame({"c": ["a", "b", "c", "d"]})
+    rows, weight = np.array([0, 2, 3], dtype=np.uint32), np.array([1.0, 1.0, 0.0, 2.0])
+    assert levels(learned(X, "text", rows=rows)) == [("a", "c", "d")]
+    assert levels(learned(X, "text", weight=weight)) == [("a", "b", "d")]
+    assert levels(learned(X, "text", rows=rows, weight=weight)) == [("a", "d")]
+
+
+def test_codes_and_their_order_do_not_matter() -> None:
+    cells = ["b", "a", None, "c"]
+    tables = [
+        pd.DataFrame({"c": pd.Categorical(cells, categories=order, ordered=ordered)})
+        for order in (["a", "b", "c"], ["c", "x", "b", "a"])
+        for ordered in (False, True)
+    ]
+    known = [learned(table) for table in tables]
+    assert all(features == known[0] for features in known)
+    for features in known:
+        for table in tables:
+            assert matched(features, table) == [[1, 0, None, 2]]
+
+
+def test_features_with_other_levels_are_others() -> None:
+    one, two = (learned(pl.DataFrame({"c": [value]}), "text") for value in "ab")
+    assert one != two
+    assert one == learned(pl.DataFrame({"c": ["a", "a"]}), "text")
+
+
+# New data
+
+
+@pytest.mark.parametrize("column", [[2, 1], [2.0, 1.0], ["2", "1"], ["2.0", "1.0"]], ids=repr)
+@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table])
+def test_what_was_a_category_of_integers_is_mapped_by_value(make: Any, column: Any) -> None:
+    features = learned(pd.DataFrame({"c": pd.Categorical([1, 2, 3])}))
+    assert matched(features, make({"c": column})) == [[1, 0]]
+    array = np.array([column], dtype=object).T
+    with pytest.warns(UserWarning, match="valid feature names"):
+        assert matched(features, array) == [[1, 0]]
+
+
+def test_what_was_text_may_come_as_integers() -> None:
+    features = learned(pd.DataFrame({"c": ["10", "9", "8"]}), "text")
+    assert matched(features, pd.DataFrame({"c": [9, 10]})) == [[2, 0]]
+    assert matched(features, pd.DataFrame({"c": pd.Categorical([9.0, None])})) == [[2, None]]
+
+
+def test_what_was_text_may_come_as_a_category_and_back() -> None:
+    text, category = pl.DataFrame({"c": ["b", "a"]}), pl.DataFrame({"c": ["b", "a"]})
+    category = category.with_columns(pl.col("c").cast(pl.Categorical))
+    for first, second in ((text, category), (category, text)):
+        assert matched(learned(first, "text"), second) == [[1, 0]]
+
+
+def test_columns_are_found_by_name_in_any_order() -> None:
+    features = learned(pd.DataFrame({"x": [1.0, 2.0], "c": pd.Categorical(["a", "b"])}))
+    X = pl.DataFrame({"id": ["not looked at"], "c": ["b"], "x": [7.0]})
+    assert matched(features, X) == [[7], [1]]
+
+
+@pytest.mark.parametrize(
+    ("trained", "new", "words"),
+    [
+        (["a", "b"], [0.5, 1.5], r"levels of text \('a', 'b'\).*now holds numbers \(0\.5 at row 0"),
+        ([1, 2], ["x", "y"], r"levels of whole numbers \(1, 2\).*now holds text \('x' at row 0"),
+        ([1, 2], [0.37, 3.0], r"levels of whole numbers \(1, 2\).*now holds numbers \(0\.37 at"),
+        ([0.5, 2], ["x", "y"], r"levels of numbers \(0\.5, 2\).*now holds text"),
+    ],
+)
+def test_a_column_of_another_kind_is_refused(trained: Any, new: Any, words: str) -> None:
+    features = learned(pl.DataFrame({"c": trained}), ("c",))
+    for rule in ("missing", "prior", "error"):
+        with pytest.raises(ValueError, match=f"X column 'c' was categorical with {words}"):
+            features.match(pl.DataFrame({"c": new}), "Model", rule)
+
+
+@pytest.mark.parametrize(
+    ("trained", "new"),
+    [(["a"], ["b"]), ([1, 2], [3, 4]), ([0.5], [2, 3]), ([1, 2], [1, 0.5]), (["a", 1], [7, 8])],
+)
+def test_values_of_the_same_kind_are_only_unseen(trained: Any, new: Any) -> None:
+    tables = [pd.DataFrame({"c": pd.Series(cells, dtype=object)}) for cells in (trained, new)]
+    with pytest.warns(UnseenLevelWarning):
+        learned(tables[0], ("c",)).match(tables[1], "Model")
+
+
+@pytest.mark.parametrize(
+    "column",
+    [pd.Categorical(["a"]), pd.Categorical([1]), pd.Series(["a"]), pd.Series(["1"], dtype=object)],
+)
+def test_categories_and_text_where_numbers_were_are_refused(column: Any) -> None:
+    features = learned(pd.DataFrame({"x": [1.0, 2.0]}))
+    words = r"X column 'x' .* at row 0.*It was a column of numbers when Model was fitted"
+    with pytest.raises(ValueError, match=words):
+        features.match(pd.DataFrame({"x": column}), "Model")
+
+
+# Values that are no level
+
+NEW = pl.DataFrame({"c": ["b", "x", "y", None, "x"], "d": [1, 2, 3, 1, 9]})
+
+
+def known() -> Features:
+    return learned(pl.DataFrame({"c": ["a", "b"], "d": [1, 2]}), ("c", "d"))
+
+
+def test_an_unseen_value_is_missing_with_one_warning_a_call() -> None:
+    with pytest.warns(UnseenLevelWarning) as caught:
+        assert matched(known(), NEW) == [[1, None, None, None, None], [0, 1, None, 0, None]]
+    (warning,) = caught
+    assert warning.filename == __file__
+    assert str(warning.message).startswith(
+        "X column 'c' holds 'x', 'y' in 3 of 5 rows, which no training row did; X column 'd' holds "
+        "3, 9 in 2 of 5 rows, which no training row did. They are taken as missing"
+    )
+
+
+def test_an_unseen_value_is_the_number_of_levels_by_prior() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert matched(known(), NEW, "prior") == [[1, 2, 2, None, 2], [0, 1, 2, 0, 2]]
+
+
+def test_an_unseen_value_is_refused_if_asked() -> None:
+    with pytest.raises(ValueError, match=r"'c' holds 'x', 'y' in 3 of 5 rows.*on_unseen='missing'"):
+        matched(known(), NEW, "error")
+    assert matched(known(), NEW[:1], "error") == [[1], [0]]
+
+
+def test_only_some_unseen_values_are_listed() -> None:
+    X = pl.DataFrame({"c": [f"new {n}" for n in range(9)] + ["a"], "d": [1] * 10})
+    words = r"holds 'new 0', 'new 1', 'new 2', 'new 3', 'new 4' and 4 more in 9 of 10 rows"
+    with pytest.warns(UnseenLevelWarning, match=words):
+        matched(known(), X)
+
+
+def test_only_rows_that_are_looked_at_are_counted() -> None:
+    features = known()
+    unseen = Unseen("missing", np.array([0, 1], dtype=np.uint32))
+    features.columns(features.read(NEW, "Model"), unseen)
+    assert unseen.rows_of_columns == {0: 1}
+
+
+def test_no_rows_give_no_rows() -> None:
+    X = pl.DataFrame({"c": pl.Series([], dtype=pl.String), "d": pl.Series([], dtype=pl.Int64)})
+    assert matched(known(), X) == [[], []]
+
+
+def test_levels_are_equal_by_value() -> None:
+    assert Levels.of([1, "a"]) == Levels.of(["a", True, 1.0])
+    assert hash(Levels.of([1, "a"])) == hash(Levels.of(["a", 1.0]))

@@ -1,0 +1,142 @@
+"""Levels in a model file: every value comes back, and whatever is not their one form is refused."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import struct
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from model_samples import ESTIMATOR, categorical_features, make_model
+from stagewise.data.features import Feature
+from stagewise.data.levels import Levels
+from stagewise.errors import ModelFormatError
+from stagewise.model.contents import pack, unpack
+from stagewise.model.file import MINOR, decode, encode
+
+# Five levels of a mixed feature, none of an empty one, two of text; a real one between them.
+MODEL = make_model(features=categorical_features(), seed=3)
+
+
+def with_levels(*columns: list[Any]) -> Any:
+    features = [Feature(None, "categorical", None, Levels.of(column)) for column in columns]
+    return make_model(features=features)
+
+
+@given(
+    st.lists(
+        st.lists(
+            st.one_of(
+                st.text(max_size=5),
+                st.text(st.characters(categories=["Cs"]), max_size=2),
+                st.integers(-(2**63), 2**64 - 1),
+                st.floats(allow_nan=False),
+            )
+        ),
+        min_size=1,
+        max_size=4,
+    )
+)
+def test_every_level_comes_back(columns) -> None:
+    model = with_levels(*columns)
+    again, _ = decode(encode(model))
+    assert again.features == model.features
+    kinds = [[type(v) for v in f.levels.values] for f in again.features]
+    assert kinds == [[type(v) for v in f.levels.values] for f in model.features]
+    assert again.fingerprint() == model.fingerprint()
+
+
+def test_a_model_without_categories_has_no_such_section() -> None:
+    assert not [name for name in pack(make_model(), {})[1] if name.startswith("level_")]
+
+
+@pytest.mark.parametrize(
+    ("array", "index", "number", "words"),
+    [
+        ("level_start", 0, 1, "boundaries between its levels"),
+        ("level_start", -1, 6, "boundaries between its levels"),
+        ("level_start", 1, 2**63, "boundaries between its levels"),
+        ("level_start", 1, 4, "levels for a feature that needs none"),
+        ("level_type", 0, 4, "of which type its levels are"),
+        ("level_type", 0, 3, "lengths of its levels"),
+        ("level_type", 0, 1, "do not rise, or one of another type"),
+        ("level_type", 1, 1, "do not rise, or one of another type"),
+        ("level_bits", 0, 9, "do not rise, or one of another type"),
+        ("level_bits", 1, struct.unpack("<Q", struct.pack("<d", 1.0))[0], "do not rise"),
+        ("level_bits", 1, struct.unpack("<Q", struct.pack("<d", math.nan))[0], "not a number"),
+        ("level_bits", 1, struct.unpack("<Q", struct.pack("<d", -0.0))[0], "do not rise"),
+        ("level_bits", -1, 2**64 - 1, "lengths of its levels"),
+        ("level_bits", -1, 0, "lengths of its levels"),
+        ("level_text", 0, 0xFF, "is not text"),
+        ("level_text", -1, ord("a"), "do not rise"),
+        ("feature_kind", 1, 3, None),
+        ("feature_kind", 0, 0, "levels for a feature that needs none"),
+        ("feature_kind", 0, 4, "of which kind its features"),
+    ],
+)
+def test_one_wrong_number_is_refused(array: str, index: int, number: Any, words: Any) -> None:
+    facts, arrays = pack(MODEL, {})
+    arrays[array] = arrays[array].copy()
+    arrays[array][index] = number
+    if words is None:  # a feature without levels may be categorical
+        assert unpack(facts, arrays)[0].features.levels_per_feature() == [5, 0, 0, 2]
+        return
+    with pytest.raises(ModelFormatError, match=words):
+        unpack(facts, arrays)
+
+
+@pytest.mark.parametrize("array", ["level_start", "level_type", "level_bits", "level_text"])
+def test_the_sections_come_together_or_not_at_all(array: str) -> None:
+    facts, arrays = pack(MODEL, {})
+    whole = arrays.pop(array)
+    with pytest.raises(ModelFormatError, match="levels for each categorical feature"):
+        unpack(facts, arrays)
+    for other in (whole.astype(np.float32), whole[None]):
+        with pytest.raises(ModelFormatError, match="wrong type or shape"):
+            unpack(facts, {**arrays, array: other})
+    for other in (whole[:-1], np.append(whole, whole)):
+        with pytest.raises(ModelFormatError):
+            unpack(facts, {**arrays, array: other.astype(whole.dtype)})
+
+
+def test_levels_of_no_categorical_feature_are_refused() -> None:
+    facts, arrays = pack(make_model(), {})
+    _, others = pack(with_levels([], [], []), {})
+    levels = {name: others[name] for name in others if name.startswith("level_")}
+    with pytest.raises(ModelFormatError, match="levels"):
+        unpack(facts, {**arrays, **levels})
+
+
+def test_a_categorical_feature_has_no_cuts() -> None:
+    facts, arrays = pack(MODEL, {})
+    arrays["cuts"] = np.array([5], dtype=np.uint64)
+    arrays["cut_start"] = np.array([0, 1, 1, 1, 1], dtype=np.uint64)
+    with pytest.raises(ModelFormatError, match="cuts for a feature that needs none"):
+        unpack(facts, arrays)
+
+
+@pytest.mark.parametrize("minor", range(MINOR))
+def test_files_of_earlier_formats_are_read_as_before(minor: int) -> None:
+    model = make_model()
+    data = encode(model, ESTIMATOR)
+    body = data[:12] + struct.pack("<I", minor) + data[16:-32]
+    again, estimator = decode(body + hashlib.sha256(body).digest())
+    assert again.fingerprint() == model.fingerprint()
+    assert estimator == ESTIMATOR
+
+
+def test_levels_decide_the_fingerprint() -> None:
+    models = [
+        with_levels(["a", "b"], []),
+        with_levels(["a"], ["b"]),
+        with_levels(["ab"], []),
+        with_levels([1, 2], []),
+        with_levels(["1", "2"], []),
+        make_model(features=[Feature(None, "real"), Feature(None, "real")]),
+    ]
+    assert len({model.fingerprint() for model in models}) == len(models)
