@@ -36,6 +36,20 @@ void Gradients::respond(Workers& workers, const double* weight, const Response& 
   sums_.loss = loss;
 }
 
+double Gradients::dispersion(Workers& workers, const double* weight) const {
+  if (state_ != State::pairs)
+    throw std::invalid_argument("gradients are filled by a loss before each tree");
+  const LossSums sums = sum_blocks(workers, rows_, [&](size_t begin, size_t n, LossSums* out) {
+    for (size_t i = begin; i < begin + n; ++i) {
+      const double w = weight == nullptr ? 1.0 : weight[i];
+      const auto g = static_cast<double>(slots_[i].pair.gradient);
+      out->abs_gradient += w * g * g;
+      out->hessian += w * static_cast<double>(slots_[i].pair.hessian);
+    }
+  });
+  return sums.hessian > 0.0 ? sums.abs_gradient / sums.hessian : 0.0;
+}
+
 Scales Gradients::pack(Workers& workers, const Kernels& kernels, const double* weight,
                        bool whole_weights, double total_weight, uint64_t key) {
   if (state_ != State::pairs)

@@ -38,6 +38,9 @@ class Gradients {
   };
   void respond(Workers& workers, const double* weight, const Response& response);
 
+  // The sum of g^2 over that of h, times the weights: what a unit of hessian gains by chance.
+  double dispersion(Workers& workers, const double* weight) const;
+
   int64_t total_word() const { return total_word_; }  // the sum of the packed words of all rows
 
   // Replaces the pairs by packed words; the pairs are gone afterwards.

@@ -68,6 +68,8 @@ Grower::Grower(Workers& workers, const Kernels& kernels, const Bins& bins, const
       histograms_(bins, kernels, class_of, classes),
       finder_(bins, kernels, rules_, weights_, histograms_),
       desks_(static_cast<size_t>(workers.threads()), Desk(bins)) {
+  for (size_t f = 0; f < bins.features(); ++f)
+    categorical_ = categorical_ || bins.coding(f).categorical();
   if (bins.ranked()) {
     search_ = std::make_unique<SortedSearch>(finder_, rows_, choice_, desks_, bins, weights_,
                                              rules_.proposal);
@@ -239,12 +241,13 @@ Leaf* Grower::start(const Gradients& gradients, const uint32_t* bag, size_t bag_
 
 Tree Grower::grow(Gradients& gradients, const uint32_t* bag, size_t bag_size, uint64_t seed,
                   uint64_t tree_number) {
+  const double dispersion = categorical_ ? gradients.dispersion(workers_, weights_.weight()) : 0.0;
   const Scales scales =
       gradients.pack(workers_, kernels_, weights_.weight(), weights_.whole(), weights_.total(),
                      draw_key(seed, Draw::rounding, tree_number));
   choice_.start_tree(seed, tree_number);
   finder_.start_tree(scales, gradients, choice_.features(),
-                     draw_key(seed, Draw::thresholds, tree_number));
+                     draw_key(seed, Draw::thresholds, tree_number), dispersion);
 
   Tree tree;
   tree.grower = this;

@@ -84,6 +84,7 @@ class Grower {
   SplitFinder finder_;
   std::vector<Desk> desks_;  // per thread
   std::unique_ptr<NodeSearch> search_;
+  bool categorical_ = false;       // some feature is
   uint64_t grown_ = 0;             // how many trees so far
   std::deque<Leaf> leaves_;        // all that this tree had
   std::vector<const Leaf*> live_;  // those that it has now, where constraints must know them

@@ -3,7 +3,8 @@
 // One idea: with few levels each may stand alone against the rest; with more they are put in the
 // order of their own leaf values, and a split cuts this order. For a convex loss no other
 // subset is better (Fisher 1958; Breiman et al. 1984, section 9.4); smoothing the values keeps rare
-// levels from the ends. A level that no row of the node has goes where most rows go.
+// levels from the ends. An order of many means can be cut well even if nothing but chance tells them
+// apart, so what chance gains is taken off. A level that no row of the node has goes where most rows go.
 #pragma once
 
 #include <cstdint>
@@ -16,6 +17,7 @@ namespace stagewise {
 struct LevelRules {
   double smoothing = 10.0;  // added to the hessian of a level when levels are put in order
   double l2 = 10.0;         // added to the penalty of a split by an order
+  double chance = 1.0;      // times what cutting an order of levels gains by chance alone
   size_t one_vs_rest = 4;   // up to this many levels in a node, each is tried alone
 };
 

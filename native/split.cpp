@@ -58,7 +58,8 @@ void SplitFinder::Scratch::reserve_rows(size_t n) {
 }
 
 void SplitFinder::start_tree(const Scales& scales, const Gradients& gradients,
-                             const std::vector<uint32_t>& features, uint64_t key) {
+                             const std::vector<uint32_t>& features, uint64_t key,
+                             double dispersion) {
   features_ = &features;
   scales_ = scales;
   gradients_ = &gradients;
@@ -73,6 +74,7 @@ void SplitFinder::start_tree(const Scales& scales, const Gradients& gradients,
   scan_.min_hessian = std::max(1.0, rules_.min_hessian * hs);
   scan_.criterion = rules_.criterion;
   level_smoothing_ = rules_.levels.smoothing * hs;
+  level_chance_ = rules_.levels.chance * dispersion * (gs * gs / hs);
   // Whole weights: the next whole number; others are rounded to the unit themselves.
   const double least_weight = rules_.min_samples_leaf * weights_.unit();
   min_count_ = static_cast<int64_t>(weights_.whole() ? std::ceil(least_weight)

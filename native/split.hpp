@@ -129,7 +129,7 @@ class SplitFinder {
   };
 
   void start_tree(const Scales& scales, const Gradients& gradients,
-                  const std::vector<uint32_t>& features, uint64_t key);
+                  const std::vector<uint32_t>& features, uint64_t key, double dispersion);
   bool splittable(const Leaf& leaf) const;
   void begin(const Leaf& leaf, const Rows& rows, std::vector<uint8_t> allowed,
              Search* search) const;
@@ -183,6 +183,7 @@ class SplitFinder {
   Scales scales_;
   ScanRules scan_;
   double level_smoothing_ = 0.0;
+  double level_chance_ = 0.0;  // what one mean too many gains by chance
   uint64_t key_ = 0;
   std::vector<uint8_t> used_;  // per feature, by earlier trees
   std::vector<uint32_t> newly_used_;

@@ -24,8 +24,8 @@ HEAD = """# Accuracy on tables with categories
 
 Written by `make accuracy` from results.json; edits are overwritten. Mean held-out loss over three
 splits: log loss, or root mean square error as a share of the target's deviation; in brackets the
-seconds of a fit. *As it comes*: no parameter is set. *Stopped*: up to 2000 rounds, the same fifth of
-the training rows says when to stop.
+seconds of a fit. *As it comes*: no parameter is set. *Stopped*: up to 2000 rounds, the same fifth
+of the training rows says when to stop.
 """
 JUDGE = {"many": "catboost", "few": "lightgbm"}
 

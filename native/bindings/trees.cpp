@@ -64,6 +64,7 @@ constexpr Rule kRules[] = {
      [](TreeRules& r, nb::handle v) { r.feature_weights = to<std::vector<double>>(v); }},
     {"first_use", [](TreeRules& r, nb::handle v) { r.first_use = to<std::vector<double>>(v); }},
     {"level_smoothing", [](TreeRules& r, nb::handle v) { r.levels.smoothing = to<double>(v); }},
+    {"level_chance", [](TreeRules& r, nb::handle v) { r.levels.chance = to<double>(v); }},
     {"level_l2", [](TreeRules& r, nb::handle v) { r.levels.l2 = to<double>(v); }},
     {"one_vs_rest", [](TreeRules& r, nb::handle v) { r.levels.one_vs_rest = to<size_t>(v); }},
     {"criterion",

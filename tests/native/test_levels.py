@@ -79,6 +79,7 @@ RULES = {
     "plain": Rules(),
     "smoothed": Rules(level_smoothing=4.0, l2=1.0),
     "penalised": Rules(level_l2=3.0, l2=0.5),
+    "less by chance": Rules(level_chance=1.0, one_vs_rest=0, l2=1.0),
     "always in order": Rules(one_vs_rest=0, l2=1.0),
     "always alone": Rules(one_vs_rest=100, l2=1.0),
     "enough rows": Rules(min_samples_leaf=7.0, level_smoothing=1.0),
@@ -100,9 +101,10 @@ def test_each_rule_gives_the_brute_force_tree(
 @pytest.mark.parametrize("levels", [(70, 0), (200, 3), (130, 130)])
 def test_many_levels(levels: tuple[int, ...]) -> None:
     data = make_data(5, 400, levels)
-    rules = Rules(max_leaves=6, level_smoothing=2.0, l2=1.0)
-    for few_rows in (0, ALL_ROWS):
-        assert_same(grow(data, rules, few_rows), brute_force(data, rules), data.levels)
+    for chance in (0.0, 0.3):
+        rules = Rules(max_leaves=6, level_smoothing=2.0, l2=1.0, level_chance=chance)
+        for few_rows in (0, ALL_ROWS):
+            assert_same(grow(data, rules, few_rows), brute_force(data, rules), data.levels)
 
 
 @pytest.mark.parametrize("max_bins", [2, 5, 20])

@@ -40,6 +40,7 @@ class Rules:
     one_vs_rest: int = 4
     level_smoothing: float = 0.0
     level_l2: float = 0.0
+    level_chance: float = 0.0
 
 
 @dataclass
@@ -51,6 +52,7 @@ class Split:
     left: Mask
     levels: Mask | None = None  # of a categorical feature: what goes left, the unknown level too
     l2: float = 0.0  # what is added to the penalty
+    by_chance: float = 0.0  # what is taken off the gain
 
 
 @dataclass
@@ -77,6 +79,7 @@ class Problem:
     cuts: Sequence[npt.NDArray[Any] | None]
     rules: Rules
     nodes: list[Node] = field(default_factory=list)
+    dispersion: float = 1.0  # of all rows, in the bag or not
 
     def sums(self, rows: Mask) -> tuple[float, float]:
         return float(self.gradient[rows].sum()), float(self.hessian[rows].sum())
@@ -142,9 +145,12 @@ def level_candidates(
     ways = (False, True) if missing.any() else (False,)
     if len(order) <= rules.one_vs_rest:
         choices = [([b], way, 0.0) for b in order for way in ways]
+        by_chance = 0.0
     else:
         ends = range(1, len(order) + 1)
         choices = [(order[:k], way, rules.level_l2) for way in ways for k in ends]
+        means = max(0.0, 2 / np.pi * (len(order) - 1) - 6)
+        by_chance = rules.level_chance * problem.dispersion / 2 * means
     for chosen, way, l2 in choices:
         left = rows & (np.isin(codes, chosen) | (missing & way))
         heavier = bool(problem.hessian[left].sum() >= problem.hessian[rows & ~left].sum())
@@ -155,7 +161,7 @@ def level_candidates(
         goes_left = np.full(int(bin_of.max()) + 2, heavier)
         goes_left[present] = np.isin(present, chosen)
         levels = np.append(goes_left[bin_of], goes_left[-1])
-        yield Split(0.0, feature, 0.0, direction, left, levels, l2)
+        yield Split(0.0, feature, 0.0, direction, left, levels, l2, by_chance)
 
 
 def best_split(problem: Problem, rows: Mask) -> Split | None:
@@ -168,6 +174,7 @@ def best_split(problem: Problem, rows: Mask) -> Split | None:
         if any(h < rules.min_hessian or h <= 0 for _, h in sums):
             continue
         score = sum(leaf_gain(g, h, replace(rules, l2=rules.l2 + split.l2)) for g, h in sums)
+        score -= split.by_chance
         if best is None or score > best_score + SAME * abs(best_score):
             best, best_score = split, score
     if best is None:
@@ -213,6 +220,7 @@ def grow(
     """Fit a tree to gradients and hessians, which are those of a row of weight 1."""
     w = np.ones(len(X)) if weight is None else weight
     problem = Problem(X, gradient * w, hessian * w, w, cuts, rules)
+    problem.dispersion = float((w * gradient**2).sum() / (w * hessian).sum())
     rows = np.ones(len(X), dtype=bool) if bag is None else np.isin(np.arange(len(X)), bag)
     add_node(problem, rows, 0)
     leaves = 1

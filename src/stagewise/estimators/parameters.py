@@ -255,6 +255,7 @@ TREE_RULES: Mapping[str, Rule] = MappingProxyType(
         "one_vs_rest": _Number(0, _size, whole=True),
         "level_smoothing": _Number(0.0),
         "level_l2": _Number(0.0),
+        "level_chance": _Number(0.0),
         "most_together": _Number(0, _size, whole=True),
         "monotone": tuple,
         "together": tuple,

@@ -34,6 +34,7 @@ RULES = (
     "criterion",
     "level_smoothing",
     "level_l2",
+    "level_chance",
     "one_vs_rest",
     "path_smoothing",
     "random_thresholds",
@@ -73,6 +74,10 @@ class HistogramTree:
         rest. More are put in the order of g / (h + level_smoothing), and the order is cut.
     level_smoothing, level_l2 : float
         The smoothing of that order, and what is added to λ in the gain of such a split.
+    level_chance : float
+        How many times the gain of such a split is lessened by what chance gains from L levels,
+        φ/2 · max(0, 2/π (L - 1) - 6) with φ = Σg² / Σh of the tree: of L means that differ by
+        chance 2/π of the squares lie between the best two halves; a number gains about 6.
     path_smoothing : float
         s of the pull ½ s (w - u)² of a value w towards u, that of the parent.
     random_thresholds : bool
@@ -111,6 +116,7 @@ class HistogramTree:
     one_vs_rest: int = 4
     level_smoothing: float = 10.0
     level_l2: float = 10.0
+    level_chance: float = 1.0
     path_smoothing: float = 0.0
     random_thresholds: bool = False
     monotone: tuple[int, ...] = ()
