@@ -38,6 +38,12 @@ class Gradients {
   };
   void respond(Workers& workers, const double* weight, const Response& response);
 
+  // Multiplies the gradients, and unless told otherwise the hessians, by how often each row counts.
+  void multiply(Workers& workers, const double* weight, const float* times, bool hessians);
+
+  // out[row] += w^2 (g^2 + ridge * h^2): what a row adds to the squared length of all derivatives.
+  void add_squares(Workers& workers, const double* weight, double ridge, double* out) const;
+
   int64_t total_word() const { return total_word_; }  // the sum of the packed words of all rows
 
   // Replaces the pairs by packed words; the pairs are gone afterwards.
@@ -67,6 +73,8 @@ class Gradients {
   }
 
  private:
+  void require_pairs() const;
+
   size_t rows_;
   LargeArray<GradientSlot> slots_;
   LossSums sums_;

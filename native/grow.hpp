@@ -43,9 +43,10 @@ class Grower {
   void add_to(double* score, const Tree& tree, const double* value);
 
   // The weighted q-quantile of residual over the rows of every leaf, in the order of leaves().
-  std::vector<double> leaf_quantiles(const double* residual, double q);
+  // times: how often each row counts besides its weight; null: once.
+  std::vector<double> leaf_quantiles(const double* residual, const float* times, double q);
   // The median m, and then the weighted mean of m + (residual - m), no more than `width` from m.
-  std::vector<double> leaf_huber_means(const double* residual, double width);
+  std::vector<double> leaf_huber_means(const double* residual, const float* times, double width);
 
   // The sums of gradients and of hessians, times the weights, over the rows of every leaf; for
   // trees that tell classes apart there is a gradient sum for each class.
@@ -84,7 +85,7 @@ class Grower {
   void search(Workers& team, Desk* desk, Leaf* built, Leaf* rest, Leaf* few[2]);
   void commit(const Leaf& parent, Tree* tree);
   template <class Summary>
-  std::vector<double> per_leaf(const double* residual, Summary summary);
+  std::vector<double> per_leaf(const double* residual, const float* times, Summary summary);
   void retire(const Leaf& leaf);
 
   Workers& workers_;

@@ -1,10 +1,9 @@
-// Tables, cuts, bins, and what is drawn or measured without a model.
+// Tables, cuts, bins, and what is measured without a model.
 #include "bindings.hpp"
 #include "bins.hpp"
 #include "cuts.hpp"
 #include "grow.hpp"
 #include "quantile.hpp"
-#include "random.hpp"
 
 namespace stagewise {
 namespace {
@@ -60,20 +59,6 @@ void bins_add(Engine& engine, const Bins& bins, const Tree& tree, const In<doubl
     add_tree(bins, tree, value.data(), chunk * kRows, std::min(bins.rows(), (chunk + 1) * kRows),
              score.data());
   });
-}
-
-Out<uint32_t> draw_rows(size_t rows, double share, uint64_t seed, uint64_t round) {
-  const uint64_t key = draw_key(seed, Draw::rows, round);
-  const auto below = share >= 1.0 ? ~0ull : static_cast<uint64_t>(std::ldexp(share, 64));
-  std::vector<uint32_t> chosen;
-  chosen.reserve(static_cast<size_t>(static_cast<double>(rows) * share * 1.1) + 16);
-  {
-    nb::gil_scoped_release release;
-    for (size_t i = 0; i < rows; ++i)
-      if (draw(key, i) <= below) chosen.push_back(static_cast<uint32_t>(i));
-    if (chosen.empty() && rows > 0) chosen.push_back(static_cast<uint32_t>(draw(key, rows) % rows));
-  }
-  return to_numpy(std::move(chosen));
 }
 
 double quantile(const In<double>& values, const Weight& weight, double q) {
@@ -133,7 +118,6 @@ void bind_tables(nb::module_& m) {
   m.def("cut_between", &cut_between, "a"_a, "b"_a);
   m.def("weighted_quantile", &quantile, "values"_a.noconvert(), "weight"_a.noconvert().none(),
         "q"_a);
-  m.def("draw_rows", &draw_rows, "rows"_a, "share"_a, "seed"_a, "round_number"_a);
 
   nb::class_<Bins>(m, "Bins")
       .def(nb::new_(&make_bins), "workers"_a, "columns"_a, "cuts"_a)

@@ -9,6 +9,7 @@ rows, for all scores at once (AdaBoost).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -62,13 +63,22 @@ class Response:
             derivatives.respond(workers, weight, self.limit, self.unit_hessians)
         return derivatives
 
-    def hessian_bound(self, loss: Loss) -> float:
-        """Return the most that a hessian can be, or 0 if nothing is known."""
-        return 1.0 if self.unit_hessians or self.of_classes else loss.hessian_bound
+    def hessian_bound(self, loss: Loss, most_times: float) -> float:
+        """Return the most that a hessian can be, or 0 if nothing is known.
 
-    def hessian_is_weight(self, loss: Loss) -> bool:
+        Rows count `most_times` at most, and where numbers are fitted hessians are multiplied by
+        that; the product is rounded to float32, perhaps upwards.
+        """
+        bound = 1.0 if self.unit_hessians or self.of_classes else loss.hessian_bound
+        if most_times == 1.0 or self.of_classes:
+            return bound
+        return bound * most_times * (1 + 2.0**-20) if math.isfinite(most_times) else 0.0
+
+    def hessian_is_weight(self, loss: Loss, most_times: float) -> bool:
         """Return whether every hessian is that bound."""
-        return self.unit_hessians or self.of_classes or loss.hessian_is_weight
+        if self.of_classes:
+            return True
+        return most_times == 1.0 and (self.unit_hessians or loss.hessian_is_weight)
 
 
 newton = Response("Newton")
