@@ -1,5 +1,6 @@
 #include "gradients.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <stdexcept>
 
@@ -44,18 +45,24 @@ void Gradients::multiply(Workers& workers, const double* weight, const float* ti
                          bool hessians) {
   require_pairs();
   const double loss = sums_.loss;
+  std::vector<float> largest((rows_ + kLossBlock - 1) / kLossBlock);
   sums_ = sum_blocks(workers, rows_, [&](size_t begin, size_t n, LossSums* sums) {
+    float most = 0.0f;
     for (size_t i = begin; i < begin + n; ++i) {
       float& g = slots_[i].pair.gradient;
       float& h = slots_[i].pair.hessian;
       g *= times[i];
-      if (hessians) h *= times[i];
+      h *= hessians ? times[i] : 1.0f;
+      most = h > most ? h : most;
       const double w = weight == nullptr ? 1.0 : weight[i];
       sums->abs_gradient += w * static_cast<double>(g < 0.0f ? -g : g);
       sums->hessian += w * static_cast<double>(h);
     }
+    largest[begin / kLossBlock] = most;
   });
   sums_.loss = loss;
+  const float most = largest.empty() ? 0.0f : *std::max_element(largest.begin(), largest.end());
+  largest_hessian_ = hessians ? static_cast<double>(most) : 0.0;
 }
 
 void Gradients::add_squares(Workers& workers, const double* weight, double ridge,

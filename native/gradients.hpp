@@ -27,6 +27,7 @@ class Gradients {
       block(begin, n, slots_.get() + begin, sums);
     });
     state_ = State::pairs;
+    largest_hessian_ = 0.0;
   }
 
   // Changes the pairs into what a tree shall be fitted to: gradients of at most `limit` times the
@@ -39,10 +40,13 @@ class Gradients {
   void respond(Workers& workers, const double* weight, const Response& response);
 
   // Multiplies the gradients, and unless told otherwise the hessians, by how often each row counts.
+  // Hessians may then be larger than what a loss promises: largest_hessian() is what they are.
   void multiply(Workers& workers, const double* weight, const float* times, bool hessians);
 
   // out[row] += w^2 (g^2 + ridge * h^2): what a row adds to the squared length of all derivatives.
   void add_squares(Workers& workers, const double* weight, double ridge, double* out) const;
+
+  double largest_hessian() const { return largest_hessian_; }  // 0: not multiplied
 
   int64_t total_word() const { return total_word_; }  // the sum of the packed words of all rows
 
@@ -78,6 +82,7 @@ class Gradients {
   size_t rows_;
   LargeArray<GradientSlot> slots_;
   LossSums sums_;
+  double largest_hessian_ = 0.0;
   int64_t total_word_ = 0;
   enum class State { empty, pairs, packed } state_ = State::empty;
 };

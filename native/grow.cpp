@@ -6,6 +6,7 @@
 #include <limits>
 #include <stdexcept>
 
+#include "descend.hpp"
 #include "quantile.hpp"
 #include "random.hpp"
 
@@ -17,27 +18,10 @@ constexpr size_t kParallelPartition = 16384;  // rows; below, the caller is fast
 constexpr size_t kParallelUpdates = 60000;    // of a histogram, likewise
 constexpr size_t kParallelBins = 4096;        // of a search, likewise
 constexpr size_t kSharedUpdates = 200000;     // a leaf with as many is worked on by all threads
-constexpr size_t kGroupBlock = 64;    // groups whose histograms stay in the second-level cache
-constexpr size_t kScoreRows = 16384;  // of which the scores stay in the second-level cache
-
-size_t walk(const Bins& bins, const Tree& tree, size_t row) {
-  size_t node = 0;
-  while (tree.feature[node] >= 0) {
-    const auto f = static_cast<size_t>(tree.feature[node]);
-    const uint32_t code = bins.code(row, f);
-    const bool left =
-        code <= tree.bin[node] || (tree.missing_left[node] != 0 && code == bins.value_bins(f));
-    node = static_cast<size_t>(left ? tree.left[node] : tree.right[node]);
-  }
-  return node;
-}
+constexpr size_t kGroupBlock = 64;  // groups whose histograms stay in the second-level cache
+constexpr size_t kScoreRows = kDescentRows;  // of which the scores stay in the second-level cache
 
 }  // namespace
-
-void add_tree(const Bins& bins, const Tree& tree, const double* value, size_t begin, size_t end,
-              double* score) {
-  for (size_t row = begin; row < end; ++row) score[row] += value[walk(bins, tree, row)];
-}
 
 Grower::Grower(Workers& workers, const Kernels& kernels, const Bins& bins, const double* weight,
                const TreeRules& rules, const int32_t* class_of, size_t classes)
@@ -327,6 +311,7 @@ Leaf* Grower::start(const Gradients& gradients, const uint32_t* bag, size_t bag_
   bag_size_ = bagged_ ? bag_size : bins_.rows();
   if (bagged_) {
     bag_.assign(bag, bag + bag_size);
+    bag_.push_back(std::numeric_limits<uint32_t>::max());  // no row: the list ends here
     std::memcpy(lists_[0].get(), bag, bag_size * sizeof(uint32_t));
   }
   grown_leaves_.clear();
@@ -399,6 +384,8 @@ Tree Grower::grow(Gradients& gradients, const uint32_t* bag, size_t bag_size, ui
 // the values of all leaves to the scores in it, while they are in its cache and in no other's.
 void Grower::add_to(double* score, const Tree& tree, const double* value) {
   const size_t n = bins_.rows();
+  std::vector<const uint8_t*> columns;
+  for (const FeatureUse& use : uses_) columns.push_back(use.column.get());
   workers_.run((n + kScoreRows - 1) / kScoreRows, [&](size_t chunk, int) {
     const size_t begin = chunk * kScoreRows, end = std::min(n, begin + kScoreRows);
     for (const GrownLeaf& leaf : grown_leaves_) {
@@ -409,14 +396,17 @@ void Grower::add_to(double* score, const Tree& tree, const double* value) {
       for (const uint32_t* row = from; row < to; ++row) score[*row] += own;
     }
     if (!bagged_) return;
+    std::vector<uint32_t> outside(end - begin + 1);
+    size_t n_outside = 0;
     auto next = std::lower_bound(bag_.begin(), bag_.end(), begin);
     for (size_t row = begin; row < end; ++row) {
-      if (next != bag_.end() && *next == row) {
-        ++next;
-      } else {
-        score[row] += value[walk(bins_, tree, row)];
-      }
+      const bool inside = *next == row;
+      outside[n_outside] = static_cast<uint32_t>(row);
+      n_outside += inside ? 0 : 1;
+      next += inside ? 1 : 0;
     }
+    outside.resize(n_outside);
+    add_tree(kernels_, bins_, columns, tree, value, &outside, score);
   });
 }
 

@@ -117,8 +117,4 @@ class Grower {
   std::vector<GrownLeaf> grown_leaves_;
 };
 
-// score[row] += value[node], by walking the codes of rows [begin, end).
-void add_tree(const Bins& bins, const Tree& tree, const double* value, size_t begin, size_t end,
-              double* score);
-
 }  // namespace stagewise

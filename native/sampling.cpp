@@ -5,16 +5,23 @@
 #include <cmath>
 #include <utility>
 
+#include "memory.hpp"
+
 namespace stagewise {
 namespace {
 
 constexpr size_t kChunk = 16384;  // rows
-constexpr size_t kBuckets = 65536;
+constexpr int kFewCounts = 4;
 
 size_t chunks_of(const DrawnRows& from) { return (from.rows + kChunk - 1) / kChunk; }
 
 double unit_draw(uint64_t key, uint64_t index) {  // in [0, 1)
   return static_cast<double>(draw(key, index) >> 11) * 0x1p-53;
+}
+
+// Without a branch: which rows are drawn cannot be predicted.
+float times_if(bool drawn, float times) {
+  return std::bit_cast<float>(std::bit_cast<uint32_t>(times) & -static_cast<uint32_t>(drawn));
 }
 
 uint64_t below(double share) {
@@ -39,24 +46,30 @@ void by_chunk(const DrawnRows& from, Body body) {
 template <class TimesOf>
 Bag collect(const DrawnRows& from, bool multiplied, TimesOf times_of) {
   Bag bag;
-  if (multiplied) bag.times.resize(from.rows, 0.0f);
-  std::vector<std::vector<uint32_t>> parts(chunks_of(from));
+  if (multiplied) bag.times.resize(from.rows);
+  const LargeArray<uint32_t> staged = make_large_array<uint32_t>(from.rows);
+  std::vector<size_t> before(chunks_of(from) + 1, 0);  // rows of earlier chunks that count
   by_chunk(from, [&](size_t first, size_t last, int) {
-    std::vector<uint32_t>& part = parts[first / kChunk];
-    part.resize(last - first + 1);
+    uint32_t* const list = staged.get() + first;
+    float* const times = multiplied ? bag.times.data() : nullptr;
+    const double* const weight = from.weight;
+    const TimesOf own = times_of;  // copies, which no store below can change
     size_t n = 0;
     for (size_t row = first; row < last; ++row) {
-      const float times = from.present(row) ? times_of(row) : 0.0f;
-      part[n] = static_cast<uint32_t>(row);
-      n += times > 0.0f ? 1 : 0;
-      if (multiplied) bag.times[row] = times;
+      const float t = weight == nullptr || weight[row] > 0.0 ? own(row) : 0.0f;
+      list[n] = static_cast<uint32_t>(row);
+      n += std::bit_cast<uint32_t>(t) != 0;
+      if (times != nullptr) times[row] = t;
     }
-    part.resize(n);
+    before[first / kChunk + 1] = n;
   });
-  size_t all = 0;
-  for (const auto& part : parts) all += part.size();
-  bag.rows.reserve(all);
-  for (const auto& part : parts) bag.rows.insert(bag.rows.end(), part.begin(), part.end());
+  for (size_t c = 1; c < before.size(); ++c) before[c] += before[c - 1];
+  bag.rows.resize(before.back());
+  by_chunk(from, [&](size_t first, size_t, int) {
+    const size_t chunk = first / kChunk;
+    std::copy_n(staged.get() + first, before[chunk + 1] - before[chunk],
+                bag.rows.data() + before[chunk]);
+  });
   const size_t present = bag.rows.empty() ? count_present(from) : 0;
   if (present > 0) {
     size_t place = draw(from.key(), from.rows) % present, row = 0;
@@ -67,100 +80,109 @@ Bag collect(const DrawnRows& from, bool multiplied, TimesOf times_of) {
   return bag;
 }
 
-// Importances as keys that sort as they do: the bits of a float that is not negative.
-uint32_t key_of(double square) {
-  return std::bit_cast<uint32_t>(static_cast<float>(std::sqrt(square)));
-}
-
 double value_of(uint32_t key) { return static_cast<double>(std::bit_cast<float>(key)); }
 
-// How many keys there are in a bucket, and the sum of their lower halves.
+// How many keys there are in a bucket, and the sum of what their last bits say.
 struct Tally {
   uint64_t count = 0, low = 0;
 };
 
-// The present rows by the upper half of their keys, or by the lower half of the keys that have a
-// given upper half.
-std::vector<Tally> tally_keys(const DrawnRows& from, const double* squares, int64_t upper) {
-  std::vector<std::vector<Tally>> tallies(static_cast<size_t>(from.workers.threads()));
-  by_chunk(from, [&](size_t first, size_t last, int worker) {
-    std::vector<Tally>& own = tallies[static_cast<size_t>(worker)];
-    own.resize(kBuckets);
-    for (size_t row = first; row < last; ++row) {
-      if (!from.present(row)) continue;
-      const uint32_t key = key_of(squares[row]);
-      if (upper >= 0 && key >> 16 != static_cast<uint32_t>(upper)) continue;
-      Tally& tally = own[upper < 0 ? key >> 16 : key & 0xffffu];
-      ++tally.count;
-      tally.low += key & 0xffffu;
-    }
-  });
-  std::vector<Tally> total(kBuckets);
-  for (const auto& own : tallies)
-    for (size_t b = 0; b < own.size(); ++b) {
-      total[b].count += own[b].count;
-      total[b].low += own[b].low;
-    }
-  return total;
-}
+// The importances of rows as keys that sort as they do: the bits of floats that are not negative.
+// The keys are looked at in three steps, some bits at a time; a step sees those that begin with
+// given bits.
+class Keys {
+ public:
+  Keys(const DrawnRows& from, const double* squares)
+      : from_(from), keys_(make_large_array<uint32_t>(from.rows)) {
+    by_chunk(from, [&](size_t first, size_t last, int) {
+      for (size_t row = first; row < last; ++row)
+        keys_[row] = std::bit_cast<uint32_t>(static_cast<float>(std::sqrt(squares[row])));
+    });
+  }
 
-// The bucket in which the k-th largest lies (k from 1), and its rank in that bucket.
-std::pair<uint32_t, uint64_t> kth_from_above(const std::vector<Tally>& tallies, uint64_t k) {
-  size_t b = tallies.size() - 1;
-  for (; tallies[b].count < k; --b) k -= tallies[b].count;
-  return {static_cast<uint32_t>(b), k};
-}
+  const uint32_t* of_rows() const { return keys_.get(); }
 
-// The row of the n-th present row (n from 1) with this key.
-size_t nth_row_with(const DrawnRows& from, const double* squares, uint32_t key, uint64_t n) {
-  std::vector<uint64_t> counts(chunks_of(from), 0);
-  const auto has = [&](size_t row) { return from.present(row) && key_of(squares[row]) == key; };
-  by_chunk(from, [&](size_t first, size_t last, int) {
-    for (size_t row = first; row < last; ++row) counts[first / kChunk] += has(row) ? 1 : 0;
-  });
-  size_t chunk = 0;
-  for (; counts[chunk] < n; ++chunk) n -= counts[chunk];
-  size_t row = chunk * kChunk;
-  for (;; ++row)
-    if (has(row) && --n == 0) return row;
-}
+  static constexpr int kSteps = 3;
+  static constexpr int kBits[kSteps] = {12, 10, 10};
+  static constexpr int kBehind[kSteps] = {20, 10, 0};
+
+  std::vector<Tally> tally(int step, uint32_t begin) const {
+    const size_t buckets = size_t{1} << kBits[step];
+    const auto mask = static_cast<uint32_t>(buckets - 1);
+    const uint32_t behind = (1u << kBehind[step]) - 1;
+    std::vector<std::vector<Tally>> tallies(static_cast<size_t>(from_.workers.threads()));
+    by_chunk(from_, [&](size_t first, size_t last, int worker) {
+      std::vector<Tally>& own = tallies[static_cast<size_t>(worker)];
+      own.resize(buckets);
+      for (size_t row = first; row < last; ++row) {
+        const uint32_t key = keys_[row], start = key >> kBehind[step];
+        if ((step > 0 && start >> kBits[step] != begin) || !from_.present(row)) continue;
+        ++own[start & mask].count;
+        own[start & mask].low += key & behind;
+      }
+    });
+    std::vector<Tally> total(buckets);
+    for (const auto& own : tallies)
+      for (size_t b = 0; b < own.size(); ++b) {
+        total[b].count += own[b].count;
+        total[b].low += own[b].low;
+      }
+    return total;
+  }
+
+  // The row of the n-th present row (n from 1) with this key.
+  size_t nth_row(uint32_t key, uint64_t n) const {
+    std::vector<uint64_t> counts(chunks_of(from_), 0);
+    const auto has = [&](size_t row) { return keys_[row] == key && from_.present(row); };
+    by_chunk(from_, [&](size_t first, size_t last, int) {
+      for (size_t row = first; row < last; ++row) counts[first / kChunk] += has(row) ? 1 : 0;
+    });
+    size_t chunk = 0;
+    for (; counts[chunk] < n; ++chunk) n -= counts[chunk];
+    size_t row = chunk * kChunk;
+    for (;; ++row)
+      if (has(row) && --n == 0) return row;
+  }
+
+ private:
+  const DrawnRows& from_;
+  LargeArray<uint32_t> keys_;
+};
 
 // The sum of the importances in a bucket: within it floats are evenly spaced.
-double sum_of(size_t bucket, const Tally& tally) {
-  const double first = value_of(static_cast<uint32_t>(bucket << 16));
-  const double step = value_of(static_cast<uint32_t>(bucket << 16 | 1)) - first;
+double sum_of(uint32_t first_key, const Tally& tally) {
+  const double first = value_of(first_key), step = value_of(first_key + 1) - first;
   return static_cast<double>(tally.count) * first + static_cast<double>(tally.low) * step;
 }
 
 // The mu with sum min(1, s / mu) = target over the importances s; 0 if all of them are kept. From
 // the largest down, s is certain to be kept while s * (target less those before) > sum of the rest.
-double importance_scale(const DrawnRows& from, const double* squares, double target) {
-  const std::vector<Tally> tallies = tally_keys(from, squares, -1);
-  std::vector<double> below(kBuckets + 1, 0.0);  // sums of smaller buckets
-  for (size_t b = 0; b < kBuckets; ++b)
-    below[b + 1] = below[b] + (tallies[b].count > 0 ? sum_of(b, tallies[b]) : 0.0);
-  if (!std::isfinite(below[kBuckets])) return 0.0;
-  double left = target;  // of the target, once the certain rows are counted
-  for (size_t b = kBuckets; b-- > 0 && below[b + 1] > 0.0;) {
-    const auto inside = static_cast<double>(tallies[b].count);
-    if (inside == 0.0) continue;
-    // All of the bucket is certain if even its least possible value is at least mu.
-    const double least = value_of(static_cast<uint32_t>(b << 16));
-    if (left > inside && below[b] <= least * (left - inside)) {
+double importance_scale(const Keys& keys, double target) {
+  double left = target;  // less the certain rows
+  double rest = 0.0;     // the sum of all importances below the bucket that is looked into
+  uint32_t begin = 0;
+  for (int step = 0; step < Keys::kSteps; ++step) {
+    const std::vector<Tally> tallies = keys.tally(step, begin);
+    const auto first_key = [&](size_t b) {
+      return (begin << Keys::kBits[step] | static_cast<uint32_t>(b)) << Keys::kBehind[step];
+    };
+    std::vector<double> below = {rest};  // the sum of all importances below each bucket
+    for (size_t b = 0; b < tallies.size(); ++b)
+      below.push_back(below[b] + (tallies[b].count > 0 ? sum_of(first_key(b), tallies[b]) : 0.0));
+    if (!std::isfinite(below.back())) return 0.0;
+    size_t b = tallies.size();
+    for (; b > 0; --b) {
+      const auto inside = static_cast<double>(tallies[b - 1].count);
+      if (inside == 0.0) continue;
+      // All of a bucket is certain if even its least possible value is at least mu.
+      const double least = value_of(first_key(b - 1));
+      if (!(left > inside && below[b - 1] <= least * (left - inside))) break;
       left -= inside;
-      continue;
     }
-    const std::vector<Tally> values = tally_keys(from, squares, static_cast<int64_t>(b));
-    std::vector<double> up_to(kBuckets + 1, below[b]);
-    const auto value = [&](size_t v) { return value_of(static_cast<uint32_t>(b << 16 | v)); };
-    for (size_t v = 0; v < kBuckets; ++v)
-      up_to[v + 1] = up_to[v] + static_cast<double>(values[v].count) * value(v);
-    for (size_t v = kBuckets; v-- > 0;) {
-      if (values[v].count == 0) continue;
-      if (!(value(v) * left > up_to[v + 1])) return up_to[v + 1] / left;
-      left -= static_cast<double>(values[v].count);
-    }
-    return below[b] / left;
+    if (b == 0) return rest / left;
+    rest = below[b - 1];
+    begin = begin << Keys::kBits[step] | static_cast<uint32_t>(b - 1);
+    if (step + 1 == Keys::kSteps) return below[b] / left;
   }
   return 0.0;
 }
@@ -169,16 +191,16 @@ double importance_scale(const DrawnRows& from, const double* squares, double tar
 
 Bag draw_rows(const DrawnRows& from, double share) {
   const uint64_t key = from.key(), limit = below(share);
-  return collect(from, false, [=](size_t row) { return draw(key, row) <= limit ? 1.0f : 0.0f; });
+  return collect(from, false, [=](size_t row) { return times_if(draw(key, row) <= limit, 1.0f); });
 }
 
 Bag draw_groups(const DrawnRows& from, const uint32_t* group, double share) {
   const uint64_t key = from.key(), limit = below(share);
   Bag bag = collect(from, false,
-                    [=](size_t row) { return draw(key, group[row]) <= limit ? 1.0f : 0.0f; });
+                    [=](size_t row) { return times_if(draw(key, group[row]) <= limit, 1.0f); });
   if (bag.rows.size() != 1) return bag;
   const uint32_t lone = group[bag.rows[0]];  // perhaps no group was drawn; then its whole group
-  return collect(from, false, [=](size_t row) { return group[row] == lone ? 1.0f : 0.0f; });
+  return collect(from, false, [=](size_t row) { return times_if(group[row] == lone, 1.0f); });
 }
 
 Bag draw_counts(const DrawnRows& from, double rate) {
@@ -194,8 +216,9 @@ Bag draw_counts(const DrawnRows& from, double rate) {
   const uint64_t key = from.key();
   return collect(from, true, [&, key](size_t row) {
     const double u = unit_draw(key, row);
-    int count = 0;
-    while (count < kMostCount && u >= reach[count]) ++count;
+    int count = 0;  // few are larger than what is compared without a branch
+    for (int k = 0; k < kFewCounts; ++k) count += u >= reach[k] ? 1 : 0;
+    while (count >= kFewCounts && count < kMostCount && u >= reach[count]) ++count;
     return static_cast<float>(count);
   });
 }
@@ -204,29 +227,36 @@ Bag draw_largest(const DrawnRows& from, const double* squares, double top, doubl
   const auto present = static_cast<double>(count_present(from));
   const auto wanted = static_cast<uint64_t>(std::max(1.0, std::floor(top * present + 0.5)));
   if (present == 0.0) return {};
-  const auto [upper, rank] = kth_from_above(tally_keys(from, squares, -1), wanted);
-  const auto [lower, ties] = kth_from_above(tally_keys(from, squares, upper), rank);
-  const uint32_t least = upper << 16 | lower;
-  const size_t last = nth_row_with(from, squares, least, ties);
+  const Keys keys(from, squares);
+  uint32_t least = 0;  // the key of the last row that is kept
+  uint64_t rank = wanted;
+  for (int step = 0; step < Keys::kSteps; ++step) {
+    const std::vector<Tally> tallies = keys.tally(step, least);
+    size_t b = tallies.size() - 1;
+    for (; tallies[b].count < rank; --b) rank -= tallies[b].count;
+    least = least << Keys::kBits[step] | static_cast<uint32_t>(b);
+  }
+  const size_t last = keys.nth_row(least, rank);
   const double p = other / (1.0 - top);
   const auto times = static_cast<float>(1.0 / p);
   const uint64_t key = from.key();
-  return collect(from, true, [=](size_t row) {
-    const uint32_t own = key_of(squares[row]);
-    if (own > least || (own == least && row <= last)) return 1.0f;
-    return unit_draw(key, row) < p ? times : 0.0f;
+  return collect(from, true, [=, keys = keys.of_rows()](size_t row) {
+    const uint32_t own = keys[row];
+    const bool kept = (own > least) | ((own == least) & (row <= last));
+    const bool drawn = !kept & (unit_draw(key, row) < p);
+    return times_if(kept, 1.0f) + times_if(drawn, times);
   });
 }
 
 Bag draw_by_importance(const DrawnRows& from, const double* squares, double share) {
   const double target = share * static_cast<double>(count_present(from));
-  const double mu = importance_scale(from, squares, target);
+  const Keys keys(from, squares);
+  const double mu = importance_scale(keys, target);
   const uint64_t key = from.key();
-  return collect(from, true, [=](size_t row) {
-    const double importance = value_of(key_of(squares[row]));
-    if (importance >= mu) return importance > 0.0 ? 1.0f : 0.0f;
-    const double p = importance / mu;
-    return unit_draw(key, row) < p ? static_cast<float>(1.0 / p) : 0.0f;
+  return collect(from, true, [=, keys = keys.of_rows()](size_t row) {
+    const double importance = value_of(keys[row]);
+    const auto times = static_cast<float>(std::max(1.0, mu / importance));
+    return times_if(unit_draw(key, row) * mu < importance, times);  // u < p = importance / mu
   });
 }
 

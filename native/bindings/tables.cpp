@@ -1,8 +1,10 @@
 // Tables, cuts, bins, and what is measured without a model.
+#include <numeric>
+
 #include "bindings.hpp"
 #include "bins.hpp"
 #include "cuts.hpp"
-#include "grow.hpp"
+#include "descend.hpp"
 #include "quantile.hpp"
 
 namespace stagewise {
@@ -53,11 +55,12 @@ void bins_add(Engine& engine, const Bins& bins, const Tree& tree, const In<doubl
               const InOut<double>& score) {
   require(value.shape(0) == tree.nodes() && score.shape(0) == bins.rows(),
           "one value per node, one score per row");
-  constexpr size_t kRows = 4096;
   nb::gil_scoped_release release;
-  engine.workers.run((bins.rows() + kRows - 1) / kRows, [&](size_t chunk, int) {
-    add_tree(bins, tree, value.data(), chunk * kRows, std::min(bins.rows(), (chunk + 1) * kRows),
-             score.data());
+  engine.workers.run((bins.rows() + kDescentRows - 1) / kDescentRows, [&](size_t chunk, int) {
+    const size_t first = chunk * kDescentRows;
+    std::vector<uint32_t> rows(std::min(bins.rows() - first, kDescentRows));
+    std::iota(rows.begin(), rows.end(), static_cast<uint32_t>(first));
+    add_tree(engine.kernels, bins, {}, tree, value.data(), &rows, score.data());
   });
 }
 

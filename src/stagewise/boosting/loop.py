@@ -122,10 +122,13 @@ class Boosting:
             train.table,
             train.weight,
             train.y if recipe.response.of_classes else None,
-            hessian_bound=recipe.response.hessian_bound(loss, recipe.sampling.most_times),
-            hessian_is_weight=recipe.response.hessian_is_weight(loss, recipe.sampling.most_times),
+            hessian_bound=recipe.response.hessian_bound(loss),
+            hessian_is_weight=recipe.response.hessian_is_weight(
+                loss, multiplied=recipe.sampling.multiplies
+            ),
         )
         self._train_loss = self._bound.look(train.score) / train.total_weight
+        self._shown: tuple[int, Gradients] | None = None
         self._best: Ensemble | None = None
         self.remember(ensemble.n_rounds)
 
@@ -188,12 +191,20 @@ class Boosting:
 
     def _response(self, output: int) -> Gradients:
         """Return what a term of this output is fitted to, all rows counted once."""
+        shown, self._shown = self._shown, None
+        if shown is not None and shown[0] == output:
+            return shown[1]  # the draw has only looked at it
         return self.recipe.response.of(self._bound, output, self._workers, self.train.weight)
+
+    def _show(self, output: int) -> Gradients:
+        response = self._response(output)
+        self._shown = output, response
+        return response
 
     def _draw(self, m: int) -> Round:
         n, weight = len(self.train.y), self.train.weight
         firsts = [outputs[0] for outputs in self._turns]
-        return Round(self._workers, n, weight, self._seed, m, lambda: map(self._response, firsts))
+        return Round(self._workers, n, weight, self._seed, m, lambda: map(self._show, firsts))
 
     def _losses(self, width: float | None) -> Vector:
         return self.recipe.loss.loss_within(self.train.y, self.train.score, width)

@@ -9,7 +9,6 @@ rows, for all scores at once (AdaBoost).
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -63,22 +62,18 @@ class Response:
             derivatives.respond(workers, weight, self.limit, self.unit_hessians)
         return derivatives
 
-    def hessian_bound(self, loss: Loss, most_times: float) -> float:
-        """Return the most that a hessian can be, or 0 if nothing is known.
+    def hessian_bound(self, loss: Loss) -> float:
+        """Return the most that a hessian can be, or 0 if nothing is known."""
+        return 1.0 if self.unit_hessians or self.of_classes else loss.hessian_bound
 
-        Rows count `most_times` at most, and where numbers are fitted hessians are multiplied by
-        that; the product is rounded to float32, perhaps upwards.
+    def hessian_is_weight(self, loss: Loss, *, multiplied: bool) -> bool:
+        """Return whether every hessian is that bound.
+
+        Where rows count more than once their hessians do too, unless these count rows of classes.
         """
-        bound = 1.0 if self.unit_hessians or self.of_classes else loss.hessian_bound
-        if most_times == 1.0 or self.of_classes:
-            return bound
-        return bound * most_times * (1 + 2.0**-20) if math.isfinite(most_times) else 0.0
-
-    def hessian_is_weight(self, loss: Loss, most_times: float) -> bool:
-        """Return whether every hessian is that bound."""
         if self.of_classes:
             return True
-        return most_times == 1.0 and (self.unit_hessians or loss.hessian_is_weight)
+        return not multiplied and (self.unit_hessians or loss.hessian_is_weight)
 
 
 newton = Response("Newton")

@@ -41,9 +41,6 @@ __all__ = [
 Vector = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.uint32]
 
-MOST_COUNT = 20
-"""No row is drawn more often by a bootstrap: kMostCount of native/sampling.hpp."""
-
 
 @dataclass(frozen=True, eq=False)
 class Bag:
@@ -117,8 +114,8 @@ class Sampling(Protocol):
         """Whether rounds see different rows."""
 
     @property
-    def most_times(self) -> float:
-        """The most that a row of the bag counts; infinite: nothing is known."""
+    def multiplies(self) -> bool:
+        """Whether rows of a bag may count more than once."""
 
     @property
     def words(self) -> str:
@@ -139,7 +136,7 @@ class RowFraction:
     """
 
     share: float = 1.0
-    most_times = 1.0
+    multiplies = False
 
     @property
     def draws(self) -> bool:
@@ -175,7 +172,7 @@ class Bootstrap:
 
     rate: float = 1.0
     draws = True
-    most_times = float(MOST_COUNT)
+    multiplies = True
 
     @property
     def words(self) -> str:
@@ -206,11 +203,7 @@ class LargestGradients:
     top: float = 0.2
     other: float = 0.1
     draws = True
-
-    @property
-    def most_times(self) -> float:
-        """The most that a row of the bag counts."""
-        return (1.0 - self.top) / self.other
+    multiplies = True
 
     @property
     def words(self) -> str:
@@ -246,7 +239,7 @@ class MinimalVariance:
     share: float
     ridge: float = 1.0
     draws = True
-    most_times = float("inf")
+    multiplies = True
 
     @property
     def words(self) -> str:
@@ -274,7 +267,7 @@ class WholeGroups:
     share: float
     groups: Indices
     draws = True
-    most_times = 1.0
+    multiplies = False
 
     @property
     def words(self) -> str:
@@ -309,9 +302,9 @@ class OnlyRows:
         return self.inner.draws
 
     @property
-    def most_times(self) -> float:
-        """The most that a row of the bag counts."""
-        return self.inner.most_times
+    def multiplies(self) -> bool:
+        """Whether rows of a bag may count more than once."""
+        return self.inner.multiplies
 
     @property
     def words(self) -> str:
