@@ -24,7 +24,7 @@ Vector = npt.NDArray[np.float64]
 STEP = 2.0**-36
 """Of scores, which are logarithms, or in units of about the target's spread."""
 FARTHEST = 2.0**16
-"""Sums of multiples of STEP that stay below it in between are exact: 2^53 of them and no more."""
+"""Scores up to here are less than 2^53 steps, so that float64 holds every one of them."""
 COARSE = 2.0**20
 """A first tree whose values are all smaller than this many steps would lose its digits."""
 RESCALE = "Scale y, give the loss a `degree` so that it is done here, or set drop_rate=0."
