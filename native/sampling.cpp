@@ -20,9 +20,11 @@ double unit_draw(uint64_t key, uint64_t index) {  // in [0, 1)
 }
 
 // Without a branch: which rows are drawn cannot be predicted.
-float times_if(bool drawn, float times) {
-  return std::bit_cast<float>(std::bit_cast<uint32_t>(times) & -static_cast<uint32_t>(drawn));
+uint32_t bits_if(bool drawn, float times) {
+  return std::bit_cast<uint32_t>(times) & -static_cast<uint32_t>(drawn);
 }
+
+float times_if(bool drawn, float times) { return std::bit_cast<float>(bits_if(drawn, times)); }
 
 uint64_t below(double share) {
   return share >= 1.0 ? ~0ull : static_cast<uint64_t>(std::ldexp(share, 64));
@@ -114,9 +116,12 @@ class Keys {
     by_chunk(from_, [&](size_t first, size_t last, int worker) {
       std::vector<Tally>& own = tallies[static_cast<size_t>(worker)];
       own.resize(buckets);
+      const uint32_t* const keys = keys_.get();
+      const double* const weight = from_.weight;
       for (size_t row = first; row < last; ++row) {
-        const uint32_t key = keys_[row], start = key >> kBehind[step];
-        if ((step > 0 && start >> kBits[step] != begin) || !from_.present(row)) continue;
+        const uint32_t key = keys[row], start = key >> kBehind[step];
+        if (step > 0 && start >> kBits[step] != begin) continue;
+        if (weight != nullptr && !(weight[row] > 0.0)) continue;
         ++own[start & mask].count;
         own[start & mask].low += key & behind;
       }
@@ -228,23 +233,25 @@ Bag draw_largest(const DrawnRows& from, const double* squares, double top, doubl
   const auto wanted = static_cast<uint64_t>(std::max(1.0, std::floor(top * present + 0.5)));
   if (present == 0.0) return {};
   const Keys keys(from, squares);
-  uint32_t least = 0;  // the key of the last row that is kept
-  uint64_t rank = wanted;
+  uint32_t least = 0;                  // the key of the last row that is kept
+  uint64_t rank = wanted, equals = 0;  // its place among those with that key, and how many they are
   for (int step = 0; step < Keys::kSteps; ++step) {
     const std::vector<Tally> tallies = keys.tally(step, least);
     size_t b = tallies.size() - 1;
     for (; tallies[b].count < rank; --b) rank -= tallies[b].count;
     least = least << Keys::kBits[step] | static_cast<uint32_t>(b);
+    equals = tallies[b].count;
   }
-  const size_t last = keys.nth_row(least, rank);
+  const size_t last = rank < equals ? keys.nth_row(least, rank) : from.rows;
   const double p = other / (1.0 - top);
   const auto times = static_cast<float>(1.0 / p);
+  const auto limit = static_cast<uint64_t>(std::ceil(std::ldexp(p, 53)));  // of a draw's 53 bits
   const uint64_t key = from.key();
   return collect(from, true, [=, keys = keys.of_rows()](size_t row) {
     const uint32_t own = keys[row];
     const bool kept = (own > least) | ((own == least) & (row <= last));
-    const bool drawn = !kept & (unit_draw(key, row) < p);
-    return times_if(kept, 1.0f) + times_if(drawn, times);
+    const bool drawn = !kept & (draw(key, row) >> 11 < limit);
+    return std::bit_cast<float>(bits_if(kept, 1.0f) | bits_if(drawn, times));
   });
 }
 
