@@ -1,5 +1,6 @@
 #include "gradients.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <stdexcept>
 
@@ -14,9 +15,13 @@ constexpr double kWholeUpTo = 268435456.0;
 
 }  // namespace
 
-void Gradients::respond(Workers& workers, const double* weight, const Response& response) {
+void Gradients::require_pairs() const {
   if (state_ != State::pairs)
     throw std::invalid_argument("gradients are filled by a loss before each tree");
+}
+
+void Gradients::respond(Workers& workers, const double* weight, const Response& response) {
+  require_pairs();
   const double loss = sums_.loss;
   sums_ = sum_blocks(workers, rows_, [&](size_t begin, size_t n, LossSums* sums) {
     for (size_t i = begin; i < begin + n; ++i) {
@@ -37,8 +42,7 @@ void Gradients::respond(Workers& workers, const double* weight, const Response& 
 }
 
 double Gradients::dispersion(Workers& workers, const double* weight) const {
-  if (state_ != State::pairs)
-    throw std::invalid_argument("gradients are filled by a loss before each tree");
+  require_pairs();
   const LossSums sums = sum_blocks(workers, rows_, [&](size_t begin, size_t n, LossSums* out) {
     for (size_t i = begin; i < begin + n; ++i) {
       const double w = weight == nullptr ? 1.0 : weight[i];
@@ -50,10 +54,48 @@ double Gradients::dispersion(Workers& workers, const double* weight) const {
   return sums.hessian > 0.0 ? sums.abs_gradient / sums.hessian : 0.0;
 }
 
+void Gradients::multiply(Workers& workers, const double* weight, const float* times,
+                         bool hessians) {
+  require_pairs();
+  const double loss = sums_.loss;
+  std::vector<float> largest((rows_ + kLossBlock - 1) / kLossBlock);
+  sums_ = sum_blocks(workers, rows_, [&](size_t begin, size_t n, LossSums* sums) {
+    float most = 0.0f;
+    for (size_t i = begin; i < begin + n; ++i) {
+      float& g = slots_[i].pair.gradient;
+      float& h = slots_[i].pair.hessian;
+      g *= times[i];
+      h *= hessians ? times[i] : 1.0f;
+      most = h > most ? h : most;
+      const double w = weight == nullptr ? 1.0 : weight[i];
+      sums->abs_gradient += w * static_cast<double>(g < 0.0f ? -g : g);
+      sums->hessian += w * static_cast<double>(h);
+    }
+    largest[begin / kLossBlock] = most;
+  });
+  sums_.loss = loss;
+  const float most = largest.empty() ? 0.0f : *std::max_element(largest.begin(), largest.end());
+  largest_hessian_ = hessians ? static_cast<double>(most) : 0.0;
+}
+
+void Gradients::add_squares(Workers& workers, const double* weight, double ridge,
+                            double* out) const {
+  require_pairs();
+  constexpr size_t kRows = 16384;
+  workers.run((rows_ + kRows - 1) / kRows, [&](size_t chunk, int) {
+    const size_t end = rows_ < (chunk + 1) * kRows ? rows_ : (chunk + 1) * kRows;
+    for (size_t i = chunk * kRows; i < end; ++i) {
+      const double w = weight == nullptr ? 1.0 : weight[i];
+      const double g = w * static_cast<double>(slots_[i].pair.gradient);
+      const double h = w * static_cast<double>(slots_[i].pair.hessian);
+      out[i] += g * g + ridge * (h * h);
+    }
+  });
+}
+
 Scales Gradients::pack(Workers& workers, const Kernels& kernels, const double* weight,
                        bool whole_weights, double total_weight, uint64_t key) {
-  if (state_ != State::pairs)
-    throw std::invalid_argument("gradients are filled by a loss before each tree");
+  require_pairs();
   Packing packing;
   const auto rows = static_cast<double>(rows_);
   packing.whole_weights = whole_weights && total_weight <= kWholeUpTo;

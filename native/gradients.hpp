@@ -27,6 +27,7 @@ class Gradients {
       block(begin, n, slots_.get() + begin, sums);
     });
     state_ = State::pairs;
+    largest_hessian_ = 0.0;
   }
 
   // Changes the pairs into what a tree shall be fitted to: gradients of at most `limit` times the
@@ -40,6 +41,15 @@ class Gradients {
 
   // The sum of g^2 over that of h, times the weights: what a unit of hessian gains by chance.
   double dispersion(Workers& workers, const double* weight) const;
+
+  // Multiplies the gradients, and unless told otherwise the hessians, by how often each row counts.
+  // Hessians may then be larger than what a loss promises: largest_hessian() is what they are.
+  void multiply(Workers& workers, const double* weight, const float* times, bool hessians);
+
+  // out[row] += w^2 (g^2 + ridge * h^2): what a row adds to the squared length of all derivatives.
+  void add_squares(Workers& workers, const double* weight, double ridge, double* out) const;
+
+  double largest_hessian() const { return largest_hessian_; }  // 0: not multiplied
 
   int64_t total_word() const { return total_word_; }  // the sum of the packed words of all rows
 
@@ -70,9 +80,12 @@ class Gradients {
   }
 
  private:
+  void require_pairs() const;
+
   size_t rows_;
   LargeArray<GradientSlot> slots_;
   LossSums sums_;
+  double largest_hessian_ = 0.0;
   int64_t total_word_ = 0;
   enum class State { empty, pairs, packed } state_ = State::empty;
 };

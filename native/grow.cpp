@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "descend.hpp"
 #include "histogram_search.hpp"
 #include "random.hpp"
 #include "sorted_search.hpp"
@@ -9,51 +10,10 @@
 namespace stagewise {
 namespace {
 
-constexpr size_t kSharedUpdates = 200000;  // a leaf with as many is worked on by all threads
-constexpr size_t kScoreRows = 16384;       // of which the scores stay in the second-level cache
-
-size_t walk(const Bins& bins, const Tree& tree, size_t row) {
-  size_t node = 0;
-  while (tree.feature[node] >= 0) {
-    const auto f = static_cast<size_t>(tree.feature[node]);
-    const uint32_t code = bins.code(row, f);
-    bool left = tree.missing_left[node] != 0;
-    if (code < bins.value_bins(f))
-      left = tree.set_start[node] < 0 ? code <= tree.bin[node]
-                                      : has_level(tree.sets.data() + tree.set_start[node],
-                                                  bins.coding(f).first_level[code]);
-    node = static_cast<size_t>(left ? tree.left[node] : tree.right[node]);
-  }
-  return node;
-}
+constexpr size_t kSharedUpdates = 200000;    // a leaf with as many is worked on by all threads
+constexpr size_t kScoreRows = kDescentRows;  // of which the scores stay in the second-level cache
 
 }  // namespace
-
-void add_tree(const Bins& bins, const Tree& tree, const double* value, size_t begin, size_t end,
-              double* score) {
-  for (size_t row = begin; row < end; ++row) score[row] += value[walk(bins, tree, row)];
-}
-
-void add_tree(const Columns& table, const Tree& tree, const double* value, size_t begin, size_t end,
-              double* score) {
-  for (size_t row = begin; row < end; ++row) {
-    size_t node = 0;
-    while (tree.feature[node] >= 0) {
-      const auto f = static_cast<size_t>(tree.feature[node]);
-      const double x = table.at(f, row);
-      bool left = tree.missing_left[node] != 0;
-      if (x == x && tree.set_start[node] < 0) {
-        left = x <= tree.threshold[node];
-      } else if (x == x) {
-        const double unknown = tree.levels[f];
-        const double level = x >= 0.0 && x < unknown ? x : unknown;
-        left = has_level(tree.sets.data() + tree.set_start[node], static_cast<size_t>(level));
-      }
-      node = static_cast<size_t>(left ? tree.left[node] : tree.right[node]);
-    }
-    score[row] += value[node];
-  }
-}
 
 Grower::Grower(Workers& workers, const Kernels& kernels, const Bins& bins, const double* weight,
                const TreeRules& rules, const int32_t* class_of, size_t classes)
@@ -284,6 +244,7 @@ Tree Grower::grow(Gradients& gradients, const uint32_t* bag, size_t bag_size, ui
 // the values of all leaves to the scores in it, while they are in its cache and in no other's.
 void Grower::add_to(double* score, const Tree& tree, const double* value) {
   const size_t n = bins_.rows();
+  const std::vector<const uint8_t*> columns = rows_.columns();
   workers_.run((n + kScoreRows - 1) / kScoreRows, [&](size_t chunk, int) {
     const size_t begin = chunk * kScoreRows, end = std::min(n, begin + kScoreRows);
     for (const GrownLeaf& leaf : grown_leaves_) {
@@ -295,14 +256,17 @@ void Grower::add_to(double* score, const Tree& tree, const double* value) {
     }
     if (!rows_.bagged()) return;
     const std::vector<uint32_t>& bag = rows_.bag();
+    std::vector<uint32_t> outside(end - begin + 1);
+    size_t n_outside = 0;
     auto next = std::lower_bound(bag.begin(), bag.end(), begin);
     for (size_t row = begin; row < end; ++row) {
-      if (next != bag.end() && *next == row) {
-        ++next;
-      } else {
-        score[row] += value[walk(bins_, tree, row)];
-      }
+      const bool inside = next != bag.end() && *next == row;
+      outside[n_outside] = static_cast<uint32_t>(row);
+      n_outside += inside ? 0 : 1;
+      next += inside ? 1 : 0;
     }
+    outside.resize(n_outside);
+    add_tree(kernels_, bins_, columns, tree, value, &outside, score);
   });
 }
 

@@ -43,9 +43,10 @@ class Grower {
   void add_to(double* score, const Tree& tree, const double* value);
 
   // The weighted q-quantile of residual over the rows of every leaf, in the order of leaves().
-  std::vector<double> leaf_quantiles(const double* residual, double q);
+  // times: how often each row counts besides its weight; null: once.
+  std::vector<double> leaf_quantiles(const double* residual, const float* times, double q);
   // The median m, and then the weighted mean of m + (residual - m), no more than `width` from m.
-  std::vector<double> leaf_huber_means(const double* residual, double width);
+  std::vector<double> leaf_huber_means(const double* residual, const float* times, double width);
 
   // The sums of gradients and of hessians, times the weights, over the rows of every leaf; for
   // trees that tell classes apart there is a gradient sum for each class.
@@ -68,7 +69,7 @@ class Grower {
   bool still_right(Leaf* leaf);
   void commit(const Leaf& parent, Tree* tree);
   template <class Summary>
-  std::vector<double> per_leaf(const double* residual, Summary summary);
+  std::vector<double> per_leaf(const double* residual, const float* times, Summary summary);
   void retire(const Leaf& leaf);
 
   Workers& workers_;
@@ -90,12 +91,5 @@ class Grower {
   std::vector<const Leaf*> live_;  // those that it has now, where constraints must know them
   std::vector<GrownLeaf> grown_leaves_;
 };
-
-// score[row] += value[node], by walking rows [begin, end) of values.
-void add_tree(const Columns& table, const Tree& tree, const double* value, size_t begin, size_t end,
-              double* score);
-// The same by their codes.
-void add_tree(const Bins& bins, const Tree& tree, const double* value, size_t begin, size_t end,
-              double* score);
 
 }  // namespace stagewise

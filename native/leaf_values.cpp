@@ -8,29 +8,34 @@ namespace stagewise {
 
 // summary(values, weights) of the residuals of every leaf; weights are empty if all are 1.
 template <class Summary>
-std::vector<double> Grower::per_leaf(const double* residual, Summary summary) {
+std::vector<double> Grower::per_leaf(const double* residual, const float* times, Summary summary) {
   std::vector<double> out(grown_leaves_.size(), 0.0);
   workers_.run(out.size(), [&](size_t i, int) {
     const GrownLeaf& leaf = grown_leaves_[i];
     std::vector<double> values, weight;
     values.reserve(leaf.n);
     for (size_t k = 0; k < leaf.n; ++k) {
-      values.push_back(residual[leaf.rows[k]]);
-      if (weights_.weight() != nullptr) weight.push_back(weights_.weight()[leaf.rows[k]]);
+      const uint32_t row = leaf.rows[k];
+      values.push_back(residual[row]);
+      if (weights_.weight() == nullptr && times == nullptr) continue;
+      const double w = weights_.weight() == nullptr ? 1.0 : weights_.weight()[row];
+      weight.push_back(times == nullptr ? w : w * static_cast<double>(times[row]));
     }
     out[i] = summary(&values, weight);
   });
   return out;
 }
 
-std::vector<double> Grower::leaf_quantiles(const double* residual, double q) {
-  return per_leaf(residual, [=](std::vector<double>* values, const std::vector<double>& weight) {
+std::vector<double> Grower::leaf_quantiles(const double* residual, const float* times, double q) {
+  const auto summary = [=](std::vector<double>* values, const std::vector<double>& weight) {
     return weighted_quantile(values, weight, q);
-  });
+  };
+  return per_leaf(residual, times, summary);
 }
 
-std::vector<double> Grower::leaf_huber_means(const double* residual, double width) {
-  return per_leaf(residual, [=](std::vector<double>* values, const std::vector<double>& weight) {
+std::vector<double> Grower::leaf_huber_means(const double* residual, const float* times,
+                                             double width) {
+  const auto summary = [=](std::vector<double>* values, const std::vector<double>& weight) {
     std::vector<double> in_order(*values);  // the quantile reorders them
     const double middle = weighted_quantile(values, weight, 0.5);
     double sum = 0.0, total = 0.0;
@@ -40,7 +45,8 @@ std::vector<double> Grower::leaf_huber_means(const double* residual, double widt
       total += w;
     }
     return total > 0.0 ? middle + sum / total : middle;
-  });
+  };
+  return per_leaf(residual, times, summary);
 }
 
 Grower::LeafSums Grower::leaf_sums(const Gradients& pairs) {

@@ -3,8 +3,9 @@
 // One idea: with few levels each may stand alone against the rest; with more they are put in the
 // order of their own leaf values, and a split cuts this order. For a convex loss no other
 // subset is better (Fisher 1958; Breiman et al. 1984, section 9.4); smoothing the values keeps rare
-// levels from the ends. An order of many means can be cut well even if nothing but chance tells them
-// apart, so what chance gains is taken off. A level that no row of the node has goes where most rows go.
+// levels from the ends. An order of many means can be cut well even if nothing but chance tells
+// them apart, so what chance gains is taken off. A level that no row of the node has goes where
+// most rows go.
 #pragma once
 
 #include <cstdint>

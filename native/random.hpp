@@ -9,7 +9,14 @@
 namespace stagewise {
 
 // What a random number is used for; keeps the streams apart.
-enum class Draw : uint64_t { rounding = 1, rows = 2, columns = 3, cuts = 4, thresholds = 5 };
+enum class Draw : uint64_t {
+  rounding = 1,
+  rows = 2,
+  columns = 3,
+  cuts = 4,
+  rounds = 5,
+  thresholds = 6
+};
 
 static inline uint64_t mix64(uint64_t x) {  // the finaliser of SplitMix64 (Steele et al. 2014)
   x ^= x >> 30;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "sides.hpp"
+
 namespace stagewise {
 namespace {
 
@@ -30,6 +32,12 @@ void RowLists::start_tree(const uint32_t* bag, size_t bag_size) {
 Rows RowLists::of(const Leaf& leaf) const {
   const bool whole = leaf.depth == 0 && !bagged();
   return {whole ? nullptr : list_of(leaf), 0, leaf.rows()};
+}
+
+std::vector<const uint8_t*> RowLists::columns() const {
+  std::vector<const uint8_t*> columns;
+  for (const FeatureUse& use : uses_) columns.push_back(use.column.get());
+  return columns;
 }
 
 const uint32_t* RowLists::finish(const Leaf& leaf) const {
@@ -72,23 +80,8 @@ void RowLists::partition_by(Workers& team, const Leaf& leaf, Partition partition
   const Split& s = leaf.split;
   const Rows rows = of(leaf);
   const size_t n = rows.n;
-  FeatureCodes<Code> codes = codes_of<Code>(s.feature);
-  uint32_t last_left = s.bin;
-  uint32_t missing = s.missing_left ? bins_.value_bins(s.feature) : kMissingRight;
-  std::vector<uint8_t> sides;  // of levels: decoded to 0 and 1, and cut between them
-  if (!s.right_bins.empty()) {
-    sides = s.right_bins;
-    sides.push_back(s.missing_left ? 0 : 1);
-    if (codes.decode != nullptr) {
-      std::vector<uint8_t> by_group;
-      const uint32_t group_size = bins_.groups().all()[bins_.groups().of(s.feature)].size;
-      for (uint32_t c = 0; c < group_size; ++c) by_group.push_back(sides[codes.decode[c]]);
-      sides = std::move(by_group);
-    }
-    codes.decode = sides.data();
-    last_left = 0;
-    missing = kMissingRight;
-  }
+  const Sides<Code> sides(bins_, s.feature, codes_of<Code>(s.feature), s.bin, s.missing_left,
+                          s.right_bins);
   const auto children = [&](int list, size_t lefts) {
     Leaf &left = *leaf.left, &right = *leaf.right;
     left.list = right.list = list;
@@ -99,7 +92,7 @@ void RowLists::partition_by(Workers& team, const Leaf& leaf, Partition partition
   if (team.threads() == 1 || n < kParallelPartition) {
     uint32_t* const own = list_of(leaf);
     uint32_t* const aside = lists_[1 - leaf.list].get() + leaf.begin;
-    const size_t lefts = partition(codes, rows, last_left, missing, own, aside);
+    const size_t lefts = partition(sides.codes, rows, sides.last_left, sides.missing, own, aside);
     std::memcpy(own + lefts, aside, (n - lefts) * sizeof(uint32_t));
     return children(leaf.list, lefts);
   }
@@ -112,7 +105,7 @@ void RowLists::partition_by(Workers& team, const Leaf& leaf, Partition partition
   const auto marks = [&](size_t c) { return marks_.data() + c * kPartitionChunk / 8; };
   std::vector<size_t> before(chunks + 1, 0);  // rows of earlier chunks that go left
   team.run(chunks, [&](size_t c, int) {
-    before[c + 1] = mark(codes, part(c), last_left, missing, marks(c));
+    before[c + 1] = mark(sides.codes, part(c), sides.last_left, sides.missing, marks(c));
   });
   for (size_t c = 0; c < chunks; ++c) before[c + 1] += before[c];
   uint32_t* const left = lists_[1 - leaf.list].get() + leaf.begin;

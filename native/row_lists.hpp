@@ -24,6 +24,8 @@ class RowLists {
   // The list of a leaf that stays one, in order.
   const uint32_t* finish(const Leaf& leaf) const;
 
+  // The codes of features that were extracted, null for others.
+  std::vector<const uint8_t*> columns() const;
   void note_use(const Leaf& leaf);  // of the feature that it will be split by
   // Lists the rows that go left at the front of the leaf's part of a list, the others behind them;
   // the list is the leaf's own, or the other one. Sets where the children are.

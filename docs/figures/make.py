@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
 import numpy as np
+from data import additive, spheres, wave
+from draws import dart, sampling
 from sklearn.linear_model import Ridge
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import SplineTransformer
+from style import BLUE, GREEN, GREY, ORANGE, RED, plt, save
 
 from stagewise import (
     AdaBoostClassifier,
@@ -27,46 +29,6 @@ from stagewise import (
     StagewiseRegressor,
 )
 from stagewise.learners import HistogramTree
-
-mpl.use("Agg")
-import matplotlib.pyplot as plt
-
-HERE = Path(__file__).parent
-BLUE, ORANGE, GREEN, RED, GREY = "#2a6fbb", "#e08a1e", "#3a9d5d", "#c23b3b", "#888888"
-
-plt.rcParams.update(
-    {
-        "figure.figsize": (6.4, 3.6),
-        "figure.dpi": 130,
-        "axes.spines.top": False,
-        "axes.spines.right": False,
-        "axes.grid": True,
-        "grid.alpha": 0.25,
-        "legend.frameon": False,
-        "font.size": 9,
-    }
-)
-
-
-def spheres(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return ten normals, and whether their squares sum to more than the median."""
-    X = np.random.default_rng(seed).normal(size=(n, 10))
-    return X, ((X**2).sum(axis=1) > 9.34).astype(int)
-
-
-def wave(n: int, seed: int, noise: float = 0.3) -> tuple[np.ndarray, np.ndarray]:
-    """One feature and a wavy mean."""
-    rng = np.random.default_rng(seed)
-    x = np.sort(rng.uniform(0, 10, n))
-    return x[:, np.newaxis], np.sin(x) + 0.15 * x + rng.normal(0, noise, n)
-
-
-def additive(n: int, seed: int, features: int = 10) -> tuple[np.ndarray, np.ndarray]:
-    """Friedman's first function, and noise."""
-    rng = np.random.default_rng(seed)
-    X = rng.uniform(size=(n, features))
-    mean = 10 * np.sin(np.pi * X[:, 0] * X[:, 1]) + 20 * (X[:, 2] - 0.5) ** 2
-    return X, mean + 10 * X[:, 3] + 5 * X[:, 4] + rng.normal(0, 3, n)
 
 
 def test_errors(model: Any, X: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -364,18 +326,12 @@ FIGURES: list[Callable[[], None]] = [
     regularised,
     least_squares,
     stochastic,
+    sampling,
+    dart,
     any_learner,
     rounds,
     tree_size,
 ]
-
-
-def save(fig: Any, name: str) -> None:
-    """Write a figure beside this file."""
-    fig.tight_layout()
-    # No date and no version in the file: the same picture is the same bytes.
-    fig.savefig(HERE / f"{name}.png", metadata={"Software": None})
-    plt.close(fig)
 
 
 if __name__ == "__main__":

@@ -29,6 +29,7 @@ using InOut = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 template <class T>
 using Out = nb::ndarray<nb::numpy, T, nb::ndim<1>>;
 using Weight = std::optional<In<double>>;  // none: every row counts once
+using Times = std::optional<In<float>>;    // how often it counts besides; none: once
 using AnyArray = nb::ndarray<nb::ro, nb::device::cpu>;
 
 template <class T>
@@ -63,6 +64,7 @@ struct Table {
 // Each adds its part of the module.
 void bind_tables(nb::module_& m);
 void bind_losses(nb::module_& m);
+void bind_sampling(nb::module_& m);
 void bind_trees(nb::module_& m);
 void bind_forest(nb::module_& m);
 

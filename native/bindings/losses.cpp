@@ -143,6 +143,25 @@ void bind_losses(nb::module_& m) {
           },
           "workers"_a, "weight"_a.noconvert().none(), "limit"_a = 0.0, "unit_hessians"_a = false,
           "absolute"_a = false)
+      .def(
+          "multiply",
+          [](Gradients& g, Engine& e, const Weight& weight, const In<float>& times, bool hessians) {
+            require(!weight || weight->shape(0) == g.rows(), "one weight per row");
+            require(times.shape(0) == g.rows(), "one multiplier per row");
+            nb::gil_scoped_release release;
+            g.multiply(e.workers, weight ? weight->data() : nullptr, times.data(), hessians);
+          },
+          "workers"_a, "weight"_a.noconvert().none(), "times"_a.noconvert(), "hessians"_a = true)
+      .def(
+          "add_squares",
+          [](const Gradients& g, Engine& e, const Weight& weight, double ridge,
+             const InOut<double>& out) {
+            require(!weight || weight->shape(0) == g.rows(), "one weight per row");
+            require(out.shape(0) == g.rows(), "one sum per row");
+            nb::gil_scoped_release release;
+            g.add_squares(e.workers, weight ? weight->data() : nullptr, ridge, out.data());
+          },
+          "workers"_a, "weight"_a.noconvert().none(), "ridge"_a, "out"_a.noconvert())
       .def("pairs",
            [](const Gradients& g) {  // for tests: (gradient, hessian) of every row, flat
              std::vector<float> out;

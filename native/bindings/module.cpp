@@ -14,6 +14,7 @@ NB_MODULE(_native, m) {
 
   bind_tables(m);
   bind_losses(m);
+  bind_sampling(m);
   bind_trees(m);
   bind_forest(m);
 }

@@ -1,10 +1,11 @@
-// Tables, cuts, bins, and what is drawn or measured without a model.
+// Tables, cuts, bins, and what is measured without a model.
+#include <numeric>
+
 #include "bindings.hpp"
 #include "bins.hpp"
 #include "cuts.hpp"
-#include "grow.hpp"
+#include "descend.hpp"
 #include "quantile.hpp"
-#include "random.hpp"
 
 namespace stagewise {
 namespace {
@@ -108,26 +109,13 @@ void bins_add(Engine& engine, const Bins& bins, const Tree& tree, const In<doubl
               const InOut<double>& score) {
   require(value.shape(0) == tree.nodes() && score.shape(0) == bins.rows(),
           "one value per node, one score per row");
-  constexpr size_t kRows = 4096;
   nb::gil_scoped_release release;
-  engine.workers.run((bins.rows() + kRows - 1) / kRows, [&](size_t chunk, int) {
-    add_tree(bins, tree, value.data(), chunk * kRows, std::min(bins.rows(), (chunk + 1) * kRows),
-             score.data());
+  engine.workers.run((bins.rows() + kDescentRows - 1) / kDescentRows, [&](size_t chunk, int) {
+    const size_t first = chunk * kDescentRows;
+    std::vector<uint32_t> rows(std::min(bins.rows() - first, kDescentRows));
+    std::iota(rows.begin(), rows.end(), static_cast<uint32_t>(first));
+    add_tree(engine.kernels, bins, {}, tree, value.data(), &rows, score.data());
   });
-}
-
-Out<uint32_t> draw_rows(size_t rows, double share, uint64_t seed, uint64_t round) {
-  const uint64_t key = draw_key(seed, Draw::rows, round);
-  const auto below = share >= 1.0 ? ~0ull : static_cast<uint64_t>(std::ldexp(share, 64));
-  std::vector<uint32_t> chosen;
-  chosen.reserve(static_cast<size_t>(static_cast<double>(rows) * share * 1.1) + 16);
-  {
-    nb::gil_scoped_release release;
-    for (size_t i = 0; i < rows; ++i)
-      if (draw(key, i) <= below) chosen.push_back(static_cast<uint32_t>(i));
-    if (chosen.empty() && rows > 0) chosen.push_back(static_cast<uint32_t>(draw(key, rows) % rows));
-  }
-  return to_numpy(std::move(chosen));
 }
 
 double quantile(const In<double>& values, const Weight& weight, double q) {
@@ -191,7 +179,6 @@ void bind_tables(nb::module_& m) {
   m.def("cut_between", &cut_between, "a"_a, "b"_a);
   m.def("weighted_quantile", &quantile, "values"_a.noconvert(), "weight"_a.noconvert().none(),
         "q"_a);
-  m.def("draw_rows", &draw_rows, "rows"_a, "share"_a, "seed"_a, "round_number"_a);
 
   nb::class_<Bins>(m, "Bins")
       .def(nb::new_(&make_bins), "workers"_a, "columns"_a, "codings"_a)

@@ -129,13 +129,14 @@ void grower_add(Grower& grower, const Tree& tree, const In<double>& value,
 }
 
 // One number per leaf.
-Out<double> summarise(Grower& grower, const In<double>& residual, double own,
-                      std::vector<double> (Grower::*summary)(const double*, double)) {
+Out<double> summarise(Grower& grower, const In<double>& residual, const Times& times, double own,
+                      std::vector<double> (Grower::*summary)(const double*, const float*, double)) {
   require(residual.shape(0) == grower.table_rows(), "one residual per row");
+  require(!times || times->shape(0) == grower.table_rows(), "one multiplier per row");
   std::vector<double> out;
   {
     nb::gil_scoped_release release;
-    out = (grower.*summary)(residual.data(), own);
+    out = (grower.*summary)(residual.data(), times ? times->data() : nullptr, own);
   }
   return to_numpy(std::move(out));
 }
@@ -186,16 +187,16 @@ void bind_trees(nb::module_& m) {
       .def("set_few_rows", &Grower::set_few_rows, "rows"_a)
       .def(
           "leaf_quantiles",
-          [](Grower& g, const In<double>& residual, double q) {
-            return summarise(g, residual, q, &Grower::leaf_quantiles);
+          [](Grower& g, const In<double>& residual, double q, const Times& times) {
+            return summarise(g, residual, times, q, &Grower::leaf_quantiles);
           },
-          "residual"_a.noconvert(), "q"_a)
+          "residual"_a.noconvert(), "q"_a, "times"_a.noconvert().none() = nb::none())
       .def(
           "leaf_huber_means",
-          [](Grower& g, const In<double>& residual, double width) {
-            return summarise(g, residual, width, &Grower::leaf_huber_means);
+          [](Grower& g, const In<double>& residual, double width, const Times& times) {
+            return summarise(g, residual, times, width, &Grower::leaf_huber_means);
           },
-          "residual"_a.noconvert(), "width"_a)
+          "residual"_a.noconvert(), "width"_a, "times"_a.noconvert().none() = nb::none())
       .def(
           "leaf_sums",
           [](Grower& g, const Gradients& pairs) {

@@ -90,6 +90,18 @@ CASES: Mapping[str, tuple[type, str, dict[str, Any]]] = MappingProxyType(
             {"max_bins": 1000, "growth": "depth_wise", "max_depth": 4, "max_leaf_nodes": None},
         ),
         "gradient response": (GradientBoostingClassifier, "many", {"response": "gradient"}),
+        "bootstrap, absolute error": (
+            GradientBoostingRegressor,
+            "number",
+            {"sampling": "bootstrap", "loss": "absolute_error"},
+        ),
+        "largest gradients": (GradientBoostingClassifier, "many", {"sampling": "goss"}),
+        "minimal variance": (
+            GradientBoostingClassifier,
+            "two",
+            {"sampling": "mvs", "subsample": 0.4},
+        ),
+        "dropout": (GradientBoostingRegressor, "number", {"drop_rate": 0.5, "skip_drop": 0.2}),
         "AdaBoost": (AdaBoostClassifier, "two", {}),
         "AdaBoost of five classes": (
             AdaBoostClassifier,

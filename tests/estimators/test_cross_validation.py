@@ -17,7 +17,7 @@ from stagewise import (
     InvalidParameterError,
     StagewiseRegressor,
 )
-from stagewise._native import draw_rows
+from stagewise._native import Workers, draw_rows
 
 QUICK = {"n_estimators": 40, "min_samples_leaf": 5, "max_leaf_nodes": 8, "learning_rate": 0.3}
 
@@ -206,7 +206,7 @@ def test_out_of_bag_improvement_is_the_fall_of_the_loss_outside_the_bag(target):
         stages = [np.tile(shares, (300, 1)), *model.staged_predict_proba(table.X)]
         losses = [-np.log(p[np.arange(300), y]) for p in stages]
     for m in range(6):
-        outside = np.setdiff1d(np.arange(300), draw_rows(300, 0.5, 3, m))
+        outside = np.setdiff1d(np.arange(300), draw_rows(Workers(1), 300, None, 0.5, 3, m))
         fall = losses[m][outside].mean() - losses[m + 1][outside].mean()
         assert model.oob_improvement_[m] == pytest.approx(fall, rel=1e-4)
     total = np.cumsum(model.oob_improvement_)

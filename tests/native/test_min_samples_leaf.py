@@ -80,6 +80,42 @@ def test_every_leaf_of_a_logistic_tree_holds_enough(
     np.testing.assert_array_equal(tree.cover[tree.feature < 0], held_by_leaves(tree, X, weight))
 
 
+@settings(max_examples=60, deadline=None)
+@given(
+    st.integers(0, 2**32),
+    st.sampled_from([2.0, 5.0, 20.0, 50.0]),
+    st.sampled_from([None, 1, 3]),
+    st.sampled_from([1.0, 8.0]),
+    st.sampled_from(PATHS),
+)
+def test_rows_that_count_more_than_once_are_still_one_row_each(
+    seed: int, least: float, most_weight: int | None, spread: float, few_rows: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    n = 250
+    X = rng.integers(0, 30, (n, 2)).astype(float)
+    y, score = rng.integers(0, 2, n).astype(np.int32), rng.normal(size=n) * spread
+    weight = None if most_weight is None else rng.integers(1, most_weight + 1, n).astype(float)
+    times = rng.choice(np.array([0, 1, 1, 2, 9, 60], dtype=np.float32), n)
+    bag = np.flatnonzero(times > 0)
+    workers = Workers(1)
+    bins, cuts = bin_table(workers, X, weight)
+    rules = Rules(min_samples_leaf=least, max_leaves=8)
+    growth = Growth(workers, bins, weight, rules, few_rows=few_rows, hessian_bound=0.25)
+    gradients = Gradients(n)
+    gradients.logistic(workers, y, score, weight)
+    gradients.multiply(workers, weight, times)
+    tree = growth.from_gradients(gradients, bag.astype(np.uint32))
+    own = None if weight is None else weight[bag]
+    np.testing.assert_array_equal(tree.cover[tree.feature < 0], held_by_leaves(tree, X[bag], own))
+    # Nor is a split refused that respects it: the slow tree is just as large.
+    _, gradient, hessian = logistic(y, score)
+    expected = reference.grow(
+        X[bag], (times * gradient)[bag], (times * hessian)[bag], own, cuts, rules
+    )
+    np.testing.assert_array_equal(tree.cover, expected.cover)
+
+
 @pytest.mark.parametrize("few_rows", PATHS)
 def test_tiny_hessians_do_not_hide_that_there_are_enough_rows(few_rows: int) -> None:
     # 30 rows of hessian 4e-9 on the right side prove nothing by their hessians; they are counted.

@@ -17,7 +17,9 @@ __all__ = ["boost_side_by_side"]
 
 
 def boost_side_by_side(models: Sequence[Boosting], rounds: Iterable[int], monitor: Monitor) -> None:
-    """Run rounds of every model until they or the monitor end; losses are weighted means.
+    """Run rounds of every model until they or the monitor end; keep the best.
+
+    Losses are weighted means.
 
     Parameters
     ----------
@@ -41,8 +43,13 @@ def boost_side_by_side(models: Sequence[Boosting], rounds: Iterable[int], monito
             if outcome.last:
                 ended[fold] = losses[-1]
         train, valid = np.average(losses, axis=0, weights=weights)
-        if monitor.after_round(m + 1, float(train), float(valid)):
+        stop = monitor.after_round(m + 1, float(train), float(valid))
+        for model in models:
+            model.remember(monitor.best_round)
+        if stop:
             break
         if len(ended) == len(models):
             monitor.end("no fold has another round to take")
             break
+    for model in models:
+        model.rewind(monitor.best_round)

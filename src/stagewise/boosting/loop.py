@@ -13,9 +13,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from stagewise._native import Workers
+from stagewise._native import Gradients, Workers
+from stagewise.boosting.dropout import Absence
 from stagewise.boosting.monitor import Monitor
 from stagewise.boosting.recipe import Recipe
+from stagewise.boosting.sampling import Bag, Round
 from stagewise.boosting.steps import Move, Stage
 from stagewise.model.ensemble import Ensemble
 from stagewise.model.terms import Terms
@@ -39,12 +41,15 @@ class Rows:
         How often each row counts; None: once.
     score : float64 array of shape (n_outputs, n_rows)
         F of the ensemble so far; the loop adds to it.
+    source : Columns, or what else the ensemble reads
+        The same rows before they were made ready for the learner.
     """
 
     table: Any
     y: npt.NDArray[Any]
     weight: Vector | None
     score: npt.NDArray[np.float64]
+    source: Any
 
     @property
     def total_weight(self) -> float:
@@ -118,28 +123,39 @@ class Boosting:
             train.weight,
             train.y if recipe.response.of_classes else None,
             hessian_bound=recipe.response.hessian_bound(loss),
-            hessian_is_weight=recipe.response.hessian_is_weight(loss),
+            hessian_is_weight=recipe.response.hessian_is_weight(
+                loss, multiplied=recipe.sampling.multiplies
+            ),
         )
         self._train_loss = self._bound.look(train.score) / train.total_weight
+        self._shown: tuple[int, Gradients] | None = None
+        self._best: Ensemble | None = None
+        self.remember(ensemble.n_rounds)
 
     def round(self, m: int) -> Outcome:
         """Append the terms of round m to the ensemble and add them to the scores."""
         recipe, train, valid, turns = self.recipe, self.train, self.valid, self._turns
-        bag = recipe.sampling.bag(len(train.y), self._seed, m)
-        outside = self._outside(bag) if recipe.out_of_bag else None
         width = self._bound.width
-        before = self._mean_loss(outside, width)
+        before = self._losses(width) if recipe.out_of_bag else None
+        absence = self._leave(m)
+        new, old = recipe.dropout.shares(len(absence.rounds), recipe.learning_rate)
+        bag = recipe.sampling.bag(self._draw(m))
         move = Move([])
         for turn, outputs in enumerate(turns):
-            response = recipe.response.of(self._bound, outputs[0], self._workers, train.weight)
-            term = self._growth.grow(response, bag, self._seed, m * len(turns) + turn)
+            response = self._response(outputs[0])
+            bag.count(
+                response, self._workers, train.weight, hessians=not recipe.response.of_classes
+            )
+            term = self._growth.grow(response, bag.rows, self._seed, m * len(turns) + turn)
             move = recipe.step(self._stage(outputs, term, bag))
             for output, value in zip(outputs, move.values, strict=bool(move.values)):
-                term = term.with_values(recipe.learning_rate * value)
+                recipe.dropout.check(value, train.score[output], first=m == 0)
+                term = term.with_values(recipe.dropout.settle(new * value))
                 self.ensemble.append(term.part)
                 self._growth.add(term, train.score[output])
                 if valid is not None:
                     self._growth.add_elsewhere(term, valid.table, valid.score[output])
+        absence.end(recipe.dropout, old)
         if move.values:
             self._train_loss = self._bound.look(train.score) / train.total_weight
         return Outcome(
@@ -147,31 +163,77 @@ class Boosting:
             self._valid_loss(),
             bool(move.values),
             move.last,
-            before - self._mean_loss(outside, width) if recipe.out_of_bag else None,
+            None if before is None else self._fall(before, width, bag),
         )
 
-    def _outside(self, bag: npt.NDArray[np.uint32] | None) -> npt.NDArray[np.bool_] | None:
-        if bag is None:
-            return None
+    def remember(self, best_round: int) -> None:
+        """Keep the terms of the best round, if it is this one: dropout may change them later."""
+        ensemble = self.ensemble
+        if self.recipe.dropout.rate == 0 or not isinstance(ensemble, Ensemble):
+            return  # nothing is ever changed
+        if best_round == ensemble.n_rounds:
+            self._best = ensemble.part(range(best_round))
+
+    def rewind(self, rounds: int) -> None:
+        """Make the ensemble what it was after the best round, the last one remembered."""
+        self.ensemble.truncate(rounds)
+        if self._best is not None and isinstance(self.ensemble, Ensemble):
+            self.ensemble.put(range(rounds), self._best)
+
+    def _leave(self, m: int) -> Absence:
+        """Take the rounds that are dropped for this one out of the scores."""
+        drawn = self.recipe.dropout.drawn(self.ensemble.n_rounds, self._seed, m)
+        samples = [rows for rows in (self.train, self.valid) if rows is not None]
+        absence = Absence(drawn, self.ensemble, samples, self._workers)
+        if drawn:
+            self._bound.look(self.train.score)
+        return absence
+
+    def _response(self, output: int) -> Gradients:
+        """Return what a term of this output is fitted to, all rows counted once."""
+        shown, self._shown = self._shown, None
+        if shown is not None and shown[0] == output:
+            return shown[1]  # the draw has only looked at it
+        return self.recipe.response.of(self._bound, output, self._workers, self.train.weight)
+
+    def _show(self, output: int) -> Gradients:
+        response = self._response(output)
+        self._shown = output, response
+        return response
+
+    def _draw(self, m: int) -> Round:
+        n, weight = len(self.train.y), self.train.weight
+        firsts = [outputs[0] for outputs in self._turns]
+        return Round(self._workers, n, weight, self._seed, m, lambda: map(self._show, firsts))
+
+    def _losses(self, width: float | None) -> Vector:
+        return self.recipe.loss.loss_within(self.train.y, self.train.score, width)
+
+    def _fall(self, before: Vector, width: float | None, bag: Bag) -> float:
+        """Return by how much the mean loss of the rows outside the bag fell."""
         outside = np.ones(len(self.train.y), dtype=bool)
-        outside[bag] = False
-        return outside if outside.any() else None
-
-    def _mean_loss(self, rows: npt.NDArray[np.bool_] | None, width: float | None) -> float:
-        if rows is None:
+        outside[slice(None) if bag.rows is None else bag.rows] = False
+        if not outside.any():
             return 0.0
-        t = self.train
-        losses = self.recipe.loss.loss_within(t.y[rows], t.score[:, rows], width)
-        return float(np.average(losses, weights=None if t.weight is None else t.weight[rows]))
+        weight = None if self.train.weight is None else self.train.weight[outside]
+        after = self._losses(width)
+        means = [float(np.average(x[outside], weights=weight)) for x in (before, after)]
+        return means[0] - means[1]
 
-    def _stage(
-        self, outputs: Sequence[int], term: Any, bag: npt.NDArray[np.uint32] | None
-    ) -> Stage:
+    def _stage(self, outputs: Sequence[int], term: Any, bag: Bag) -> Stage:
         t = self.train
-        loss = self.recipe.loss
-        drawn = self.recipe.sampling.draws
         return Stage(
-            loss, self._bound, outputs, self._growth, term, t.y, t.weight, t.score, bag, drawn
+            self.recipe.loss,
+            self._bound,
+            outputs,
+            self._growth,
+            term,
+            t.y,
+            t.weight,
+            t.score,
+            bag,
+            self._workers,
+            self.recipe.sampling.draws,
         )
 
     def _valid_loss(self) -> float | None:
@@ -181,7 +243,7 @@ class Boosting:
 
 
 def boost(model: Boosting, rounds: Iterable[int], monitor: Monitor) -> None:
-    """Run rounds until they, the monitor or the method end.
+    """Run rounds until they, the monitor or the method end; keep the best one's model.
 
     Parameters
     ----------
@@ -200,5 +262,8 @@ def boost(model: Boosting, rounds: Iterable[int], monitor: Monitor) -> None:
             break
         if outcome.out_of_bag is not None:
             monitor.note_out_of_bag(outcome.out_of_bag)
-        if monitor.after_round(m + 1, outcome.train_loss, outcome.valid_loss) or outcome.last:
+        stop = monitor.after_round(m + 1, outcome.train_loss, outcome.valid_loss)
+        model.remember(monitor.best_round)
+        if stop or outcome.last:
             break
+    model.rewind(monitor.best_round)

@@ -6,8 +6,9 @@ how far it then goes (step) and where it starts; the loss and the learner are th
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from stagewise.boosting import responses
 from stagewise.boosting.responses import Response
@@ -22,7 +23,16 @@ from stagewise.boosting.steps import (
 )
 from stagewise.losses import Loss
 
-__all__ = ["DISCRETE", "GENTLE", "GRADIENT", "NEWTON", "REAL", "Method", "logit_boost"]
+__all__ = [
+    "BY_RESPONSE",
+    "DISCRETE",
+    "GENTLE",
+    "GRADIENT",
+    "NEWTON",
+    "REAL",
+    "Method",
+    "logit_boost",
+]
 
 
 @dataclass(frozen=True)
@@ -71,6 +81,10 @@ DISCRETE = Method("votes", responses.classes, lambda loss, most: votes, from_zer
 
 REAL = Method("log odds of leaves", responses.classes, lambda loss, most: log_odds, from_zero=True)
 """Trees of classes that say how sure they are (FHT 2000, Algorithm 2; SAMME.R for K classes)."""
+
+
+BY_RESPONSE: Mapping[str, Method] = MappingProxyType({"newton": NEWTON, "gradient": GRADIENT})
+"""What gradient boosting is called by its response."""
 
 
 def logit_boost(limit: float) -> Method:

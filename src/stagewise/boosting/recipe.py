@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from stagewise.boosting import responses, steps
+from stagewise.boosting.dropout import Dropout
 from stagewise.boosting.responses import Response
 from stagewise.boosting.sampling import RowFraction, Sampling
 from stagewise.boosting.steps import Step
@@ -16,7 +17,7 @@ __all__ = ["Recipe"]
 
 @dataclass(frozen=True)
 class Recipe:
-    """loss × response × learner × step × sampling, with shrinkage: f_m = f_(m-1) + ν · step(b_m).
+    """loss × response × learner × step × sampling × dropout; f_m = f_(m-1) + ν · step(b_m).
 
     Parameters
     ----------
@@ -32,6 +33,8 @@ class Recipe:
         Which rows a round sees.
     learning_rate : float
         ν.
+    dropout : Dropout
+        Which earlier rounds a round is fitted without.
     out_of_bag : bool
         Whether to measure how much each round improves the loss of the rows outside its bag.
     """
@@ -42,4 +45,5 @@ class Recipe:
     step: Step = steps.newton
     sampling: Sampling = field(default_factory=RowFraction)
     learning_rate: float = 0.1
+    dropout: Dropout = field(default_factory=Dropout)
     out_of_bag: bool = False

@@ -66,9 +66,14 @@ class Response:
         """Return the most that a hessian can be, or 0 if nothing is known."""
         return 1.0 if self.unit_hessians or self.of_classes else loss.hessian_bound
 
-    def hessian_is_weight(self, loss: Loss) -> bool:
-        """Return whether every hessian is that bound."""
-        return self.unit_hessians or self.of_classes or loss.hessian_is_weight
+    def hessian_is_weight(self, loss: Loss, *, multiplied: bool) -> bool:
+        """Return whether every hessian is that bound.
+
+        Where rows count more than once their hessians do too, unless these count rows of classes.
+        """
+        if self.of_classes:
+            return True
+        return not multiplied and (self.unit_hessians or loss.hessian_is_weight)
 
 
 newton = Response("Newton")

@@ -1,20 +1,109 @@
-"""Which rows a round sees.
+"""Which rows a round sees, and how often each of them counts.
 
-The one idea: a row is in the bag of round m if a hash of (seed, m, row number) says so; nothing is
-drawn in sequence, so the bag does not depend on threads or on which rounds were run before.
+The one idea: a row is in the bag of round m if a hash of (seed, m, row number) says so, and perhaps
+what the loss says of it; nothing is drawn in sequence, so the bag does not depend on threads or on
+which rounds were run before. Rows that stand for others count more than once, and all that is made
+of a round's rows (sums, counts of classes, quantiles, line searches) counts them so; how heavy a
+leaf must be is about the rows themselves.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from stagewise._native import draw_rows
+from stagewise._native import (
+    Gradients,
+    Workers,
+    draw_by_importance,
+    draw_counts,
+    draw_groups,
+    draw_largest,
+    draw_rows,
+)
 
-__all__ = ["OnlyRows", "RowFraction", "Sampling"]
+__all__ = [
+    "Bag",
+    "Bootstrap",
+    "LargestGradients",
+    "MinimalVariance",
+    "OnlyRows",
+    "Round",
+    "RowFraction",
+    "Sampling",
+    "WholeGroups",
+]
+
+Vector = npt.NDArray[np.float64]
+Indices = npt.NDArray[np.uint32]
+
+
+@dataclass(frozen=True, eq=False)
+class Bag:
+    """The rows of one round.
+
+    Parameters
+    ----------
+    rows : uint32 array or None
+        Increasing; None: all.
+    times : float32 array or None
+        For every row of the table how often it counts, besides its weight; 0 outside the bag.
+        None: once.
+    """
+
+    rows: Indices | None = None
+    times: npt.NDArray[np.float32] | None = None
+
+    def count(
+        self, derivatives: Gradients, workers: Workers, weight: Vector | None, *, hessians: bool
+    ) -> Gradients:
+        """Multiply derivatives by how often each row counts, and return them."""
+        if self.times is not None:
+            derivatives.multiply(workers, weight, self.times, hessians)
+        return derivatives
+
+    def weight_of(self, rows: slice | Indices, weight: Vector | None) -> Vector | float:
+        """Return the weights of some rows of the bag, times how often each counts."""
+        own = 1.0 if weight is None else weight[rows]
+        return own if self.times is None else own * self.times[rows].astype(np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class Round:
+    """What a draw may know.
+
+    Parameters
+    ----------
+    workers : Workers
+        The threads.
+    n_rows : int
+        How many rows the table has.
+    weight : float64 array or None
+        Their weights; rows of weight 0 are absent.
+    seed, number : int
+        What the draws of this round are keyed by.
+    responses : callable
+        Returns what the terms of this round would be fitted to, one after the other; each is good
+        until the next is asked for.
+    """
+
+    workers: Workers
+    n_rows: int
+    weight: Vector | None
+    seed: int
+    number: int
+    responses: Callable[[], Iterable[Gradients]]
+
+    def importance(self, ridge: float = 0.0) -> Vector:
+        """Return w² Σ_k (g_k² + λ h_k²) of every row, k over the outputs."""
+        squares = np.zeros(self.n_rows)
+        for response in self.responses():
+            response.add_squares(self.workers, self.weight, ridge, squares)
+        return squares
 
 
 class Sampling(Protocol):
@@ -24,8 +113,16 @@ class Sampling(Protocol):
     def draws(self) -> bool:
         """Whether rounds see different rows."""
 
-    def bag(self, n_rows: int, seed: int, round_number: int) -> npt.NDArray[np.uint32] | None:
-        """Return the rows of this round in increasing order, or None for all of them."""
+    @property
+    def multiplies(self) -> bool:
+        """Whether rows of a bag may count more than once."""
+
+    @property
+    def words(self) -> str:
+        """The choice, for a recipe."""
+
+    def bag(self, this: Round) -> Bag:
+        """Return the rows of this round."""
 
 
 @dataclass(frozen=True)
@@ -39,17 +136,149 @@ class RowFraction:
     """
 
     share: float = 1.0
+    multiplies = False
 
     @property
     def draws(self) -> bool:
         """Whether rounds see different rows."""
         return self.share < 1.0
 
-    def bag(self, n_rows: int, seed: int, round_number: int) -> npt.NDArray[np.uint32] | None:
-        """Return the rows of this round in increasing order, or None for all of them."""
-        if self.share >= 1.0:
-            return None
-        return draw_rows(n_rows, self.share, seed, round_number)
+    @property
+    def words(self) -> str:
+        """The choice, for a recipe."""
+        return f"{self.share:.0%} of the rows a round" if self.draws else "all rows"
+
+    def bag(self, this: Round) -> Bag:
+        """Return the rows of this round."""
+        if not self.draws:
+            return Bag()
+        return Bag(
+            draw_rows(this.workers, this.n_rows, this.weight, self.share, this.seed, this.number)
+        )
+
+
+@dataclass(frozen=True)
+class Bootstrap:
+    """Each row a Poisson number of times, `rate` in the mean.
+
+    How often a row occurs in a bootstrap of n rows is binomial, (n, 1/n), and tends to Poisson(1);
+    drawn for each row by itself, the counts need no order (Oza & Russell 2001, online bagging).
+
+    Parameters
+    ----------
+    rate : float
+        In (0, 1]; 1 is as many draws as there are rows.
+    """
+
+    rate: float = 1.0
+    draws = True
+    multiplies = True
+
+    @property
+    def words(self) -> str:
+        """The choice, for a recipe."""
+        return f"a bootstrap of {self.rate:.0%} of the rows a round"
+
+    def bag(self, this: Round) -> Bag:
+        """Return the rows of this round."""
+        return Bag(
+            *draw_counts(this.workers, this.n_rows, this.weight, self.rate, this.seed, this.number)
+        )
+
+
+@dataclass(frozen=True)
+class LargestGradients:
+    """The rows with the largest gradients, and some of the others for all others (GOSS).
+
+    The `top` share of the rows with the largest ‖w·g‖ (over the outputs; of one output w·|g|)
+    count once; each of the others is drawn with probability b / (1 - a) and then counts
+    (1 - a) / b times, so that every sum keeps its mean (Ke et al. 2017, Algorithm 2).
+
+    Parameters
+    ----------
+    top, other : float
+        a and b: the shares of the rows that are kept for their gradients, and drawn.
+    """
+
+    top: float = 0.2
+    other: float = 0.1
+    draws = True
+    multiplies = True
+
+    @property
+    def words(self) -> str:
+        """The choice, for a recipe."""
+        return (
+            f"the {self.top:.0%} of the rows with the largest gradients and {self.other:.0%} for "
+            "all others a round (GOSS)"
+        )
+
+    def bag(self, this: Round) -> Bag:
+        """Return the rows of this round."""
+        squares, key = this.importance(), (this.seed, this.number)
+        return Bag(*draw_largest(this.workers, squares, this.weight, self.top, self.other, *key))
+
+
+@dataclass(frozen=True)
+class MinimalVariance:
+    """Each row with a probability that grows with its derivatives, counted by its inverse (MVS).
+
+        p = min(1, s / μ),    s = w √Σ_k (g_k² + λ h_k²),    Σ p = share · n
+
+    keeps the mean of every sum, and of all such choices makes the variance of the gains of splits
+    the least, to first order (Ibragimov & Gusev 2019, eqs. 6 to 9).
+
+    Parameters
+    ----------
+    share : float
+        The mean share of the rows that are in the bag, in (0, 1).
+    ridge : float
+        λ, above 0: how much the second derivatives matter beside the first.
+    """
+
+    share: float
+    ridge: float = 1.0
+    draws = True
+    multiplies = True
+
+    @property
+    def words(self) -> str:
+        """The choice, for a recipe."""
+        return f"{self.share:.0%} of the rows a round by minimal variance (MVS)"
+
+    def bag(self, this: Round) -> Bag:
+        """Return the rows of this round."""
+        squares, key = this.importance(self.ridge), (this.seed, this.number)
+        return Bag(*draw_by_importance(this.workers, squares, this.weight, self.share, *key))
+
+
+@dataclass(frozen=True, eq=False)
+class WholeGroups:
+    """All rows of a group or none of them: each group with probability `share`.
+
+    Parameters
+    ----------
+    share : float
+        In (0, 1).
+    groups : uint32 array
+        The number of every row's group.
+    """
+
+    share: float
+    groups: Indices
+    draws = True
+    multiplies = False
+
+    @property
+    def words(self) -> str:
+        """The choice, for a recipe."""
+        return f"{self.share:.0%} of the groups a round"
+
+    def bag(self, this: Round) -> Bag:
+        """Return the rows of this round."""
+        return Bag(
+            draw_groups(this.workers, self.groups, this.weight, self.share, this.seed, this.number)
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,12 +288,12 @@ class OnlyRows:
     Parameters
     ----------
     rows : uint32 array
-        Increasing.
+        Increasing; all others have weight 0, so that no draw sees them.
     inner : Sampling
-        What is drawn among all; those that are not of the fold are left out.
+        What is drawn among them.
     """
 
-    rows: npt.NDArray[np.uint32]
+    rows: Indices
     inner: Sampling
 
     @property
@@ -72,10 +301,17 @@ class OnlyRows:
         """Whether rounds see different rows."""
         return self.inner.draws
 
-    def bag(self, n_rows: int, seed: int, round_number: int) -> npt.NDArray[np.uint32] | None:
+    @property
+    def multiplies(self) -> bool:
+        """Whether rows of a bag may count more than once."""
+        return self.inner.multiplies
+
+    @property
+    def words(self) -> str:
+        """The choice, for a recipe."""
+        return self.inner.words
+
+    def bag(self, this: Round) -> Bag:
         """Return the fold's rows of this round."""
-        drawn = self.inner.bag(n_rows, seed, round_number)
-        if drawn is None:
-            return self.rows
-        both = np.intersect1d(self.rows, drawn, assume_unique=True)
-        return both if len(both) else self.rows[:1]
+        drawn = self.inner.bag(this)
+        return Bag(self.rows) if drawn.rows is None else drawn

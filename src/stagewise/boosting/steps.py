@@ -17,6 +17,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.optimize import minimize_scalar
 
+from stagewise._native import Gradients, Workers
+from stagewise.boosting.sampling import Bag
 from stagewise.learners.histogram_tree import GrownTerm, TreeGrowth
 from stagewise.learners.learner import Growth, Term
 from stagewise.losses import BoundLoss, Loss
@@ -57,8 +59,10 @@ class Stage:
         The targets, and how often each row counts.
     score : float64 array of shape (n_outputs, n_rows)
         The scores before this term.
-    bag : uint32 array or None
-        The rows that the term was fitted to; None: all.
+    bag : Bag
+        The rows that the term was fitted to, and how often each counts.
+    workers : Workers
+        The threads.
     drawn : bool
         Whether the next round will see other rows.
     """
@@ -71,8 +75,19 @@ class Stage:
     y: npt.NDArray[Any]
     weight: Vector | None
     score: npt.NDArray[np.float64]
-    bag: npt.NDArray[np.uint32] | None
+    bag: Bag
+    workers: Workers
     drawn: bool
+
+    def derivatives(self, output: int) -> Gradients:
+        """Return the loss's derivatives, times how often each row counts in this round."""
+        own = self.bound.gradients(output)
+        return self.bag.count(own, self.workers, self.weight, hessians=True)
+
+    def row_weights(self) -> Gradients:
+        """Return the same of the weights that the loss gives the rows."""
+        own = self.bound.row_weights()
+        return self.bag.count(own, self.workers, self.weight, hessians=False)
 
 
 @dataclass(frozen=True)
@@ -117,14 +132,15 @@ def region_optimum(max_step: float = 0.0) -> Step:
         loss = stage.loss
         growth, term = _tree(stage)
         (output,) = stage.outputs
+        times = stage.bag.times
         residual = stage.y - stage.score[output] if loss.leaf_quantile is not None else None
         if residual is None:
-            sums = growth.node_sums(term, stage.bound.gradients(output))
+            sums = growth.node_sums(term, stage.derivatives(output))
             value = loss.region_optimum(sums.gradient[:, 0], sums.hessian)
         elif stage.bound.width is None:
-            value = growth.leaf_quantiles(term, residual, loss.leaf_quantile or 0.0)
+            value = growth.leaf_quantiles(term, residual, loss.leaf_quantile or 0.0, times)
         else:
-            value = growth.leaf_huber_means(term, residual, stage.bound.width)
+            value = growth.leaf_huber_means(term, residual, stage.bound.width, times)
         clipped = np.clip(value, -max_step, max_step) if max_step > 0 else value
         return Move([growth.in_order(clipped)])
 
@@ -147,8 +163,8 @@ def line_search(stage: Stage) -> Move:
     classes, counts of nothing but zeros) no score moves by more than LONGEST.
     """
     (output,) = stage.outputs
-    rows = slice(None) if stage.bag is None else stage.bag
-    weight = 1.0 if stage.weight is None else stage.weight[rows]
+    rows = slice(None) if stage.bag.rows is None else stage.bag.rows
+    weight = stage.bag.weight_of(rows, stage.weight)
     y, b = stage.y[rows], stage.growth.predictions(stage.term)[rows]
     pairs = stage.bound.gradients(output).pairs().astype(np.float64).reshape(-1, 2)[rows]
     slope, curve = (weight * pairs[:, 0]) @ b, (weight * pairs[:, 1]) @ (b * b)
@@ -191,7 +207,7 @@ def votes(stage: Stage) -> Move:
     gets the α of one that has half a row wrong, and no other follows it; one that is no better than
     chance is not taken, and none follows either. Where rows are drawn, a tree ends nothing.
     """
-    sums = stage.growth.node_sums(stage.term, stage.bound.row_weights())
+    sums = stage.growth.node_sums(stage.term, stage.row_weights())
     k = sums.gradient.shape[1]
     of_leaves = sums.gradient[sums.leaves]
     own = of_leaves[np.arange(len(of_leaves)), sums.said[sums.leaves]]
@@ -218,7 +234,7 @@ def log_odds(stage: Stage) -> Move:
     below e^-8 count as e^-8, so that for two classes no leaf says more than ±4.
     """
     growth, term = _tree(stage)
-    weights = growth.node_sums(term, stage.bound.row_weights()).gradient
+    weights = growth.node_sums(term, stage.row_weights()).gradient
     k = weights.shape[1]
     answer = np.array([_centred_logs(node) for node in weights.tolist()]) * (k - 1)
     return Move([np.ascontiguousarray(answer[:, c]) for c in _classes(stage.outputs, k)])

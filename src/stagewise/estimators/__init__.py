@@ -2,10 +2,8 @@
 
 from stagewise.estimators.ada_boost import AdaBoostClassifier
 from stagewise.estimators.additive_logistic import GentleBoostClassifier, LogitBoostClassifier
-from stagewise.estimators.gradient_boosting import (
-    GradientBoostingClassifier,
-    GradientBoostingRegressor,
-)
+from stagewise.estimators.gradient_boosting_classifier import GradientBoostingClassifier
+from stagewise.estimators.gradient_boosting_regressor import GradientBoostingRegressor
 from stagewise.estimators.load import load
 from stagewise.estimators.stagewise import StagewiseClassifier, StagewiseRegressor
 

@@ -23,6 +23,7 @@ from stagewise.boosting.steps import Step
 from stagewise.data.messages import shown
 from stagewise.errors import InvalidParameterError
 from stagewise.estimators.base import STOPPED, BoostedTrees
+from stagewise.estimators.drawing import make_sampling
 from stagewise.estimators.fitting import Fit
 from stagewise.estimators.parameters import check_tree
 from stagewise.estimators.report import fit_report, warn_of_one_class
@@ -154,7 +155,8 @@ class Stagewise(BoostedTrees):
         X_val, y_val, sample_weight_val
             Rows to stop early by, instead of a share of X; with them early stopping is on.
         groups : array-like of shape (n_rows,) or None
-            For early_stopping="cv": rows of one group are never in different folds.
+            For early_stopping="cv": rows of one group are never in different folds. For
+            sampling="group": a round sees all of them, or none.
 
         Returns
         -------
@@ -183,7 +185,8 @@ class Stagewise(BoostedTrees):
         names = getattr(self, "feature_names_in_", None)
         heading = Heading(self.n_features_in_, None if names is None else tuple(names))
         loss = self._make_loss(classes)
-        fit = TermFit(params, self._method(), loss, workers, seed, begin)
+        drawn = self._drawn_groups(params, groups, train, X.n_rows)
+        fit = TermFit(params, self._method(), loss, workers, seed, begin, drawn)
         folds = None
         if params["early_stopping"] == "cv":
             by_class = classes is not None
@@ -299,8 +302,7 @@ class Stagewise(BoostedTrees):
         """Say in one line what a fit runs: loss x response x step x learner x rows x rounds."""
         p = self._checked()
         loss = p["loss"] if isinstance(p["loss"], str) else type(p["loss"]).__name__
-        learner = p["learner"]
-        rows = "all rows" if p["subsample"] >= 1 else f"{p['subsample']:.0%} of the rows a round"
+        learner, rows = p["learner"], make_sampling(p).words
         stop = STOPPED[p["early_stopping"]]
         return (
             f"{loss} x {p['response']} x {p['step'].replace('_', ' ')} step x "

@@ -26,12 +26,18 @@ from stagewise._native import Columns
 from stagewise.boosting.methods import Method
 from stagewise.data import Features
 from stagewise.data.messages import shown
-from stagewise.errors import InvalidParameterError
 from stagewise.estimators.columns import learn_columns, match_columns, read_training
+from stagewise.estimators.drawing import EVERYTHING, make_dropout, make_sampling
 from stagewise.estimators.fitting import Fit
 from stagewise.estimators.parameters import check_parameter, check_parameters, nearest_name
 from stagewise.estimators.report import fit_report, rows_of_columns
-from stagewise.estimators.rows import Sample, counted_rows, hold_out, make_folds
+from stagewise.estimators.rows import (
+    Sample,
+    counted_rows,
+    group_numbers,
+    hold_out,
+    make_folds,
+)
 from stagewise.losses import Loss
 from stagewise.model.file import write_model
 from stagewise.model.model import Model
@@ -87,7 +93,7 @@ class BoostedTrees(BaseEstimator):
 
     def _checked(self) -> dict[str, Any]:
         """Return all parameters, those that are not the user's included, in their plain types."""
-        return {**self._fixed, **check_parameters(self)}
+        return {**EVERYTHING, **self._fixed, **check_parameters(self)}
 
     # ---- fitting -------------------------------------------------------------------------------
 
@@ -117,7 +123,8 @@ class BoostedTrees(BaseEstimator):
         X_val, y_val, sample_weight_val
             Rows to stop early by, instead of a share of X; with them early stopping is on.
         groups : array-like of shape (n_rows,) or None
-            For early_stopping="cv": rows of one group are never in different folds.
+            For early_stopping="cv": rows of one group are never in different folds. For
+            sampling="group": a round sees all of them, or none.
 
         Returns
         -------
@@ -156,9 +163,9 @@ class BoostedTrees(BaseEstimator):
                 f"warm_start continues a model of the loss {previous.loss!r}, but now it is "
                 f"{loss.name!r}. Fit with warm_start=False to begin anew."
             )
-        model, details = self._fit_class()(params, self._method(), loss, workers, seed, begin).run(
-            train, valid, features, classes, previous, folds
-        )
+        drawn = self._drawn_groups(params, groups, train, table.n_rows)
+        fit = self._fit_class()(params, self._method(), loss, workers, seed, begin, drawn)
+        model, details = fit.run(train, valid, features, classes, previous, folds)
         self._adopt(model)
         self._keep_out_of_fold(details, train, table.n_rows)
         continued = 0 if previous is None else previous.ensemble.n_rounds
@@ -170,13 +177,19 @@ class BoostedTrees(BaseEstimator):
         return self
 
     def _check_stopping(self, params: dict[str, Any], X_val: Any, groups: Any) -> None:
-        if params.get("out_of_bag") and params["subsample"] >= 1:
-            raise InvalidParameterError(
-                "out_of_bag=True needs rows outside the bag: set subsample below 1."
+        by_folds, by_groups = params["early_stopping"] == "cv", params["sampling"] == "group"
+        if groups is not None and not (by_folds or by_groups):
+            raise ValueError(
+                "groups was passed, but only early_stopping='cv' has folds, and only "
+                "sampling='group' draws groups."
             )
-        by_folds = params["early_stopping"] == "cv"
-        if groups is not None and not by_folds:
-            raise ValueError("groups was passed, but only early_stopping='cv' has folds.")
+        if by_groups and groups is None:
+            raise ValueError("sampling='group' needs groups: pass them to fit, one for each row.")
+        if by_groups and X_val is None and params["early_stopping"] is True:
+            raise ValueError(
+                "early_stopping=True holds single rows out, which would tear groups apart. Use "
+                "early_stopping='cv', or pass X_val and y_val of other groups."
+            )
         if by_folds and X_val is not None:
             raise ValueError("early_stopping='cv' holds rows out itself; leave X_val out.")
         if by_folds and params["warm_start"]:
@@ -184,6 +197,12 @@ class BoostedTrees(BaseEstimator):
                 "early_stopping='cv' chooses the number of rounds and fits them anew, so there is "
                 "nothing for warm_start to continue. Set one of them to False."
             )
+
+    def _drawn_groups(
+        self, params: dict[str, Any], groups: Any, train: Sample, n_rows: int
+    ) -> npt.NDArray[np.uint32] | None:
+        by_groups = params["sampling"] == "group"
+        return group_numbers(groups, train, n_rows) if by_groups else None
 
     def _keep_out_of_fold(self, details: dict[str, Any], train: Sample, n_rows: int) -> None:
         """Set what the folds' models said of the rows they had not seen; NaN elsewhere."""
@@ -200,7 +219,7 @@ class BoostedTrees(BaseEstimator):
     ) -> None:
         """Set how much each round improved the loss of the rows that it had not seen."""
         improvement = details.pop("out_of_bag")
-        if params.get("out_of_bag"):
+        if params["out_of_bag"]:
             before = getattr(self, "oob_improvement_", np.zeros(continued))[:continued]
             self.oob_improvement_ = np.concatenate([before, improvement])
         else:
@@ -347,12 +366,12 @@ class BoostedTrees(BaseEstimator):
             )
             if p[name] > 0
         ]
-        rows = "all rows" if p["subsample"] >= 1 else f"{p['subsample']:.0%} of the rows a round"
         stop = STOPPED[p["early_stopping"]]
         return (
             f"{name} x {self._method().describe(loss)} x trees "
-            f"({', '.join([p['growth'].replace('_', '-'), *size, *penalties])}) x {rows} x "
-            f"{p['n_estimators']} rounds{stop}, ν={p['learning_rate']:g}"
+            f"({', '.join([p['growth'].replace('_', '-'), *size, *penalties])}) x "
+            f"{make_sampling(p).words} x {p['n_estimators']} rounds{stop}, "
+            f"ν={p['learning_rate']:g}{make_dropout(p).words}"
         )
 
     def fingerprint(self) -> str:

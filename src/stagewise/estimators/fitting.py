@@ -21,11 +21,12 @@ from stagewise.boosting.methods import Method
 from stagewise.boosting.monitor import Monitor
 from stagewise.boosting.progress import ProgressDisplay
 from stagewise.boosting.recipe import Recipe
-from stagewise.boosting.sampling import OnlyRows, RowFraction
+from stagewise.boosting.sampling import OnlyRows
 from stagewise.boosting.stopping import Patience, TimeLimit
 from stagewise.data import TargetScale
 from stagewise.data.bins import bin_like, learn_bins, rank_values
 from stagewise.errors import InvalidParameterError
+from stagewise.estimators.drawing import make_dropout, make_sampling
 from stagewise.estimators.feature_rules import (
     feature_label,
     forced_splits,
@@ -64,7 +65,10 @@ TREE_PARAMETERS = (
 
 
 class Fit:
-    """One fit, from samples to a model: standardise, bin, boost."""
+    """One fit, from samples to a model: standardise, bin, boost.
+
+    `groups` has the number of every training row's group, where whole groups are drawn.
+    """
 
     def __init__(
         self,
@@ -74,9 +78,10 @@ class Fit:
         workers: Workers,
         seed: int,
         began: float,
+        groups: npt.NDArray[np.uint32] | None = None,
     ) -> None:
         self.params, self.method, self.loss = params, method, loss
-        self.workers, self.seed, self.began = workers, seed, began
+        self.workers, self.seed, self.began, self.groups = workers, seed, began, groups
 
     def run(
         self,
@@ -103,7 +108,7 @@ class Fit:
         table = train.table()
         prepared, alike, details = self._prepare(table, train, features, classes)
         ensemble = self._start(features, y, train.weight, previous)
-        rows = Rows(prepared, y, train.weight, self._start_score(ensemble, table))
+        rows = Rows(prepared, y, train.weight, self._start_score(ensemble, table), table)
         held = None
         if valid is not None:
             held_table = valid.table()
@@ -112,6 +117,7 @@ class Fit:
                 self._standardise(scale, valid.y),
                 valid.weight,
                 self._start_score(ensemble, held_table),
+                held_table,
             )
         if folds is None:
             monitor = self._boost(rows, held, ensemble, scale, previous, classes)
@@ -146,7 +152,7 @@ class Fit:
             ensemble = self._start(features, self._standardise(scale, own.y), own.weight, None)
             if not self.method.from_zero:  # nor is the offset the mean of these rows
                 y = self._standardise(scale, own.y)
-                ensemble.base = self.loss.best_constant(y, own.weight)
+                ensemble.base = self._best_constant(y, own.weight)
             other = train.part(held)
             table = other.table()
             # On the shared bins a row that is held out is one of weight 0: absent in every sum.
@@ -163,6 +169,7 @@ class Fit:
                         self._standardise(scale, other.y),
                         other.weight,
                         self._start_score(ensemble, table),
+                        table,
                     ),
                     self.workers,
                     self.seed,
@@ -175,9 +182,7 @@ class Fit:
             monitor.close()
         scores = np.full((self.loss.n_outputs, len(train.y)), np.nan)
         for (_, held), model in zip(folds, models, strict=True):
-            model.ensemble.truncate(monitor.best_round)
-            table = train.part(held).table()
-            scores[:, held] = self._score_of(model.ensemble, table)
+            scores[:, held] = self._score_of(model.ensemble, train.part(held).table())
         return monitor, scores
 
     def _prepare(
@@ -236,7 +241,6 @@ class Fit:
             boost(model, rounds, monitor)
         finally:
             monitor.close()
-        ensemble.truncate(monitor.best_round)
         return monitor
 
     def _monitor(
@@ -284,7 +288,10 @@ class Fit:
         is_mean = self.loss.degree is not None and self.loss.mean_is_best
         if self.method.from_zero or is_mean:
             return Ensemble(features.n, np.zeros(self.loss.n_outputs), levels=levels)
-        return Ensemble(features.n, self.loss.best_constant(y, weight), levels=levels)
+        return Ensemble(features.n, self._best_constant(y, weight), levels=levels)
+
+    def _best_constant(self, y: npt.NDArray[Any], weight: Vector | None) -> Vector:
+        return make_dropout(self.params).settle(self.loss.best_constant(y, weight))
 
     def _start_score(self, ensemble: Ensemble, table: Columns) -> npt.NDArray[np.float64]:
         if ensemble.n_rounds == 0:
@@ -306,9 +313,10 @@ class Fit:
             self._learner(unit, unit ** ((degree or 1) - 1)),
             self.method.response,
             self.method.step(self.loss, self._max_step() * unit),
-            RowFraction(p["subsample"]),
+            make_sampling(p, unit, self.groups),
             p["learning_rate"],
-            p.get("out_of_bag", False),
+            make_dropout(p),
+            p["out_of_bag"],
         )
 
     def _max_step(self) -> float:

@@ -9,10 +9,8 @@ from stagewise.errors import ModelFormatError
 from stagewise.estimators.ada_boost import AdaBoostClassifier
 from stagewise.estimators.additive_logistic import GentleBoostClassifier, LogitBoostClassifier
 from stagewise.estimators.classifier import BoostedClassifier
-from stagewise.estimators.gradient_boosting import (
-    GradientBoostingClassifier,
-    GradientBoostingRegressor,
-)
+from stagewise.estimators.gradient_boosting_classifier import GradientBoostingClassifier
+from stagewise.estimators.gradient_boosting_regressor import GradientBoostingRegressor
 from stagewise.estimators.stagewise import StagewiseClassifier, StagewiseRegressor
 from stagewise.losses import CLASSIFICATION_LOSSES, REGRESSION_LOSSES
 from stagewise.model.file import read_model

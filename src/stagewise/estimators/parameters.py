@@ -178,6 +178,7 @@ def _plain_number(value: Any) -> int | float | None:
 
 
 _share = _Number(0.0, 1.0, open_low=True)
+_inner_share = _Number(0.0, 1.0, open_low=True, open_high=True)
 _size = 2**31 - 1
 
 RULES: Mapping[str, Rule] = MappingProxyType(
@@ -203,6 +204,14 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         "proposal": OneOf((None, "global", "local")),
         "epsilon": _Number(0.0, 1.0, open_low=True, open_high=True, or_none=True),
         "subsample": _share,
+        "sampling": OneOf(("uniform", "bootstrap", "goss", "mvs", "group")),
+        "goss_top": _inner_share,
+        "goss_other": _inner_share,
+        "mvs_lambda": _Number(0.0, open_low=True),
+        "drop_rate": _Number(0.0, 1.0),
+        "max_drop": _Number(1, _size, whole=True, or_none=True),
+        "skip_drop": _Number(0.0, 1.0, open_high=True),
+        "drop_normalization": OneOf(("tree", "forest")),
         "out_of_bag": _flag,
         "columns_per_tree": _share,
         "columns_per_level": _share,
@@ -215,7 +224,7 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         "on_unseen": OneOf(("missing", "error", "prior")),
         "early_stopping": _stopping,
         "cv": _folds,
-        "validation_fraction": _Number(0.0, 1.0, open_low=True, open_high=True),
+        "validation_fraction": _inner_share,
         "n_iter_no_change": _Number(1, _size, whole=True),
         "tol": _Number(0.0),
         "time_limit": _Number(0.0, open_low=True, or_none=True),
@@ -229,10 +238,77 @@ RULES: Mapping[str, Rule] = MappingProxyType(
 )
 
 
+@dataclass(frozen=True)
+class _Use:
+    """Parameters that matter only where another one has some value."""
+
+    names: tuple[str, ...]
+    of: str
+    matters: Callable[[Any], bool]
+    remedy: str
+
+
+USES = (
+    _Use(("subsample",), "sampling", lambda s: s != "goss", "set goss_top and goss_other"),
+    _Use(("goss_top", "goss_other"), "sampling", lambda s: s == "goss", "set sampling='goss'"),
+    _Use(("mvs_lambda",), "sampling", lambda s: s == "mvs", "set sampling='mvs'"),
+    _Use(
+        ("max_drop", "skip_drop", "drop_normalization"),
+        "drop_rate",
+        lambda rate: rate > 0,
+        "set drop_rate above 0",
+    ),
+)
+
+
+def _check_uses(estimator: Any, params: Mapping[str, Any]) -> None:
+    """Raise InvalidParameterError if a parameter was set that has no effect beside the others."""
+    signature, who = inspect.signature(type(estimator)).parameters, type(estimator).__name__
+    for use in USES:
+        if use.of not in params or use.matters(params[use.of]):
+            continue
+        for name in use.names:
+            usual = signature[name].default if name in params else None
+            if name in params and params[name] != usual:
+                raise InvalidParameterError(
+                    f"The parameter {name!r} of {who} has no effect with "
+                    f"{use.of}={params[use.of]!r}; {use.remedy}, or leave {name!r} at {usual!r}. "
+                    f"Got {shown(params[name])}."
+                )
+
+
+def _check_rows(params: Mapping[str, Any], who: str) -> None:
+    """Raise InvalidParameterError if the rows cannot be drawn as they shall be."""
+    sampling = params.get("sampling", "uniform")
+    if sampling == "goss" and not params["goss_top"] + params["goss_other"] < 1:
+        raise InvalidParameterError(
+            f"The parameters 'goss_top' and 'goss_other' of {who} must be below 1 in sum, so that "
+            f"rows are left out; got {params['goss_top']:g} and {params['goss_other']:g}."
+        )
+    if sampling in ("mvs", "group") and params["subsample"] >= 1:
+        raise InvalidParameterError(
+            f"The parameter 'subsample' of {who} must be below 1 with sampling={sampling!r}, so "
+            f"that rows are left out; got {params['subsample']:g}."
+        )
+    if not params.get("out_of_bag"):
+        return
+    if sampling == "uniform" and params["subsample"] >= 1:
+        raise InvalidParameterError(
+            "out_of_bag=True needs rows outside the bag: set subsample below 1."
+        )
+    if sampling in ("goss", "mvs"):
+        raise InvalidParameterError(
+            f"out_of_bag=True needs rows that were left out by chance, but sampling={sampling!r} "
+            "leaves out those with small gradients, whose loss says nothing of others. Set "
+            "out_of_bag=False, or sampling='uniform', 'bootstrap' or 'group'."
+        )
+
+
 def check_parameters(estimator: Any) -> dict[str, Any]:
     """Return an estimator's parameters, checked and in their plain types.
 
-    Where its class has `own_rules`, these come before the table's.
+    Where its class has `own_rules`, these come before the table's. What would have no effect beside
+    the others is refused.
 
     Raises
     ------
@@ -243,6 +319,8 @@ def check_parameters(estimator: Any) -> dict[str, Any]:
     for name in {**RULES, **getattr(estimator, "own_rules", {})}:
         if name in checked:  # not every estimator has every parameter
             checked[name] = check_parameter(estimator, name)
+    _check_uses(estimator, checked)
+    _check_rows(checked, type(estimator).__name__)
     return dict(checked)
 
 

@@ -22,7 +22,7 @@ from sklearn.model_selection import (
     check_cv,
 )
 
-__all__ = ["Sample", "counted_rows", "hold_out", "make_folds"]
+__all__ = ["Sample", "counted_rows", "group_numbers", "hold_out", "make_folds"]
 
 Vector = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.uint32]
@@ -144,11 +144,7 @@ def make_folds(
     by_class : bool
         Whether y holds class codes, all of which every training part must have.
     """
-    own = None if groups is None else np.asarray(groups)
-    if own is not None and own.shape != (len(y),):
-        raise ValueError(
-            f"groups has shape {own.shape}; expected one entry for each of {len(y)} rows."
-        )
+    own = None if groups is None else _read_groups(groups, len(y))
     if isinstance(cv, int):
         # Rows of weight 0 are absent, so they have no say in who is drawn.
         n = len(sample.y)
@@ -173,6 +169,32 @@ def make_folds(
                 "for this many folds. Use fewer folds, or early_stopping=True."
             )
     return folds
+
+
+def group_numbers(groups: Any, sample: Sample, n_rows: int) -> Indices:
+    """Return the group of every row of a sample, numbered in the order of what they are called.
+
+    Parameters
+    ----------
+    groups : array-like
+        The group of every row that was given.
+    sample : Sample
+        The rows to number.
+    n_rows : int
+        How many rows were given.
+    """
+    own = _read_groups(groups, n_rows)
+    own = own if sample.rows is None else own[sample.rows]
+    return np.unique(own, return_inverse=True)[1].astype(np.uint32)
+
+
+def _read_groups(groups: Any, n_rows: int) -> npt.NDArray[Any]:
+    own = np.asarray(groups)
+    if own.shape != (n_rows,):
+        raise ValueError(
+            f"groups has shape {own.shape}; expected one entry for each of {n_rows} rows."
+        )
+    return own
 
 
 def _known(places: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:

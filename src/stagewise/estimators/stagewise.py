@@ -47,8 +47,9 @@ class StagewiseRegressor(Stagewise, BoostedRegressor):
         ν: what every term is multiplied by.
     n_estimators : int, default=100
         The number of rounds, at most. A round is one term for each score.
-    subsample : float, default=1.0
-        The share of rows that a round sees, drawn anew without replacement.
+    subsample, sampling, goss_top, goss_other, mvs_lambda : default=1.0, "uniform", 0.2, 0.1 and 1.0
+        Which rows a round sees; as in `GradientBoostingRegressor`. Rows that count more than once
+        do so by ``sample_weight`` where the learner is an estimator.
     resample : bool, default=False
         Whether a learner that takes no ``sample_weight`` gets rows drawn in proportion to their
         weights instead. Without it, weights that such a learner cannot take are an error.
@@ -82,6 +83,10 @@ n_jobs, verbose, callbacks
         learning_rate: float = 0.1,
         n_estimators: int = 100,
         subsample: float = 1.0,
+        sampling: str = "uniform",
+        goss_top: float = 0.2,
+        goss_other: float = 0.1,
+        mvs_lambda: float = 1.0,
         resample: bool = False,
         max_bins: int = 255,
         missing_values: Any = None,
@@ -107,6 +112,10 @@ n_jobs, verbose, callbacks
         self.learning_rate = learning_rate
         self.n_estimators = n_estimators
         self.subsample = subsample
+        self.sampling = sampling
+        self.goss_top = goss_top
+        self.goss_other = goss_other
+        self.mvs_lambda = mvs_lambda
         self.resample = resample
         self.max_bins = max_bins
         self.missing_values = missing_values
@@ -146,8 +155,9 @@ class StagewiseClassifier(Stagewise, BoostedClassifier):
         ν: what every term is multiplied by.
     n_estimators : int, default=100
         The number of rounds, at most. A round is one term for each score.
-    subsample : float, default=1.0
-        The share of rows that a round sees, drawn anew without replacement.
+    subsample, sampling, goss_top, goss_other, mvs_lambda : default=1.0, "uniform", 0.2, 0.1 and 1.0
+        Which rows a round sees; as in `GradientBoostingRegressor`. Rows that count more than once
+        do so by ``sample_weight`` where the learner is an estimator.
     resample : bool, default=False
         Whether a learner that takes no ``sample_weight`` gets rows drawn in proportion to their
         weights instead. Without it, weights that such a learner cannot take are an error.
@@ -186,6 +196,10 @@ n_jobs, verbose, callbacks
         learning_rate: float = 0.1,
         n_estimators: int = 100,
         subsample: float = 1.0,
+        sampling: str = "uniform",
+        goss_top: float = 0.2,
+        goss_other: float = 0.1,
+        mvs_lambda: float = 1.0,
         resample: bool = False,
         max_bins: int = 255,
         missing_values: Any = None,
@@ -210,6 +224,10 @@ n_jobs, verbose, callbacks
         self.learning_rate = learning_rate
         self.n_estimators = n_estimators
         self.subsample = subsample
+        self.sampling = sampling
+        self.goss_top = goss_top
+        self.goss_other = goss_other
+        self.mvs_lambda = mvs_lambda
         self.resample = resample
         self.max_bins = max_bins
         self.missing_values = missing_values

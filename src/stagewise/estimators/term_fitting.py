@@ -105,3 +105,7 @@ class Heading:
 
     def __init__(self, n: int, names: tuple[str, ...] | None) -> None:
         self.n, self.names = n, names
+
+    def levels_per_feature(self) -> list[int]:
+        """Return that the columns are numbers: whatever else they are is the learner's business."""
+        return [0] * self.n

@@ -108,8 +108,8 @@ class EstimatorLearner:
             raise ValueError(
                 f"{_name(self.estimator)} takes no sample_weight, and the rows of this fit do not "
                 "count the same. Use resample=True to draw rows in proportion to their weights, "
-                "response='gradient' (without sample_weight all rows then count the same), or "
-                "another learner."
+                "response='gradient' (without sample_weight, and unless sampling says otherwise, "
+                "all rows then count the same), or another learner."
             )
         return EstimatorGrowth(self, table, weight, classes)
 

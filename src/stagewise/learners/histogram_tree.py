@@ -18,6 +18,7 @@ from stagewise.learners.tree import LevelSets, Tree
 __all__ = ["GrownTerm", "HistogramTree", "NodeSums", "TreeGrowth", "tree_of"]
 
 Vector = npt.NDArray[np.float64]
+Times = npt.NDArray[np.float32]
 
 
 RULES = (
@@ -243,13 +244,20 @@ class TreeGrowth:
         grown = self._grower.grow(gradients, bag, seed, number)
         return GrownTerm(grown, tree_of(grown))
 
-    def leaf_quantiles(self, term: GrownTerm, residual: Vector, q: float) -> Vector:
-        """Return the node values of the last tree, each leaf's the q-quantile of its residuals."""
-        return self._with_leaves(term, self._grower.leaf_quantiles(residual, q))
+    def leaf_quantiles(
+        self, term: GrownTerm, residual: Vector, q: float, times: Times | None
+    ) -> Vector:
+        """Return the node values of the last tree, each leaf's the q-quantile of its residuals.
 
-    def leaf_huber_means(self, term: GrownTerm, residual: Vector, width: float) -> Vector:
+        `times` says how often each row counts besides its weight; None: once.
+        """
+        return self._with_leaves(term, self._grower.leaf_quantiles(residual, q, times))
+
+    def leaf_huber_means(
+        self, term: GrownTerm, residual: Vector, width: float, times: Times | None
+    ) -> Vector:
         """Return the same with every leaf's Huber step: from the median, within ±width of it."""
-        return self._with_leaves(term, self._grower.leaf_huber_means(residual, width))
+        return self._with_leaves(term, self._grower.leaf_huber_means(residual, width, times))
 
     def _with_leaves(self, term: GrownTerm, leaves: Vector) -> Vector:
         value = term.tree.value.copy()

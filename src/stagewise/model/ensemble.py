@@ -6,7 +6,7 @@ files, kernels and exporters read. This file must not know features by name, los
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
@@ -63,6 +63,20 @@ class Ensemble:
         """Forget all rounds after the first `rounds`."""
         del self.trees[rounds * self.n_outputs :]
         self._forest = None
+
+    def part(self, rounds: Iterable[int]) -> Ensemble:
+        """Return the trees of some rounds by themselves, without the constant."""
+        trees = [tree for m in rounds for tree in self.trees[self._places(m)]]
+        return Ensemble(self.n_features, np.zeros(self.n_outputs), trees)
+
+    def put(self, rounds: Iterable[int], part: Ensemble) -> None:
+        """Put the trees of a part in the place of those of some rounds."""
+        for place, m in enumerate(rounds):
+            self.trees[self._places(m)] = part.trees[self._places(place)]
+        self._forest = None
+
+    def _places(self, m: int) -> slice:
+        return slice(m * self.n_outputs, (m + 1) * self.n_outputs)
 
     @property
     def forest(self) -> Forest:

@@ -1,23 +1,15 @@
-"""Gradient boosting estimators with scikit-learn's face."""
+"""Gradient boosting of numbers with scikit-learn's face."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from types import MappingProxyType
 from typing import Any
 
-import numpy.typing as npt
-
-from stagewise.boosting.methods import GRADIENT, NEWTON, Method
-from stagewise.estimators.classifier import BoostedClassifier, make_class_loss
+from stagewise.boosting.methods import BY_RESPONSE, Method
 from stagewise.estimators.parameters import suggests_names
 from stagewise.estimators.regressor import BoostedRegressor
 from stagewise.losses import Loss
 
-__all__ = ["GradientBoostingClassifier", "GradientBoostingRegressor"]
-
-# By the parameter `response`.
-METHODS: Mapping[str, Method] = MappingProxyType({"newton": NEWTON, "gradient": GRADIENT})
+__all__ = ["GradientBoostingRegressor"]
 
 
 class GradientBoostingRegressor(BoostedRegressor):
@@ -59,10 +51,31 @@ class GradientBoostingRegressor(BoostedRegressor):
     growth : {"best_first", "depth_wise"}, default="best_first"
         Whether the best leaf is split next, or one level after the other.
     subsample : float, default=1.0
-        The share of rows that a round sees, drawn anew without replacement.
+        The share of rows that a round sees, drawn anew.
+    sampling : {"uniform", "bootstrap", "goss", "mvs", "group"}, default="uniform"
+        How they are drawn: each with the same probability; with replacement (a Poisson number of
+        times, `subsample` in the mean); those with large gradients, and some for all others (GOSS);
+        with probabilities that make the variance least (MVS); or in the groups that are passed to
+        `fit`, all rows of one or none. `min_samples_leaf` is about the rows themselves, however
+        often they count.
+    goss_top, goss_other : float, default=0.2 and 0.1
+        For "goss": the share of rows with the largest gradients, and the share drawn for others.
+    mvs_lambda : float, default=1.0
+        For "mvs": how much second derivatives matter beside first ones, in units of the target's
+        variance where the loss has its unit.
     out_of_bag : bool, default=False
-        Whether to measure, with subsample < 1, how much each round improves the loss of the rows
-        it does not see: `oob_improvement_`, and from it `oob_best_iteration_`.
+        Whether to measure how much each round improves the loss of the rows that it does not see,
+        by chance: `oob_improvement_`, and from it `oob_best_iteration_`.
+    drop_rate : float, default=0.0
+        DART: the probability that an earlier round is left out of the scores while a round is
+        fitted; then both are scaled to fit together. 0: no dropout. Staged predictions are sums of
+        the trees as they are in the end.
+    max_drop : int or None, default=50
+        The most rounds that are left out at once.
+    skip_drop : float, default=0.5
+        The probability that a round leaves nothing out.
+    drop_normalization : {"tree", "forest"}, default="tree"
+        Whether the new trees weigh as much as one of those left out, or as all of them.
     columns_per_tree, columns_per_level, columns_per_node : float, default=1.0
         The share of features that a tree, a level and a node may use; they multiply.
     feature_weights : dict or list of floats, or None, default=None
@@ -156,8 +169,8 @@ class GradientBoostingRegressor(BoostedRegressor):
     n_features_in_, feature_names_in_
         As in scikit-learn.
     fit_report_ : dict
-        What the fit noticed: constant columns, how many values were taken as missing or are no
-        level, threads, seed, why it stopped.
+        What the fit noticed: constant columns, how many values were taken as missing, threads,
+        seed, why it stopped.
 
     Examples
     --------
@@ -187,7 +200,15 @@ class GradientBoostingRegressor(BoostedRegressor):
         max_step: float | None = None,
         growth: str = "best_first",
         subsample: float = 1.0,
+        sampling: str = "uniform",
+        goss_top: float = 0.2,
+        goss_other: float = 0.1,
+        mvs_lambda: float = 1.0,
         out_of_bag: bool = False,
+        drop_rate: float = 0.0,
+        max_drop: int | None = 50,
+        skip_drop: float = 0.5,
+        drop_normalization: str = "tree",
         columns_per_tree: float = 1.0,
         columns_per_level: float = 1.0,
         columns_per_node: float = 1.0,
@@ -233,7 +254,15 @@ class GradientBoostingRegressor(BoostedRegressor):
         self.max_step = max_step
         self.growth = growth
         self.subsample = subsample
+        self.sampling = sampling
+        self.goss_top = goss_top
+        self.goss_other = goss_other
+        self.mvs_lambda = mvs_lambda
         self.out_of_bag = out_of_bag
+        self.drop_rate = drop_rate
+        self.max_drop = max_drop
+        self.skip_drop = skip_drop
+        self.drop_normalization = drop_normalization
         self.columns_per_tree = columns_per_tree
         self.columns_per_level = columns_per_level
         self.columns_per_node = columns_per_node
@@ -266,195 +295,4 @@ class GradientBoostingRegressor(BoostedRegressor):
         self.power = power
 
     def _method(self) -> Method:
-        return METHODS[self.response]
-
-
-class GradientBoostingClassifier(BoostedClassifier):
-    """Boosted trees that predict a class, and the probability of every class.
-
-    Two classes share one score, p = 1 / (1 + e^-F); K > 2 classes have one each, p = softmax(F).
-
-    Parameters
-    ----------
-    loss : {"log_loss", "exponential"} or Loss, default="log_loss"
-        What is minimised: the deviance, or AdaBoost's exponential loss, both for two or for more
-        classes; or an object derived from `stagewise.losses.Loss` whose `mean` are probabilities.
-    response : {"newton", "gradient"}, default="newton"
-        What trees are fitted to: -g/h with weights h, so that leaves are Newton steps (as XGBoost
-        does); or the negative gradient alone, after which every leaf takes its region's own optimum
-        (Friedman's gradient boosting).
-    learning_rate : float, default=0.1
-        ν: what every tree's values are multiplied by.
-    n_estimators : int, default=100
-        The number of rounds, at most. A round is one tree, or one tree per class with more than
-        two classes.
-    max_leaf_nodes : int or None, default=31
-        The most leaves of a tree.
-    max_depth : int or None, default=None
-        The most splits between the root and a leaf.
-    min_samples_leaf : float, default=20
-        The least sum of weights (without weights: number of rows) in a leaf, exactly.
-    min_hessian : float, default=0.001
-        The least sum of second derivatives in a leaf.
-    l1_regularization, l2_regularization : float, default=0.0 and 3.0
-        α and λ of the regularised objective: a leaf is -sign(G) max(|G| - α, 0) / (H + λ).
-    min_gain : float, default=0.0
-        γ: a split must lower the objective by more than this.
-    max_step : float or None, default=None
-        The largest absolute leaf value before shrinkage.
-    growth : {"best_first", "depth_wise"}, default="best_first"
-        Whether the best leaf is split next, or one level after the other.
-    subsample : float, default=1.0
-        The share of rows that a round sees, drawn anew without replacement.
-    out_of_bag : bool, default=False
-        Whether to measure, with subsample < 1, how much each round improves the loss of the rows
-        it does not see: `oob_improvement_`, and from it `oob_best_iteration_`.
-    columns_per_tree, columns_per_level, columns_per_node : float, default=1.0
-        The share of features that a tree, a level and a node may use; they multiply.
-    feature_weights, monotonic_cst, interaction_cst, path_smoothing, random_thresholds, \
-first_use_penalty, forced_splits, split, proposal, epsilon, max_bins, missing_values, \
-categorical_features, on_unseen, early_stopping, cv, validation_fraction, n_iter_no_change, tol, \
-time_limit
-        As in `GradientBoostingRegressor`; directions are those of the scores of classes.
-    warm_start : bool, default=False
-        Whether `fit` continues the model it finds, up to `n_estimators` rounds in all. On the same
-        data the result is the same, to the bit, as one fit with all rounds.
-    random_state : int, RandomState or None, default=0
-        Seeds all random choices. None: a new seed every time.
-    n_jobs : int or None, default=None
-        Threads; None: all that this process may use. Never changes the result.
-    verbose : int, default=0
-        1: a progress bar (lines, if this is no terminal). 2: a line a round.
-    callbacks : callable, list of callables or None, default=None
-        Called after every round with a `stagewise.boosting.monitor.Progress`; a true answer stops.
-    class_weight : dict, "balanced" or None, default=None
-        What the weights of each class's rows are multiplied by; "balanced" gives every class the
-        same weight in all. A class of weight 0 is absent.
-
-    Attributes
-    ----------
-    model_ : Model
-        All that was learned.
-    n_iter_, best_iteration_ : int
-        The number of rounds that predictions use.
-    train_loss_, validation_loss_ : float64 array
-        The mean loss after every round that was run.
-    feature_importances_ : float64 array
-        Each feature's share of the gain of all splits.
-    n_features_in_, feature_names_in_
-        As in scikit-learn.
-    fit_report_ : dict
-        What the fit noticed: constant columns, how many values were taken as missing or are no
-        level, threads, seed, why it stopped.
-    classes_ : array
-        The labels, sorted.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> from stagewise import GradientBoostingClassifier
-    >>> X, y = load_iris(return_X_y=True)
-    >>> model = GradientBoostingClassifier(n_estimators=20).fit(X, y)
-    >>> model.predict_proba(X[:2]).shape
-    (2, 3)
-    """
-
-    @suggests_names
-    def __init__(
-        self,
-        loss: str | Loss = "log_loss",
-        *,
-        response: str = "newton",
-        learning_rate: float = 0.1,
-        n_estimators: int = 100,
-        max_leaf_nodes: int | None = 31,
-        max_depth: int | None = None,
-        min_samples_leaf: float = 20,
-        min_hessian: float = 1e-3,
-        l1_regularization: float = 0.0,
-        l2_regularization: float = 3.0,
-        min_gain: float = 0.0,
-        max_step: float | None = None,
-        growth: str = "best_first",
-        subsample: float = 1.0,
-        out_of_bag: bool = False,
-        columns_per_tree: float = 1.0,
-        columns_per_level: float = 1.0,
-        columns_per_node: float = 1.0,
-        feature_weights: Any = None,
-        monotonic_cst: Any = None,
-        interaction_cst: Any = None,
-        path_smoothing: float = 0.0,
-        random_thresholds: bool = False,
-        first_use_penalty: Any = None,
-        forced_splits: Any = None,
-        split: str = "histogram",
-        proposal: str | None = None,
-        epsilon: float | None = None,
-        max_bins: int = 255,
-        missing_values: Any = None,
-        categorical_features: Any = "from_dtype",
-        on_unseen: str = "missing",
-        early_stopping: bool | str = False,
-        cv: Any = 5,
-        validation_fraction: float = 0.1,
-        n_iter_no_change: int = 10,
-        tol: float = 0.0,
-        time_limit: float | None = None,
-        warm_start: bool = False,
-        random_state: Any = 0,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-        callbacks: Any = None,
-        class_weight: Any = None,
-    ) -> None:
-        self.loss = loss
-        self.response = response
-        self.learning_rate = learning_rate
-        self.n_estimators = n_estimators
-        self.max_leaf_nodes = max_leaf_nodes
-        self.max_depth = max_depth
-        self.min_samples_leaf = min_samples_leaf
-        self.min_hessian = min_hessian
-        self.l1_regularization = l1_regularization
-        self.l2_regularization = l2_regularization
-        self.min_gain = min_gain
-        self.max_step = max_step
-        self.growth = growth
-        self.subsample = subsample
-        self.out_of_bag = out_of_bag
-        self.columns_per_tree = columns_per_tree
-        self.columns_per_level = columns_per_level
-        self.columns_per_node = columns_per_node
-        self.feature_weights = feature_weights
-        self.monotonic_cst = monotonic_cst
-        self.interaction_cst = interaction_cst
-        self.path_smoothing = path_smoothing
-        self.random_thresholds = random_thresholds
-        self.first_use_penalty = first_use_penalty
-        self.forced_splits = forced_splits
-        self.split = split
-        self.proposal = proposal
-        self.epsilon = epsilon
-        self.max_bins = max_bins
-        self.missing_values = missing_values
-        self.categorical_features = categorical_features
-        self.on_unseen = on_unseen
-        self.early_stopping = early_stopping
-        self.cv = cv
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.tol = tol
-        self.time_limit = time_limit
-        self.warm_start = warm_start
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.callbacks = callbacks
-        self.class_weight = class_weight
-
-    def _method(self) -> Method:
-        return METHODS[self.response]
-
-    def _make_loss(self, classes: npt.NDArray[Any] | None) -> Loss:
-        return make_class_loss(self.loss, classes, type(self).__name__)
+        return BY_RESPONSE[self.response]

@@ -1,0 +1,28 @@
+"""The data that the figures are drawn from: made here, so that anybody gets the same pictures."""
+
+from __future__ import annotations
+
+import numpy as np
+
+__all__ = ["additive", "spheres", "wave"]
+
+
+def spheres(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return ten normals, and whether their squares sum to more than the median."""
+    X = np.random.default_rng(seed).normal(size=(n, 10))
+    return X, ((X**2).sum(axis=1) > 9.34).astype(int)
+
+
+def wave(n: int, seed: int, noise: float = 0.3) -> tuple[np.ndarray, np.ndarray]:
+    """One feature and a wavy mean."""
+    rng = np.random.default_rng(seed)
+    x = np.sort(rng.uniform(0, 10, n))
+    return x[:, np.newaxis], np.sin(x) + 0.15 * x + rng.normal(0, noise, n)
+
+
+def additive(n: int, seed: int, features: int = 10) -> tuple[np.ndarray, np.ndarray]:
+    """Friedman's first function, and noise."""
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(size=(n, features))
+    mean = 10 * np.sin(np.pi * X[:, 0] * X[:, 1]) + 20 * (X[:, 2] - 0.5) ** 2
+    return X, mean + 10 * X[:, 3] + 5 * X[:, 4] + rng.normal(0, 3, n)

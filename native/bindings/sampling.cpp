@@ -1,0 +1,91 @@
+// Bags of rows, and which rounds are dropped.
+#include "sampling.hpp"
+
+#include "bindings.hpp"
+
+namespace stagewise {
+namespace {
+
+DrawnRows drawn_rows(Engine& engine, size_t rows, const Weight& weight, uint64_t seed,
+                     uint64_t round) {
+  require(!weight || weight->shape(0) == rows, "one weight per row");
+  return {engine.workers, rows, weight ? weight->data() : nullptr, seed, round};
+}
+
+// make() without the GIL; the rows alone, or the rows and how often each row of the table counts.
+template <class Make>
+Out<uint32_t> rows_of(Make make) {
+  Bag bag;
+  {
+    nb::gil_scoped_release release;
+    bag = make();
+  }
+  return to_numpy(std::move(bag.rows));
+}
+
+template <class Make>
+nb::tuple rows_and_times(Make make) {
+  Bag bag;
+  {
+    nb::gil_scoped_release release;
+    bag = make();
+  }
+  return nb::make_tuple(to_numpy(std::move(bag.rows)), to_numpy(std::move(bag.times)));
+}
+
+}  // namespace
+
+void bind_sampling(nb::module_& m) {
+  m.def(
+      "draw_rows",
+      [](Engine& e, size_t rows, const Weight& weight, double share, uint64_t seed,
+         uint64_t round) {
+        const DrawnRows from = drawn_rows(e, rows, weight, seed, round);
+        return rows_of([&] { return draw_rows(from, share); });
+      },
+      "workers"_a, "rows"_a, "weight"_a.noconvert().none(), "share"_a, "seed"_a, "round_number"_a);
+  m.def(
+      "draw_groups",
+      [](Engine& e, const In<uint32_t>& group, const Weight& weight, double share, uint64_t seed,
+         uint64_t round) {
+        const DrawnRows from = drawn_rows(e, group.shape(0), weight, seed, round);
+        return rows_of([&] { return draw_groups(from, group.data(), share); });
+      },
+      "workers"_a, "groups"_a.noconvert(), "weight"_a.noconvert().none(), "share"_a, "seed"_a,
+      "round_number"_a);
+  m.def(
+      "draw_counts",
+      [](Engine& e, size_t rows, const Weight& weight, double rate, uint64_t seed, uint64_t round) {
+        require(rate > 0.0 && rate <= 1.0, "the rate is above 0 and at most 1");
+        const DrawnRows from = drawn_rows(e, rows, weight, seed, round);
+        return rows_and_times([&] { return draw_counts(from, rate); });
+      },
+      "workers"_a, "rows"_a, "weight"_a.noconvert().none(), "rate"_a, "seed"_a, "round_number"_a);
+  m.def(
+      "draw_largest",
+      [](Engine& e, const In<double>& squares, const Weight& weight, double top, double other,
+         uint64_t seed, uint64_t round) {
+        require(top > 0.0 && other > 0.0 && top + other <= 1.0, "two shares of at most 1 in all");
+        const DrawnRows from = drawn_rows(e, squares.shape(0), weight, seed, round);
+        return rows_and_times([&] { return draw_largest(from, squares.data(), top, other); });
+      },
+      "workers"_a, "squares"_a.noconvert(), "weight"_a.noconvert().none(), "top"_a, "other"_a,
+      "seed"_a, "round_number"_a);
+  m.def(
+      "draw_by_importance",
+      [](Engine& e, const In<double>& squares, const Weight& weight, double share, uint64_t seed,
+         uint64_t round) {
+        const DrawnRows from = drawn_rows(e, squares.shape(0), weight, seed, round);
+        return rows_and_times([&] { return draw_by_importance(from, squares.data(), share); });
+      },
+      "workers"_a, "squares"_a.noconvert(), "weight"_a.noconvert().none(), "share"_a, "seed"_a,
+      "round_number"_a);
+  m.def(
+      "draw_rounds",
+      [](size_t n, double share, size_t most, double skip, uint64_t seed, uint64_t round) {
+        return to_numpy(draw_rounds(n, share, most, skip, seed, round));
+      },
+      "n"_a, "share"_a, "most"_a, "skip"_a, "seed"_a, "round_number"_a);
+}
+
+}  // namespace stagewise

@@ -1,0 +1,138 @@
+"""DART: a round is fitted as if some earlier rounds did not exist.
+
+The one idea: the scores lend some rounds out before a round is fitted and get them back, scaled,
+after it. So that scores do not depend on the way they were reached (a fit that is continued adds
+the trees up anew), values of trees are multiples of STEP: sums of these are exact in any order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from stagewise._native import Workers, draw_rounds
+from stagewise.model.ensemble import Ensemble
+
+__all__ = ["Absence", "Dropout"]
+
+Vector = npt.NDArray[np.float64]
+
+STEP = 2.0**-36
+"""Of scores, which are logarithms, or in units of about the target's spread."""
+FARTHEST = 2.0**16
+"""Scores up to here are less than 2^53 steps, so that float64 holds every one of them."""
+COARSE = 2.0**20
+"""A first tree whose values are all smaller than this many steps would lose its digits."""
+RESCALE = "Scale y, give the loss a `degree` so that it is done here, or set drop_rate=0."
+
+
+@dataclass(frozen=True)
+class Dropout:
+    """Which rounds are dropped, and what becomes of them (Rashmi & Gilad-Bachrach 2015).
+
+    With k rounds dropped and the learning rate ν, the new round's trees b and the dropped ones are
+    put into the model as
+
+        "tree":    ν / (k + ν) · b    and    k / (k + ν) of what they were
+        "forest":  ν / (1 + ν) · b    and    1 / (1 + ν)
+
+    which for ν = 1 is the paper's 1/(k+1) and k/(k+1); with no round dropped, ν · b. These are the
+    names and formulas that XGBoost documents.
+
+    Parameters
+    ----------
+    rate : float
+        The probability that a round is dropped; 0: there is no dropout.
+    most : int or None
+        The most that are dropped at once; None: any number.
+    skip : float
+        The probability that nothing is dropped in a round.
+    normalization : {"tree", "forest"}
+        Whether the new round weighs as much as one dropped round, or as all of them.
+    """
+
+    rate: float = 0.0
+    most: int | None = 50
+    skip: float = 0.5
+    normalization: str = "tree"
+
+    @property
+    def words(self) -> str:
+        """The dropout, for a recipe; empty if there is none."""
+        if self.rate == 0:
+            return ""
+        most = "" if self.most is None else f", at most {self.most},"
+        return f", {self.rate:.0%} of the rounds{most} dropped in {1 - self.skip:.0%} of them"
+
+    def drawn(self, n_rounds: int, seed: int, number: int) -> list[int]:
+        """Return which of the rounds so far are dropped for this one."""
+        if self.rate == 0:
+            return []
+        drawn = draw_rounds(n_rounds, self.rate, self.most or 0, self.skip, seed, number)
+        return [int(m) for m in drawn]
+
+    def shares(self, dropped: int, learning_rate: float) -> tuple[float, float]:
+        """Return what the new trees and the dropped ones are multiplied by."""
+        if dropped == 0:
+            return learning_rate, 1.0
+        k = float(dropped) if self.normalization == "tree" else 1.0
+        return learning_rate / (k + learning_rate), k / (k + learning_rate)
+
+    def settle(self, value: Vector) -> Vector:
+        """Return values that can be taken out of a score and put back without a trace."""
+        return value if self.rate == 0 else np.rint(value / STEP) * STEP
+
+    def check(self, value: Vector, score: npt.NDArray[np.float64], *, first: bool) -> None:
+        """Raise ValueError if the values of a term, or the scores, do not fit the steps."""
+        if self.rate == 0:
+            return
+        largest, farthest = float(np.abs(value).max()), float(np.abs(score).max())
+        if (first and 0.0 < largest < COARSE * STEP) or not farthest < FARTHEST:
+            raise ValueError(
+                f"drop_rate={self.rate:g} keeps scores in steps of {STEP:.2g} up to {FARTHEST:g}, "
+                f"and those of this loss are of the order of {max(largest, farthest):.2g}. "
+                f"{RESCALE}"
+            )
+
+
+class Absence:
+    """Some rounds, out of the scores while another one is fitted.
+
+    Parameters
+    ----------
+    rounds : sequence of int
+        Which.
+    ensemble : Ensemble
+        Whose.
+    samples : iterable of Rows
+        Whose scores they leave; each has its rows as the ensemble reads them.
+    workers : Workers
+        The threads.
+    """
+
+    def __init__(
+        self, rounds: Sequence[int], ensemble: Any, samples: Iterable[Any], workers: Workers
+    ) -> None:
+        self.rounds, self._ensemble, self._samples = rounds, ensemble, list(samples)
+        self._workers = workers
+        if rounds:
+            self._part: Ensemble = ensemble.part(rounds)
+            self._add(self._part, -1.0)
+
+    def end(self, dropout: Dropout, share: float) -> None:
+        """Put the rounds back, multiplied by `share`, into the ensemble and into the scores."""
+        if not self.rounds:
+            return
+        part = self._part
+        trees = [replace(tree, value=dropout.settle(share * tree.value)) for tree in part.trees]
+        scaled = Ensemble(part.n_features, part.base, trees)
+        self._ensemble.put(self.rounds, scaled)
+        self._add(scaled, 1.0)
+
+    def _add(self, part: Ensemble, sign: float) -> None:
+        for rows in self._samples:
+            rows.score += sign * part.score(rows.source, self._workers).T

@@ -1,0 +1,319 @@
+"""Every way to sample rows, seen from the estimators: what it keeps to, and what it refuses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.linear_model import Ridge
+from sklearn.neighbors import KNeighborsRegressor
+from sklearn.tree import DecisionTreeClassifier
+
+from estimators.tables import make_table, quick
+from stagewise import (
+    AdaBoostClassifier,
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
+    InvalidParameterError,
+    StagewiseClassifier,
+    StagewiseRegressor,
+)
+
+Regressor, Classifier = GradientBoostingRegressor, GradientBoostingClassifier
+
+WAYS: dict[str, dict[str, Any]] = {
+    "uniform": {"subsample": 0.5},
+    "bootstrap": {"sampling": "bootstrap"},
+    "half a bootstrap": {"sampling": "bootstrap", "subsample": 0.5},
+    "goss": {"sampling": "goss", "goss_top": 0.3, "goss_other": 0.2},
+    "mvs": {"sampling": "mvs", "subsample": 0.5},
+    "group": {"sampling": "group", "subsample": 0.5},
+}
+every_way = pytest.mark.parametrize("params", WAYS.values(), ids=WAYS)
+ROWS = 600
+GROUPS = np.array([f"group {i}" for i in np.arange(ROWS) * 7 % 40])
+
+
+def fitted(model: Any, X: Any, y: Any, **more: Any) -> Any:
+    groups = {"groups": GROUPS[: len(y)]} if model.sampling == "group" else {}
+    return model.fit(X, y, **groups, **more)
+
+
+@pytest.fixture(scope="module")
+def table():
+    return make_table(ROWS)
+
+
+# ---- laws ----------------------------------------------------------------------------------------
+
+
+@every_way
+@pytest.mark.parametrize("target", ["number", "two", "many"])
+def test_threads_do_not_matter(params, target, table):
+    kind = Regressor if target == "number" else Classifier
+    y = getattr(table, target)
+    models = [fitted(quick(kind, n_jobs=n, **params), table.X, y) for n in (1, 2, 3)]
+    assert len({m.fingerprint() for m in models}) == 1
+
+
+@every_way
+def test_a_continued_fit_is_the_uninterrupted_one(params, table):
+    for kind, y in ((Regressor, table.number), (Classifier, table.many)):
+        whole = fitted(quick(kind, n_estimators=9, **params), table.X, y)
+        parts = quick(kind, warm_start=True, **params)
+        for rounds in (2, 3, 9):
+            parts.set_params(n_estimators=rounds)
+            fitted(parts, table.X, y)
+        assert parts.fingerprint() == whole.fingerprint()
+        np.testing.assert_array_equal(parts.train_loss_, whole.train_loss_)
+
+
+@every_way
+@pytest.mark.parametrize(
+    ("kind", "target", "more"),
+    [
+        (Regressor, "number", {}),
+        (Regressor, "number", {"loss": "absolute_error"}),
+        (Regressor, "number", {"loss": "huber"}),
+        (Regressor, "number", {"loss": "poisson"}),
+        (Classifier, "two", {}),
+        (Classifier, "two", {"response": "gradient"}),
+        (Classifier, "many", {}),
+    ],
+    ids=["squared", "absolute", "huber", "poisson", "two", "gradient", "many"],
+)
+@pytest.mark.parametrize("least", [1, 7, 30])
+def test_no_leaf_has_fewer_rows_than_it_must(params, kind, target, more, least, table):
+    model = quick(kind, min_samples_leaf=least, n_estimators=4, max_leaf_nodes=20, **more, **params)
+    fitted(model, table.X, getattr(table, target))
+    trees = model.model_.ensemble.trees
+    covers = np.concatenate([tree.cover[tree.feature < 0] for tree in trees])
+    assert covers.min() >= least
+    assert any(len(tree.cover) > 1 for tree in trees)
+    # The bag's rows, as they are: whole numbers, and never more than there are.
+    np.testing.assert_array_equal(covers, np.rint(covers))
+    assert max(tree.cover[0] for tree in trees) <= ROWS
+
+
+@every_way
+def test_leaves_respect_weights_too(params, table):
+    weight = 1 + np.arange(ROWS) % 3
+    model = quick(Classifier, min_samples_leaf=25, n_estimators=4, **params)
+    fitted(model, table.X, table.two, sample_weight=weight)
+    for tree in model.model_.ensemble.trees:
+        assert tree.cover[tree.feature < 0].min() >= 25
+
+
+@every_way
+def test_outputs_of_a_round_share_their_rows(params, table):
+    model = fitted(quick(Classifier, n_estimators=6, **params), table.X, table.many)
+    covers = np.array([tree.cover[0] for tree in model.model_.ensemble.trees]).reshape(6, 5)
+    assert (covers == covers[:, :1]).all()
+    assert len(set(covers[:, 0])) > 1
+
+
+@pytest.mark.parametrize("name", ["goss", "mvs", "bootstrap", "uniform"])
+def test_a_row_of_weight_zero_is_absent(name, table):
+    kept = np.arange(ROWS) % 3 != 1
+    for kind, y in ((Regressor, table.number), (Classifier, table.two)):
+        weighted = quick(kind, **WAYS[name]).fit(table.X, y, sample_weight=kept)
+        dropped = quick(kind, **WAYS[name]).fit(table.X[kept], y[kept])
+        assert weighted.fingerprint() == dropped.fingerprint()
+
+
+@every_way
+def test_scaling_the_target_scales_the_predictions(params, table):
+    plain = fitted(quick(Regressor, **params), table.X, table.number)
+    scaled = fitted(quick(Regressor, **params), table.X, table.number * 1024 + 4096)
+    np.testing.assert_allclose(
+        scaled.predict(table.X), plain.predict(table.X) * 1024 + 4096, rtol=1e-9
+    )
+
+
+@pytest.mark.parametrize("name", ["goss", "mvs", "bootstrap"])
+def test_sampled_fits_learn_nearly_what_whole_ones_learn(name):
+    table, held = make_table(20_000), make_table(5_000, seed=9)
+    loss = {}
+    for params in ({}, WAYS[name]):
+        model = Classifier(n_estimators=40, **params).fit(table.X, table.two)
+        p = model.predict_proba(held.X)[np.arange(5_000), held.two]
+        loss[str(params)] = -np.log(p).mean()
+    whole, sampled = loss.values()
+    assert sampled < 1.03 * whole
+
+
+# ---- groups --------------------------------------------------------------------------------------
+
+
+def test_groups_are_in_the_bag_as_a_whole(table):
+    model = fitted(quick(Regressor, n_estimators=20, **WAYS["group"]), table.X, table.number)
+    seen = {tree.cover[0] for tree in model.model_.ensemble.trees}
+    assert all(count % 15 == 0 for count in seen)  # 40 groups of 15 rows
+    assert len(seen) > 3
+
+
+def test_what_groups_are_called_does_not_matter(table):
+    numbers = np.unique(GROUPS, return_inverse=True)[1]
+    models = [
+        quick(Regressor, **WAYS["group"]).fit(table.X, table.number, groups=groups)
+        for groups in (GROUPS, numbers, numbers * 10.5)
+    ]
+    assert len({m.fingerprint() for m in models}) == 1
+
+
+def test_groups_serve_folds_and_draws_at_once(table):
+    model = quick(Regressor, early_stopping="cv", cv=4, **WAYS["group"])
+    model.fit(table.X, table.number, groups=GROUPS)
+    assert np.isfinite(model.oof_prediction_).all()
+
+
+def test_groups_that_cannot_be_are_answered(table):
+    X, y = table.X, table.number
+    with pytest.raises(ValueError, match=r"sampling='group' needs groups: pass them to fit"):
+        quick(Regressor, **WAYS["group"]).fit(X, y)
+    with pytest.raises(ValueError, match=r"groups has shape \(3,\); expected one entry for each"):
+        quick(Regressor, **WAYS["group"]).fit(X, y, groups=[1, 2, 3])
+    with pytest.raises(ValueError, match="only sampling='group' draws groups"):
+        quick(Regressor).fit(X, y, groups=GROUPS)
+    with pytest.raises(ValueError, match="would tear groups apart"):
+        quick(Regressor, early_stopping=True, **WAYS["group"]).fit(X, y, groups=GROUPS)
+    held = {"X_val": X[:50], "y_val": y[:50]}
+    quick(Regressor, early_stopping=True, **WAYS["group"]).fit(X, y, groups=GROUPS, **held)
+
+
+# ---- with everything else ------------------------------------------------------------------------
+
+
+@every_way
+def test_folds_choose_the_rounds(params, table):
+    model = quick(Classifier, early_stopping="cv", cv=3, n_estimators=30, **params)
+    fitted(model, table.X, table.two)
+    assert model.n_iter_ == np.argmin(model.validation_loss_) + 1
+    again = fitted(clone(model).set_params(n_jobs=1), table.X, table.two)
+    np.testing.assert_array_equal(model.oof_prediction_, again.oof_prediction_)
+
+
+@pytest.mark.parametrize("name", ["goss", "mvs", "bootstrap"])
+def test_a_fold_is_sampled_as_a_fit_to_its_rows(name):
+    """Both draw by row number, so the held-out rows come last."""
+    full = make_table(300, missing=False)
+    train, held = np.arange(200), np.arange(200, 300)
+    params = {"n_estimators": 6, "tol": 0.0, "max_bins": 400, **WAYS[name]}
+    folds = quick(Classifier, early_stopping="cv", cv=[(train, held)], **params)
+    folds.fit(full.X, full.two)
+    alone = quick(Classifier, **params)
+    alone.fit(full.X[train], full.two[train], X_val=full.X[held], y_val=full.two[held])
+    np.testing.assert_allclose(folds.validation_loss_, alone.validation_loss_, rtol=0.05)
+
+
+@pytest.mark.parametrize("name", ["uniform", "bootstrap", "half a bootstrap", "group"])
+def test_rows_left_out_by_chance_measure_the_improvement(name, table):
+    model = quick(Regressor, out_of_bag=True, n_estimators=12, **WAYS[name])
+    fitted(model, table.X, table.number)
+    assert model.oob_improvement_.shape == (12,)
+    assert model.oob_improvement_[0] > 0
+
+
+@pytest.mark.parametrize("name", ["goss", "mvs"])
+def test_rows_left_out_for_their_gradients_do_not(name, table):
+    with pytest.raises(InvalidParameterError, match="left out by chance"):
+        quick(Regressor, out_of_bag=True, **WAYS[name]).fit(table.X, table.number)
+
+
+@every_way
+def test_any_learner_is_fitted_to_sampled_rows(params, table):
+    full = make_table(ROWS, missing=False)
+    model = StagewiseRegressor(learner=Ridge(), n_estimators=30, **params)
+    fitted(model, full.X, full.number)
+    assert model.score(full.X, full.number) > 0.5
+    tree = StagewiseClassifier(n_estimators=5, **params)
+    assert fitted(tree, full.X, full.two).score(full.X, full.two) > 0.7
+
+
+@every_way
+@pytest.mark.parametrize("learner", [None, DecisionTreeClassifier(max_depth=2)])
+def test_classes_are_told_apart_on_sampled_rows(params, learner, table):
+    full = make_table(ROWS, missing=False)
+    model = StagewiseClassifier(
+        "exponential", learner=learner, response="classes", n_estimators=10, **params
+    )
+    assert fitted(model, full.X, full.two).score(full.X, full.two) > 0.7
+
+
+def test_a_learner_without_weights_says_so():
+    full = make_table(200, missing=False)
+    model = StagewiseRegressor(learner=KNeighborsRegressor(), n_estimators=3, sampling="goss")
+    with pytest.raises(ValueError, match="takes no sample_weight"):
+        model.fit(full.X, full.number)
+    model.set_params(resample=True).fit(full.X, full.number)
+    model.set_params(resample=False, sampling="uniform", subsample=0.5).fit(full.X, full.number)
+
+
+def test_a_loss_of_nothing_but_zeros_has_a_bag_too():
+    X = np.arange(40.0).reshape(-1, 1)
+    y = np.repeat([0.0, 1.0], 20)
+    for params in WAYS.values():
+        model = quick(Regressor, learning_rate=1.0, l2_regularization=0.0, **params)
+        fitted(model, X, y)
+        assert np.isfinite(model.predict(X)).all()
+
+
+# ---- words ---------------------------------------------------------------------------------------
+
+
+WORDS = {
+    "uniform": "50% of the rows a round",
+    "bootstrap": "a bootstrap of 100% of the rows a round",
+    "goss": "the 30% of the rows with the largest gradients and 20% for all others a round (GOSS)",
+    "mvs": "50% of the rows a round by minimal variance (MVS)",
+    "group": "50% of the groups a round",
+}
+
+
+@pytest.mark.parametrize("name", WORDS)
+@pytest.mark.parametrize("kind", [Regressor, Classifier, StagewiseRegressor, StagewiseClassifier])
+def test_a_recipe_says_how_rows_are_drawn(name, kind):
+    assert f" x {WORDS[name]} x " in kind(**WAYS[name]).recipe()
+
+
+def test_other_recipes_are_what_they_were():
+    assert " x all rows x " in Regressor().recipe()
+    assert " x all rows x " in AdaBoostClassifier().recipe()
+
+
+REFUSED = {
+    "goss_top of another sampling": (
+        {"goss_top": 0.3},
+        "'goss_top' .* has no effect with sampling='uniform'; set sampling='goss', or .* at 0.2",
+    ),
+    "goss_other of another sampling": ({"goss_other": 0.2, "sampling": "mvs"}, "'goss_other'"),
+    "mvs_lambda of another sampling": ({"mvs_lambda": 2}, "set sampling='mvs'"),
+    "subsample beside goss": (
+        {"subsample": 0.5, "sampling": "goss"},
+        "'subsample' .* no effect with sampling='goss'; set goss_top and goss_other",
+    ),
+    "all rows by mvs": ({"sampling": "mvs"}, "'subsample' .* must be below 1 .*; got 1"),
+    "all groups": ({"sampling": "group"}, "'subsample' .* must be below 1"),
+    "all rows by goss": (
+        {"sampling": "goss", "goss_top": 0.5, "goss_other": 0.5},
+        "must be below 1 in sum.*got 0.5 and 0.5",
+    ),
+    "max_drop without dropout": (
+        {"max_drop": 5},
+        "'max_drop' .* has no effect with drop_rate=0.0; set drop_rate above 0",
+    ),
+    "skip_drop without dropout": ({"skip_drop": 0.1}, "'skip_drop'"),
+    "drop_normalization without dropout": ({"drop_normalization": "forest"}, "drop_rate above 0"),
+}
+
+
+@pytest.mark.parametrize("kind", [Regressor, Classifier])
+@pytest.mark.parametrize(("params", "words"), REFUSED.values(), ids=REFUSED)
+def test_a_parameter_without_effect_is_refused(params, words, kind, table):
+    model = kind(**params)
+    with pytest.raises(InvalidParameterError, match=words):
+        model.fit(table.X, table.two)
+    with pytest.raises(InvalidParameterError, match=words):
+        model.recipe()
