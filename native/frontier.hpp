@@ -12,7 +12,7 @@
 
 namespace stagewise {
 
-enum class Growth { best_first, depth_wise };
+enum class Growth { best_first, depth_wise, symmetric };
 
 struct Split {
   double gain = 0.0;    // 0: none found, unless it is forced

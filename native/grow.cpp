@@ -33,6 +33,10 @@ Grower::Grower(Workers& workers, const Kernels& kernels, const Bins& bins, const
   if (bins.ranked()) {
     search_ = std::make_unique<SortedSearch>(finder_, rows_, choice_, desks_, bins, weights_,
                                              rules_.proposal);
+  } else if (rules_.growth == Growth::symmetric) {
+    auto levels = std::make_unique<LevelSearch>(finder_, rows_, choice_, desks_, histograms_, bins);
+    levels_ = levels.get();
+    search_ = std::move(levels);
   } else {
     search_ = std::make_unique<HistogramSearch>(finder_, rows_, choice_, desks_, histograms_);
   }
@@ -67,7 +71,7 @@ void Grower::place_children(Workers& team, const Leaf& parent) {
 void Grower::constrain_children(const Leaf& parent) {
   for (Leaf* child : {parent.left, parent.right})
     child->region = constraints_.child(parent.region, parent.split, child == parent.left);
-  if (!constraints_.monotone()) return;
+  if (!constraints_.monotone() || levels_ != nullptr) return;  // levels are put in order at the end
   std::erase(live_, &parent);
   live_.push_back(parent.left);
   live_.push_back(parent.right);
@@ -212,8 +216,55 @@ Tree Grower::grow(Gradients& gradients, const uint32_t* bag, size_t bag_size, ui
   Tree tree;
   tree.grower = this;
   tree.number = ++grown_;
+  Leaf* const root = start(gradients, bag, bag_size, &tree);
+  if (levels_ != nullptr) {
+    grow_by_levels(root, &tree);
+  } else {
+    grow_by_leaves(root, &tree);
+  }
+  std::sort(grown_leaves_.begin(), grown_leaves_.end(),
+            [](const GrownLeaf& a, const GrownLeaf& b) { return a.node < b.node; });
+  return tree;
+}
+
+// All leaves of a level by one split, as long as there is room for twice as many.
+void Grower::grow_by_levels(Leaf* root, Tree* tree) {
+  std::vector<Leaf*> level = {root};
+  for (int depth = 0; rules_.max_depth == 0 || depth < rules_.max_depth; ++depth) {
+    if (rules_.max_leaves > 0 && 2 * level.size() > rules_.max_leaves) break;
+    if (std::none_of(level.begin(), level.end(),
+                     [&](const Leaf* leaf) { return finder_.splittable(*leaf); }))
+      break;
+    if (!levels_->split_level(workers_, level)) break;
+    std::vector<Leaf*> next;
+    for (Leaf* leaf : level) {
+      if (!leaf->split.found()) {
+        next.push_back(leaf);
+        continue;
+      }
+      leaf->left = &leaves_.emplace_back();
+      leaf->right = &leaves_.emplace_back();
+      search_->before(leaf);
+      rows_.note_use(*leaf);
+      expand(workers_, desks_.data(), leaf);
+      commit(*leaf, tree);
+      next.push_back(leaf->left);
+      next.push_back(leaf->right);
+    }
+    level = std::move(next);
+  }
+  for (const Leaf* leaf : level) retire(*leaf);
+  if (!constraints_.monotone()) return;
+  std::vector<double> values;
+  for (const GrownLeaf& leaf : grown_leaves_) values.push_back(leaf.leaf->value);
+  values = put_in_order(values);
+  for (size_t i = 0; i < values.size(); ++i)
+    tree->value[static_cast<size_t>(grown_leaves_[i].node)] = values[i];
+}
+
+void Grower::grow_by_leaves(Leaf* root, Tree* tree) {
   Frontier frontier(rules_.growth);
-  frontier.push(start(gradients, bag, bag_size, &tree));
+  frontier.push(root);
   for (size_t leaves = 1; !frontier.empty();) {
     Leaf* const leaf = frontier.next();
     const bool full = rules_.max_leaves > 0 && leaves >= rules_.max_leaves;
@@ -230,14 +281,11 @@ Tree Grower::grow(Gradients& gradients, const uint32_t* bag, size_t bag_size, ui
     if (leaf->left == nullptr)
       expand_next(frontier, rules_.max_leaves > 0 ? rules_.max_leaves - leaves : SIZE_MAX);
     frontier.pop();
-    commit(*leaf, &tree);
+    commit(*leaf, tree);
     ++leaves;
     frontier.push(leaf->left);
     frontier.push(leaf->right);
   }
-  std::sort(grown_leaves_.begin(), grown_leaves_.end(),
-            [](const GrownLeaf& a, const GrownLeaf& b) { return a.node < b.node; });
-  return tree;
 }
 
 // Every leaf lists its rows in increasing order, so a thread can take a range of the table and add

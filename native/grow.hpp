@@ -10,7 +10,7 @@
 #include <deque>
 #include <memory>
 
-#include "node_search.hpp"
+#include "level_search.hpp"
 #include "tree.hpp"
 
 namespace stagewise {
@@ -68,6 +68,8 @@ class Grower {
   Bounds bounds_of(const Leaf& leaf) const;
   bool still_right(Leaf* leaf);
   void commit(const Leaf& parent, Tree* tree);
+  void grow_by_leaves(Leaf* root, Tree* tree);
+  void grow_by_levels(Leaf* root, Tree* tree);
   template <class Summary>
   std::vector<double> per_leaf(const double* residual, const float* times, Summary summary);
   void retire(const Leaf& leaf);
@@ -85,6 +87,7 @@ class Grower {
   SplitFinder finder_;
   std::vector<Desk> desks_;  // per thread
   std::unique_ptr<NodeSearch> search_;
+  LevelSearch* levels_ = nullptr;  // the same, if trees are symmetric
   bool categorical_ = false;       // some feature is
   uint64_t grown_ = 0;             // how many trees so far
   std::deque<Leaf> leaves_;        // all that this tree had

@@ -64,13 +64,14 @@ void HistogramSearch::again(Workers& team, Leaf* leaf) {
 
 // The best splits of up to two leaves: one whose histogram is built from its rows, its sibling,
 // whose histogram is still its parent's, or leaves of few rows.
-void HistogramSearch::search(Workers& team, Desk* desk, Leaf* built, Leaf* rest, Leaf* few[2]) {
+void HistogramSearch::search(Workers& team, Desk* desk, Leaf* built, Leaf* rest, Leaf* few[2],
+                             bool scan) {
   Leaf* leaves[2] = {built != nullptr ? built : few[0], rest != nullptr ? rest : few[1]};
   SplitFinder::Search* of_groups[2] = {};
   SplitFinder::Search* of_rows[2] = {};
   size_t groups = 0, few_rows = 0;
   for (size_t i = 0; i < 2; ++i) {
-    if (leaves[i] == nullptr || !finder_.splittable(*leaves[i])) continue;
+    if (!scan || leaves[i] == nullptr || !finder_.splittable(*leaves[i])) continue;
     SplitFinder::Search& search = desk->searches[i];
     begin(*leaves[i], &search);
     (leaves[i]->hist >= 0 ? of_groups[groups++] : of_rows[few_rows++]) = &search;
@@ -113,7 +114,7 @@ void HistogramSearch::search(Workers& team, Desk* desk, Leaf* built, Leaf* rest,
   } else {
     team.run(blocks + few_rows, work);
   }
-  for (size_t i = 0; i < 2; ++i)
+  for (size_t i = 0; scan && i < 2; ++i)
     if (leaves[i] != nullptr && finder_.splittable(*leaves[i]))
       leaves[i]->split = finder_.settle(&desk->searches[i], &desk->scratch);
 }

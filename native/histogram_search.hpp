@@ -23,10 +23,13 @@ class HistogramSearch : public NodeSearch {
   void after(const Leaf& parent) override;
   void again(Workers& team, Leaf* leaf) override;
 
- private:
-  void search(Workers& team, Desk* desk, Leaf* built, Leaf* rest, Leaf* few[2]);
+ protected:
+  // scan: whether to look for their splits, or only to make their histograms.
+  void search(Workers& team, Desk* desk, Leaf* built, Leaf* rest, Leaf* few[2], bool scan = true);
 
   Histograms& histograms_;
+
+ private:
   const Gradients* gradients_ = nullptr;
 };
 

@@ -41,6 +41,7 @@ const Kernels STAGEWISE_JOIN(kernels_, STAGEWISE_ISA) = {
     .even_histogram8 = even_histogram,
     .subtract = subtract,
     .scan = scan,
+    .level_scores = level_scores,
     .scan_classes = scan_classes,
     .partition8 = partition<uint8_t>,
     .partition16 = partition<uint16_t>,

@@ -186,6 +186,10 @@ struct Kernels {
                           const Planes& planes, const GradientSlot* slots, int64_t* hist);
   void (*subtract)(int64_t* parent, const int64_t* child, size_t n);  // parent -= child
   ScanResult (*scan)(const ScanInput& input, const ScanRules& rules);
+  // right[i] += the score of a cut behind bin i with missing values on the right, left[i] += that
+  // with them on the left; `unsplit` where a side is too light.
+  void (*level_scores)(const ScanInput& input, const ScanRules& rules, double unsplit,
+                       double* right, double* left);
   // scratch: 3 * classes numbers.
   ScanResult (*scan_classes)(const ClassScanInput& input, const ScanRules& rules, int64_t* scratch);
 

@@ -6,24 +6,58 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
+#include <limits>
 #include <vector>
 
 namespace stagewise {
+
+// Keeps only values among which the k-th smallest is, and says how many smaller ones are gone;
+// `above` becomes the least of the larger ones that are gone. Values are counted in buckets of
+// equal width: three passes without a branch to mispredict, where nth_element has many. Far
+// outliers only make it keep more.
+inline size_t narrow_down(std::vector<double>* values, size_t k, double* above) {
+  constexpr size_t kBuckets = 1024;
+  const auto [least, most] = std::minmax_element(values->begin(), values->end());
+  const double low = *least, width = *most - low;
+  const double scale = static_cast<double>(kBuckets - 1) / width;
+  if (!(width > 0.0) || !(scale > 0.0) || !std::isfinite(scale * width)) return 0;
+  const auto bucket = [=](double v) { return static_cast<uint32_t>((v - low) * scale); };
+  uint32_t counts[kBuckets + 1] = {};
+  for (const double v : *values) ++counts[bucket(v)];
+  uint32_t own = 0;
+  size_t before = 0;
+  for (; before + counts[own] <= k; ++own) before += counts[own];
+  double next = std::numeric_limits<double>::infinity();
+  size_t kept = 0;
+  for (const double v : *values) {
+    const uint32_t b = bucket(v);
+    (*values)[kept] = v;  // never ahead of what is read
+    kept += b == own ? 1 : 0;
+    next = b > own && v < next ? v : next;
+  }
+  values->resize(kept);
+  *above = next;
+  return before;
+}
 
 inline double plain_quantile(std::vector<double>* values, double q) {
   const size_t n = values->size();
   const double reach = q * static_cast<double>(n);
   const double up = std::ceil(reach);
   const size_t k = up < 1.0 ? 0 : std::min(n - 1, static_cast<size_t>(up) - 1);
-  const auto at = values->begin() + static_cast<ptrdiff_t>(k);
+  constexpr size_t kMany = 2048;
+  double above = std::numeric_limits<double>::infinity();
+  const size_t gone = n > kMany ? narrow_down(values, k, &above) : 0;
+  const auto at = values->begin() + static_cast<ptrdiff_t>(k - gone);
   std::nth_element(values->begin(), at, values->end());
   const double low = *at;
   if (up != reach || up < 1.0 || k + 1 >= n) return low;
-  const double high = *std::min_element(at + 1, values->end());
+  const double high = at + 1 == values->end() ? above : *std::min_element(at + 1, values->end());
   return low + (high - low) / 2;
 }
 
-// Reorders `values`. `weight` empty: all ones.
+// Reorders `values`, or drops some. `weight` empty: all ones.
 inline double weighted_quantile(std::vector<double>* values, const std::vector<double>& weight,
                                 double q) {
   if (values->empty()) return 0.0;

@@ -99,8 +99,7 @@ double SplitFinder::real_gain(double packed_gain) const {
 }
 
 // What the node is worth as it is, and what its children pay for their distance from it.
-double SplitFinder::unsplit_score(const Leaf& leaf, const Found& found) const {
-  if (of_classes()) return found.result.unsplit;
+double SplitFinder::unsplit_score(const Leaf& leaf) const {
   const auto g = static_cast<double>(word_gradient(leaf.word));
   const auto h = static_cast<double>(word_hessian(leaf.word));
   const double w = leaf.value * (scales_.gradient / scales_.hessian);
@@ -361,6 +360,57 @@ void SplitFinder::scan_few_rows(Search* search, Scratch* scratch) const {
   }
 }
 
+void SplitFinder::add_scores(const Search& search, const BinSums& sums, double* right,
+                             double* left) const {
+  ScanInput in;
+  in.words = sums.words;
+  in.bins = sums.bins;
+  in.missing_word = sums.missing_word;
+  in.total_word = search.leaf->word;
+  if (!rules_.constraints.monotone.empty())
+    in.direction = rules_.constraints.monotone[sums.feature];
+  kernels_.level_scores(in, search.rules, unsplit_score(*search.leaf), right, left);
+}
+
+bool SplitFinder::complete(const Search& search, size_t position, Scratch* scratch,
+                           Split* split) const {
+  const Leaf& leaf = *search.leaf;
+  const int64_t* const words = histograms_.feature(leaf.hist, position);
+  const size_t bins = bins_.value_bins(split->feature);
+  const auto goes_left = [&](size_t b) {
+    return split->right_bins.empty() ? b <= split->bin : split->right_bins[b] == 0;
+  };
+  int64_t left = 0;
+  for (size_t b = 0; b < bins; ++b) left += goes_left(b) ? words[b] : 0;
+  const int64_t missing = bins_.has_missing(split->feature) ? words[bins] : 0;
+  const bool heavier = 2 * word_hessian(left) >= word_hessian(leaf.word);
+  if (missing == 0) split->missing_left = heavier;
+  if (split->missing_left) left += missing;
+  split->left_word = left;
+  for (size_t b = 0; b < split->right_bins.size(); ++b)
+    if (words[b] == 0) split->right_bins[b] = heavier ? 0 : 1;
+
+  const int64_t right = leaf.word - left;
+  const auto hl = static_cast<double>(word_hessian(left));
+  const auto hr = static_cast<double>(word_hessian(right));
+  bool fits = splittable(leaf) && hl >= search.rules.min_hessian && hr >= search.rules.min_hessian;
+  if (fits && !proven(leaf, left)) {
+    count_bins(search, split->feature, scratch);
+    int64_t count = split->missing_left ? scratch->counts[bins] : 0;
+    for (size_t b = 0; b < bins; ++b) count += goes_left(b) ? scratch->counts[b] : 0;
+    fits = count >= min_count_ && leaf.count - count >= min_count_;
+  }
+  if (!fits) {
+    *split = {};
+    return false;
+  }
+  const Regularisation& r = search.rules.regularisation;
+  const double score = leaf_gain(static_cast<double>(word_gradient(left)), hl, r) +
+                       leaf_gain(static_cast<double>(word_gradient(right)), hr, r);
+  split->gain = std::max(0.0, real_gain(score - unsplit_score(leaf)));
+  return true;
+}
+
 // What the gain of a split by the feature is less by, in packed units.
 double SplitFinder::price(uint32_t feature) const {
   if (rules_.first_use.empty() || used_[feature] != 0) return 0.0;
@@ -382,7 +432,8 @@ Split SplitFinder::settle(Search* search, Scratch* scratch) const {
     }
     if (best == features_->size()) return {};
     Found& found = search->found[best];
-    const double packed_gain = best_score - unsplit_score(leaf, found);
+    const double unsplit = of_classes() ? found.result.unsplit : unsplit_score(leaf);
+    const double packed_gain = best_score - unsplit;
     const bool forced = leaf.forced >= 0;
     const double gain = real_gain(packed_gain);
     const bool enough = packed_gain > kRelativeGain * std::abs(found.result.score);

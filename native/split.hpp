@@ -142,6 +142,17 @@ class SplitFinder {
                                                     : scan_bins(search, sums, search.rules);
   }
   bool counts_needed() const { return counts_needed_; }
+
+  // For splits that are chosen by somebody else (level_search.hpp). Adds what each cut is worth in
+  // a leaf, or what the leaf is worth where it could not be cut:
+  void add_scores(const Search& search, const BinSums& sums, double* right, double* left) const;
+  double unsplit_score(const Leaf& leaf) const;
+  bool worth(double packed_gain) const { return real_gain(packed_gain) > rules_.min_gain; }
+  double level_smoothing() const { return level_smoothing_; }
+  double price(uint32_t feature) const;
+  // Fills in the sums, the gain, and where missing values go if there are none; false, and no
+  // split, if a side would be too light.
+  bool complete(const Search& search, size_t position, Scratch* scratch, Split* split) const;
   Split settle(Search* search, Scratch* scratch) const;
 
   // What a leaf with these sums says; parent: of which it is a child, or null.
@@ -169,8 +180,6 @@ class SplitFinder {
   Positions heavy_enough(const int64_t* counts, size_t bins, int64_t left, int64_t right) const;
   bool proven(const Leaf& leaf, int64_t left_word) const;
   double real_gain(double packed_gain) const;
-  double unsplit_score(const Leaf& leaf, const Found& found) const;
-  double price(uint32_t feature) const;
   bool of_classes() const { return histograms_.planes().of_row != nullptr; }
 
   const Bins& bins_;

@@ -27,9 +27,14 @@ constexpr Rule kRules[] = {
     {"l1", [](TreeRules& r, nb::handle v) { r.l1 = to<double>(v); }},
     {"l2", [](TreeRules& r, nb::handle v) { r.l2 = to<double>(v); }},
     {"max_step", [](TreeRules& r, nb::handle v) { r.max_step = to<double>(v); }},
-    {"depth_wise",
+    {"growth",
      [](TreeRules& r, nb::handle v) {
-       r.growth = to<bool>(v) ? Growth::depth_wise : Growth::best_first;
+       const auto name = to<std::string>(v);
+       require(name == "best_first" || name == "depth_wise" || name == "symmetric",
+               "no such growth");
+       r.growth = name == "best_first"   ? Growth::best_first
+                  : name == "depth_wise" ? Growth::depth_wise
+                                         : Growth::symmetric;
      }},
     {"columns_per_tree", [](TreeRules& r, nb::handle v) { r.columns_per_tree = to<double>(v); }},
     {"columns_per_level", [](TreeRules& r, nb::handle v) { r.columns_per_level = to<double>(v); }},
@@ -168,6 +173,8 @@ void bind_trees(nb::module_& m) {
             require(bins.features() > 0, "a tree needs a feature");
             check_rules(rules, bins.features());
             require(!bins.ranked() || !classes, "trees of classes need bins");
+            require(rules.growth != Growth::symmetric || (!bins.ranked() && !classes),
+                    "symmetric trees are of numbers, and need bins");
             if (classes) {
               require(classes->shape(0) == bins.rows(), "one class per row");
               for (size_t i = 0; i < bins.rows(); ++i)

@@ -174,6 +174,36 @@ void offer(const Prefixes& p, size_t begin, size_t first, size_t last, const Sid
 
 size_t within(size_t x, size_t low, size_t high) { return x < low ? low : (x > high ? high : x); }
 
+void level_scores(const ScanInput& in, const ScanRules& rules, double unsplit, double* right,
+                  double* left) {
+  const Node node{side_of(in.total_word), static_cast<int32_t>(__builtin_ceil(rules.min_hessian)),
+                  in.direction, in.direction == 0 && rules.regularisation.plain(), rules};
+  const Side nothing{}, missing = side_of(in.missing_word);
+  const double l2 = rules.regularisation.l2;
+  const auto add = [&](const Prefixes& p, const Side& side, double* out) {
+    for (size_t i = 0; i < p.n; ++i) {
+      const int32_t gl = p.gradient[i] + side.gradient, hl = p.hessian[i] + side.hessian;
+      const int32_t gr = node.all.gradient - gl, hr = node.all.hessian - hl;
+      const bool heavy = (hl >= node.min_hessian) & (hr >= node.min_hessian);
+      double score = 0.0;
+      if (node.plain) {
+        score = pair_score<double>(gl, hl, gr, hr, l2);
+      } else if (heavy) {
+        score = exact_score({gl, hl}, node);
+      }
+      out[i] += heavy && score > kNoSplit ? score : unsplit;
+    }
+  };
+  int64_t sum = 0;
+  Prefixes p;
+  for (size_t begin = 0; begin < in.bins; begin += kScanChunk) {
+    const size_t n = in.bins - begin < kScanChunk ? in.bins - begin : kScanChunk;
+    sum = prefix(in.words + begin, n, sum, &p);
+    add(p, nothing, right + begin);
+    add(p, in.missing_word != 0 ? missing : nothing, left + begin);
+  }
+}
+
 ScanResult scan(const ScanInput& in, const ScanRules& rules) {
   const Node node{side_of(in.total_word), static_cast<int32_t>(__builtin_ceil(rules.min_hessian)),
                   in.direction, in.direction == 0 && rules.regularisation.plain(), rules};

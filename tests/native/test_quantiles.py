@@ -108,3 +108,19 @@ def check_covers(tree: Tree, where: npt.NDArray[np.int64], weight: Vector | None
     )
     leaf = tree.feature < 0
     np.testing.assert_array_equal(tree.cover[leaf], held[leaf])
+
+
+@pytest.mark.parametrize("n", [2049, 5000, 5001])
+@pytest.mark.parametrize("law", ["normal", "heavy", "few", "equal", "two", "tiny"])
+def test_many_values_have_numpys_quantiles(law: str, n: int) -> None:
+    rng = np.random.default_rng(n)
+    x = {
+        "normal": rng.normal(size=n),
+        "heavy": rng.standard_cauchy(size=n) ** 3,
+        "few": rng.integers(0, 3, n).astype(float),
+        "equal": np.full(n, 2.5),
+        "two": np.where(np.arange(n) % 2 == 0, -1e300, 1e300),
+        "tiny": rng.normal(size=n) * 1e-320,
+    }[law]
+    for q in (0.0, 0.001, 0.25, 0.5, 0.9, 0.999, 1.0):
+        assert weighted_quantile(x, None, q) == reference_quantile(x, np.ones(n), q)

@@ -67,7 +67,9 @@ def bin_levels(
 
 
 def rules_of(rules: Rules, **more: Any) -> TreeRules:
-    return TreeRules({**vars(rules), **more})
+    named = {name: value for name, value in vars(rules).items() if name != "depth_wise"}
+    growth = "depth_wise" if rules.depth_wise else "best_first"
+    return TreeRules({**named, "growth": growth, **more})
 
 
 class Growth:

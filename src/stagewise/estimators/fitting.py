@@ -325,6 +325,7 @@ class Fit:
 
     def _learner(self, unit: float, gradient_unit: float) -> Learner:
         p = self.params
+        self._check_symmetric()
         tree = HistogramTree(
             **{name: p[name] for name in TREE_PARAMETERS if name in p},
             **self._feature_rules(),
@@ -332,7 +333,7 @@ class Fit:
             l1=p["l1_regularization"],
             l2=p["l2_regularization"],
             max_step=self._max_step(),
-            depth_wise=p["growth"] == "depth_wise",
+            growth=p["growth"],
         )
         return in_units(tree, self.loss, unit, gradient_unit)
 
@@ -367,6 +368,23 @@ class Fit:
             "feature_weights": weights,
             "forced": forced_splits(p.get("forced_splits"), features),
         }
+
+    def _check_symmetric(self) -> None:
+        """Raise unless the other parameters say something about symmetric trees."""
+        p = self.params
+        if p["growth"] != "symmetric":
+            return
+        for name, needed in (
+            ("split", "histogram"),
+            ("columns_per_node", 1.0),
+            ("random_thresholds", False),
+            ("forced_splits", None),
+        ):
+            if name in p and p[name] != needed:
+                raise InvalidParameterError(
+                    f"growth='symmetric' asks one question a level, found from histograms: {name} "
+                    f"must be {needed!r}; got {p[name]!r}."
+                )
 
     def _proposal(self) -> dict[str, Any]:
         """Return which values are candidates where each has a code of its own."""

@@ -47,8 +47,9 @@ class GradientBoostingClassifier(BoostedClassifier):
         γ: a split must lower the objective by more than this.
     max_step : float or None, default=None
         The largest absolute leaf value before shrinkage.
-    growth : {"best_first", "depth_wise"}, default="best_first"
-        Whether the best leaf is split next, or one level after the other.
+    growth : {"best_first", "depth_wise", "symmetric"}, default="best_first"
+        Whether the best leaf is split next, or one level after the other, or all leaves of a level
+        by the same question (as CatBoost does), as long as there is room for twice as many.
     subsample : float, default=1.0
         The share of rows that a round sees, drawn anew.
     sampling : {"uniform", "bootstrap", "goss", "mvs", "group"}, default="uniform"

@@ -199,7 +199,7 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         "l2_regularization": _Number(0.0),
         "min_gain": _Number(0.0),
         "max_step": _Number(0.0, open_low=True, or_none=True),
-        "growth": OneOf(("best_first", "depth_wise")),
+        "growth": OneOf(("best_first", "depth_wise", "symmetric")),
         "split": OneOf(("histogram", "exact", "approx")),
         "proposal": OneOf((None, "global", "local")),
         "epsilon": _Number(0.0, 1.0, open_low=True, open_high=True, or_none=True),
@@ -328,7 +328,6 @@ TREE_RULES: Mapping[str, Rule] = MappingProxyType(
     {
         "l1": RULES["l1_regularization"],
         "l2": RULES["l2_regularization"],
-        "depth_wise": _flag,
         "proposal": OneOf(("all", "global", "local")),
         "one_vs_rest": _Number(0, _size, whole=True),
         "level_smoothing": _Number(0.0),

@@ -28,7 +28,7 @@ RULES = (
     "l1",
     "l2",
     "max_step",
-    "depth_wise",
+    "growth",
     "columns_per_tree",
     "columns_per_level",
     "columns_per_node",
@@ -66,8 +66,9 @@ class HistogramTree:
         α, λ, γ of the regularised objective, and the largest absolute leaf value (0: any).
     criterion : {"misclassification", "gini"}
         How good a node is whose rows have classes; see `votes` of `stagewise.boosting.steps`.
-    depth_wise : bool
-        Grow level by level rather than best leaf first.
+    growth : {"best_first", "depth_wise", "symmetric"}
+        Split the best leaf next, or one level after the other, or all leaves of a level at once and
+        by the same question, the one that gains most in all of them together.
     columns_per_tree, columns_per_level, columns_per_node : float
         The share of the features that a tree, a level of it, a node of that level may use.
     one_vs_rest : int
@@ -110,7 +111,7 @@ class HistogramTree:
     min_gain: float = 0.0
     max_step: float = 0.0
     criterion: str = "misclassification"
-    depth_wise: bool = False
+    growth: str = "best_first"
     columns_per_tree: float = 1.0
     columns_per_level: float = 1.0
     columns_per_node: float = 1.0
