@@ -78,6 +78,21 @@ void Gradients::multiply(Workers& workers, const double* weight, const float* ti
   largest_hessian_ = hessians ? static_cast<double>(most) : 0.0;
 }
 
+void Gradients::find_largest_hessian(Workers& workers) {
+  require_pairs();
+  constexpr size_t kRows = 16384;
+  std::vector<float> largest((rows_ + kRows - 1) / kRows, 0.0f);
+  workers.run(largest.size(), [&](size_t chunk, int) {
+    const size_t end = rows_ < (chunk + 1) * kRows ? rows_ : (chunk + 1) * kRows;
+    float most = 0.0f;
+    for (size_t i = chunk * kRows; i < end; ++i)
+      most = slots_[i].pair.hessian > most ? slots_[i].pair.hessian : most;
+    largest[chunk] = most;
+  });
+  for (const float h : largest)
+    if (static_cast<double>(h) > largest_hessian_) largest_hessian_ = static_cast<double>(h);
+}
+
 void Gradients::add_squares(Workers& workers, const double* weight, double ridge,
                             double* out) const {
   require_pairs();

@@ -43,13 +43,15 @@ class Gradients {
   double dispersion(Workers& workers, const double* weight) const;
 
   // Multiplies the gradients, and unless told otherwise the hessians, by how often each row counts.
-  // Hessians may then be larger than what a loss promises: largest_hessian() is what they are.
+  // Hessians may then be larger than what a loss promises.
   void multiply(Workers& workers, const double* weight, const float* times, bool hessians);
 
   // out[row] += w^2 (g^2 + ridge * h^2): what a row adds to the squared length of all derivatives.
   void add_squares(Workers& workers, const double* weight, double ridge, double* out) const;
 
-  double largest_hessian() const { return largest_hessian_; }  // 0: not multiplied
+  // Of those that were multiplied, and of others where somebody has asked for it; else 0.
+  double largest_hessian() const { return largest_hessian_; }
+  void find_largest_hessian(Workers& workers);
 
   int64_t total_word() const { return total_word_; }  // the sum of the packed words of all rows
 

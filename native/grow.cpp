@@ -206,6 +206,9 @@ Leaf* Grower::start(const Gradients& gradients, const uint32_t* bag, size_t bag_
 Tree Grower::grow(Gradients& gradients, const uint32_t* bag, size_t bag_size, uint64_t seed,
                   uint64_t tree_number) {
   const double dispersion = categorical_ ? gradients.dispersion(workers_, weights_.weight()) : 0.0;
+  // A bound that the loss cannot give: it spares counting rows.
+  if (rules_.hessian_bound == 0.0 && rules_.min_samples_leaf > 1.0)
+    gradients.find_largest_hessian(workers_);
   const Scales scales =
       gradients.pack(workers_, kernels_, weights_.weight(), weights_.whole(), weights_.total(),
                      draw_key(seed, Draw::rounding, tree_number));

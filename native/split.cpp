@@ -80,8 +80,8 @@ void SplitFinder::start_tree(const Scales& scales, const Gradients& gradients,
   min_count_ = static_cast<int64_t>(weights_.whole() ? std::ceil(least_weight)
                                                      : std::floor(least_weight + 0.5));
   counts_needed_ = rules_.min_samples_leaf > 1.0 || !weights_.whole();
-  const double multiplied = gradients.largest_hessian();
-  const double bound = multiplied > 0.0 ? multiplied : rules_.hessian_bound;
+  const double largest = gradients.largest_hessian();
+  const double bound = largest > 0.0 ? largest : rules_.hessian_bound;
   hessian_cap_ = bound > 0.0 ? std::floor(bound * hs) + 1.0 : 0.0;
   if (counts_needed_ && rules_.hessian_is_weight && rules_.hessian_bound * hs >= 1.0 &&
       weights_.whole()) {
