@@ -19,7 +19,7 @@ EXTRAS   := import sys, tomllib; p = tomllib.load(open("pyproject.toml", "rb"))[
 	print(*p["dependencies"], *sum((p["optional-dependencies"][e] for e in sys.argv[1:]), []), sep="\n")
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test bench figures sanitize format clean
+.PHONY: help setup build demo test accuracy bench figures sanitize format clean
 
 help: ## say what can be typed here
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -38,6 +38,9 @@ test: $(BUILT) ## the whole test suite: pytest, ruff, mypy, clang-format, import
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python -m pytest
+
+accuracy: $(BENCH)/.installed ## measure accuracy on the tables in DATA=folder against the peers
+	$(BENCH)/bin/python benchmarks/accuracy/run.py $(DATA)
 
 bench: $(BENCH)/.installed ## measure against the peers and write benchmarks/RESULTS.md
 	$(BENCH)/bin/python benchmarks/run.py $(BENCH_ARGS)
