@@ -12,14 +12,15 @@ std::vector<double> Grower::per_leaf(const double* residual, const float* times,
   std::vector<double> out(grown_leaves_.size(), 0.0);
   workers_.run(out.size(), [&](size_t i, int) {
     const GrownLeaf& leaf = grown_leaves_[i];
-    std::vector<double> values, weight;
-    values.reserve(leaf.n);
-    for (size_t k = 0; k < leaf.n; ++k) {
-      const uint32_t row = leaf.rows[k];
-      values.push_back(residual[row]);
-      if (weights_.weight() == nullptr && times == nullptr) continue;
-      const double w = weights_.weight() == nullptr ? 1.0 : weights_.weight()[row];
-      weight.push_back(times == nullptr ? w : w * static_cast<double>(times[row]));
+    std::vector<double> values(leaf.n), weight;
+    for (size_t k = 0; k < leaf.n; ++k) values[k] = residual[leaf.rows[k]];
+    if (weights_.weight() != nullptr || times != nullptr) {
+      weight.resize(leaf.n);
+      for (size_t k = 0; k < leaf.n; ++k) {
+        const uint32_t row = leaf.rows[k];
+        const double w = weights_.weight() == nullptr ? 1.0 : weights_.weight()[row];
+        weight[k] = times == nullptr ? w : w * static_cast<double>(times[row]);
+      }
     }
     out[i] = summary(&values, weight);
   });
@@ -36,7 +37,7 @@ std::vector<double> Grower::leaf_quantiles(const double* residual, const float* 
 std::vector<double> Grower::leaf_huber_means(const double* residual, const float* times,
                                              double width) {
   const auto summary = [=](std::vector<double>* values, const std::vector<double>& weight) {
-    std::vector<double> in_order(*values);  // the quantile reorders them
+    const std::vector<double> in_order(*values);  // the quantile reorders them
     const double middle = weighted_quantile(values, weight, 0.5);
     double sum = 0.0, total = 0.0;
     for (size_t i = 0; i < in_order.size(); ++i) {

@@ -17,24 +17,44 @@ namespace stagewise {
 // equal width: three passes without a branch to mispredict, where nth_element has many. Far
 // outliers only make it keep more.
 inline size_t narrow_down(std::vector<double>* values, size_t k, double* above) {
-  constexpr size_t kBuckets = 1024;
-  const auto [least, most] = std::minmax_element(values->begin(), values->end());
-  const double low = *least, width = *most - low;
+  constexpr size_t kBuckets = 1024, kLanes = 4;
+  const double* const v = values->data();
+  const size_t n = values->size();
+  double least[kLanes], most[kLanes];  // several at once: each waits for the one before it
+  for (size_t j = 0; j < kLanes; ++j) least[j] = most[j] = v[0];
+  for (size_t i = 0; i + kLanes <= n; i += kLanes)
+    for (size_t j = 0; j < kLanes; ++j) {
+      least[j] = v[i + j] < least[j] ? v[i + j] : least[j];
+      most[j] = v[i + j] > most[j] ? v[i + j] : most[j];
+    }
+  for (size_t i = n / kLanes * kLanes; i < n; ++i) {
+    least[0] = std::min(least[0], v[i]);
+    most[0] = std::max(most[0], v[i]);
+  }
+  const double low = *std::min_element(least, least + kLanes);
+  const double width = *std::max_element(most, most + kLanes) - low;
   const double scale = static_cast<double>(kBuckets - 1) / width;
   if (!(width > 0.0) || !(scale > 0.0) || !std::isfinite(scale * width)) return 0;
-  const auto bucket = [=](double v) { return static_cast<uint32_t>((v - low) * scale); };
-  uint32_t counts[kBuckets + 1] = {};
-  for (const double v : *values) ++counts[bucket(v)];
+  const auto bucket = [=](double x) { return static_cast<uint32_t>((x - low) * scale); };
+  uint32_t counts[kBuckets + 1] = {}, others[kBuckets + 1] = {};  // in turns, for the same reason
+  for (size_t i = 0; i + 2 <= n; i += 2) {
+    ++counts[bucket(v[i])];
+    ++others[bucket(v[i + 1])];
+  }
+  if (n % 2 != 0) ++counts[bucket(v[n - 1])];
+  for (size_t b = 0; b <= kBuckets; ++b) counts[b] += others[b];
   uint32_t own = 0;
   size_t before = 0;
   for (; before + counts[own] <= k; ++own) before += counts[own];
   double next = std::numeric_limits<double>::infinity();
   size_t kept = 0;
-  for (const double v : *values) {
-    const uint32_t b = bucket(v);
-    (*values)[kept] = v;  // never ahead of what is read
+  for (size_t i = 0; i < n; ++i) {
+    const double x = v[i];
+    const uint32_t b = bucket(x);
+    (*values)[kept] = x;  // never ahead of what is read
     kept += b == own ? 1 : 0;
-    next = b > own && v < next ? v : next;
+    const double above_own = b > own ? x : next;
+    next = above_own < next ? above_own : next;
   }
   values->resize(kept);
   *above = next;

@@ -102,6 +102,38 @@ CASES: Mapping[str, tuple[type, str, dict[str, Any]]] = MappingProxyType(
             {"sampling": "mvs", "subsample": 0.4},
         ),
         "dropout": (GradientBoostingRegressor, "number", {"drop_rate": 0.5, "skip_drop": 0.2}),
+        "every value": (GradientBoostingClassifier, "two", {"split": "exact"}),
+        "proposed values": (
+            GradientBoostingRegressor,
+            "number",
+            {"split": "approx", "proposal": "local", "epsilon": 0.05, "subsample": 0.7},
+        ),
+        "symmetric": (GradientBoostingClassifier, "many", {"growth": "symmetric"}),
+        "categories": (
+            GradientBoostingClassifier,
+            "two",
+            {"categorical_features": [1], "path_smoothing": 5.0},
+        ),
+        "constrained": (
+            GradientBoostingRegressor,
+            "number",
+            {
+                "monotonic_cst": {0: 1, 2: -1},
+                "interaction_cst": [[0, 1], [1, 2]],
+                "loss": "huber",
+                "first_use_penalty": {3: 5.0},
+            },
+        ),
+        "random thresholds": (
+            GradientBoostingRegressor,
+            "number",
+            {
+                "random_thresholds": True,
+                "columns_per_node": 0.6,
+                "feature_weights": [1, 2, 3, 1, 1],
+                "forced_splits": {"feature": 0, "threshold": 1000.0},
+            },
+        ),
         "AdaBoost": (AdaBoostClassifier, "two", {}),
         "AdaBoost of five classes": (
             AdaBoostClassifier,
