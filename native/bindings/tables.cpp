@@ -6,6 +6,7 @@
 #include "cuts.hpp"
 #include "descend.hpp"
 #include "quantile.hpp"
+#include "residual_quantile.hpp"
 
 namespace stagewise {
 namespace {
@@ -126,6 +127,15 @@ double quantile(const In<double>& values, const Weight& weight, double q) {
   return weighted_quantile(&v, w, q);
 }
 
+double width_of(Engine& engine, const In<double>& y, const In<double>& score, const Weight& weight,
+                double q) {
+  require(y.shape(0) == score.shape(0), "one score per row");
+  require(!weight || weight->shape(0) == y.shape(0), "one weight per row");
+  nb::gil_scoped_release release;
+  return residual_quantile(engine.workers, y.data(), score.data(),
+                           weight ? weight->data() : nullptr, y.shape(0), q);
+}
+
 }  // namespace
 
 Table::Table(const Table& whole, const In<uint32_t>& rows)
@@ -179,6 +189,8 @@ void bind_tables(nb::module_& m) {
   m.def("cut_between", &cut_between, "a"_a, "b"_a);
   m.def("weighted_quantile", &quantile, "values"_a.noconvert(), "weight"_a.noconvert().none(),
         "q"_a);
+  m.def("residual_quantile", &width_of, "workers"_a, "y"_a.noconvert(), "score"_a.noconvert(),
+        "weight"_a.noconvert().none(), "q"_a);
 
   nb::class_<Bins>(m, "Bins")
       .def(nb::new_(&make_bins), "workers"_a, "columns"_a, "codings"_a)

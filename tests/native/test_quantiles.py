@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from reference.core import Growth, bin_table
 from reference.quantile import weighted_quantile as reference_quantile
 from reference.tree import Rules
-from stagewise._native import Workers, weighted_quantile
+from stagewise._native import Workers, residual_quantile, weighted_quantile
 from stagewise.learners.tree import Tree
 
 pytestmark = pytest.mark.native
@@ -124,3 +124,24 @@ def test_many_values_have_numpys_quantiles(law: str, n: int) -> None:
     }[law]
     for q in (0.0, 0.001, 0.25, 0.5, 0.9, 0.999, 1.0):
         assert weighted_quantile(x, None, q) == reference_quantile(x, np.ones(n), q)
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("n", [100, 40_000, 40_001])
+@pytest.mark.parametrize("law", ["normal", "heavy", "equal", "zero", "two"])
+def test_residuals_have_the_quantiles_of_their_values(law: str, n: int, threads: int) -> None:
+    rng = np.random.default_rng(n)
+    score = rng.normal(size=n)
+    away = {
+        "normal": rng.normal(size=n),
+        "heavy": rng.standard_cauchy(size=n) ** 3,
+        "equal": np.ones(n),
+        "zero": np.zeros(n),
+        "two": np.where(np.arange(n) % 2 == 0, 0.0, 1e300),
+    }[law]
+    y = score + away
+    weight = rng.integers(0, 3, n).astype(float)
+    for q in (0.001, 0.5, 0.9, 1.0):
+        for w in (None, weight):
+            expected = weighted_quantile(np.abs(y - score), w, q)
+            assert residual_quantile(Workers(threads), y, score, w, q) == expected

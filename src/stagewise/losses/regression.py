@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from stagewise._native import Gradients, Workers, weighted_quantile
+from stagewise._native import Gradients, Workers, residual_quantile, weighted_quantile
 from stagewise.losses.base import BoundLoss, Loss, Matrix, Vector
 from stagewise.losses.kernel import KernelBound
 
@@ -176,7 +176,9 @@ class _HuberBound(KernelBound):
         self._loss = loss
 
     def look(self, score: Matrix) -> float:
-        self.width = self._loss.width(self._y, score, self._weight)
+        self.width = residual_quantile(
+            self._workers, self._y, score[0], self._weight, self._loss.quantile
+        )
         self._own = (self.width,)
         return super().look(score)
 
