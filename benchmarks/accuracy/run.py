@@ -22,8 +22,8 @@ LABELS = {"stagewise": "**Stagewise**", "lightgbm": "LightGBM", "catboost": "Cat
           "scikit-learn": "scikit-learn HGB"}  # fmt: skip
 HEAD = """# Accuracy on tables with categories
 
-Written by `make accuracy` from results.json; edits are overwritten. Mean held-out loss over three
-splits: log loss, or root mean square error as a share of the target's deviation; in brackets the
+Written by `make accuracy` from results.json; edits are overwritten. Mean held-out loss over up to three
+splits that all have: log loss, or root mean square error as a share of the target's deviation; in brackets the
 seconds of a fit. *As it comes*: no parameter is set. *Stopped*: up to 2000 rounds, the same fifth
 of the training rows says when to stop.
 """
@@ -57,6 +57,14 @@ def measure(table: Table, library: str, way: str, split: int, threads: int) -> d
     }
 
 
+def shared_splits(results: dict[str, Any], name: str, way: str) -> list[int]:
+    """Return the splits that every library with any figure of the table has."""
+    having = [
+        {s for s in range(SPLITS) if f"{name}/{library}/{way}/{s}" in results} for library in LABELS
+    ]
+    return sorted(set.intersection(*(h for h in having if h))) if any(having) else []
+
+
 def page(results: dict[str, Any]) -> str:
     lines = [HEAD]
     for way in ("as it comes", "stopped"):
@@ -68,8 +76,9 @@ def page(results: dict[str, Any]) -> str:
             ratios = []
             for name in names:
                 cells, losses = [], {}
+                shared = shared_splits(results, name, way)
                 for library in LABELS:
-                    got = [results.get(f"{name}/{library}/{way}/{s}") for s in range(SPLITS)]
+                    got = [results.get(f"{name}/{library}/{way}/{s}") for s in shared]
                     found = [g for g in got if g]
                     if not found:
                         cells.append("–")
