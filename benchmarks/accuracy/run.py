@@ -21,10 +21,10 @@ LABELS = {"stagewise": "**Stagewise**", "lightgbm": "LightGBM", "catboost": "Cat
           "scikit-learn": "scikit-learn HGB"}  # fmt: skip
 HEAD = """# Accuracy on tables with categories
 
-Written by `make accuracy` from results.json; edits are overwritten. Mean held-out loss over those of
-three splits that all libraries have: log loss, or root mean square error as a share of the target's
-deviation. *As it comes*: no parameter is set. *Stopped*: up to 2000 rounds, the same fifth of the
-training rows says when to stop.
+Written by `make accuracy` from results.json; edits are overwritten. Mean held-out loss over those
+of three splits that all libraries have: log loss, or root mean square error as a share of the
+target's deviation. *As it comes*: no parameter is set. *Stopped*: up to 2000 rounds, the same fifth
+of the training rows says when to stop.
 """
 JUDGE = {"many": "catboost", "few": "lightgbm"}
 
