@@ -35,6 +35,7 @@ SplitFinder::SplitFinder(const Bins& bins, const Kernels& kernels, const TreeRul
   for (size_t f = 0; f < bins.features(); ++f) all += bins.value_bins(f);
   set_few_rows(bins.features() > 0 ? all / bins.features() / 2 : 0);
   used_.assign(bins.features(), 0);
+  for (const uint32_t f : rules.used) used_[f] = 1;
 }
 
 SplitFinder::Scratch::Scratch(const Bins& bins) {

@@ -47,6 +47,7 @@ struct TreeRules {
       false;  // one cut a feature and node, drawn between its smallest and largest
   ConstraintRules constraints;
   std::vector<ForcedSplit> forced;  // the first one is the root's
+  std::vector<uint32_t> used;       // features that the ensemble has used already
   std::vector<double> first_use;  // per feature: what its first use in the ensemble costs; or empty
   Growth growth = Growth::best_first;
   double columns_per_tree = 1.0, columns_per_level = 1.0, columns_per_node = 1.0;

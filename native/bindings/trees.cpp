@@ -67,6 +67,7 @@ constexpr Rule kRules[] = {
      }},
     {"feature_weights",
      [](TreeRules& r, nb::handle v) { r.feature_weights = to<std::vector<double>>(v); }},
+    {"used", [](TreeRules& r, nb::handle v) { r.used = to<std::vector<uint32_t>>(v); }},
     {"first_use", [](TreeRules& r, nb::handle v) { r.first_use = to<std::vector<double>>(v); }},
     {"level_smoothing", [](TreeRules& r, nb::handle v) { r.levels.smoothing = to<double>(v); }},
     {"level_chance", [](TreeRules& r, nb::handle v) { r.levels.chance = to<double>(v); }},
@@ -98,6 +99,7 @@ void check_rules(const TreeRules& rules, size_t features) {
   require(rules.first_use.empty() || rules.first_use.size() == features, "one price per feature");
   require(rules.feature_weights.empty() || rules.feature_weights.size() == features,
           "one weight per feature");
+  for (const uint32_t feature : rules.used) require(feature < features, "no such feature");
   for (const auto& group : rules.constraints.together)
     for (const uint32_t feature : group) require(feature < features, "no such feature");
   const auto n = static_cast<int>(rules.forced.size());

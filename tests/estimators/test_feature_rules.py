@@ -146,6 +146,23 @@ def test_prices_are_in_units_of_the_target():
     np.testing.assert_allclose(1024 * a.predict(X) + 7, b.predict(X), rtol=1e-9)
 
 
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"first_use_penalty": {"age": 3.0, "rooms": 1.0}},
+        {"split": "exact"},
+        {"growth": "symmetric"},
+        {"random_thresholds": True},
+    ],
+)
+def test_a_continued_fit_is_an_uninterrupted_one(params):
+    X, y = make_frame(12, 1000)
+    whole = GradientBoostingRegressor(n_estimators=12, **params).fit(X, y)
+    part = GradientBoostingRegressor(n_estimators=5, warm_start=True, **params).fit(X, y)
+    part.set_params(n_estimators=12).fit(X, y)
+    assert part.fingerprint() == whole.fingerprint()
+
+
 def test_features_of_weight_zero_are_never_drawn():
     X, y = make_frame(9)
     model = GradientBoostingRegressor(
@@ -184,3 +201,12 @@ def test_what_is_wrong_is_named(params, message):
     X, y = make_frame(11)
     with pytest.raises(InvalidParameterError, match=message):
         GradientBoostingRegressor(**params).fit(X, y)
+
+
+def test_the_recipe_says_what_is_unusual_about_trees():
+    model = GradientBoostingRegressor(
+        split="exact", monotonic_cst=np.array([1, 0, 0]), path_smoothing=2.0, interaction_cst=[[0]]
+    )
+    said = "best-first, monotone, limited interactions, smoothed paths, exact splits, at most 31"
+    assert said in model.recipe()
+    assert "(best-first, at most 31 leaves, λ=1)" in GradientBoostingRegressor().recipe()

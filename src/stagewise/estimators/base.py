@@ -53,6 +53,16 @@ STOPPED = MappingProxyType(
     {False: "", True: ", stopped early", "cv": " at most, as many as folds choose"}
 )
 """What a recipe says of the number of rounds."""
+UNUSUAL = MappingProxyType(
+    {
+        "random_thresholds": "random thresholds",
+        "monotonic_cst": "monotone",
+        "interaction_cst": "limited interactions",
+        "forced_splits": "forced splits",
+        "path_smoothing": "smoothed paths",
+    }
+)
+"""What a recipe says of its trees where these parameters are set."""
 ANY_CLASSES = np.arange(2)
 """Stands for the classes where they are not known yet."""
 SMALL = 200_000
@@ -366,10 +376,13 @@ class BoostedTrees(BaseEstimator):
             )
             if p[name] > 0
         ]
+        # What changes every tree, where it is not as usual.
+        kind = [words for n, words in UNUSUAL.items() if _is_set(p.get(n))]
+        kind += [f"{p['split']} splits"] if p.get("split", "histogram") != "histogram" else []
         stop = STOPPED[p["early_stopping"]]
         return (
             f"{name} x {self._method().describe(loss)} x trees "
-            f"({', '.join([p['growth'].replace('_', '-'), *size, *penalties])}) x "
+            f"({', '.join([p['growth'].replace('_', '-'), *kind, *size, *penalties])}) x "
             f"{make_sampling(p).words} x {p['n_estimators']} rounds{stop}, "
             f"ν={p['learning_rate']:g}{make_dropout(p).words}"
         )
@@ -493,3 +506,7 @@ class BoostedTrees(BaseEstimator):
         tags.input_tags.allow_nan = True
         tags.input_tags.categorical = True
         return tags
+
+
+def _is_set(value: Any) -> bool:
+    return value is not None and not (isinstance(value, (bool, float)) and not value)

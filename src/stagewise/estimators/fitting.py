@@ -96,7 +96,7 @@ class Fit:
 
         With folds, their held-out rows choose the number of rounds first.
         """
-        self.features = features
+        self.features, self.previous = features, previous
         self.loss.check(train.y)
         if valid is not None:
             try:
@@ -365,6 +365,7 @@ class Fit:
             "first_use": numbers_by_feature(
                 p.get("first_use_penalty"), features, "first_use_penalty", "a number, at least 0"
             ),
+            "used": () if self.previous is None else self.previous.ensemble.features_used(),
             "feature_weights": weights,
             "forced": forced_splits(p.get("forced_splits"), features),
         }

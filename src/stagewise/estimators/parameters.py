@@ -337,6 +337,7 @@ TREE_RULES: Mapping[str, Rule] = MappingProxyType(
         "monotone": tuple,
         "together": tuple,
         "first_use": tuple,
+        "used": tuple,
         "feature_weights": tuple,
         "forced": tuple,
     }

@@ -43,6 +43,7 @@ RULES = (
     "together",
     "most_together",
     "first_use",
+    "used",
     "feature_weights",
     "proposal",
     "epsilon",
@@ -92,6 +93,8 @@ class HistogramTree:
         ones may; empty and 0: all.
     first_use : tuple of float
         For each feature what a split by it must gain more as long as no tree has used it; empty: 0.
+    used : tuple of int
+        The features that trees of an earlier fit, which this one continues, have used.
     feature_weights : tuple of float
         By which columns are drawn, in proportion and without replacement; empty: all alike.
     proposal, epsilon
@@ -125,6 +128,7 @@ class HistogramTree:
     together: tuple[tuple[int, ...], ...] = ()
     most_together: int = 0
     first_use: tuple[float, ...] = ()
+    used: tuple[int, ...] = ()
     feature_weights: tuple[float, ...] = ()
     proposal: str = "all"
     epsilon: float = 0.0
@@ -132,7 +136,7 @@ class HistogramTree:
 
     def __post_init__(self) -> None:
         # Lists are as good, and are what a file gives back.
-        for name in ("monotone", "together", "first_use", "feature_weights", "forced"):
+        for name in ("monotone", "together", "first_use", "used", "feature_weights", "forced"):
             object.__setattr__(self, name, _tuples(getattr(self, name)))
 
     def start(

@@ -54,6 +54,11 @@ class Ensemble:
         """How many rounds of boosting the ensemble holds."""
         return len(self.trees) // self.n_outputs
 
+    def features_used(self) -> tuple[int, ...]:
+        """Return the features that some tree asks about, in increasing order."""
+        asked = {int(f) for tree in self.trees for f in tree.feature if f >= 0}
+        return tuple(sorted(asked))
+
     def append(self, tree: Tree) -> None:
         """Add the next tree."""
         self.trees.append(tree)
