@@ -98,13 +98,13 @@ def test_one_split_is_the_best_that_is_allowed(direction: int) -> None:
 
 
 def test_bounds_come_from_neighbours_not_from_the_middle() -> None:
-    """The upper half may fall to where the lower half is, far below the middle of both."""
-    x = np.repeat([0.0, 1.0, 2.0, 3.0], 50)
-    f = np.repeat([0.0, 0.0, 4.0, 20.0], 50)
-    tree = grow(x[:, None], -f, np.ones(200), Rules(max_leaves=3), monotone=[1])
-    np.testing.assert_array_equal(reference.predict(tree, x[:, None]), f)
-    middle = (f[:100].mean() + f[100:].mean()) / 2
-    assert tree.threshold[0] == 2.5 or f[100] < middle
+    """The first split says 4 and 10; a part of the lower side is 8: above the middle, allowed."""
+    X = np.repeat([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]], 50, axis=0)
+    f = np.repeat([0.0, 8.0, 10.0, 10.0], 50)
+    tree = grow(X, -f, np.ones(200), Rules(max_leaves=4), monotone=[1, 0])
+    assert tree.feature[0] == 0
+    np.testing.assert_array_equal(tree.value[[tree.left[0], tree.right[0]]], [4.0, 10.0])
+    np.testing.assert_array_equal(reference.predict(tree, X), f)
 
 
 @pytest.mark.parametrize("threads", [2, 3])
