@@ -22,7 +22,8 @@ from stagewise.boosting.methods import Method
 from stagewise.boosting.steps import Step
 from stagewise.data.messages import shown
 from stagewise.errors import InvalidParameterError
-from stagewise.estimators.base import STOPPED, BoostedTrees
+from stagewise.estimators.base import BoostedTrees
+from stagewise.estimators.describe import STOPPED
 from stagewise.estimators.drawing import make_sampling
 from stagewise.estimators.fitting import Fit
 from stagewise.estimators.parameters import check_tree

@@ -27,7 +27,8 @@ from stagewise.boosting.methods import Method
 from stagewise.data import Features
 from stagewise.data.messages import shown
 from stagewise.estimators.columns import learn_columns, match_columns, read_training
-from stagewise.estimators.drawing import EVERYTHING, make_dropout, make_sampling
+from stagewise.estimators.describe import describe
+from stagewise.estimators.drawing import EVERYTHING
 from stagewise.estimators.fitting import Fit
 from stagewise.estimators.parameters import check_parameter, check_parameters, nearest_name
 from stagewise.estimators.report import fit_report, rows_of_columns
@@ -49,20 +50,6 @@ Vector = npt.NDArray[np.float64]
 
 FEW = 32
 """Up to this many rows are predicted on the spot, without threads or descriptors."""
-STOPPED = MappingProxyType(
-    {False: "", True: ", stopped early", "cv": " at most, as many as folds choose"}
-)
-"""What a recipe says of the number of rounds."""
-UNUSUAL = MappingProxyType(
-    {
-        "random_thresholds": "random thresholds",
-        "monotonic_cst": "monotone",
-        "interaction_cst": "limited interactions",
-        "forced_splits": "forced splits",
-        "path_smoothing": "smoothed paths",
-    }
-)
-"""What a recipe says of its trees where these parameters are set."""
 ANY_CLASSES = np.arange(2)
 """Stands for the classes where they are not known yet."""
 SMALL = 200_000
@@ -365,27 +352,7 @@ class BoostedTrees(BaseEstimator):
         p = self._checked()
         loss = p["loss"] if isinstance(p["loss"], Loss) else self._make_loss(ANY_CLASSES)
         name = p["loss"] if isinstance(p["loss"], str) else type(loss).__name__
-        size = [f"at most {p['max_leaf_nodes']} leaves"] if p["max_leaf_nodes"] else []
-        size += [f"depth at most {p['max_depth']}"] if p["max_depth"] else []
-        penalties = [
-            f"{symbol}={p[name]:g}"
-            for symbol, name in (
-                ("λ", "l2_regularization"),
-                ("α", "l1_regularization"),
-                ("γ", "min_gain"),
-            )
-            if p[name] > 0
-        ]
-        # What changes every tree, where it is not as usual.
-        kind = [words for n, words in UNUSUAL.items() if _is_set(p.get(n))]
-        kind += [f"{p['split']} splits"] if p.get("split", "histogram") != "histogram" else []
-        stop = STOPPED[p["early_stopping"]]
-        return (
-            f"{name} x {self._method().describe(loss)} x trees "
-            f"({', '.join([p['growth'].replace('_', '-'), *kind, *size, *penalties])}) x "
-            f"{make_sampling(p).words} x {p['n_estimators']} rounds{stop}, "
-            f"ν={p['learning_rate']:g}{make_dropout(p).words}"
-        )
+        return describe(p, name, self._method().describe(loss))
 
     def fingerprint(self) -> str:
         """Return a digest of what was learned: equal for equal models, on every machine."""
@@ -506,7 +473,3 @@ class BoostedTrees(BaseEstimator):
         tags.input_tags.allow_nan = True
         tags.input_tags.categorical = True
         return tags
-
-
-def _is_set(value: Any) -> bool:
-    return value is not None and not (isinstance(value, (bool, float)) and not value)
