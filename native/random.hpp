@@ -15,7 +15,8 @@ enum class Draw : uint64_t {
   columns = 3,
   cuts = 4,
   rounds = 5,
-  thresholds = 6
+  thresholds = 6,
+  statistics = 7
 };
 
 static inline uint64_t mix64(uint64_t x) {  // the finaliser of SplitMix64 (Steele et al. 2014)

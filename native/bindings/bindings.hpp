@@ -59,6 +59,11 @@ struct Table {
   explicit Table(const AnyArray& matrix);
   explicit Table(const std::vector<AnyArray>& list);
   Table(const Table& whole, const In<uint32_t>& rows);
+  // More columns behind those of a table, for all rows that its own have.
+  Table(const Table& table, const std::vector<AnyArray>& more);
+
+ private:
+  void append(const std::vector<AnyArray>& list);
 };
 
 // Each adds its part of the module.
@@ -67,5 +72,6 @@ void bind_losses(nb::module_& m);
 void bind_sampling(nb::module_& m);
 void bind_trees(nb::module_& m);
 void bind_forest(nb::module_& m);
+void bind_statistics(nb::module_& m);
 
 }  // namespace stagewise

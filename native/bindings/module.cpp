@@ -17,4 +17,5 @@ NB_MODULE(_native, m) {
   bind_sampling(m);
   bind_trees(m);
   bind_forest(m);
+  bind_statistics(m);
 }

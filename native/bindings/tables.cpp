@@ -160,16 +160,27 @@ Table::Table(const AnyArray& matrix) {
   owners.push_back(matrix);
 }
 
-Table::Table(const std::vector<AnyArray>& list) : owners(list) {
+Table::Table(const std::vector<AnyArray>& list) {
   require(!list.empty(), "a table has at least one column");
+  columns.rows = list[0].ndim() == 1 ? list[0].shape(0) : 0;
+  append(list);
+}
+
+Table::Table(const Table& table, const std::vector<AnyArray>& more) : Table(table) {
+  require(columns.chosen == nullptr, "columns are added to a whole table");
+  append(more);
+}
+
+void Table::append(const std::vector<AnyArray>& list) {
   for (const AnyArray& a : list) {
     require(a.ndim() == 1, "a column is one-dimensional");
-    if (columns.columns.empty()) columns.rows = a.shape(0);
     require(a.shape(0) == columns.rows, "columns are of one length");
     columns.columns.push_back({static_cast<const char*>(a.data()),
                                a.stride(0) * static_cast<ptrdiff_t>(a.itemsize()), is_single(a)});
+    owners.push_back(a);
   }
 }
+
 void bind_tables(nb::module_& m) {
   nb::class_<Table>(m, "Columns")
       .def(nb::init<const AnyArray&>(), "matrix"_a)
@@ -177,6 +188,10 @@ void bind_tables(nb::module_& m) {
       .def(
           "take", [](const Table& t, const In<uint32_t>& rows) { return Table(t, rows); },
           "rows"_a.noconvert())
+      .def(
+          "extended",
+          [](const Table& t, const std::vector<AnyArray>& more) { return Table(t, more); },
+          "columns"_a)
       .def("add_tree", &columns_add, "workers"_a, "tree"_a, "value"_a.noconvert(),
            "score"_a.noconvert())
       .def_prop_ro("n_rows", [](const Table& t) { return t.columns.rows; })

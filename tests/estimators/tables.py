@@ -109,6 +109,11 @@ CASES: Mapping[str, tuple[type, str, dict[str, Any]]] = MappingProxyType(
             {"split": "approx", "proposal": "local", "epsilon": 0.05, "subsample": 0.7},
         ),
         "symmetric": (GradientBoostingClassifier, "many", {"growth": "symmetric"}),
+        "statistics of levels": (
+            GradientBoostingClassifier,
+            "many",
+            {"categorical_features": [1, 3], "categorical": "statistics", "permutations": 2},
+        ),
         "categories": (
             GradientBoostingClassifier,
             "two",

@@ -79,6 +79,8 @@ BAD = {
         *(np.ones(2), np.array([["a"]]), object, math.nan),
     ),
     "on_unseen": (None, "warn", "Missing", 1, ["missing"], np.array(["missing"])),
+    "categorical": (None, "Auto", "native", True, ["sets"]),
+    "permutations": (None, 0, 65, 1.5, "2", True, math.nan),
     "early_stopping": FLAG,
     "cv": (0, 1, -3, 1.5, True, None, "5", [], [1, 2, 3], [(1, 2, 3)], object),
     "validation_fraction": (1.0, *SHARE),

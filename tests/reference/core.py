@@ -24,7 +24,7 @@ from stagewise._native import (
     Workers,
     learn_cuts,
 )
-from stagewise.data.bins import learn_bins
+from stagewise.data.bins import learn_codings
 from stagewise.learners.histogram_tree import tree_of
 from stagewise.learners.tree import NODE_ARRAYS, Tree
 from stagewise.model.ensemble import Ensemble
@@ -63,7 +63,8 @@ def bin_levels(
     workers: Workers, X: Any, levels: Sequence[int], max_bins: int = 255
 ) -> tuple[Bins, list[npt.NDArray[Any]]]:
     """Bins where some features, those with levels, are categorical."""
-    return learn_bins(workers, Columns(X), None, max_bins, 0, levels)
+    codings = learn_codings(workers, Columns(X), None, max_bins, 0, levels)
+    return Bins(workers, Columns(X), codings), codings
 
 
 def rules_of(rules: Rules, **more: Any) -> TreeRules:

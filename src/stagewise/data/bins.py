@@ -1,4 +1,4 @@
-"""Columns → bins: what the trees are grown on.
+"""Columns → codings, by which they become bins: what the trees are grown on.
 
 The one idea: a coding of each column is learned from the training rows alone and applied to any
 rows: the cuts of a number, from a sample that a hash of the row number chooses, or the bins of the
@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from stagewise._native import Bins, Columns, Workers, learn_cuts, learn_level_bins
 
-__all__ = ["SAMPLE_LIMIT", "bin_like", "learn_bins", "rank_values"]
+__all__ = ["SAMPLE_LIMIT", "learn_codings", "rank_values"]
 
 SAMPLE_LIMIT = 65_536
 """Rows from which cuts are learned; all rows up to this many."""
@@ -22,15 +22,15 @@ SAMPLE_LIMIT = 65_536
 Codings = list[npt.NDArray[np.float64] | npt.NDArray[np.uint32]]
 
 
-def learn_bins(
+def learn_codings(
     workers: Workers,
     columns: Columns,
     weight: npt.NDArray[np.float64] | None,
     max_bins: int,
     seed: int,
     levels: Sequence[int] = (),
-) -> tuple[Bins, Codings]:
-    """Learn at most `max_bins` bins per column and apply them; return the bins and the codings.
+) -> Codings:
+    """Learn at most `max_bins` bins per column; return how values get them.
 
     `levels` says how many levels each column has, 0 where it is a number; empty: all are numbers.
     Of levels one bin less is learned, since those that nobody knows need one.
@@ -40,7 +40,7 @@ def learn_bins(
         if n_levels:
             most = max(1, max_bins - 1)
             codings[feature] = learn_level_bins(columns, feature, n_levels, weight, most)
-    return Bins(workers, columns, codings), codings
+    return codings
 
 
 def rank_values(workers: Workers, columns: Columns, levels: Sequence[int] = ()) -> Bins:
@@ -50,8 +50,3 @@ def rank_values(workers: Workers, columns: Columns, levels: Sequence[int] = ()) 
         if n_levels:
             codings[feature] = np.arange(n_levels, dtype=np.uint32)
     return Bins.ranks(workers, columns, codings)
-
-
-def bin_like(workers: Workers, columns: Columns, codings: Codings) -> Bins:
-    """Apply codings that were learned elsewhere."""
-    return Bins(workers, columns, codings)

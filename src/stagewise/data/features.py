@@ -15,6 +15,7 @@ from typing import Any, Literal, overload
 import numpy as np
 import numpy.typing as npt
 
+from stagewise._native import Columns
 from stagewise.data.categorical import Source
 from stagewise.data.column import Array, is_wide
 from stagewise.data.factor import Factor
@@ -22,6 +23,7 @@ from stagewise.data.frame import Frame, open_frame
 from stagewise.data.levels import Kind, Levels
 from stagewise.data.messages import column_label, shown, warn_caller
 from stagewise.data.missing_values import ONLY_NAN, MissingValues
+from stagewise.data.statistics import Statistic
 from stagewise.data.table import Table, read_array, read_frame
 from stagewise.data.unseen import Rule, Unseen
 from stagewise.data.wide import doubles_not_below, learn_cuts, ranks
@@ -86,13 +88,19 @@ class Features(Sequence[Feature]):
         All of them with a name, or none.
     missing_values : MissingValues
         What is a missing cell besides NaN, in all columns.
+    statistics : iterable of Statistic
+        What their levels say, in columns of numbers behind those of the features.
     """
 
     def __init__(
-        self, features: Iterable[Feature], missing_values: MissingValues = ONLY_NAN
+        self,
+        features: Iterable[Feature],
+        missing_values: MissingValues = ONLY_NAN,
+        statistics: Iterable[Statistic] = (),
     ) -> None:
         self._features = tuple(features)
         self.missing_values = missing_values
+        self.statistics = tuple(statistics)
         names = [feature.name for feature in self._features if feature.name is not None]
         if names and len(names) != len(self._features):
             raise ValueError("some features have names and some have none")
@@ -154,6 +162,22 @@ class Features(Sequence[Feature]):
         return self._width
 
     @property
+    def sources(self) -> list[tuple[int, ...]]:
+        """The features behind each column that trees ask about: one, or two of a statistic."""
+        derived = [s.sources for s in self.statistics for _ in s.values]
+        return [*((j,) for j in range(self._width)), *derived]
+
+    def with_statistics(self, statistics: Iterable[Statistic]) -> Features:
+        """Return the same features with some statistics of their levels."""
+        return Features(self._features, self.missing_values, statistics)
+
+    def extended(self, columns: Columns) -> Columns:
+        """Put what the levels say behind the columns that `match` or `columns` has given."""
+        if not self.statistics:
+            return columns
+        return columns.extended([c for s in self.statistics for c in s.columns(columns)])
+
+    @property
     def names(self) -> list[str] | None:
         """The features' names, or None if they have none."""
         return None if self._names is None else list(self._names)
@@ -161,6 +185,11 @@ class Features(Sequence[Feature]):
     def levels_per_feature(self) -> list[int]:
         """Say how many levels each feature has; 0 for a column of numbers."""
         return [0 if f.levels is None else len(f.levels) for f in self._features]
+
+    def levels_per_column(self) -> list[int]:
+        """Say the same of all columns that trees ask about."""
+        own = self.levels_per_feature()
+        return own + [0] * (len(self.sources) - len(own))
 
     @property
     def categorical(self) -> frozenset[int]:
@@ -325,6 +354,7 @@ class Features(Sequence[Feature]):
             isinstance(other, Features)
             and self._features == other._features
             and self.missing_values == other.missing_values
+            and self.statistics == other.statistics
         )
 
     def __hash__(self) -> int:

@@ -337,13 +337,21 @@ class BoostedTrees(BaseEstimator):
 
     @property
     def feature_importances_(self) -> Vector:
-        """Each feature's share of the gain of all splits; sums to 1, or all 0 without a split."""
+        """Each feature's share of the gain of all splits; sums to 1, or all 0 without a split.
+
+        The gain of a statistic belongs to the features whose levels it is about, in equal parts.
+        """
         model = self._fitted()
         flat = model.ensemble.flat()
         inner = flat["feature"] >= 0
-        gains = np.bincount(
-            flat["feature"][inner], weights=flat["gain"][inner], minlength=model.features.n
+        asked = np.bincount(
+            flat["feature"][inner],
+            weights=flat["gain"][inner],
+            minlength=len(model.features.sources),
         )
+        gains = np.zeros(model.features.n)
+        for gain, sources in zip(asked, model.features.sources, strict=True):
+            gains[list(sources)] += gain / len(sources)
         total = gains.sum()
         return np.asarray(gains / total if total > 0 else gains, dtype=np.float64)
 
@@ -429,7 +437,7 @@ class BoostedTrees(BaseEstimator):
             rows = values if values.dtype.char == "d" else values.astype(np.float64)
             ensemble.forest.add_rows(rows, 0, n_trees, out.reshape(-1))
             return out
-        columns = Columns(values)
+        columns = model.features.extended(Columns(values))
         small = columns.n_rows * n_trees <= SMALL
         return ensemble.score(columns, make_workers(1 if small else self.n_jobs))
 
@@ -437,7 +445,7 @@ class BoostedTrees(BaseEstimator):
         """Yield F after every round. Each array is new."""
         model = self._fitted()
         ensemble = model.ensemble
-        columns = Columns(self._match(model, X))
+        columns = model.features.extended(Columns(self._match(model, X)))
         workers = make_workers(self.n_jobs)
         out = np.empty((columns.n_rows, ensemble.n_outputs))
         out[:] = ensemble.base
@@ -451,7 +459,7 @@ class BoostedTrees(BaseEstimator):
     def apply(self, X: Any) -> npt.NDArray[np.int32]:
         """Return the node number of the leaf that each row reaches, shape (n_rows, n_trees)."""
         model = self._fitted()
-        columns = Columns(self._match(model, X))
+        columns = model.features.extended(Columns(self._match(model, X)))
         out = np.empty((columns.n_rows, len(model.ensemble.trees)), dtype=np.int32)
         model.ensemble.forest.leaves(make_workers(self.n_jobs), columns, out.reshape(-1))
         return out

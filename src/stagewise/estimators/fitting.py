@@ -7,14 +7,14 @@ Must not know scikit-learn, nor what the caller passed.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from stagewise._native import Columns, Workers
+from stagewise._native import Bins, Columns, Workers
 from stagewise.boosting.folds import boost_side_by_side
 from stagewise.boosting.loop import Boosting, Rows, boost
 from stagewise.boosting.methods import Method
@@ -24,7 +24,7 @@ from stagewise.boosting.recipe import Recipe
 from stagewise.boosting.sampling import OnlyRows
 from stagewise.boosting.stopping import Patience, TimeLimit
 from stagewise.data import TargetScale
-from stagewise.data.bins import bin_like, learn_bins, rank_values
+from stagewise.data.bins import learn_codings, rank_values
 from stagewise.errors import InvalidParameterError
 from stagewise.estimators.drawing import make_dropout, make_sampling
 from stagewise.estimators.feature_rules import (
@@ -35,7 +35,8 @@ from stagewise.estimators.feature_rules import (
 )
 from stagewise.estimators.report import warn_if_constant
 from stagewise.estimators.rows import Folds, Sample
-from stagewise.learners.histogram_tree import HistogramTree
+from stagewise.estimators.statistics import Statistics, few_cuts
+from stagewise.learners.histogram_tree import HistogramTree, version_of
 from stagewise.learners.learner import Learner
 from stagewise.losses import Loss
 from stagewise.model.ensemble import Ensemble
@@ -105,18 +106,22 @@ class Fit:
                 raise ValueError(f"In y_val: {error}") from None
         scale = self._target_scale(train, previous)
         y = self._standardise(scale, train.y)
-        table = train.table()
-        prepared, alike, details = self._prepare(table, train, features, classes)
+        statistics = self._statistics(train, y, features, previous)
+        features, tables = statistics.learn(train, y, features)
+        if previous is not None:
+            features = previous.features  # the trees know what these say
+        self.features = features
+        prepared, alike, details = self._prepare(tables, train, features, classes)
         ensemble = self._start(features, y, train.weight, previous)
-        rows = Rows(prepared, y, train.weight, self._start_score(ensemble, table), table)
+        rows = Rows(prepared, y, train.weight, self._start_score(ensemble, tables), tables[0])
         held = None
         if valid is not None:
-            held_table = valid.table()
+            held_table = valid.of(features.extended(valid.columns)).table()
             held = Rows(
                 alike(held_table),
                 self._standardise(scale, valid.y),
                 valid.weight,
-                self._start_score(ensemble, held_table),
+                self._start_score(ensemble, [held_table]),
                 held_table,
             )
         if folds is None:
@@ -125,7 +130,9 @@ class Fit:
             details["method_ended"] = monitor.ended
             details["out_of_bag"] = monitor.out_of_bag
             return self._model(features, ensemble, scale, classes, monitor), details
-        chosen, held_out = self._cross_validate(folds, train, rows, features, alike, scale)
+        chosen, held_out = self._cross_validate(
+            folds, train, rows, features, alike, statistics, scale
+        )
         self.params = {**self.params, "n_estimators": chosen.best_round}
         monitor = self._boost(rows, None, ensemble, scale, None, classes)
         monitor.valid_loss = chosen.valid_loss
@@ -142,19 +149,28 @@ class Fit:
         rows: Rows,
         features: Any,
         alike: Callable[[Any], Any],
+        statistics: Statistics,
         scale: TargetScale,
     ) -> tuple[Monitor, npt.NDArray[np.float64]]:
-        """Grow a model for each fold on the shared bins; return what they showed."""
+        """Grow a model for each fold on the shared bins; return what they showed.
+
+        What levels say must come from the rows of the fold, so then it has bins of its own.
+        """
         recipe = replace(self._recipe(scale), out_of_bag=False)
-        models = []
+        models, held_out = [], []
         for learned, held in folds:
             own = train.part(learned)
-            ensemble = self._start(features, self._standardise(scale, own.y), own.weight, None)
+            y = self._standardise(scale, own.y)
+            ensemble = self._start(features, y, own.weight, None)
             if not self.method.from_zero:  # nor is the offset the mean of these rows
-                y = self._standardise(scale, own.y)
                 ensemble.base = self._best_constant(y, own.weight)
+            prepared = rows.table
+            if statistics.sources:
+                features, tables = statistics.learn(own, y, features, told=train)
+                prepared, alike = self._bins(tables, train.weight, features)
             other = train.part(held)
-            table = other.table()
+            table = other.of(features.extended(other.columns)).table()
+            held_out.append(table)
             # On the shared bins a row that is held out is one of weight 0: absent in every sum.
             weight = np.zeros(len(rows.y))
             weight[learned] = 1.0 if own.weight is None else own.weight
@@ -163,12 +179,12 @@ class Fit:
                 Boosting(
                     replace(recipe, sampling=OnlyRows(learned.astype(np.uint32), recipe.sampling)),
                     ensemble,
-                    replace(rows, weight=weight, score=score),
+                    replace(rows, table=prepared, weight=weight, score=score),
                     Rows(
                         alike(table),
                         self._standardise(scale, other.y),
                         other.weight,
-                        self._start_score(ensemble, table),
+                        self._start_score(ensemble, [table]),
                         table,
                     ),
                     self.workers,
@@ -181,27 +197,43 @@ class Fit:
         finally:
             monitor.close()
         scores = np.full((self.loss.n_outputs, len(train.y)), np.nan)
-        for (_, held), model in zip(folds, models, strict=True):
-            scores[:, held] = self._score_of(model.ensemble, train.part(held).table())
+        for (_, held), model, table in zip(folds, models, held_out, strict=True):
+            scores[:, held] = self._score_of(model.ensemble, table)
         return monitor, scores
 
     def _prepare(
         self,
-        table: Columns,
+        tables: Sequence[Columns],
         train: Sample,
         features: Any,
         classes: npt.NDArray[Any] | None,
     ) -> tuple[Any, Callable[[Any], Any], dict[str, Any]]:
         """Return what the learner learns from, how to make more of it, and what was noticed."""
+        bins, alike = self._bins(tables, train.weight, features)
+        return bins, alike, warn_if_constant(bins[0], features, train.y, classes)
+
+    def _bins(
+        self, tables: Sequence[Columns], weight: Vector | None, features: Any
+    ) -> tuple[list[Bins], Callable[[Columns], Any]]:
+        """Return the bins of each version of the rows, and how other rows get them."""
+        levels = features.levels_per_column()
         if self.params.get("split", "histogram") != "histogram":
-            ranks = rank_values(self.workers, table, features.levels_per_feature())
-            return ranks, lambda other: other, warn_if_constant(ranks, features, train.y, classes)
-        levels = features.levels_per_feature()
-        bins, cuts = learn_bins(
-            self.workers, table, train.weight, self.params["max_bins"], self.seed, levels
+            ranks = [rank_values(self.workers, table, levels) for table in tables]
+            return ranks, lambda other: other
+        codings = learn_codings(
+            self.workers, tables[0], weight, self.params["max_bins"], self.seed, levels
         )
-        details = warn_if_constant(bins, features, train.y, classes)
-        return bins, lambda other: bin_like(self.workers, other, cuts), details
+        codings = few_cuts(codings, features.n)
+        bins = [Bins(self.workers, table, codings) for table in tables]
+        return bins, lambda other: Bins(self.workers, other, codings)
+
+    def _statistics(
+        self, train: Sample, y: npt.NDArray[Any], features: Any, previous: Model | None
+    ) -> Statistics:
+        known = None if previous is None else previous.features
+        return Statistics.choose(
+            self.params, self.workers, self.loss, self.seed, train, y, features, known
+        )
 
     def _model(
         self,
@@ -280,23 +312,32 @@ class Fit:
         weight: Vector | None,
         previous: Model | None,
     ) -> Ensemble:
-        levels = features.levels_per_feature()
+        levels = features.levels_per_column()
         if previous is not None:
             old = previous.ensemble
             return Ensemble(old.n_features, old.base, list(old.trees), levels)
         # Of squares the offset is the exact mean; a second one would only add rounding.
         is_mean = self.loss.degree is not None and self.loss.mean_is_best
         if self.method.from_zero or is_mean:
-            return Ensemble(features.n, np.zeros(self.loss.n_outputs), levels=levels)
-        return Ensemble(features.n, self._best_constant(y, weight), levels=levels)
+            return Ensemble(len(levels), np.zeros(self.loss.n_outputs), levels=levels)
+        return Ensemble(len(levels), self._best_constant(y, weight), levels=levels)
 
     def _best_constant(self, y: npt.NDArray[Any], weight: Vector | None) -> Vector:
         return make_dropout(self.params).settle(self.loss.best_constant(y, weight))
 
-    def _start_score(self, ensemble: Ensemble, table: Columns) -> npt.NDArray[np.float64]:
+    def _start_score(
+        self, ensemble: Ensemble, tables: Sequence[Columns]
+    ) -> npt.NDArray[np.float64]:
+        """Return F of rows, each tree seeing the version of them that it was grown on."""
         if ensemble.n_rounds == 0:
-            return np.repeat(ensemble.base[:, np.newaxis], table.n_rows, axis=1)
-        return self._score_of(ensemble, table)
+            return np.repeat(ensemble.base[:, np.newaxis], tables[0].n_rows, axis=1)
+        if len(tables) == 1:
+            return self._score_of(ensemble, tables[0])
+        score = np.tile(ensemble.base, (tables[0].n_rows, 1))
+        for number in range(len(ensemble.trees)):
+            table = tables[version_of(number, len(tables))]
+            ensemble.forest.add_scores(self.workers, table, number, number + 1, score.reshape(-1))
+        return np.ascontiguousarray(score.T)
 
     def _score_of(self, ensemble: Any, table: Any) -> npt.NDArray[np.float64]:
         return np.ascontiguousarray(ensemble.score(table, self.workers).T)
@@ -358,8 +399,11 @@ class Fit:
                 "feature_weights says how likely a feature is to be drawn, but none are drawn: set "
                 "columns_per_tree, columns_per_level or columns_per_node below 1."
             )
+        told = features.sources[features.n :]  # behind the features, what their levels say
+        if weights:
+            weights = (*weights, *(min(weights[f] for f in sources) for sources in told))
         return {
-            "monotone": tuple(int(d) for d in directions),
+            "monotone": tuple(int(d) for d in directions) + (0,) * (len(told) if directions else 0),
             "together": together,
             "most_together": most,
             "first_use": numbers_by_feature(

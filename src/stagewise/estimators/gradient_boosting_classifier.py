@@ -80,8 +80,8 @@ class GradientBoostingClassifier(BoostedClassifier):
         The share of features that a tree, a level and a node may use; they multiply.
     feature_weights, monotonic_cst, interaction_cst, path_smoothing, random_thresholds, \
 first_use_penalty, forced_splits, split, proposal, epsilon, max_bins, missing_values, \
-categorical_features, on_unseen, early_stopping, cv, validation_fraction, n_iter_no_change, tol, \
-time_limit
+categorical_features, on_unseen, categorical, permutations, early_stopping, cv, \
+validation_fraction, n_iter_no_change, tol, time_limit
         As in `GradientBoostingRegressor`; directions are those of the scores of classes.
     warm_start : bool, default=False
         Whether `fit` continues the model it finds, up to `n_estimators` rounds in all. On the same
@@ -170,6 +170,8 @@ time_limit
         missing_values: Any = None,
         categorical_features: Any = "from_dtype",
         on_unseen: str = "missing",
+        categorical: str = "auto",
+        permutations: int = 1,
         early_stopping: bool | str = False,
         cv: Any = 5,
         validation_fraction: float = 0.1,
@@ -223,6 +225,8 @@ time_limit
         self.missing_values = missing_values
         self.categorical_features = categorical_features
         self.on_unseen = on_unseen
+        self.categorical = categorical
+        self.permutations = permutations
         self.early_stopping = early_stopping
         self.cv = cv
         self.validation_fraction = validation_fraction

@@ -122,6 +122,13 @@ class GradientBoostingRegressor(BoostedRegressor):
         What becomes of other values at predict and in `X_val`: they are taken as missing (with a
         warning at predict), refused, or treated as a level that no training row had. Rows that the
         fit itself holds out are never refused; `fit_report_` counts them.
+    categorical : {"auto", "sets", "statistics"}, default="auto"
+        What trees may ask about categories. "sets": whether a level is in a set of levels.
+        "statistics": also what its levels, and combinations of levels of up to four columns, say
+        about the target, each row told by other rows only (ordered target statistics). "auto":
+        statistics if a column has more than 50 levels, and there are at most eight classes.
+    permutations : int, default=1
+        In how many orders rows are told; trees take turns. Memory grows with it.
     early_stopping : bool or "cv", default=False
         Whether to hold rows out and stop when their loss no longer improves. Passing `X_val` and
         `y_val` to `fit` does the same with rows of your own. "cv": the mean loss of several folds
@@ -227,6 +234,8 @@ class GradientBoostingRegressor(BoostedRegressor):
         missing_values: Any = None,
         categorical_features: Any = "from_dtype",
         on_unseen: str = "missing",
+        categorical: str = "auto",
+        permutations: int = 1,
         early_stopping: bool | str = False,
         cv: Any = 5,
         validation_fraction: float = 0.1,
@@ -281,6 +290,8 @@ class GradientBoostingRegressor(BoostedRegressor):
         self.missing_values = missing_values
         self.categorical_features = categorical_features
         self.on_unseen = on_unseen
+        self.categorical = categorical
+        self.permutations = permutations
         self.early_stopping = early_stopping
         self.cv = cv
         self.validation_fraction = validation_fraction

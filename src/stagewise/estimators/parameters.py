@@ -222,6 +222,8 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         "missing_values": _missing_values,
         "categorical_features": _categorical,
         "on_unseen": OneOf(("missing", "error", "prior")),
+        "categorical": OneOf(("auto", "sets", "statistics")),
+        "permutations": _Number(1, 64, whole=True),
         "early_stopping": _stopping,
         "cv": _folds,
         "validation_fraction": _inner_share,
@@ -251,6 +253,7 @@ class _Use:
 USES = (
     _Use(("subsample",), "sampling", lambda s: s != "goss", "set goss_top and goss_other"),
     _Use(("goss_top", "goss_other"), "sampling", lambda s: s == "goss", "set sampling='goss'"),
+    _Use(("permutations",), "categorical", lambda c: c != "sets", "set categorical='statistics'"),
     _Use(("mvs_lambda",), "sampling", lambda s: s == "mvs", "set sampling='mvs'"),
     _Use(
         ("max_drop", "skip_drop", "drop_normalization"),

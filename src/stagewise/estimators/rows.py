@@ -65,6 +65,10 @@ class Sample:
         weight = None if self.weight is None else self.weight[places]
         return Sample(self.columns, rows, self.y[places], weight)
 
+    def of(self, columns: Any) -> Sample:
+        """Return the same rows of other columns."""
+        return Sample(columns, self.rows, self.y, self.weight)
+
     def table(self) -> Any:
         """Return the features of just these rows, without copying them."""
         return self.columns if self.rows is None else self.columns.take(self.rows)

@@ -39,9 +39,9 @@ class TermFit(Fit):
     """A fit whose terms are estimators."""
 
     def _prepare(
-        self, table: Any, train: Sample, features: Any, classes: npt.NDArray[Any] | None
+        self, tables: Any, train: Sample, features: Any, classes: npt.NDArray[Any] | None
     ) -> tuple[Any, Callable[[Any], Any], dict[str, Any]]:
-        return table.X, lambda other: other.X, {}
+        return tables[0].X, lambda other: other.X, {}
 
     def _start(
         self, features: Any, y: npt.NDArray[Any], weight: Vector | None, previous: Any
@@ -106,6 +106,10 @@ class Heading:
     def __init__(self, n: int, names: tuple[str, ...] | None) -> None:
         self.n, self.names = n, names
 
-    def levels_per_feature(self) -> list[int]:
+    def levels_per_column(self) -> list[int]:
         """Return that the columns are numbers: whatever else they are is the learner's business."""
         return [0] * self.n
+
+    def extended(self, columns: Passed) -> Passed:
+        """Return the columns: nothing is made of them here."""
+        return columns

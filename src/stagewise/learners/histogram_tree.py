@@ -6,6 +6,7 @@ turns gradients into trees until the fit ends. Must not know losses by name or c
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -142,7 +143,7 @@ class HistogramTree:
     def start(
         self,
         workers: Workers,
-        table: Bins,
+        tables: Sequence[Bins],
         weight: Vector | None,
         classes: npt.NDArray[np.int32] | None,
         *,
@@ -151,8 +152,10 @@ class HistogramTree:
     ) -> TreeGrowth:
         """Begin a fit on these rows. The two facts about the hessian make counting cheap.
 
-        With the classes of the rows, trees tell these apart; without, they fit numbers.
+        With the classes of the rows, trees tell these apart; without, they fit numbers. Where the
+        rows have several tables, trees take turns in which one they see.
         """
+        table = tables[0]
         rules = TreeRules(
             {
                 "max_leaves": self.max_leaf_nodes or 0,
@@ -164,8 +167,13 @@ class HistogramTree:
             }
         )
         n_classes = 0 if classes is None else max(2, int(classes.max()) + 1)
-        grower = Grower(workers, table, weight, rules, classes, n_classes)
-        return TreeGrowth(workers, grower, table.n_rows)
+        growers = [Grower(workers, t, weight, rules, classes, n_classes) for t in tables]
+        return TreeGrowth(workers, growers, table.n_rows)
+
+
+def version_of(number: int, versions: int) -> int:
+    """Return which of several tables a tree sees; not in step with the outputs of a round."""
+    return (number + number // versions) % versions
 
 
 def _tuples(value: Any) -> Any:
@@ -227,15 +235,16 @@ class TreeGrowth:
     ----------
     workers : Workers
         The fit's threads.
-    grower : Grower
-        The native grower.
+    growers : sequence of Grower
+        The native ones, one for each table of the rows.
     n_rows : int
         How many rows the fit has.
     """
 
-    def __init__(self, workers: Workers, grower: Grower, n_rows: int) -> None:
+    def __init__(self, workers: Workers, growers: Sequence[Grower], n_rows: int) -> None:
         self._workers = workers
-        self._grower = grower
+        self._growers = growers
+        self._grower = growers[0]  # of the last tree
         self._n_rows = n_rows
 
     def grow(
@@ -246,6 +255,7 @@ class TreeGrowth:
         number: int,
     ) -> GrownTerm:
         """Fit the next tree to the gradients of the rows in the bag (None: all rows)."""
+        self._grower = self._growers[version_of(number, len(self._growers))]
         grown = self._grower.grow(gradients, bag, seed, number)
         return GrownTerm(grown, tree_of(grown))
 

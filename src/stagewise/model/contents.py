@@ -33,7 +33,16 @@ from stagewise.model.header import from_json, to_json
 from stagewise.model.labels import pack_labels, unpack_labels
 from stagewise.model.levels import pack_levels, unpack_levels
 from stagewise.model.model import Model
-from stagewise.model.sections import LABELS, LEVELS, MISSING_VALUES, NAMES, SECTIONS, SETS
+from stagewise.model.sections import (
+    LABELS,
+    LEVELS,
+    MISSING_VALUES,
+    NAMES,
+    SECTIONS,
+    SETS,
+    STATISTICS,
+)
+from stagewise.model.statistics import pack_statistics, unpack_statistics
 
 __all__ = ["pack", "unpack"]
 
@@ -76,6 +85,7 @@ def pack(model: Model, estimator: Mapping[str, Any]) -> tuple[dict[str, Any], di
         **_pack_features(model.features),
         **_pack_missing_values(model.features.missing_values),
         **pack_levels([feature.levels for feature in model.features]),
+        **pack_statistics(model.features.statistics),
     }
     facts: dict[str, Any] = {
         "task": model.task,
@@ -87,7 +97,7 @@ def pack(model: Model, estimator: Mapping[str, Any]) -> tuple[dict[str, Any], di
         facts["classes"], labels = pack_labels(model.classes)
         if labels is not None:
             arrays[LABELS] = labels
-    if model.ensemble.n_features != len(model.features):
+    if model.ensemble.n_features != len(model.features.sources):
         raise ValueError("the trees and the features of the model differ in number of features")
     return facts, arrays
 
@@ -188,8 +198,10 @@ def unpack(facts: Mapping[str, Any], arrays: Mapping[str, Array]) -> tuple[Model
     base = arrays["base"]
     offset, scale = _unpack_scores(arrays, None if classes is None else len(classes))
     features = _unpack_features(arrays)
-    levels = features.levels_per_feature()
-    check_trees(arrays, len(features), len(base))
+    statistics = unpack_statistics(arrays, features.levels_per_feature(), len(base))
+    features = features.with_statistics(statistics)
+    levels = features.levels_per_column()
+    check_trees(arrays, len(levels), len(base))
     check_sets(arrays, levels)
     names = ("tree_start", *NODE_ARRAYS, *(name for name in SETS if name in arrays))
     flat = {name: arrays[name] for name in names}
@@ -197,7 +209,7 @@ def unpack(facts: Mapping[str, Any], arrays: Mapping[str, Array]) -> tuple[Model
         task=task,
         loss=loss,
         features=features,
-        ensemble=Ensemble.from_flat(len(features), base, flat, levels),
+        ensemble=Ensemble.from_flat(len(levels), base, flat, levels),
         offset=offset,
         scale=scale,
         classes=classes,
@@ -211,7 +223,7 @@ def _check_types(arrays: Mapping[str, Array]) -> None:
     for name, dtype in SECTIONS.items():
         array = arrays.get(name)
         if array is None:
-            if name not in (*NAMES, *MISSING_VALUES, *LEVELS, *SETS):
+            if name not in (*NAMES, *MISSING_VALUES, *LEVELS, *SETS, *STATISTICS):
                 raise ModelFormatError(f"it has no section {name!r}")
         elif array.dtype != dtype or array.ndim != 1:
             raise ModelFormatError(f"its section {name!r} has the wrong type or shape")

@@ -20,6 +20,7 @@ from stagewise.data.features import Features
 from stagewise.model.ensemble import Ensemble
 from stagewise.model.levels import level_arrays
 from stagewise.model.sections import SETS
+from stagewise.model.statistics import pack_statistics
 
 __all__ = ["Model"]
 
@@ -117,6 +118,8 @@ class Model:
                 continue
             for name, array in level_arrays(feature.levels.values).items():
                 add(name, array)
+        for name, array in pack_statistics(self.features.statistics).items():
+            add(name, array)
         labels = None if self.classes is None else self.classes.tolist()
         digest.update(json.dumps(labels, default=_plain).encode("ascii"))
         return digest.hexdigest()

@@ -24,6 +24,7 @@ __all__ = [
     "NAMES",
     "SECTIONS",
     "SETS",
+    "STATISTICS",
     "UnknownSectionError",
     "pack_sections",
     "unpack_sections",
@@ -45,6 +46,13 @@ LEVELS = {
     "level_text": "uint8",
 }
 SETS = {"set_start": "int64", "level_sets": "uint64"}
+STATISTICS = {
+    "statistic_start": "uint64",
+    "statistic_sources": "uint32",
+    "statistic_key_start": "uint64",
+    "statistic_keys": "uint64",
+    "statistic_values": "float32",
+}
 # The sections of format 1, with their types. All have one dimension.
 SECTIONS: dict[str, str] = {
     "base": "float64",
@@ -61,6 +69,7 @@ SECTIONS: dict[str, str] = {
     **MISSING_VALUES,
     **LEVELS,
     **SETS,
+    **STATISTICS,
 }
 # The one section that may be of any type, and of two dimensions: class labels.
 LABELS = "class_labels"

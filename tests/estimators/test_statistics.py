@@ -1,0 +1,246 @@
+"""Statistics of levels: what they must bring, and what they must never do."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import stagewise
+from stagewise import GradientBoostingClassifier, GradientBoostingRegressor
+
+FAST = {"n_estimators": 20, "max_leaf_nodes": 8, "learning_rate": 0.3, "n_jobs": 2}
+
+
+def shops(n=4000, seed=0, noise=1.0):
+    """Sales by shop (many of them) and by date (month and day), with a number beside them."""
+    rng = np.random.default_rng(seed)
+    known = np.random.default_rng(99)
+    of_shop, of_date = known.normal(size=400), known.normal(size=(12, 28))
+    shop, month, day = rng.integers(0, 400, n), rng.integers(0, 12, n), rng.integers(0, 28, n)
+    x = rng.normal(size=n)
+    y = of_shop[shop] + of_date[month, day] + 0.5 * x + noise * rng.normal(size=n)
+    frame = pd.DataFrame(
+        {
+            "shop": pd.Categorical([f"shop {i}" for i in shop]),
+            "x": x,
+            "month": pd.Categorical(month),
+            "day": pd.Categorical(day),
+        }
+    )
+    return frame, y
+
+
+def by_class(y, k=3):
+    return np.digitize(y, np.quantile(y, np.arange(1, k) / k))
+
+
+def fit(X, y, kind=GradientBoostingRegressor, **params):
+    return kind(**{**FAST, **params}).fit(X, y)
+
+
+def test_statistics_find_what_sets_of_levels_do_not() -> None:
+    X, y = shops(8000)
+    new, truth = shops(4000, seed=1)
+    error = {
+        how: np.mean((fit(X, y, categorical=how, n_estimators=60).predict(new) - truth) ** 2)
+        for how in ("sets", "auto")
+    }
+    assert error["auto"] < 0.8 * error["sets"]
+
+
+def test_the_date_is_found_as_a_combination() -> None:
+    model = fit(*shops(8000))
+    sources = [s.sources for s in model.model_.features.statistics]
+    assert sources[0] == (0,)  # the shop alone; months and days have few levels
+    assert (2, 3) in sources
+
+
+def test_names_that_say_nothing_are_not_learned_by_heart() -> None:
+    rng = np.random.default_rng(0)
+    names = pd.Categorical(rng.integers(0, 900, 3000))
+    X, y = pd.DataFrame({"name": names, "x": rng.normal(size=3000)}), rng.normal(size=3000)
+    model = fit(X, y, categorical="statistics", n_estimators=60)
+    told = 1 - model.train_loss_[-1] / (0.5 * np.var(y))
+    assert told < 0.25  # trees on a number that is all chance reach as much
+    new = pd.DataFrame({"name": rng.permutation(names), "x": rng.normal(size=3000)})
+    assert np.var(model.predict(new)) < 0.15 * np.var(y)
+
+
+@pytest.mark.parametrize("permutations", [1, 3])
+@pytest.mark.parametrize("case", ["number", "two", "three", "absolute", "exact", "validated"])
+def test_a_continued_fit_is_the_uninterrupted_one(case, permutations, tmp_path) -> None:
+    X, y = shops(1500)
+    kind, params = GradientBoostingRegressor, {"permutations": permutations}
+    if case in ("two", "three"):
+        kind, y = GradientBoostingClassifier, by_class(y, {"two": 2, "three": 3}[case])
+    if case == "absolute":
+        params["loss"] = "absolute_error"
+    if case == "exact":
+        params["split"] = "exact"
+    held = {}
+    if case == "validated":
+        other, truth = shops(500, seed=5)
+        held = {"X_val": other, "y_val": truth}
+        params["n_iter_no_change"] = 100
+    whole = kind(**{**FAST, **params}).fit(X, y, **held)
+    part = kind(**{**FAST, **params, "n_estimators": 7, "warm_start": True}).fit(X, y, **held)
+    part.save(tmp_path / "part.stgw")
+    part = stagewise.load(tmp_path / "part.stgw").set_params(n_estimators=20, n_jobs=1)
+    assert part.fit(X, y, **held).fingerprint() == whole.fingerprint()
+    assert part.model_.features.statistics
+
+
+def test_a_model_continued_on_other_rows_keeps_what_its_levels_say() -> None:
+    X, y = shops(2000)
+    model = fit(X, y, warm_start=True)
+    statistics = model.model_.features.statistics
+    other, truth = shops(2000, seed=4)
+    model.set_params(n_estimators=30).fit(other, truth)
+    assert model.model_.features.statistics == statistics
+
+
+@pytest.mark.parametrize("classes", [0, 2, 4])
+def test_a_model_with_statistics_comes_back_from_a_file(classes, tmp_path) -> None:
+    X, y = shops(1500)
+    kind = GradientBoostingClassifier if classes else GradientBoostingRegressor
+    model = fit(X, by_class(y, classes) if classes else y, kind)
+    assert len(model.model_.features.statistics[0].values) == (classes if classes > 2 else 1)
+    model.save(tmp_path / "model.stgw")
+    answer = "predict_proba" if classes else "predict"
+    for again in (stagewise.load(tmp_path / "model.stgw"), pickle.loads(pickle.dumps(model))):
+        assert again.fingerprint() == model.fingerprint()
+        np.testing.assert_array_equal(getattr(again, answer)(X), getattr(model, answer)(X))
+        assert again.model_.features == model.model_.features
+    last = list(getattr(model, "staged_" + answer)(X))[-1]
+    np.testing.assert_array_equal(last, getattr(model, answer)(X))
+    assert model.apply(X).shape == (1500, len(model.model_.ensemble.trees))
+
+
+def test_the_model_does_not_depend_on_threads_codes_or_absent_rows() -> None:
+    X, y = shops(1500)
+    model = fit(X, y, permutations=2)
+    for threads in (1, 3):
+        assert fit(X, y, permutations=2, n_jobs=threads).fingerprint() == model.fingerprint()
+    turned = X.assign(shop=X["shop"].cat.reorder_categories(X["shop"].cat.categories[::-1]))
+    assert fit(turned, y, permutations=2).fingerprint() == model.fingerprint()
+    more, extra = shops(200, seed=8)
+    both = pd.concat([X.astype(object), more.astype(object)]).astype({"x": float})
+    both = both.astype({"shop": "category", "month": "category", "day": "category"})
+    weight = np.r_[np.ones(1500), np.zeros(200)]
+    model_of = GradientBoostingRegressor(**FAST, permutations=2)
+    absent = model_of.fit(both, np.r_[y, extra], sample_weight=weight)
+    assert absent.fingerprint() == model.fingerprint()
+
+
+def test_held_out_rows_have_no_say() -> None:
+    X, y = shops(1500)
+    params = {**FAST, "early_stopping": True, "n_iter_no_change": 100}
+    first = GradientBoostingRegressor(**params).fit(X, y)
+    inner = first.validation_loss_[-1] * 2
+    assert inner > 0.5  # the noise has variance 1
+    shift = y.copy()
+    held = np.random.default_rng([0, 1500]).permutation(1500)[:150]  # as `hold_out` draws them
+    shift[held] += 1e-3
+    again = GradientBoostingRegressor(**params).fit(X, shift)
+    tables = (first.model_.features.statistics, again.model_.features.statistics)
+    assert tables[0] == tables[1]
+
+
+def test_folds_do_not_tell_each_other() -> None:
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"name": pd.Categorical(rng.integers(0, 100, 1000)), "x": rng.random(1000)})
+    y = rng.normal(size=1000)  # nothing can be learned, so nothing must seem to be
+    model = GradientBoostingRegressor(**FAST, early_stopping="cv", categorical="statistics")
+    model.fit(X, y)
+    assert np.corrcoef(model.oof_prediction_, y)[0, 1] < 0.08
+    X, y = shops(3000)
+    model.fit(X, y)
+    assert np.corrcoef(model.oof_prediction_, y)[0, 1] > 0.5
+
+
+def test_values_that_are_missing_or_unseen_are_answered() -> None:
+    X, y = shops(3000)
+    X.loc[::7, "shop"] = np.nan
+    y = y + 3.0 * X["shop"].isna()
+    model = fit(X, y)
+    new = X.iloc[:3].copy()
+    new["shop"] = pd.Categorical([None, "elsewhere", X["shop"].iloc[1]])
+    with pytest.warns(UserWarning, match="elsewhere"):
+        missing, unseen, _ = model.predict(new)
+    lost = new.assign(shop=pd.Categorical([None, None, None]))
+    assert unseen == model.predict(lost)[1]  # on_unseen="missing"
+    model.set_params(on_unseen="prior")
+    assert missing == model.predict(new)[0]
+    assert model.predict(new)[1] != unseen
+
+
+def test_importances_belong_to_the_columns_that_were_given() -> None:
+    X, y = shops(4000)
+    model = fit(X, y, n_estimators=60)
+    shares = model.feature_importances_
+    assert len(shares) == 4
+    assert shares.sum() == pytest.approx(1.0)
+    assert shares[0] > 0.1
+    assert shares[2] > 0.1
+    assert shares[3] > 0.1
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"monotonic_cst": {"x": 1}},
+        {"feature_weights": {"shop": 2.0, "x": 1.0}, "columns_per_node": 0.5},
+        {"growth": "symmetric", "max_depth": 3},
+        {"sampling": "goss"},
+        {"loss": "quantile", "quantile": 0.8},
+        {"split": "approx"},
+        {"max_bins": 40},
+    ],
+    ids=lambda p: next(iter(p)),
+)
+def test_statistics_go_with_other_parameters(params) -> None:
+    X, y = shops(3000)
+    model = fit(X, y, **params)
+    assert model.model_.features.statistics
+    assert len(np.unique(model.predict(X))) > 50
+    if "monotonic_cst" in params:
+        low = model.predict(X.assign(x=-1.0))
+        assert (model.predict(X.assign(x=1.0)) >= low).all()
+
+
+@pytest.mark.parametrize(
+    "params",
+    [{"interaction_cst": "no_interactions"}, {"first_use_penalty": {"x": 1.0}}, {"drop_rate": 0.1}],
+    ids=lambda p: next(iter(p)),
+)
+def test_what_statistics_cannot_keep_to_is_refused_or_done_without(params) -> None:
+    X, y = shops(1000)
+    assert not fit(X, y, **params).model_.features.statistics
+    with pytest.raises(ValueError, match=f"categorical='statistics' and {next(iter(params))}"):
+        fit(X, y, categorical="statistics", **params)
+
+
+def test_auto_has_statistics_only_of_many_levels_and_few_classes() -> None:
+    X, y = shops(2000)
+    assert fit(X, y).model_.features.statistics
+    few = X[["month", "day", "x"]]
+    assert not fit(few, y).model_.features.statistics
+    assert fit(few, y, categorical="statistics").model_.features.statistics
+    assert not fit(X, y, categorical="sets").model_.features.statistics
+    classes = by_class(y, 9)
+    assert not fit(X, classes, GradientBoostingClassifier).model_.features.statistics
+
+
+def test_permutations_without_statistics_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"permutations.*no effect with categorical='sets'"):
+        fit(*shops(500), categorical="sets", permutations=2)
+
+
+def test_one_hundred_thousand_rows_are_enough_to_find_combinations(monkeypatch) -> None:
+    X, y = shops(6000)
+    monkeypatch.setattr("stagewise.estimators.statistics.MOST_ROWS", 5000)
+    model = fit(X, y)
+    assert (2, 3) in [s.sources for s in model.model_.features.statistics]

@@ -1,0 +1,114 @@
+"""Statistics in a model file: they come back, and whatever is not statistics is refused."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from model_samples import make_model
+from stagewise.data.features import Feature
+from stagewise.data.levels import Levels
+from stagewise.data.statistics import Statistic
+from stagewise.errors import ModelFormatError
+from stagewise.model.contents import pack, unpack
+from stagewise.model.ensemble import Ensemble
+from stagewise.model.file import decode, encode
+
+# Three levels, a number, two levels.
+FEATURES = [
+    Feature(None, "categorical", None, Levels.of(["a", "b", "c"])),
+    Feature(None, "real"),
+    Feature(None, "categorical", None, Levels.of([1, 2])),
+]
+
+
+def statistic(sources: tuple[int, ...], keys: list[int], outputs: int) -> Statistic:
+    levels = tuple((3, 0, 2)[f] for f in sources)
+    n = len(keys) if len(sources) > 1 else levels[0] + 2
+    values = np.arange(outputs * (n + 1), dtype=np.float32).reshape(outputs, n + 1) / 8
+    return Statistic(sources, levels, np.array(keys, dtype=np.uint64), values)
+
+
+def make(outputs: int = 1) -> Any:
+    classes = np.arange(outputs) if outputs > 1 else None
+    model = make_model(features=FEATURES, classes=classes)
+    statistics = [statistic((0,), [], outputs), statistic((0, 2), [0, 7, 19], outputs)]
+    features = model.features.with_statistics(statistics)
+    levels = features.levels_per_column()
+    ensemble = Ensemble(len(levels), np.zeros(outputs), model.ensemble.trees, levels)
+    return replace(model, features=features, ensemble=ensemble)
+
+
+@pytest.mark.parametrize("outputs", [1, 3])
+def test_statistics_come_back(outputs) -> None:
+    model = make(outputs)
+    again, _ = decode(encode(model))
+    assert again.features == model.features
+    assert again.features.sources[3:] == [(0,)] * outputs + [(0, 2)] * outputs
+    assert again.fingerprint() == model.fingerprint()
+    other = model.features.with_statistics([statistic((0,), [], outputs)] * 2)
+    assert other != model.features
+
+
+def test_what_levels_say_is_part_of_the_fingerprint() -> None:
+    model = make()
+    before = model.fingerprint()
+    model.features.statistics[1].values[0, 1] += 1
+    assert model.fingerprint() != before
+
+
+@pytest.mark.parametrize(
+    ("array", "index", "number", "words"),
+    [
+        ("statistic_sources", 0, 1, "not categorical"),
+        ("statistic_sources", 2, 3, "features that it does not have"),
+        ("statistic_sources", 1, 2, "features that it does not have"),
+        ("statistic_start", 1, 0, "features that it does not have"),
+        ("statistic_start", -1, 9, "boundaries between its statistics"),
+        ("statistic_key_start", 1, 1, "needs none"),
+        ("statistic_key_start", -1, 2, "boundaries between its keys"),
+        ("statistic_keys", 1, 0, "do not rise"),
+        ("statistic_keys", 2, 20, "too large"),
+        ("statistic_values", 3, np.nan, "not a number"),
+        ("statistic_values", 3, np.inf, "not a number"),
+    ],
+)
+def test_statistics_that_make_no_sense_are_refused(array, index, number, words) -> None:
+    facts, arrays = pack(make(), {})
+    arrays[array] = arrays[array].copy()
+    arrays[array][index] = number
+    with pytest.raises(ModelFormatError, match=words):
+        unpack(facts, arrays)
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "words"),
+    [
+        ("statistic_values", lambda a: a[:-1], "value for each key"),
+        ("statistic_values", lambda a: np.append(a, a[:1]), "more values than keys"),
+        ("statistic_key_start", lambda a: a[:-1], "boundaries|keys for each"),
+        ("statistic_keys", None, "part of the sections"),
+        ("statistic_start", lambda a: a[:1], "part of the sections"),
+    ],
+)
+def test_sections_of_the_wrong_length_are_refused(name, change, words) -> None:
+    facts, arrays = pack(make(), {})
+    if change is None:
+        del arrays[name]
+    else:
+        arrays[name] = change(arrays[name])
+    with pytest.raises(ModelFormatError, match=words):
+        unpack(facts, arrays)
+
+
+def test_trees_cannot_ask_beyond_the_statistics() -> None:
+    facts, arrays = pack(make(), {})
+    for name in [name for name in arrays if name.startswith("statistic_")]:
+        del arrays[name]
+    arrays["feature"] = np.where(arrays["feature"] >= 0, 3, arrays["feature"])
+    with pytest.raises(ModelFormatError):
+        unpack(facts, arrays)
+    assert not [name for name in pack(make_model(), {})[1] if name.startswith("statistic_")]
