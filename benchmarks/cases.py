@@ -43,6 +43,8 @@ class Case:
     its own, because the held-out loss of one small table is mostly chance; ``judged_by`` is the
     peer our loss is held to: the "best", or the "median" one where the peers themselves disagree
     by more than ten per cent (1k rows: 100 trees overfit, and whoever fits less closely wins).
+    ``way`` is how trees are grown, if not as usual, and who offers it takes part (peers.py).
+    ``categories`` are the columns that hold the numbers of levels.
     ``loss`` is what is minimised, and what the held-out rows are measured by; "adaboost" is the
     algorithm of that name with stumps, measured by its share of errors.
     """
@@ -65,6 +67,8 @@ class Case:
     trees: int = TREES
     trials: int = 3
     judged_by: str = "best"
+    way: str = "usual"
+    categories: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.loss:
@@ -216,6 +220,25 @@ def wide_table(rows: int, features: int, seed: int) -> tuple[np.ndarray, np.ndar
     return X, (logit + rng.logistic(size=rows) > 0.0).astype(np.int32)
 
 
+def shops_table(rows: int, features: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Two classes; six columns of levels (10,000 shops to 7 days of a week), the others numbers.
+
+    Levels have effects of their own, and so has a date, made of month and day.
+    """
+    rng, known = np.random.default_rng(seed), np.random.default_rng(7)
+    sizes = (10_000, 1000, 200, 31, 12, 7)
+    X = rng.normal(size=(rows, features)).astype(np.float32)
+    logit = X[:, 6] + np.sin(2.0 * X[:, 7]) + X[:, 8] * X[:, 9]
+    for column, size in enumerate(sizes):
+        often = known.gamma(0.7, 1.0, size) + 0.05
+        levels = rng.choice(size, rows, p=often / often.sum())
+        X[:, column] = levels
+        logit += 0.8 * known.normal(size=size)[levels]
+    day, month = X[:, 3].astype(np.int64), X[:, 4].astype(np.int64)
+    logit += known.normal(size=(31, 12))[day, month]
+    return X, (logit + rng.logistic(size=rows) > 0.0).astype(np.int32)
+
+
 def covertype_table(folder: Path) -> Callable[[int, int, int], tuple[np.ndarray, np.ndarray]]:
     """Read the real covertype table (covertype.parquet in ``folder``) instead of making one."""
     path = folder / "covertype.parquet"
@@ -267,6 +290,15 @@ CASES = (
          loss="exponential", repeats=3, goals=(Goal(2.0),)),
     Case("adaboost", "100k × 20, AdaBoost, 50 stumps", collision_table, 100_000, 20,
          loss="adaboost", repeats=3, trees=50, goals=(Goal(10.0),)),
+    Case("exact", "100k × 28, binary, every value a candidate, depth 6", collision_table, 100_000,
+         28, repeats=3, way="exact", goals=(Goal(2.0),)),
+    Case("symmetric", "1M × 28, binary, symmetric trees of depth 6", collision_table, 1_000_000, 28,
+         held_out=100_000, repeats=3, way="symmetric", goals=(Goal(3.0, "catboost"),)),
+    Case("goss", "1M × 28, binary, GOSS", collision_table, 1_000_000, 28, held_out=100_000,
+         repeats=3, way="goss", goals=(Goal(1.0, "lightgbm"),)),
+    Case("levels", "100k × 12, binary, six columns of levels", shops_table, 100_000, 12,
+         categories=(0, 1, 2, 3, 4, 5), way="levels", draws=3,
+         goals=(Goal(2.0, "catboost"), Goal(1.0, "lightgbm"))),
     Case("wide-1000", "20k × 1000, binary", wide_table, 20_000, 1000, draws=3,
          goals=(Goal(1.5),)),
     Case("one-thread", "100k × 28, binary, one thread", collision_table, 100_000, 28, threads=1,

@@ -39,9 +39,13 @@ class Measurement:
         self.say = say
 
     def taking_part(self, case: Case) -> list[str]:
-        """Return the libraries, and modes of them, that offer the loss and the kind of a case."""
+        """Return the libraries, and modes of them, that offer what a case asks for."""
         offers = {peer: PEERS[peer] for peer in self.peers}
-        return [p for p, o in offers.items() if case.kind in o.kinds and case.loss in o.losses]
+        return [
+            peer
+            for peer, offer in offers.items()
+            if case.kind in offer.kinds and offer.offers(case.way, case.loss)
+        ]
 
     def run(self, case: Case) -> dict[str, Any]:
         """Measure a case in the way of its kind."""

@@ -31,6 +31,9 @@ ROWS = {"min_child_weight": float(MIN_ROWS)}
 # Where residuals stop to count as squares: about the 0.9 quantile of the noise of the table.
 HUBER_WIDTH = 3.3
 
+ANY_LEAVES = {"max_leaf_nodes": None}
+USUAL: Mapping[str, Mapping[str, Any]] = {"usual": {}}
+DEPTH = 6  # of trees that grow level by level
 # How idle OpenMP threads wait: "default" is what a user gets, "passive" lets them sleep at once.
 OPENMP = ("default", "passive")
 
@@ -48,6 +51,8 @@ class Work:
     threads: int
     seed: int
     variant: str
+    way: str = "usual"
+    categories: tuple[int, ...] = ()
 
 
 class Peer:
@@ -58,10 +63,19 @@ class Peer:
     policies: ClassVar[tuple[str, ...]] = ("default",)
     variants: ClassVar[tuple[str, ...]] = ("",)
     losses: ClassVar[Mapping[str, Any]]
+    ways: ClassVar[Mapping[str, Mapping[str, Any]]] = USUAL  # of growing trees: its words for them
     kinds: ClassVar[frozenset[str]] = frozenset({"fit", "busy", "memory", "scaling", "one-row"})
 
     def version(self) -> str:
         return metadata.version(self.package)
+
+    @classmethod
+    def offers(cls, way: str, loss: str) -> bool:
+        return way in cls.ways and loss in cls.losses
+
+    def feed(self, X: np.ndarray, work: Work) -> Any:
+        """Return the table as the library wants it; not timed."""
+        return X
 
     def fit(self, X: np.ndarray, y: np.ndarray, work: Work) -> Any:
         """Train; this call, and nothing else, is timed."""
@@ -93,6 +107,13 @@ class Stagewise(Peer):
         "gamma": {},
         "tweedie": {"power": TWEEDIE_POWER},
     }
+    ways: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        **USUAL,
+        "exact": {"split": "exact", "growth": "depth_wise", "max_depth": DEPTH, **ANY_LEAVES},
+        "symmetric": {"growth": "symmetric", "max_depth": DEPTH, **ANY_LEAVES},
+        "goss": {"sampling": "goss"},
+        "levels": {},
+    }
 
     def __init__(self) -> None:
         self.lib: Any = import_module("stagewise")
@@ -109,11 +130,12 @@ class Stagewise(Peer):
             **self.losses[work.loss],
             n_estimators=work.trees,
             learning_rate=LEARNING_RATE,
-            max_leaf_nodes=LEAVES,
             min_samples_leaf=MIN_ROWS,
             max_bins=BINS,
+            categorical_features=list(work.categories) or None,
             random_state=work.seed,
             n_jobs=work.threads,
+            **{"max_leaf_nodes": LEAVES, **self.ways[work.way]},
         )
         return model.fit(X, y)
 
@@ -143,6 +165,11 @@ class LightGBM(Peer):
         "gamma": {"objective": "gamma"},
         "tweedie": {"objective": "tweedie", "tweedie_variance_power": TWEEDIE_POWER},
     }
+    ways: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        **USUAL,
+        "goss": {"data_sample_strategy": "goss"},
+        "levels": {},
+    }
 
     def __init__(self) -> None:
         self.lib: Any = import_module("lightgbm")
@@ -159,12 +186,14 @@ class LightGBM(Peer):
             "seed": work.seed,
             "verbosity": -1,
             **self.extra,
+            **self.ways[work.way],
         }
         if work.variant != "auto":
             params["force_" + work.variant.replace("-", "_")] = True
         if work.task == "classes":
             params["num_class"] = work.n_classes
-        data = self.lib.Dataset(X, label=y, params=params)
+        levels = list(work.categories) or "auto"
+        data = self.lib.Dataset(X, label=y, params=params, categorical_feature=levels)
         return self.lib.train(params, data, num_boost_round=work.trees)
 
     def predict(self, model: Any, X: np.ndarray, work: Work) -> np.ndarray:
@@ -205,6 +234,11 @@ class XGBoost(Peer):
         "gamma": {"objective": "reg:gamma"},
         "tweedie": {"objective": "reg:tweedie", "tweedie_variance_power": TWEEDIE_POWER},
     }
+    ways: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        **USUAL,
+        "exact": {"tree_method": "exact", "grow_policy": "depthwise", "max_depth": DEPTH,
+                  "max_leaves": 0, "min_child_weight": 1.0},
+    }  # fmt: skip
 
     def __init__(self) -> None:
         self.lib: Any = import_module("xgboost")
@@ -221,6 +255,7 @@ class XGBoost(Peer):
             "nthread": work.threads,
             "seed": work.seed,
             **self.losses[work.loss],
+            **self.ways[work.way],
         }
         if work.task == "classes":
             params["num_class"] = work.n_classes
@@ -243,6 +278,7 @@ class DepthwiseXGBoost(XGBoost):
 
     name = "xgboost-depthwise"
     kinds = frozenset({"fit"})
+    ways = USUAL
     growth = "depthwise"
 
 
@@ -264,6 +300,11 @@ class CatBoost(Peer):
         "quantile": f"Quantile:alpha={QUANTILE}",
         "poisson": "Poisson",
         "tweedie": f"Tweedie:variance_power={TWEEDIE_POWER}",
+    }
+    ways: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        **USUAL,
+        "symmetric": {"depth": DEPTH},
+        "levels": {},
     }
 
     def __init__(self) -> None:
@@ -287,13 +328,20 @@ class CatBoost(Peer):
             params |= {"grow_policy": "Lossguide", "max_leaves": LEAVES, "depth": 16}
             params |= {"min_data_in_leaf": MIN_ROWS}
         else:
-            params |= {"depth": 5}
+            params |= {"depth": 5, **self.ways[work.way]}
         if work.task == "regression":
             model = self.lib.CatBoostRegressor(loss_function=self.losses[work.loss], **params)
         else:
             loss = "Logloss" if work.task == "binary" else "MultiClass"
             model = self.lib.CatBoostClassifier(loss_function=loss, **params)
-        return model.fit(self.lib.Pool(X, label=y, thread_count=work.threads))
+        levels = list(work.categories) or None
+        return model.fit(self.lib.Pool(X, y, cat_features=levels, thread_count=work.threads))
+
+    def feed(self, X: np.ndarray, work: Work) -> Any:
+        if not work.categories:
+            return X
+        frame = import_module("pandas").DataFrame(X)
+        return frame.astype(dict.fromkeys(work.categories, "int32"))
 
     def predict(self, model: Any, X: np.ndarray, work: Work) -> np.ndarray:
         return _estimator_predict(model, X, work)
@@ -352,7 +400,15 @@ class ClassicScikitLearn(Peer):
     name = "scikit-learn-exact"
     package = "scikit-learn"
     kinds = frozenset({"fit"})
-    losses: ClassVar[Mapping[str, Any]] = {"exponential": {}, "adaboost": {}}
+    losses: ClassVar[Mapping[str, Any]] = {"exponential": {}, "adaboost": {}, "log_loss": {}}
+    ways: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        **USUAL,
+        "exact": {"max_depth": DEPTH, **ANY_LEAVES},
+    }
+
+    @classmethod
+    def offers(cls, way: str, loss: str) -> bool:
+        return super().offers(way, loss) and (way == "exact") == (loss == "log_loss")
 
     def __init__(self) -> None:
         self.lib: Any = import_module("sklearn.ensemble")
@@ -365,10 +421,9 @@ class ClassicScikitLearn(Peer):
             loss=work.loss,
             n_estimators=work.trees,
             learning_rate=LEARNING_RATE,
-            max_leaf_nodes=LEAVES,
-            max_depth=None,
             min_samples_leaf=MIN_ROWS,
             random_state=work.seed,
+            **{"max_leaf_nodes": LEAVES, "max_depth": None, **self.ways[work.way]},
         )
         return model.fit(X, y)
 

@@ -153,6 +153,8 @@ class Team:
             "task": case.task,
             "loss": case.loss,
             "n_classes": case.n_classes,
+            "way": case.way,
+            "categories": list(case.categories),
             "trees": case.trees,
         }
         answer = worker.ask(timeout, do, peer=peer, **shape, **work)
