@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, Literal, overload
+from typing import Any, Literal, NoReturn, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +22,7 @@ from stagewise.data.frame import Frame, open_frame
 from stagewise.data.levels import Kind, Levels
 from stagewise.data.messages import column_label, shown, warn_caller
 from stagewise.data.missing_values import ONLY_NAN, MissingValues
+from stagewise.data.sparse import Cells
 from stagewise.data.table import Table, read_array, read_frame
 from stagewise.data.unseen import Rule, Unseen
 from stagewise.data.wide import doubles_not_below, learn_cuts, ranks
@@ -135,6 +136,8 @@ class Features(Sequence[Feature]):
         names: Sequence[str | None] = table.names or [None] * table.n_features
         if rows is not None and weight is not None:
             weight = weight[rows]
+        if isinstance(table.columns, Cells):
+            return cls([Feature(name, "real") for name in names], table.missing_values)
         features = []
         for position, name in enumerate(names):
             if position in table.factors:
@@ -167,7 +170,9 @@ class Features(Sequence[Feature]):
         """The places of the categorical features."""
         return self._categorical
 
-    def match(self, X: Any, caller: str, on_unseen: Rule = "missing") -> Array | list[Array]:
+    def match(
+        self, X: Any, caller: str, on_unseen: Rule = "missing"
+    ) -> Array | list[Array] | Cells:
         """Read new data, and put its columns in the order of the features.
 
         Parameters
@@ -183,7 +188,7 @@ class Features(Sequence[Feature]):
 
         Returns
         -------
-        array of shape (n_rows, n), or list of n arrays of shape (n_rows,)
+        array of shape (n_rows, n), list of n arrays of shape (n_rows,), or Cells
             float32 or float64; perhaps the caller's own memory.
 
         Raises
@@ -203,7 +208,7 @@ class Features(Sequence[Feature]):
         unseen.warn(self._names)
         return columns
 
-    def columns(self, table: Table, unseen: Unseen) -> Array | list[Array]:
+    def columns(self, table: Table, unseen: Unseen) -> Array | list[Array] | Cells:
         """Give a table's columns as floats, wide integers as their ranks, levels as their numbers.
 
         The table must have the features' columns, in their order: it is the training table, or
@@ -218,12 +223,22 @@ class Features(Sequence[Feature]):
 
         Returns
         -------
-        array of shape (n_rows, n), or list of n arrays of shape (n_rows,)
+        array of shape (n_rows, n), list of n arrays of shape (n_rows,), or Cells
             float32 or float64.
         """
+        if self._replaced and isinstance(table.columns, Cells):
+            self._refuse_sparse()
         if not self._replaced and not isinstance(table.columns, list):
             return table.columns
         return [self._column(table, position, unseen) for position in range(self._width)]
+
+    def _refuse_sparse(self) -> NoReturn:
+        position = next(j for j, feature in enumerate(self._features) if feature.kind != "real")
+        kind = "categorical" if position in self._categorical else "integers beyond 2**53"
+        raise ValueError(
+            f"{column_label(self._names, position)} was {kind} when the model was fitted, which a "
+            "sparse matrix cannot hold. Pass a data frame or a dense array, such as X.toarray()."
+        )
 
     def _column(self, table: Table, position: int, unseen: Unseen) -> Array:
         column, feature = table.column(position), self._features[position]

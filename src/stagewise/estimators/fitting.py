@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from stagewise._native import Columns, Workers
+from stagewise._native import Columns, SparseColumns, Workers
 from stagewise.boosting.folds import boost_side_by_side
 from stagewise.boosting.loop import Boosting, Rows, boost
 from stagewise.boosting.methods import Method
@@ -187,13 +187,19 @@ class Fit:
 
     def _prepare(
         self,
-        table: Columns,
+        table: Columns | SparseColumns,
         train: Sample,
         features: Any,
         classes: npt.NDArray[Any] | None,
     ) -> tuple[Any, Callable[[Any], Any], dict[str, Any]]:
         """Return what the learner learns from, how to make more of it, and what was noticed."""
         if self.params.get("split", "histogram") != "histogram":
+            if isinstance(table, SparseColumns):
+                raise InvalidParameterError(
+                    f"split={self.params['split']!r} sorts all rows by every feature, and X is a "
+                    "sparse matrix. Use split='histogram', with more max_bins for finer "
+                    "thresholds, or pass X.toarray() if that fits into memory."
+                )
             ranks = rank_values(self.workers, table, features.levels_per_feature())
             return ranks, lambda other: other, warn_if_constant(ranks, features, train.y, classes)
         levels = features.levels_per_feature()
@@ -293,7 +299,9 @@ class Fit:
     def _best_constant(self, y: npt.NDArray[Any], weight: Vector | None) -> Vector:
         return make_dropout(self.params).settle(self.loss.best_constant(y, weight))
 
-    def _start_score(self, ensemble: Ensemble, table: Columns) -> npt.NDArray[np.float64]:
+    def _start_score(
+        self, ensemble: Ensemble, table: Columns | SparseColumns
+    ) -> npt.NDArray[np.float64]:
         if ensemble.n_rounds == 0:
             return np.repeat(ensemble.base[:, np.newaxis], table.n_rows, axis=1)
         return self._score_of(ensemble, table)
