@@ -144,11 +144,12 @@ Distinct distinct_cells(const SparseTable& table, size_t feature, const SampledR
   double others = 0.0;
   size_t n_others = 0;
   bool alike = true;
+  const bool zeros_absent = table.absent() == 0.0;
   for (size_t cell = table.first(feature); cell < table.last(feature); ++cell) {
     const uint32_t row = table.index()[cell];
     if (!sample.has(row)) continue;
     const double x = table.value(cell);
-    if (x == 0.0) continue;
+    if (x == 0.0 && zeros_absent) continue;
     ++n_others;
     others += sample.weight == nullptr ? 1.0 : sample.weight[row];
     if (x != x) continue;
@@ -163,7 +164,7 @@ Distinct distinct_cells(const SparseTable& table, size_t feature, const SampledR
     const double* const w = sample.weight == nullptr ? nullptr : weights.data();
     found = distinct_values<uint64_t>(values.data(), values.size(), w);
   }
-  if (table.absent() == 0.0 && n_others < sample.rows.size()) {
+  if (zeros_absent && n_others < sample.rows.size()) {
     const auto above = std::lower_bound(found.value.begin(), found.value.end(), 0.0);
     const auto at = above - found.value.begin();
     found.value.insert(above, 0.0);

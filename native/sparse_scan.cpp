@@ -28,15 +28,16 @@ class NodeRows {
   std::vector<uint8_t>& marks_;
 };
 
-// Whether one of the bits [first, last) is set.
-bool any_bit(const uint64_t* bits, size_t first, size_t last) {
+// body(i) for every bit i of [first, last) that is set, in order.
+template <class Body>
+void visit_bits(const uint64_t* bits, size_t first, size_t last, Body&& body) {
   for (size_t w = first / 64; w <= (last - 1) / 64; ++w) {
     uint64_t word = bits[w];
     if (w == first / 64) word &= ~uint64_t{0} << (first % 64);
     if (w == (last - 1) / 64) word &= ~uint64_t{0} >> (63 - (last - 1) % 64);
-    if (word != 0) return true;
+    for (; word != 0; word &= word - 1)
+      body(w * 64 + static_cast<size_t>(std::countr_zero(word)));
   }
-  return false;
 }
 
 }  // namespace
@@ -125,32 +126,41 @@ bool SplitFinder::any_missing_cell(const Search& search, uint32_t feature, Scrat
 }
 
 // The sums of those bins of a feature that rows of the node fall into, in the order of their codes;
-// first: the place of the first bin in the block.
+// first: the place of the first bin in the block. No bins: too few rows have other cells than
+// absent ones.
 BinSums SplitFinder::collect_cells(const Search& search, uint32_t feature, size_t first,
                                    Scratch* scratch) const {
   Scratch& s = *scratch;
-  const uint32_t absent = bins_.sparse_codes().absent(feature);
+  const uint32_t absent = bins_.sparse_codes().absent(feature), missing = bins_.value_bins(feature);
   const size_t span = bins_.span(feature);
-  int64_t absent_word = search.leaf->word, absent_count = search.leaf->count;
-  for (size_t b = 0; b < span; ++b) {
-    if (b == absent) continue;
-    absent_word -= s.few_words[first + b];
-    absent_count -= s.few_counts[first + b];
-  }
-  s.reserve_rows(span);
+  s.reserve_rows(span + 1);
   BinSums sums;
-  for (size_t b = 0; b < bins_.value_bins(feature); ++b) {
-    const int64_t word = b == absent ? absent_word : s.few_words[first + b];
-    const int64_t count = b == absent ? absent_count : s.few_counts[first + b];
-    if (word == 0 && count == 0) continue;
-    s.packed_words[sums.bins] = word;
-    s.packed_counts[sums.bins] = count;
-    s.packed_codes[sums.bins++] = static_cast<uint32_t>(b);
-  }
-  if (bins_.has_missing(feature)) {
-    const bool by_absence = absent == bins_.value_bins(feature);
-    sums.missing_word = by_absence ? absent_word : s.few_words[first + span - 1];
-    sums.missing_count = by_absence ? absent_count : s.few_counts[first + span - 1];
+  int64_t word = 0, count = 0;  // of all cells but the absent ones
+  size_t hole = SIZE_MAX;       // for these
+  visit_bits(s.touched.data(), first, first + span, [&](size_t place) {
+    const auto code = static_cast<uint32_t>(place - first);
+    if (code == absent) return;
+    word += s.few_words[place];
+    count += s.few_counts[place];
+    if (code == missing) {
+      sums.missing_word = s.few_words[place];
+      sums.missing_count = s.few_counts[place];
+      return;
+    }
+    if (code > absent && hole == SIZE_MAX) hole = sums.bins++;
+    s.packed_words[sums.bins] = s.few_words[place];
+    s.packed_counts[sums.bins] = s.few_counts[place];
+    s.packed_codes[sums.bins++] = code;
+  });
+  if (count < min_count_) return {};
+  if (absent == missing) {
+    sums.missing_word = search.leaf->word - word;
+    sums.missing_count = search.leaf->count - count;
+  } else {
+    if (hole == SIZE_MAX) hole = sums.bins++;
+    s.packed_words[hole] = search.leaf->word - word;
+    s.packed_counts[hole] = search.leaf->count - count;
+    s.packed_codes[hole] = absent;
   }
   sums.feature = feature;
   sums.words = s.packed_words.data();
@@ -178,11 +188,9 @@ void SplitFinder::scan_few_rows_block(Search* search, size_t number, Scratch* sc
   const size_t base = codes.place(block.first_feature);
   for (const uint32_t position : histograms_.block_members(number)) {
     const uint32_t feature = (*features_)[position];
-    const size_t first = codes.place(feature) - base, span = bins_.span(feature);
-    if (!any_bit(s.touched.data(), first, first + span) || !search->allows(position)) continue;
-    if (sparse_counts_[feature] < min_count_) continue;
-    const BinSums sums = collect_cells(*search, feature, first, scratch);
-    if (sums.bins + (sums.missing_count > 0 ? 1 : 0) < 2) continue;
+    if (sparse_counts_[feature] < min_count_ || !search->allows(position)) continue;
+    const BinSums sums = collect_cells(*search, feature, codes.place(feature) - base, scratch);
+    if (sums.bins == 0) continue;
     Found found = scan(*search, sums);
     found.exact = true;
     search->set(position, found);

@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import scipy.sparse
 
 from stagewise._native import SparseColumns
 from stagewise.data.column import LARGEST_EXACT, Array, as_floats, with_missing

@@ -1,9 +1,9 @@
 """X as the caller gave it, checked, with no copy that need not be made.
 
 The one idea: whatever X is, it becomes either one 2-D float array, a list of 1-D columns or the
-stored cells of a sparse matrix, and every cell keeps its value. Infinities are ordinary values here and NaN is a missing one, so float
-arrays are not even looked at, unless the caller has missing values of another kind. This file must
-not know what a model expects of its features.
+stored cells of a sparse matrix, and every cell keeps its value. Infinities are ordinary values here
+and NaN is a missing one, so float arrays are not even looked at, unless the caller has missing
+values of another kind. This file must not know what a model expects of its features.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import scipy.sparse
 from sklearn.utils import check_array
 
@@ -46,7 +47,8 @@ class Table:
     columns : array of shape (n_rows, n_features), list of arrays of shape (n_rows,), or Cells
         The values. An array is float32 or float64 with any strides. In a list each column is
         float32 or float64, or int64 or uint64 where no float can hold it (a *wide* column), or
-        the int32 codes of a categorical one. `Cells` are of floats. These may be the caller's own memory: read them only.
+        the int32 codes of a categorical one. `Cells` are of floats. All of these may be the
+        caller's own memory: read them only.
     n_rows, n_features : int
         The table's shape.
     names : list of str, or None
@@ -162,6 +164,9 @@ def read_frame(
     if n_features == 0 or (n_rows == 0 and not allow_empty):
         _check_shape(np.empty((n_rows, n_features)), caller, allow_empty)
     places = categorical.places(frame)
+    sparse = None if places else frame.sparse_matrix()
+    if sparse is not None:
+        return _of_cells(*read_cells(sparse, caller, missing_values), frame.names, missing_values)
     values = None if places else frame.matrix(of_one_type=bool(missing_values))
     table = None if values is None else _as_matrix(values, frame.names, missing_values)
     if table is not None:
@@ -206,8 +211,17 @@ def _read_sparse(
             "'from_dtype' with it. Leave the columns one-hot encoded, or pass the categories as "
             "columns of a data frame or of a dense array."
         )
+    return _of_cells(cells, taken, None, missing_values)
+
+
+def _of_cells(
+    cells: Cells,
+    taken: npt.NDArray[np.int64] | None,
+    names: list[str] | None,
+    missing_values: MissingValues,
+) -> Table:
     counts = {} if taken is None else {int(j): int(taken[j]) for j in np.flatnonzero(taken)}
-    return Table(cells, n_rows, n_features, None, {}, missing_values, counts)
+    return Table(cells, *cells.shape, names, {}, missing_values, counts)
 
 
 @dataclass(frozen=True)

@@ -472,5 +472,5 @@ class BoostedTrees(BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         tags.input_tags.categorical = True
-        tags.input_tags.sparse = True
+        tags.input_tags.sparse = getattr(self, "split", "histogram") == "histogram"
         return tags
