@@ -35,8 +35,7 @@ void visit_bits(const uint64_t* bits, size_t first, size_t last, Body&& body) {
     uint64_t word = bits[w];
     if (w == first / 64) word &= ~uint64_t{0} << (first % 64);
     if (w == (last - 1) / 64) word &= ~uint64_t{0} >> (63 - (last - 1) % 64);
-    for (; word != 0; word &= word - 1)
-      body(w * 64 + static_cast<size_t>(std::countr_zero(word)));
+    for (; word != 0; word &= word - 1) body(w * 64 + static_cast<size_t>(std::countr_zero(word)));
   }
 }
 

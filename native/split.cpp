@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "contest.hpp"
 #include "random.hpp"
 
 namespace stagewise {
@@ -14,42 +15,6 @@ namespace {
 constexpr double kRelativeGain = 1e-10;
 // Units per weight when weights are not whole: fine enough for any min_samples_leaf.
 constexpr double kFractionUnit = 1048576.0;
-
-// Who has the highest score, the first of equals. Scores may change: only the heat of the one that
-// did is held again.
-template <class Score>
-class Contest {
- public:
-  Contest(size_t n, Score score) : n_(n), score_(score), heats_((n + kHeat - 1) / kHeat) {
-    for (size_t heat = 0; heat < heats_.size(); ++heat) hold(heat);
-  }
-
-  struct Place {
-    double score = kNoSplit;
-    size_t who = 0;
-  };
-  Place leader() const {
-    Place best;
-    for (const Place& p : heats_)
-      if (p.score > best.score) best = p;
-    return best;
-  }
-  void update(size_t who) { hold(who / kHeat); }
-
- private:
-  static constexpr size_t kHeat = 128;
-
-  void hold(size_t heat) {
-    Place best;
-    for (size_t i = heat * kHeat; i < std::min(n_, (heat + 1) * kHeat); ++i)
-      if (score_(i) > best.score) best = {score_(i), i};
-    heats_[heat] = best;
-  }
-
-  size_t n_;
-  Score score_;
-  std::vector<Place> heats_;
-};
 
 }  // namespace
 

@@ -112,7 +112,8 @@ def grow(
     """One tree, and what it adds to the scores of all rows."""
     rng, workers = np.random.default_rng(seed), Workers(threads, isa)
     n = len(X)
-    gradient = np.round((np.nan_to_num(X[:, 0], posinf=1, neginf=-1) + rng.normal(size=n)) * 512)
+    signal = np.clip(np.nan_to_num(X[:, 0]), -3.0, 3.0)
+    gradient = np.round((signal + rng.normal(size=n)) * 512) / 512
     hessian, weight = rng.integers(64, 512, n) / 256, weights(rng, n, weighted)
     columns = cells(X, absent=absent).by_columns() if sparse else Columns(X)
     bins = Bins(workers, columns, learn_cuts(workers, columns, weight, 30, 10**6, 0))
@@ -283,8 +284,8 @@ def test_a_table_of_another_width_or_with_categories_is_refused(workers: Workers
         Bins(workers, columns.by_columns(), [np.zeros(1, np.uint32)] * 3)
     with pytest.raises(ValueError, match="by columns"):
         Bins(workers, columns, [np.zeros(1)] * 3)
+    narrow = forest_of([random_tree(np.random.default_rng(0), 2, 3)], 2)
     with pytest.raises(ValueError, match="width"):
-        tree = random_tree(np.random.default_rng(0), 2, 3)
-        forest_of([tree], 2).add_scores(workers, columns, 0, 1, np.zeros(3))
+        narrow.add_scores(workers, columns, 0, 1, np.zeros(3))
     with pytest.raises(ValueError, match="out of range"):
         columns.take(np.array([3], np.uint32))

@@ -14,6 +14,7 @@ from typing import Any, Literal, NoReturn, overload
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse
 
 from stagewise.data.categorical import Source
 from stagewise.data.column import Array, is_wide
@@ -293,6 +294,8 @@ class Features(Sequence[Feature]):
             self._check_width(frame.shape[1], caller)
             table = read_frame(frame, caller, self.missing_values, known, allow_empty=True)
         else:
+            if self._categorical and scipy.sparse.issparse(X):
+                self._refuse_sparse()
             table = read_array(X, caller, self.missing_values, known, allow_empty=True)
             self._check_width(table.n_features, caller)
         if names is None and self._names is not None:
