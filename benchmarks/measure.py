@@ -41,6 +41,8 @@ class Measurement:
     def taking_part(self, case: Case) -> list[str]:
         """Return the libraries, and modes of them, that offer the loss and the kind of a case."""
         offers = {peer: PEERS[peer] for peer in self.peers}
+        if case.sparse:
+            offers = {peer: offer for peer, offer in offers.items() if offer.reads_sparse}
         return [p for p, o in offers.items() if case.kind in o.kinds and case.loss in o.losses]
 
     def run(self, case: Case) -> dict[str, Any]:
@@ -189,8 +191,7 @@ class Measurement:
                 entries.append({"peer": peer, "variant": variant, "peak_mb": peak})
                 self.say(f"    {peer}: {peak:.0f} MB ({variant})")
         self.team.close()
-        input_mb = case.rows * (case.features + 1) * 4 / 2**20
-        return {"threads": self.threads, "entries": entries, "input_mb": input_mb}
+        return {"threads": self.threads, "entries": entries, "input_mb": case.input_mb}
 
     def scaling_case(self, case: Case) -> dict[str, Any]:
         """Seconds at each point of a curve."""

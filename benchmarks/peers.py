@@ -58,6 +58,7 @@ class Peer:
     policies: ClassVar[tuple[str, ...]] = ("default",)
     variants: ClassVar[tuple[str, ...]] = ("",)
     losses: ClassVar[Mapping[str, Any]]
+    reads_sparse: ClassVar[bool] = False  # CSR, without making it dense
     kinds: ClassVar[frozenset[str]] = frozenset({"fit", "busy", "memory", "scaling", "one-row"})
 
     def version(self) -> str:
@@ -81,6 +82,7 @@ class Stagewise(Peer):
 
     name = "stagewise"
     package = "stagewise"
+    reads_sparse = True
     losses: ClassVar[Mapping[str, Any]] = {
         "log_loss": {},
         "exponential": {},
@@ -130,6 +132,7 @@ class LightGBM(Peer):
 
     name = "lightgbm"
     package = "lightgbm"
+    reads_sparse = True
     policies = OPENMP
     variants = ("auto", "row-wise", "col-wise")
     extra: ClassVar[dict[str, Any]] = {}
@@ -192,6 +195,7 @@ class XGBoost(Peer):
 
     name = "xgboost"
     package = "xgboost"
+    reads_sparse = True
     policies = OPENMP
     variants = ("QuantileDMatrix", "DMatrix")
     growth: ClassVar[str] = "lossguide"
@@ -255,6 +259,7 @@ class CatBoost(Peer):
 
     name = "catboost"
     package = "catboost"
+    reads_sparse = True
     variants = ("symmetric", "lossguide")
     losses: ClassVar[Mapping[str, Any]] = {
         "log_loss": "",
