@@ -18,11 +18,11 @@ QUICK_TREES = 10
 
 
 class Table(NamedTuple):
-    """Rows to train on and rows held out."""
+    """Rows to train on and rows held out; X may be sparse (CSR)."""
 
-    X_train: np.ndarray
+    X_train: Any
     y_train: np.ndarray
-    X_test: np.ndarray
+    X_test: Any
     y_test: np.ndarray
 
 
@@ -46,12 +46,13 @@ class Case:
     ``way`` is how trees are grown, if not as usual, and who offers it takes part (peers.py).
     ``categories`` are the columns that hold the numbers of levels.
     ``loss`` is what is minimised, and what the held-out rows are measured by; "adaboost" is the
-    algorithm of that name with stumps, measured by its share of errors.
+    algorithm of that name with stumps, measured by its share of errors. ``density`` is the share of
+    cells that are not 0; below 1 the table is sparse, and who reads no sparse tables takes no part.
     """
 
     name: str
     title: str
-    make: Callable[[int, int, int], tuple[np.ndarray, np.ndarray]]
+    make: Callable[[int, int, int], tuple[Any, np.ndarray]]
     rows: int
     features: int
     task: str = "binary"
@@ -69,6 +70,7 @@ class Case:
     judged_by: str = "best"
     way: str = "usual"
     categories: tuple[int, ...] = ()
+    density: float = 1.0
 
     def __post_init__(self) -> None:
         if not self.loss:
@@ -80,8 +82,19 @@ class Case:
         """0 for a regression."""
         return {"binary": 2, "classes": 7, "regression": 0}[self.task]
 
+    @property
+    def sparse(self) -> bool:
+        """Whether the table is."""
+        return self.density < 1.0
+
+    @property
+    def input_mb(self) -> float:
+        """The size of the training rows: a cell of a sparse table has a place beside its value."""
+        cells = self.features * (2.0 * self.density if self.sparse else 1.0)
+        return self.rows * (cells + 1.0) * 4.0 / 2**20
+
     def table(self, draw: int = 0) -> Table:
-        """Make the rows of one draw: float32, C order, labels int32, targets float32."""
+        """Make the rows of one draw: float32, C order or CSR, labels int32, targets float32."""
         X, y = self.make(self.rows + self.held_out, self.features, 1000 + draw)
         n = self.rows
         return Table(X[:n], y[:n], X[n:], y[n:])
@@ -98,7 +111,7 @@ class Case:
         shrunk = replace(
             self,
             rows=max(1000, self.rows // 50),
-            features=min(self.features, 100),
+            features=min(self.features, 2000 if self.sparse else 100),
             held_out=5000,
             repeats=2,
             draws=min(self.draws, 2),
@@ -239,6 +252,29 @@ def shops_table(rows: int, features: int, seed: int) -> tuple[np.ndarray, np.nda
     return X, (logit + rng.logistic(size=rows) > 0.0).astype(np.int32)
 
 
+def words_table(rows: int, features: int, seed: int) -> tuple[Any, np.ndarray]:
+    """Two classes of texts; which words each has, 0.5 % of all, as ones in a sparse matrix (CSR).
+
+    The k-th most frequent word is in a share of the texts that falls as 1/k (Zipf), and 200 words
+    tell the classes apart.
+    """
+    from scipy.sparse import csr_matrix
+
+    rng = np.random.default_rng(seed)
+    share = 1.0 / np.arange(1.0, features + 1.0)
+    for _ in range(50):  # shares of at most a half, 0.5 % on average
+        share = np.minimum(0.5, share * (0.005 * features / share.sum()))
+    columns = rng.permutation(features)
+    texts = [rng.choice(rows, rng.binomial(rows, p), replace=False) for p in share]
+    word = np.repeat(columns, [len(t) for t in texts])
+    ones = np.ones(len(word), dtype=np.float32)
+    X = csr_matrix((ones, (np.concatenate(texts), word)), shape=(rows, features))
+    telling = columns[rng.choice(np.arange(features // 1000, features // 5), 200, replace=False)]
+    logit = X[:, telling] @ rng.normal(0.0, 2.0, 200)
+    noise = rng.logistic(0.0, 0.5, rows)
+    return X, (logit + noise > np.median(logit)).astype(np.int32)
+
+
 def covertype_table(folder: Path) -> Callable[[int, int, int], tuple[np.ndarray, np.ndarray]]:
     """Read the real covertype table (covertype.parquet in ``folder``) instead of making one."""
     path = folder / "covertype.parquet"
@@ -311,6 +347,10 @@ CASES = (
          vary="rows", points=ROW_POINTS, repeats=2),
     Case("scaling-features", "20k rows, features grow", wide_table, 20_000, 10, kind="scaling",
          vary="features", points=FEATURE_POINTS, repeats=3),
+    Case("sparse", "50k texts × 20,000 words, 0.5 % of them there, binary", words_table, 50_000,
+         20_000, held_out=10_000, repeats=3, goals=(Goal(1.0),), density=0.005),
+    Case("sparse-memory", "peak memory of the same fit beyond the input", words_table, 50_000,
+         20_000, kind="memory", held_out=1000, repeats=1, density=0.005),
     Case("one-row", "one-row predict, regression", surface_table, 10_000, 28, task="regression",
          kind="one-row", repeats=7),
     Case("one-row-proba", "one-row class probability, binary", collision_table, 10_000, 28,

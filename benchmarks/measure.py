@@ -44,7 +44,9 @@ class Measurement:
         return [
             peer
             for peer, offer in offers.items()
-            if case.kind in offer.kinds and offer.offers(case.way, case.loss)
+            if case.kind in offer.kinds
+            and offer.offers(case.way, case.loss)
+            and (offer.reads_sparse or not case.sparse)
         ]
 
     def run(self, case: Case) -> dict[str, Any]:
@@ -193,8 +195,7 @@ class Measurement:
                 entries.append({"peer": peer, "variant": variant, "peak_mb": peak})
                 self.say(f"    {peer}: {peak:.0f} MB ({variant})")
         self.team.close()
-        input_mb = case.rows * (case.features + 1) * 4 / 2**20
-        return {"threads": self.threads, "entries": entries, "input_mb": input_mb}
+        return {"threads": self.threads, "entries": entries, "input_mb": case.input_mb}
 
     def scaling_case(self, case: Case) -> dict[str, Any]:
         """Seconds at each point of a curve."""

@@ -64,6 +64,7 @@ class Peer:
     variants: ClassVar[tuple[str, ...]] = ("",)
     losses: ClassVar[Mapping[str, Any]]
     ways: ClassVar[Mapping[str, Mapping[str, Any]]] = USUAL  # of growing trees: its words for them
+    reads_sparse: ClassVar[bool] = False  # CSR, without making it dense
     kinds: ClassVar[frozenset[str]] = frozenset({"fit", "busy", "memory", "scaling", "one-row"})
 
     def version(self) -> str:
@@ -95,6 +96,7 @@ class Stagewise(Peer):
 
     name = "stagewise"
     package = "stagewise"
+    reads_sparse = True
     losses: ClassVar[Mapping[str, Any]] = {
         "log_loss": {},
         "exponential": {},
@@ -152,6 +154,7 @@ class LightGBM(Peer):
 
     name = "lightgbm"
     package = "lightgbm"
+    reads_sparse = True
     policies = OPENMP
     variants = ("auto", "row-wise", "col-wise")
     extra: ClassVar[dict[str, Any]] = {}
@@ -221,6 +224,7 @@ class XGBoost(Peer):
 
     name = "xgboost"
     package = "xgboost"
+    reads_sparse = True
     policies = OPENMP
     variants = ("QuantileDMatrix", "DMatrix")
     growth: ClassVar[str] = "lossguide"
@@ -291,6 +295,7 @@ class CatBoost(Peer):
 
     name = "catboost"
     package = "catboost"
+    reads_sparse = True
     variants = ("symmetric", "lossguide")
     losses: ClassVar[Mapping[str, Any]] = {
         "log_loss": "",

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 from cases import Case, Table
 from peers import PEERS
+from scipy import sparse
 
 # Threads of the default OpenMP policy spin for some milliseconds after their work is done.
 SETTLE_SECONDS = 0.05
@@ -107,7 +108,10 @@ class TableStore:
         if not path.exists():
             path.mkdir(parents=True)
             for name, array in zip(Table._fields, case.table(draw), strict=True):
-                np.save(path / f"{name}.npy", array)
+                if case.sparse and name.startswith("X_"):
+                    sparse.save_npz(path / f"{name}.npz", array, compressed=False)
+                else:
+                    np.save(path / f"{name}.npy", array)
         return path
 
     def forget(self) -> None:

@@ -22,6 +22,7 @@ import numpy as np
 from cases import Table, surface_table
 from machine import ForeignTime
 from peers import HUBER_WIDTH, PEERS, QUANTILE, TWEEDIE_POWER, Peer, Work
+from scipy import sparse
 
 ONE_ROW_CALLS = 2000
 ONE_ROW_ROWS = 256
@@ -48,7 +49,7 @@ class Jobs:
     def load(self, folder: str) -> dict[str, Any]:
         """Read a table into memory (the old one is dropped first)."""
         self.drop()
-        self.table = Table(*(np.load(Path(folder) / f"{name}.npy") for name in Table._fields))
+        self.table = Table(*(read_part(Path(folder), name) for name in Table._fields))
         return {}
 
     def drop(self) -> dict[str, Any]:
@@ -106,6 +107,12 @@ class Jobs:
         if self.table is None:
             raise RuntimeError("no table was loaded")
         return self.table
+
+
+def read_part(folder: Path, name: str) -> Any:
+    """Read one part of a table, which is sparse if it was saved so."""
+    path = folder / f"{name}.npz"
+    return sparse.load_npz(path) if path.exists() else np.load(folder / f"{name}.npy")
 
 
 def held_out_loss(loss: str, y: np.ndarray, answer: np.ndarray) -> float:

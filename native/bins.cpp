@@ -42,6 +42,28 @@ Bins::Bins(Workers& workers, const Kernels& kernels, const Columns& table,
     : rows_(table.rows), codings_(std::move(codings)), has_missing_(codings_.size(), 0) {
   if (codings_.size() != table.features())
     throw std::invalid_argument("one list of cuts per feature");
+  check();
+  if (wide_) {
+    fill<uint16_t>(workers, kernels, table);
+  } else {
+    fill<uint8_t>(workers, kernels, table);
+  }
+}
+
+Bins::Bins(Workers& workers, const Kernels& kernels, const SparseTable& table,
+           std::vector<FeatureCoding> codings)
+    : rows_(table.rows()), codings_(std::move(codings)), has_missing_(codings_.size(), 0) {
+  if (codings_.size() != table.features())
+    throw std::invalid_argument("one list of cuts per feature");
+  for (const FeatureCoding& c : codings_)
+    if (c.categorical()) throw std::invalid_argument("a sparse table has no categorical features");
+  check();
+  sparse_.emplace(workers, kernels, table, codings_);
+  for (size_t f = 0; f < features(); ++f) has_missing_[f] = sparse_->has_missing(f) ? 1 : 0;
+  group_nothing();
+}
+
+void Bins::check() {
   if (rows_ >= std::numeric_limits<uint32_t>::max())
     throw std::invalid_argument("at most 4,294,967,294 rows can be trained on");
   for (const FeatureCoding& c : codings_) {
@@ -49,11 +71,25 @@ Bins::Bins(Workers& workers, const Kernels& kernels, const Columns& table,
     if (c.bins() > 65535) throw std::invalid_argument("at most 65,535 bins per feature");
     wide_ = wide_ || c.bins() + 1 > 256;  // bins and the missing one
   }
-  if (wide_) {
-    fill<uint16_t>(workers, kernels, table);
-  } else {
-    fill<uint8_t>(workers, kernels, table);
+}
+
+// Nobody has a place in a row.
+void Bins::group_nothing() {
+  const std::vector<const uint8_t*> nobody(features(), nullptr);
+  groups_.emplace(nobody, size_t{0}, std::vector<uint32_t>(features(), Groups::kSmall + 1));
+}
+
+bool Bins::constant(size_t feature) const {
+  if (sparse()) {
+    const size_t n = sparse_->stored(feature);
+    const uint32_t first = n < rows_ ? sparse_->absent(feature) : code(0, feature);
+    for (size_t k = 0; k < n; ++k)
+      if (sparse_->code_of(feature, k) != first) return false;
+    return true;
   }
+  for (size_t row = 1; row < rows_; ++row)
+    if (code(row, feature) != code(0, feature)) return false;
+  return true;
 }
 
 // First the features that may share a code, as columns, to see which of them can; then, knowing how
@@ -199,8 +235,7 @@ Bins Bins::ranks(Workers& workers, const Columns& table, std::vector<FeatureCodi
       }
     }
   });
-  const std::vector<const uint8_t*> nobody(p, nullptr);
-  bins.groups_.emplace(nobody, size_t{0}, std::vector<uint32_t>(p, Groups::kSmall + 1));
+  bins.group_nothing();
   return bins;
 }
 

@@ -5,7 +5,8 @@
 // whole rows; features with few bins share a code (groups.hpp), so that one update of a histogram
 // serves them all. A partition reads one feature of many rows: where that is done often, the
 // feature is worth a column of its own, which extract() makes. Ranks are codes too, of 32 bits and
-// by columns: every value has its own, and nobody makes histograms of them.
+// by columns: every value has its own, and nobody makes histograms of them. The codes of a sparse
+// table are in sparse_codes.hpp; its features have no place in a row.
 #pragma once
 
 #include <optional>
@@ -15,6 +16,7 @@
 #include "groups.hpp"
 #include "kernels.hpp"
 #include "memory.hpp"
+#include "sparse_codes.hpp"
 #include "threads.hpp"
 
 namespace stagewise {
@@ -24,6 +26,10 @@ class Bins {
   Bins(Workers& workers, const Kernels& kernels, const Columns& table,
        std::vector<FeatureCoding> codings);
 
+  // table: by columns; codings: of numbers.
+  Bins(Workers& workers, const Kernels& kernels, const SparseTable& table,
+       std::vector<FeatureCoding> codings);
+
   // The ranks of all values; levels[f]: the coding of a categorical feature, or an empty one.
   static Bins ranks(Workers& workers, const Columns& table, std::vector<FeatureCoding> levels);
 
@@ -31,12 +37,15 @@ class Bins {
   size_t features() const { return codings_.size(); }
   bool wide() const { return wide_; }
   bool ranked() const { return ranks_ != nullptr; }
+  bool sparse() const { return sparse_.has_value(); }
+  const SparseCodes& sparse_codes() const { return *sparse_; }
   const uint32_t* ranks_of(size_t feature) const { return ranks_.get() + feature * rows_; }
   const FeatureCoding& coding(size_t feature) const { return codings_[feature]; }
   uint32_t value_bins(size_t feature) const { return value_bins_[feature]; }
   bool has_missing(size_t feature) const { return has_missing_[feature] != 0; }
   uint32_t code(size_t row, size_t feature) const {
     if (ranked()) return ranks_of(feature)[row];
+    if (sparse()) return sparse_->code(row, feature);
     const size_t at = row * row_stride_ + groups_->of(feature);
     const uint32_t shared = wide_ ? by_row16()[at] : by_row8()[at];
     return groups_->alone(feature) ? shared : groups_->decode(feature)[shared];
@@ -62,8 +71,13 @@ class Bins {
   // A feature's codes, one after the other.
   LargeArray<uint8_t> extract(Workers& workers, size_t feature) const;
 
+  // Whether a feature has the same code in all rows.
+  bool constant(size_t feature) const;
+
  private:
   explicit Bins(size_t rows) : rows_(rows) {}
+  void check();
+  void group_nothing();
   template <class Code>
   void fill(Workers& workers, const Kernels& kernels, const Columns& table);
   template <class Code>
@@ -78,6 +92,7 @@ class Bins {
   size_t row_stride_ = 0;  // codes from one row to the next
   LargeArray<uint8_t> by_row_;
   LargeArray<uint32_t> ranks_;
+  std::optional<SparseCodes> sparse_;
 };
 
 }  // namespace stagewise

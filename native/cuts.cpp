@@ -98,6 +98,81 @@ void find_cuts_of(const Columns& table, size_t first, size_t last,
         choose_cuts(distinct_values<Bits>(values.data() + (f - first) * n, n, weight), max_bins);
 }
 
+// The rows that cuts of a sparse table are learned from.
+struct SampledRows {
+  const std::vector<uint32_t>& rows;
+  std::vector<uint8_t> chosen;  // per row of the table; empty: all
+  const double* weight;
+  double total = 0.0;
+  bool whole = true;  // weights are, and their sums exact
+
+  SampledRows(const std::vector<uint32_t>& sample, size_t n_rows, const double* weights)
+      : rows(sample), weight(weights), total(static_cast<double>(sample.size())) {
+    if (sample.size() < n_rows) {
+      chosen.assign(n_rows, 0);
+      for (const uint32_t row : sample) chosen[row] = 1;
+    }
+    if (weight == nullptr) return;
+    total = 0.0;
+    for (const uint32_t row : sample) {
+      total += weight[row];
+      whole = whole && weight[row] == std::floor(weight[row]);
+    }
+    whole = whole && total < 0x1p53;
+  }
+
+  bool has(uint32_t row) const { return chosen.empty() || chosen[row] != 0; }
+};
+
+// The weight of the rows without a stored number other than 0: added up as in a dense table, row by
+// row, where the order of a sum shows in it.
+double weight_of_zeros(const SparseTable& table, size_t feature, const SampledRows& sample,
+                       double others) {
+  if (sample.whole) return sample.total - others;
+  double sum = 0.0;
+  size_t cell = table.first(feature);
+  for (const uint32_t row : sample.rows) {
+    while (cell < table.last(feature) && table.index()[cell] < row) ++cell;
+    const bool stored = cell < table.last(feature) && table.index()[cell] == row;
+    if (!stored || table.value(cell) == 0.0) sum += sample.weight[row];
+  }
+  return sum;
+}
+
+Distinct distinct_cells(const SparseTable& table, size_t feature, const SampledRows& sample) {
+  std::vector<double> values, weights;
+  double others = 0.0;
+  size_t n_others = 0;
+  bool alike = true;
+  const bool zeros_absent = table.absent() == 0.0;
+  for (size_t cell = table.first(feature); cell < table.last(feature); ++cell) {
+    const uint32_t row = table.index()[cell];
+    if (!sample.has(row)) continue;
+    const double x = table.value(cell);
+    if (x == 0.0 && zeros_absent) continue;
+    ++n_others;
+    others += sample.weight == nullptr ? 1.0 : sample.weight[row];
+    if (x != x) continue;
+    alike = alike && (values.empty() || values.front() == x);
+    values.push_back(x);
+    if (sample.weight != nullptr) weights.push_back(sample.weight[row]);
+  }
+  Distinct found(0);
+  if (alike) {  // the sum of weights is nobody's concern where there are few values
+    if (!values.empty()) found.add(values.front(), 1.0);
+  } else {
+    const double* const w = sample.weight == nullptr ? nullptr : weights.data();
+    found = distinct_values<uint64_t>(values.data(), values.size(), w);
+  }
+  if (zeros_absent && n_others < sample.rows.size()) {
+    const auto above = std::lower_bound(found.value.begin(), found.value.end(), 0.0);
+    const auto at = above - found.value.begin();
+    found.value.insert(above, 0.0);
+    found.weight.insert(found.weight.begin() + at, weight_of_zeros(table, feature, sample, others));
+  }
+  return found;
+}
+
 }  // namespace
 
 std::vector<uint32_t> sample_for_cuts(size_t rows, size_t limit, uint64_t seed) {
@@ -148,6 +223,19 @@ std::vector<std::vector<double>> find_cuts(Workers& workers, const Columns& tabl
     } else {
       find_cuts_of<double, uint64_t>(table, first, last, sample, w, max_bins, cuts.data());
     }
+  });
+  return cuts;
+}
+
+std::vector<std::vector<double>> find_cuts(Workers& workers, const SparseTable& table,
+                                           const std::vector<uint32_t>& sample,
+                                           const double* weight, size_t max_bins) {
+  const size_t p = table.features();
+  std::vector<std::vector<double>> cuts(p);
+  const SampledRows rows(sample, table.rows(), weight);
+  workers.run((p + kTogether - 1) / kTogether, [&](size_t block, int) {
+    for (size_t f = block * kTogether; f < std::min(p, (block + 1) * kTogether); ++f)
+      cuts[f] = choose_cuts(distinct_cells(table, f, rows), max_bins);
   });
   return cuts;
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "arrays.hpp"
+#include "sparse_table.hpp"
 #include "threads.hpp"
 
 namespace stagewise {
@@ -21,6 +22,11 @@ double cut_between(double a, double b);
 // At most max_bins - 1 increasing cuts for every feature. Row i of the sample counts
 // weight[sample[i]] times (null: once).
 std::vector<std::vector<double>> find_cuts(Workers& workers, const Columns& table,
+                                           const std::vector<uint32_t>& sample,
+                                           const double* weight, size_t max_bins);
+
+// The same for a sparse table, by columns: the cuts that a dense copy of it would have.
+std::vector<std::vector<double>> find_cuts(Workers& workers, const SparseTable& table,
                                            const std::vector<uint32_t>& sample,
                                            const double* weight, size_t max_bins);
 

@@ -28,9 +28,11 @@ std::vector<uint8_t> right_bins(const Bins& bins, const Tree& tree, size_t node)
   return right;
 }
 
-template <class Code, class Partition>
-void descend(const Bins& bins, const std::vector<const uint8_t*>& columns, const Tree& tree,
-             const double* value, std::vector<uint32_t>* rows, double* score, Partition partition) {
+// divide(node, rows, n, aside): those that go left to the front, the others aside; how many go
+// left.
+template <class Divide>
+void descend(const Tree& tree, const double* value, std::vector<uint32_t>* rows, double* score,
+             Divide divide) {
   std::vector<uint32_t> aside(rows->size());
   std::vector<Stop> stops = {{0, 0, rows->size()}};
   while (!stops.empty()) {
@@ -42,11 +44,7 @@ void descend(const Bins& bins, const std::vector<const uint8_t*>& columns, const
       for (size_t i = 0; i < n; ++i) score[first[i]] += value[at.node];
       continue;
     }
-    const auto f = static_cast<size_t>(tree.feature[at.node]);
-    const Sides<Code> sides(bins, f, codes_of<Code>(bins, columns, f), tree.bin[at.node],
-                            tree.missing_left[at.node] != 0, right_bins(bins, tree, at.node));
-    const size_t lefts = partition(sides.codes, Rows{first, 0, n}, sides.last_left, sides.missing,
-                                   first, aside.data());
+    const size_t lefts = divide(at.node, first, n, aside.data());
     std::copy(aside.begin(), aside.begin() + static_cast<ptrdiff_t>(n - lefts), first + lefts);
     const auto left = static_cast<size_t>(tree.left[at.node]);
     const auto right = static_cast<size_t>(tree.right[at.node]);
@@ -55,16 +53,48 @@ void descend(const Bins& bins, const std::vector<const uint8_t*>& columns, const
   }
 }
 
+template <class Code, class Partition>
+void descend_by(const Bins& bins, const std::vector<const uint8_t*>& columns, const Tree& tree,
+                const double* value, std::vector<uint32_t>* rows, double* score,
+                Partition partition) {
+  descend(tree, value, rows, score, [&](size_t node, uint32_t* own, size_t n, uint32_t* aside) {
+    const auto f = static_cast<size_t>(tree.feature[node]);
+    const Sides<Code> sides(bins, f, codes_of<Code>(bins, columns, f), tree.bin[node],
+                            tree.missing_left[node] != 0, right_bins(bins, tree, node));
+    return partition(sides.codes, Rows{own, 0, n}, sides.last_left, sides.missing, own, aside);
+  });
+}
+
+// Rows of a sparse table go by their distance from the first one.
+void descend_sparse(const Kernels& kernels, const Bins& bins, const Tree& tree, const double* value,
+                    std::vector<uint32_t>* rows, double* score) {
+  if (rows->empty()) return;
+  const auto [first, last] = std::minmax_element(rows->begin(), rows->end());
+  const size_t begin = *first, end = size_t{*last} + 1;
+  for (uint32_t& row : *rows) row -= static_cast<uint32_t>(begin);
+  std::vector<uint8_t> marks(end - begin, 0);
+  descend(tree, value, rows, score + begin,
+          [&](size_t node, uint32_t* own, size_t n, uint32_t* aside) {
+            const SparseSides marked(bins, static_cast<size_t>(tree.feature[node]), tree.bin[node],
+                                     tree.missing_left[node] != 0, begin, end, marks.data());
+            const Sides<uint8_t> sides = marked.sides();
+            return kernels.partition8(sides.codes, Rows{own, 0, n}, sides.last_left, sides.missing,
+                                      own, aside);
+          });
+}
+
 }  // namespace
 
 void add_tree(const Kernels& kernels, const Bins& bins, const std::vector<const uint8_t*>& columns,
               const Tree& tree, const double* value, std::vector<uint32_t>* rows, double* score) {
   if (bins.ranked()) {
-    descend<uint32_t>(bins, columns, tree, value, rows, score, kernels.partition32);
+    descend_by<uint32_t>(bins, columns, tree, value, rows, score, kernels.partition32);
+  } else if (bins.sparse()) {
+    descend_sparse(kernels, bins, tree, value, rows, score);
   } else if (bins.wide()) {
-    descend<uint16_t>(bins, columns, tree, value, rows, score, kernels.partition16);
+    descend_by<uint16_t>(bins, columns, tree, value, rows, score, kernels.partition16);
   } else {
-    descend<uint8_t>(bins, columns, tree, value, rows, score, kernels.partition8);
+    descend_by<uint8_t>(bins, columns, tree, value, rows, score, kernels.partition8);
   }
 }
 

@@ -87,6 +87,13 @@ class FeatureCuts {
     }
   }
 
+  // The code of one number.
+  uint16_t code(const Kernels& kernels, double value, uint16_t missing) const {
+    uint16_t out;
+    kernels.bin_doubles(&value, 1, doubles_.tree, missing, &out);
+    return out;
+  }
+
  private:
   FeatureCoding coding_;
   OwnedCutTree<float> floats_;

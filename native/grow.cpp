@@ -44,9 +44,9 @@ Grower::Grower(Workers& workers, const Kernels& kernels, const Bins& bins, const
 
 bool Grower::shared(const Leaf& leaf) const { return search_->work(leaf) >= kSharedUpdates; }
 
-void Grower::place_children(Workers& team, const Leaf& parent) {
+void Grower::place_children(Workers& team, Desk* desk, const Leaf& parent) {
   Leaf &left = *parent.left, &right = *parent.right;
-  rows_.partition(team, parent);
+  rows_.partition(team, parent, &desk->scratch.row_marks);
   left.depth = right.depth = parent.depth + 1;
   left.path = draw(parent.path, 0);
   right.path = draw(parent.path, 1);
@@ -106,7 +106,7 @@ bool Grower::still_right(Leaf* leaf) {
 // Finds the children of a leaf and their splits. Touches nothing but the leaf's part of the lists,
 // its slots, its children and the desk.
 void Grower::expand(Workers& team, Desk* desk, Leaf* parent) {
-  place_children(team, *parent);
+  place_children(team, desk, *parent);
   search_->children(team, desk, parent);
 }
 
@@ -129,7 +129,7 @@ void Grower::expand_next(const Frontier& frontier, size_t splits_left) {
     rows_.note_use(*leaf);
   }
   if (splits_left == 1) {
-    place_children(workers_, *batch[0]);
+    place_children(workers_, desks_.data(), *batch[0]);
   } else if (batch.size() == 1) {
     expand(workers_, desks_.data(), batch[0]);
   } else {

@@ -16,13 +16,21 @@ void HistogramSearch::start_tree(Workers&, const Gradients& gradients) {
   histograms_.use_features(choice_.features());
 }
 
+size_t HistogramSearch::work(const Leaf& leaf) const {
+  if (!histograms_.sparse()) return leaf.rows() * histograms_.groups();
+  const double updates = histograms_.cells_per_row() * static_cast<double>(leaf.rows());
+  return static_cast<size_t>(updates) + (leaf.hist >= 0 ? histograms_.size() : 0);
+}
+
 void HistogramSearch::root(Workers& team, Leaf* root) {
-  Leaf *built = nullptr, *few[2] = {root, nullptr};
+  Job job;
   if (root->rows() > finder_.few_rows() && finder_.splittable(*root)) {
     root->hist = histograms_.acquire();
-    std::swap(built, few[0]);
+    job.built = root;
+  } else {
+    job.few[0] = root;
   }
-  search(team, desks_.data(), built, nullptr, few);
+  search(team, desks_.data(), job);
 }
 
 void HistogramSearch::before(Leaf* parent) {
@@ -32,21 +40,23 @@ void HistogramSearch::before(Leaf* parent) {
 void HistogramSearch::children(Workers& team, Desk* desk, Leaf* parent) {
   Leaf* small = parent->left->rows() <= parent->right->rows() ? parent->left : parent->right;
   Leaf* large = small == parent->left ? parent->right : parent->left;
-  Leaf *built = nullptr, *rest = nullptr, *few[2] = {small, large};
+  Job job;
   if (parent->hist >= 0 && large->rows() > finder_.few_rows()) {
     large->hist = parent->hist;
-    rest = large;
-    few[1] = nullptr;
+    job.rest = large;
     if (!finder_.splittable(*large) && !finder_.splittable(*small)) return;
-    if (small->rows() * 4 <= finder_.few_rows()) {
-      histograms_.remove(large->hist, rows_.of(*small), *gradients_);
+    if (small->rows() <= histograms_.few_to_remove(finder_.few_rows())) {
+      job.few[0] = small;
+      job.remove_few = true;
     } else {
       small->hist = parent->spare;
-      built = small;
-      few[0] = nullptr;
+      job.built = small;
     }
+  } else {
+    job.few[0] = small;
+    job.few[1] = large;
   }
-  search(team, desk, built, rest, few);
+  search(team, desk, job);
 }
 
 void HistogramSearch::after(const Leaf& parent) {
@@ -58,25 +68,40 @@ void HistogramSearch::after(const Leaf& parent) {
 }
 
 void HistogramSearch::again(Workers& team, Leaf* leaf) {
-  Leaf* few[2] = {leaf->hist >= 0 ? nullptr : leaf, nullptr};
-  search(team, desks_.data(), nullptr, leaf->hist >= 0 ? leaf : nullptr, few);
+  Job job;
+  (leaf->hist >= 0 ? job.rest : job.few[0]) = leaf;
+  search(team, desks_.data(), job);
 }
 
-// The best splits of up to two leaves: one whose histogram is built from its rows, its sibling,
-// whose histogram is still its parent's, or leaves of few rows.
-void HistogramSearch::search(Workers& team, Desk* desk, Leaf* built, Leaf* rest, Leaf* few[2],
-                             bool scan) {
-  Leaf* leaves[2] = {built != nullptr ? built : few[0], rest != nullptr ? rest : few[1]};
-  SplitFinder::Search* of_groups[2] = {};
-  SplitFinder::Search* of_rows[2] = {};
-  size_t groups = 0, few_rows = 0;
+// The best splits of the leaves.
+void HistogramSearch::search(Workers& team, Desk* desk, const Job& job, bool scan) {
+  Leaf* leaves[2] = {job.built != nullptr ? job.built : job.few[0],
+                     job.rest != nullptr ? job.rest : job.few[1]};
+  Searches searches;
   for (size_t i = 0; i < 2; ++i) {
     if (!scan || leaves[i] == nullptr || !finder_.splittable(*leaves[i])) continue;
     SplitFinder::Search& search = desk->searches[i];
     begin(*leaves[i], &search);
-    (leaves[i]->hist >= 0 ? of_groups[groups++] : of_rows[few_rows++]) = &search;
+    if (leaves[i]->hist >= 0) {
+      searches.of_sums[searches.n_sums++] = &search;
+    } else {
+      searches.of_rows[searches.n_rows++] = &search;
+    }
   }
+  if (histograms_.sparse()) {
+    search_blocks(team, desk, job, searches);
+  } else {
+    search_groups(team, desk, job, searches);
+  }
+  for (size_t i = 0; scan && i < 2; ++i)
+    if (leaves[i] != nullptr && finder_.splittable(*leaves[i]))
+      leaves[i]->split = finder_.settle(&desk->searches[i], &desk->scratch);
+}
 
+void HistogramSearch::search_groups(Workers& team, Desk* desk, const Job& job,
+                                    const Searches& searches) {
+  Leaf *const built = job.built, *const rest = job.rest;
+  if (job.remove_few) histograms_.remove(rest->hist, rows_.of(*job.few[0]), *gradients_);
   const bool together = histograms_.groups() <= kGroupBlock;  // all groups of a row at once
   Histograms::Parts parts;
   const bool parted = built != nullptr && together && team.threads() > 1 &&
@@ -87,13 +112,13 @@ void HistogramSearch::search(Workers& team, Desk* desk, Leaf* built, Leaf* rest,
   const auto pieces = static_cast<size_t>(2 * team.threads());
   const size_t block =
       alone ? kGroupBlock : std::min(kGroupBlock, (histograms_.groups() + pieces - 1) / pieces);
-  const size_t blocks = groups > 0 || built != nullptr || rest != nullptr
+  const size_t blocks = searches.n_sums > 0 || built != nullptr || rest != nullptr
                             ? (histograms_.groups() + block - 1) / block
                             : 0;
   const auto work = [&](size_t task, int worker) {
     if (task >= blocks) {
       Desk* const own = team.threads() == 1 ? desk : &desks_[static_cast<size_t>(worker)];
-      finder_.scan_few_rows(of_rows[task - blocks], &own->scratch);
+      finder_.scan_few_rows(searches.of_rows[task - blocks], &own->scratch);
       return;
     }
     const size_t first = task * block, last = std::min(histograms_.groups(), first + block);
@@ -106,17 +131,37 @@ void HistogramSearch::search(Workers& team, Desk* desk, Leaf* built, Leaf* rest,
         histograms_.finish(built->hist, group);
       }
       if (rest != nullptr) histograms_.finish(rest->hist, group);
-      for (size_t i = 0; i < groups; ++i) finder_.scan_group(of_groups[i], group);
+      for (size_t i = 0; i < searches.n_sums; ++i) finder_.scan_group(searches.of_sums[i], group);
     }
   };
   if (alone && blocks <= 1) {
-    for (size_t task = 0; task < blocks + few_rows; ++task) work(task, 0);
+    for (size_t task = 0; task < blocks + searches.n_rows; ++task) work(task, 0);
   } else {
-    team.run(blocks + few_rows, work);
+    team.run(blocks + searches.n_rows, work);
   }
-  for (size_t i = 0; scan && i < 2; ++i)
-    if (leaves[i] != nullptr && finder_.splittable(*leaves[i]))
-      leaves[i]->split = finder_.settle(&desk->searches[i], &desk->scratch);
+}
+
+// Of a sparse table: every block goes through all steps while its sums are in the cache.
+void HistogramSearch::search_blocks(Workers& team, Desk* desk, const Job& job,
+                                    const Searches& searches) {
+  Leaf *const built = job.built, *const rest = job.rest;
+  const Rows removed = job.remove_few ? rows_.of(*job.few[0]) : Rows{};
+  if (built != nullptr) histograms_.start_sums(built->hist, rows_.of(*built), *gradients_);
+  if (built != nullptr && rest != nullptr) histograms_.subtract_total(rest->hist, built->hist);
+  if (job.remove_few) histograms_.remove_total(rest->hist, removed, *gradients_);
+  team.run(histograms_.blocks(), [&](size_t block, int worker) {
+    Desk* const own = team.threads() == 1 ? desk : &desks_[static_cast<size_t>(worker)];
+    if (built != nullptr) {
+      histograms_.build_block(built->hist, block, rows_.of(*built), *gradients_);
+      if (rest != nullptr) histograms_.subtract_block(rest->hist, built->hist, block);
+      histograms_.finish_block(built->hist, block);
+    }
+    if (job.remove_few) histograms_.remove_from_block(rest->hist, block, removed, *gradients_);
+    if (rest != nullptr) histograms_.finish_block(rest->hist, block);
+    for (size_t i = 0; i < searches.n_sums; ++i) finder_.scan_block(searches.of_sums[i], block);
+    for (size_t i = 0; i < searches.n_rows; ++i)
+      finder_.scan_few_rows_block(searches.of_rows[i], block, &own->scratch);
+  });
 }
 
 }  // namespace stagewise

@@ -16,7 +16,7 @@ class HistogramSearch : public NodeSearch {
       : NodeSearch(finder, rows, choice, desks), histograms_(histograms) {}
 
   void start_tree(Workers& team, const Gradients& gradients) override;
-  size_t work(const Leaf& leaf) const override { return leaf.rows() * histograms_.groups(); }
+  size_t work(const Leaf& leaf) const override;
   void root(Workers& team, Leaf* root) override;
   void before(Leaf* parent) override;
   void children(Workers& team, Desk* desk, Leaf* parent) override;
@@ -24,12 +24,29 @@ class HistogramSearch : public NodeSearch {
   void again(Workers& team, Leaf* leaf) override;
 
  protected:
+  // Up to two leaves: one whose histogram is to be built from its rows, its sibling, whose
+  // histogram is still its parent's, and leaves of few rows, the first of which must perhaps be
+  // removed from the histogram of its sibling.
+  struct Job {
+    Leaf* built = nullptr;
+    Leaf* rest = nullptr;
+    Leaf* few[2] = {nullptr, nullptr};
+    bool remove_few = false;
+  };
   // scan: whether to look for their splits, or only to make their histograms.
-  void search(Workers& team, Desk* desk, Leaf* built, Leaf* rest, Leaf* few[2], bool scan = true);
+  void search(Workers& team, Desk* desk, const Job& job, bool scan = true);
 
   Histograms& histograms_;
 
  private:
+  struct Searches {
+    SplitFinder::Search* of_sums[2] = {};  // read from histograms
+    SplitFinder::Search* of_rows[2] = {};  // of few rows
+    size_t n_sums = 0, n_rows = 0;
+  };
+  void search_groups(Workers& team, Desk* desk, const Job& job, const Searches& searches);
+  void search_blocks(Workers& team, Desk* desk, const Job& job, const Searches& searches);
+
   const Gradients* gradients_ = nullptr;
 };
 

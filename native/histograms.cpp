@@ -17,10 +17,11 @@ void Histograms::use_features(const std::vector<uint32_t>& features) {
   if (features == features_) return;
   features_ = features;
   used_.clear();
-  for (const uint32_t f : features) used_.push_back(groups_.of(f));
+  if (!bins_.sparse())
+    for (const uint32_t f : features) used_.push_back(groups_.of(f));
   std::sort(used_.begin(), used_.end());
   used_.erase(std::unique(used_.begin(), used_.end()), used_.end());
-  all_groups_ = used_.size() == groups_.all().size();
+  all_groups_ = bins_.sparse() || used_.size() == groups_.all().size();
   // Even places are quicker to add to; a third of the memory may be wasted on them.
   size_t needed = 0;
   for (const uint32_t g : used_) needed += groups_.all()[g].size;
@@ -41,7 +42,9 @@ void Histograms::use_features(const std::vector<uint32_t>& features) {
       }
   members_.assign(used_.size(), {});
   position_at_.clear();
+  if (bins_.sparse()) total = place_blocks(total);
   for (const uint32_t f : features) {
+    if (bins_.sparse()) break;
     const uint32_t g = groups_.of(f);
     const auto u =
         static_cast<size_t>(std::lower_bound(used_.begin(), used_.end(), g) - used_.begin());
@@ -55,6 +58,21 @@ void Histograms::use_features(const std::vector<uint32_t>& features) {
     own_.clear();
     free_.clear();
   }
+}
+
+// All blocks of a sparse table, whichever features are used; returns the end of them.
+size_t Histograms::place_blocks(size_t begin) {
+  const SparseCodes& codes = bins_.sparse_codes();
+  block_at_ = begin;
+  block_words_ = codes.words();
+  block_members_.assign(blocks(), {});
+  size_t block = 0;
+  for (const uint32_t f : features_) {
+    while (f >= codes.blocks()[block].last_feature) ++block;
+    block_members_[block].push_back(static_cast<uint32_t>(position_at_.size()));
+    position_at_.push_back(block_at_ + codes.place(f));
+  }
+  return begin + block_words_ + 1;
 }
 
 int Histograms::acquire() {
@@ -144,6 +162,78 @@ void Histograms::finish(int slot, size_t group) {
   for (size_t plane = 0; plane < planes_.n; ++plane) {
     int64_t* const hist = at(slot) + plane * planes_.words;
     groups_.take_apart(shared, hist + offset_[group], apart_at_.data(), hist);
+  }
+}
+
+int64_t* Histograms::total(int slot, size_t plane) const {
+  return at(slot) + plane * planes_.words + block_at_ + block_words_;
+}
+
+void Histograms::add_to_total(int slot, const Rows& rows, const Gradients& gradients,
+                              int64_t sign) {
+  for (size_t i = 0; i < rows.n; ++i) {
+    const int32_t* const plane = planes_.of_row;
+    *total(slot, plane == nullptr ? 0 : static_cast<size_t>(plane[rows[i]])) +=
+        sign * gradients.slots()[rows[i]].word;
+  }
+}
+
+void Histograms::start_sums(int slot, const Rows& rows, const Gradients& gradients) {
+  for (size_t plane = 0; plane < planes_.n; ++plane) *total(slot, plane) = 0;
+  add_to_total(slot, rows, gradients, 1);
+}
+
+void Histograms::remove_total(int slot, const Rows& rows, const Gradients& gradients) {
+  add_to_total(slot, rows, gradients, -1);
+}
+
+void Histograms::subtract_total(int parent, int child) {
+  for (size_t plane = 0; plane < planes_.n; ++plane) *total(parent, plane) -= *total(child, plane);
+}
+
+int64_t* Histograms::block(int slot, size_t block) const {
+  const SparseCodes& codes = bins_.sparse_codes();
+  return at(slot) + block_at_ + codes.place(codes.blocks()[block].first_feature);
+}
+
+void Histograms::build_block(int slot, size_t number, const Rows& rows,
+                             const Gradients& gradients) {
+  const SparseCodes::Block& own = bins_.sparse_codes().blocks()[number];
+  int64_t* const sums = block(slot, number);
+  for (size_t plane = 0; plane < planes_.n; ++plane)
+    std::memset(sums + plane * planes_.words, 0, own.words * sizeof(int64_t));
+  kernels_.sparse_histogram(own.start.data(), own.places, rows, planes_, gradients.slots(), 1,
+                            sums);
+}
+
+void Histograms::remove_from_block(int slot, size_t number, const Rows& rows,
+                                   const Gradients& gradients) {
+  const SparseCodes::Block& own = bins_.sparse_codes().blocks()[number];
+  kernels_.sparse_histogram(own.start.data(), own.places, rows, planes_, gradients.slots(), -1,
+                            block(slot, number));
+}
+
+void Histograms::subtract_block(int parent, int child, size_t number) {
+  for (size_t plane = 0; plane < planes_.n; ++plane)
+    kernels_.subtract(block(parent, number) + plane * planes_.words,
+                      block(child, number) + plane * planes_.words,
+                      bins_.sparse_codes().blocks()[number].words);
+}
+
+// The sum of the absent cells is what the others leave of the sum of all rows.
+void Histograms::finish_block(int slot, size_t number) {
+  const SparseCodes& codes = bins_.sparse_codes();
+  const SparseCodes::Block& own = codes.blocks()[number];
+  for (size_t plane = 0; plane < planes_.n; ++plane) {
+    const int64_t all = *total(slot, plane);
+    int64_t* words = block(slot, number) + plane * planes_.words;
+    for (size_t f = own.first_feature; f < own.last_feature; ++f) {
+      const size_t span = bins_.span(f), absent = codes.absent(f);
+      int64_t others = 0;
+      for (size_t b = 0; b < span; ++b) others += words[b];
+      if (absent < span) words[absent] = all - (others - words[absent]);  // else none is absent
+      words += span;
+    }
   }
 }
 

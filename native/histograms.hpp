@@ -5,7 +5,9 @@
 // Features that share a code have one joint histogram, which finish() takes apart into their own
 // ones at the end of the slot. Where rows have classes a slot has a plane of all this for each. The
 // steps after the sums work on one group, so that it can go
-// through all of them while it is in the cache, and groups can go to different threads.
+// through all of them while it is in the cache, and groups can go to different threads. The sums of
+// a sparse table lie behind these, block by block (sparse_codes.hpp), and then one of all rows,
+// from which finish_block() makes those of the absent cells.
 #pragma once
 
 #include <memory>
@@ -31,7 +33,7 @@ class Histograms {
   void release(int slot) { free_.push_back(slot); }
 
   size_t groups() const { return used_.size(); }
-  size_t size() const { return offset_.back() * planes_.n; }  // sums to add per node
+  size_t size() const { return (offset_.back() + block_words_) * planes_.n; }  // sums of a node
   const Planes& planes() const { return planes_; }
   // The features of a group, as positions in the list of features.
   const std::vector<uint32_t>& members(size_t group) const { return members_[group]; }
@@ -50,11 +52,32 @@ class Histograms {
 
   void subtract(int parent, int child, size_t group);
   void finish(int slot, size_t group);
+
+  // The same of a sparse table: first the sum of all rows, then block by block.
+  bool sparse() const { return bins_.sparse(); }
+  double cells_per_row() const { return bins_.sparse_codes().cells_per_row(); }
+  size_t blocks() const { return bins_.sparse_codes().blocks().size(); }
+  // The features of a block, as positions in the list of features.
+  const std::vector<uint32_t>& block_members(size_t block) const { return block_members_[block]; }
+  void start_sums(int slot, const Rows& rows, const Gradients& gradients);
+  void subtract_total(int parent, int child);
+  void remove_total(int slot, const Rows& rows, const Gradients& gradients);
+  void build_block(int slot, size_t block, const Rows& rows, const Gradients& gradients);
+  void subtract_block(int parent, int child, size_t block);
+  void remove_from_block(int slot, size_t block, const Rows& rows, const Gradients& gradients);
+  void finish_block(int slot, size_t block);
+
+  // Up to how many rows removing them is quicker than building their histogram.
+  size_t few_to_remove(size_t few_rows) const { return sparse() ? few_rows : few_rows / 4; }
   // Takes a few rows out of a histogram without building theirs.
   void remove(int slot, const Rows& rows, const Gradients& gradients);
 
  private:
   int64_t* at(int slot) const { return slots_[static_cast<size_t>(slot)].get(); }
+  size_t place_blocks(size_t begin);
+  int64_t* block(int slot, size_t block) const;
+  int64_t* total(int slot, size_t plane) const;
+  void add_to_total(int slot, const Rows& rows, const Gradients& gradients, int64_t sign);
   void clear(int64_t* hist, size_t first, size_t last) const;
   void add_rows(int64_t* hist, size_t first, size_t last, const Rows& rows,
                 const Gradients& gradients) const;
@@ -68,6 +91,9 @@ class Histograms {
   std::vector<uint32_t> used_;                  // the groups of these features
   std::vector<std::vector<uint32_t>> members_;  // per used group
   std::vector<size_t> apart_at_;                // per feature of the table: its place, if it shares
+  std::vector<std::vector<uint32_t>> block_members_;
+  size_t block_at_ = 0;     // where the sums of the blocks begin in a slot
+  size_t block_words_ = 0;  // how many there are, and behind them the sum of all rows
   bool all_groups_ = true;
   bool even_ = false;
   std::vector<uint32_t> offset_;  // per used group

@@ -184,8 +184,19 @@ struct Kernels {
   // hist[j * kEvenStride + code of feature j] += word, for every row.
   void (*even_histogram8)(const uint8_t* codes, size_t stride, size_t features, const Rows& rows,
                           const Planes& planes, const GradientSlot* slots, int64_t* hist);
+  // hist[places[cell]] += sign * word, for every cell [start[row], start[row + 1]) of every row.
+  void (*sparse_histogram)(const uint32_t* start, const uint32_t* places, const Rows& rows,
+                           const Planes& planes, const GradientSlot* slots, int64_t sign,
+                           int64_t* hist);
   void (*subtract)(int64_t* parent, const int64_t* child, size_t n);  // parent -= child
   ScanResult (*scan)(const ScanInput& input, const ScanRules& rules);
+  // A number that the score of no cut exceeds, at a fraction of the work; without missing values,
+  // directions, and penalties other than l2.
+  double (*score_bound)(const int64_t* words, size_t bins, int64_t total_word,
+                        const ScanRules& rules);
+  // The same for each of n features with two bins, behind each other.
+  void (*score_bounds)(const int64_t* words, size_t n, int64_t total_word, const ScanRules& rules,
+                       double* out);
   // right[i] += the score of a cut behind bin i with missing values on the right, left[i] += that
   // with them on the left; `unsplit` where a side is too light.
   void (*level_scores)(const ScanInput& input, const ScanRules& rules, double unsplit,

@@ -13,8 +13,9 @@ constexpr double kRelativeGain = 1e-10;
 
 void LevelSearch::root(Workers& team, Leaf* root) {
   root->hist = histograms_.acquire();
-  Leaf* few[2] = {nullptr, nullptr};
-  search(team, desks_.data(), root, nullptr, few, false);
+  Job job;
+  job.built = root;
+  search(team, desks_.data(), job, false);
 }
 
 void LevelSearch::children(Workers& team, Desk* desk, Leaf* parent) {
@@ -22,8 +23,10 @@ void LevelSearch::children(Workers& team, Desk* desk, Leaf* parent) {
   Leaf* large = small == parent->left ? parent->right : parent->left;
   large->hist = parent->hist;
   small->hist = parent->spare;
-  Leaf* few[2] = {nullptr, nullptr};
-  search(team, desk, small, large, few, false);
+  Job job;
+  job.built = small;
+  job.rest = large;
+  search(team, desk, job, false);
 }
 
 // Of a category: its bins in the order of all leaves together; of a number: none.

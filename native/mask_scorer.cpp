@@ -6,7 +6,8 @@ namespace stagewise {
 namespace {
 
 constexpr size_t kMostThresholds = 254;  // codes 0 to 254, and one for missing
-constexpr size_t kMostSets = 2048;       // of levels; more would not stay in the cache
+constexpr uint16_t kMissingCode = kMaskMissing + 128;
+constexpr size_t kMostSets = 2048;  // of levels; more would not stay in the cache
 
 }  // namespace
 
@@ -22,18 +23,20 @@ std::optional<MaskScorer> MaskScorer::make(const FlatTrees& trees, size_t featur
     if (trees.feature[i] >= 0 && !trees.categorical(static_cast<size_t>(trees.feature[i])))
       thresholds[static_cast<size_t>(trees.feature[i])].push_back(trees.threshold[i]);
   MaskScorer scorer;
-  scorer.features_ = features;
   scorer.outputs_ = outputs;
   scorer.narrow_ = most_leaves <= 32;
-  scorer.cuts_.resize(features);
+  scorer.place_.assign(features, kNotAsked);
   scorer.sets_of_.resize(trees.levels.size());
   for (size_t f = 0; f < features; ++f) {
     auto& t = thresholds[f];
     std::sort(t.begin(), t.end());
     t.erase(std::unique(t.begin(), t.end()), t.end());
     if (t.size() > kMostThresholds) return std::nullopt;
-    if (!t.empty()) scorer.cuts_[f].emplace(FeatureCoding::by_cuts(t));
+    if (t.empty()) continue;
+    scorer.place_[f] = static_cast<uint32_t>(scorer.asked_.size());
+    scorer.asked_.push_back({static_cast<uint32_t>(f), FeatureCuts(FeatureCoding::by_cuts(t))});
   }
+  scorer.features_ = scorer.asked_.size();
   for (size_t t = 0; t < n_trees; ++t) scorer.add_tree(trees, t, thresholds);
   if (scorer.n_sets_ > kMostSets) return std::nullopt;
   scorer.features_ += scorer.n_sets_;
@@ -43,7 +46,7 @@ std::optional<MaskScorer> MaskScorer::make(const FlatTrees& trees, size_t featur
 MaskSplit MaskScorer::number_split(const FlatTrees& trees, size_t node,
                                    const std::vector<double>& thresholds) const {
   const auto above = std::lower_bound(thresholds.begin(), thresholds.end(), trees.threshold[node]);
-  return {static_cast<uint32_t>(trees.feature[node]),
+  return {place_[static_cast<size_t>(trees.feature[node])],
           static_cast<int8_t>(above - thresholds.begin() - 128),
           trees.missing_left[node] != 0,
           {}};
@@ -113,38 +116,67 @@ void MaskScorer::code_sets(const Columns& table, size_t feature, size_t begin, s
 
 void MaskScorer::add(const Kernels& kernels, const Columns& table, size_t begin, size_t n,
                      size_t first, size_t last, double* out) const {
-  constexpr size_t kParts = FeatureCuts::kMost / kMaskRows;
   const size_t parts = (n + kMaskRows - 1) / kMaskRows;
   // codes[part][feature][row of the part], so that a part's codes lie together
   std::vector<int8_t> codes(parts * features_ * kMaskRows, 0);
   uint16_t wide[FeatureCuts::kMost];
-  for (size_t f = 0; f < cuts_.size(); ++f) {
-    if (!cuts_[f]) continue;
-    cuts_[f]->code(kernels, table, f, begin, n, static_cast<uint16_t>(kMaskMissing + 128), wide);
+  for (size_t place = 0; place < asked_.size(); ++place) {
+    const Asked& asked = asked_[place];
+    asked.cuts.code(kernels, table, asked.feature, begin, n, kMissingCode, wide);
     for (size_t i = 0; i < n; ++i)
-      codes[(i / kMaskRows * features_ + f) * kMaskRows + i % kMaskRows] =
+      codes[(i / kMaskRows * features_ + place) * kMaskRows + i % kMaskRows] =
           static_cast<int8_t>(static_cast<int>(wide[i]) - 128);
   }
   for (size_t f = 0; f < sets_of_.size(); ++f)
     if (!sets_of_[f].empty()) code_sets(table, f, begin, n, codes.data());
-  static_assert(kParts * kMaskRows == FeatureCuts::kMost);
-  for (size_t part = 0; part < parts; ++part) {
-    const int8_t* own = codes.data() + part * features_ * kMaskRows;
-    const size_t rows = std::min(kMaskRows, n - part * kMaskRows);
-    double sums[kMaskRows];
-    for (size_t o = 0; o < outputs_; ++o) {
-      double* const target = out + part * kMaskRows * outputs_ + o;
-      for (size_t i = 0; i < rows; ++i) sums[i] = target[i * outputs_];
-      for (size_t i = rows; i < kMaskRows; ++i) sums[i] = 0.0;
-      for (size_t t = first + (o + outputs_ - first % outputs_) % outputs_; t < last;
-           t += outputs_) {
-        const size_t s = split_start_[t];
-        const MaskTree tree{splits_.data() + s, split_start_[t + 1] - s,
-                            values_.data() + leaf_start_[t]};
-        (narrow_ ? kernels.score32 : kernels.score64)(tree, own, sums);
+  static_assert(FeatureCuts::kMost % kMaskRows == 0);
+  for (size_t part = 0; part < parts; ++part)
+    add_part(kernels, codes.data() + part * features_ * kMaskRows,
+             std::min(kMaskRows, n - part * kMaskRows), first, last,
+             out + part * kMaskRows * outputs_);
+}
+
+// Absent cells all have the same code; the others are coded one by one.
+void MaskScorer::add(const Kernels& kernels, const SparseTable& table, size_t begin, size_t n,
+                     size_t first, size_t last, double* out) const {
+  const auto shifted = [](uint16_t code) {
+    return static_cast<int8_t>(static_cast<int>(code) - 128);
+  };
+  std::vector<int8_t> absent, codes;
+  for (const Asked& asked : asked_) {
+    const int8_t code = shifted(asked.cuts.code(kernels, table.absent(), kMissingCode));
+    absent.insert(absent.end(), kMaskRows, code);
+  }
+  for (size_t from = 0; from < n; from += kMaskRows) {
+    const size_t rows = std::min(kMaskRows, n - from);
+    codes = absent;
+    for (size_t i = 0; i < rows; ++i)
+      for (size_t cell = table.first(begin + from + i); cell < table.last(begin + from + i);
+           ++cell) {
+        const uint32_t place = place_[table.index()[cell]];
+        if (place != kNotAsked)
+          codes[place * kMaskRows + i] =
+              shifted(asked_[place].cuts.code(kernels, table.value(cell), kMissingCode));
       }
-      for (size_t i = 0; i < rows; ++i) target[i * outputs_] = sums[i];
+    add_part(kernels, codes.data(), rows, first, last, out + from * outputs_);
+  }
+}
+
+// out[row * outputs + o] += trees [first, last) of output o, for up to kMaskRows rows.
+void MaskScorer::add_part(const Kernels& kernels, const int8_t* codes, size_t rows, size_t first,
+                          size_t last, double* out) const {
+  double sums[kMaskRows];
+  for (size_t o = 0; o < outputs_; ++o) {
+    double* const target = out + o;
+    for (size_t i = 0; i < rows; ++i) sums[i] = target[i * outputs_];
+    for (size_t i = rows; i < kMaskRows; ++i) sums[i] = 0.0;
+    for (size_t t = first + (o + outputs_ - first % outputs_) % outputs_; t < last; t += outputs_) {
+      const size_t s = split_start_[t];
+      const MaskTree tree{splits_.data() + s, split_start_[t + 1] - s,
+                          values_.data() + leaf_start_[t]};
+      (narrow_ ? kernels.score32 : kernels.score64)(tree, codes, sums);
     }
+    for (size_t i = 0; i < rows; ++i) target[i * outputs_] = sums[i];
   }
 }
 

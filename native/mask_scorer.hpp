@@ -1,16 +1,17 @@
 // Scoring many rows with small trees, by bit masks.
 //
 // One idea: rows are first coded by the forest's own thresholds (a comparison becomes one of
-// bytes), then 32 rows at a time rule out leaves, split by split. Every set of levels is a feature
-// of its own, coded 0 where a row goes left and 1 where it goes right. Trees of up to 64 leaves and
-// features with up to 254 different thresholds; everything else walks. The sum is made tree by
-// tree, as in a walk, so the bits are the same.
+// bytes), features that no tree asks about left out, then 32 rows at a time rule out leaves, split
+// by split. Every set of levels is a feature of its own, coded 0 where a row goes left and 1 where
+// it goes right. Trees of up to 64 leaves and features with up to 254 different thresholds;
+// everything else walks. The sum is made tree by tree, as in a walk, so the bits are the same.
 #pragma once
 
 #include <optional>
 #include <span>
 
 #include "feature_cuts.hpp"
+#include "sparse_table.hpp"
 
 namespace stagewise {
 
@@ -45,6 +46,10 @@ class MaskScorer {
   // out[(row - begin) * outputs + o] += trees [first, last) of output o; n <= FeatureCuts::kMost.
   void add(const Kernels& kernels, const Columns& table, size_t begin, size_t n, size_t first,
            size_t last, double* out) const;
+  // The same for a sparse table, by rows; only without sets of levels.
+  void add(const Kernels& kernels, const SparseTable& table, size_t begin, size_t n, size_t first,
+           size_t last, double* out) const;
+  bool has_sets() const { return n_sets_ > 0; }
 
  private:
   MaskScorer() = default;
@@ -52,6 +57,8 @@ class MaskScorer {
                 const std::vector<std::vector<double>>& thresholds);
   MaskSplit number_split(const FlatTrees& trees, size_t node,
                          const std::vector<double>& thresholds) const;
+  void add_part(const Kernels& kernels, const int8_t* codes, size_t rows, size_t first, size_t last,
+                double* out) const;
   MaskSplit level_split(const FlatTrees& trees, size_t node);
   void code_sets(const Columns& table, size_t feature, size_t begin, size_t n, int8_t* codes) const;
 
@@ -62,11 +69,19 @@ class MaskScorer {
     std::vector<uint8_t> side;
   };
 
-  size_t features_ = 0, outputs_ = 1;  // features: those of the table, then the sets
+  // A number that is asked about, at its place among the codes of a row.
+  struct Asked {
+    uint32_t feature;
+    FeatureCuts cuts;
+  };
+  static constexpr uint32_t kNotAsked = 0xffffffffu;
+
+  size_t features_ = 0, outputs_ = 1;  // features: those that are asked about, then the sets
   size_t n_sets_ = 0;
-  std::vector<std::vector<LevelSet>> sets_of_;    // per feature; empty: all are numbers
-  bool narrow_ = true;                            // no tree has more than 32 leaves
-  std::vector<std::optional<FeatureCuts>> cuts_;  // of the features that are asked about
+  std::vector<std::vector<LevelSet>> sets_of_;  // per feature; empty: all are numbers
+  bool narrow_ = true;                          // no tree has more than 32 leaves
+  std::vector<Asked> asked_;
+  std::vector<uint32_t> place_;  // per feature: in asked_, or kNotAsked
   std::vector<MaskSplit> splits_;
   std::vector<double> values_;
   std::vector<size_t> split_start_ = {0}, leaf_start_ = {0};

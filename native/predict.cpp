@@ -96,18 +96,19 @@ bool Forest::goes_right(const Node& node, double x) const {
   return !has_level(sets_.data() + node.set, static_cast<size_t>(level));
 }
 
-void Forest::add_row(const double* row, size_t first, size_t last, double* out) const {
+inline size_t Forest::leaf_of(const double* row, size_t tree) const {
   const Node* const nodes = nodes_.data();
-  for (size_t t = first; t < last; ++t) {
-    size_t at = roots_[t];
-    for (;;) {
-      const Node& node = nodes[at];
-      if (node.child == at) break;
-      const bool right = goes_right(node, row[node.feature & kFeatureBits]);
-      at = node.child + static_cast<size_t>(right);
-    }
-    out[t % outputs_] += values_[at];
+  size_t at = roots_[tree];
+  for (;;) {
+    const Node& node = nodes[at];
+    if (node.child == at) return at;
+    const bool right = goes_right(node, row[node.feature & kFeatureBits]);
+    at = node.child + static_cast<size_t>(right);
   }
+}
+
+void Forest::add_row(const double* row, size_t first, size_t last, double* out) const {
+  for (size_t t = first; t < last; ++t) out[t % outputs_] += values_[leaf_of(row, t)];
 }
 
 template <class Arrived>
@@ -163,6 +164,42 @@ void Forest::add_scores(Workers& workers, const Kernels& kernels, const Columns&
     } else {
       walk_rows(table, begin, n, first, last, out + begin * outputs_);
     }
+  });
+}
+
+// body(row, values) for every row, with all of its cells for as long as it is looked at.
+template <class Body>
+void Forest::spread_rows(Workers& workers, const SparseTable& table, Body&& body) const {
+  constexpr size_t kRows = FeatureCuts::kMost;
+  workers.run((table.rows() + kRows - 1) / kRows, [&](size_t chunk, int) {
+    std::vector<double> values(features_, table.absent());
+    const size_t end = std::min(table.rows(), (chunk + 1) * kRows);
+    for (size_t row = chunk * kRows; row < end; ++row) {
+      for (size_t cell = table.first(row); cell < table.last(row); ++cell)
+        values[table.index()[cell]] = table.value(cell);
+      body(row, values.data());
+      for (size_t cell = table.first(row); cell < table.last(row); ++cell)
+        values[table.index()[cell]] = table.absent();
+    }
+  });
+}
+
+void Forest::add_scores(Workers& workers, const Kernels& kernels, const SparseTable& table,
+                        size_t first, size_t last, double* out) const {
+  if (!masks_ || masks_->has_sets())
+    return spread_rows(workers, table, [&](size_t row, const double* values) {
+      add_row(values, first, last, out + row * outputs_);
+    });
+  constexpr size_t kRows = FeatureCuts::kMost;
+  workers.run((table.rows() + kRows - 1) / kRows, [&](size_t chunk, int) {
+    const size_t begin = chunk * kRows, n = std::min(kRows, table.rows() - begin);
+    masks_->add(kernels, table, begin, n, first, last, out + begin * outputs_);
+  });
+}
+
+void Forest::leaves(Workers& workers, const SparseTable& table, int32_t* out) const {
+  spread_rows(workers, table, [&](size_t row, const double* values) {
+    for (size_t t = 0; t < trees(); ++t) out[row * trees() + t] = original_[leaf_of(values, t)];
   });
 }
 

@@ -23,10 +23,14 @@ class Forest {
   // out[row * outputs + o] += trees [first, last) of output o, in order.
   void add_scores(Workers& workers, const Kernels& kernels, const Columns& table, size_t first,
                   size_t last, double* out) const;
+  // The same for a sparse table, by rows.
+  void add_scores(Workers& workers, const Kernels& kernels, const SparseTable& table, size_t first,
+                  size_t last, double* out) const;
   // The same for one row of doubles: no allocation, no thread.
   void add_row(const double* row, size_t first, size_t last, double* out) const;
   // out[row * trees + t]: the leaf's node number in its tree.
   void leaves(Workers& workers, const Columns& table, int32_t* out) const;
+  void leaves(Workers& workers, const SparseTable& table, int32_t* out) const;
 
  private:
   struct Node {
@@ -44,6 +48,9 @@ class Forest {
   void walk_rows(const Columns& table, size_t begin, size_t n, size_t first, size_t last,
                  double* out) const;
   bool goes_right(const Node& node, double x) const;
+  size_t leaf_of(const double* row, size_t tree) const;
+  template <class Body>
+  void spread_rows(Workers& workers, const SparseTable& table, Body&& body) const;
   template <bool kLevels, class Arrived>
   void walk_block_of(const double* rows, size_t n, size_t tree, Arrived&& arrived) const;
   template <class Arrived>

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "sides.hpp"
-
 namespace stagewise {
 namespace {
 
@@ -51,7 +49,7 @@ const uint32_t* RowLists::finish(const Leaf& leaf) const {
 
 // A feature that leaves with as many rows as the table were split on gets a column.
 void RowLists::note_use(const Leaf& leaf) {
-  if (bins_.ranked()) return;  // it has columns
+  if (bins_.ranked() || bins_.sparse()) return;  // it has columns
   FeatureUse& use = uses_[leaf.split.feature];
   use.rows += leaf.rows();
   if (!use.column && use.rows >= bins_.rows())
@@ -65,23 +63,31 @@ FeatureCodes<Code> RowLists::codes_of(uint32_t feature) const {
   return {reinterpret_cast<const Code*>(column)};
 }
 
-void RowLists::partition(Workers& team, const Leaf& leaf) {
+template <class Code>
+Sides<Code> RowLists::sides_of(const Leaf& leaf) const {
+  const Split& s = leaf.split;
+  return {bins_, s.feature, codes_of<Code>(s.feature), s.bin, s.missing_left, s.right_bins};
+}
+
+void RowLists::partition(Workers& team, const Leaf& leaf, std::vector<uint8_t>* sides) {
   if (bins_.ranked()) {
-    partition_by<uint32_t>(team, leaf, kernels_.partition32, kernels_.mark32);
+    partition_by(team, leaf, sides_of<uint32_t>(leaf), kernels_.partition32, kernels_.mark32);
+  } else if (bins_.sparse()) {
+    const Split& s = leaf.split;
+    const SparseSides own(bins_, s.feature, s.bin, s.missing_left, 0, bins_.rows(), sides->data());
+    partition_by(team, leaf, own.sides(), kernels_.partition8, kernels_.mark8);
   } else if (bins_.wide()) {
-    partition_by<uint16_t>(team, leaf, kernels_.partition16, kernels_.mark16);
+    partition_by(team, leaf, sides_of<uint16_t>(leaf), kernels_.partition16, kernels_.mark16);
   } else {
-    partition_by<uint8_t>(team, leaf, kernels_.partition8, kernels_.mark8);
+    partition_by(team, leaf, sides_of<uint8_t>(leaf), kernels_.partition8, kernels_.mark8);
   }
 }
 
 template <class Code, class Partition, class Mark>
-void RowLists::partition_by(Workers& team, const Leaf& leaf, Partition partition, Mark mark) {
-  const Split& s = leaf.split;
+void RowLists::partition_by(Workers& team, const Leaf& leaf, const Sides<Code>& sides,
+                            Partition partition, Mark mark) {
   const Rows rows = of(leaf);
   const size_t n = rows.n;
-  const Sides<Code> sides(bins_, s.feature, codes_of<Code>(s.feature), s.bin, s.missing_left,
-                          s.right_bins);
   const auto children = [&](int list, size_t lefts) {
     Leaf &left = *leaf.left, &right = *leaf.right;
     left.list = right.list = list;

@@ -6,6 +6,7 @@
 
 #include "bins.hpp"
 #include "frontier.hpp"
+#include "sides.hpp"
 
 namespace stagewise {
 
@@ -29,13 +30,17 @@ class RowLists {
   void note_use(const Leaf& leaf);  // of the feature that it will be split by
   // Lists the rows that go left at the front of the leaf's part of a list, the others behind them;
   // the list is the leaf's own, or the other one. Sets where the children are.
-  void partition(Workers& team, const Leaf& leaf);
+  // sides: a byte per row of a sparse table, all 0 before and after.
+  void partition(Workers& team, const Leaf& leaf, std::vector<uint8_t>* sides);
 
  private:
   template <class Code>
   FeatureCodes<Code> codes_of(uint32_t feature) const;
   template <class Code, class Partition, class Mark>
-  void partition_by(Workers& team, const Leaf& leaf, Partition partition, Mark mark);
+  void partition_by(Workers& team, const Leaf& leaf, const Sides<Code>& sides, Partition partition,
+                    Mark mark);
+  template <class Code>
+  Sides<Code> sides_of(const Leaf& leaf) const;
 
   Workers& workers_;
   const Kernels& kernels_;

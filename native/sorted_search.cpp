@@ -177,8 +177,9 @@ void SortedSearch::scan(SplitFinder::Search* search, size_t position, Desk* desk
       return true;
     });
   }
-  search->found[position] = finder_.scan(*search, sums);
-  search->found[position].exact = true;
+  SplitFinder::Found found = finder_.scan(*search, sums);
+  found.exact = true;
+  search->set(position, found);
 }
 
 void SortedSearch::children(Workers& team, Desk* desk, Leaf* parent) {

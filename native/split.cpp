@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "contest.hpp"
 #include "random.hpp"
 
 namespace stagewise {
@@ -33,7 +34,13 @@ SplitFinder::SplitFinder(const Bins& bins, const Kernels& kernels, const TreeRul
     : bins_(bins), kernels_(kernels), rules_(rules), weights_(weights), histograms_(histograms) {
   size_t all = 0;
   for (size_t f = 0; f < bins.features(); ++f) all += bins.value_bins(f);
-  set_few_rows(bins.features() > 0 ? all / bins.features() / 2 : 0);
+  if (bins.sparse()) {  // rows whose cells are fewer than half of all sums
+    const double cells = std::max(bins.sparse_codes().cells_per_row(), 1.0);
+    set_few_rows(static_cast<size_t>(static_cast<double>(all) / cells / 2.0));
+    count_sparse_rows();
+  } else {
+    set_few_rows(bins.features() > 0 ? all / bins.features() / 2 : 0);
+  }
   used_.assign(bins.features(), 0);
   for (const uint32_t f : rules.used) used_[f] = 1;
 }
@@ -43,9 +50,8 @@ SplitFinder::Scratch::Scratch(const Bins& bins) {
   for (size_t f = 0; f < bins.features(); ++f)
     most = std::max<size_t>(most, bins.value_bins(f) + 1);
   counts.resize(most);
-  few_words.resize(most, 0);
-  few_counts.resize(most, 0);
-  touched.resize(most / 64 + 1, 0);
+  reserve_bins(most);
+  if (bins.sparse()) row_marks.resize(bins.rows(), 0);
 }
 
 void SplitFinder::Scratch::reserve_rows(size_t n) {
@@ -56,6 +62,13 @@ void SplitFinder::Scratch::reserve_rows(size_t n) {
   packed_words.resize(n);
   packed_counts.resize(n);
   packed_codes.resize(n);
+}
+
+void SplitFinder::Scratch::reserve_bins(size_t n) {
+  if (few_words.size() >= n) return;
+  few_words.resize(n, 0);
+  few_counts.resize(n, 0);
+  touched.resize(n / 64 + 1, 0);
 }
 
 void SplitFinder::start_tree(const Scales& scales, const Gradients& gradients,
@@ -135,6 +148,8 @@ void SplitFinder::begin(const Leaf& leaf, const Rows& rows, std::vector<uint8_t>
   search->rows = rows;
   search->key = draw(key_, leaf.path);
   search->allowed = std::move(allowed);
+  search->score.assign(features_->size(), kNoSplit);
+  search->is_found.assign(features_->size(), 0);
   search->found.resize(features_->size());
   const double unit = scales_.gradient / scales_.hessian;  // of values
   Regularisation r = scan_.regularisation;
@@ -266,13 +281,13 @@ size_t SplitFinder::drawn(const Search& search, uint32_t feature, size_t first, 
 
 void SplitFinder::scan_group(Search* search, size_t group) const {
   for (const uint32_t position : histograms_.members(group))
-    if (search->allows(position))
-      search->found[position] = scan_histogram(*search, position, nullptr);
+    if (search->allows(position)) search->set(position, scan_histogram(*search, position, nullptr));
 }
 
 void SplitFinder::count_bins(const Search& search, uint32_t feature, Scratch* scratch) const {
   auto& counts = scratch->counts;
   std::fill(counts.begin(), counts.begin() + bins_.value_bins(feature) + 1, 0);
+  if (bins_.sparse()) return count_cells(search, feature, scratch);
   for (size_t i = 0; i < search.rows.n; ++i) {
     const uint32_t row = search.rows[i];
     counts[bins_.code(row, feature)] += weights_[row];
@@ -280,8 +295,9 @@ void SplitFinder::count_bins(const Search& search, uint32_t feature, Scratch* sc
 }
 
 // Whether a missing value of the feature occurs in the leaf at all.
-bool SplitFinder::any_missing(const Search& search, uint32_t feature) const {
+bool SplitFinder::any_missing(const Search& search, uint32_t feature, Scratch* scratch) const {
   if (!bins_.has_missing(feature)) return false;
+  if (bins_.sparse()) return any_missing_cell(search, feature, scratch);
   const uint32_t missing = bins_.value_bins(feature);
   for (size_t i = 0; i < search.rows.n; ++i)
     if (bins_.code(search.rows[i], feature) == missing) return true;
@@ -338,8 +354,9 @@ void SplitFinder::scan_few_rows_of(const Code* codes, Search* search, Scratch* s
       sums.missing_word = s.packed_words[--sums.bins];
       sums.missing_count = s.packed_counts[sums.bins];
     }
-    search->found[j] = scan(*search, sums);
-    search->found[j].exact = true;
+    Found found = scan(*search, sums);
+    found.exact = true;
+    search->set(j, found);
     std::fill(s.touched.begin(), s.touched.end(), 0);
   }
 }
@@ -420,18 +437,16 @@ double SplitFinder::price(uint32_t feature) const {
 
 Split SplitFinder::settle(Search* search, Scratch* scratch) const {
   const Leaf& leaf = *search->leaf;
+  Contest contest(features_->size(),
+                  [&](size_t i) { return search->score[i] - price((*features_)[i]); });
   for (;;) {
-    size_t best = features_->size();
-    double best_score = kNoSplit;
-    for (size_t i = 0; i < features_->size(); ++i) {
-      if (!search->allows(i)) continue;
-      const double score = search->found[i].result.score - price((*features_)[i]);
-      if (score > best_score) {
-        best = i;
-        best_score = score;
-      }
+    const auto [best_score, best] = contest.leader();
+    if (best_score == kNoSplit) return {};
+    if (search->is_found[best] == 0) {  // what leads is but a bound
+      search->set(best, scan_histogram(*search, best, nullptr));
+      contest.update(best);
+      continue;
     }
-    if (best == features_->size()) return {};
     Found& found = search->found[best];
     const double unsplit = of_classes() ? found.result.unsplit : unsplit_score(leaf);
     const double packed_gain = best_score - unsplit;
@@ -443,7 +458,7 @@ Split SplitFinder::settle(Search* search, Scratch* scratch) const {
     const int64_t left_word = found.result.left_word;
     if (found.exact || proven(leaf, left_word)) {
       const int64_t left = word_hessian(left_word), both = word_hessian(leaf.word);
-      const bool decided = found.missing_seen || any_missing(*search, feature);
+      const bool decided = found.missing_seen || any_missing(*search, feature, scratch);
       const bool heavier_left = left >= both - left;
       const bool missing_left = decided ? found.result.missing_left : heavier_left;
       Split split{std::max(gain, 0.0), forced,       feature,   found.bin,
@@ -453,7 +468,8 @@ Split SplitFinder::settle(Search* search, Scratch* scratch) const {
       return split;
     }
     count_bins(*search, feature, scratch);
-    found = scan_histogram(*search, best, scratch->counts.data());
+    search->set(best, scan_histogram(*search, best, scratch->counts.data()));
+    contest.update(best);
   }
 }
 

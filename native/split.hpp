@@ -6,7 +6,8 @@
 //
 // min_samples_leaf is exact without a histogram of counts: when a hessian can be at most `bound`
 // per unit of weight, a side's hessian proves that it is heavy enough; only the winner of a node
-// that is not proven is counted.
+// that is not proven is counted. Where features are many and cells few, a bound of what each
+// feature could gain comes first, and only features that could win are scanned.
 #pragma once
 
 #include <vector>
@@ -106,9 +107,17 @@ class SplitFinder {
     ScanRules rules, level_rules;  // of numbers, and of levels in order
     uint64_t key = 0;              // of what is drawn in this node
     std::vector<uint8_t> allowed;  // per position in the tree's list of features; empty: all
-    std::vector<Found> found;      // likewise
+    // Likewise: the score of the best, or while it is not found, a bound of it.
+    std::vector<double> score;
+    std::vector<uint8_t> is_found;
+    std::vector<Found> found;
 
     bool allows(size_t position) const { return allowed.empty() || allowed[position] != 0; }
+    void set(size_t position, const Found& best) {
+      found[position] = best;
+      score[position] = best.result.score;
+      is_found[position] = 1;
+    }
   };
 
   // The memory of one thread.
@@ -125,8 +134,10 @@ class SplitFinder {
     // Per row.
     std::vector<int64_t> row_words, row_counts;
     std::vector<size_t> row_begin;
+    std::vector<uint8_t> row_marks;  // of a sparse table: per row of it, 0 between calls
 
     void reserve_rows(size_t n);
+    void reserve_bins(size_t n);
   };
 
   void start_tree(const Scales& scales, const Gradients& gradients,
@@ -137,6 +148,9 @@ class SplitFinder {
 
   void scan_group(Search* search, size_t group) const;         // of the leaf's histogram
   void scan_few_rows(Search* search, Scratch* scratch) const;  // every feature
+  // The same for a block of a sparse table.
+  void scan_block(Search* search, size_t block) const;
+  void scan_few_rows_block(Search* search, size_t block, Scratch* scratch) const;
   // One feature of a node, as sums in the order of its codes; not of classes.
   Found scan(const Search& search, const BinSums& sums) const {
     return bins_.coding(sums.feature).categorical() ? scan_levels(search, sums)
@@ -173,7 +187,14 @@ class SplitFinder {
   std::vector<uint8_t> right_bins(const Search& search, size_t position, const Found& found,
                                   bool heavier_left, Scratch* scratch) const;
   void count_bins(const Search& search, uint32_t feature, Scratch* scratch) const;
-  bool any_missing(const Search& search, uint32_t feature) const;
+  void count_cells(const Search& search, uint32_t feature, Scratch* scratch) const;
+  bool any_missing(const Search& search, uint32_t feature, Scratch* scratch) const;
+  bool any_missing_cell(const Search& search, uint32_t feature, Scratch* scratch) const;
+  void count_sparse_rows();
+  bool bounded(const Search& search) const;
+  size_t bound_pairs(Search* search, const std::vector<uint32_t>& positions, size_t first) const;
+  BinSums collect_cells(const Search& search, uint32_t feature, size_t first,
+                        Scratch* scratch) const;
   template <class Code>
   void scan_few_rows_of(const Code* codes, Search* search, Scratch* scratch) const;
   template <class Code, class Decode>
@@ -201,6 +222,8 @@ class SplitFinder {
   bool counts_needed_ = true;
   double hessian_cap_ = 0.0;  // most packed hessian per unit of weight
   size_t few_rows_;
+  // Of a sparse table, per feature: the weight of the rows whose code is not that of absent cells.
+  std::vector<int64_t> sparse_counts_;
 };
 
 }  // namespace stagewise

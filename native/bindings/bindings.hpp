@@ -10,11 +10,13 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <mutex>
 #include <optional>
 #include <stdexcept>
 
 #include "arrays.hpp"
 #include "kernels.hpp"
+#include "sparse_table.hpp"
 #include "threads.hpp"
 
 namespace nb = nanobind;
@@ -66,8 +68,28 @@ struct Table {
   void append(const std::vector<AnyArray>& list);
 };
 
+// A sparse table and the arrays it points into; none where it has memory of its own.
+struct SparseCells {
+  SparseTable table;
+  std::optional<In<int64_t>> start_owner;
+  std::optional<In<uint32_t>> index_owner;
+  std::optional<AnyArray> values_owner;
+
+  SparseCells(const In<int64_t>& start, const In<uint32_t>& index, const AnyArray& values,
+              size_t rows, size_t features, bool by_rows, double absent);
+  explicit SparseCells(SparseTable own) : table(std::move(own)) {}
+
+  // The same by rows, made when somebody asks for it.
+  const SparseTable& by_rows() const;
+
+ private:
+  mutable std::mutex making_;
+  mutable std::optional<SparseTable> rows_;
+};
+
 // Each adds its part of the module.
 void bind_tables(nb::module_& m);
+void bind_sparse(nb::module_& m);
 void bind_losses(nb::module_& m);
 void bind_sampling(nb::module_& m);
 void bind_trees(nb::module_& m);

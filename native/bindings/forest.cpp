@@ -28,6 +28,10 @@ void check_trees(const Forest& forest, size_t first, size_t last) {
   require(first <= last && last <= forest.trees(), "no such trees");
 }
 
+void check_sparse(const Forest& forest, const SparseCells& cells) {
+  require(cells.table.features() == forest.features(), "the table has the wrong width");
+}
+
 void forest_add(const Forest& forest, Engine& engine, const Table& table, size_t first, size_t last,
                 const InOut<double>& out) {
   require(table.columns.features() == forest.features() &&
@@ -36,6 +40,15 @@ void forest_add(const Forest& forest, Engine& engine, const Table& table, size_t
   check_trees(forest, first, last);
   nb::gil_scoped_release release;
   forest.add_scores(engine.workers, engine.kernels, table.columns, first, last, out.data());
+}
+
+void forest_add_sparse(const Forest& forest, Engine& engine, const SparseCells& cells, size_t first,
+                       size_t last, const InOut<double>& out) {
+  check_sparse(forest, cells);
+  require(out.shape(0) == cells.table.rows() * forest.outputs(), "the result has the wrong shape");
+  check_trees(forest, first, last);
+  nb::gil_scoped_release release;
+  forest.add_scores(engine.workers, engine.kernels, cells.by_rows(), first, last, out.data());
 }
 
 // Few rows of a plain float64 matrix: straight through, no threads, no descriptors.
@@ -59,6 +72,14 @@ void forest_leaves(const Forest& forest, Engine& engine, const Table& table,
   forest.leaves(engine.workers, table.columns, out.data());
 }
 
+void forest_sparse_leaves(const Forest& forest, Engine& engine, const SparseCells& cells,
+                          const InOut<int32_t>& out) {
+  check_sparse(forest, cells);
+  require(out.shape(0) == cells.table.rows() * forest.trees(), "the result has the wrong shape");
+  nb::gil_scoped_release release;
+  forest.leaves(engine.workers, cells.by_rows(), out.data());
+}
+
 }  // namespace
 
 void bind_forest(nb::module_& m) {
@@ -71,9 +92,12 @@ void bind_forest(nb::module_& m) {
       .def_prop_ro("n_trees", &Forest::trees)
       .def("add_scores", &forest_add, "workers"_a, "columns"_a, "first"_a, "last"_a,
            "out"_a.noconvert())
+      .def("add_scores", &forest_add_sparse, "workers"_a, "columns"_a, "first"_a, "last"_a,
+           "out"_a.noconvert())
       .def("add_rows", &forest_add_rows, "rows"_a.noconvert(), "first"_a, "last"_a,
            "out"_a.noconvert())
-      .def("leaves", &forest_leaves, "workers"_a, "columns"_a, "out"_a.noconvert());
+      .def("leaves", &forest_leaves, "workers"_a, "columns"_a, "out"_a.noconvert())
+      .def("leaves", &forest_sparse_leaves, "workers"_a, "columns"_a, "out"_a.noconvert());
 }
 
 }  // namespace stagewise

@@ -13,6 +13,7 @@ NB_MODULE(_native, m) {
       .def_prop_ro("isa", [](const Engine& e) { return std::string(e.kernels.name); });
 
   bind_tables(m);
+  bind_sparse(m);
   bind_losses(m);
   bind_sampling(m);
   bind_trees(m);

@@ -17,22 +17,39 @@ bool is_single(const AnyArray& a) {
   return false;
 }
 
-std::vector<Out<double>> learn_cuts(Engine& engine, const Table& table,
-                                    std::optional<In<double>> weight, size_t max_bins,
-                                    size_t sample_limit, uint64_t seed) {
-  const size_t p = table.columns.features();
+template <class AnyTable>
+std::vector<Out<double>> cuts_of(Engine& engine, const AnyTable& table, size_t rows,
+                                 const Weight& weight, size_t max_bins, size_t sample_limit,
+                                 uint64_t seed) {
   const double* w = weight ? weight->data() : nullptr;
-  require(!weight || weight->shape(0) == table.columns.rows, "one weight per row");
-  std::vector<std::vector<double>> cuts(p);
+  require(!weight || weight->shape(0) == rows, "one weight per row");
+  std::vector<std::vector<double>> cuts;
   {
     nb::gil_scoped_release release;
-    const auto sample = sample_for_cuts(table.columns.rows, sample_limit, seed);
-    cuts = find_cuts(engine.workers, table.columns, sample, w, max_bins);
+    const auto sample = sample_for_cuts(rows, sample_limit, seed);
+    cuts = find_cuts(engine.workers, table, sample, w, max_bins);
   }
   std::vector<Out<double>> out;
-  out.reserve(p);
+  out.reserve(cuts.size());
   for (auto& c : cuts) out.push_back(to_numpy(std::move(c)));
   return out;
+}
+
+std::vector<Out<double>> learn_cuts(Engine& engine, const Table& table, const Weight& weight,
+                                    size_t max_bins, size_t sample_limit, uint64_t seed) {
+  return cuts_of(engine, table.columns, table.columns.rows, weight, max_bins, sample_limit, seed);
+}
+
+const SparseTable& by_columns(const SparseCells& cells) {
+  require(!cells.table.by_rows(), "what is learned goes by columns");
+  return cells.table;
+}
+
+std::vector<Out<double>> learn_sparse_cuts(Engine& engine, const SparseCells& cells,
+                                           const Weight& weight, size_t max_bins,
+                                           size_t sample_limit, uint64_t seed) {
+  return cuts_of(engine, by_columns(cells), cells.table.rows(), weight, max_bins, sample_limit,
+                 seed);
 }
 
 Out<uint32_t> learn_level_bins(const Table& table, size_t feature, size_t levels,
@@ -73,6 +90,14 @@ Bins* make_bins(Engine& engine, const Table& table, const std::vector<AnyArray>&
   std::vector<FeatureCoding> copies = codings_of(codings);
   nb::gil_scoped_release release;
   return new Bins(engine.workers, engine.kernels, table.columns, std::move(copies));
+}
+
+Bins* make_sparse_bins(Engine& engine, const SparseCells& cells,
+                       const std::vector<AnyArray>& codings) {
+  std::vector<FeatureCoding> copies = codings_of(codings);
+  const SparseTable& table = by_columns(cells);
+  nb::gil_scoped_release release;
+  return new Bins(engine.workers, engine.kernels, table, std::move(copies));
 }
 
 Bins* make_ranks(Engine& engine, const Table& table, const std::vector<AnyArray>& levels) {
@@ -192,12 +217,15 @@ void bind_tables(nb::module_& m) {
           "extended",
           [](const Table& t, const std::vector<AnyArray>& more) { return Table(t, more); },
           "columns"_a)
+      .def("by_columns", [](nb::object self) { return self; })  // it does already
       .def("add_tree", &columns_add, "workers"_a, "tree"_a, "value"_a.noconvert(),
            "score"_a.noconvert())
       .def_prop_ro("n_rows", [](const Table& t) { return t.columns.rows; })
       .def_prop_ro("n_features", [](const Table& t) { return t.columns.features(); });
 
   m.def("learn_cuts", &learn_cuts, "workers"_a, "columns"_a, "weight"_a.noconvert().none(),
+        "max_bins"_a, "sample_limit"_a, "seed"_a);
+  m.def("learn_cuts", &learn_sparse_cuts, "workers"_a, "columns"_a, "weight"_a.noconvert().none(),
         "max_bins"_a, "sample_limit"_a, "seed"_a);
   m.def("learn_level_bins", &learn_level_bins, "columns"_a, "feature"_a, "levels"_a,
         "weight"_a.noconvert().none(), "max_bins"_a);
@@ -209,6 +237,7 @@ void bind_tables(nb::module_& m) {
 
   nb::class_<Bins>(m, "Bins")
       .def(nb::new_(&make_bins), "workers"_a, "columns"_a, "codings"_a)
+      .def(nb::new_(&make_sparse_bins), "workers"_a, "columns"_a, "codings"_a)
       .def_static("ranks", &make_ranks, "workers"_a, "columns"_a, "levels"_a,
                   nb::rv_policy::take_ownership)
       .def_prop_ro("codes_per_row", [](const Bins& b) { return b.groups().all().size(); })
@@ -238,6 +267,13 @@ void bind_tables(nb::module_& m) {
             return b.coding(f).code_below(threshold);
           },
           "feature"_a, "threshold"_a)
+      .def(
+          "constant",  // whether a feature has one code in all rows
+          [](const Bins& b, size_t f) {
+            require(f < b.features(), "no such feature");
+            return b.constant(f);
+          },
+          "feature"_a)
       .def("codes", &codes)
       .def(
           "add_tree",

@@ -127,6 +127,32 @@ void histogram(const Code* codes, size_t stride, const uint32_t* offset, const u
   });
 }
 
+// The cells of a sparse row are places of sums, from start[row] on.
+template <class RowIndex, class PlaneIndex>
+void add_to_sparse_histogram(const uint32_t* start, const uint32_t* places, RowIndex rows, size_t n,
+                             PlaneIndex plane, const GradientSlot* slots, int64_t sign,
+                             int64_t* hist) {
+  for (size_t i = 0; i < n; ++i) {
+    if (RowIndex::kPrefetch && i + kAhead < n) {
+      __builtin_prefetch(start + rows[i + kAhead]);
+      __builtin_prefetch(slots + rows[i + kAhead]);
+      __builtin_prefetch(places + start[rows[i + kAhead / 2]]);
+    }
+    const int64_t word = sign * slots[rows[i]].word;
+    int64_t* const h = hist + plane[rows[i]];
+    const uint32_t last = start[rows[i] + 1];
+    for (uint32_t cell = start[rows[i]]; cell < last; ++cell) h[places[cell]] += word;
+  }
+}
+
+void sparse_histogram(const uint32_t* start, const uint32_t* places, const Rows& rows,
+                      const Planes& planes, const GradientSlot* slots, int64_t sign,
+                      int64_t* hist) {
+  with_row_forms(rows, planes, [&](auto row_index, auto plane) {
+    add_to_sparse_histogram(start, places, row_index, rows.n, plane, slots, sign, hist);
+  });
+}
+
 void subtract(int64_t* parent, const int64_t* child, size_t n) {
   for (size_t i = 0; i < n; ++i) parent[i] -= child[i];
 }

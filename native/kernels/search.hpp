@@ -233,5 +233,41 @@ ScanResult scan(const ScanInput& in, const ScanRules& rules) {
   return left.score > right.score ? left : right;
 }
 
+// The screen alone. Its scores are less than the margin away from the exact ones.
+constexpr double kAboveScreen = 1.0 + 8e-6;
+
+double score_bound(const int64_t* words, size_t bins, int64_t total_word, const ScanRules& rules) {
+  const Node node{side_of(total_word), static_cast<int32_t>(__builtin_ceil(rules.min_hessian)), 0,
+                  true, rules};
+  const auto l2 = static_cast<float>(rules.regularisation.l2);
+  float top = -1.0f;
+  int64_t sum = 0;
+  Prefixes p;
+  alignas(64) float score[kScanChunk];
+  for (size_t begin = 0; begin < bins; begin += kScanChunk) {
+    const size_t n = bins - begin < kScanChunk ? bins - begin : kScanChunk;
+    sum = prefix(words + begin, n, sum, &p);
+    const float best = screen(p, 0, n, Side{}, node, l2, score);
+    top = best > top ? best : top;
+  }
+  return top < 0.0f ? kNoSplit : static_cast<double>(top) * kAboveScreen;
+}
+
+void score_bounds(const int64_t* words, size_t n, int64_t total_word, const ScanRules& rules,
+                  double* out) {
+  const Side all = side_of(total_word);
+  const auto least = static_cast<int32_t>(__builtin_ceil(rules.min_hessian));
+  const auto l2 = static_cast<float>(rules.regularisation.l2);
+  for (size_t i = 0; i < n; ++i) {
+    const auto gl = static_cast<int32_t>(words[2 * i] >> 32);
+    const auto hl = static_cast<int32_t>(words[2 * i]);
+    const int32_t gr = all.gradient - gl, hr = all.hessian - hl;
+    const float s = pair_score(static_cast<float>(gl), static_cast<float>(hl),
+                               static_cast<float>(gr), static_cast<float>(hr), l2);
+    const bool heavy = (hl >= least) & (hr >= least);
+    out[i] = heavy ? static_cast<double>(s) * kAboveScreen : kNoSplit;
+  }
+}
+
 }  // namespace
 }  // namespace stagewise

@@ -227,7 +227,11 @@ WHOLE_TABLES = {
         ValueError,
         "row 1 has 1 cells where row 0 has 2",
     ),
-    "a sparse matrix": (scipy.sparse.csr_array, TypeError, r"Sparse data.*toarray\(\)"),
+    "a sparse matrix of complex numbers": (
+        lambda X: scipy.sparse.csr_array(np.nan_to_num(X) * 1j),
+        ValueError,
+        "Complex data not supported",
+    ),
     "a lazy frame": (lambda X: pl.DataFrame(X).lazy(), TypeError, r"lazy frame.*collect\(\)"),
     "no columns": (lambda X: X[:, :0], ValueError, r"0 feature\(s\) \(shape=\(300, 0\)\)"),
 }

@@ -120,7 +120,7 @@ import resource, threading
 import numpy as np
 from stagewise._native import Columns, Forest, Workers
 
-features = 1 << 21       # 256 rows of them are half a gigabyte, even at a byte a value,
+features = 1 << 21       # 64 rows of them are a gigabyte,
 wide = np.broadcast_to(np.float64(1.0), (64 * 16 * 20, features))
 one = Forest(np.array([0, 1], np.uint64), np.array([-1], np.int32), np.zeros(1),
              np.zeros(1, np.uint8), np.array([-1], np.int32), np.array([-1], np.int32),
@@ -128,13 +128,13 @@ one = Forest(np.array([0, 1], np.uint64), np.array([-1], np.int32), np.zeros(1),
 small = Forest(np.array([0, 1], np.uint64), np.array([-1], np.int32), np.zeros(1),
                np.zeros(1, np.uint8), np.array([-1], np.int32), np.array([-1], np.int32),
                np.ones(1), 2, 1)
-workers, table, scores = Workers(4), Columns(wide), np.zeros(len(wide))
+workers, table, leaves = Workers(4), Columns(wide), np.zeros(len(wide), np.int32)
 pages = int(open("/proc/self/statm").read().split()[0])
-limit = pages * resource.getpagesize() + (256 << 20)  # and there is room for half of it
+limit = pages * resource.getpagesize() + (256 << 20)  # and there is room for a quarter of it
 resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
 for _ in range(8):
     try:
-        one.add_scores(workers, table, 0, 1, scores)
+        one.leaves(workers, table, leaves)
     except MemoryError:
         print("MemoryError")
     after = np.zeros(5000)

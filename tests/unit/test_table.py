@@ -15,7 +15,6 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-import scipy.sparse
 
 from stagewise.data.table import Table, read_table
 
@@ -244,11 +243,6 @@ def test_text_is_never_read_as_a_number(X: object) -> None:
 def test_what_is_not_rows_by_columns_is_refused(X: object, words: str) -> None:
     with pytest.raises(ValueError, match=f"(?s){words}"):
         read(X)
-
-
-def test_sparse_data_are_refused_with_the_remedy() -> None:
-    with pytest.raises(TypeError, match=r"Sparse data .* X.toarray\(\)"):
-        read(scipy.sparse.csr_array(np.eye(2)))
 
 
 def test_no_rows_will_do_when_asked() -> None:

@@ -12,9 +12,18 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from stagewise._native import Bins, Columns, Workers, learn_cuts, learn_level_bins
+from stagewise._native import (
+    Bins,
+    Columns,
+    SparseColumns,
+    Workers,
+    learn_cuts,
+    learn_level_bins,
+)
+from stagewise.data.column import Array
+from stagewise.data.sparse import Cells
 
-__all__ = ["SAMPLE_LIMIT", "learn_codings", "rank_values"]
+__all__ = ["SAMPLE_LIMIT", "core_columns", "learn_codings", "rank_values"]
 
 SAMPLE_LIMIT = 65_536
 """Rows from which cuts are learned; all rows up to this many."""
@@ -22,9 +31,14 @@ SAMPLE_LIMIT = 65_536
 Codings = list[npt.NDArray[np.float64] | npt.NDArray[np.uint32]]
 
 
+def core_columns(values: Array | list[Array] | Cells) -> Columns | SparseColumns:
+    """Give columns, as `Features` has them, in the form that the core reads."""
+    return values.columns() if isinstance(values, Cells) else Columns(values)
+
+
 def learn_codings(
     workers: Workers,
-    columns: Columns,
+    columns: Columns | SparseColumns,
     weight: npt.NDArray[np.float64] | None,
     max_bins: int,
     seed: int,
@@ -35,9 +49,10 @@ def learn_codings(
     `levels` says how many levels each column has, 0 where it is a number; empty: all are numbers.
     Of levels one bin less is learned, since those that nobody knows need one.
     """
+    columns = columns.by_columns()
     codings: Codings = [*learn_cuts(workers, columns, weight, max_bins, SAMPLE_LIMIT, seed)]
     for feature, n_levels in enumerate(levels):
-        if n_levels:
+        if n_levels and isinstance(columns, Columns):
             most = max(1, max_bins - 1)
             codings[feature] = learn_level_bins(columns, feature, n_levels, weight, most)
     return codings

@@ -19,6 +19,7 @@ from stagewise.data.messages import shown, warn_caller
 __all__ = [
     "LARGEST_EXACT",
     "Column",
+    "as_floats",
     "holds_moments",
     "is_wide",
     "missing_items",
@@ -87,6 +88,18 @@ def read_column(cells: Array, missing: Mask | None, label: str, remedy: str) -> 
     if missing is not None:
         objects[missing] = None
     return _read_objects(objects, label, remedy)
+
+
+def as_floats(values: Array) -> Array | None:
+    """Turn a whole array of numbers into floats, or give None if these do not hold them all."""
+    kind, size = values.dtype.kind, values.dtype.itemsize
+    if kind == "f":
+        return plain_floats(values)
+    if kind in "biu" and size <= 2:
+        return values.astype(np.float32)
+    if kind in "iu" and (size < 8 or not is_wide(values)):
+        return values.astype(np.float64)
+    return None
 
 
 def plain_floats(values: Array, label: str = "X") -> Array:

@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, Literal, overload
+from typing import Any, Literal, NoReturn, overload
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse
 
-from stagewise._native import Columns
 from stagewise.data.categorical import Source
 from stagewise.data.column import Array, is_wide
 from stagewise.data.factor import Factor
@@ -23,6 +23,7 @@ from stagewise.data.frame import Frame, open_frame
 from stagewise.data.levels import Kind, Levels
 from stagewise.data.messages import column_label, shown, warn_caller
 from stagewise.data.missing_values import ONLY_NAN, MissingValues
+from stagewise.data.sparse import Cells
 from stagewise.data.statistics import Statistic
 from stagewise.data.table import Table, read_array, read_frame
 from stagewise.data.unseen import Rule, Unseen
@@ -143,6 +144,8 @@ class Features(Sequence[Feature]):
         names: Sequence[str | None] = table.names or [None] * table.n_features
         if rows is not None and weight is not None:
             weight = weight[rows]
+        if isinstance(table.columns, Cells):
+            return cls([Feature(name, "real") for name in names], table.missing_values)
         features = []
         for position, name in enumerate(names):
             if position in table.factors:
@@ -171,7 +174,7 @@ class Features(Sequence[Feature]):
         """Return the same features with some statistics of their levels."""
         return Features(self._features, self.missing_values, statistics)
 
-    def extended(self, columns: Columns) -> Columns:
+    def extended(self, columns: Any) -> Any:
         """Put what the levels say behind the columns that `match` or `columns` has given."""
         if not self.statistics:
             return columns
@@ -196,7 +199,9 @@ class Features(Sequence[Feature]):
         """The places of the categorical features."""
         return self._categorical
 
-    def match(self, X: Any, caller: str, on_unseen: Rule = "missing") -> Array | list[Array]:
+    def match(
+        self, X: Any, caller: str, on_unseen: Rule = "missing"
+    ) -> Array | list[Array] | Cells:
         """Read new data, and put its columns in the order of the features.
 
         Parameters
@@ -212,7 +217,7 @@ class Features(Sequence[Feature]):
 
         Returns
         -------
-        array of shape (n_rows, n), or list of n arrays of shape (n_rows,)
+        array of shape (n_rows, n), list of n arrays of shape (n_rows,), or Cells
             float32 or float64; perhaps the caller's own memory.
 
         Raises
@@ -232,7 +237,7 @@ class Features(Sequence[Feature]):
         unseen.warn(self._names)
         return columns
 
-    def columns(self, table: Table, unseen: Unseen) -> Array | list[Array]:
+    def columns(self, table: Table, unseen: Unseen) -> Array | list[Array] | Cells:
         """Give a table's columns as floats, wide integers as their ranks, levels as their numbers.
 
         The table must have the features' columns, in their order: it is the training table, or
@@ -247,12 +252,22 @@ class Features(Sequence[Feature]):
 
         Returns
         -------
-        array of shape (n_rows, n), or list of n arrays of shape (n_rows,)
+        array of shape (n_rows, n), list of n arrays of shape (n_rows,), or Cells
             float32 or float64.
         """
+        if self._replaced and isinstance(table.columns, Cells):
+            self._refuse_sparse()
         if not self._replaced and not isinstance(table.columns, list):
             return table.columns
         return [self._column(table, position, unseen) for position in range(self._width)]
+
+    def _refuse_sparse(self) -> NoReturn:
+        position = next(j for j, feature in enumerate(self._features) if feature.kind != "real")
+        kind = "categorical" if position in self._categorical else "integers beyond 2**53"
+        raise ValueError(
+            f"{column_label(self._names, position)} was {kind} when the model was fitted, which a "
+            "sparse matrix cannot hold. Pass a data frame or a dense array, such as X.toarray()."
+        )
 
     def _column(self, table: Table, position: int, unseen: Unseen) -> Array:
         column, feature = table.column(position), self._features[position]
@@ -307,6 +322,8 @@ class Features(Sequence[Feature]):
             self._check_width(frame.shape[1], caller)
             table = read_frame(frame, caller, self.missing_values, known, allow_empty=True)
         else:
+            if self._categorical and scipy.sparse.issparse(X):
+                self._refuse_sparse()
             table = read_array(X, caller, self.missing_values, known, allow_empty=True)
             self._check_width(table.n_features, caller)
         if names is None and self._names is not None:

@@ -76,10 +76,7 @@ class Frame:
         native = self.frame.to_native()
         if n_rows * n_columns > SMALL or not hasattr(native, "dtypes"):
             return None
-        if list(native.columns) != self.labels:
-            # By place, since pandas makes text of a list of names, and names need not be text.
-            place = {label: j for j, label in enumerate(native.columns)}
-            native = self.frame[:, [place[label] for label in self.labels]].to_native()
+        native = self._chosen()
         types = {str(dtype).lower() for dtype in native.dtypes}
         if not types <= INTEGERS | FLOATS or (of_one_type and len(types) > 1):
             return None
@@ -89,6 +86,27 @@ class Frame:
         # Integers went into floats on the way. Below 2**53 a double shows that none was rounded.
         exact = values.dtype == np.float64 and bool((abs(values) < LARGEST_EXACT).all())
         return values if exact else None
+
+    def sparse_matrix(self) -> Any:
+        """Give the columns as a matrix of scipy.sparse, if pandas keeps them all so; else None.
+
+        They must be of one type of numbers, with 0 for what is not stored.
+        """
+        types = list(getattr(self.frame.to_native(), "dtypes", ()))
+        if not types or not all(type(t).__name__ == "SparseDtype" for t in types):
+            return None
+        if len(set(types)) > 1 or types[0].kind not in "biuf" or types[0].fill_value != 0:
+            return None
+        return self._chosen().sparse.to_coo()
+
+    def _chosen(self) -> Any:
+        """Give the chosen columns of a frame of pandas as such a frame."""
+        native = self.frame.to_native()
+        if list(native.columns) == self.labels:
+            return native
+        # By place, since pandas makes text of a list of names, and names need not be text.
+        place = {label: j for j, label in enumerate(native.columns)}
+        return self.frame[:, [place[label] for label in self.labels]].to_native()
 
     def cells(self, position: int) -> tuple[Array, Mask | None]:
         """Give one column as `series_cells` does."""

@@ -1,9 +1,9 @@
 """X as the caller gave it, checked, with no copy that need not be made.
 
-The one idea: whatever X is, it becomes either one 2-D float array or a list of 1-D columns, and
-every cell keeps its value. Infinities are ordinary values here and NaN is a missing one, so float
-arrays are not even looked at, unless the caller has missing values of another kind. This file must
-not know what a model expects of its features.
+The one idea: whatever X is, it becomes either one 2-D float array, a list of 1-D columns or the
+stored cells of a sparse matrix, and every cell keeps its value. Infinities are ordinary values here
+and NaN is a missing one, so float arrays are not even looked at, unless the caller has missing
+values of another kind. This file must not know what a model expects of its features.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import scipy.sparse
 from sklearn.utils import check_array
 
@@ -23,8 +24,7 @@ from stagewise.data.column import (
     Array,
     Column,
     Mask,
-    is_wide,
-    plain_floats,
+    as_floats,
     read_column,
     refuse_cell,
     with_missing,
@@ -33,6 +33,7 @@ from stagewise.data.factor import Factor, factorise
 from stagewise.data.frame import Frame, open_frame
 from stagewise.data.messages import column_label
 from stagewise.data.missing_values import ONLY_NAN, MissingValues
+from stagewise.data.sparse import Cells, read_cells
 
 __all__ = ["Table", "exact_array", "read_array", "read_frame", "read_table"]
 
@@ -43,10 +44,11 @@ class Table:
 
     Parameters
     ----------
-    columns : array of shape (n_rows, n_features), or list of arrays of shape (n_rows,)
+    columns : array of shape (n_rows, n_features), list of arrays of shape (n_rows,), or Cells
         The values. An array is float32 or float64 with any strides. In a list each column is
         float32 or float64, or int64 or uint64 where no float can hold it (a *wide* column), or
-        the int32 codes of a categorical one. These may be the caller's own memory: read them only.
+        the int32 codes of a categorical one. `Cells` are of floats. All of these may be the
+        caller's own memory: read them only.
     n_rows, n_features : int
         The table's shape.
     names : list of str, or None
@@ -61,7 +63,7 @@ class Table:
         For a categorical column: its values and their codes.
     """
 
-    columns: Array | list[Array]
+    columns: Array | list[Array] | Cells
     n_rows: int
     n_features: int
     names: list[str] | None = None
@@ -71,9 +73,11 @@ class Table:
     factors: Mapping[int, Factor] = field(default_factory=dict)
 
     def column(self, position: int) -> Column:
-        """Give one column and which of its cells are missing, if it is wide."""
+        """Give one column and which of its cells are missing, if it is wide; not of `Cells`."""
         if isinstance(self.columns, list):
             return Column(self.columns[position], self.missing.get(position))
+        if isinstance(self.columns, Cells):
+            raise TypeError("the columns of a sparse table are not taken out")
         return Column(self.columns[:, position], None)
 
 
@@ -117,9 +121,10 @@ def read_table(
 
     Parameters
     ----------
-    X : array-like or data frame of shape (n_rows, n_features)
+    X : array-like, data frame or sparse matrix of shape (n_rows, n_features)
         A numpy array of booleans, integers, floats, dates, durations or numeric objects; a list
-        of lists; a pandas, polars or pyarrow table, or any eager frame narwhals knows. NaN, None,
+        of lists; a pandas, polars or pyarrow table, or any eager frame narwhals knows; a matrix or
+        array of scipy.sparse. NaN, None,
         NA, NaT and masked cells are missing. Dates, durations and times of day are integer
         nanoseconds.
     caller : str
@@ -159,6 +164,9 @@ def read_frame(
     if n_features == 0 or (n_rows == 0 and not allow_empty):
         _check_shape(np.empty((n_rows, n_features)), caller, allow_empty)
     places = categorical.places(frame)
+    sparse = None if places else frame.sparse_matrix()
+    if sparse is not None:
+        return _of_cells(*read_cells(sparse, caller, missing_values), frame.names, missing_values)
     values = None if places else frame.matrix(of_one_type=bool(missing_values))
     table = None if values is None else _as_matrix(values, frame.names, missing_values)
     if table is not None:
@@ -176,10 +184,7 @@ def read_array(
 ) -> Table:
     """Read anything numpy can make an array of; see `read_table`."""
     if scipy.sparse.issparse(X):
-        raise TypeError(
-            f"Sparse data was passed to {caller}, which does not read sparse matrices yet. "
-            "Convert it to a dense array with X.toarray()."
-        )
+        return _read_sparse(X, caller, missing_values, categorical, allow_empty)
     values = exact_array(X)
     _check_shape(values, caller, allow_empty)
     grid = _Grid(values, np.ma.getmaskarray(X) if np.ma.is_masked(X) else None)
@@ -191,6 +196,46 @@ def read_array(
     whole = grid.mask is None and not places
     table = _as_matrix(values, None, missing_values) if whole else None
     return table or _by_columns(grid, places, missing_values, categorical)
+
+
+def _read_sparse(
+    X: Any, caller: str, missing_values: MissingValues, categorical: Chosen, allow_empty: bool
+) -> Table:
+    cells, taken = read_cells(X, caller, missing_values)
+    n_rows, n_features = cells.shape
+    if n_features == 0 or (n_rows == 0 and not allow_empty):
+        _check_shape(np.empty((n_rows, n_features)), caller, allow_empty)
+    if categorical.places(_Cellular(cells.shape)):
+        raise ValueError(
+            "X is a sparse matrix, whose columns are numbers: categorical_features must be None or "
+            "'from_dtype' with it. Leave the columns one-hot encoded, or pass the categories as "
+            "columns of a data frame or of a dense array."
+        )
+    return _of_cells(cells, taken, None, missing_values)
+
+
+def _of_cells(
+    cells: Cells,
+    taken: npt.NDArray[np.int64] | None,
+    names: list[str] | None,
+    missing_values: MissingValues,
+) -> Table:
+    counts = {} if taken is None else {int(j): int(taken[j]) for j in np.flatnonzero(taken)}
+    return Table(cells, *cells.shape, names, {}, missing_values, counts)
+
+
+@dataclass(frozen=True)
+class _Cellular:
+    """The columns of a sparse matrix: numbers without names."""
+
+    shape: tuple[int, int]
+    names: list[str] | None = None
+
+    def is_category(self, position: int) -> bool:
+        return False
+
+    def is_text(self, position: int) -> bool:
+        return False
 
 
 def exact_array(X: Any) -> Array:
@@ -229,7 +274,7 @@ def _as_matrix(
     values: Array, names: list[str] | None, missing_values: MissingValues
 ) -> Table | None:
     """Make a table of one array, or give None if that must go by columns."""
-    matrix = _matrix(values)
+    matrix = as_floats(values)
     if matrix is None:
         return None
     n_rows, n_features = values.shape
@@ -239,18 +284,6 @@ def _as_matrix(
     taken = {j: n for j, n in enumerate(found.sum(axis=0).tolist()) if n}
     matrix = with_missing(matrix, found)
     return Table(matrix, n_rows, n_features, names, {}, missing_values, taken)
-
-
-def _matrix(values: Array) -> Array | None:
-    """Turn the whole array into floats at once, or give None if that must go by columns."""
-    kind, size = values.dtype.kind, values.dtype.itemsize
-    if kind == "f":
-        return plain_floats(values)
-    if kind in "biu" and size <= 2:
-        return values.astype(np.float32)
-    if kind in "iu" and (size < 8 or not is_wide(values)):
-        return values.astype(np.float64)
-    return None
 
 
 def _by_columns(

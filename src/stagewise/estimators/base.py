@@ -22,9 +22,9 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_random_state
 
-from stagewise._native import Columns
 from stagewise.boosting.methods import Method
 from stagewise.data import Features
+from stagewise.data.bins import core_columns
 from stagewise.data.messages import shown
 from stagewise.estimators.columns import learn_columns, match_columns, read_training
 from stagewise.estimators.describe import describe
@@ -109,7 +109,7 @@ class BoostedTrees(BaseEstimator):
 
         Parameters
         ----------
-        X : array-like or data frame of shape (n_rows, n_features)
+        X : array-like, data frame or sparse matrix of shape (n_rows, n_features)
             Numbers and, as `categorical_features` says, categories. NaN, None, NA and NaT are
             missing values, as are the `missing_values`; ±inf are ordinary ones.
         y : array-like of shape (n_rows,)
@@ -437,7 +437,7 @@ class BoostedTrees(BaseEstimator):
             rows = values if values.dtype.char == "d" else values.astype(np.float64)
             ensemble.forest.add_rows(rows, 0, n_trees, out.reshape(-1))
             return out
-        columns = model.features.extended(Columns(values))
+        columns = model.features.extended(core_columns(values))
         small = columns.n_rows * n_trees <= SMALL
         return ensemble.score(columns, make_workers(1 if small else self.n_jobs))
 
@@ -445,7 +445,7 @@ class BoostedTrees(BaseEstimator):
         """Yield F after every round. Each array is new."""
         model = self._fitted()
         ensemble = model.ensemble
-        columns = model.features.extended(Columns(self._match(model, X)))
+        columns = model.features.extended(core_columns(self._match(model, X)))
         workers = make_workers(self.n_jobs)
         out = np.empty((columns.n_rows, ensemble.n_outputs))
         out[:] = ensemble.base
@@ -459,7 +459,7 @@ class BoostedTrees(BaseEstimator):
     def apply(self, X: Any) -> npt.NDArray[np.int32]:
         """Return the node number of the leaf that each row reaches, shape (n_rows, n_trees)."""
         model = self._fitted()
-        columns = model.features.extended(Columns(self._match(model, X)))
+        columns = model.features.extended(core_columns(self._match(model, X)))
         out = np.empty((columns.n_rows, len(model.ensemble.trees)), dtype=np.int32)
         model.ensemble.forest.leaves(make_workers(self.n_jobs), columns, out.reshape(-1))
         return out
@@ -480,4 +480,5 @@ class BoostedTrees(BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         tags.input_tags.categorical = True
+        tags.input_tags.sparse = getattr(self, "split", "histogram") == "histogram"
         return tags

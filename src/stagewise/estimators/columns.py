@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from stagewise._native import Columns
+from stagewise._native import Columns, SparseColumns
 from stagewise.data import (
     NO_ROWS,
     CategoricalFeatures,
@@ -21,6 +21,7 @@ from stagewise.data import (
     Unseen,
     read_table,
 )
+from stagewise.data.bins import core_columns
 
 __all__ = ["Learned", "learn_columns", "match_columns", "read_training"]
 
@@ -34,14 +35,14 @@ class Learned(NamedTuple):
     ----------
     features : Features
         What the model will remember.
-    columns : Columns
+    columns : Columns or SparseColumns
         All rows, as the core reads them.
     unseen : Unseen
         Values that are no levels, and what became of them.
     """
 
     features: Features
-    columns: Columns
+    columns: Columns | SparseColumns
     unseen: Unseen
 
 
@@ -103,10 +104,10 @@ def learn_columns(
         # Of the rows that count, only one that is held out can hold a value that is no level. The
         # fit itself chose it, so it is not refused.
         unseen = Unseen(rule, NO_ROWS if held is None else held)
-        return Learned(features, Columns(features.columns(table, unseen)), unseen)
+        return Learned(features, core_columns(features.columns(table, unseen)), unseen)
     counted = rows if rows is None or held is None else np.concatenate([rows, held])
     unseen = Unseen(rule, counted)
-    columns = Columns(known.columns(table, unseen))
+    columns = core_columns(known.columns(table, unseen))
     unseen.refuse(known.names)
     return Learned(known, columns, unseen)
 
@@ -116,7 +117,7 @@ def match_columns(
 ) -> Learned:
     """Hold a table of rows to stop early by, of which some count, to the features of a fit."""
     unseen = Unseen(params["on_unseen"], rows)
-    columns = Columns(features.columns(table, unseen))
+    columns = core_columns(features.columns(table, unseen))
     try:
         unseen.refuse(features.names)
     except ValueError as error:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from stagewise._native import Bins, Columns, Workers
+from stagewise._native import Bins, Columns, SparseColumns, Workers
 from stagewise.boosting.folds import boost_side_by_side
 from stagewise.boosting.loop import Boosting, Rows, boost
 from stagewise.boosting.methods import Method
@@ -203,7 +203,7 @@ class Fit:
 
     def _prepare(
         self,
-        tables: Sequence[Columns],
+        tables: Sequence[Columns | SparseColumns],
         train: Sample,
         features: Any,
         classes: npt.NDArray[Any] | None,
@@ -218,14 +218,26 @@ class Fit:
         """Return the bins of each version of the rows, and how other rows get them."""
         levels = features.levels_per_column()
         if self.params.get("split", "histogram") != "histogram":
-            ranks = [rank_values(self.workers, table, levels) for table in tables]
-            return ranks, lambda other: other
+            return [self._ranks(table, levels) for table in tables], lambda other: other
+        tables = [table.by_columns() for table in tables]
         codings = learn_codings(
             self.workers, tables[0], weight, self.params["max_bins"], self.seed, levels
         )
         codings = few_cuts(codings, features.n)
-        bins = [Bins(self.workers, table, codings) for table in tables]
-        return bins, lambda other: Bins(self.workers, other, codings)
+
+        def alike(other: Columns | SparseColumns) -> Bins:
+            return Bins(self.workers, other.by_columns(), codings)
+
+        return [alike(table) for table in tables], alike
+
+    def _ranks(self, table: Columns | SparseColumns, levels: Sequence[int]) -> Bins:
+        if isinstance(table, SparseColumns):
+            raise InvalidParameterError(
+                f"split={self.params['split']!r} sorts all rows by every feature, and X is a "
+                "sparse matrix. Use split='histogram', with more max_bins for finer "
+                "thresholds, or pass X.toarray() if that fits into memory."
+            )
+        return rank_values(self.workers, table, levels)
 
     def _statistics(
         self, train: Sample, y: npt.NDArray[Any], features: Any, previous: Model | None
@@ -326,7 +338,7 @@ class Fit:
         return make_dropout(self.params).settle(self.loss.best_constant(y, weight))
 
     def _start_score(
-        self, ensemble: Ensemble, tables: Sequence[Columns]
+        self, ensemble: Ensemble, tables: Sequence[Columns | SparseColumns]
     ) -> npt.NDArray[np.float64]:
         """Return F of rows, each tree seeing the version of them that it was grown on."""
         if ensemble.n_rounds == 0:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from stagewise._native import Columns, Forest, Workers
+from stagewise._native import Columns, Forest, SparseColumns, Workers
 from stagewise.learners.tree import NODE_ARRAYS, LevelSets, Tree
 
 __all__ = ["Ensemble"]
@@ -112,13 +112,13 @@ class Ensemble:
         }
 
     def score(
-        self, columns: Columns, workers: Workers, rounds: int | None = None
+        self, columns: Columns | SparseColumns, workers: Workers, rounds: int | None = None
     ) -> npt.NDArray[np.float64]:
         """Return F(x) for every row and output, shape (n_rows, n_outputs).
 
         Parameters
         ----------
-        columns : Columns
+        columns : Columns or SparseColumns
             The rows.
         workers : Workers
             The threads.
