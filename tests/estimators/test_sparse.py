@@ -30,7 +30,7 @@ from stagewise import (
 pytestmark = pytest.mark.native
 
 ROWS, COLUMNS = 600, 30
-NO_SPARSE = {"every value", "proposed values", "categories"}
+NO_SPARSE = {"every value", "proposed values", "categories", "statistics of levels"}
 SPARSE_CASES = pytest.mark.parametrize("case", [c for c in CASES if c not in NO_SPARSE])
 
 

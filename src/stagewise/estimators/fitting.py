@@ -213,8 +213,8 @@ class Fit:
         return bins, alike, warn_if_constant(bins[0], features, train.y, classes)
 
     def _bins(
-        self, tables: Sequence[Columns], weight: Vector | None, features: Any
-    ) -> tuple[list[Bins], Callable[[Columns], Any]]:
+        self, tables: Sequence[Columns | SparseColumns], weight: Vector | None, features: Any
+    ) -> tuple[list[Bins], Callable[[Any], Any]]:
         """Return the bins of each version of the rows, and how other rows get them."""
         levels = features.levels_per_column()
         if self.params.get("split", "histogram") != "histogram":
