@@ -110,9 +110,9 @@ def read_cells(
     data = compressed.data[: compressed.indptr[-1]]
     values = as_floats(data)
     if values is None:
-        row = data[np.argmax(np.abs(data.astype(np.float64)))]
+        largest = data[np.argmax(np.abs(data.astype(np.float64)))]
         raise ValueError(
-            f"X is a sparse matrix that holds {shown(row)}, and integers beyond 2**53 = "
+            f"X is a sparse matrix that holds {shown(largest)}, and integers beyond 2**53 = "
             f"{LARGEST_EXACT} are exact in dense tables only. Pass X.toarray(), or cast X to "
             "float64 if rounding them does no harm."
         )
