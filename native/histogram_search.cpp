@@ -8,12 +8,16 @@ namespace {
 constexpr size_t kParallelUpdates = 60000;  // of a histogram; below, the caller is faster alone
 constexpr size_t kParallelBins = 4096;      // of a search, likewise
 constexpr size_t kGroupBlock = 64;  // groups whose histograms stay in the second-level cache
+constexpr size_t kVectorWords = 65536;  // the same of vectors, in words
 
 }  // namespace
 
-void HistogramSearch::start_tree(Workers&, const Gradients& gradients) {
-  gradients_ = &gradients;
-  histograms_.use_features(choice_.features());
+void HistogramSearch::start_tree(Workers&) { histograms_.use_features(choice_.features()); }
+
+size_t HistogramSearch::group_block() const {
+  if (histograms_.lanes() == 1) return kGroupBlock;
+  const size_t words = histograms_.size() / std::max<size_t>(1, histograms_.groups());
+  return std::max<size_t>(1, kVectorWords / std::max<size_t>(1, words));
 }
 
 void HistogramSearch::root(Workers& team, Leaf* root) {
@@ -39,7 +43,7 @@ void HistogramSearch::children(Workers& team, Desk* desk, Leaf* parent) {
     few[1] = nullptr;
     if (!finder_.splittable(*large) && !finder_.splittable(*small)) return;
     if (small->rows() * 4 <= finder_.few_rows()) {
-      histograms_.remove(large->hist, rows_.of(*small), *gradients_);
+      histograms_.remove(large->hist, rows_.of(*small), finder_.words());
     } else {
       small->hist = parent->spare;
       built = small;
@@ -51,7 +55,8 @@ void HistogramSearch::children(Workers& team, Desk* desk, Leaf* parent) {
 
 void HistogramSearch::after(const Leaf& parent) {
   for (Leaf* child : {parent.left, parent.right})
-    if (!child->split.found()) child->hist = -1;  // nobody will look at it again
+    if (!child->split.found() || histograms_.crowded())
+      child->hist = -1;  // nobody will look at it again, or its children do without
   for (const int slot : {parent.hist, parent.spare})
     if (slot >= 0 && parent.left->hist != slot && parent.right->hist != slot)
       histograms_.release(slot);
@@ -67,26 +72,27 @@ void HistogramSearch::again(Workers& team, Leaf* leaf) {
 void HistogramSearch::search(Workers& team, Desk* desk, Leaf* built, Leaf* rest, Leaf* few[2],
                              bool scan) {
   Leaf* leaves[2] = {built != nullptr ? built : few[0], rest != nullptr ? rest : few[1]};
-  SplitFinder::Search* of_groups[2] = {};
-  SplitFinder::Search* of_rows[2] = {};
+  Finder::Search* of_groups[2] = {};
+  Finder::Search* of_rows[2] = {};
   size_t groups = 0, few_rows = 0;
   for (size_t i = 0; i < 2; ++i) {
     if (!scan || leaves[i] == nullptr || !finder_.splittable(*leaves[i])) continue;
-    SplitFinder::Search& search = desk->searches[i];
+    Finder::Search& search = desk->searches[i];
     begin(*leaves[i], &search);
     (leaves[i]->hist >= 0 ? of_groups[groups++] : of_rows[few_rows++]) = &search;
   }
 
-  const bool together = histograms_.groups() <= kGroupBlock;  // all groups of a row at once
+  const size_t most = group_block();
+  const bool together = histograms_.groups() <= most;  // all groups of a row at once
   Histograms::Parts parts;
   const bool parted = built != nullptr && together && team.threads() > 1 &&
                       built->rows() * histograms_.groups() >= kParallelUpdates;
-  if (parted) parts = histograms_.add_in_parts(team, built->hist, rows_.of(*built), *gradients_);
+  if (parted) parts = histograms_.add_in_parts(team, built->hist, rows_.of(*built), finder_.words());
 
   const bool alone = team.threads() == 1 || histograms_.size() < kParallelBins;
   const auto pieces = static_cast<size_t>(2 * team.threads());
   const size_t block =
-      alone ? kGroupBlock : std::min(kGroupBlock, (histograms_.groups() + pieces - 1) / pieces);
+      alone ? most : std::min(most, (histograms_.groups() + pieces - 1) / pieces);
   const size_t blocks = groups > 0 || built != nullptr || rest != nullptr
                             ? (histograms_.groups() + block - 1) / block
                             : 0;
@@ -98,7 +104,7 @@ void HistogramSearch::search(Workers& team, Desk* desk, Leaf* built, Leaf* rest,
     }
     const size_t first = task * block, last = std::min(histograms_.groups(), first + block);
     if (built != nullptr && !parted)
-      histograms_.add(built->hist, first, last, rows_.of(*built), *gradients_);
+      histograms_.add(built->hist, first, last, rows_.of(*built), finder_.words());
     for (size_t group = first; group < last; ++group) {
       if (built != nullptr) {
         histograms_.merge(built->hist, group, parts);

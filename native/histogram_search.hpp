@@ -11,11 +11,11 @@ namespace stagewise {
 
 class HistogramSearch : public NodeSearch {
  public:
-  HistogramSearch(SplitFinder& finder, const RowLists& rows, const FeatureChoice& choice,
+  HistogramSearch(const Finder& finder, const RowLists& rows, const FeatureChoice& choice,
                   std::vector<Desk>& desks, Histograms& histograms)
       : NodeSearch(finder, rows, choice, desks), histograms_(histograms) {}
 
-  void start_tree(Workers& team, const Gradients& gradients) override;
+  void start_tree(Workers& team) override;
   size_t work(const Leaf& leaf) const override { return leaf.rows() * histograms_.groups(); }
   void root(Workers& team, Leaf* root) override;
   void before(Leaf* parent) override;
@@ -30,7 +30,7 @@ class HistogramSearch : public NodeSearch {
   Histograms& histograms_;
 
  private:
-  const Gradients* gradients_ = nullptr;
+  size_t group_block() const;
 };
 
 }  // namespace stagewise

@@ -11,6 +11,7 @@ from stagewise.losses.classification import (
     Multinomial,
 )
 from stagewise.losses.positive import Gamma, Poisson, Tweedie
+from stagewise.losses.targets import EachTarget
 from stagewise.losses.regression import AbsoluteError, Huber, Quantile, SquaredError
 
 __all__ = [
@@ -19,6 +20,7 @@ __all__ = [
     "AbsoluteError",
     "BoundLoss",
     "ClassExponential",
+    "EachTarget",
     "Exponential",
     "Gamma",
     "Huber",

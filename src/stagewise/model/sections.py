@@ -22,8 +22,11 @@ __all__ = [
     "LEVELS",
     "MISSING_VALUES",
     "NAMES",
+    "OPTIONAL",
     "SECTIONS",
     "SETS",
+    "TARGETS",
+    "VECTORS",
     "UnknownSectionError",
     "pack_sections",
     "unpack_sections",
@@ -45,6 +48,9 @@ LEVELS = {
     "level_text": "uint8",
 }
 SETS = {"set_start": "int64", "level_sets": "uint64"}
+VECTORS = {"vector_value": "float64"}
+TARGETS = {"target_start": "uint64", "target_names": "uint8"}
+OPTIONAL = {**NAMES, **MISSING_VALUES, **LEVELS, **SETS, **VECTORS, **TARGETS}
 # The sections of format 1, with their types. All have one dimension.
 SECTIONS: dict[str, str] = {
     "base": "float64",
@@ -57,10 +63,7 @@ SECTIONS: dict[str, str] = {
     "feature_kind": "uint8",
     "cut_start": "uint64",
     "cuts": "uint64",
-    **NAMES,
-    **MISSING_VALUES,
-    **LEVELS,
-    **SETS,
+    **OPTIONAL,
 }
 # The one section that may be of any type, and of two dimensions: class labels.
 LABELS = "class_labels"

@@ -1,0 +1,39 @@
+#include "vector_gradients.hpp"
+
+#include <algorithm>
+
+namespace stagewise {
+
+double VectorGradients::dispersion(Workers& workers, const double* weight) const {
+  double sum = 0.0;
+  for (const Gradients& plane : planes_) sum += plane.dispersion(workers, weight);
+  return sum;
+}
+
+void VectorGradients::interleave(Workers& workers, const RowWeights& weights, bool counted) {
+  const size_t k = outputs(), used = k + (counted ? 1 : 0), lanes = vector_lanes(k, counted);
+  if (lanes != lanes_) words_ = make_large_array<int64_t>(rows_ * lanes);
+  lanes_ = lanes;
+  constexpr size_t kRows = 1024;  // of which the words stay in the second-level cache
+  const size_t chunks = (rows_ + kRows - 1) / kRows;
+  std::vector<int64_t> counts(chunks, 0);
+  workers.run(chunks, [&](size_t chunk, int) {
+    const size_t begin = chunk * kRows, n = std::min(kRows, rows_ - begin);
+    int64_t* const out = words_.get() + begin * lanes;
+    for (size_t lane = 0; lane < k; ++lane) {
+      const GradientSlot* const slots = planes_[lane].slots() + begin;
+      for (size_t i = 0; i < n; ++i) out[i * lanes + lane] = slots[i].word;
+    }
+    for (size_t lane = used; lane < lanes; ++lane)
+      for (size_t i = 0; i < n; ++i) out[i * lanes + lane] = 0;
+    if (!counted) return;
+    for (size_t i = 0; i < n; ++i)
+      counts[chunk] += out[i * lanes + k] = weights[static_cast<uint32_t>(begin + i)];
+  });
+  total_.assign(lanes, 0);
+  for (size_t lane = 0; lane < k; ++lane) total_[lane] = planes_[lane].total_word();
+  if (counted)
+    for (const int64_t n : counts) total_[k] += n;
+}
+
+}  // namespace stagewise
