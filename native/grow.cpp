@@ -155,8 +155,7 @@ int32_t Grower::add_node(const Leaf& leaf, Tree* tree) const {
 }
 
 void Grower::commit(const Leaf& parent, Tree* tree) {
-  for (Leaf* child : {parent.left, parent.right})
-    child->node = add_node(*child, tree);
+  for (Leaf* child : {parent.left, parent.right}) child->node = add_node(*child, tree);
   const auto node = static_cast<size_t>(parent.node);
   const Split& s = parent.split;
   tree->feature[node] = static_cast<int32_t>(s.feature);

@@ -96,7 +96,7 @@ class Grower {
   Histograms histograms_;
   SplitFinder finder_;                     // of one output
   std::unique_ptr<VectorFinder> vectors_;  // of several, or null
-  std::vector<Desk> desks_;  // per thread
+  std::vector<Desk> desks_;                // per thread
   std::unique_ptr<NodeSearch> search_;
   LevelSearch* levels_ = nullptr;  // the same, if trees are symmetric
   bool categorical_ = false;       // some feature is

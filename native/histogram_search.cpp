@@ -8,17 +8,10 @@ namespace {
 constexpr size_t kParallelUpdates = 60000;  // of a histogram; below, the caller is faster alone
 constexpr size_t kParallelBins = 4096;      // of a search, likewise
 constexpr size_t kGroupBlock = 64;  // groups whose histograms stay in the second-level cache
-constexpr size_t kVectorWords = 65536;  // the same of vectors, in words
 
 }  // namespace
 
 void HistogramSearch::start_tree(Workers&) { histograms_.use_features(choice_.features()); }
-
-size_t HistogramSearch::group_block() const {
-  if (histograms_.lanes() == 1) return kGroupBlock;
-  const size_t words = histograms_.size() / std::max<size_t>(1, histograms_.groups());
-  return std::max<size_t>(1, kVectorWords / std::max<size_t>(1, words));
-}
 
 void HistogramSearch::root(Workers& team, Leaf* root) {
   Leaf *built = nullptr, *few[2] = {root, nullptr};
@@ -82,17 +75,18 @@ void HistogramSearch::search(Workers& team, Desk* desk, Leaf* built, Leaf* rest,
     (leaves[i]->hist >= 0 ? of_groups[groups++] : of_rows[few_rows++]) = &search;
   }
 
-  const size_t most = group_block();
+  // Of vectors the histograms look after the cache themselves.
+  const size_t most = histograms_.lanes() == 1 ? kGroupBlock : histograms_.groups();
   const bool together = histograms_.groups() <= most;  // all groups of a row at once
   Histograms::Parts parts;
   const bool parted = built != nullptr && together && team.threads() > 1 &&
                       built->rows() * histograms_.groups() >= kParallelUpdates;
-  if (parted) parts = histograms_.add_in_parts(team, built->hist, rows_.of(*built), finder_.words());
+  if (parted)
+    parts = histograms_.add_in_parts(team, built->hist, rows_.of(*built), finder_.words());
 
   const bool alone = team.threads() == 1 || histograms_.size() < kParallelBins;
   const auto pieces = static_cast<size_t>(2 * team.threads());
-  const size_t block =
-      alone ? most : std::min(most, (histograms_.groups() + pieces - 1) / pieces);
+  const size_t block = alone ? most : std::min(most, (histograms_.groups() + pieces - 1) / pieces);
   const size_t blocks = groups > 0 || built != nullptr || rest != nullptr
                             ? (histograms_.groups() + block - 1) / block
                             : 0;

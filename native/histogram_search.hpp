@@ -28,9 +28,6 @@ class HistogramSearch : public NodeSearch {
   void search(Workers& team, Desk* desk, Leaf* built, Leaf* rest, Leaf* few[2], bool scan = true);
 
   Histograms& histograms_;
-
- private:
-  size_t group_block() const;
 };
 
 }  // namespace stagewise

@@ -10,6 +10,9 @@ namespace {
 constexpr size_t kLeastRows = 512, kMostRows = 8192;  // of a chunk
 constexpr size_t kVectorBytes = size_t{1} << 29;      // of histograms of vectors, about
 constexpr size_t kLeastSlots = 8;
+// Words of the rows and of the bins that are worked on at once: both stay in the second-level
+// cache.
+constexpr size_t kVectorChunk = 32768, kVectorBins = 16384;
 
 }  // namespace
 
@@ -26,8 +29,8 @@ void Histograms::use_features(const std::vector<uint32_t>& features) {
   // Even places are quicker to add to; a third of the memory may be wasted on them.
   size_t needed = 0;
   for (const uint32_t g : used_) needed += groups_.all()[g].size;
-  even_ = lanes_ == 1 && all_groups_ && !bins_.wide() &&
-          2 * used_.size() * kEvenStride <= 3 * needed;
+  even_ =
+      lanes_ == 1 && all_groups_ && !bins_.wide() && 2 * used_.size() * kEvenStride <= 3 * needed;
   offset_.assign(1, 0);
   size_t total = 0;
   for (const uint32_t g : used_) {
@@ -83,15 +86,24 @@ void Histograms::clear(int64_t* hist, size_t first, size_t last) const {
 
 void Histograms::add_vectors(int64_t* hist, size_t first, size_t last, const Rows& rows,
                              const int64_t* vectors) const {
-  const uint32_t* offset = offset_.data() + first;
-  const uint32_t* listed = all_groups_ ? nullptr : used_.data() + first;
-  const size_t skip = all_groups_ ? first : 0;
-  if (bins_.wide()) {
-    kernels_.vector_histogram16(bins_.by_row16() + skip, bins_.row_stride(), offset, listed,
-                                last - first, rows, vectors, lanes_, hist);
-  } else {
-    kernels_.vector_histogram8(bins_.by_row8() + skip, bins_.row_stride(), offset, listed,
-                               last - first, rows, vectors, lanes_, hist);
+  const size_t chunk = std::max<size_t>(64, kVectorChunk / lanes_);
+  for (size_t begin = 0; begin < rows.n; begin += chunk) {
+    const Rows part = rows.part(begin, std::min(chunk, rows.n - begin));
+    for (size_t from = first, to = first; from < last; from = to) {
+      while (to < last && (to == from || (offset_[to + 1] - offset_[from]) * lanes_ <= kVectorBins))
+        ++to;
+      const uint32_t* const listed = all_groups_ ? nullptr : used_.data() + from;
+      const size_t skip = all_groups_ ? from : 0;
+      if (bins_.wide()) {
+        kernels_.vector_histogram16(bins_.by_row16() + skip, bins_.row_stride(),
+                                    offset_.data() + from, listed, to - from, part, vectors, lanes_,
+                                    hist);
+      } else {
+        kernels_.vector_histogram8(bins_.by_row8() + skip, bins_.row_stride(),
+                                   offset_.data() + from, listed, to - from, part, vectors, lanes_,
+                                   hist);
+      }
+    }
   }
 }
 
@@ -118,8 +130,7 @@ void Histograms::add_rows(int64_t* hist, size_t first, size_t last, const Rows& 
   }
 }
 
-void Histograms::add(int slot, size_t first, size_t last, const Rows& rows,
-                     const RowWords& words) {
+void Histograms::add(int slot, size_t first, size_t last, const Rows& rows, const RowWords& words) {
   clear(at(slot), first, last);
   add_rows(at(slot), first, last, rows, words);
 }

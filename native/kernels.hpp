@@ -116,13 +116,13 @@ constexpr size_t kLaneBlock = 4;  // words of a vector come in such blocks, the 
 // number for each lane, 0 where the lane is not an output's; in units of the packed integers.
 struct VectorRules {
   size_t lanes = 0, outputs = 0;
-  const double* unit = nullptr;         // what a packed gain is worth
+  const double* unit = nullptr;  // what a packed gain is worth
   const double* l1 = nullptr;
   const double* l2 = nullptr;
-  const double* high = nullptr;         // of values, up or down
+  const double* high = nullptr;          // of values, up or down
   const double* hessian_unit = nullptr;  // what a packed hessian is
-  bool plain = true;                    // neither l1 nor high matter
-  double least_hessian = 0.0;           // of a side, in all outputs together
+  bool plain = true;                     // neither l1 nor high matter
+  double least_hessian = 0.0;            // of a side, in all outputs together
   // Of a side, too: what the masked word of one lane must be at least.
   size_t count_lane = 0;
   int64_t count_mask = 0;

@@ -14,8 +14,8 @@ constexpr size_t kBlock = 64;  // rows that walk together
 Forest::Forest(const FlatTrees& trees, size_t features, size_t outputs)
     : features_(features), outputs_(outputs), width_(trees.width) {
   const size_t nodes = trees.feature.size();
-  for (const size_t size : {trees.threshold.size(), trees.missing_left.size(), trees.left.size(),
-                            trees.right.size()})
+  for (const size_t size :
+       {trees.threshold.size(), trees.missing_left.size(), trees.left.size(), trees.right.size()})
     if (size != nodes) throw std::invalid_argument("tree arrays differ in length");
   if (trees.start.empty() || trees.start.front() != 0 || trees.start.back() != nodes)
     throw std::invalid_argument("tree starts do not cover the nodes");
@@ -158,9 +158,8 @@ void Forest::walk_rows(const Columns& table, size_t begin, size_t n, size_t firs
     const size_t m = std::min(kBlock, n - at);
     for (size_t f = 0; f < features_; ++f) table.read(f, begin + at, m, rows.data() + f, features_);
     for (size_t t = first; t < last; ++t)
-      walk_block(rows.data(), m, t, [&](size_t i, uint32_t node) {
-        add_value(t, node, out + (at + i) * outputs_);
-      });
+      walk_block(rows.data(), m, t,
+                 [&](size_t i, uint32_t node) { add_value(t, node, out + (at + i) * outputs_); });
   }
 }
 

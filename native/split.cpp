@@ -462,8 +462,8 @@ Split SplitFinder::settle(Search* search, Scratch* scratch) const {
       const bool decided = found.missing_seen || any_missing(bins_, search->rows, feature);
       const bool heavier_left = left >= both - left;
       const bool missing_left = decided ? found.result.missing_left : heavier_left;
-      Split split{std::max(gain, 0.0), forced,       feature,   found.bin,
-                  found.next_bin,      missing_left, left_word, {},       {}};
+      Split split{std::max(gain, 0.0), forced,    feature, found.bin, found.next_bin,
+                  missing_left,        left_word, {},      {}};
       if (bins_.coding(feature).categorical())
         split.right_bins = right_bins(*search, best, found, heavier_left, scratch);
       return split;

@@ -63,8 +63,8 @@ VectorFinder::Lanes VectorFinder::make_lanes(double more_l2) const {
     r.least_count = weights_.units(rules_.min_samples_leaf);
   } else if (rules_.hessian_is_weight) {
     r.count_mask = 0xffffffff;
-    r.least_count = static_cast<int64_t>(std::ceil(rules_.min_samples_leaf * rules_.hessian_bound *
-                                                   gradients_->scales(0).hessian));
+    r.least_count = static_cast<int64_t>(
+        std::ceil(rules_.min_samples_leaf * rules_.hessian_bound * gradients_->scales(0).hessian));
   }
   return lanes;
 }
@@ -228,8 +228,9 @@ double VectorFinder::unsplit_score(const Leaf& leaf) const {
     r.l2 = numbers_.l2[k];
     const double unit = gradients_->scales(k).gradient / gradients_->scales(k).hessian;
     const auto h = static_cast<double>(std::max<int64_t>(1, word_hessian(leaf.vector[k])));
-    sum += gain_of(static_cast<double>(word_gradient(leaf.vector[k])), h, leaf.values[k] * unit, r) *
-           numbers_.unit[k];
+    sum +=
+        gain_of(static_cast<double>(word_gradient(leaf.vector[k])), h, leaf.values[k] * unit, r) *
+        numbers_.unit[k];
   }
   return sum;
 }

@@ -221,8 +221,9 @@ void bind_trees(nb::module_& m) {
                               classes ? classes->data() : nullptr, n_classes, outputs);
           },
           "workers"_a, "bins"_a, "weight"_a.noconvert().none(), "rules"_a,
-          "classes"_a.noconvert().none() = nb::none(), "n_classes"_a = 0, "outputs"_a = 0, nb::keep_alive<1, 2>(),
-          nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>(), nb::keep_alive<1, 6>())
+          "classes"_a.noconvert().none() = nb::none(), "n_classes"_a = 0, "outputs"_a = 0,
+          nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>(),
+          nb::keep_alive<1, 6>())
       .def("grow", &grow<Gradients>, "gradients"_a, "bag"_a.noconvert().none(), "seed"_a,
            "tree_number"_a, nb::rv_policy::take_ownership)
       .def("grow", &grow<VectorGradients>, "gradients"_a, "bag"_a.noconvert().none(), "seed"_a,
