@@ -44,7 +44,9 @@ class Case:
     peer our loss is held to: the "best", or the "median" one where the peers themselves disagree
     by more than ten per cent (1k rows: 100 trees overfit, and whoever fits less closely wins).
     ``loss`` is what is minimised, and what the held-out rows are measured by; "adaboost" is the
-    algorithm of that name with stumps, measured by its share of errors.
+    algorithm of that name with stumps, measured by its share of errors; "joint_log_loss" and
+    "joint_squared_error" are offered by whoever grows one tree for all classes or targets, and ours
+    is then a tree for each.
     """
 
     name: str
@@ -68,13 +70,13 @@ class Case:
 
     def __post_init__(self) -> None:
         if not self.loss:
-            usual = "squared_error" if self.task == "regression" else "log_loss"
+            usual = "log_loss" if self.n_classes else "squared_error"
             object.__setattr__(self, "loss", usual)
 
     @property
     def n_classes(self) -> int:
         """0 for a regression."""
-        return {"binary": 2, "classes": 7, "regression": 0}[self.task]
+        return {"binary": 2, "classes": 7, "regression": 0, "targets": 0}[self.task]
 
     def table(self, draw: int = 0) -> Table:
         """Make the rows of one draw: float32, C order, labels int32, targets float32."""
@@ -176,6 +178,17 @@ def surface_table(rows: int, features: int, seed: int) -> tuple[np.ndarray, np.n
     return X, (f + rng.normal(0.0, 2.0, rows)).astype(np.float32)
 
 
+def spectrum_table(rows: int, features: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Sixteen targets, each a mixture of the same six curved surfaces, and noise of its own."""
+    rng = np.random.default_rng(seed)
+    X = rng.random(size=(rows, features), dtype=np.float32)
+    a = X[:, :12].astype(np.float64)
+    parts = [np.sin(6.0 * a[:, i]) * a[:, i + 1] + (a[:, i + 6] > 0.5) for i in range(6)]
+    mixture = np.random.default_rng(7).normal(size=(6, 16))
+    y = np.stack(parts, axis=1) @ mixture + rng.normal(0.0, 0.5, size=(rows, 16))
+    return X, y.astype(np.float32)
+
+
 def centred_table(rows: int, features: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """Give the same surface mean 0: some libraries start there, and would diverge elsewhere."""
     X, y = surface_table(rows, features, seed)
@@ -267,6 +280,10 @@ CASES = (
          loss="exponential", repeats=3, goals=(Goal(2.0),)),
     Case("adaboost", "100k × 20, AdaBoost, 50 stumps", collision_table, 100_000, 20,
          loss="adaboost", repeats=3, trees=50, goals=(Goal(10.0),)),
+    Case("joint-classes-7", "100k × 54, 7 classes, one tree for all", forest_table, 100_000, 54,
+         task="classes", loss="joint_log_loss", repeats=3),
+    Case("joint-targets-16", "100k × 30, 16 targets, one tree for all", spectrum_table, 100_000, 30,
+         task="targets", loss="joint_squared_error", repeats=3),
     Case("wide-1000", "20k × 1000, binary", wide_table, 20_000, 1000, draws=3,
          goals=(Goal(1.5),)),
     Case("one-thread", "100k × 28, binary, one thread", collision_table, 100_000, 28, threads=1,

@@ -297,7 +297,7 @@ def test_what_vectors_do_not_know_is_refused(table, name):
 
 @pytest.mark.parametrize(("kind", "target"), [(Regressor, "number"), (Classifier, "two")])
 def test_a_vector_of_one_score_is_refused(table, kind, target):
-    with pytest.raises(InvalidParameterError, match="multi_output='vector'.*leave it at 'trees'"):
+    with pytest.raises(InvalidParameterError, match=r"multi_output='vector'.*leave it at 'trees'"):
         quick(kind, multi_output="vector").fit(table.X, getattr(table, target))
 
 

@@ -1,10 +1,10 @@
 """What a learner is fitted to.
 
 The one idea: a tree of numbers always solves weighted least squares, with targets -g/h and weights
-h, for one score at a time, or with a vector in every leaf for all of them. A response says which g and h these are: the loss's own (Newton), the
-gradient alone with h = 1 (Friedman), or the loss's own with -g/h bounded (LogitBoost's working
-response). A tree of classes is fitted to the classes themselves, with the loss's weights of the
-rows, for all scores at once (AdaBoost).
+h, for one score at a time, or with a vector in every leaf for all of them. A response says which g
+and h these are: the loss's own (Newton), the gradient alone with h = 1 (Friedman), or the loss's
+own with -g/h bounded (LogitBoost's working response). A tree of classes is fitted to the classes
+themselves, with the loss's weights of the rows, for all scores at once (AdaBoost).
 """
 
 from __future__ import annotations

@@ -102,8 +102,8 @@ def _columns(y: Any) -> list[tuple[str, Array, Mask | None]] | None:
         return [(f"target {name!r}", *frame.cells(k)) for k, name in enumerate(names)]
     if not isinstance(y, (np.ndarray, list, tuple)):
         return None
-    masked = np.ma.getmaskarray(y) if np.ma.is_masked(y) else None
     array = exact_array(y)
+    masked = np.ma.getmaskarray(y) if isinstance(y, np.ma.MaskedArray) else None
     if array.ndim != 2 or array.shape[1] < 2:
         return None
     return [

@@ -7,9 +7,8 @@ Must not know scikit-learn, nor what the caller passed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -26,7 +25,6 @@ from stagewise.boosting.sampling import OnlyRows
 from stagewise.boosting.stopping import Patience, TimeLimit
 from stagewise.data import TargetScale, TargetScales
 from stagewise.data.bins import bin_like, learn_bins, rank_values
-from stagewise.data.messages import shown
 from stagewise.errors import InvalidParameterError
 from stagewise.estimators.drawing import make_dropout, make_sampling
 from stagewise.estimators.feature_rules import (
@@ -37,13 +35,14 @@ from stagewise.estimators.feature_rules import (
 )
 from stagewise.estimators.report import warn_if_constant
 from stagewise.estimators.rows import Folds, Sample
+from stagewise.estimators.tree_needs import check_needs, is_joint
 from stagewise.learners.histogram_tree import HistogramTree
 from stagewise.learners.learner import Learner
 from stagewise.losses import Loss
 from stagewise.model.ensemble import Ensemble
 from stagewise.model.model import Model
 
-__all__ = ["Fit", "in_units"]
+__all__ = ["Fit", "Scale", "in_units"]
 
 Vector = npt.NDArray[np.float64]
 Scale = TargetScale | TargetScales
@@ -65,34 +64,6 @@ TREE_PARAMETERS = (
     "random_thresholds",
 )
 """Those that the estimators and a tree call the same."""
-
-
-NEEDS: Mapping[tuple[str, str], tuple[str, Mapping[str, tuple[Any, ...]]]] = MappingProxyType(
-    {
-        ("growth", "symmetric"): (
-            "asks one question a level, found from histograms",
-            {
-                "split": ("histogram",),
-                "columns_per_node": (1.0,),
-                "random_thresholds": (False,),
-                "forced_splits": (None,),
-            },
-        ),
-        ("multi_output", "vector"): (
-            "grows trees from histograms of all outputs, leaf by leaf and without bounds",
-            {
-                "split": ("histogram",),
-                "growth": ("best_first", "depth_wise"),
-                "random_thresholds": (False,),
-                "forced_splits": (None,),
-                "path_smoothing": (0.0,),
-                "monotonic_cst": (None,),
-                "first_use_penalty": (None,),
-            },
-        ),
-    }
-)
-"""What some values of parameters need others to be, and why."""
 
 
 class Fit:
@@ -369,7 +340,7 @@ class Fit:
 
     def _joint(self) -> bool:
         """Return whether a round is one tree for all outputs."""
-        return bool(self.params.get("multi_output", "trees") == "vector")
+        return is_joint(self.params)
 
     def _max_step(self) -> float:
         """Return the largest step in spreads of the target, or 0 for any."""
@@ -377,7 +348,7 @@ class Fit:
 
     def _learner(self, unit: float, gradient_unit: float) -> Learner:
         p = self.params
-        self._check_growth()
+        check_needs(p, self.loss.n_outputs)
         tree = HistogramTree(
             **{name: p[name] for name in TREE_PARAMETERS if name in p},
             **self._feature_rules(),
@@ -421,24 +392,6 @@ class Fit:
             "feature_weights": weights,
             "forced": forced_splits(p.get("forced_splits"), features),
         }
-
-    def _check_growth(self) -> None:
-        """Raise unless the parameters say something about trees of the kind that is wanted."""
-        p = self.params
-        if self._joint() and self.loss.n_outputs == 1:
-            raise InvalidParameterError(
-                "multi_output='vector' grows one tree for several scores, but two classes, or one "
-                "target, have only one; leave it at 'trees'."
-            )
-        for (kind, value), (words, needs) in NEEDS.items():
-            if p.get(kind) != value:
-                continue
-            for name, needed in needs.items():
-                if name in p and p[name] not in needed:
-                    raise InvalidParameterError(
-                        f"{kind}={value!r} {words}: {name} must be "
-                        f"{' or '.join(map(repr, needed))}; got {shown(p[name])}."
-                    )
 
     def _proposal(self) -> dict[str, Any]:
         """Return which values are candidates where each has a code of its own."""

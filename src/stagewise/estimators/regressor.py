@@ -56,7 +56,9 @@ class BoostedRegressor(RegressorMixin, BoostedTrees):
         loss = self.loss if isinstance(self.loss, Loss) else _DEFAULTS[model.loss]
         if score.shape[1] == 1:
             return np.asarray(model.offset + model.scale * loss.mean(score.T).reshape(len(score)))
-        return np.asarray(model.offset + model.scale * EachTarget(loss, score.shape[1]).mean(score.T))
+        return np.asarray(
+            model.offset + model.scale * EachTarget(loss, score.shape[1]).mean(score.T)
+        )
 
     def _read_target(
         self, y: Any, sample_weight: Any, n_rows: int

@@ -11,8 +11,8 @@ from stagewise.losses.classification import (
     Multinomial,
 )
 from stagewise.losses.positive import Gamma, Poisson, Tweedie
-from stagewise.losses.targets import EachTarget
 from stagewise.losses.regression import AbsoluteError, Huber, Quantile, SquaredError
+from stagewise.losses.targets import EachTarget
 
 __all__ = [
     "CLASSIFICATION_LOSSES",

@@ -58,9 +58,7 @@ class EachTarget(Loss):
         return np.asarray(np.mean(each, axis=0))
 
     def derivatives(self, y: npt.NDArray[Any], score: Matrix) -> tuple[Matrix, Matrix]:
-        each = [
-            self.one.derivatives(y[:, k], score[k : k + 1]) for k in range(self.n_outputs)
-        ]
+        each = [self.one.derivatives(y[:, k], score[k : k + 1]) for k in range(self.n_outputs)]
         return np.concatenate([g for g, _ in each]), np.concatenate([h for _, h in each])
 
     def best_constant(self, y: npt.NDArray[Any], weight: Vector | None) -> Vector:

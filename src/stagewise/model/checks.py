@@ -99,12 +99,8 @@ def _check_numbers(
     # Infinite thresholds are legitimate: «missing or not» splits at +inf.
     _refuse(np.isnan(flat["threshold"]), start, "has a threshold that is not a number")
     for name in ("value", "gain", "cover"):
-        finite = np.isfinite(flat[name])
-        _refuse(
-            ~(finite if finite.ndim == 1 else finite.all(axis=1)),
-            start,
-            f"has a {name} that is not finite",
-        )
+        finite = np.isfinite(flat[name]).reshape(len(feature), -1).all(axis=1)
+        _refuse(np.logical_not(finite), start, f"has a {name} that is not finite")
     for name in ("gain", "cover"):
         _refuse(flat[name] < 0, start, f"has a negative {name}")
     _refuse(flat["missing_left"] > 1, start, "sends missing values neither left nor right")

@@ -24,7 +24,7 @@ __all__ = ["Ensemble"]
 class Ensemble:
     """A sum of trees for each output.
 
-    A round is a tree for each output, in their order, or one tree whose nodes have a value for each.
+    A round is a tree for each output, in their order, or one tree with a value for each in a node.
 
     Parameters
     ----------
