@@ -2,7 +2,8 @@
 //
 // One idea: running sums of vectors from bin to bin. What a cut is worth is added up in as many
 // lanes as a block has, then across them in one fixed order, whatever the vector width; whether its
-// sides are heavy enough is asked only of one that would be the best.
+// sides are heavy enough is asked only of one that would be the best. A lane that counts rows may
+// hold more than 32 bits; its unit is 0.
 #pragma once
 
 #include "kernels/search.hpp"
@@ -61,11 +62,49 @@ class LeftSums<0> {
   int64_t* memory_;
 };
 
+// The two sides of a cut, lane by lane, from memory.
+struct VectorSides {
+  const int64_t* left;
+  const int64_t* total;
+  const VectorRules& rules;
+
+  double score() const {
+    double sum = 0.0;
+    for (size_t k = 0; k < rules.outputs; ++k) {
+      Regularisation r;
+      r.l1 = rules.l1[k];
+      r.l2 = rules.l2[k];
+      r.high = rules.high[k];
+      r.low = -r.high;
+      double both = 0.0;
+      for (const int64_t side : {left[k], total[k] - left[k]}) {
+        const auto h = static_cast<double>(word_hessian(side));
+        both += leaf_gain(static_cast<double>(word_gradient(side)), h > 1.0 ? h : 1.0, r);
+      }
+      sum += both * rules.unit[k];
+    }
+    return sum;
+  }
+
+  bool heavy_enough() const {
+    const int64_t all = total[rules.count_lane], own = left[rules.count_lane];
+    if ((own & rules.count_mask) < rules.least_count) return false;
+    if (((all - own) & rules.count_mask) < rules.least_count) return false;
+    double of_left = 0.0, of_right = 0.0;
+    for (size_t k = 0; k < rules.outputs; ++k) {
+      of_left += static_cast<double>(word_hessian(left[k])) * rules.hessian_unit[k];
+      of_right += static_cast<double>(word_hessian(total[k] - left[k])) * rules.hessian_unit[k];
+    }
+    const double least = of_left < of_right ? of_left : of_right;
+    return least > 0.0 && least >= rules.least_hessian;
+  }
+};
+
 template <size_t Blocks>
 class VectorScan {
  public:
   VectorScan(const VectorScanInput& input, const VectorRules& rules, int64_t* scratch)
-      : in_(input), rules_(rules), left_(scratch) {}
+      : in_(input), rules_(rules), scratch_(scratch), left_(scratch) {}
 
   // The first of equals stays; missing values on the right are tried first.
   ScanResult best(int64_t* left) {
@@ -75,12 +114,19 @@ class VectorScan {
         left_.set(b, to_left != 0 ? load_lanes(in_.missing + b * kLaneBlock) : LaneWords{});
       for (size_t i = 0; i < in_.bins; ++i) {
         if (!advance(i)) continue;  // an empty bin: as the cut before it
-        const double score = rules_.plain ? plain_score() : bounded_score();
-        if (!(score > best.score) || !heavy_enough()) continue;
+        double score = kNoSplit;
+        if (rules_.plain) {
+          score = plain_score();
+          if (!(score > best.score)) continue;
+        }
+        for (size_t b = 0; b < blocks(); ++b) store_lanes(scratch_ + b * kLaneBlock, left_[b]);
+        const VectorSides sides{scratch_, in_.total, rules_};
+        if (!rules_.plain) score = sides.score();
+        if (!(score > best.score) || !sides.heavy_enough()) continue;
         best.score = score;
         best.position = i;
         best.missing_left = to_left != 0;
-        for (size_t b = 0; b < blocks(); ++b) store_lanes(left + b * kLaneBlock, left_[b]);
+        for (size_t k = 0; k < rules_.lanes; ++k) left[k] = scratch_[k];
       }
     }
     return best;
@@ -88,8 +134,6 @@ class VectorScan {
 
  private:
   size_t blocks() const { return Blocks > 0 ? Blocks : rules_.lanes / kLaneBlock; }
-  LaneWords total(size_t b) const { return load_lanes(in_.total + b * kLaneBlock); }
-  int64_t word(size_t lane) const { return left_[lane / kLaneBlock][lane % kLaneBlock]; }
 
   bool advance(size_t bin) {
     const int64_t* const words = in_.words + bin * blocks() * kLaneBlock;
@@ -102,55 +146,24 @@ class VectorScan {
     return (any[0] | any[1] | any[2] | any[3]) != 0;
   }
 
+  // Sums are integers below 2^31, so their differences are exact in double.
   double plain_score() const {
     LaneReals sum = {};
     for (size_t b = 0; b < blocks(); ++b) {
-      const LaneWords l = left_[b], r = total(b) - l;
-      const LaneReals gl = gradients_of(l), gr = gradients_of(r);
+      const LaneWords all = load_lanes(in_.total + b * kLaneBlock);
+      const LaneReals gl = gradients_of(left_[b]), gr = gradients_of(all) - gl;
+      const LaneReals hl = hessians_of(left_[b]), hr = hessians_of(all) - hl;
       const LaneReals l2 = load_reals(rules_.l2 + b * kLaneBlock);
-      const LaneReals dl = at_least_one(hessians_of(l)) + l2;
-      const LaneReals dr = at_least_one(hessians_of(r)) + l2;
+      const LaneReals dl = at_least_one(hl) + l2, dr = at_least_one(hr) + l2;
       const LaneReals unit = load_reals(rules_.unit + b * kLaneBlock);
       sum += (gl * gl * dr + gr * gr * dl) / (dl * dr) * unit;
     }
     return sum_across(sum);
   }
 
-  double bounded_score() const {
-    double sum = 0.0;
-    for (size_t k = 0; k < rules_.outputs; ++k) {
-      Regularisation r;
-      r.l1 = rules_.l1[k];
-      r.l2 = rules_.l2[k];
-      r.high = rules_.high[k];
-      r.low = -r.high;
-      double both = 0.0;
-      for (const int64_t side : {word(k), in_.total[k] - word(k)}) {
-        const auto h = static_cast<double>(word_hessian(side));
-        both += leaf_gain(static_cast<double>(word_gradient(side)), h > 1.0 ? h : 1.0, r);
-      }
-      sum += both * rules_.unit[k];
-    }
-    return sum;
-  }
-
-  bool heavy_enough() const {
-    const int64_t all = in_.total[rules_.count_lane], own = word(rules_.count_lane);
-    if ((own & rules_.count_mask) < rules_.least_count) return false;
-    if (((all - own) & rules_.count_mask) < rules_.least_count) return false;
-    LaneReals hl = {}, hr = {};
-    for (size_t b = 0; b < blocks(); ++b) {
-      const LaneReals unit = load_reals(rules_.hessian_unit + b * kLaneBlock);
-      hl += hessians_of(left_[b]) * unit;
-      hr += hessians_of(total(b) - left_[b]) * unit;
-    }
-    const double of_left = sum_across(hl), of_right = sum_across(hr);
-    const double least = of_left < of_right ? of_left : of_right;
-    return least > 0.0 && least >= rules_.least_hessian;
-  }
-
   const VectorScanInput& in_;
   const VectorRules& rules_;
+  int64_t* const scratch_;
   LeftSums<Blocks> left_;
 };
 

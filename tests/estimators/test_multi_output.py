@@ -284,7 +284,7 @@ NOT_WITH_VECTORS = {
     "random_thresholds": True,
     "forced_splits": {"feature": 0, "threshold": 1.0},
     "path_smoothing": 1.0,
-    "monotonic_cst": {0: 1},
+    "monotonic_cst": np.array([1, 0, 0, 0, 0]),
     "first_use_penalty": {0: 1.0},
 }
 

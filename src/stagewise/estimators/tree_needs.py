@@ -67,8 +67,13 @@ def check_needs(params: Mapping[str, Any], n_outputs: int) -> None:
         if params.get(kind) != value:
             continue
         for name, needed in needs.items():
-            if name in params and params[name] not in needed:
+            if name in params and not _is_one_of(params[name], needed):
                 raise InvalidParameterError(
                     f"{kind}={value!r} {words}: {name} must be "
                     f"{' or '.join(map(repr, needed))}; got {shown(params[name])}."
                 )
+
+
+def _is_one_of(value: Any, choices: tuple[Any, ...]) -> bool:
+    # An array would answer for each of its cells.
+    return any(value is c or (type(value) is type(c) and value == c) for c in choices)

@@ -99,8 +99,10 @@ def _check_numbers(
     # Infinite thresholds are legitimate: «missing or not» splits at +inf.
     _refuse(np.isnan(flat["threshold"]), start, "has a threshold that is not a number")
     for name in ("value", "gain", "cover"):
-        finite = np.isfinite(flat[name]).reshape(len(feature), -1).all(axis=1)
-        _refuse(np.logical_not(finite), start, f"has a {name} that is not finite")
+        wrong = ~np.isfinite(flat[name])
+        # Of several outputs, any of a node's.
+        odd = np.asarray(wrong.any(axis=tuple(range(1, wrong.ndim))))
+        _refuse(odd, start, f"has a {name} that is not finite")
     for name in ("gain", "cover"):
         _refuse(flat[name] < 0, start, f"has a negative {name}")
     _refuse(flat["missing_left"] > 1, start, "sends missing values neither left nor right")
