@@ -74,13 +74,13 @@ class Case:
 
     def __post_init__(self) -> None:
         if not self.loss:
-            usual = "squared_error" if self.task == "regression" else "log_loss"
+            usual = "log_loss" if self.n_classes else "squared_error"
             object.__setattr__(self, "loss", usual)
 
     @property
     def n_classes(self) -> int:
         """0 for a regression."""
-        return {"binary": 2, "classes": 7, "regression": 0}[self.task]
+        return {"binary": 2, "classes": 7, "regression": 0, "targets": 0}[self.task]
 
     @property
     def sparse(self) -> bool:
@@ -191,6 +191,17 @@ def surface_table(rows: int, features: int, seed: int) -> tuple[np.ndarray, np.n
         a, b, c, d, e = (X[:, first + k].astype(np.float64) for k in range(5))
         f += weight * (10.0 * np.sin(np.pi * a * b) + 20.0 * (c - 0.5) ** 2 + 10.0 * d + 5.0 * e)
     return X, (f + rng.normal(0.0, 2.0, rows)).astype(np.float32)
+
+
+def spectrum_table(rows: int, features: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Sixteen targets, each a mixture of the same six curved surfaces, and noise of its own."""
+    rng = np.random.default_rng(seed)
+    X = rng.random(size=(rows, features), dtype=np.float32)
+    a = X[:, :12].astype(np.float64)
+    parts = [np.sin(6.0 * a[:, i]) * a[:, i + 1] + (a[:, i + 6] > 0.5) for i in range(6)]
+    mixture = np.random.default_rng(7).normal(size=(6, 16))
+    y = np.stack(parts, axis=1) @ mixture + rng.normal(0.0, 0.5, size=(rows, 16))
+    return X, y.astype(np.float32)
 
 
 def centred_table(rows: int, features: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -335,6 +346,10 @@ CASES = (
     Case("levels", "100k × 12, binary, six columns of levels", shops_table, 100_000, 12,
          categories=(0, 1, 2, 3, 4, 5), way="levels", draws=3,
          goals=(Goal(2.0, "catboost"), Goal(1.0, "lightgbm"))),
+    Case("joint-classes-7", "100k × 54, 7 classes, one tree for all", forest_table, 100_000, 54,
+         task="classes", loss="joint_log_loss", repeats=3),
+    Case("joint-targets-16", "100k × 30, 16 targets, one tree for all", spectrum_table, 100_000, 30,
+         task="targets", loss="joint_squared_error", repeats=3),
     Case("wide-1000", "20k × 1000, binary", wide_table, 20_000, 1000, draws=3,
          goals=(Goal(1.5),)),
     Case("one-thread", "100k × 28, binary, one thread", collision_table, 100_000, 28, threads=1,

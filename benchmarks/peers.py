@@ -108,6 +108,8 @@ class Stagewise(Peer):
         "poisson": {},
         "gamma": {},
         "tweedie": {"power": TWEEDIE_POWER},
+        "joint_log_loss": {"loss": "log_loss"},
+        "joint_squared_error": {"loss": "squared_error"},
     }
     ways: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         **USUAL,
@@ -126,10 +128,9 @@ class Stagewise(Peer):
                 n_estimators=work.trees, random_state=work.seed, n_jobs=work.threads
             )
             return stumps.fit(X, y)
-        kind = "Regressor" if work.task == "regression" else "Classifier"
+        kind = "Classifier" if work.n_classes else "Regressor"
         model = getattr(self.lib, "GradientBoosting" + kind)(
-            loss=work.loss,
-            **self.losses[work.loss],
+            **{"loss": work.loss, **self.losses[work.loss]},
             n_estimators=work.trees,
             learning_rate=LEARNING_RATE,
             min_samples_leaf=MIN_ROWS,
@@ -147,6 +148,17 @@ class Stagewise(Peer):
     def one_row(self, model: Any, work: Work) -> OneRow:
         method = model.predict if work.task == "regression" else model.predict_proba
         return cast(OneRow, method)
+
+
+class VectorStagewise(Stagewise):
+    """Ours, with one tree a round for all classes or targets."""
+
+    name = "stagewise-vector"
+    kinds = frozenset({"fit"})
+    losses: ClassVar[Mapping[str, Any]] = {
+        "joint_log_loss": {"loss": "log_loss", "multi_output": "vector"},
+        "joint_squared_error": {"loss": "squared_error", "multi_output": "vector"},
+    }
 
 
 class LightGBM(Peer):
@@ -286,6 +298,21 @@ class DepthwiseXGBoost(XGBoost):
     growth = "depthwise"
 
 
+class VectorXGBoost(XGBoost):
+    """XGBoost with one tree a round for all classes or targets."""
+
+    name = "xgboost-vector"
+    kinds = frozenset({"fit"})
+    losses: ClassVar[Mapping[str, Any]] = {
+        "joint_log_loss": {"multi_strategy": "multi_output_tree"},
+        "joint_squared_error": {
+            "objective": "reg:squarederror",
+            "multi_strategy": "multi_output_tree",
+            **ROWS,
+        },
+    }
+
+
 class CatBoost(Peer):
     """CatBoost with its own symmetric trees (depth 5, 32 leaves) or with 31 leaves by gain.
 
@@ -299,6 +326,8 @@ class CatBoost(Peer):
     variants = ("symmetric", "lossguide")
     losses: ClassVar[Mapping[str, Any]] = {
         "log_loss": "",
+        "joint_log_loss": "",
+        "joint_squared_error": "MultiRMSE",
         "squared_error": "RMSE",
         "absolute_error": "MAE",
         "huber": f"Huber:delta={HUBER_WIDTH}",
@@ -334,7 +363,7 @@ class CatBoost(Peer):
             params |= {"min_data_in_leaf": MIN_ROWS}
         else:
             params |= {"depth": 5, **self.ways[work.way]}
-        if work.task == "regression":
+        if not work.n_classes:
             model = self.lib.CatBoostRegressor(loss_function=self.losses[work.loss], **params)
         else:
             loss = "Logloss" if work.task == "binary" else "MultiClass"
@@ -466,7 +495,7 @@ class Perpetual(Peer):
 
 
 def _estimator_predict(model: Any, X: np.ndarray, work: Work) -> np.ndarray:
-    if work.task == "regression":
+    if not work.n_classes:
         return np.asarray(model.predict(X))
     proba = np.asarray(model.predict_proba(X))
     return proba[:, 1] if work.task == "binary" else proba
@@ -477,10 +506,12 @@ PEERS: dict[str, type[Peer]] = {
     peer.name: peer
     for peer in (
         Stagewise,
+        VectorStagewise,
         LightGBM,
         QuantisedLightGBM,
         XGBoost,
         DepthwiseXGBoost,
+        VectorXGBoost,
         CatBoost,
         ScikitLearn,
         ClassicScikitLearn,

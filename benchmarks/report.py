@@ -29,10 +29,12 @@ LINEAR_EXPONENT = 1.1
 
 LABELS = {
     "stagewise": "**Stagewise**",
+    "stagewise-vector": "Stagewise, vector leaves",
     "lightgbm": "LightGBM",
     "lightgbm-quantised": "LightGBM, quantised gradients",
     "xgboost": "XGBoost",
     "xgboost-depthwise": "XGBoost, depth-wise",
+    "xgboost-vector": "XGBoost, multi_output_tree",
     "catboost": "CatBoost",
     "scikit-learn": "scikit-learn HGB",
     "scikit-learn-exact": "scikit-learn, exact trees",
@@ -43,6 +45,8 @@ METRICS = {
     "exponential": "exponential loss",
     "adaboost": "error",
     "squared_error": "rmse",
+    "joint_log_loss": "log loss",
+    "joint_squared_error": "rmse",
     "absolute_error": "mean |residual|",
     "huber": "Huber loss",
     "quantile": "pinball loss",

@@ -31,7 +31,7 @@ std::vector<uint8_t> right_bins(const Bins& bins, const Tree& tree, size_t node)
 // divide(node, rows, n, aside): those that go left to the front, the others aside; how many go
 // left.
 template <class Divide>
-void descend(const Tree& tree, const double* value, std::vector<uint32_t>* rows, double* score,
+void descend(const Tree& tree, const NodeScores& scores, std::vector<uint32_t>* rows,
              Divide divide) {
   std::vector<uint32_t> aside(rows->size());
   std::vector<Stop> stops = {{0, 0, rows->size()}};
@@ -41,7 +41,7 @@ void descend(const Tree& tree, const double* value, std::vector<uint32_t>* rows,
     uint32_t* const first = rows->data() + at.begin;
     const size_t n = at.end - at.begin;
     if (tree.feature[at.node] < 0) {
-      for (size_t i = 0; i < n; ++i) score[first[i]] += value[at.node];
+      scores.add(at.node, first, first + n);
       continue;
     }
     const size_t lefts = divide(at.node, first, n, aside.data());
@@ -55,9 +55,8 @@ void descend(const Tree& tree, const double* value, std::vector<uint32_t>* rows,
 
 template <class Code, class Partition>
 void descend_by(const Bins& bins, const std::vector<const uint8_t*>& columns, const Tree& tree,
-                const double* value, std::vector<uint32_t>* rows, double* score,
-                Partition partition) {
-  descend(tree, value, rows, score, [&](size_t node, uint32_t* own, size_t n, uint32_t* aside) {
+                const NodeScores& scores, std::vector<uint32_t>* rows, Partition partition) {
+  descend(tree, scores, rows, [&](size_t node, uint32_t* own, size_t n, uint32_t* aside) {
     const auto f = static_cast<size_t>(tree.feature[node]);
     const Sides<Code> sides(bins, f, codes_of<Code>(bins, columns, f), tree.bin[node],
                             tree.missing_left[node] != 0, right_bins(bins, tree, node));
@@ -66,40 +65,40 @@ void descend_by(const Bins& bins, const std::vector<const uint8_t*>& columns, co
 }
 
 // Rows of a sparse table go by their distance from the first one.
-void descend_sparse(const Kernels& kernels, const Bins& bins, const Tree& tree, const double* value,
-                    std::vector<uint32_t>* rows, double* score) {
+void descend_sparse(const Kernels& kernels, const Bins& bins, const Tree& tree,
+                    const NodeScores& scores, std::vector<uint32_t>* rows) {
   if (rows->empty()) return;
   const auto [first, last] = std::minmax_element(rows->begin(), rows->end());
   const size_t begin = *first, end = size_t{*last} + 1;
   for (uint32_t& row : *rows) row -= static_cast<uint32_t>(begin);
   std::vector<uint8_t> marks(end - begin, 0);
-  descend(tree, value, rows, score + begin,
-          [&](size_t node, uint32_t* own, size_t n, uint32_t* aside) {
-            const SparseSides marked(bins, static_cast<size_t>(tree.feature[node]), tree.bin[node],
-                                     tree.missing_left[node] != 0, begin, end, marks.data());
-            const Sides<uint8_t> sides = marked.sides();
-            return kernels.partition8(sides.codes, Rows{own, 0, n}, sides.last_left, sides.missing,
-                                      own, aside);
-          });
+  const NodeScores from{scores.value, scores.outputs, scores.score + begin, scores.rows};
+  descend(tree, from, rows, [&](size_t node, uint32_t* own, size_t n, uint32_t* aside) {
+    const SparseSides marked(bins, static_cast<size_t>(tree.feature[node]), tree.bin[node],
+                             tree.missing_left[node] != 0, begin, end, marks.data());
+    const Sides<uint8_t> sides = marked.sides();
+    return kernels.partition8(sides.codes, Rows{own, 0, n}, sides.last_left, sides.missing, own,
+                              aside);
+  });
 }
 
 }  // namespace
 
 void add_tree(const Kernels& kernels, const Bins& bins, const std::vector<const uint8_t*>& columns,
-              const Tree& tree, const double* value, std::vector<uint32_t>* rows, double* score) {
+              const Tree& tree, const NodeScores& scores, std::vector<uint32_t>* rows) {
   if (bins.ranked()) {
-    descend_by<uint32_t>(bins, columns, tree, value, rows, score, kernels.partition32);
+    descend_by<uint32_t>(bins, columns, tree, scores, rows, kernels.partition32);
   } else if (bins.sparse()) {
-    descend_sparse(kernels, bins, tree, value, rows, score);
+    descend_sparse(kernels, bins, tree, scores, rows);
   } else if (bins.wide()) {
-    descend_by<uint16_t>(bins, columns, tree, value, rows, score, kernels.partition16);
+    descend_by<uint16_t>(bins, columns, tree, scores, rows, kernels.partition16);
   } else {
-    descend_by<uint8_t>(bins, columns, tree, value, rows, score, kernels.partition8);
+    descend_by<uint8_t>(bins, columns, tree, scores, rows, kernels.partition8);
   }
 }
 
-void add_tree(const Columns& table, const Tree& tree, const double* value, size_t begin, size_t end,
-              double* score) {
+void add_tree(const Columns& table, const Tree& tree, const NodeScores& scores, size_t begin,
+              size_t end) {
   for (size_t row = begin; row < end; ++row) {
     size_t node = 0;
     while (tree.feature[node] >= 0) {
@@ -115,7 +114,8 @@ void add_tree(const Columns& table, const Tree& tree, const double* value, size_
       }
       node = static_cast<size_t>(left ? tree.left[node] : tree.right[node]);
     }
-    score[row] += value[node];
+    const auto at = static_cast<uint32_t>(row);
+    scores.add(node, &at, &at + 1);
   }
 }
 

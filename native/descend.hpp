@@ -12,15 +12,33 @@
 
 namespace stagewise {
 
-// score[row] += value[leaf of the row] for the listed rows, which are reordered. As many as stay in
+// What the nodes of a tree add, a number for each output, and to which scores: all rows of the
+// first output, then all of the next.
+struct NodeScores {
+  const double* value;
+  size_t outputs;
+  double* score;
+  size_t rows;
+
+  void add(size_t node, const uint32_t* first, const uint32_t* last) const {
+    for (size_t k = 0; k < outputs; ++k) {
+      const double own = value[node * outputs + k];
+      double* const to = score + k * rows;
+#pragma GCC unroll 4
+      for (const uint32_t* row = first; row < last; ++row) to[*row] += own;
+    }
+  }
+};
+
+// Adds the leaf of every listed row, which are reordered. As many as stay in
 // the second-level cache should be listed at once, near each other. columns: the codes of features
 // that were extracted, null for others; or empty.
 void add_tree(const Kernels& kernels, const Bins& bins, const std::vector<const uint8_t*>& columns,
-              const Tree& tree, const double* value, std::vector<uint32_t>* rows, double* score);
+              const Tree& tree, const NodeScores& scores, std::vector<uint32_t>* rows);
 
 // The same for rows [begin, end) of values that have no codes, one by one.
-void add_tree(const Columns& table, const Tree& tree, const double* value, size_t begin, size_t end,
-              double* score);
+void add_tree(const Columns& table, const Tree& tree, const NodeScores& scores, size_t begin,
+              size_t end);
 
 constexpr size_t kDescentRows = 16384;  // at once
 

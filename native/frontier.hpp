@@ -22,7 +22,8 @@ struct Split {
   uint32_t next_bin = 0;      // the first of the node's that goes right
   bool missing_left = false;  // by gain, or towards the larger hessian when none is missing here
   int64_t left_word = 0;
-  std::vector<uint8_t> right_bins;  // of levels: 1 for each bin that goes right; else empty
+  std::vector<int64_t> left_vector;  // the same of several outputs
+  std::vector<uint8_t> right_bins;   // of levels: 1 for each bin that goes right; else empty
 
   bool found() const { return gain > 0.0 || forced; }
 };
@@ -30,17 +31,19 @@ struct Split {
 struct Leaf {
   int32_t node = 0;
   int depth = 0;
-  uint64_t path = 1;          // which way from the root, as a hash
-  int list = 0;               // which of the grower's lists has its rows
-  size_t begin = 0, end = 0;  // and where
-  int64_t word = 0;           // sums of gradients and hessians
-  int64_t count = 0;          // sum of weights, in the grower's units
-  double value = 0.0;         // what it says
-  Region region;              // where it is; empty if nobody asks
-  Bounds bounds;              // of the values of its children, when its split was found
-  int hist = -1;              // its histogram's slot, or -1
-  int spare = -1;             // a slot for its smaller child
-  int forced = -1;            // which of the forced splits is its, or -1
+  uint64_t path = 1;            // which way from the root, as a hash
+  int list = 0;                 // which of the grower's lists has its rows
+  size_t begin = 0, end = 0;    // and where
+  int64_t word = 0;             // sums of gradients and hessians
+  std::vector<int64_t> vector;  // the same of several outputs; else empty
+  int64_t count = 0;            // sum of weights, in the grower's units
+  double value = 0.0;           // what it says
+  std::vector<double> values;   // of several outputs
+  Region region;                // where it is; empty if nobody asks
+  Bounds bounds;                // of the values of its children, when its split was found
+  int hist = -1;                // its histogram's slot, or -1
+  int spare = -1;               // a slot for its smaller child
+  int forced = -1;              // which of the forced splits is its, or -1
   Split split;
   Leaf *left = nullptr, *right = nullptr;  // its children, once they are known
 

@@ -115,10 +115,10 @@ void Groups::fill_tables() {
 
 // Digit by digit from the last: the joint sums are a matrix of (its codes) x (those before it); its
 // sums are those of the rows, and the sum of the rows is the joint histogram of the rest.
-void Groups::take_apart(const Group& group, const int64_t* joint, const size_t* at,
-                        int64_t* own) const {
+void Groups::take_apart(const Group& group, const int64_t* joint, const size_t* at, int64_t* own,
+                        size_t step) const {
   int64_t rest[kMostShared], sums[kMostShared];
-  std::copy(joint, joint + group.size, rest);
+  for (size_t i = 0; i < group.size; ++i) rest[i] = joint[i * step];
   for (size_t k = group.digits.size(); k-- > 0;) {
     const Digit& digit = group.digits[k];
     int64_t total = 0;
@@ -132,14 +132,14 @@ void Groups::take_apart(const Group& group, const int64_t* joint, const size_t* 
     }
     for (const uint32_t f : digit.features) {
       const Place& place = place_[f];
-      int64_t* const bins = own + at[f];
+      int64_t* const bins = own + at[f] * step;
       int64_t others = 0;
       for (uint32_t code = 0; code < place.span; ++code) {
         if (code == place.usual) continue;
-        bins[code] = sums[place.digit(code)];
-        others += bins[code];
+        bins[code * step] = sums[place.digit(code)];
+        others += bins[code * step];
       }
-      bins[place.usual] = total - others;
+      bins[place.usual * step] = total - others;
     }
   }
 }

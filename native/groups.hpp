@@ -44,7 +44,9 @@ class Groups {
   const uint8_t* decode(size_t feature) const { return place_[feature].decode.data(); }
 
   // The histogram of a group of several features, taken apart: own[at[f]...] for every member f.
-  void take_apart(const Group& group, const int64_t* joint, const size_t* at, int64_t* own) const;
+  // Bins are `step` words apart.
+  void take_apart(const Group& group, const int64_t* joint, const size_t* at, int64_t* own,
+                  size_t step) const;
 
  private:
   struct Place {

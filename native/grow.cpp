@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "descend.hpp"
 #include "histogram_search.hpp"
 #include "random.hpp"
 #include "sorted_search.hpp"
@@ -16,7 +15,7 @@ constexpr size_t kScoreRows = kDescentRows;  // of which the scores stay in the 
 }  // namespace
 
 Grower::Grower(Workers& workers, const Kernels& kernels, const Bins& bins, const double* weight,
-               const TreeRules& rules, const int32_t* class_of, size_t classes)
+               const TreeRules& rules, const int32_t* class_of, size_t classes, size_t outputs)
     : workers_(workers),
       kernels_(kernels),
       bins_(bins),
@@ -25,9 +24,13 @@ Grower::Grower(Workers& workers, const Kernels& kernels, const Bins& bins, const
       constraints_(bins, rules_.constraints),
       choice_(bins, rules_, constraints_),
       rows_(workers, kernels, bins),
-      histograms_(bins, kernels, class_of, classes),
+      histograms_(bins, kernels, class_of, classes,
+                  outputs == 0 ? 1 : vector_lanes(outputs, rows_counted(rules_, weights_))),
       finder_(bins, kernels, rules_, weights_, histograms_),
-      desks_(static_cast<size_t>(workers.threads()), Desk(bins)) {
+      vectors_(outputs == 0 ? nullptr
+                            : std::make_unique<VectorFinder>(bins, kernels, rules_, weights_,
+                                                             histograms_, outputs)),
+      desks_(static_cast<size_t>(workers.threads()), Desk(bins, histograms_.lanes())) {
   for (size_t f = 0; f < bins.features(); ++f)
     categorical_ = categorical_ || bins.coding(f).categorical();
   if (bins.ranked()) {
@@ -38,8 +41,17 @@ Grower::Grower(Workers& workers, const Kernels& kernels, const Bins& bins, const
     levels_ = levels.get();
     search_ = std::move(levels);
   } else {
-    search_ = std::make_unique<HistogramSearch>(finder_, rows_, choice_, desks_, histograms_);
+    search_ = std::make_unique<HistogramSearch>(finder(), rows_, choice_, desks_, histograms_);
   }
+}
+
+const Finder& Grower::finder() const {
+  return vectors_ != nullptr ? static_cast<const Finder&>(*vectors_) : finder_;
+}
+
+void Grower::set_few_rows(size_t rows) {
+  finder_.set_few_rows(rows);
+  if (vectors_ != nullptr) vectors_->set_few_rows(rows);
 }
 
 bool Grower::shared(const Leaf& leaf) const { return search_->work(leaf) >= kSharedUpdates; }
@@ -50,8 +62,6 @@ void Grower::place_children(Workers& team, Desk* desk, const Leaf& parent) {
   left.depth = right.depth = parent.depth + 1;
   left.path = draw(parent.path, 0);
   right.path = draw(parent.path, 1);
-  left.word = parent.split.left_word;
-  right.word = parent.word - left.word;
   if (weights_.weight() == nullptr) {
     left.count = static_cast<int64_t>(left.rows());
   } else {
@@ -62,8 +72,7 @@ void Grower::place_children(Workers& team, Desk* desk, const Leaf& parent) {
     left.forced = rules_.forced[static_cast<size_t>(parent.forced)].left;
     right.forced = rules_.forced[static_cast<size_t>(parent.forced)].right;
   }
-  left.value = finder_.value(left.word, &parent);
-  right.value = finder_.value(right.word, &parent);
+  finder().weigh_children(parent);
   if (constraints_.monotone() || constraints_.groups()) constrain_children(parent);
 }
 
@@ -140,9 +149,13 @@ void Grower::expand_next(const Frontier& frontier, size_t splits_left) {
   for (const Leaf* leaf : batch) search_->after(*leaf);
 }
 
+int32_t Grower::add_node(const Leaf& leaf, Tree* tree) const {
+  return tree->add(vectors_ != nullptr ? leaf.values.data() : &leaf.value,
+                   static_cast<double>(leaf.count) / weights_.unit());
+}
+
 void Grower::commit(const Leaf& parent, Tree* tree) {
-  for (Leaf* child : {parent.left, parent.right})
-    child->node = tree->add(child->value, static_cast<double>(child->count) / weights_.unit());
+  for (Leaf* child : {parent.left, parent.right}) child->node = add_node(*child, tree);
   const auto node = static_cast<size_t>(parent.node);
   const Split& s = parent.split;
   tree->feature[node] = static_cast<int32_t>(s.feature);
@@ -177,28 +190,23 @@ void Grower::retire(const Leaf& leaf) {
   grown_leaves_.push_back({leaf.node, rows_.finish(leaf), leaf.rows(), &leaf});
 }
 
-Leaf* Grower::start(const Gradients& gradients, const uint32_t* bag, size_t bag_size, Tree* tree) {
+Leaf* Grower::start(const uint32_t* bag, size_t bag_size, Tree* tree) {
   rows_.start_tree(bag, bag_size);
   grown_leaves_.clear();
   leaves_.clear();
   Leaf& root = leaves_.emplace_back();
   root.end = rows_.size();
   root.count = static_cast<int64_t>(rows_.size());
-  root.word = gradients.total_word();
   const Rows rows = rows_.of(root);
   if (weights_.weight() != nullptr) {
     root.count = 0;
     for (size_t i = 0; i < rows.n; ++i) root.count += weights_[rows[i]];
   }
-  if (rows_.bagged()) {
-    root.word = 0;
-    for (size_t i = 0; i < rows.n; ++i) root.word += gradients.slots()[rows[i]].word;
-  }
-  root.value = finder_.value(root.word, nullptr);
+  finder().weigh_root(rows, !rows_.bagged(), &root);
   root.forced = rules_.forced.empty() ? -1 : 0;
-  root.node = tree->add(root.value, static_cast<double>(root.count) / weights_.unit());
+  root.node = add_node(root, tree);
   live_.assign(1, &root);
-  search_->start_tree(workers_, gradients);
+  search_->start_tree(workers_);
   search_->root(workers_, &root);
   return &root;
 }
@@ -215,11 +223,26 @@ Tree Grower::grow(Gradients& gradients, const uint32_t* bag, size_t bag_size, ui
   choice_.start_tree(seed, tree_number);
   finder_.start_tree(scales, gradients, choice_.features(),
                      draw_key(seed, Draw::thresholds, tree_number), dispersion);
+  return grow_tree(bag, bag_size);
+}
 
+Tree Grower::grow(VectorGradients& gradients, const uint32_t* bag, size_t bag_size, uint64_t seed,
+                  uint64_t tree_number) {
+  const double dispersion = categorical_ ? gradients.dispersion(workers_, weights_.weight()) : 0.0;
+  gradients.pack(workers_, kernels_, weights_, vectors_->counted(), [&](size_t output) {
+    return draw_key(seed, Draw::rounding, tree_number * gradients.outputs() + output);
+  });
+  choice_.start_tree(seed, tree_number);
+  vectors_->start_tree(gradients, choice_.features(), dispersion);
+  return grow_tree(bag, bag_size);
+}
+
+Tree Grower::grow_tree(const uint32_t* bag, size_t bag_size) {
   Tree tree;
   tree.grower = this;
   tree.number = ++grown_;
-  Leaf* const root = start(gradients, bag, bag_size, &tree);
+  tree.outputs = std::max<size_t>(1, outputs());
+  Leaf* const root = start(bag, bag_size, &tree);
   if (levels_ != nullptr) {
     grow_by_levels(root, &tree);
   } else {
@@ -293,17 +316,15 @@ void Grower::grow_by_leaves(Leaf* root, Tree* tree) {
 
 // Every leaf lists its rows in increasing order, so a thread can take a range of the table and add
 // the values of all leaves to the scores in it, while they are in its cache and in no other's.
-void Grower::add_to(double* score, const Tree& tree, const double* value) {
+void Grower::add_to(const NodeScores& scores, const Tree& tree) {
   const size_t n = bins_.rows();
   const std::vector<const uint8_t*> columns = rows_.columns();
   workers_.run((n + kScoreRows - 1) / kScoreRows, [&](size_t chunk, int) {
     const size_t begin = chunk * kScoreRows, end = std::min(n, begin + kScoreRows);
     for (const GrownLeaf& leaf : grown_leaves_) {
-      const double own = value[leaf.node];
       const uint32_t* const from = std::lower_bound(leaf.rows, leaf.rows + leaf.n, begin);
       const uint32_t* const to = std::lower_bound(from, leaf.rows + leaf.n, end);
-#pragma GCC unroll 4
-      for (const uint32_t* row = from; row < to; ++row) score[*row] += own;
+      scores.add(static_cast<size_t>(leaf.node), from, to);
     }
     if (!rows_.bagged()) return;
     const std::vector<uint32_t>& bag = rows_.bag();
@@ -317,7 +338,7 @@ void Grower::add_to(double* score, const Tree& tree, const double* value) {
       next += inside ? 1 : 0;
     }
     outside.resize(n_outside);
-    add_tree(kernels_, bins_, columns, tree, value, &outside, score);
+    add_tree(kernels_, bins_, columns, tree, scores, &outside);
   });
 }
 

@@ -10,8 +10,9 @@
 #include <deque>
 #include <memory>
 
+#include "descend.hpp"
 #include "level_search.hpp"
-#include "tree.hpp"
+#include "vector_finder.hpp"
 
 namespace stagewise {
 
@@ -19,12 +20,18 @@ class Grower {
  public:
   // class_of: the class of every row, below `classes`, for trees that tell classes apart; their
   // gradients are the weights of the rows and their hessians 1. Null: trees of numbers.
+  // outputs: how many values a leaf has; 0: one, and trees are fitted to Gradients, not to
+  // VectorGradients.
   Grower(Workers& workers, const Kernels& kernels, const Bins& bins, const double* weight,
-         const TreeRules& rules, const int32_t* class_of = nullptr, size_t classes = 0);
+         const TreeRules& rules, const int32_t* class_of = nullptr, size_t classes = 0,
+         size_t outputs = 0);
 
   // bag: the rows (increasing) that this tree is grown on; null: all. Packs the gradients.
   Tree grow(Gradients& gradients, const uint32_t* bag, size_t bag_size, uint64_t seed,
             uint64_t tree_number);
+  Tree grow(VectorGradients& gradients, const uint32_t* bag, size_t bag_size, uint64_t seed,
+            uint64_t tree_number);
+  size_t outputs() const { return vectors_ != nullptr ? vectors_->outputs() : 0; }
 
   // The leaves of the last tree in the order of their nodes, and their rows, which are increasing.
   struct GrownLeaf {
@@ -39,8 +46,8 @@ class Grower {
   size_t table_rows() const { return bins_.rows(); }
   bool grew(const Tree& tree) const { return tree.grower == this && tree.number == grown_; }
 
-  // score[row] += value[node of the row], for every row, in or out of the bag.
-  void add_to(double* score, const Tree& tree, const double* value);
+  // Adds the leaf of every row, in or out of the bag.
+  void add_to(const NodeScores& scores, const Tree& tree);
 
   // The weighted q-quantile of residual over the rows of every leaf, in the order of leaves().
   // times: how often each row counts besides its weight; null: once.
@@ -55,10 +62,13 @@ class Grower {
   };
   LeafSums leaf_sums(const Gradients& pairs);
 
-  void set_few_rows(size_t rows) { finder_.set_few_rows(rows); }
+  void set_few_rows(size_t rows);
 
  private:
-  Leaf* start(const Gradients& gradients, const uint32_t* bag, size_t bag_size, Tree* tree);
+  const Finder& finder() const;
+  Tree grow_tree(const uint32_t* bag, size_t bag_size);
+  Leaf* start(const uint32_t* bag, size_t bag_size, Tree* tree);
+  int32_t add_node(const Leaf& leaf, Tree* tree) const;
   bool shared(const Leaf& leaf) const;
   void expand_next(const Frontier& frontier, size_t splits_left);
   void expand(Workers& team, Desk* desk, Leaf* parent);
@@ -84,8 +94,9 @@ class Grower {
   FeatureChoice choice_;
   RowLists rows_;
   Histograms histograms_;
-  SplitFinder finder_;
-  std::vector<Desk> desks_;  // per thread
+  SplitFinder finder_;                     // of one output
+  std::unique_ptr<VectorFinder> vectors_;  // of several, or null
+  std::vector<Desk> desks_;                // per thread
   std::unique_ptr<NodeSearch> search_;
   LevelSearch* levels_ = nullptr;  // the same, if trees are symmetric
   bool categorical_ = false;       // some feature is

@@ -11,10 +11,7 @@ constexpr size_t kGroupBlock = 64;  // groups whose histograms stay in the secon
 
 }  // namespace
 
-void HistogramSearch::start_tree(Workers&, const Gradients& gradients) {
-  gradients_ = &gradients;
-  histograms_.use_features(choice_.features());
-}
+void HistogramSearch::start_tree(Workers&) { histograms_.use_features(choice_.features()); }
 
 size_t HistogramSearch::work(const Leaf& leaf) const {
   if (!histograms_.sparse()) return leaf.rows() * histograms_.groups();
@@ -61,7 +58,8 @@ void HistogramSearch::children(Workers& team, Desk* desk, Leaf* parent) {
 
 void HistogramSearch::after(const Leaf& parent) {
   for (Leaf* child : {parent.left, parent.right})
-    if (!child->split.found()) child->hist = -1;  // nobody will look at it again
+    if (!child->split.found() || histograms_.crowded())
+      child->hist = -1;  // nobody will look at it again, or its children do without
   for (const int slot : {parent.hist, parent.spare})
     if (slot >= 0 && parent.left->hist != slot && parent.right->hist != slot)
       histograms_.release(slot);
@@ -80,7 +78,7 @@ void HistogramSearch::search(Workers& team, Desk* desk, const Job& job, bool sca
   Searches searches;
   for (size_t i = 0; i < 2; ++i) {
     if (!scan || leaves[i] == nullptr || !finder_.splittable(*leaves[i])) continue;
-    SplitFinder::Search& search = desk->searches[i];
+    Finder::Search& search = desk->searches[i];
     begin(*leaves[i], &search);
     if (leaves[i]->hist >= 0) {
       searches.of_sums[searches.n_sums++] = &search;
@@ -101,17 +99,19 @@ void HistogramSearch::search(Workers& team, Desk* desk, const Job& job, bool sca
 void HistogramSearch::search_groups(Workers& team, Desk* desk, const Job& job,
                                     const Searches& searches) {
   Leaf *const built = job.built, *const rest = job.rest;
-  if (job.remove_few) histograms_.remove(rest->hist, rows_.of(*job.few[0]), *gradients_);
-  const bool together = histograms_.groups() <= kGroupBlock;  // all groups of a row at once
+  if (job.remove_few) histograms_.remove(rest->hist, rows_.of(*job.few[0]), finder_.words());
+  // Of vectors the histograms look after the cache themselves.
+  const size_t most = histograms_.lanes() == 1 ? kGroupBlock : histograms_.groups();
+  const bool together = histograms_.groups() <= most;  // all groups of a row at once
   Histograms::Parts parts;
   const bool parted = built != nullptr && together && team.threads() > 1 &&
                       built->rows() * histograms_.groups() >= kParallelUpdates;
-  if (parted) parts = histograms_.add_in_parts(team, built->hist, rows_.of(*built), *gradients_);
+  if (parted)
+    parts = histograms_.add_in_parts(team, built->hist, rows_.of(*built), finder_.words());
 
   const bool alone = team.threads() == 1 || histograms_.size() < kParallelBins;
   const auto pieces = static_cast<size_t>(2 * team.threads());
-  const size_t block =
-      alone ? kGroupBlock : std::min(kGroupBlock, (histograms_.groups() + pieces - 1) / pieces);
+  const size_t block = alone ? most : std::min(most, (histograms_.groups() + pieces - 1) / pieces);
   const size_t blocks = searches.n_sums > 0 || built != nullptr || rest != nullptr
                             ? (histograms_.groups() + block - 1) / block
                             : 0;
@@ -123,7 +123,7 @@ void HistogramSearch::search_groups(Workers& team, Desk* desk, const Job& job,
     }
     const size_t first = task * block, last = std::min(histograms_.groups(), first + block);
     if (built != nullptr && !parted)
-      histograms_.add(built->hist, first, last, rows_.of(*built), *gradients_);
+      histograms_.add(built->hist, first, last, rows_.of(*built), finder_.words());
     for (size_t group = first; group < last; ++group) {
       if (built != nullptr) {
         histograms_.merge(built->hist, group, parts);
@@ -146,17 +146,17 @@ void HistogramSearch::search_blocks(Workers& team, Desk* desk, const Job& job,
                                     const Searches& searches) {
   Leaf *const built = job.built, *const rest = job.rest;
   const Rows removed = job.remove_few ? rows_.of(*job.few[0]) : Rows{};
-  if (built != nullptr) histograms_.start_sums(built->hist, rows_.of(*built), *gradients_);
+  if (built != nullptr) histograms_.start_sums(built->hist, rows_.of(*built), finder_.words());
   if (built != nullptr && rest != nullptr) histograms_.subtract_total(rest->hist, built->hist);
-  if (job.remove_few) histograms_.remove_total(rest->hist, removed, *gradients_);
+  if (job.remove_few) histograms_.remove_total(rest->hist, removed, finder_.words());
   team.run(histograms_.blocks(), [&](size_t block, int worker) {
     Desk* const own = team.threads() == 1 ? desk : &desks_[static_cast<size_t>(worker)];
     if (built != nullptr) {
-      histograms_.build_block(built->hist, block, rows_.of(*built), *gradients_);
+      histograms_.build_block(built->hist, block, rows_.of(*built), finder_.words());
       if (rest != nullptr) histograms_.subtract_block(rest->hist, built->hist, block);
       histograms_.finish_block(built->hist, block);
     }
-    if (job.remove_few) histograms_.remove_from_block(rest->hist, block, removed, *gradients_);
+    if (job.remove_few) histograms_.remove_from_block(rest->hist, block, removed, finder_.words());
     if (rest != nullptr) histograms_.finish_block(rest->hist, block);
     for (size_t i = 0; i < searches.n_sums; ++i) finder_.scan_block(searches.of_sums[i], block);
     for (size_t i = 0; i < searches.n_rows; ++i)

@@ -11,11 +11,11 @@ namespace stagewise {
 
 class HistogramSearch : public NodeSearch {
  public:
-  HistogramSearch(SplitFinder& finder, const RowLists& rows, const FeatureChoice& choice,
+  HistogramSearch(const Finder& finder, const RowLists& rows, const FeatureChoice& choice,
                   std::vector<Desk>& desks, Histograms& histograms)
       : NodeSearch(finder, rows, choice, desks), histograms_(histograms) {}
 
-  void start_tree(Workers& team, const Gradients& gradients) override;
+  void start_tree(Workers& team) override;
   size_t work(const Leaf& leaf) const override;
   void root(Workers& team, Leaf* root) override;
   void before(Leaf* parent) override;
@@ -40,14 +40,12 @@ class HistogramSearch : public NodeSearch {
 
  private:
   struct Searches {
-    SplitFinder::Search* of_sums[2] = {};  // read from histograms
-    SplitFinder::Search* of_rows[2] = {};  // of few rows
+    Finder::Search* of_sums[2] = {};  // read from histograms
+    Finder::Search* of_rows[2] = {};  // of few rows
     size_t n_sums = 0, n_rows = 0;
   };
   void search_groups(Workers& team, Desk* desk, const Job& job, const Searches& searches);
   void search_blocks(Workers& team, Desk* desk, const Job& job, const Searches& searches);
-
-  const Gradients* gradients_ = nullptr;
 };
 
 }  // namespace stagewise

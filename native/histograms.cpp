@@ -8,6 +8,11 @@ namespace stagewise {
 namespace {
 
 constexpr size_t kLeastRows = 512, kMostRows = 8192;  // of a chunk
+constexpr size_t kVectorBytes = size_t{1} << 29;      // of histograms of vectors, about
+constexpr size_t kLeastSlots = 8;
+// Words of the rows and of the bins that are worked on at once: both stay in the second-level
+// cache.
+constexpr size_t kVectorChunk = 32768, kVectorBins = 16384;
 
 }  // namespace
 
@@ -25,7 +30,8 @@ void Histograms::use_features(const std::vector<uint32_t>& features) {
   // Even places are quicker to add to; a third of the memory may be wasted on them.
   size_t needed = 0;
   for (const uint32_t g : used_) needed += groups_.all()[g].size;
-  even_ = all_groups_ && !bins_.wide() && 2 * used_.size() * kEvenStride <= 3 * needed;
+  even_ =
+      lanes_ == 1 && all_groups_ && !bins_.wide() && 2 * used_.size() * kEvenStride <= 3 * needed;
   offset_.assign(1, 0);
   size_t total = 0;
   for (const uint32_t g : used_) {
@@ -52,8 +58,8 @@ void Histograms::use_features(const std::vector<uint32_t>& features) {
     position_at_.push_back(groups_.alone(f) ? offset_[u] : apart_at_[f]);
   }
   planes_.words = total;
-  if (total * planes_.n > capacity_) {
-    capacity_ = total * planes_.n;
+  if (total * planes_.n * lanes_ > capacity_) {
+    capacity_ = total * planes_.n * lanes_;
     slots_.clear();
     own_.clear();
     free_.clear();
@@ -77,7 +83,7 @@ size_t Histograms::place_blocks(size_t begin) {
 
 int Histograms::acquire() {
   if (free_.empty()) {
-    slots_.emplace_back(new int64_t[capacity_]);
+    slots_.push_back(make_large_array<int64_t>(capacity_));
     return static_cast<int>(slots_.size()) - 1;
   }
   const int slot = free_.back();
@@ -85,17 +91,49 @@ int Histograms::acquire() {
   return slot;
 }
 
+bool Histograms::crowded() const {
+  const size_t most = kVectorBytes / (capacity_ * sizeof(int64_t) + 1);
+  return lanes_ > 1 && slots_.size() - free_.size() > std::max(kLeastSlots, most);
+}
+
 void Histograms::clear(int64_t* hist, size_t first, size_t last) const {
   for (size_t plane = 0; plane < planes_.n; ++plane)
-    std::memset(hist + plane * planes_.words + offset_[first], 0,
-                (offset_[last] - offset_[first]) * sizeof(int64_t));
+    std::memset(hist + plane * planes_.words + offset_[first] * lanes_, 0,
+                (offset_[last] - offset_[first]) * lanes_ * sizeof(int64_t));
+}
+
+void Histograms::add_vectors(int64_t* hist, size_t first, size_t last, const Rows& rows,
+                             const int64_t* vectors) const {
+  const size_t chunk = std::max<size_t>(64, kVectorChunk / lanes_);
+  for (size_t begin = 0; begin < rows.n; begin += chunk) {
+    const Rows part = rows.part(begin, std::min(chunk, rows.n - begin));
+    for (size_t from = first, to = first; from < last; from = to) {
+      while (to < last && (to == from || (offset_[to + 1] - offset_[from]) * lanes_ <= kVectorBins))
+        ++to;
+      const uint32_t* const listed = all_groups_ ? nullptr : used_.data() + from;
+      const size_t skip = all_groups_ ? from : 0;
+      if (bins_.wide()) {
+        kernels_.vector_histogram16(bins_.by_row16() + skip, bins_.row_stride(),
+                                    offset_.data() + from, listed, to - from, part, vectors, lanes_,
+                                    hist);
+      } else {
+        kernels_.vector_histogram8(bins_.by_row8() + skip, bins_.row_stride(),
+                                   offset_.data() + from, listed, to - from, part, vectors, lanes_,
+                                   hist);
+      }
+    }
+  }
 }
 
 void Histograms::add_rows(int64_t* hist, size_t first, size_t last, const Rows& rows,
-                          const Gradients& gradients) const {
+                          const RowWords& words) const {
+  if (lanes_ > 1) {
+    add_vectors(hist, first, last, rows, words.vectors);
+    return;
+  }
   if (even_) {
     kernels_.even_histogram8(bins_.by_row8() + first, bins_.row_stride(), last - first, rows,
-                             planes_, gradients.slots(), hist + offset_[first]);
+                             planes_, words.slots, hist + offset_[first]);
     return;
   }
   const uint32_t* offset = offset_.data() + first;
@@ -103,23 +141,22 @@ void Histograms::add_rows(int64_t* hist, size_t first, size_t last, const Rows& 
   const size_t skip = all_groups_ ? first : 0;
   if (bins_.wide()) {
     kernels_.histogram16(bins_.by_row16() + skip, bins_.row_stride(), offset, listed, last - first,
-                         rows, planes_, gradients.slots(), hist);
+                         rows, planes_, words.slots, hist);
   } else {
     kernels_.histogram8(bins_.by_row8() + skip, bins_.row_stride(), offset, listed, last - first,
-                        rows, planes_, gradients.slots(), hist);
+                        rows, planes_, words.slots, hist);
   }
 }
 
-void Histograms::add(int slot, size_t first, size_t last, const Rows& rows,
-                     const Gradients& gradients) {
+void Histograms::add(int slot, size_t first, size_t last, const Rows& rows, const RowWords& words) {
   clear(at(slot), first, last);
-  add_rows(at(slot), first, last, rows, gradients);
+  add_rows(at(slot), first, last, rows, words);
 }
 
 Histograms::Parts Histograms::add_in_parts(Workers& team, int slot, const Rows& rows,
-                                           const Gradients& gradients) {
+                                           const RowWords& words) {
   const auto threads = static_cast<size_t>(team.threads());
-  while (own_.size() < threads) own_.emplace_back(new int64_t[capacity_]);
+  while (own_.size() < threads) own_.push_back(make_large_array<int64_t>(capacity_));
   const auto mine = [&](size_t worker) { return worker == 0 ? at(slot) : own_[worker].get(); };
   std::vector<uint8_t> begun(threads, 0);
   begun[0] = 1;
@@ -131,7 +168,7 @@ Histograms::Parts Histograms::add_in_parts(Workers& team, int slot, const Rows& 
     begun[worker] = 1;
     const size_t begin = chunk * size_of_chunk;
     add_rows(mine(worker), 0, groups(), rows.part(begin, std::min(size_of_chunk, rows.n - begin)),
-             gradients);
+             words);
   });
   Parts parts;
   for (size_t w = 1; w < threads; ++w)
@@ -140,9 +177,9 @@ Histograms::Parts Histograms::add_in_parts(Workers& team, int slot, const Rows& 
 }
 
 void Histograms::merge(int slot, size_t group, const Parts& parts) {
-  const size_t size = offset_[group + 1] - offset_[group];
+  const size_t size = (offset_[group + 1] - offset_[group]) * lanes_;
   for (size_t plane = 0; plane < planes_.n; ++plane) {
-    const size_t begin = plane * planes_.words + offset_[group];
+    const size_t begin = plane * planes_.words + offset_[group] * lanes_;
     int64_t* const hist = at(slot) + begin;
     for (const int64_t* part : parts)
       for (size_t i = 0; i < size; ++i) hist[i] += part[begin + i];
@@ -151,8 +188,9 @@ void Histograms::merge(int slot, size_t group, const Parts& parts) {
 
 void Histograms::subtract(int parent, int child, size_t group) {
   for (size_t plane = 0; plane < planes_.n; ++plane) {
-    const size_t begin = plane * planes_.words + offset_[group];
-    kernels_.subtract(at(parent) + begin, at(child) + begin, offset_[group + 1] - offset_[group]);
+    const size_t begin = plane * planes_.words + offset_[group] * lanes_;
+    kernels_.subtract(at(parent) + begin, at(child) + begin,
+                      (offset_[group + 1] - offset_[group]) * lanes_);
   }
 }
 
@@ -161,7 +199,9 @@ void Histograms::finish(int slot, size_t group) {
   if (shared.digits.empty()) return;
   for (size_t plane = 0; plane < planes_.n; ++plane) {
     int64_t* const hist = at(slot) + plane * planes_.words;
-    groups_.take_apart(shared, hist + offset_[group], apart_at_.data(), hist);
+    for (size_t lane = 0; lane < lanes_; ++lane)
+      groups_.take_apart(shared, hist + offset_[group] * lanes_ + lane, apart_at_.data(),
+                         hist + lane, lanes_);
   }
 }
 
@@ -169,22 +209,21 @@ int64_t* Histograms::total(int slot, size_t plane) const {
   return at(slot) + plane * planes_.words + block_at_ + block_words_;
 }
 
-void Histograms::add_to_total(int slot, const Rows& rows, const Gradients& gradients,
-                              int64_t sign) {
+void Histograms::add_to_total(int slot, const Rows& rows, const RowWords& words, int64_t sign) {
   for (size_t i = 0; i < rows.n; ++i) {
     const int32_t* const plane = planes_.of_row;
     *total(slot, plane == nullptr ? 0 : static_cast<size_t>(plane[rows[i]])) +=
-        sign * gradients.slots()[rows[i]].word;
+        sign * words.slots[rows[i]].word;
   }
 }
 
-void Histograms::start_sums(int slot, const Rows& rows, const Gradients& gradients) {
+void Histograms::start_sums(int slot, const Rows& rows, const RowWords& words) {
   for (size_t plane = 0; plane < planes_.n; ++plane) *total(slot, plane) = 0;
-  add_to_total(slot, rows, gradients, 1);
+  add_to_total(slot, rows, words, 1);
 }
 
-void Histograms::remove_total(int slot, const Rows& rows, const Gradients& gradients) {
-  add_to_total(slot, rows, gradients, -1);
+void Histograms::remove_total(int slot, const Rows& rows, const RowWords& words) {
+  add_to_total(slot, rows, words, -1);
 }
 
 void Histograms::subtract_total(int parent, int child) {
@@ -196,20 +235,18 @@ int64_t* Histograms::block(int slot, size_t block) const {
   return at(slot) + block_at_ + codes.place(codes.blocks()[block].first_feature);
 }
 
-void Histograms::build_block(int slot, size_t number, const Rows& rows,
-                             const Gradients& gradients) {
+void Histograms::build_block(int slot, size_t number, const Rows& rows, const RowWords& words) {
   const SparseCodes::Block& own = bins_.sparse_codes().blocks()[number];
   int64_t* const sums = block(slot, number);
   for (size_t plane = 0; plane < planes_.n; ++plane)
     std::memset(sums + plane * planes_.words, 0, own.words * sizeof(int64_t));
-  kernels_.sparse_histogram(own.start.data(), own.places, rows, planes_, gradients.slots(), 1,
-                            sums);
+  kernels_.sparse_histogram(own.start.data(), own.places, rows, planes_, words.slots, 1, sums);
 }
 
 void Histograms::remove_from_block(int slot, size_t number, const Rows& rows,
-                                   const Gradients& gradients) {
+                                   const RowWords& words) {
   const SparseCodes::Block& own = bins_.sparse_codes().blocks()[number];
-  kernels_.sparse_histogram(own.start.data(), own.places, rows, planes_, gradients.slots(), -1,
+  kernels_.sparse_histogram(own.start.data(), own.places, rows, planes_, words.slots, -1,
                             block(slot, number));
 }
 
@@ -237,9 +274,8 @@ void Histograms::finish_block(int slot, size_t number) {
   }
 }
 
-void Histograms::remove(int slot, const Rows& rows, const Gradients& gradients) {
+void Histograms::remove(int slot, const Rows& rows, const RowWords& words) {
   for (size_t i = 0; i < rows.n; ++i) {
-    const int64_t word = gradients.slots()[rows.listed[i]].word;
     const int32_t* const plane = planes_.of_row;
     int64_t* const hist =
         at(slot) +
@@ -248,7 +284,12 @@ void Histograms::remove(int slot, const Rows& rows, const Gradients& gradients) 
     for (size_t j = 0; j < used_.size(); ++j) {
       const size_t code =
           bins_.wide() ? bins_.by_row16()[row + used_[j]] : bins_.by_row8()[row + used_[j]];
-      hist[offset_[j] + code] -= word;
+      if (lanes_ == 1) {
+        hist[offset_[j] + code] -= words.slots[rows.listed[i]].word;
+        continue;
+      }
+      kernels_.subtract(hist + (offset_[j] + code) * lanes_,
+                        words.vectors + rows.listed[i] * lanes_, lanes_);
     }
   }
 }

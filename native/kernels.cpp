@@ -11,6 +11,8 @@
 #include "kernels/partition.hpp"
 #include "kernels/scoring.hpp"
 #include "kernels/search.hpp"
+#include "kernels/vector_histogram.hpp"
+#include "kernels/vector_search.hpp"
 
 namespace stagewise {
 
@@ -40,12 +42,15 @@ const Kernels STAGEWISE_JOIN(kernels_, STAGEWISE_ISA) = {
     .histogram16 = histogram<uint16_t>,
     .even_histogram8 = even_histogram,
     .sparse_histogram = sparse_histogram,
+    .vector_histogram8 = vector_histogram<uint8_t>,
+    .vector_histogram16 = vector_histogram<uint16_t>,
     .subtract = subtract,
     .scan = scan,
     .score_bound = score_bound,
     .score_bounds = score_bounds,
     .level_scores = level_scores,
     .scan_classes = scan_classes,
+    .scan_vectors = scan_vectors,
     .partition8 = partition<uint8_t>,
     .partition16 = partition<uint16_t>,
     .partition32 = partition<uint32_t>,
@@ -55,6 +60,7 @@ const Kernels STAGEWISE_JOIN(kernels_, STAGEWISE_ISA) = {
     .distribute = distribute,
     .score32 = score_block<4>,
     .score64 = score_block<8>,
+    .score_vectors = score_vectors,
     .bin_doubles = bin_values<double>,
     .bin_floats = bin_values<float>,
 };

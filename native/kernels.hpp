@@ -101,6 +101,34 @@ struct ScanRules {
   ClassCriterion criterion = ClassCriterion::misclassification;  // of a tree of classes
 };
 
+// One feature of one node where trees have several outputs: a vector of `lanes` words for every
+// bin, for the missing values and for the whole node.
+struct VectorScanInput {
+  const int64_t* words = nullptr;
+  size_t bins = 0;
+  const int64_t* missing = nullptr;  // null: there are none
+  const int64_t* total = nullptr;
+};
+
+constexpr size_t kLaneBlock = 4;  // words of a vector come in such blocks, the last ones zero
+
+// What its candidates are worth: the sum over the outputs of unit * (gain(left) + gain(right)). A
+// number for each lane, 0 where the lane is not an output's; in units of the packed integers.
+struct VectorRules {
+  size_t lanes = 0, outputs = 0;
+  const double* unit = nullptr;  // what a packed gain is worth
+  const double* l1 = nullptr;
+  const double* l2 = nullptr;
+  const double* high = nullptr;          // of values, up or down
+  const double* hessian_unit = nullptr;  // what a packed hessian is
+  bool plain = true;                     // neither l1 nor high matter
+  double least_hessian = 0.0;            // of a side, in all outputs together
+  // Of a side, too: what the masked word of one lane must be at least.
+  size_t count_lane = 0;
+  int64_t count_mask = 0;
+  int64_t least_count = 0;
+};
+
 constexpr double kNoSplit = -std::numeric_limits<double>::infinity();
 
 struct ScanResult {
@@ -138,7 +166,7 @@ constexpr int8_t kMaskMissing = 127;  // the shifted code of a missing value
 struct MaskTree {
   const MaskSplit* splits;
   size_t n;
-  const double* values;  // per leaf, from left to right
+  const double* values;  // per leaf, from left to right; one, or one for each output
 };
 
 // Words between evenly laid histograms of byte codes: room for 256, and a line more, or the same
@@ -188,6 +216,13 @@ struct Kernels {
   void (*sparse_histogram)(const uint32_t* start, const uint32_t* places, const Rows& rows,
                            const Planes& planes, const GradientSlot* slots, int64_t sign,
                            int64_t* hist);
+  // hist[(offset[j] + code of the j-th listed feature) * lanes ...] += the vector of the row.
+  void (*vector_histogram8)(const uint8_t* codes, size_t stride, const uint32_t* offset,
+                            const uint32_t* listed, size_t features, const Rows& rows,
+                            const int64_t* vectors, size_t lanes, int64_t* hist);
+  void (*vector_histogram16)(const uint16_t* codes, size_t stride, const uint32_t* offset,
+                             const uint32_t* listed, size_t features, const Rows& rows,
+                             const int64_t* vectors, size_t lanes, int64_t* hist);
   void (*subtract)(int64_t* parent, const int64_t* child, size_t n);  // parent -= child
   ScanResult (*scan)(const ScanInput& input, const ScanRules& rules);
   // A number that the score of no cut exceeds, at a fraction of the work; without missing values,
@@ -203,6 +238,11 @@ struct Kernels {
                        double* right, double* left);
   // scratch: 3 * classes numbers.
   ScanResult (*scan_classes)(const ClassScanInput& input, const ScanRules& rules, int64_t* scratch);
+
+  // left: receives the words of what goes left at the best cut, as far as there is one; scratch:
+  // as many.
+  ScanResult (*scan_vectors)(const VectorScanInput& input, const VectorRules& rules, int64_t* left,
+                             int64_t* scratch);
 
   // Stable partition of rows by code <= bin (or == missing, when missing goes left); left
   // may be the list itself. Returns how many went left.
@@ -226,6 +266,9 @@ struct Kernels {
   // out[i] += the tree's value for row i; codes[feature * kMaskRows + i]. Up to 32 or 64 leaves.
   void (*score32)(const MaskTree& tree, const int8_t* codes, double* out);
   void (*score64)(const MaskTree& tree, const int8_t* codes, double* out);
+  // out[i * outputs + k] += the tree's k-th value for row i, for the first n rows.
+  void (*score_vectors)(const MaskTree& tree, const int8_t* codes, size_t outputs, size_t n,
+                        double* out);
 
   // out[i] = number of cuts < values[i]; `missing` for NaN.
   void (*bin_doubles)(const double* values, size_t n, const CutTree<double>& cuts, uint16_t missing,

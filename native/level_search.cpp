@@ -4,13 +4,6 @@
 #include <cmath>
 
 namespace stagewise {
-namespace {
-
-// A split must improve on none by more than rounding could fake.
-constexpr double kRelativeGain = 1e-10;
-
-}  // namespace
-
 void LevelSearch::root(Workers& team, Leaf* root) {
   root->hist = histograms_.acquire();
   Job job;
@@ -38,7 +31,7 @@ std::vector<uint32_t> LevelSearch::order_of(const std::vector<Leaf*>& leaves,
   for (const Leaf* leaf : leaves)
     for (size_t b = 0; b < words.size(); ++b)
       words[b] += histograms_.feature(leaf->hist, position)[b];
-  return ordered_bins(words.data(), words.size(), finder_.level_smoothing());
+  return ordered_bins(words.data(), words.size(), splits_.level_smoothing());
 }
 
 LevelSearch::Best LevelSearch::best_of(const std::vector<SplitFinder::Search>& searches,
@@ -61,7 +54,7 @@ LevelSearch::Best LevelSearch::best_of(const std::vector<SplitFinder::Search>& s
       for (size_t k = 0; k < cuts; ++k) ordered[k] = sums.words[order[k]];
       sums.words = ordered.data();
     }
-    finder_.add_scores(searches[i], sums, right.data(), left.data());
+    splits_.add_scores(searches[i], sums, right.data(), left.data());
   }
   Best best;
   for (const bool to_left : {false, true}) {
@@ -78,20 +71,20 @@ bool LevelSearch::split_level(Workers& team, const std::vector<Leaf*>& leaves) {
   double unsplit = 0.0;
   for (size_t i = 0; i < leaves.size(); ++i) {
     begin(*leaves[i], &searches[i]);
-    unsplit += finder_.unsplit_score(*leaves[i]);
+    unsplit += splits_.unsplit_score(*leaves[i]);
   }
   const size_t n = choice_.features().size();
   std::vector<Best> found(n);
   team.run(n, [&](size_t position, int) {
     if (!searches[0].allows(position)) return;
     found[position] = best_of(searches, leaves, position);
-    found[position].score -= finder_.price(choice_.features()[position]);
+    found[position].score -= splits_.price(choice_.features()[position]);
   });
   Best best;
   for (const Best& b : found)
     if (b.score > best.score) best = b;
   const double gain = best.score - unsplit;
-  if (!(gain > kRelativeGain * std::abs(best.score)) || !finder_.worth(gain)) return false;
+  if (!(gain > kRelativeGain * std::abs(best.score)) || !splits_.worth(gain)) return false;
 
   const uint32_t feature = choice_.features()[best.position];
   const std::vector<uint32_t> order = order_of(leaves, best.position);
@@ -107,7 +100,7 @@ bool LevelSearch::split_level(Workers& team, const std::vector<Leaf*>& leaves) {
       split.right_bins.assign(bins_.value_bins(feature), 1);
       for (size_t k = 0; k <= best.cut; ++k) split.right_bins[order[k]] = 0;
     }
-    any = finder_.complete(searches[i], best.position, &desks_[0].scratch, &split) || any;
+    any = splits_.complete(searches[i], best.position, &desks_[0].scratch, &split) || any;
     leaves[i]->split = std::move(split);
   }
   return any;

@@ -11,9 +11,9 @@ namespace stagewise {
 
 class LevelSearch : public HistogramSearch {
  public:
-  LevelSearch(SplitFinder& finder, const RowLists& rows, const FeatureChoice& choice,
+  LevelSearch(const SplitFinder& finder, const RowLists& rows, const FeatureChoice& choice,
               std::vector<Desk>& desks, Histograms& histograms, const Bins& bins)
-      : HistogramSearch(finder, rows, choice, desks, histograms), bins_(bins) {}
+      : HistogramSearch(finder, rows, choice, desks, histograms), splits_(finder), bins_(bins) {}
 
   // Histograms only: splits are found for a whole level.
   void root(Workers& team, Leaf* root) override;
@@ -36,6 +36,7 @@ class LevelSearch : public HistogramSearch {
   Best best_of(const std::vector<SplitFinder::Search>& searches, const std::vector<Leaf*>& leaves,
                size_t position) const;
 
+  const SplitFinder& splits_;
   const Bins& bins_;
 };
 

@@ -6,10 +6,6 @@
 namespace stagewise {
 namespace {
 
-// Between the two halves of an order of means that differ by chance lie 2 / pi of their squares.
-// The best cut of a number gains by chance, too: about the largest of twenty squares.
-constexpr double kPerLevel = 0.6366197723675814, kOfNumbers = 6.0;
-
 // The sums of some bins, in another order.
 struct Reordered {
   std::vector<int64_t> words, counts;
@@ -66,8 +62,7 @@ SplitFinder::Found SplitFinder::scan_levels(const Search& search, const BinSums&
   if (order.size() <= rules_.levels.one_vs_rest) return scan_alone(search, sums, order);
   const Reordered in_order(sums, order, Planes{});
   Found found = scan_bins(search, in_order.sums, search.level_rules);
-  found.result.score -=
-      level_chance_ * std::max(0.0, kPerLevel * static_cast<double>(order.size() - 1) - kOfNumbers);
+  found.result.score -= level_chance_ * chance_of_order(order.size());
   return found;
 }
 

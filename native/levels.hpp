@@ -22,6 +22,10 @@ struct LevelRules {
   size_t one_vs_rest = 4;   // up to this many levels in a node, each is tried alone
 };
 
+// How much the best cut of an order of this many levels gains by chance, beyond what the best cut
+// of a number does, in units of the dispersion.
+double chance_of_order(size_t levels);
+
 // The sums of one feature of one node, bin by bin.
 struct BinSums {
   uint32_t feature = 0;

@@ -24,6 +24,7 @@ std::optional<MaskScorer> MaskScorer::make(const FlatTrees& trees, size_t featur
       thresholds[static_cast<size_t>(trees.feature[i])].push_back(trees.threshold[i]);
   MaskScorer scorer;
   scorer.outputs_ = outputs;
+  scorer.width_ = trees.width;
   scorer.narrow_ = most_leaves <= 32;
   scorer.place_.assign(features, kNotAsked);
   scorer.sets_of_.resize(trees.levels.size());
@@ -72,10 +73,11 @@ void MaskScorer::add_tree(const FlatTrees& trees, size_t t,
       leaves[i] = leaves[static_cast<size_t>(trees.left[start + i])] +
                   leaves[static_cast<size_t>(trees.right[start + i])];
   const size_t base = values_.size();
-  values_.resize(base + leaves[0]);
+  values_.resize(base + leaves[0] * width_);
   for (size_t i = 0; i < size; ++i) {
     if (trees.feature[start + i] < 0) {
-      values_[base + first[i]] = trees.value[start + i];
+      for (size_t k = 0; k < width_; ++k)
+        values_[base + first[i] * width_ + k] = trees.value[(start + i) * width_ + k];
       continue;
     }
     const auto feature = static_cast<size_t>(trees.feature[start + i]);
@@ -112,6 +114,29 @@ void MaskScorer::code_sets(const Columns& table, size_t feature, size_t begin, s
     for (size_t i = 0; i < n; ++i)
       codes[(i / kMaskRows * features_ + set.place) * kMaskRows + i % kMaskRows] =
           static_cast<int8_t>(static_cast<int>(set.side[at[i]]) - 128);
+}
+
+MaskTree MaskScorer::tree(size_t t) const {
+  const size_t s = split_start_[t];
+  return {splits_.data() + s, split_start_[t + 1] - s, values_.data() + leaf_start_[t]};
+}
+
+// Up to kMaskRows rows, whose codes lie together.
+void MaskScorer::add_part(const Kernels& kernels, const int8_t* codes, size_t rows, size_t first,
+                          size_t last, double* out) const {
+  if (width_ > 1) {
+    for (size_t t = first; t < last; ++t)
+      kernels.score_vectors(tree(t), codes, outputs_, rows, out);
+    return;
+  }
+  double sums[kMaskRows];
+  for (size_t o = 0; o < outputs_; ++o) {
+    for (size_t i = 0; i < rows; ++i) sums[i] = out[i * outputs_ + o];
+    for (size_t i = rows; i < kMaskRows; ++i) sums[i] = 0.0;
+    for (size_t t = first + (o + outputs_ - first % outputs_) % outputs_; t < last; t += outputs_)
+      (narrow_ ? kernels.score32 : kernels.score64)(tree(t), codes, sums);
+    for (size_t i = 0; i < rows; ++i) out[i * outputs_ + o] = sums[i];
+  }
 }
 
 void MaskScorer::add(const Kernels& kernels, const Columns& table, size_t begin, size_t n,
@@ -159,24 +184,6 @@ void MaskScorer::add(const Kernels& kernels, const SparseTable& table, size_t be
               shifted(asked_[place].cuts.code(kernels, table.value(cell), kMissingCode));
       }
     add_part(kernels, codes.data(), rows, first, last, out + from * outputs_);
-  }
-}
-
-// out[row * outputs + o] += trees [first, last) of output o, for up to kMaskRows rows.
-void MaskScorer::add_part(const Kernels& kernels, const int8_t* codes, size_t rows, size_t first,
-                          size_t last, double* out) const {
-  double sums[kMaskRows];
-  for (size_t o = 0; o < outputs_; ++o) {
-    double* const target = out + o;
-    for (size_t i = 0; i < rows; ++i) sums[i] = target[i * outputs_];
-    for (size_t i = rows; i < kMaskRows; ++i) sums[i] = 0.0;
-    for (size_t t = first + (o + outputs_ - first % outputs_) % outputs_; t < last; t += outputs_) {
-      const size_t s = split_start_[t];
-      const MaskTree tree{splits_.data() + s, split_start_[t + 1] - s,
-                          values_.data() + leaf_start_[t]};
-      (narrow_ ? kernels.score32 : kernels.score64)(tree, codes, sums);
-    }
-    for (size_t i = 0; i < rows; ++i) target[i * outputs_] = sums[i];
   }
 }
 

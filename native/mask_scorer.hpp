@@ -25,7 +25,8 @@ struct FlatTrees {
   std::span<const double> threshold;
   std::span<const uint8_t> missing_left;
   std::span<const int32_t> left, right;
-  std::span<const double> value;
+  std::span<const double> value;  // `width` numbers a node
+  size_t width = 1;               // how many outputs a tree has
   std::span<const int64_t> set_start;
   std::span<const uint64_t> sets;
   std::span<const uint32_t> levels;
@@ -57,9 +58,10 @@ class MaskScorer {
                 const std::vector<std::vector<double>>& thresholds);
   MaskSplit number_split(const FlatTrees& trees, size_t node,
                          const std::vector<double>& thresholds) const;
+  MaskSplit level_split(const FlatTrees& trees, size_t node);
+  MaskTree tree(size_t t) const;
   void add_part(const Kernels& kernels, const int8_t* codes, size_t rows, size_t first, size_t last,
                 double* out) const;
-  MaskSplit level_split(const FlatTrees& trees, size_t node);
   void code_sets(const Columns& table, size_t feature, size_t begin, size_t n, int8_t* codes) const;
 
   // A set of levels: 0 where a split sends them left, else 1; for every level, for the unknown one,
@@ -77,6 +79,7 @@ class MaskScorer {
   static constexpr uint32_t kNotAsked = 0xffffffffu;
 
   size_t features_ = 0, outputs_ = 1;  // features: those that are asked about, then the sets
+  size_t width_ = 1;                   // outputs of a tree: one, or all
   size_t n_sets_ = 0;
   std::vector<std::vector<LevelSet>> sets_of_;  // per feature; empty: all are numbers
   bool narrow_ = true;                          // no tree has more than 32 leaves

@@ -1,7 +1,7 @@
 // Where the candidates of a node come from.
 //
 // One idea: a grower asks for the best splits of a node's children and does not care whether they
-// are read from histograms or from sorted rows; what a candidate is worth is SplitFinder's.
+// are read from histograms or from sorted rows; what a candidate is worth is Finder's.
 #pragma once
 
 #include "feature_choice.hpp"
@@ -16,21 +16,21 @@ struct SortedRow {
 
 // What one thread works with.
 struct Desk {
-  explicit Desk(const Bins& bins) : scratch(bins) {}
+  Desk(const Bins& bins, size_t lanes) : scratch(bins, lanes) {}
 
-  SplitFinder::Scratch scratch;
-  SplitFinder::Search searches[2];
+  Finder::Scratch scratch;
+  Finder::Search searches[2];
   std::vector<SortedRow> aside;
 };
 
 class NodeSearch {
  public:
-  NodeSearch(SplitFinder& finder, const RowLists& rows, const FeatureChoice& choice,
+  NodeSearch(const Finder& finder, const RowLists& rows, const FeatureChoice& choice,
              std::vector<Desk>& desks)
       : finder_(finder), rows_(rows), choice_(choice), desks_(desks) {}
   virtual ~NodeSearch() = default;
 
-  virtual void start_tree(Workers& team, const Gradients& gradients) = 0;
+  virtual void start_tree(Workers& team) = 0;
   // How much there is to do for a leaf, as updates of a histogram.
   virtual size_t work(const Leaf& leaf) const = 0;
 
@@ -44,11 +44,11 @@ class NodeSearch {
   virtual void again(Workers& team, Leaf* leaf) = 0;
 
  protected:
-  void begin(const Leaf& leaf, SplitFinder::Search* search) const {
+  void begin(const Leaf& leaf, Finder::Search* search) const {
     finder_.begin(leaf, rows_.of(leaf), choice_.allowed(leaf), search);
   }
 
-  SplitFinder& finder_;
+  const Finder& finder_;
   const RowLists& rows_;
   const FeatureChoice& choice_;
   std::vector<Desk>& desks_;  // per thread

@@ -12,14 +12,16 @@ constexpr size_t kBlock = 64;  // rows that walk together
 }  // namespace
 
 Forest::Forest(const FlatTrees& trees, size_t features, size_t outputs)
-    : features_(features), outputs_(outputs) {
+    : features_(features), outputs_(outputs), width_(trees.width) {
   const size_t nodes = trees.feature.size();
-  for (const size_t size : {trees.threshold.size(), trees.missing_left.size(), trees.left.size(),
-                            trees.right.size(), trees.value.size()})
+  for (const size_t size :
+       {trees.threshold.size(), trees.missing_left.size(), trees.left.size(), trees.right.size()})
     if (size != nodes) throw std::invalid_argument("tree arrays differ in length");
   if (trees.start.empty() || trees.start.front() != 0 || trees.start.back() != nodes)
     throw std::invalid_argument("tree starts do not cover the nodes");
-  if (outputs == 0 || (trees.start.size() - 1) % outputs != 0)
+  if (trees.value.size() != nodes * width_ || (width_ != 1 && width_ != outputs))
+    throw std::invalid_argument("a node has one value, or one for each output");
+  if (outputs == 0 || (trees.start.size() - 1) % (outputs / width_) != 0)
     throw std::invalid_argument("the number of trees is not a multiple of the outputs");
   if (nodes >= 0x7fffffffu) throw std::invalid_argument("more than 2^31 nodes");
   if (!trees.levels.empty()) {
@@ -30,7 +32,7 @@ Forest::Forest(const FlatTrees& trees, size_t features, size_t outputs)
   }
   if (features > kFeatureBits) throw std::invalid_argument("more than 2^30 features");
   nodes_.reserve(nodes);
-  values_.reserve(nodes);
+  values_.reserve(nodes * width_);
   original_.reserve(nodes);
   for (size_t t = 0; t + 1 < trees.start.size(); ++t) add_tree(trees, t);
   masks_ = MaskScorer::make(trees, features, outputs);
@@ -54,7 +56,7 @@ void Forest::add_tree(const FlatTrees& trees, size_t t) {
     const size_t at = start + static_cast<size_t>(node);
     deepest = std::max(deepest, depth);
     const int32_t feature = trees.feature[at];
-    values_.push_back(trees.value[at]);
+    for (size_t k = 0; k < width_; ++k) values_.push_back(trees.value[at * width_ + k]);
     original_.push_back(static_cast<int32_t>(node));
     if (feature < 0) {
       nodes_.push_back(
@@ -96,6 +98,15 @@ bool Forest::goes_right(const Node& node, double x) const {
   return !has_level(sets_.data() + node.set, static_cast<size_t>(level));
 }
 
+void Forest::add_value(size_t tree, size_t node, double* out) const {
+  if (width_ == 1) {
+    out[tree % outputs_] += values_[node];
+    return;
+  }
+  const double* const value = values_.data() + node * width_;
+  for (size_t k = 0; k < width_; ++k) out[k] += value[k];
+}
+
 inline size_t Forest::leaf_of(const double* row, size_t tree) const {
   const Node* const nodes = nodes_.data();
   size_t at = roots_[tree];
@@ -108,7 +119,7 @@ inline size_t Forest::leaf_of(const double* row, size_t tree) const {
 }
 
 void Forest::add_row(const double* row, size_t first, size_t last, double* out) const {
-  for (size_t t = first; t < last; ++t) out[t % outputs_] += values_[leaf_of(row, t)];
+  for (size_t t = first; t < last; ++t) add_value(t, leaf_of(row, t), out);
 }
 
 template <class Arrived>
@@ -148,9 +159,8 @@ void Forest::walk_rows(const Columns& table, size_t begin, size_t n, size_t firs
     const size_t m = std::min(kBlock, n - at);
     for (size_t f = 0; f < features_; ++f) table.read(f, begin + at, m, rows.data() + f, features_);
     for (size_t t = first; t < last; ++t)
-      walk_block(rows.data(), m, t, [&](size_t i, uint32_t node) {
-        out[(at + i) * outputs_ + t % outputs_] += values_[node];
-      });
+      walk_block(rows.data(), m, t,
+                 [&](size_t i, uint32_t node) { add_value(t, node, out + (at + i) * outputs_); });
   }
 }
 

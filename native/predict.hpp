@@ -45,6 +45,7 @@ class Forest {
   static constexpr uint32_t kFeatureBits = kLevelsBit - 1;
 
   void add_tree(const FlatTrees& trees, size_t t);
+  void add_value(size_t tree, size_t node, double* out) const;
   void walk_rows(const Columns& table, size_t begin, size_t n, size_t first, size_t last,
                  double* out) const;
   bool goes_right(const Node& node, double x) const;
@@ -57,8 +58,9 @@ class Forest {
   void walk_block(const double* rows, size_t n, size_t tree, Arrived&& arrived) const;
 
   size_t features_, outputs_;
+  size_t width_;  // outputs of a tree: one, or all
   std::vector<Node> nodes_;
-  std::vector<double> values_;     // per node
+  std::vector<double> values_;     // per node, and output of the tree
   std::vector<int32_t> original_;  // node number in its tree
   std::vector<uint32_t> roots_;
   std::vector<uint32_t> depths_;

@@ -21,10 +21,11 @@ void run_at_desks(Workers& team, std::vector<Desk>& desks, Desk* own, size_t n, 
 
 }  // namespace
 
-SortedSearch::SortedSearch(SplitFinder& finder, const RowLists& rows, const FeatureChoice& choice,
-                           std::vector<Desk>& desks, const Bins& bins, const RowWeights& weights,
-                           const Proposal& proposal)
+SortedSearch::SortedSearch(const SplitFinder& finder, const RowLists& rows,
+                           const FeatureChoice& choice, std::vector<Desk>& desks, const Bins& bins,
+                           const RowWeights& weights, const Proposal& proposal)
     : NodeSearch(finder, rows, choice, desks),
+      splits_(finder),
       bins_(bins),
       weights_(weights),
       proposal_(proposal),
@@ -47,8 +48,8 @@ void SortedSearch::sort_rows(Workers& team) {
   });
 }
 
-void SortedSearch::start_tree(Workers& team, const Gradients& gradients) {
-  gradients_ = &gradients;
+void SortedSearch::start_tree(Workers& team) {
+  gradients_ = &splits_.gradients();
   if (sorted_.empty()) sort_rows(team);
   std::fill(marks_.begin(), marks_.end(), rows_.bagged() ? 0 : 1);
   if (rows_.bagged())
@@ -148,7 +149,7 @@ BinSums SortedSearch::collect(const Leaf& leaf, uint32_t feature, SplitFinder::S
   }
   sums.feature = feature;
   sums.words = words;
-  sums.counts = finder_.counts_needed() ? counts : nullptr;
+  sums.counts = splits_.counts_needed() ? counts : nullptr;
   sums.codes = codes;
   sums.bins = k;
   return sums;
@@ -177,7 +178,7 @@ void SortedSearch::scan(SplitFinder::Search* search, size_t position, Desk* desk
       return true;
     });
   }
-  SplitFinder::Found found = finder_.scan(*search, sums);
+  Finder::Found found = splits_.scan(*search, sums);
   found.exact = true;
   search->set(position, found);
 }

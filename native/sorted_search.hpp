@@ -12,11 +12,11 @@ namespace stagewise {
 
 class SortedSearch : public NodeSearch {
  public:
-  SortedSearch(SplitFinder& finder, const RowLists& rows, const FeatureChoice& choice,
+  SortedSearch(const SplitFinder& finder, const RowLists& rows, const FeatureChoice& choice,
                std::vector<Desk>& desks, const Bins& bins, const RowWeights& weights,
                const Proposal& proposal);
 
-  void start_tree(Workers& team, const Gradients& gradients) override;
+  void start_tree(Workers& team) override;
   size_t work(const Leaf& leaf) const override { return leaf.rows() * choice_.features().size(); }
   void root(Workers& team, Leaf* root) override { again(team, root); }
   void before(Leaf*) override {}
@@ -34,6 +34,7 @@ class SortedSearch : public NodeSearch {
   BinSums collect(const Leaf& leaf, uint32_t feature, SplitFinder::Scratch* scratch,
                   Ends ends) const;
 
+  const SplitFinder& splits_;
   const Bins& bins_;
   const RowWeights& weights_;
   const Proposal proposal_;

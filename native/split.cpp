@@ -11,8 +11,6 @@
 namespace stagewise {
 namespace {
 
-// Splits must gain more than rounding could fake; relative, so that the scale of y cannot matter.
-constexpr double kRelativeGain = 1e-10;
 // Units per weight when weights are not whole: fine enough for any min_samples_leaf.
 constexpr double kFractionUnit = 1048576.0;
 
@@ -27,6 +25,11 @@ RowWeights::RowWeights(const double* weight, size_t rows)
     whole_ = whole_ && weight[i] == std::floor(weight[i]);
   }
   if (!whole_) unit_ = kFractionUnit;
+}
+
+// Whole weights: the next whole number; others are rounded to the unit themselves.
+int64_t RowWeights::units(double least) const {
+  return static_cast<int64_t>(whole_ ? std::ceil(least * unit_) : std::floor(least * unit_ + 0.5));
 }
 
 SplitFinder::SplitFinder(const Bins& bins, const Kernels& kernels, const TreeRules& rules,
@@ -45,16 +48,17 @@ SplitFinder::SplitFinder(const Bins& bins, const Kernels& kernels, const TreeRul
   for (const uint32_t f : rules.used) used_[f] = 1;
 }
 
-SplitFinder::Scratch::Scratch(const Bins& bins) {
+Finder::Scratch::Scratch(const Bins& bins, size_t lanes) {
   size_t most = 0;
   for (size_t f = 0; f < bins.features(); ++f)
     most = std::max<size_t>(most, bins.value_bins(f) + 1);
   counts.resize(most);
-  reserve_bins(most);
+  reserve_bins(most * lanes);
+  if (lanes > 1) packed_words.resize(most * lanes);
   if (bins.sparse()) row_marks.resize(bins.rows(), 0);
 }
 
-void SplitFinder::Scratch::reserve_rows(size_t n) {
+void Finder::Scratch::reserve_rows(size_t n) {
   if (row_words.size() >= n) return;
   row_words.resize(n);
   row_counts.resize(n);
@@ -64,7 +68,7 @@ void SplitFinder::Scratch::reserve_rows(size_t n) {
   packed_codes.resize(n);
 }
 
-void SplitFinder::Scratch::reserve_bins(size_t n) {
+void Finder::Scratch::reserve_bins(size_t n) {
   if (few_words.size() >= n) return;
   few_words.resize(n, 0);
   few_counts.resize(n, 0);
@@ -89,10 +93,7 @@ void SplitFinder::start_tree(const Scales& scales, const Gradients& gradients,
   scan_.criterion = rules_.criterion;
   level_smoothing_ = rules_.levels.smoothing * hs;
   level_chance_ = rules_.levels.chance * dispersion * (gs * gs / hs);
-  // Whole weights: the next whole number; others are rounded to the unit themselves.
-  const double least_weight = rules_.min_samples_leaf * weights_.unit();
-  min_count_ = static_cast<int64_t>(weights_.whole() ? std::ceil(least_weight)
-                                                     : std::floor(least_weight + 0.5));
+  min_count_ = weights_.units(rules_.min_samples_leaf);
   counts_needed_ = rules_.min_samples_leaf > 1.0 || !weights_.whole();
   const double largest = gradients.largest_hessian();
   const double bound = largest > 0.0 ? largest : rules_.hessian_bound;
@@ -139,6 +140,21 @@ double SplitFinder::value(int64_t word, const Leaf* parent) const {
   }
   return leaf_value(static_cast<double>(word_gradient(word)) / scales_.gradient,
                     static_cast<double>(word_hessian(word)) / scales_.hessian, r);
+}
+
+void SplitFinder::weigh_root(const Rows& rows, bool all, Leaf* root) const {
+  root->word = gradients_->total_word();
+  if (!all) {
+    root->word = 0;
+    for (size_t i = 0; i < rows.n; ++i) root->word += gradients_->slots()[rows[i]].word;
+  }
+  root->value = value(root->word, nullptr);
+}
+
+void SplitFinder::weigh_children(const Leaf& parent) const {
+  parent.left->word = parent.split.left_word;
+  parent.right->word = parent.word - parent.left->word;
+  for (Leaf* child : {parent.left, parent.right}) child->value = value(child->word, &parent);
 }
 
 // The rules of a node's children, in units of the packed integers.
@@ -294,13 +310,12 @@ void SplitFinder::count_bins(const Search& search, uint32_t feature, Scratch* sc
   }
 }
 
-// Whether a missing value of the feature occurs in the leaf at all.
-bool SplitFinder::any_missing(const Search& search, uint32_t feature, Scratch* scratch) const {
-  if (!bins_.has_missing(feature)) return false;
-  if (bins_.sparse()) return any_missing_cell(search, feature, scratch);
-  const uint32_t missing = bins_.value_bins(feature);
-  for (size_t i = 0; i < search.rows.n; ++i)
-    if (bins_.code(search.rows[i], feature) == missing) return true;
+// Whether a missing value of the feature occurs in these rows at all.
+bool any_missing(const Bins& bins, const Rows& rows, uint32_t feature) {
+  if (!bins.has_missing(feature)) return false;
+  const uint32_t missing = bins.value_bins(feature);
+  for (size_t i = 0; i < rows.n; ++i)
+    if (bins.code(rows[i], feature) == missing) return true;
   return false;
 }
 
@@ -458,11 +473,13 @@ Split SplitFinder::settle(Search* search, Scratch* scratch) const {
     const int64_t left_word = found.result.left_word;
     if (found.exact || proven(leaf, left_word)) {
       const int64_t left = word_hessian(left_word), both = word_hessian(leaf.word);
-      const bool decided = found.missing_seen || any_missing(*search, feature, scratch);
+      const bool decided =
+          found.missing_seen || (bins_.sparse() ? any_missing_cell(*search, feature, scratch)
+                                                : any_missing(bins_, search->rows, feature));
       const bool heavier_left = left >= both - left;
       const bool missing_left = decided ? found.result.missing_left : heavier_left;
-      Split split{std::max(gain, 0.0), forced,       feature,   found.bin,
-                  found.next_bin,      missing_left, left_word, {}};
+      Split split{std::max(gain, 0.0), forced,    feature, found.bin, found.next_bin,
+                  missing_left,        left_word, {},      {}};
       if (bins_.coding(feature).categorical())
         split.right_bins = right_bins(*search, best, found, heavier_left, scratch);
       return split;

@@ -69,6 +69,7 @@ class RowWeights {
   bool whole() const { return whole_; }
   double unit() const { return unit_; }  // integer units per unit of weight
   double total() const { return total_; }
+  int64_t units(double least) const;  // that a leaf with so much weight must have
   int64_t operator[](size_t row) const {
     return weight_ == nullptr ? 1 : static_cast<int64_t>(weight_[row] * unit_ + 0.5);
   }
@@ -80,14 +81,16 @@ class RowWeights {
   double total_;
 };
 
-class SplitFinder {
- public:
-  SplitFinder(const Bins& bins, const Kernels& kernels, const TreeRules& rules,
-              const RowWeights& weights, const Histograms& histograms);
+// Splits must gain more than rounding could fake; relative, so that the scale of y cannot matter.
+constexpr double kRelativeGain = 1e-10;
 
-  // Nodes with at most this many rows are searched without a histogram.
-  size_t few_rows() const { return few_rows_; }
-  void set_few_rows(size_t rows) { few_rows_ = of_classes() ? 0 : rows; }
+bool any_missing(const Bins& bins, const Rows& rows, uint32_t feature);
+
+// Who says what a leaf is and what its candidates are worth: of one output (SplitFinder below), or
+// of several (vector_finder.hpp).
+class Finder {
+ public:
+  virtual ~Finder() = default;
 
   // The best of one feature.
   struct Found {
@@ -111,6 +114,7 @@ class SplitFinder {
     std::vector<double> score;
     std::vector<uint8_t> is_found;
     std::vector<Found> found;
+    std::vector<int64_t> left;  // of several outputs, likewise: the words of what goes left
 
     bool allows(size_t position) const { return allowed.empty() || allowed[position] != 0; }
     void set(size_t position, const Found& best) {
@@ -122,7 +126,7 @@ class SplitFinder {
 
   // The memory of one thread.
   struct Scratch {
-    explicit Scratch(const Bins& bins);
+    explicit Scratch(const Bins& bins, size_t lanes = 1);
 
     std::vector<int64_t> counts;  // per bin
     // For few rows, per bin and zero between calls; a bit for each bin that was touched; these bins
@@ -140,17 +144,49 @@ class SplitFinder {
     void reserve_bins(size_t n);
   };
 
+  // Nodes with at most this many rows are searched without a histogram.
+  size_t few_rows() const { return few_rows_; }
+  virtual RowWords words() const = 0;  // of this tree
+
+  // The sums and the value of the root, and of the children of a leaf that is split.
+  virtual void weigh_root(const Rows& rows, bool all, Leaf* root) const = 0;
+  virtual void weigh_children(const Leaf& parent) const = 0;
+
+  virtual bool splittable(const Leaf& leaf) const = 0;
+  virtual void begin(const Leaf& leaf, const Rows& rows, std::vector<uint8_t> allowed,
+                     Search* search) const = 0;
+  virtual void scan_group(Search* search, size_t group) const = 0;  // of the leaf's histogram
+  virtual void scan_few_rows(Search* search, Scratch* scratch) const = 0;  // every feature
+  // The same for a block of a sparse table, which trees of several outputs are not grown on.
+  virtual void scan_block(Search*, size_t) const {}
+  virtual void scan_few_rows_block(Search*, size_t, Scratch*) const {}
+  virtual Split settle(Search* search, Scratch* scratch) const = 0;
+
+ protected:
+  size_t few_rows_ = 0;
+};
+
+class SplitFinder : public Finder {
+ public:
+  SplitFinder(const Bins& bins, const Kernels& kernels, const TreeRules& rules,
+              const RowWeights& weights, const Histograms& histograms);
+
+  void set_few_rows(size_t rows) { few_rows_ = of_classes() ? 0 : rows; }
+
   void start_tree(const Scales& scales, const Gradients& gradients,
                   const std::vector<uint32_t>& features, uint64_t key, double dispersion);
-  bool splittable(const Leaf& leaf) const;
+  const Gradients& gradients() const { return *gradients_; }
+  RowWords words() const override { return {gradients_->slots(), nullptr}; }
+  void weigh_root(const Rows& rows, bool all, Leaf* root) const override;
+  void weigh_children(const Leaf& parent) const override;
+  bool splittable(const Leaf& leaf) const override;
   void begin(const Leaf& leaf, const Rows& rows, std::vector<uint8_t> allowed,
-             Search* search) const;
+             Search* search) const override;
 
-  void scan_group(Search* search, size_t group) const;         // of the leaf's histogram
-  void scan_few_rows(Search* search, Scratch* scratch) const;  // every feature
-  // The same for a block of a sparse table.
-  void scan_block(Search* search, size_t block) const;
-  void scan_few_rows_block(Search* search, size_t block, Scratch* scratch) const;
+  void scan_group(Search* search, size_t group) const override;
+  void scan_few_rows(Search* search, Scratch* scratch) const override;
+  void scan_block(Search* search, size_t block) const override;
+  void scan_few_rows_block(Search* search, size_t block, Scratch* scratch) const override;
   // One feature of a node, as sums in the order of its codes; not of classes.
   Found scan(const Search& search, const BinSums& sums) const {
     return bins_.coding(sums.feature).categorical() ? scan_levels(search, sums)
@@ -168,7 +204,7 @@ class SplitFinder {
   // Fills in the sums, the gain, and where missing values go if there are none; false, and no
   // split, if a side would be too light.
   bool complete(const Search& search, size_t position, Scratch* scratch, Split* split) const;
-  Split settle(Search* search, Scratch* scratch) const;
+  Split settle(Search* search, Scratch* scratch) const override;
 
   // What a leaf with these sums says; parent: of which it is a child, or null.
   double value(int64_t word, const Leaf* parent) const;
@@ -188,7 +224,6 @@ class SplitFinder {
                                   bool heavier_left, Scratch* scratch) const;
   void count_bins(const Search& search, uint32_t feature, Scratch* scratch) const;
   void count_cells(const Search& search, uint32_t feature, Scratch* scratch) const;
-  bool any_missing(const Search& search, uint32_t feature, Scratch* scratch) const;
   bool any_missing_cell(const Search& search, uint32_t feature, Scratch* scratch) const;
   void count_sparse_rows();
   bool bounded(const Search& search) const;
@@ -221,7 +256,6 @@ class SplitFinder {
   int64_t min_count_ = 0;  // of a leaf
   bool counts_needed_ = true;
   double hessian_cap_ = 0.0;  // most packed hessian per unit of weight
-  size_t few_rows_;
   // Of a sparse table, per feature: the weight of the rows whose code is not that of absent cells.
   std::vector<int64_t> sparse_counts_;
 };

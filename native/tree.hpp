@@ -15,7 +15,8 @@ struct Tree {
   std::vector<uint32_t> levels;    // per feature: how many it has, 0 if it is a number; or empty
   std::vector<uint8_t> missing_left;
   std::vector<int32_t> left, right;  // -1 in a leaf
-  std::vector<double> value;         // what the node is, or would be, as a leaf
+  size_t outputs = 1;
+  std::vector<double> value;  // what the node is, or would be, as a leaf: a number for each output
   std::vector<double> gain;
   std::vector<double> cover;
   const void* grower = nullptr;  // who grew it, and as which tree
@@ -23,7 +24,7 @@ struct Tree {
 
   size_t nodes() const { return feature.size(); }
 
-  int32_t add(double node_value, double node_cover) {
+  int32_t add(const double* node_value, double node_cover) {
     feature.push_back(-1);
     bin.push_back(0);
     threshold.push_back(0.0);
@@ -31,7 +32,7 @@ struct Tree {
     missing_left.push_back(0);
     left.push_back(-1);
     right.push_back(-1);
-    value.push_back(node_value);
+    value.insert(value.end(), node_value, node_value + outputs);
     gain.push_back(0.0);
     cover.push_back(node_cover);
     return static_cast<int32_t>(nodes()) - 1;

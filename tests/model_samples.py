@@ -77,26 +77,35 @@ def make_model(
     n_rounds: int = 3,
     n_splits: int = 4,
     seed: int = 0,
+    n_targets: int = 1,
+    targets: tuple[str, ...] | None = None,
+    vectors: bool = False,
 ) -> Model:
     rng = np.random.default_rng(seed)
     kept = Features(
         features or [Feature(None, "real", None) for _ in range(3)],
         MissingValues.of(missing_values),
     )
-    n_outputs = 1 if classes is None or len(classes) <= 2 else len(classes)
-    trees = [random_tree(rng, len(kept), n_splits) for _ in range(n_rounds * n_outputs)]
+    n_outputs = n_targets if classes is None else 1 if len(classes) <= 2 else len(classes)
+    n_trees = n_rounds * (1 if vectors else n_outputs)
+    trees = [random_tree(rng, len(kept), n_splits) for _ in range(n_trees)]
+    if vectors:
+        trees = [t.with_values(rng.normal(size=(len(t.feature), n_outputs))) for t in trees]
     levels = kept.levels_per_feature()
     trees = [with_sets(tree, levels, rng) for tree in trees] if any(levels) else trees
     return Model(
         task="regression" if classes is None else "classification",
         loss="squared_error" if classes is None else "log_loss",
         features=kept,
-        ensemble=Ensemble(len(kept), rng.normal(size=n_outputs), trees, levels),
-        offset=12.5 if classes is None else 0.0,
-        scale=4.0 if classes is None else 1.0,
+        ensemble=Ensemble(
+            len(kept), rng.normal(size=n_outputs), trees, levels, n_outputs if vectors else 1
+        ),
+        offset=rng.normal(size=n_targets) if n_targets > 1 else 12.5 if classes is None else 0.0,
+        scale=rng.exponential(size=n_targets) if n_targets > 1 else 4.0 if classes is None else 1.0,
         classes=classes,
         train_loss=np.sort(rng.random(n_rounds))[::-1].copy(),
         valid_loss=np.empty(0) if classes is None else rng.random(n_rounds),
+        targets=targets,
     )
 
 
@@ -141,6 +150,10 @@ def sample_models() -> dict[str, Model]:
         "many levels": make_model(
             features=[Feature(None, "categorical", None, Levels.of(range(150)))], seed=11
         ),
+        "several targets": make_model(n_targets=3, seed=12),
+        "vectors": make_model(n_targets=2, targets=("größe", "身長"), vectors=True, seed=13),
+        "vectors of classes": make_model(classes=np.array([-1, 0, 7]), vectors=True, seed=14),
+        "no vectors yet": make_model(n_targets=2, vectors=True, n_rounds=0, seed=15),
         "named": make_model(
             classes=np.array([0.5, 1.5]), features=wide_features(), n_splits=9, seed=8
         ),

@@ -15,6 +15,7 @@
 #include <stdexcept>
 
 #include "arrays.hpp"
+#include "descend.hpp"
 #include "kernels.hpp"
 #include "sparse_table.hpp"
 #include "threads.hpp"
@@ -43,6 +44,13 @@ Out<T> to_numpy(std::vector<T>&& values) {
 
 inline void require(bool condition, const char* message) {
   if (!condition) throw std::invalid_argument(message);
+}
+
+inline NodeScores scores_of(const Tree& tree, const In<double>& value, const InOut<double>& score,
+                            size_t rows) {
+  require(value.shape(0) == tree.nodes() * tree.outputs, "a value per node and output");
+  require(score.shape(0) == rows * tree.outputs, "a score per row and output");
+  return {value.data(), tree.outputs, score.data(), rows};
 }
 
 // The threads and the kernels of one fit or one call.

@@ -4,7 +4,6 @@
 #include "bindings.hpp"
 #include "bins.hpp"
 #include "cuts.hpp"
-#include "descend.hpp"
 #include "quantile.hpp"
 #include "residual_quantile.hpp"
 
@@ -118,29 +117,26 @@ nb::ndarray<nb::numpy, uint32_t, nb::ndim<2>> codes(const Bins& bins) {
 // The same for rows that have no codes.
 void columns_add(const Table& table, Engine& engine, const Tree& tree, const In<double>& value,
                  const InOut<double>& score) {
-  require(value.shape(0) == tree.nodes() && score.shape(0) == table.columns.rows,
-          "one value per node, one score per row");
+  const NodeScores scores = scores_of(tree, value, score, table.columns.rows);
   for (const int32_t f : tree.feature)
     require(f < static_cast<int32_t>(table.columns.features()), "no such feature");
   constexpr size_t kRows = 4096;
   const size_t rows = table.columns.rows;
   nb::gil_scoped_release release;
   engine.workers.run((rows + kRows - 1) / kRows, [&](size_t chunk, int) {
-    add_tree(table.columns, tree, value.data(), chunk * kRows, std::min(rows, (chunk + 1) * kRows),
-             score.data());
+    add_tree(table.columns, tree, scores, chunk * kRows, std::min(rows, (chunk + 1) * kRows));
   });
 }
 
 void bins_add(Engine& engine, const Bins& bins, const Tree& tree, const In<double>& value,
               const InOut<double>& score) {
-  require(value.shape(0) == tree.nodes() && score.shape(0) == bins.rows(),
-          "one value per node, one score per row");
+  const NodeScores scores = scores_of(tree, value, score, bins.rows());
   nb::gil_scoped_release release;
   engine.workers.run((bins.rows() + kDescentRows - 1) / kDescentRows, [&](size_t chunk, int) {
     const size_t first = chunk * kDescentRows;
     std::vector<uint32_t> rows(std::min(bins.rows() - first, kDescentRows));
     std::iota(rows.begin(), rows.end(), static_cast<uint32_t>(first));
-    add_tree(engine.kernels, bins, {}, tree, value.data(), &rows, score.data());
+    add_tree(engine.kernels, bins, {}, tree, scores, &rows);
   });
 }
 

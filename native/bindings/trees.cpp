@@ -93,6 +93,13 @@ TreeRules* make_rules(const nb::dict& given) {
   return new TreeRules(rules);
 }
 
+void check_vector_rules(const TreeRules& rules) {
+  require(rules.growth != Growth::symmetric && rules.forced.empty() && !rules.random_thresholds &&
+              rules.path_smoothing == 0.0 && rules.first_use.empty() &&
+              rules.constraints.monotone.empty(),
+          "trees with vectors know no such rule");
+}
+
 void check_rules(const TreeRules& rules, size_t features) {
   require(rules.constraints.monotone.empty() || rules.constraints.monotone.size() == features,
           "one direction per feature");
@@ -111,9 +118,17 @@ void check_rules(const TreeRules& rules, size_t features) {
   }
 }
 
-Tree* grow(Grower& grower, Gradients& gradients, std::optional<In<uint32_t>> bag, uint64_t seed,
+// From gradients of one output, or of as many as the grower's trees have.
+template <class AnyGradients>
+Tree* grow(Grower& grower, AnyGradients& gradients, std::optional<In<uint32_t>> bag, uint64_t seed,
            uint64_t tree_number) {
+  constexpr bool kVectors = std::is_same_v<AnyGradients, VectorGradients>;
   require(gradients.rows() == grower.table_rows(), "gradients of other rows");
+  if constexpr (kVectors) {
+    require(gradients.outputs() == grower.outputs(), "gradients of other outputs");
+  } else {
+    require(grower.outputs() == 0, "trees with vectors need gradients of all outputs");
+  }
   if (bag) {
     require(bag->shape(0) > 0, "the bag is empty");
     for (size_t i = 0; i < bag->shape(0); ++i)
@@ -128,11 +143,10 @@ Tree* grow(Grower& grower, Gradients& gradients, std::optional<In<uint32_t>> bag
 
 void grower_add(Grower& grower, const Tree& tree, const In<double>& value,
                 const InOut<double>& score) {
-  require(value.shape(0) == tree.nodes(), "one value per node");
-  require(score.shape(0) == grower.table_rows(), "one score per row");
+  const NodeScores scores = scores_of(tree, value, score, grower.table_rows());
   require(grower.grew(tree), "only the tree that was grown last");
   nb::gil_scoped_release release;
-  grower.add_to(score.data(), tree, value.data());
+  grower.add_to(scores, tree);
 }
 
 // One number per leaf.
@@ -151,6 +165,19 @@ Out<double> summarise(Grower& grower, const In<double>& residual, const Times& t
 }  // namespace
 
 void bind_trees(nb::module_& m) {
+  nb::class_<VectorGradients>(m, "VectorGradients")
+      .def(nb::init<size_t, size_t>(), "n_rows"_a, "n_outputs"_a)
+      .def_prop_ro("n_outputs", &VectorGradients::outputs)
+      .def(
+          "take",
+          [](VectorGradients& all, size_t output, Gradients& gradients) {
+            require(output < all.outputs(), "no such output");
+            require(gradients.rows() == all.rows(), "gradients of other rows");
+            require(gradients.are_pairs(), "gradients are filled by a loss before each tree");
+            all.take(output, gradients);
+          },
+          "output"_a, "gradients"_a);
+
   nb::class_<TreeRules>(m, "TreeRules").def(nb::new_(&make_rules), "rules"_a);
 
   nb::class_<Tree>(m, "GrownTree")
@@ -162,6 +189,7 @@ void bind_trees(nb::module_& m) {
                  to_numpy(std::vector(t.right)), to_numpy(std::vector(t.value)),
                  to_numpy(std::vector(t.gain)), to_numpy(std::vector(t.cover)));
            })
+      .def_prop_ro("outputs", [](const Tree& t) { return t.outputs; })
       .def("level_sets", [](const Tree& t) {  // (start per node, bits)
         return nb::make_tuple(to_numpy(std::vector(t.set_start)), to_numpy(std::vector(t.sets)));
       });
@@ -170,11 +198,16 @@ void bind_trees(nb::module_& m) {
       .def(
           "__init__",
           [](Grower* self, Engine& e, const Bins& bins, const Weight& weight,
-             const TreeRules& rules, const std::optional<In<int32_t>>& classes, size_t n_classes) {
+             const TreeRules& rules, const std::optional<In<int32_t>>& classes, size_t n_classes,
+             size_t outputs) {
             require(!weight || weight->shape(0) == bins.rows(), "one weight per row");
             require(bins.features() > 0, "a tree needs a feature");
             check_rules(rules, bins.features());
             require(!bins.ranked() || !classes, "trees of classes need bins");
+            if (outputs > 0) {
+              require(!bins.ranked() && !classes, "trees with vectors are of numbers in bins");
+              check_vector_rules(rules);
+            }
             require(rules.growth != Growth::symmetric || (!bins.ranked() && !classes),
                     "symmetric trees are of numbers, and need bins");
             if (classes) {
@@ -185,13 +218,16 @@ void bind_trees(nb::module_& m) {
                     "a class code is out of range");
             }
             new (self) Grower(e.workers, e.kernels, bins, weight ? weight->data() : nullptr, rules,
-                              classes ? classes->data() : nullptr, n_classes);
+                              classes ? classes->data() : nullptr, n_classes, outputs);
           },
           "workers"_a, "bins"_a, "weight"_a.noconvert().none(), "rules"_a,
-          "classes"_a.noconvert().none() = nb::none(), "n_classes"_a = 0, nb::keep_alive<1, 2>(),
-          nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>(), nb::keep_alive<1, 6>())
-      .def("grow", &grow, "gradients"_a, "bag"_a.noconvert().none(), "seed"_a, "tree_number"_a,
-           nb::rv_policy::take_ownership)
+          "classes"_a.noconvert().none() = nb::none(), "n_classes"_a = 0, "outputs"_a = 0,
+          nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>(),
+          nb::keep_alive<1, 6>())
+      .def("grow", &grow<Gradients>, "gradients"_a, "bag"_a.noconvert().none(), "seed"_a,
+           "tree_number"_a, nb::rv_policy::take_ownership)
+      .def("grow", &grow<VectorGradients>, "gradients"_a, "bag"_a.noconvert().none(), "seed"_a,
+           "tree_number"_a, nb::rv_policy::take_ownership)
       .def("add_to", &grower_add, "tree"_a, "value"_a.noconvert(), "score"_a.noconvert())
       .def("set_few_rows", &Grower::set_few_rows, "rows"_a)
       .def(

@@ -8,10 +8,10 @@ namespace {
 
 typedef int8_t CodeLanes __attribute__((vector_size(kMaskRows)));
 
-// A row's mask of leaves lies across `Planes` vectors of bytes, so that a comparison of bytes can
-// be applied to it without being widened.
-template <size_t Planes>
-void score_block(const MaskTree& tree, const int8_t* codes, double* out) {
+// arrived(row, leaf) for every row. A row's mask of leaves lies across `Planes` vectors of bytes,
+// so that a comparison of bytes can be applied to it without being widened.
+template <size_t Planes, class Arrived>
+void find_leaves(const MaskTree& tree, const int8_t* codes, Arrived arrived) {
   CodeLanes possible[Planes];
   for (size_t k = 0; k < Planes; ++k) possible[k] = CodeLanes{} - 1;
   for (size_t s = 0; s < tree.n; ++s) {
@@ -28,7 +28,26 @@ void score_block(const MaskTree& tree, const int8_t* codes, double* out) {
 #pragma GCC unroll 8
     for (size_t k = 0; k < Planes; ++k)
       leaves |= static_cast<uint64_t>(static_cast<uint8_t>(possible[k][i])) << (8 * k);
-    out[i] += tree.values[__builtin_ctzll(leaves)];
+    arrived(i, static_cast<size_t>(__builtin_ctzll(leaves)));
+  }
+}
+
+template <size_t Planes>
+void score_block(const MaskTree& tree, const int8_t* codes, double* out) {
+  find_leaves<Planes>(tree, codes, [&](size_t i, size_t leaf) { out[i] += tree.values[leaf]; });
+}
+
+void score_vectors(const MaskTree& tree, const int8_t* codes, size_t outputs, size_t n,
+                   double* out) {
+  const auto arrived = [&](size_t i, size_t leaf) {
+    if (i >= n) return;
+    const double* const value = tree.values + leaf * outputs;
+    for (size_t k = 0; k < outputs; ++k) out[i * outputs + k] += value[k];
+  };
+  if (tree.n < 32) {  // at most 32 leaves
+    find_leaves<4>(tree, codes, arrived);
+  } else {
+    find_leaves<8>(tree, codes, arrived);
   }
 }
 

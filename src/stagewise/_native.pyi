@@ -236,11 +236,19 @@ class Gradients:
         self, workers: Workers, gradient: _F64, hessian: _F64, weight: _F64 | None
     ) -> None: ...
 
+class VectorGradients:
+    def __init__(self, n_rows: int, n_outputs: int) -> None: ...
+    @property
+    def n_outputs(self) -> int: ...
+    def take(self, output: int, gradients: Gradients) -> None: ...
+
 class TreeRules:
     def __init__(self, rules: Mapping[str, object]) -> None: ...
 
 class GrownTree:
     def arrays(self) -> tuple[_I32, _F64, _U8, _I32, _I32, _F64, _F64, _F64]: ...
+    @property
+    def outputs(self) -> int: ...
     def level_sets(self) -> tuple[_I32, _U64]: ...
 
 class Grower:
@@ -252,9 +260,14 @@ class Grower:
         rules: TreeRules,
         classes: _I32 | None = None,
         n_classes: int = 0,
+        outputs: int = 0,
     ) -> None: ...
     def grow(
-        self, gradients: Gradients, bag: _U32 | None, seed: int, tree_number: int
+        self,
+        gradients: Gradients | VectorGradients,
+        bag: _U32 | None,
+        seed: int,
+        tree_number: int,
     ) -> GrownTree: ...
     def add_to(self, tree: GrownTree, value: _F64, score: _F64) -> None: ...
     def set_few_rows(self, rows: int) -> None: ...
@@ -277,6 +290,7 @@ class Forest:
         value: _F64,
         n_features: int,
         n_outputs: int,
+        outputs_per_tree: int = 1,
         set_start: _I64 | None = None,
         sets: _U64 | None = None,
         levels: _U32 | None = None,

@@ -35,6 +35,20 @@ def test_predictions_go_to_standard_output_as_csv(run):
     assert len(lines) == ROWS + 1
 
 
+def test_several_targets_are_predicted_by_name_and_not_evaluated(run, folder, tmp_path):
+    table = csv.read_csv(folder / "train.csv").to_pandas()
+    model = stagewise.GradientBoostingRegressor(n_estimators=3, multi_output="vector")
+    model.fit(table[["rooms"]], table[["price", "weight"]])
+    model.save(tmp_path / "both.stgw")
+    code, out, _ = run("predict", tmp_path / "both.stgw", "test.csv")
+    assert code == 0
+    assert out.splitlines()[0] == '"prediction_price","prediction_weight"'
+    assert "price, weight" in run("show", tmp_path / "both.stgw")[1]
+    code, _, err = run("evaluate", tmp_path / "both.stgw", "test.csv", "--target", "price")
+    assert code != 0
+    assert "several targets" in err
+
+
 def test_the_prediction_is_the_most_probable_class(run):
     code, out, _ = run("predict", "kind.stgw", "test.csv", "--proba", "--json")
     result = json.loads(out)

@@ -40,6 +40,7 @@ class Table:
 
     X: np.ndarray
     number: np.ndarray
+    numbers: np.ndarray
     two: np.ndarray
     many: np.ndarray
 
@@ -60,7 +61,9 @@ def make_table(rows: int, columns: int = 5, seed: int = 0, *, missing: bool = Tr
         X[hashed(rows, columns, seed + 2) % 16 == 0] = np.nan
     two = (signal + noise[:, 1] % 2000 > 4000).astype(np.int64)
     many = (signal // 1200 + (noise[:, 2] % 4 == 0)) % 5
-    return Table(X, signal.astype(np.float64), two, many)
+    other = cells[:, 0] // 2048 + 100 * (noise[:, 1] % 9) + 7000
+    numbers = np.column_stack([signal + 1, other, 12000 + signal - other // 2]).astype(np.float64)
+    return Table(X, signal.astype(np.float64), numbers, two, many)
 
 
 CASES: Mapping[str, tuple[type, str, dict[str, Any]]] = MappingProxyType(
@@ -138,6 +141,17 @@ CASES: Mapping[str, tuple[type, str, dict[str, Any]]] = MappingProxyType(
                 "feature_weights": [1, 2, 3, 1, 1],
                 "forced_splits": {"feature": 0, "threshold": 1000.0},
             },
+        ),
+        "several targets": (GradientBoostingRegressor, "numbers", {"loss": "huber"}),
+        "vectors of targets": (
+            GradientBoostingRegressor,
+            "numbers",
+            {"multi_output": "vector", "subsample": 0.7, "drop_rate": 0.3},
+        ),
+        "vectors of classes": (
+            GradientBoostingClassifier,
+            "many",
+            {"multi_output": "vector", "categorical_features": [1], "sampling": "goss"},
         ),
         "AdaBoost": (AdaBoostClassifier, "two", {}),
         "AdaBoost of five classes": (

@@ -25,6 +25,8 @@ KINDS = {
     "forest": (Regressor, "number", {"drop_normalization": "forest"}),
     "goss": (Classifier, "two", {"sampling": "goss"}),
     "bootstrap": (Regressor, "number", {"sampling": "bootstrap"}),
+    "vectors": (Classifier, "many", {"multi_output": "vector"}),
+    "categories": (Classifier, "many", {"categorical_features": [1]}),
 }
 every_kind = pytest.mark.parametrize(("kind", "target", "params"), KINDS.values(), ids=KINDS)
 

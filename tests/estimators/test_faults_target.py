@@ -162,7 +162,6 @@ TARGETS = {
     "too few": (lambda y: y[:5], r"inconsistent numbers of samples: \[300, 5\]"),
     "none at all": (lambda y: y[:0], r"inconsistent numbers of samples: \[300, 0\]"),
     "no target": (lambda y: None, "requires y to be passed, but the target y is None"),
-    "two columns": (lambda y: np.column_stack([y, y]), r"1d array.*shape \(300, 2\)"),
     "complex numbers": (lambda y: y + 1j, "Complex data not supported"),
     "dates": (lambda y: y.astype("M8[s]"), "y has dtype datetime64"),
 }
@@ -173,6 +172,11 @@ TARGETS = {
 def test_a_wrong_target_is_named(kind, make, words, table):
     with pytest.raises((ValueError, TypeError), match=words):
         quick(kind).fit(table.X, make(table.two.astype(float)))
+
+
+def test_two_columns_are_no_labels(table):
+    with pytest.raises(ValueError, match=r"1d array.*shape \(300, 2\)"):
+        quick(GradientBoostingClassifier).fit(table.X, np.column_stack([table.two, table.two]))
 
 
 def test_text_is_no_number_to_predict(table):

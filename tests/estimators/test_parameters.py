@@ -65,6 +65,7 @@ BAD = {
     "random_thresholds": FLAG,
     "first_use_penalty": ("dear", 1, [1.0], {0: -1.0}, {0: "a"}, {0: math.inf}),
     "forced_splits": ("age", 1, [0], {"feature": 0, "threshold": 1, "left": 3}),
+    "multi_output": CHOICE,
     "split": CHOICE,
     "proposal": CHOICE[1:],
     "epsilon": (0, 1, -0.1, 1.5, True, *NO_NUMBER, *NOT_FINITE),

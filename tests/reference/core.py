@@ -21,6 +21,7 @@ from stagewise._native import (
     Grower,
     GrownTree,
     TreeRules,
+    VectorGradients,
     Workers,
     learn_cuts,
 )
@@ -86,10 +87,12 @@ class Growth:
         few_rows: int | None = None,
         classes: npt.NDArray[np.int32] | None = None,
         n_classes: int = 0,
+        outputs: int = 0,
         **more: Any,
     ) -> None:
         self.workers, self.bins, self.weight = workers, bins, weight
-        self.grower = Grower(workers, bins, weight, rules_of(rules, **more), classes, n_classes)
+        made = rules_of(rules, **more)
+        self.grower = Grower(workers, bins, weight, made, classes, n_classes, outputs)
         if few_rows is not None:
             self.grower.set_few_rows(few_rows)
         self.grown: GrownTree
@@ -106,6 +109,25 @@ class Growth:
         gradients.given(self.workers, gradient, hessian, self.weight)
         return self.from_gradients(gradients, bag, seed, number)
 
+    def grow_vectors(
+        self,
+        gradient: Vector,
+        hessian: Vector,
+        bag: npt.NDArray[np.uint32] | None = None,
+        seed: int = 0,
+        number: int = 0,
+    ) -> Tree:
+        """The same from a column for each output."""
+        vectors = VectorGradients(self.bins.n_rows, gradient.shape[1])
+        for k in range(gradient.shape[1]):
+            one = Gradients(self.bins.n_rows)
+            columns = (np.ascontiguousarray(a[:, k]) for a in (gradient, hessian))
+            one.given(self.workers, *columns, self.weight)
+            vectors.take(k, one)
+        self.grown = self.grower.grow(vectors, bag, seed, number)
+        tree = tree_of(self.grown)
+        return tree.with_values(tree.value.reshape(-1, gradient.shape[1]))
+
     def from_gradients(
         self,
         gradients: Gradients,
@@ -118,9 +140,14 @@ class Growth:
 
 
 def forest_of(
-    trees: Sequence[Tree], n_features: int, n_outputs: int = 1, levels: Sequence[int] = ()
+    trees: Sequence[Tree],
+    n_features: int,
+    n_outputs: int = 1,
+    levels: Sequence[int] = (),
+    outputs_per_tree: int = 1,
 ) -> Forest:
-    return Ensemble(n_features, np.zeros(n_outputs), list(trees), levels).forest
+    base = np.zeros(n_outputs)
+    return Ensemble(n_features, base, list(trees), levels, outputs_per_tree).forest
 
 
 def same_trees(a: Tree, b: Tree) -> bool:

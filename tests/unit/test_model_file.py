@@ -73,9 +73,10 @@ def test_a_model_comes_back_bit_for_bit(name: str) -> None:
     model = SAMPLES[name]
     read, estimator = decode(encode(model, ESTIMATOR))
     assert estimator == ESTIMATOR
-    assert (read.task, read.loss, read.offset, read.scale) == (
-        model.task, model.loss, model.offset, model.scale,
-    )  # fmt: skip
+    assert (read.task, read.loss, read.targets) == (model.task, model.loss, model.targets)
+    np.testing.assert_array_equal(read.offset, model.offset)
+    np.testing.assert_array_equal(read.scale, model.scale)
+    assert read.ensemble.outputs_per_tree == model.ensemble.outputs_per_tree
     assert read.features == model.features
     assert read.ensemble.n_features == model.ensemble.n_features
     assert read.ensemble.n_rounds == model.ensemble.n_rounds

@@ -219,9 +219,10 @@ def assert_tree_is_sound(tree: Tree, n_features: int) -> None:
             visited += [left[node], right[node]]
     assert sorted(visited) == list(range(len(feature)))
     assert not any(map(math.isnan, threshold))
-    for numbers in (tree.value.tolist(), tree.gain.tolist(), tree.cover.tolist()):
+    columns = tree.value.T if tree.value.ndim > 1 else [tree.value]
+    for numbers in (*columns, tree.gain, tree.cover):
         assert len(numbers) == len(feature)
-        assert all(map(math.isfinite, numbers))
+        assert all(map(math.isfinite, numbers.tolist()))
     assert min(*tree.gain.tolist(), *tree.cover.tolist(), 0.0) == 0.0
 
 
@@ -244,8 +245,11 @@ def assert_model_is_sound(model: Model) -> None:
     assert ensemble.n_features == len(model.features) > 0
     for tree in ensemble.trees:
         assert_tree_is_sound(tree, ensemble.n_features)
-    assert len(ensemble.trees) == ensemble.n_rounds * ensemble.n_outputs
-    assert all(map(math.isfinite, [*ensemble.base.tolist(), model.offset, model.scale]))
+    per_round = ensemble.n_outputs if ensemble.outputs_per_tree == 1 else 1
+    assert ensemble.outputs_per_tree in (1, ensemble.n_outputs)
+    assert len(ensemble.trees) == ensemble.n_rounds * per_round
+    constants = (ensemble.base, np.atleast_1d(model.offset), np.atleast_1d(model.scale))
+    assert all(map(math.isfinite, np.concatenate(constants).tolist()))
     names = [feature.name for feature in model.features if feature.name is not None]
     assert len(set(names)) == len(names)
     for feature in model.features:
@@ -255,9 +259,12 @@ def assert_model_is_sound(model: Model) -> None:
         cuts = [] if feature.cuts is None else feature.cuts.tolist()
         assert all(a < b for a, b in pairwise(cuts))
     assert (model.classes is None) == (model.task == "regression")
-    n_classes = 1 if model.classes is None else len(model.classes)
-    assert ensemble.n_outputs == n_classes or (n_classes, ensemble.n_outputs) == (2, 1)
-    if model.classes is not None:
+    if model.classes is None:
+        assert len(np.atleast_1d(model.scale)) == ensemble.n_outputs
+        assert model.targets is None or len(set(model.targets)) == ensemble.n_outputs > 1
+    else:
+        n_classes = len(model.classes)
+        assert ensemble.n_outputs == n_classes or (n_classes, ensemble.n_outputs) == (2, 1)
         assert len(set(model.classes.tolist())) == n_classes
         assert (model.offset, model.scale) == (0.0, 1.0)
 

@@ -129,7 +129,7 @@ class Absence:
             return
         part = self._part
         trees = [replace(tree, value=dropout.settle(share * tree.value)) for tree in part.trees]
-        scaled = Ensemble(part.n_features, part.base, trees)
+        scaled = replace(part, trees=trees)
         self._ensemble.put(self.rounds, scaled)
         self._add(scaled, 1.0)
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from stagewise._native import Gradients, Workers
+from stagewise._native import Gradients, VectorGradients, Workers
 from stagewise.boosting.dropout import Absence
 from stagewise.boosting.monitor import Monitor
 from stagewise.boosting.recipe import Recipe
@@ -114,7 +114,7 @@ class Boosting:
         self.recipe, self.ensemble, self.train, self.valid = recipe, ensemble, train, valid
         self._workers, self._seed = workers, seed
         loss = recipe.loss
-        self._turns = recipe.response.turns(loss)
+        self._turns = recipe.response.turns(loss, joint=recipe.joint)
         self._bound = loss.bind(workers, train.y, train.weight)
         self._watched = None if valid is None else loss.bind(workers, valid.y, valid.weight)
         self._growth = recipe.learner.start(
@@ -126,7 +126,9 @@ class Boosting:
             hessian_is_weight=recipe.response.hessian_is_weight(
                 loss, multiplied=recipe.sampling.multiplies
             ),
+            outputs=loss.n_outputs if recipe.joint else 0,
         )
+        self._vectors = VectorGradients(len(train.y), loss.n_outputs) if recipe.joint else None
         self._train_loss = self._bound.look(train.score) / train.total_weight
         self._shown: tuple[int, Gradients] | None = None
         self._best: Ensemble | None = None
@@ -142,19 +144,16 @@ class Boosting:
         bag = recipe.sampling.bag(self._draw(m))
         move = Move([])
         for turn, outputs in enumerate(turns):
-            response = self._response(outputs[0])
-            bag.count(
-                response, self._workers, train.weight, hessians=not recipe.response.of_classes
-            )
-            term = self._growth.grow(response, bag.rows, self._seed, m * len(turns) + turn)
+            fitted_to = self._counted(outputs, bag)
+            term = self._growth.grow(fitted_to, bag.rows, self._seed, m * len(turns) + turn)
             move = recipe.step(self._stage(outputs, term, bag))
-            for output, value in zip(outputs, move.values, strict=bool(move.values)):
-                recipe.dropout.check(value, train.score[output], first=m == 0)
+            for places, value in self._parts(outputs, move):
+                recipe.dropout.check(value, train.score[places], first=m == 0)
                 term = term.with_values(recipe.dropout.settle(new * value))
                 self.ensemble.append(term.part)
-                self._growth.add(term, train.score[output])
+                self._growth.add(term, train.score[places])
                 if valid is not None:
-                    self._growth.add_elsewhere(term, valid.table, valid.score[output])
+                    self._growth.add_elsewhere(term, valid.table, valid.score[places])
         absence.end(recipe.dropout, old)
         if move.values:
             self._train_loss = self._bound.look(train.score) / train.total_weight
@@ -189,6 +188,27 @@ class Boosting:
             self._bound.look(self.train.score)
         return absence
 
+    def _counted(self, outputs: Sequence[int], bag: Bag) -> Gradients | VectorGradients:
+        """Return what the next term, of these outputs, is fitted to."""
+        hessians = not self.recipe.response.of_classes
+        counted = (
+            bag.count(self._response(k), self._workers, self.train.weight, hessians=hessians)
+            for k in (outputs if self._vectors is not None else outputs[:1])
+        )
+        if self._vectors is None:
+            return next(counted)
+        for output, derivatives in enumerate(counted):
+            self._vectors.take(output, derivatives)
+        return self._vectors
+
+    def _parts(
+        self, outputs: Sequence[int], move: Move
+    ) -> Iterable[tuple[int | slice, npt.NDArray[np.float64]]]:
+        """Return the values of each part that the model will keep, and the scores it adds to."""
+        if self._vectors is not None and move.values:
+            return [(slice(None), np.stack(move.values, axis=1))]
+        return zip(outputs, move.values, strict=bool(move.values))
+
     def _response(self, output: int) -> Gradients:
         """Return what a term of this output is fitted to, all rows counted once."""
         shown, self._shown = self._shown, None
@@ -203,8 +223,9 @@ class Boosting:
 
     def _draw(self, m: int) -> Round:
         n, weight = len(self.train.y), self.train.weight
-        firsts = [outputs[0] for outputs in self._turns]
-        return Round(self._workers, n, weight, self._seed, m, lambda: map(self._show, firsts))
+        joint = self.recipe.joint
+        shown = [k for outputs in self._turns for k in (outputs if joint else outputs[:1])]
+        return Round(self._workers, n, weight, self._seed, m, lambda: map(self._show, shown))
 
     def _losses(self, width: float | None) -> Vector:
         return self.recipe.loss.loss_within(self.train.y, self.train.score, width)

@@ -37,6 +37,8 @@ class Recipe:
         Which earlier rounds a round is fitted without.
     out_of_bag : bool
         Whether to measure how much each round improves the loss of the rows outside its bag.
+    joint : bool
+        Whether a round is one term with a value for each output, rather than a term for each.
     """
 
     loss: Loss
@@ -47,3 +49,4 @@ class Recipe:
     learning_rate: float = 0.1
     dropout: Dropout = field(default_factory=Dropout)
     out_of_bag: bool = False
+    joint: bool = False

@@ -1,10 +1,10 @@
 """What a learner is fitted to.
 
 The one idea: a tree of numbers always solves weighted least squares, with targets -g/h and weights
-h, for one score at a time. A response says which g and h these are: the loss's own (Newton), the
-gradient alone with h = 1 (Friedman), or the loss's own with -g/h bounded (LogitBoost's working
-response). A tree of classes is fitted to the classes themselves, with the loss's weights of the
-rows, for all scores at once (AdaBoost).
+h, for one score at a time, or with a vector in every leaf for all of them. A response says which g
+and h these are: the loss's own (Newton), the gradient alone with h = 1 (Friedman), or the loss's
+own with -g/h bounded (LogitBoost's working response). A tree of classes is fitted to the classes
+themselves, with the loss's weights of the rows, for all scores at once (AdaBoost).
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ class Response:
     unit_hessians: bool = False
     of_classes: bool = False
 
-    def turns(self, loss: Loss) -> Sequence[Sequence[int]]:
-        """Return the outputs that each term of a round adds to."""
+    def turns(self, loss: Loss, *, joint: bool) -> Sequence[Sequence[int]]:
+        """Return the outputs that each term of a round adds to: one, or if joint all."""
         every = range(loss.n_outputs)
-        return [every] if self.of_classes else [[output] for output in every]
+        return [every] if self.of_classes or joint else [[output] for output in every]
 
     def of(
         self,

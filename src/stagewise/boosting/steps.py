@@ -111,7 +111,8 @@ Step = Callable[[Stage], Move]
 
 def newton(stage: Stage) -> Move:
     """Return the term as it was fitted: a tree's w = -G / (H + λ) (Chen & Guestrin, eq. 5)."""
-    return Move([stage.term.value])
+    value = stage.term.value
+    return Move([value] if value.ndim == 1 else list(value.T))
 
 
 def symmetric(stage: Stage) -> Move:
@@ -131,18 +132,21 @@ def region_optimum(max_step: float = 0.0) -> Step:
     def step(stage: Stage) -> Move:
         loss = stage.loss
         growth, term = _tree(stage)
-        (output,) = stage.outputs
-        times = stage.bag.times
-        residual = stage.y - stage.score[output] if loss.leaf_quantile is not None else None
-        if residual is None:
-            sums = growth.node_sums(term, stage.derivatives(output))
-            value = loss.region_optimum(sums.gradient[:, 0], sums.hessian)
-        elif stage.bound.width is None:
-            value = growth.leaf_quantiles(term, residual, loss.leaf_quantile or 0.0, times)
-        else:
-            value = growth.leaf_huber_means(term, residual, stage.bound.width, times)
-        clipped = np.clip(value, -max_step, max_step) if max_step > 0 else value
-        return Move([growth.in_order(clipped)])
+        inner = newton(stage).values
+
+        def optimum(output: int, value: Vector) -> Vector:
+            if loss.leaf_quantile is None:
+                sums = growth.node_sums(term, stage.derivatives(output))
+                return loss.region_optimum(sums.gradient[:, 0], sums.hessian)
+            residual = loss.target(stage.y, output) - stage.score[output]
+            width, times = stage.bound.width_of(output), stage.bag.times
+            if width is None:
+                return growth.leaf_quantiles(value, residual, loss.leaf_quantile, times)
+            return growth.leaf_huber_means(value, residual, width, times)
+
+        found = [optimum(o, value) for o, value in zip(stage.outputs, inner, strict=True)]
+        clipped = [np.clip(v, -max_step, max_step) if max_step > 0 else v for v in found]
+        return Move([growth.in_order(value) for value in clipped])
 
     return step
 

@@ -54,6 +54,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace, screen: Screen) -> None:
     """Predict, compare, and print the figures."""
     estimator = open_model(args.model, args.threads)
+    if estimator.model_.task == "regression" and estimator.model_.ensemble.n_outputs > 1:
+        raise Complaint(
+            "The model predicts several targets, and evaluate compares one. Use predict, or score "
+            "in Python."
+        )
     target = args.target or remembered_target(args.model)
     if target is None:
         raise Complaint("The model does not say what its target was called; name it with --target.")

@@ -73,7 +73,11 @@ def run(args: argparse.Namespace, screen: Screen) -> None:
 def _answers(estimator: Any, features: Any, proba: bool) -> dict[str, Any]:
     """Return the columns to write: the prediction, and probabilities where asked for."""
     if not proba:
-        return {"prediction": estimator.predict(features)}
+        said = estimator.predict(features)
+        if said.ndim == 1:
+            return {"prediction": said}
+        names = estimator.model_.targets or range(said.shape[1])
+        return {f"prediction_{name}": said[:, k] for k, name in enumerate(names)}
     if estimator.model_.task != "classification":
         raise Complaint("--proba is for classes, and this model predicts numbers; leave it out.")
     shares = estimator.predict_proba(features)

@@ -31,7 +31,11 @@ def run(args: argparse.Namespace, screen: Screen) -> None:
     facts = describe(estimator, args.model)
     screen.result(facts)
 
-    head = {name: facts[name] for name in ("task", "target", "loss") if facts[name] is not None}
+    head = {
+        name: facts[name]
+        for name in ("task", "target", "targets", "loss")
+        if facts[name] is not None
+    }
     if facts["classes"] is not None:
         head["classes"] = ", ".join(str(label) for label in facts["classes"])
     head["rounds"] = facts["rounds"]
@@ -64,6 +68,7 @@ def describe(estimator: Any, path: Path) -> dict[str, Any]:
     return {
         "task": model.task,
         "target": remembered_target(path),
+        "targets": None if model.targets is None else ", ".join(model.targets),
         "loss": model.loss,
         "classes": None if model.classes is None else model.classes.tolist(),
         "rounds": model.ensemble.n_rounds,

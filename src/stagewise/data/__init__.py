@@ -17,6 +17,8 @@ from stagewise.data.target import (
     read_target,
     read_weight,
 )
+from stagewise.data.target_scale import TargetScales
+from stagewise.data.targets import match_targets, read_targets, target_names
 from stagewise.data.unseen import NO_ROWS, Unseen
 
 __all__ = [
@@ -28,11 +30,15 @@ __all__ = [
     "MissingValues",
     "Table",
     "TargetScale",
+    "TargetScales",
     "Unseen",
     "as_frequencies",
     "check_weight",
+    "match_targets",
     "read_labels",
     "read_table",
     "read_target",
+    "read_targets",
     "read_weight",
+    "target_names",
 ]

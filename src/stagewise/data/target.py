@@ -26,6 +26,7 @@ __all__ = [
     "as_frequencies",
     "check_weight",
     "read_labels",
+    "read_numbers",
     "read_target",
     "read_weight",
 ]
@@ -57,6 +58,11 @@ def read_target(y: Any, n_rows: int, *, caller: str = "regressor") -> Vector:
     """
     require_y(y, caller)
     cells, missing = read_vector(y, n_rows, "y")
+    return read_numbers(cells, missing, caller=caller)
+
+
+def read_numbers(cells: Array, missing: Mask | None, *, caller: str) -> Vector:
+    """Read the cells of one target; `missing` marks those that do not say so themselves."""
     if holds_moments(cells):
         raise TypeError(
             f"y has dtype {cells.dtype} and holds moments, and {caller} predicts numbers. "

@@ -14,7 +14,7 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["TargetScale", "exact_mean"]
+__all__ = ["TargetScale", "TargetScales", "exact_mean"]
 
 Vector = npt.NDArray[np.float64]
 
@@ -132,6 +132,58 @@ class TargetScale:
         """
         exponent = (math.frexp(self.scale)[1] - 1) * degree
         return math.ldexp(1.0, max(-900, min(exponent, 900)))
+
+
+@dataclass(frozen=True, eq=False)
+class TargetScales:
+    """The same map for each of several targets, which then all have the standard deviation 1.
+
+    Not a power of two: trees that fit several targets at once weigh them against each other, and a
+    target must not weigh more for having another unit.
+
+    Parameters
+    ----------
+    offset, scale : float64 array of shape (n_targets,)
+        The mean of each target, and its standard deviation; 1 if all are the same.
+    spread : float
+        The standard deviation of the scaled targets.
+    """
+
+    offset: Vector
+    scale: Vector
+    spread: float = 1.0
+
+    @classmethod
+    def learn(cls, y: Vector, weight: Vector | None = None) -> TargetScales:
+        """Measure the columns of y; see `TargetScale.learn`."""
+        each = []
+        for k in range(y.shape[1]):
+            try:
+                each.append(TargetScale.learn(np.ascontiguousarray(y[:, k]), weight))
+            except ValueError as error:
+                raise ValueError(f"In target {k} of y: {error}") from None
+        scale = [one.scale * one.spread or one.scale for one in each]
+        return cls(np.array([one.offset for one in each]), np.array(scale))
+
+    @classmethod
+    def none(cls, n_targets: int) -> TargetScales:
+        """Return the map that leaves targets as they are."""
+        return cls(np.zeros(n_targets), np.ones(n_targets))
+
+    def standardise(self, y: Vector) -> Vector:
+        """Give (y - offset) / scale, column by column."""
+        z = np.empty_like(y)
+        for k in range(y.shape[1]):
+            one = TargetScale(float(self.offset[k]), float(self.scale[k]))
+            try:
+                z[:, k] = one.standardise(y[:, k])
+            except ValueError as error:
+                raise ValueError(f"In target {k} of y: {error}") from None
+        return z
+
+    def loss_unit(self, degree: int) -> float:
+        """Give 1: losses are means over targets of different units, so they keep their own."""
+        return 1.0
 
 
 def exact_mean(values: Vector, weight: Vector | None = None) -> float:

@@ -23,7 +23,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_random_state
 
 from stagewise.boosting.methods import Method
-from stagewise.data import Features
+from stagewise.data import Features, match_targets
 from stagewise.data.bins import core_columns
 from stagewise.data.messages import shown
 from stagewise.estimators.columns import learn_columns, match_columns, read_training
@@ -39,7 +39,7 @@ from stagewise.estimators.rows import (
     hold_out,
     make_folds,
 )
-from stagewise.losses import Loss
+from stagewise.losses import EachTarget, Loss
 from stagewise.model.file import write_model
 from stagewise.model.model import Model
 from stagewise.workers import make_workers
@@ -88,6 +88,10 @@ class BoostedTrees(BaseEstimator):
     def _fit_class(self) -> type[Fit]:
         return Fit
 
+    def _target_names(self, y: Any) -> tuple[str, ...] | None:
+        """Return what several targets are called, if they are called anything."""
+        return None
+
     def _checked(self) -> dict[str, Any]:
         """Return all parameters, those that are not the user's included, in their plain types."""
         return {**EVERYTHING, **self._fixed, **check_parameters(self)}
@@ -113,7 +117,7 @@ class BoostedTrees(BaseEstimator):
             Numbers and, as `categorical_features` says, categories. NaN, None, NA and NaT are
             missing values, as are the `missing_values`; ±inf are ordinary ones.
         y : array-like of shape (n_rows,)
-            The target.
+            The target; of `GradientBoostingRegressor` also several, shape (n_rows, n_targets).
         sample_weight : array-like of shape (n_rows,) or None
             Whole numbers are counts: 2 is the row twice, 0 its absence. Otherwise only the ratios
             of the weights matter.
@@ -135,7 +139,8 @@ class BoostedTrees(BaseEstimator):
         known = self.model_.features if params["warm_start"] and hasattr(self, "model_") else None
         table = read_training(X, params, caller, known)
         target, weight, classes = self._read_target(y, sample_weight, table.n_rows)
-        previous = self._previous(params, classes)
+        targets = self._target_names(y)
+        previous = self._previous(params, classes, target, targets)
         seed = self._choose_seed(params["random_state"], previous)
         rows, held = counted_rows(weight), None
         if X_val is None and params["early_stopping"] is True:
@@ -144,7 +149,7 @@ class BoostedTrees(BaseEstimator):
         features, columns, unseen = learn_columns(table, params, known, weight, rows, held)
         train = Sample.choose(columns, rows, target, weight)
         valid, unseen_val = self._validation(
-            X_val, y_val, sample_weight_val, features, classes, params
+            X_val, match_targets(y_val, targets), sample_weight_val, features, classes, params
         )
         if held is not None:
             valid = Sample.choose(columns, held, target, weight)
@@ -155,6 +160,8 @@ class BoostedTrees(BaseEstimator):
         if previous is not None and getattr(self, "fit_report_", {}).get("method_ended"):
             params["n_estimators"] = previous.ensemble.n_rounds  # as an uninterrupted fit would
         loss = self._make_loss(classes)
+        if target.ndim > 1:
+            loss = EachTarget(loss, target.shape[1])
         if previous is not None and previous.loss != loss.name:
             raise ValueError(
                 f"warm_start continues a model of the loss {previous.loss!r}, but now it is "
@@ -163,7 +170,7 @@ class BoostedTrees(BaseEstimator):
         drawn = self._drawn_groups(params, groups, train, table.n_rows)
         fit = self._fit_class()(params, self._method(), loss, workers, seed, begin, drawn)
         model, details = fit.run(train, valid, features, classes, previous, folds)
-        self._adopt(model)
+        self._adopt(model if targets is None else replace(model, targets=targets))
         self._keep_out_of_fold(details, train, table.n_rows)
         continued = 0 if previous is None else previous.ensemble.n_rounds
         self._keep_out_of_bag(params, details, continued)
@@ -244,6 +251,8 @@ class BoostedTrees(BaseEstimator):
         self,
         params: dict[str, Any],
         classes: npt.NDArray[Any] | None,
+        target: npt.NDArray[Any],
+        targets: tuple[str, ...] | None,
     ) -> Model | None:
         """Return the model to continue from, if warm_start says so and there is one."""
         model: Model | None = getattr(self, "model_", None)
@@ -261,6 +270,12 @@ class BoostedTrees(BaseEstimator):
             raise ValueError(
                 f"warm_start continues a model of the classes {old.tolist()}, but y has "
                 f"{classes.tolist()}. Fit with warm_start=False to begin anew."
+            )
+        known, n = model.ensemble.n_outputs, target.shape[1] if target.ndim > 1 else 1
+        if classes is None and (n, targets) != (known, model.targets):
+            raise ValueError(
+                f"warm_start continues a model of {_listed(known, model.targets)}, but y has "
+                f"{_listed(n, targets)}. Fit with warm_start=False to begin anew."
             )
         return model
 
@@ -319,6 +334,10 @@ class BoostedTrees(BaseEstimator):
             self.feature_names_in_ = np.array(names, dtype=object)
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
+        if model.targets is not None:
+            self.target_names_ = np.array(model.targets, dtype=object)
+        elif hasattr(self, "target_names_"):
+            del self.target_names_
 
     @classmethod
     def from_model(cls, model: Model, params: Mapping[str, Any], seed: int) -> Self:
@@ -450,10 +469,8 @@ class BoostedTrees(BaseEstimator):
         out = np.empty((columns.n_rows, ensemble.n_outputs))
         out[:] = ensemble.base
         for m in range(ensemble.n_rounds):
-            first = m * ensemble.n_outputs
-            ensemble.forest.add_scores(
-                workers, columns, first, first + ensemble.n_outputs, out.reshape(-1)
-            )
+            first, n = m * ensemble.trees_per_round, ensemble.trees_per_round
+            ensemble.forest.add_scores(workers, columns, first, first + n, out.reshape(-1))
             yield out.copy()
 
     def apply(self, X: Any) -> npt.NDArray[np.int32]:
@@ -482,3 +499,9 @@ class BoostedTrees(BaseEstimator):
         tags.input_tags.categorical = True
         tags.input_tags.sparse = getattr(self, "split", "histogram") == "histogram"
         return tags
+
+
+def _listed(n: int, targets: tuple[str, ...] | None) -> str:
+    """Return how many targets there are, and what they are called."""
+    names = "" if targets is None else f" ({', '.join(map(repr, targets))})"
+    return f"{n} target{'s' if n > 1 else ''}{names}"

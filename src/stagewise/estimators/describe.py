@@ -53,6 +53,7 @@ def describe(p: Mapping[str, Any], loss: str, method: str) -> str:
     ]
     kind = [words for name, words in UNUSUAL.items() if _is_set(p.get(name))]
     kind += ["statistics of levels"] if p.get("categorical") == "statistics" else []
+    kind += ["vector leaves"] if p.get("multi_output", "trees") == "vector" else []
     kind += [f"{p['split']} splits"] if p.get("split", "histogram") != "histogram" else []
     return (
         f"{loss} x {method} x trees "

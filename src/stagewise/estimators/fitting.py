@@ -23,7 +23,7 @@ from stagewise.boosting.progress import ProgressDisplay
 from stagewise.boosting.recipe import Recipe
 from stagewise.boosting.sampling import OnlyRows
 from stagewise.boosting.stopping import Patience, TimeLimit
-from stagewise.data import TargetScale
+from stagewise.data import TargetScale, TargetScales
 from stagewise.data.bins import learn_codings, rank_values
 from stagewise.errors import InvalidParameterError
 from stagewise.estimators.drawing import make_dropout, make_sampling
@@ -36,15 +36,17 @@ from stagewise.estimators.feature_rules import (
 from stagewise.estimators.report import warn_if_constant
 from stagewise.estimators.rows import Folds, Sample
 from stagewise.estimators.statistics import Statistics, few_cuts
+from stagewise.estimators.tree_needs import check_needs, is_joint
 from stagewise.learners.histogram_tree import HistogramTree, version_of
 from stagewise.learners.learner import Learner
 from stagewise.losses import Loss
 from stagewise.model.ensemble import Ensemble
 from stagewise.model.model import Model
 
-__all__ = ["Fit", "in_units"]
+__all__ = ["Fit", "Scale", "in_units"]
 
 Vector = npt.NDArray[np.float64]
+Scale = TargetScale | TargetScales
 
 DEFAULT_BINS = 255
 EPSILON = 0.02
@@ -101,6 +103,7 @@ class Fit:
         self.loss.check(train.y)
         if valid is not None:
             try:
+                _check_alike(valid.y, train.y)
                 self.loss.check(valid.y)
             except ValueError as error:
                 raise ValueError(f"In y_val: {error}") from None
@@ -150,7 +153,7 @@ class Fit:
         features: Any,
         alike: Callable[[Any], Any],
         statistics: Statistics,
-        scale: TargetScale,
+        scale: Scale,
     ) -> tuple[Monitor, npt.NDArray[np.float64]]:
         """Grow a model for each fold on the shared bins; return what they showed.
 
@@ -219,6 +222,11 @@ class Fit:
         levels = features.levels_per_column()
         if self.params.get("split", "histogram") != "histogram":
             return [self._ranks(table, levels) for table in tables], lambda other: other
+        if self._joint() and isinstance(tables[0], SparseColumns):
+            raise InvalidParameterError(
+                "multi_output='vector' does not grow trees on sparse matrices. Leave it at 'trees', "
+                "or pass X.toarray() if that fits into memory."
+            )
         tables = [table.by_columns() for table in tables]
         codings = learn_codings(
             self.workers, tables[0], weight, self.params["max_bins"], self.seed, levels
@@ -251,7 +259,7 @@ class Fit:
         self,
         features: Any,
         ensemble: Any,
-        scale: TargetScale,
+        scale: Scale,
         classes: npt.NDArray[Any] | None,
         monitor: Monitor,
     ) -> Any:
@@ -272,7 +280,7 @@ class Fit:
         rows: Rows,
         held: Rows | None,
         ensemble: Ensemble,
-        scale: TargetScale,
+        scale: Scale,
         previous: Model | None,
         classes: npt.NDArray[Any] | None,
     ) -> Monitor:
@@ -288,7 +296,7 @@ class Fit:
         return monitor
 
     def _monitor(
-        self, scale: TargetScale, *, patient: bool, previous: Model | None, share: int | None = None
+        self, scale: Scale, *, patient: bool, previous: Model | None, share: int | None = None
     ) -> Monitor:
         """Return who watches; of `share` folds, which leave time for the last fit."""
         p, limit = self.params, self.params["time_limit"]
@@ -306,15 +314,21 @@ class Fit:
             valid_loss=[] if previous is None else previous.valid_loss[:first].tolist(),
         )
 
-    def _target_scale(self, train: Sample, previous: Model | None) -> TargetScale:
+    def _target_scale(self, train: Sample, previous: Model | None) -> Scale:
+        if train.y.ndim > 1:
+            if previous is not None:
+                return TargetScales(np.asarray(previous.offset), np.asarray(previous.scale))
+            if self.loss.degree is None:
+                return TargetScales.none(train.y.shape[1])
+            return TargetScales.learn(train.y, train.weight)
         if previous is not None:
             spread = TargetScale.learn(train.y, train.weight).spread if self.loss.degree else 1.0
-            return TargetScale(previous.offset, previous.scale, spread)
+            return TargetScale(float(previous.offset), float(previous.scale), spread)
         if self.loss.degree is None:
             return TargetScale(0.0, 1.0, 1.0)
         return TargetScale.learn(train.y, train.weight)
 
-    def _standardise(self, scale: TargetScale, y: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    def _standardise(self, scale: Scale, y: npt.NDArray[Any]) -> npt.NDArray[Any]:
         return y if self.loss.degree is None else scale.standardise(y)
 
     def _start(
@@ -327,12 +341,21 @@ class Fit:
         levels = features.levels_per_column()
         if previous is not None:
             old = previous.ensemble
-            return Ensemble(old.n_features, old.base, list(old.trees), levels)
+            if (old.outputs_per_tree > 1) != self._joint():
+                raise InvalidParameterError(
+                    "warm_start continues a model with one tree a round for "
+                    f"{'all outputs' if old.outputs_per_tree > 1 else 'each output'}; multi_output "
+                    "must stay as it was. Fit with warm_start=False to begin anew."
+                )
+            return replace(old, trees=list(old.trees), levels=levels)
+        width = self.loss.n_outputs if self._joint() else 1
         # Of squares the offset is the exact mean; a second one would only add rounding.
         is_mean = self.loss.degree is not None and self.loss.mean_is_best
         if self.method.from_zero or is_mean:
-            return Ensemble(len(levels), np.zeros(self.loss.n_outputs), levels=levels)
-        return Ensemble(len(levels), self._best_constant(y, weight), levels=levels)
+            base = np.zeros(self.loss.n_outputs)
+        else:
+            base = self._best_constant(y, weight)
+        return Ensemble(len(levels), base, levels=levels, outputs_per_tree=width)
 
     def _best_constant(self, y: npt.NDArray[Any], weight: Vector | None) -> Vector:
         return make_dropout(self.params).settle(self.loss.best_constant(y, weight))
@@ -354,7 +377,7 @@ class Fit:
     def _score_of(self, ensemble: Any, table: Any) -> npt.NDArray[np.float64]:
         return np.ascontiguousarray(ensemble.score(table, self.workers).T)
 
-    def _recipe(self, scale: TargetScale) -> Recipe:
+    def _recipe(self, scale: Scale) -> Recipe:
         """Build the recipe; limits that have a unit are in units of the target's spread.
 
         A gradient of a loss of degree d is of degree d - 1, a gain of degree 2 (d - 1).
@@ -370,7 +393,12 @@ class Fit:
             p["learning_rate"],
             make_dropout(p),
             p["out_of_bag"],
+            self._joint(),
         )
+
+    def _joint(self) -> bool:
+        """Return whether a round is one tree for all outputs."""
+        return is_joint(self.params)
 
     def _max_step(self) -> float:
         """Return the largest step in spreads of the target, or 0 for any."""
@@ -378,7 +406,7 @@ class Fit:
 
     def _learner(self, unit: float, gradient_unit: float) -> Learner:
         p = self.params
-        self._check_symmetric()
+        check_needs(p, self.loss.n_outputs)
         tree = HistogramTree(
             **{name: p[name] for name in TREE_PARAMETERS if name in p},
             **self._feature_rules(),
@@ -426,23 +454,6 @@ class Fit:
             "forced": forced_splits(p.get("forced_splits"), features),
         }
 
-    def _check_symmetric(self) -> None:
-        """Raise unless the other parameters say something about symmetric trees."""
-        p = self.params
-        if p["growth"] != "symmetric":
-            return
-        for name, needed in (
-            ("split", "histogram"),
-            ("columns_per_node", 1.0),
-            ("random_thresholds", False),
-            ("forced_splits", None),
-        ):
-            if name in p and p[name] != needed:
-                raise InvalidParameterError(
-                    f"growth='symmetric' asks one question a level, found from histograms: {name} "
-                    f"must be {needed!r}; got {p[name]!r}."
-                )
-
     def _proposal(self) -> dict[str, Any]:
         """Return which values are candidates where each has a code of its own."""
         p = self.params
@@ -463,6 +474,12 @@ class Fit:
 
     def _draws_columns(self) -> bool:
         return any(self.params[f"columns_per_{what}"] < 1 for what in ("tree", "level", "node"))
+
+
+def _check_alike(y: npt.NDArray[Any], training: npt.NDArray[Any]) -> None:
+    n, known = (1 if t.ndim == 1 else t.shape[1] for t in (y, training))
+    if n != known:
+        raise ValueError(f"there must be as many targets as in y, {known}; got {n}.")
 
 
 def in_units(tree: HistogramTree, loss: Loss, unit: float, gradient_unit: float) -> HistogramTree:

@@ -31,8 +31,8 @@ class GradientBoostingClassifier(BoostedClassifier):
     learning_rate : float, default=0.1
         ν: what every tree's values are multiplied by.
     n_estimators : int, default=100
-        The number of rounds, at most. A round is one tree, or one tree per class with more than
-        two classes.
+        The number of rounds, at most. A round is one tree, or with more than two classes one tree
+        for each of them, unless `multi_output` says otherwise.
     max_leaf_nodes : int or None, default=31
         The most leaves of a tree.
     max_depth : int or None, default=None
@@ -50,6 +50,10 @@ class GradientBoostingClassifier(BoostedClassifier):
     growth : {"best_first", "depth_wise", "symmetric"}, default="best_first"
         Whether the best leaf is split next, or one level after the other, or all leaves of a level
         by the same question (as CatBoost does), as long as there is room for twice as many.
+    multi_output : {"trees", "vector"}, default="trees"
+        What a round is where rows have several scores (more than two classes): a
+        tree for each, or one tree whose leaves have a value for each, split where the gains of all
+        scores together are largest.
     subsample : float, default=1.0
         The share of rows that a round sees, drawn anew.
     sampling : {"uniform", "bootstrap", "goss", "mvs", "group"}, default="uniform"
@@ -143,6 +147,7 @@ validation_fraction, n_iter_no_change, tol, time_limit
         min_gain: float = 0.0,
         max_step: float | None = None,
         growth: str = "best_first",
+        multi_output: str = "trees",
         subsample: float = 1.0,
         sampling: str = "uniform",
         goss_top: float = 0.2,
@@ -198,6 +203,7 @@ validation_fraction, n_iter_no_change, tol, time_limit
         self.min_gain = min_gain
         self.max_step = max_step
         self.growth = growth
+        self.multi_output = multi_output
         self.subsample = subsample
         self.sampling = sampling
         self.goss_top = goss_top

@@ -19,6 +19,9 @@ class GradientBoostingRegressor(BoostedRegressor):
     Parameters with a unit (`max_step`, and for squared error `l1_regularization` and `min_gain`)
     are in units of the target's standard deviation.
 
+    Several targets, y of shape (n_rows, n_targets), are predicted together: the loss is that of
+    each target in units of its own standard deviation, and `train_loss_` is the mean over them.
+
     Parameters
     ----------
     loss : str or Loss, default="squared_error"
@@ -32,8 +35,8 @@ class GradientBoostingRegressor(BoostedRegressor):
     learning_rate : float, default=0.1
         ν: what every tree's values are multiplied by.
     n_estimators : int, default=100
-        The number of rounds, at most. A round is one tree, or one tree per class with more than
-        two classes.
+        The number of rounds, at most. A round is one tree, or with several targets one tree for
+        each of them, unless `multi_output` says otherwise.
     max_leaf_nodes : int or None, default=31
         The most leaves of a tree.
     max_depth : int or None, default=None
@@ -51,6 +54,10 @@ class GradientBoostingRegressor(BoostedRegressor):
     growth : {"best_first", "depth_wise", "symmetric"}, default="best_first"
         Whether the best leaf is split next, or one level after the other, or all leaves of a level
         by the same question (as CatBoost does), as long as there is room for twice as many.
+    multi_output : {"trees", "vector"}, default="trees"
+        What a round is where rows have several scores (several targets): a
+        tree for each, or one tree whose leaves have a value for each, split where the gains of all
+        scores together are largest.
     subsample : float, default=1.0
         The share of rows that a round sees, drawn anew.
     sampling : {"uniform", "bootstrap", "goss", "mvs", "group"}, default="uniform"
@@ -176,6 +183,8 @@ class GradientBoostingRegressor(BoostedRegressor):
         Each feature's share of the gain of all splits.
     n_features_in_, feature_names_in_
         As in scikit-learn.
+    target_names_ : array of str
+        What the columns of y were called, if there were several with names.
     fit_report_ : dict
         What the fit noticed: constant columns, how many values were taken as missing, threads,
         seed, why it stopped.
@@ -189,6 +198,8 @@ class GradientBoostingRegressor(BoostedRegressor):
     >>> model.predict(X[:2]).shape
     (2,)
     """
+
+    _several_targets = True
 
     @suggests_names
     def __init__(
@@ -207,6 +218,7 @@ class GradientBoostingRegressor(BoostedRegressor):
         min_gain: float = 0.0,
         max_step: float | None = None,
         growth: str = "best_first",
+        multi_output: str = "trees",
         subsample: float = 1.0,
         sampling: str = "uniform",
         goss_top: float = 0.2,
@@ -263,6 +275,7 @@ class GradientBoostingRegressor(BoostedRegressor):
         self.min_gain = min_gain
         self.max_step = max_step
         self.growth = growth
+        self.multi_output = multi_output
         self.subsample = subsample
         self.sampling = sampling
         self.goss_top = goss_top
@@ -308,3 +321,8 @@ class GradientBoostingRegressor(BoostedRegressor):
 
     def _method(self) -> Method:
         return BY_RESPONSE[self.response]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags

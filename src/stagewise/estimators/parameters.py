@@ -200,6 +200,7 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         "min_gain": _Number(0.0),
         "max_step": _Number(0.0, open_low=True, or_none=True),
         "growth": OneOf(("best_first", "depth_wise", "symmetric")),
+        "multi_output": OneOf(("trees", "vector")),
         "split": OneOf(("histogram", "exact", "approx")),
         "proposal": OneOf((None, "global", "local")),
         "epsilon": _Number(0.0, 1.0, open_low=True, open_high=True, or_none=True),

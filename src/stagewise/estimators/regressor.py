@@ -10,12 +10,18 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import RegressorMixin
 
-from stagewise.data import as_frequencies, check_weight, read_target
+from stagewise.data import (
+    as_frequencies,
+    check_weight,
+    read_target,
+    read_targets,
+    target_names,
+)
 from stagewise.data.messages import shown
 from stagewise.errors import InvalidParameterError
 from stagewise.estimators.base import BoostedTrees
 from stagewise.estimators.parameters import nearest_name
-from stagewise.losses import REGRESSION_LOSSES, Loss
+from stagewise.losses import REGRESSION_LOSSES, EachTarget, Loss
 from stagewise.model.model import Model
 
 __all__ = ["BoostedRegressor"]
@@ -32,9 +38,11 @@ class BoostedRegressor(RegressorMixin, BoostedTrees):
     """Base of the regressors; see `GradientBoostingRegressor` for the parameters."""
 
     loss: Any
+    _several_targets = False
+    """Whether y may have more than one column."""
 
     def predict(self, X: Any) -> Vector:
-        """Return the predicted number of every row."""
+        """Return the predicted number of every row; of several targets a column for each."""
         model = self._fitted()
         return self._answer(model, self._score(X))
 
@@ -46,14 +54,22 @@ class BoostedRegressor(RegressorMixin, BoostedTrees):
 
     def _answer(self, model: Model, score: Vector) -> Vector:
         loss = self.loss if isinstance(self.loss, Loss) else _DEFAULTS[model.loss]
-        return np.asarray(model.offset + model.scale * loss.mean(score.T).reshape(len(score)))
+        if score.shape[1] == 1:
+            return np.asarray(model.offset + model.scale * loss.mean(score.T).reshape(len(score)))
+        return np.asarray(
+            model.offset + model.scale * EachTarget(loss, score.shape[1]).mean(score.T)
+        )
 
     def _read_target(
         self, y: Any, sample_weight: Any, n_rows: int
     ) -> tuple[npt.NDArray[Any], Vector | None, npt.NDArray[Any] | None]:
-        target = read_target(y, n_rows, caller=type(self).__name__)
+        read = read_targets if self._several_targets else read_target
+        target = read(y, n_rows, caller=type(self).__name__)
         weight = check_weight(sample_weight, n_rows)
         return target, None if weight is None else as_frequencies(weight), None
+
+    def _target_names(self, y: Any) -> tuple[str, ...] | None:
+        return target_names(y) if self._several_targets else None
 
     def _read_validation_target(
         self, y: Any, sample_weight: Any, n_rows: int, classes: npt.NDArray[Any] | None

@@ -11,8 +11,7 @@ import numpy.typing as npt
 from sklearn.utils import _safe_indexing
 
 from stagewise.boosting.monitor import Monitor
-from stagewise.data import TargetScale
-from stagewise.estimators.fitting import Fit, in_units
+from stagewise.estimators.fitting import Fit, Scale, in_units
 from stagewise.estimators.rows import Sample
 from stagewise.learners.estimator import EstimatorLearner
 from stagewise.learners.learner import Learner
@@ -61,7 +60,7 @@ class TermFit(Fit):
         self,
         features: Any,
         ensemble: Any,
-        scale: TargetScale,
+        scale: Scale,
         classes: npt.NDArray[Any] | None,
         monitor: Monitor,
     ) -> TermModel:
@@ -80,7 +79,7 @@ class TermFit(Fit):
         )
 
 
-def _digest(terms: Terms, scale: TargetScale, classes: npt.NDArray[Any] | None) -> str:
+def _digest(terms: Terms, scale: Scale, classes: npt.NDArray[Any] | None) -> str:
     """Hash what was learned; an estimator that has a fingerprint is that."""
     parts = [
         (p.value, p.estimator.fingerprint() if hasattr(p.estimator, "fingerprint") else p.estimator)

@@ -98,8 +98,11 @@ class EstimatorLearner:
         *,
         hessian_bound: float,
         hessian_is_weight: bool,
+        outputs: int = 0,
     ) -> EstimatorGrowth:
         """Begin a fit on these rows."""
+        if outputs:
+            raise ValueError("an estimator predicts one number a row, so its terms are not joint.")
         uneven = classes is not None or not hessian_is_weight
         if weight is not None:
             some = weight[weight > 0.0]

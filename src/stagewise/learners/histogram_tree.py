@@ -13,7 +13,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from stagewise._native import Bins, Columns, Gradients, Grower, GrownTree, TreeRules, Workers
+from stagewise._native import (
+    Bins,
+    Columns,
+    Gradients,
+    Grower,
+    GrownTree,
+    TreeRules,
+    VectorGradients,
+    Workers,
+)
 from stagewise.learners.tree import LevelSets, Tree
 
 __all__ = ["GrownTerm", "HistogramTree", "NodeSums", "TreeGrowth", "tree_of"]
@@ -149,11 +158,13 @@ class HistogramTree:
         *,
         hessian_bound: float,
         hessian_is_weight: bool,
+        outputs: int = 0,
     ) -> TreeGrowth:
         """Begin a fit on these rows. The two facts about the hessian make counting cheap.
 
-        With the classes of the rows, trees tell these apart; without, they fit numbers. Where the
-        rows have several tables, trees take turns in which one they see.
+        With the classes of the rows, trees tell these apart; without, they fit numbers: one, or
+        where `outputs` says so that many at once, a vector in every leaf. Where the rows have
+        several tables, trees take turns in which one they see.
         """
         table = tables[0]
         rules = TreeRules(
@@ -167,7 +178,7 @@ class HistogramTree:
             }
         )
         n_classes = 0 if classes is None else max(2, int(classes.max()) + 1)
-        growers = [Grower(workers, t, weight, rules, classes, n_classes) for t in tables]
+        growers = [Grower(workers, t, weight, rules, classes, n_classes, outputs) for t in tables]
         return TreeGrowth(workers, growers, table.n_rows)
 
 
@@ -183,7 +194,8 @@ def _tuples(value: Any) -> Any:
 def tree_of(grown: GrownTree) -> Tree:
     """Return the arrays of a tree that the core has grown."""
     start, bits = grown.level_sets()
-    return Tree(*grown.arrays(), LevelSets(start, bits) if len(bits) else None)
+    tree = Tree(*grown.arrays(), LevelSets(start, bits) if len(bits) else None)
+    return tree if grown.outputs == 1 else tree.with_values(tree.value.reshape(-1, grown.outputs))
 
 
 @dataclass(slots=True)
@@ -200,7 +212,7 @@ class GrownTerm:
 
     @property
     def value(self) -> Vector:
-        """A number for each node."""
+        """A number for each node, or one for each node and output."""
         return self.tree.value
 
     def with_values(self, value: Vector) -> GrownTerm:
@@ -249,7 +261,7 @@ class TreeGrowth:
 
     def grow(
         self,
-        gradients: Gradients,
+        gradients: Gradients | VectorGradients,
         bag: npt.NDArray[np.uint32] | None,
         seed: int,
         number: int,
@@ -260,24 +272,25 @@ class TreeGrowth:
         return GrownTerm(grown, tree_of(grown))
 
     def leaf_quantiles(
-        self, term: GrownTerm, residual: Vector, q: float, times: Times | None
+        self, value: Vector, residual: Vector, q: float, times: Times | None
     ) -> Vector:
-        """Return the node values of the last tree, each leaf's the q-quantile of its residuals.
+        """Return node values of the last tree, each leaf's the q-quantile of its residuals.
 
-        `times` says how often each row counts besides its weight; None: once.
+        `value` says what the other nodes have; `times` how often each row counts besides its
+        weight; None: once.
         """
-        return self._with_leaves(term, self._grower.leaf_quantiles(residual, q, times))
+        return self._with_leaves(value, self._grower.leaf_quantiles(residual, q, times))
 
     def leaf_huber_means(
-        self, term: GrownTerm, residual: Vector, width: float, times: Times | None
+        self, value: Vector, residual: Vector, width: float, times: Times | None
     ) -> Vector:
         """Return the same with every leaf's Huber step: from the median, within ±width of it."""
-        return self._with_leaves(term, self._grower.leaf_huber_means(residual, width, times))
+        return self._with_leaves(value, self._grower.leaf_huber_means(residual, width, times))
 
-    def _with_leaves(self, term: GrownTerm, leaves: Vector) -> Vector:
-        value = term.tree.value.copy()
-        value[self._grower.leaf_nodes()] = leaves
-        return value
+    def _with_leaves(self, value: Vector, leaves: Vector) -> Vector:
+        changed = value.copy()
+        changed[self._grower.leaf_nodes()] = leaves
+        return changed
 
     def in_order(self, value: Vector) -> Vector:
         """Return node values of the last tree, changed where leaves would break a constraint."""
@@ -307,9 +320,10 @@ class TreeGrowth:
         return out
 
     def add(self, term: GrownTerm, score: Vector) -> None:
-        """Add the last tree's values to the training scores."""
-        self._grower.add_to(term.grown, term.tree.value, score)
+        """Add the last tree's values to the training scores, of one output or of all."""
+        self._grower.add_to(term.grown, term.tree.value.reshape(-1), score.reshape(-1))
 
     def add_elsewhere(self, term: GrownTerm, table: Bins | Columns, score: Vector) -> None:
         """Add a tree's values to the scores of other rows, coded in the same way or not at all."""
-        table.add_tree(self._workers, term.grown, term.tree.value, score)
+        value = term.tree.value.reshape(-1)
+        table.add_tree(self._workers, term.grown, value, score.reshape(-1))

@@ -20,7 +20,10 @@ class Term(Protocol):
 
     @property
     def value(self) -> Vector:
-        """The values: of the nodes of a tree, or what a prediction is multiplied by."""
+        """The values: of the nodes of a tree, or what a prediction is multiplied by.
+
+        Of a joint term there is a column of them for each output.
+        """
 
     @property
     def part(self) -> Any:
@@ -35,7 +38,7 @@ class Growth(Protocol):
 
     def grow(
         self,
-        derivatives: Gradients,
+        derivatives: Any,
         bag: npt.NDArray[np.uint32] | None,
         seed: int,
         number: int,
@@ -67,5 +70,9 @@ class Learner(Protocol):
         *,
         hessian_bound: float,
         hessian_is_weight: bool,
+        outputs: int = 0,
     ) -> Growth:
-        """Begin a fit on these rows; with classes, terms tell these apart."""
+        """Begin a fit on these rows; with classes, terms tell these apart.
+
+        `outputs`: of how many a term has values, where terms are joint; 0: they are not.
+        """

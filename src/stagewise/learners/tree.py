@@ -70,9 +70,9 @@ class Tree:
         1 where missing values go left, else 0; 0 in a leaf.
     left, right : int32 array
         The children, each after its parent; -1 in a leaf.
-    value : float64 array
-        What a leaf adds to the score, learning rate included. An inner node holds what it would
-        have added as a leaf.
+    value : float64 array of shape (n_nodes,), or (n_nodes, n_outputs)
+        What a leaf adds to the score, learning rate included: to that of its output, or to those of
+        all. An inner node holds what it would have added as a leaf.
     gain : float64 array
         What the split gained, at least 0; 0.0 in a leaf.
     cover : float64 array

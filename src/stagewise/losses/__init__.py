@@ -12,6 +12,7 @@ from stagewise.losses.classification import (
 )
 from stagewise.losses.positive import Gamma, Poisson, Tweedie
 from stagewise.losses.regression import AbsoluteError, Huber, Quantile, SquaredError
+from stagewise.losses.targets import EachTarget
 
 __all__ = [
     "CLASSIFICATION_LOSSES",
@@ -19,6 +20,7 @@ __all__ = [
     "AbsoluteError",
     "BoundLoss",
     "ClassExponential",
+    "EachTarget",
     "Exponential",
     "Gamma",
     "Huber",

@@ -47,6 +47,10 @@ class BoundLoss(ABC):
 
     width: float | None = None
 
+    def width_of(self, output: int) -> float | None:
+        """Return the width for one output."""
+        return self.width
+
     @abstractmethod
     def look(self, score: Matrix) -> float:
         """Take note of the scores, shape (n_outputs, n_rows), and return the sum of the losses."""
@@ -183,6 +187,10 @@ class Loss(ABC):
         Of a loss with a `degree` this must be the scores: they are scaled back to the target.
         """
         return np.asarray(score[0])
+
+    def target(self, y: npt.NDArray[Any], output: int) -> npt.NDArray[Any]:
+        """Return what an output is compared with where residuals are needed. Here: all of y."""
+        return y
 
     def check(self, y: npt.NDArray[Any]) -> None:  # noqa: B027 (any y will do, unless overridden)
         """Raise ValueError if y lies outside the loss's domain."""

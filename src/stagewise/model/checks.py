@@ -72,9 +72,10 @@ def check_trees(flat: Mapping[str, Array], n_features: int, n_outputs: int) -> N
     sizes = np.diff(start)
     if (sizes == 0).any():
         raise ModelFormatError("it has a tree without nodes")
-    if len(sizes) % n_outputs:
+    per_round = n_outputs if flat["value"].ndim == 1 else 1
+    if len(sizes) % per_round:
         raise ModelFormatError(
-            f"it has {len(sizes)} trees, which is no whole number of rounds of {n_outputs}"
+            f"it has {len(sizes)} trees, which is no whole number of rounds of {per_round}"
         )
     _check_numbers(flat, start, n_features)
     _check_leaves(flat, start)
@@ -98,7 +99,10 @@ def _check_numbers(
     # Infinite thresholds are legitimate: «missing or not» splits at +inf.
     _refuse(np.isnan(flat["threshold"]), start, "has a threshold that is not a number")
     for name in ("value", "gain", "cover"):
-        _refuse(~np.isfinite(flat[name]), start, f"has a {name} that is not finite")
+        wrong = ~np.isfinite(flat[name])
+        # Of several outputs, any of a node's.
+        odd = np.asarray(wrong.any(axis=tuple(range(1, wrong.ndim))))
+        _refuse(odd, start, f"has a {name} that is not finite")
     for name in ("gain", "cover"):
         _refuse(flat[name] < 0, start, f"has a negative {name}")
     _refuse(flat["missing_left"] > 1, start, "sends missing values neither left nor right")

@@ -35,12 +35,13 @@ from stagewise.model.levels import pack_levels, unpack_levels
 from stagewise.model.model import Model
 from stagewise.model.sections import (
     LABELS,
-    LEVELS,
     MISSING_VALUES,
     NAMES,
+    OPTIONAL,
     SECTIONS,
     SETS,
-    STATISTICS,
+    TARGETS,
+    VECTORS,
 )
 from stagewise.model.statistics import pack_statistics, unpack_statistics
 
@@ -77,11 +78,12 @@ def pack(model: Model, estimator: Mapping[str, Any]) -> tuple[dict[str, Any], di
     """
     arrays: dict[str, Array] = {
         "base": np.asarray(model.ensemble.base, dtype=np.float64),
-        "offset": np.array([model.offset], dtype=np.float64),
-        "scale": np.array([model.scale], dtype=np.float64),
+        "offset": np.atleast_1d(np.asarray(model.offset, dtype=np.float64)),
+        "scale": np.atleast_1d(np.asarray(model.scale, dtype=np.float64)),
         "train_loss": np.asarray(model.train_loss, dtype=np.float64),
         "valid_loss": np.asarray(model.valid_loss, dtype=np.float64),
-        **model.ensemble.flat(),
+        **_pack_trees(model.ensemble),
+        **_pack_targets(model.targets),
         **_pack_features(model.features),
         **_pack_missing_values(model.features.missing_values),
         **pack_levels([feature.levels for feature in model.features]),
@@ -114,6 +116,23 @@ def _pack_estimator(estimator: Mapping[str, Any]) -> dict[str, Any]:
         else:
             packed[key] = to_json(value, f"the estimator's {key!r}", depth=2)
     return packed
+
+
+def _pack_trees(ensemble: Ensemble) -> dict[str, Array]:
+    """Trees as arrays; values of several outputs, node by node, have a section of their own."""
+    arrays = ensemble.flat()
+    if ensemble.outputs_per_tree > 1:
+        (name,) = VECTORS
+        arrays[name] = arrays.pop("value").reshape(-1)
+    return arrays
+
+
+def _pack_targets(targets: tuple[str, ...] | None) -> dict[str, Array]:
+    if targets is None:
+        return {}
+    texts = [name.encode("utf-8", "surrogatepass") for name in targets]
+    names = np.frombuffer(b"".join(texts), dtype=np.uint8)
+    return {"target_start": _starts(texts), "target_names": names}
 
 
 def _pack_features(features: Features) -> dict[str, Array]:
@@ -201,10 +220,9 @@ def unpack(facts: Mapping[str, Any], arrays: Mapping[str, Array]) -> tuple[Model
     statistics = unpack_statistics(arrays, features.levels_per_feature(), len(base))
     features = features.with_statistics(statistics)
     levels = features.levels_per_column()
-    check_trees(arrays, len(levels), len(base))
-    check_sets(arrays, levels)
-    names = ("tree_start", *NODE_ARRAYS, *(name for name in SETS if name in arrays))
-    flat = {name: arrays[name] for name in names}
+    flat = _unpack_trees(arrays, len(base))
+    check_trees(flat, len(levels), len(base))
+    check_sets(flat, levels)
     model = Model(
         task=task,
         loss=loss,
@@ -215,6 +233,7 @@ def unpack(facts: Mapping[str, Any], arrays: Mapping[str, Array]) -> tuple[Model
         classes=classes,
         train_loss=arrays["train_loss"],
         valid_loss=arrays["valid_loss"],
+        targets=_unpack_targets(arrays, len(base), task),
     )
     return model, _unpack_estimator(facts["estimator"])
 
@@ -223,10 +242,40 @@ def _check_types(arrays: Mapping[str, Array]) -> None:
     for name, dtype in SECTIONS.items():
         array = arrays.get(name)
         if array is None:
-            if name not in (*NAMES, *MISSING_VALUES, *LEVELS, *SETS, *STATISTICS):
+            if name not in OPTIONAL and name not in _replaced(arrays):
                 raise ModelFormatError(f"it has no section {name!r}")
         elif array.dtype != dtype or array.ndim != 1:
             raise ModelFormatError(f"its section {name!r} has the wrong type or shape")
+
+
+def _replaced(arrays: Mapping[str, Array]) -> tuple[str, ...]:
+    """Return the sections that others stand in for."""
+    return ("value",) if any(name in arrays for name in VECTORS) else ()
+
+
+def _unpack_trees(arrays: Mapping[str, Array], n_outputs: int) -> dict[str, Array]:
+    """Return the arrays of the trees, values of several outputs as a column for each."""
+    names = ("tree_start", *NODE_ARRAYS, *SETS)
+    flat = {name: arrays[name] for name in names if name in arrays}
+    (name,) = VECTORS
+    if name in arrays:
+        if "value" in flat or n_outputs < 2:
+            raise ModelFormatError("its trees have one value a node, and a vector")
+        if len(arrays[name]) != n_outputs * len(flat["feature"]):
+            raise ModelFormatError("the arrays of its trees differ in length")
+        flat["value"] = arrays[name].reshape(-1, n_outputs)
+    return flat
+
+
+def _unpack_targets(
+    arrays: Mapping[str, Array], n_outputs: int, task: str
+) -> tuple[str, ...] | None:
+    if not any(name in arrays for name in TARGETS):
+        return None
+    if task != "regression" or n_outputs < 2:
+        raise ModelFormatError("it has names of targets, but not several targets")
+    names = _texts(arrays, tuple(TARGETS), n_outputs, "target")
+    return tuple(names)
 
 
 def _unpack_classes(fact: object, array: Array | None, task: str) -> Array | None:
@@ -237,24 +286,25 @@ def _unpack_classes(fact: object, array: Array | None, task: str) -> Array | Non
     return None
 
 
-def _unpack_scores(arrays: Mapping[str, Array], n_classes: int | None) -> tuple[float, float]:
+def _unpack_scores(arrays: Mapping[str, Array], n_classes: int | None) -> tuple[Any, Any]:
     """Check the constants of the model against its task; return offset and scale."""
-    base = arrays["base"]
-    if len(arrays["offset"]) != 1 or len(arrays["scale"]) != 1:
-        raise ModelFormatError("its offset or scale is not one number")
-    offset, scale = float(arrays["offset"][0]), float(arrays["scale"][0])
-    if not (np.isfinite(base).all() and np.isfinite(offset) and np.isfinite(scale) and scale > 0):
+    base, offset, scale = arrays["base"], arrays["offset"], arrays["scale"]
+    n = len(base) if n_classes is None else 1
+    if len(offset) != n or len(scale) != n:
+        raise ModelFormatError("its offset or scale is not one number for each target")
+    constants = (base, offset, scale)
+    if not (all(np.isfinite(c).all() for c in constants) and (scale > 0).all()):
         raise ModelFormatError("its base score, offset or scale is not a usable number")
     if n_classes is None:
-        fits = len(base) == 1
+        fits = len(base) >= 1
     else:
         # One output tells two classes apart; more classes have an output each.
         fits = len(base) == n_classes or (len(base) == 1 and n_classes == 2)
-        if offset != 0.0 or scale != 1.0:
+        if offset[0] != 0.0 or scale[0] != 1.0:
             raise ModelFormatError("it is a classifier whose scores are shifted or scaled")
     if not fits:
         raise ModelFormatError(f"its {len(base)} outputs do not fit its task")
-    return offset, scale
+    return (offset, scale) if n > 1 else (float(offset[0]), float(scale[0]))
 
 
 def _unpack_features(arrays: Mapping[str, Array]) -> Features:
@@ -291,20 +341,27 @@ def _unpack_missing_values(arrays: Mapping[str, Array]) -> MissingValues:
 
 
 def _unpack_names(arrays: Mapping[str, Array], n_features: int) -> list[str] | list[None]:
-    present = [name in arrays for name in NAMES]
-    if not any(present):
+    if not any(name in arrays for name in NAMES):
         return [None] * n_features
-    if not all(present) or len(arrays["name_start"]) != n_features + 1:
-        raise ModelFormatError("it does not have a name for each feature")
-    text = arrays["names"].tobytes()
-    bounds = check_starts(arrays["name_start"], len(text), "names").tolist()
+    return _texts(arrays, tuple(NAMES), n_features, "feature")
+
+
+def _texts(
+    arrays: Mapping[str, Array], sections: tuple[str, ...], n: int, of_what: str
+) -> list[str]:
+    """Return the names of things, from the section of their starts and that of their text."""
+    start, names = sections
+    if any(name not in arrays for name in sections) or len(arrays[start]) != n + 1:
+        raise ModelFormatError(f"it does not have a name for each {of_what}")
+    text = arrays[names].tobytes()
+    bounds = check_starts(arrays[start], len(text), "names").tolist()
     try:
-        names = [text[a:b].decode("utf-8", "surrogatepass") for a, b in pairwise(bounds)]
+        found = [text[a:b].decode("utf-8", "surrogatepass") for a, b in pairwise(bounds)]
     except UnicodeDecodeError:
-        raise ModelFormatError("a feature name in it is not text") from None
-    if len(set(names)) != len(names):
-        raise ModelFormatError("two of its features have the same name")
-    return names
+        raise ModelFormatError(f"a {of_what} name in it is not text") from None
+    if len(set(found)) != len(found):
+        raise ModelFormatError(f"two of its {of_what}s have the same name")
+    return found
 
 
 def _unpack_estimator(fact: object) -> dict[str, Any]:

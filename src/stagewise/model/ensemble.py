@@ -7,7 +7,7 @@ files, kernels and exporters read. This file must not know features by name, los
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
 
@@ -24,7 +24,7 @@ __all__ = ["Ensemble"]
 class Ensemble:
     """A sum of trees for each output.
 
-    Tree ``t`` belongs to round ``t // n_outputs`` and to output ``t % n_outputs``.
+    A round is a tree for each output, in their order, or one tree with a value for each in a node.
 
     Parameters
     ----------
@@ -36,12 +36,15 @@ class Ensemble:
         The terms, round by round.
     levels : sequence of int
         How many levels each feature has, 0 where it is a number; empty: all are numbers.
+    outputs_per_tree : int
+        1, or n_outputs.
     """
 
     n_features: int
     base: npt.NDArray[np.float64]
     trees: list[Tree] = field(default_factory=list)
     levels: Sequence[int] = ()
+    outputs_per_tree: int = 1
     _forest: Forest | None = field(default=None, init=False, repr=False)
 
     @property
@@ -50,9 +53,14 @@ class Ensemble:
         return len(self.base)
 
     @property
+    def trees_per_round(self) -> int:
+        """How many trees a round of boosting adds."""
+        return self.n_outputs // self.outputs_per_tree
+
+    @property
     def n_rounds(self) -> int:
         """How many rounds of boosting the ensemble holds."""
-        return len(self.trees) // self.n_outputs
+        return len(self.trees) // self.trees_per_round
 
     def features_used(self) -> tuple[int, ...]:
         """Return the features that some tree asks about, in increasing order."""
@@ -66,13 +74,13 @@ class Ensemble:
 
     def truncate(self, rounds: int) -> None:
         """Forget all rounds after the first `rounds`."""
-        del self.trees[rounds * self.n_outputs :]
+        del self.trees[rounds * self.trees_per_round :]
         self._forest = None
 
     def part(self, rounds: Iterable[int]) -> Ensemble:
         """Return the trees of some rounds by themselves, without the constant."""
         trees = [tree for m in rounds for tree in self.trees[self._places(m)]]
-        return Ensemble(self.n_features, np.zeros(self.n_outputs), trees)
+        return replace(self, base=np.zeros(self.n_outputs), trees=trees)
 
     def put(self, rounds: Iterable[int], part: Ensemble) -> None:
         """Put the trees of a part in the place of those of some rounds."""
@@ -81,7 +89,7 @@ class Ensemble:
         self._forest = None
 
     def _places(self, m: int) -> slice:
-        return slice(m * self.n_outputs, (m + 1) * self.n_outputs)
+        return slice(m * self.trees_per_round, (m + 1) * self.trees_per_round)
 
     @property
     def forest(self) -> Forest:
@@ -95,9 +103,10 @@ class Ensemble:
                 flat["missing_left"],
                 flat["left"],
                 flat["right"],
-                flat["value"],
+                flat["value"].reshape(-1),
                 self.n_features,
                 self.n_outputs,
+                self.outputs_per_tree,
                 **self._levels(flat),
             )
         return self._forest
@@ -131,7 +140,7 @@ class Ensemble:
         """
         out = np.empty((columns.n_rows, self.n_outputs))
         out[:] = self.base
-        n_trees = len(self.trees) if rounds is None else rounds * self.n_outputs
+        n_trees = len(self.trees) if rounds is None else rounds * self.trees_per_round
         self.forest.add_scores(workers, columns, 0, n_trees, out.reshape(-1))
         return out
 
@@ -143,6 +152,7 @@ class Ensemble:
         dict of str to array
             ``tree_start`` (uint64, n_trees + 1): where each tree begins, and where the last one
             ends; and the arrays of `Tree`, concatenated. Child numbers stay relative to their tree.
+            ``value`` has a column for each output of a tree, if it has more than one.
             If a node asks about levels, also ``set_start`` (int64) and ``level_sets`` (uint64):
             the `LevelSets` of all trees, one behind the other.
         """
@@ -152,7 +162,9 @@ class Ensemble:
         for name, dtype in NODE_ARRAYS.items():
             parts = [getattr(tree, name) for tree in self.trees]
             # The empty array in front lets an ensemble without trees keep the right types.
-            flat[name] = np.concatenate([np.empty(0, dtype), *parts], dtype=dtype, casting="safe")
+            vectors = name == "value" and self.outputs_per_tree > 1
+            none = np.empty((0, self.outputs_per_tree) if vectors else 0, dtype)
+            flat[name] = np.concatenate([none, *parts], dtype=dtype, casting="safe")
         if any(tree.sets is not None for tree in self.trees):
             flat |= self._flat_sets()
         return flat
@@ -186,7 +198,8 @@ class Ensemble:
             Tree(**{name: flat[name][first:last] for name in NODE_ARRAYS}, sets=own)
             for (first, last), own in zip(bounds, sets, strict=True)
         ]
-        return cls(n_features, base, trees, levels)
+        value = flat["value"]
+        return cls(n_features, base, trees, levels, 1 if value.ndim == 1 else value.shape[1])
 
 
 def _cut_sets(

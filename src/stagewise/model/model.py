@@ -42,23 +42,27 @@ class Model:
         What is remembered of the columns.
     ensemble : Ensemble
         The base score and the trees.
-    offset, scale : float
-        A regression predicts ``offset + scale * score``. For classification, 0 and 1.
+    offset, scale : float, or float64 array of shape (n_outputs,)
+        A regression predicts ``offset + scale * score``, each target with its own. For
+        classification, 0 and 1.
     classes : array or None
         The class labels in the order of their codes; None for regression.
     train_loss, valid_loss : float64 array
         The loss after each round; empty where it was not measured.
+    targets : tuple of str, or None
+        What the targets are called, where there are several with names.
     """
 
     task: Literal["regression", "classification"]
     loss: str
     features: Features
     ensemble: Ensemble
-    offset: float
-    scale: float
+    offset: float | npt.NDArray[np.float64]
+    scale: float | npt.NDArray[np.float64]
     classes: npt.NDArray[Any] | None
     train_loss: npt.NDArray[np.float64]
     valid_loss: npt.NDArray[np.float64]
+    targets: tuple[str, ...] | None = None
 
     def __repr__(self) -> str:
         return (
@@ -108,7 +112,7 @@ class Model:
             digest.update(little.data.cast("B") if array.size else b"")
 
         add("base", self.ensemble.base)
-        add("response", np.array([self.offset, self.scale], dtype=np.float64))
+        add("response", np.hstack([self.offset, self.scale]).astype(np.float64))
         flat = self.ensemble.flat()
         for name in (*_DECIDING, *(name for name in SETS if name in flat)):
             add(name, flat[name])

@@ -22,9 +22,12 @@ __all__ = [
     "LEVELS",
     "MISSING_VALUES",
     "NAMES",
+    "OPTIONAL",
     "SECTIONS",
     "SETS",
     "STATISTICS",
+    "TARGETS",
+    "VECTORS",
     "UnknownSectionError",
     "pack_sections",
     "unpack_sections",
@@ -53,6 +56,17 @@ STATISTICS = {
     "statistic_keys": "uint64",
     "statistic_values": "float32",
 }
+VECTORS = {"vector_value": "float64"}
+TARGETS = {"target_start": "uint64", "target_names": "uint8"}
+OPTIONAL = {
+    **NAMES,
+    **MISSING_VALUES,
+    **LEVELS,
+    **SETS,
+    **STATISTICS,
+    **VECTORS,
+    **TARGETS,
+}
 # The sections of format 1, with their types. All have one dimension.
 SECTIONS: dict[str, str] = {
     "base": "float64",
@@ -65,11 +79,7 @@ SECTIONS: dict[str, str] = {
     "feature_kind": "uint8",
     "cut_start": "uint64",
     "cuts": "uint64",
-    **NAMES,
-    **MISSING_VALUES,
-    **LEVELS,
-    **SETS,
-    **STATISTICS,
+    **OPTIONAL,
 }
 # The one section that may be of any type, and of two dimensions: class labels.
 LABELS = "class_labels"

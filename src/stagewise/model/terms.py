@@ -81,8 +81,8 @@ class TermModel:
     task: str
     loss: str
     ensemble: Terms
-    offset: float
-    scale: float
+    offset: Any
+    scale: Any
     classes: npt.NDArray[Any] | None
     train_loss: npt.NDArray[np.float64]
     valid_loss: npt.NDArray[np.float64]

@@ -1,0 +1,79 @@
+"""Kinds of trees, and what they need the other parameters to be.
+
+The one idea: a kind of tree that does not know some rule refuses it, in one way of saying so,
+instead of ignoring it. Must not know data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+from stagewise.data.messages import shown
+from stagewise.errors import InvalidParameterError
+
+__all__ = ["check_needs", "is_joint"]
+
+NEEDS: Mapping[tuple[str, str], tuple[str, Mapping[str, tuple[Any, ...]]]] = MappingProxyType(
+    {
+        ("growth", "symmetric"): (
+            "asks one question a level, found from histograms",
+            {
+                "split": ("histogram",),
+                "columns_per_node": (1.0,),
+                "random_thresholds": (False,),
+                "forced_splits": (None,),
+            },
+        ),
+        ("multi_output", "vector"): (
+            "grows trees from histograms of all outputs, leaf by leaf and without bounds",
+            {
+                "split": ("histogram",),
+                "growth": ("best_first", "depth_wise"),
+                "random_thresholds": (False,),
+                "forced_splits": (None,),
+                "path_smoothing": (0.0,),
+                "monotonic_cst": (None,),
+                "first_use_penalty": (None,),
+            },
+        ),
+    }
+)
+"""What some values of parameters need others to be, and why."""
+
+
+def is_joint(params: Mapping[str, Any]) -> bool:
+    """Return whether a round is one tree for all scores of a row."""
+    return bool(params.get("multi_output", "trees") == "vector")
+
+
+def check_needs(params: Mapping[str, Any], n_outputs: int) -> None:
+    """Raise unless the parameters say something about trees of the kind that is wanted.
+
+    Parameters
+    ----------
+    params : mapping
+        Checked one by one.
+    n_outputs : int
+        How many scores a row has.
+    """
+    if is_joint(params) and n_outputs == 1:
+        raise InvalidParameterError(
+            "multi_output='vector' grows one tree for several scores, but two classes, or one "
+            "target, have only one; leave it at 'trees'."
+        )
+    for (kind, value), (words, needs) in NEEDS.items():
+        if params.get(kind) != value:
+            continue
+        for name, needed in needs.items():
+            if name in params and not _is_one_of(params[name], needed):
+                raise InvalidParameterError(
+                    f"{kind}={value!r} {words}: {name} must be "
+                    f"{' or '.join(map(repr, needed))}; got {shown(params[name])}."
+                )
+
+
+def _is_one_of(value: Any, choices: tuple[Any, ...]) -> bool:
+    # An array would answer for each of its cells.
+    return any(value is c or (type(value) is type(c) and value == c) for c in choices)

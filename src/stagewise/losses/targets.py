@@ -1,0 +1,113 @@
+"""One loss for each of several targets.
+
+The one idea: K targets are K losses side by side, and a score knows its own target alone; so any
+loss of one output will do, and K trees a round are K fits at once.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from stagewise._native import Gradients, Workers
+from stagewise.losses.base import BoundLoss, Loss, Matrix, Vector
+
+__all__ = ["EachTarget"]
+
+
+class EachTarget(Loss):
+    """A loss of one number, of each of K targets.
+
+    Domain: y of shape (n_rows, K), each column in the domain of the one loss.
+
+        L(y, F) = 1/K Σ_k L_1(y_k, F_k)        derivatives: those of L_1(y_k, F_k), not divided by K
+
+    What is reported is the mean over the targets; what is minimised is their sum, so that each
+    score is fitted as it would be alone.
+
+    Parameters
+    ----------
+    one : Loss
+        L_1.
+    n_targets : int
+        K.
+    """
+
+    def __init__(self, one: Loss, n_targets: int) -> None:
+        if one.n_outputs != 1:
+            raise ValueError(
+                f"{type(one).__name__} has {one.n_outputs} scores a row, and y has {n_targets} "
+                "targets. Several targets need a loss of one score."
+            )
+        self.one, self.n_outputs = one, n_targets
+        self.name, self.degree, self.leaf_quantile = one.name, one.degree, one.leaf_quantile
+        self.hessian_bound, self.hessian_is_weight = one.hessian_bound, one.hessian_is_weight
+        self.mean_is_best = one.mean_is_best
+
+    def loss(self, y: npt.NDArray[Any], score: Matrix) -> Vector:
+        return self.loss_within(y, score, None)
+
+    def loss_within(self, y: npt.NDArray[Any], score: Matrix, width: Any) -> Vector:
+        widths = width or [None] * self.n_outputs
+        each = [
+            self.one.loss_within(y[:, k], score[k : k + 1], widths[k])
+            for k in range(self.n_outputs)
+        ]
+        return np.asarray(np.mean(each, axis=0))
+
+    def derivatives(self, y: npt.NDArray[Any], score: Matrix) -> tuple[Matrix, Matrix]:
+        each = [self.one.derivatives(y[:, k], score[k : k + 1]) for k in range(self.n_outputs)]
+        return np.concatenate([g for g, _ in each]), np.concatenate([h for _, h in each])
+
+    def best_constant(self, y: npt.NDArray[Any], weight: Vector | None) -> Vector:
+        each = []
+        for k in range(self.n_outputs):
+            try:
+                each.append(self.one.best_constant(np.ascontiguousarray(y[:, k]), weight))
+            except ValueError as error:
+                raise ValueError(f"In target {k} of y: {error}") from None
+        return np.concatenate(each)
+
+    def region_optimum(self, gradient: Vector, hessian: Vector) -> Vector:
+        return self.one.region_optimum(gradient, hessian)
+
+    def mean(self, score: Matrix) -> npt.NDArray[np.float64]:
+        """Return what the scores predict, shape (n_rows, K)."""
+        return np.column_stack([self.one.mean(score[k : k + 1]) for k in range(self.n_outputs)])
+
+    def target(self, y: npt.NDArray[Any], output: int) -> npt.NDArray[Any]:
+        return y[:, output]
+
+    def check(self, y: npt.NDArray[Any]) -> None:
+        for k in range(self.n_outputs):
+            try:
+                self.one.check(y[:, k])
+            except ValueError as error:
+                raise ValueError(f"In target {k} of y: {error}") from None
+
+    def bind(self, workers: Workers, y: npt.NDArray[Any], weight: Vector | None) -> BoundLoss:
+        columns = [np.ascontiguousarray(y[:, k]) for k in range(self.n_outputs)]
+        return _EachBound([self.one.bind(workers, column, weight) for column in columns])
+
+
+class _EachBound(BoundLoss):
+    """Asks each target's own."""
+
+    width: Any
+
+    def __init__(self, each: list[BoundLoss]) -> None:
+        self._each = each
+
+    def look(self, score: Matrix) -> float:
+        losses = [one.look(score[k : k + 1]) for k, one in enumerate(self._each)]
+        widths = [one.width for one in self._each]
+        self.width = None if widths[0] is None else widths
+        return sum(losses) / len(losses)
+
+    def gradients(self, output: int) -> Gradients:
+        return self._each[output].gradients(0)
+
+    def width_of(self, output: int) -> float | None:
+        return self._each[output].width

@@ -1,0 +1,90 @@
+"""What a file says of several targets and of vectors, broken once for each rule."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from model_samples import make_model
+from stagewise.errors import ModelFormatError
+from stagewise.model.contents import pack, unpack
+from stagewise.model.model import Model
+
+VECTORS = make_model(n_targets=2, targets=("a", "b"), vectors=True)
+TARGETS = make_model(n_targets=3)
+
+
+def refused(model: Model, words: str, changes: dict[str, Any]) -> None:
+    facts, arrays = pack(model, {})
+    for name, change in changes.items():
+        if change is None:
+            del arrays[name]
+        else:
+            arrays[name] = change(arrays.get(name))
+    with pytest.raises(ModelFormatError, match=words):
+        unpack(facts, arrays)
+
+
+def spoil(value: float) -> Any:
+    def change(array: Any) -> Any:
+        changed = array.copy()
+        changed[-1] = value
+        return changed
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("words", "changes"),
+    [
+        ("differ in length", {"vector_value": lambda a: a[:-1]}),
+        ("a value that is not finite", {"vector_value": spoil(np.nan)}),
+        ("one value a node, and a vector", {"value": lambda _: np.zeros(27)}),
+        ("no section 'value'", {"vector_value": None}),
+        ("for each target", {"offset": lambda a: a[:1]}),
+        ("for each target", {"scale": lambda a: np.append(a, 1.0)}),
+        ("base score, offset or scale", {"scale": spoil(0.0)}),
+        ("base score, offset or scale", {"offset": spoil(np.inf)}),
+        ("a name for each target", {"target_start": None}),
+        ("a name for each target", {"target_names": None}),
+        ("boundaries between its names", {"target_start": spoil(1)}),
+        ("same name", {"target_names": lambda a: a[[0, 0]]}),
+        ("not text", {"target_names": lambda a: a | np.uint8(255)}),
+    ],
+)
+def test_a_rule_of_vectors_broken_is_refused(words: str, changes: dict[str, Any]) -> None:
+    refused(VECTORS, words, changes)
+
+
+def test_trees_must_be_whole_rounds() -> None:
+    facts, arrays = pack(make_model(n_targets=2), {})
+    arrays["base"] = np.zeros(4)
+    arrays["offset"], arrays["scale"] = np.zeros(4), np.ones(4)
+    with pytest.raises(ModelFormatError, match="no whole number of rounds of 4"):
+        unpack(facts, arrays)
+
+
+def test_one_target_has_no_vectors_and_no_name() -> None:
+    one = make_model()
+    refused(one, "one value a node, and a vector", {"vector_value": lambda _: np.zeros(27)})
+    names = {
+        "target_start": lambda _: np.array([0, 1], np.uint64),
+        "target_names": lambda _: np.array([65], np.uint8),
+    }
+    refused(one, "names of targets, but not several", names)
+    classes = make_model(classes=np.array([1, 2, 3]))
+    refused(classes, "names of targets, but not several", names)
+
+
+def test_targets_that_differ_in_scale_have_another_fingerprint() -> None:
+    other = make_model(n_targets=3)
+    assert other.fingerprint() == TARGETS.fingerprint()
+    assert isinstance(other.scale, np.ndarray)
+    other.scale[1] *= 2
+    assert other.fingerprint() != TARGETS.fingerprint()
+
+
+def test_a_vector_and_as_many_trees_have_different_fingerprints() -> None:
+    assert VECTORS.fingerprint() != make_model(n_targets=2).fingerprint()
