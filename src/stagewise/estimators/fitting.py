@@ -224,8 +224,8 @@ class Fit:
             return [self._ranks(table, levels) for table in tables], lambda other: other
         if self._joint() and isinstance(tables[0], SparseColumns):
             raise InvalidParameterError(
-                "multi_output='vector' does not grow trees on sparse matrices. Leave it at 'trees', "
-                "or pass X.toarray() if that fits into memory."
+                "multi_output='vector' does not grow trees on sparse matrices. Leave it at "
+                "'trees', or pass X.toarray() if that fits into memory."
             )
         tables = [table.by_columns() for table in tables]
         codings = learn_codings(
