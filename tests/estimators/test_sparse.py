@@ -30,7 +30,14 @@ from stagewise import (
 pytestmark = pytest.mark.native
 
 ROWS, COLUMNS = 600, 30
-NO_SPARSE = {"every value", "proposed values", "categories", "statistics of levels"}
+NO_SPARSE = {
+    "every value",
+    "proposed values",
+    "categories",
+    "statistics of levels",
+    "vectors of targets",
+    "vectors of classes",
+}
 SPARSE_CASES = pytest.mark.parametrize("case", [c for c in CASES if c not in NO_SPARSE])
 
 
@@ -62,7 +69,8 @@ def fit(case, X, table, **params):
         own["feature_weights"] = [1 + j % 3 for j in range(COLUMNS)]
     if "forced_splits" in own:
         own["forced_splits"] = {"feature": 5, "threshold": 0.5}
-    y = table[{"number": 1, "two": 2, "many": 3}[target]]
+    numbers = np.column_stack([table[1], table[1] ** 2 + table[2]])
+    y = {"number": table[1], "numbers": numbers, "two": table[2], "many": table[3]}[target]
     model = kind(**{"n_estimators": 5, "min_samples_leaf": 5, **own})
     return model.fit(X, y)
 
@@ -318,3 +326,10 @@ def test_a_sparse_matrix_is_never_made_dense():
     run = subprocess.run([sys.executable, "-c", MEMORY], capture_output=True, text=True, check=True)
     # A byte for each of 400 million cells would be 381 MB.
     assert float(run.stdout) < 60.0
+
+
+def test_vector_leaves_are_refused(table):
+    with pytest.raises(InvalidParameterError, match=r"multi_output='vector'.*sparse"):
+        quick(GradientBoostingClassifier, multi_output="vector").fit(
+            sp.csr_array(table[0]), table[3]
+        )
