@@ -30,7 +30,8 @@ std::vector<uint8_t> right_bins(const Bins& bins, const Tree& tree, size_t node)
 
 template <class Code, class Partition>
 void descend(const Bins& bins, const std::vector<const uint8_t*>& columns, const Tree& tree,
-             const double* value, std::vector<uint32_t>* rows, double* score, Partition partition) {
+             const LeafValues& values, std::vector<uint32_t>* rows, double* score,
+             Partition partition) {
   std::vector<uint32_t> aside(rows->size());
   std::vector<Stop> stops = {{0, 0, rows->size()}};
   while (!stops.empty()) {
@@ -39,7 +40,7 @@ void descend(const Bins& bins, const std::vector<const uint8_t*>& columns, const
     uint32_t* const first = rows->data() + at.begin;
     const size_t n = at.end - at.begin;
     if (tree.feature[at.node] < 0) {
-      for (size_t i = 0; i < n; ++i) score[first[i]] += value[at.node];
+      values.add(at.node, first, n, score);
       continue;
     }
     const auto f = static_cast<size_t>(tree.feature[at.node]);
@@ -58,18 +59,19 @@ void descend(const Bins& bins, const std::vector<const uint8_t*>& columns, const
 }  // namespace
 
 void add_tree(const Kernels& kernels, const Bins& bins, const std::vector<const uint8_t*>& columns,
-              const Tree& tree, const double* value, std::vector<uint32_t>* rows, double* score) {
+              const Tree& tree, const LeafValues& values, std::vector<uint32_t>* rows,
+              double* score) {
   if (bins.ranked()) {
-    descend<uint32_t>(bins, columns, tree, value, rows, score, kernels.partition32);
+    descend<uint32_t>(bins, columns, tree, values, rows, score, kernels.partition32);
   } else if (bins.wide()) {
-    descend<uint16_t>(bins, columns, tree, value, rows, score, kernels.partition16);
+    descend<uint16_t>(bins, columns, tree, values, rows, score, kernels.partition16);
   } else {
-    descend<uint8_t>(bins, columns, tree, value, rows, score, kernels.partition8);
+    descend<uint8_t>(bins, columns, tree, values, rows, score, kernels.partition8);
   }
 }
 
-void add_tree(const Columns& table, const Tree& tree, const double* value, size_t begin, size_t end,
-              double* score) {
+void add_tree(const Columns& table, const Tree& tree, const LeafValues& values, size_t begin,
+              size_t end, double* score) {
   for (size_t row = begin; row < end; ++row) {
     size_t node = 0;
     while (tree.feature[node] >= 0) {
@@ -85,7 +87,8 @@ void add_tree(const Columns& table, const Tree& tree, const double* value, size_
       }
       node = static_cast<size_t>(left ? tree.left[node] : tree.right[node]);
     }
-    score[row] += value[node];
+    const auto own = static_cast<uint32_t>(row);
+    values.add(node, &own, 1, score);
   }
 }
 

@@ -48,6 +48,7 @@ void Grower::place_children(Workers& team, const Leaf& parent) {
   Leaf &left = *parent.left, &right = *parent.right;
   rows_.partition(team, parent);
   left.depth = right.depth = parent.depth + 1;
+  left.parent = right.parent = &parent;
   left.path = draw(parent.path, 0);
   right.path = draw(parent.path, 1);
   left.word = parent.split.left_word;
@@ -293,17 +294,15 @@ void Grower::grow_by_leaves(Leaf* root, Tree* tree) {
 
 // Every leaf lists its rows in increasing order, so a thread can take a range of the table and add
 // the values of all leaves to the scores in it, while they are in its cache and in no other's.
-void Grower::add_to(double* score, const Tree& tree, const double* value) {
+void Grower::add_to(double* score, const Tree& tree, const LeafValues& values) {
   const size_t n = bins_.rows();
   const std::vector<const uint8_t*> columns = rows_.columns();
   workers_.run((n + kScoreRows - 1) / kScoreRows, [&](size_t chunk, int) {
     const size_t begin = chunk * kScoreRows, end = std::min(n, begin + kScoreRows);
     for (const GrownLeaf& leaf : grown_leaves_) {
-      const double own = value[leaf.node];
       const uint32_t* const from = std::lower_bound(leaf.rows, leaf.rows + leaf.n, begin);
       const uint32_t* const to = std::lower_bound(from, leaf.rows + leaf.n, end);
-#pragma GCC unroll 4
-      for (const uint32_t* row = from; row < to; ++row) score[*row] += own;
+      values.add(static_cast<size_t>(leaf.node), from, static_cast<size_t>(to - from), score);
     }
     if (!rows_.bagged()) return;
     const std::vector<uint32_t>& bag = rows_.bag();
@@ -317,7 +316,7 @@ void Grower::add_to(double* score, const Tree& tree, const double* value) {
       next += inside ? 1 : 0;
     }
     outside.resize(n_outside);
-    add_tree(kernels_, bins_, columns, tree, value, &outside, score);
+    add_tree(kernels_, bins_, columns, tree, values, &outside, score);
   });
 }
 
@@ -326,6 +325,13 @@ std::vector<double> Grower::put_in_order(const std::vector<double>& values) cons
   std::vector<Region> regions;
   for (const GrownLeaf& leaf : grown_leaves_) regions.push_back(leaf.leaf->region);
   return stagewise::put_in_order(constraints_, regions, values);
+}
+
+std::vector<Bounds> Grower::room(const std::vector<double>& values) const {
+  if (!constraints_.monotone()) return std::vector<Bounds>(values.size());
+  std::vector<Region> regions;
+  for (const GrownLeaf& leaf : grown_leaves_) regions.push_back(leaf.leaf->region);
+  return stagewise::room(constraints_, regions, values);
 }
 
 }  // namespace stagewise

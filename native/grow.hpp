@@ -11,6 +11,8 @@
 #include <memory>
 
 #include "level_search.hpp"
+#include "linear_leaves.hpp"
+#include "lines.hpp"
 #include "tree.hpp"
 
 namespace stagewise {
@@ -36,11 +38,13 @@ class Grower {
   const std::vector<GrownLeaf>& leaves() const { return grown_leaves_; }
   // Other values of these leaves, changed where they would break a constraint.
   std::vector<double> put_in_order(const std::vector<double>& values) const;
+  // How far lines of these leaves may go, so that they break none.
+  std::vector<Bounds> room(const std::vector<double>& values) const;
   size_t table_rows() const { return bins_.rows(); }
   bool grew(const Tree& tree) const { return tree.grower == this && tree.number == grown_; }
 
-  // score[row] += value[node of the row], for every row, in or out of the bag.
-  void add_to(double* score, const Tree& tree, const double* value);
+  // score[row] += what the row's leaf says, for every row, in or out of the bag.
+  void add_to(double* score, const Tree& tree, const LeafValues& values);
 
   // The weighted q-quantile of residual over the rows of every leaf, in the order of leaves().
   // times: how often each row counts besides its weight; null: once.
@@ -54,6 +58,10 @@ class Grower {
     std::vector<double> gradient, hessian;
   };
   LeafSums leaf_sums(const Gradients& pairs);
+
+  // Lines of the last tree's leaves in the numbers asked about on their paths, fitted to these
+  // derivatives; table: the rows before they were binned.
+  FittedLines fit_lines(const Tree& tree, const Columns& table, const Gradients& pairs, double l2);
 
   void set_few_rows(size_t rows) { finder_.set_few_rows(rows); }
 

@@ -141,6 +141,17 @@ struct MaskTree {
   const double* values;  // per leaf, from left to right
 };
 
+// Rows of a line's leaf that are summed together, and the lanes of such a sum.
+constexpr size_t kProductRows = 128, kProductLanes = 8;
+
+// Sums over rows; the arrays have room for what a kernel writes.
+struct ProductSums {
+  double gradient = 0.0, hessian = 0.0;
+  double* first;   // per feature: h x
+  double* cross;   // per feature: g x
+  double* square;  // per pair of features, the second at or before the first: h x x'
+};
+
 // Words between evenly laid histograms of byte codes: room for 256, and a line more, or the same
 // bin of every second feature would compete for the same few lines of the first-level cache.
 constexpr size_t kEvenStride = 264;
@@ -215,6 +226,15 @@ struct Kernels {
   // out[i] += the tree's value for row i; codes[feature * kMaskRows + i]. Up to 32 or 64 leaves.
   void (*score32)(const MaskTree& tree, const int8_t* codes, double* out);
   void (*score64)(const MaskTree& tree, const int8_t* codes, double* out);
+
+  // out[i] = the number of the row's leaf, from left to right.
+  void (*leaf32)(const MaskTree& tree, const int8_t* codes, uint8_t* out);
+  void (*leaf64)(const MaskTree& tree, const int8_t* codes, uint8_t* out);
+
+  // Over n rows, a multiple of kProductLanes and at most kProductRows; x[j * kProductRows + row].
+  // hx: room for n numbers.
+  void (*products)(const double* x, size_t features, const double* g, const double* h, size_t n,
+                   double* hx, ProductSums* sums);
 
   // out[i] = number of cuts < values[i]; `missing` for NaN.
   void (*bin_doubles)(const double* values, size_t n, const CutTree<double>& cuts, uint16_t missing,

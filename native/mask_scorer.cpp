@@ -22,7 +22,8 @@ std::optional<MaskScorer> MaskScorer::make(const FlatTrees& trees, size_t featur
     if (trees.feature[i] >= 0 && !trees.categorical(static_cast<size_t>(trees.feature[i])))
       thresholds[static_cast<size_t>(trees.feature[i])].push_back(trees.threshold[i]);
   MaskScorer scorer;
-  scorer.features_ = features;
+  scorer.features_ = scorer.columns_ = features;
+  scorer.lines_ = trees.lines;
   scorer.outputs_ = outputs;
   scorer.narrow_ = most_leaves <= 32;
   scorer.cuts_.resize(features);
@@ -70,9 +71,17 @@ void MaskScorer::add_tree(const FlatTrees& trees, size_t t,
                   leaves[static_cast<size_t>(trees.right[start + i])];
   const size_t base = values_.size();
   values_.resize(base + leaves[0]);
+  if (lines_ != nullptr) {
+    line_of_.resize(base + leaves[0], -1);
+    has_lines_.push_back(0);
+  }
   for (size_t i = 0; i < size; ++i) {
     if (trees.feature[start + i] < 0) {
       values_[base + first[i]] = trees.value[start + i];
+      if (lines_ != nullptr) {
+        line_of_[base + first[i]] = lines_->of(start + i);
+        has_lines_.back() |= lines_->of(start + i) >= 0;
+      }
       continue;
     }
     const auto feature = static_cast<size_t>(trees.feature[start + i]);
@@ -111,6 +120,19 @@ void MaskScorer::code_sets(const Columns& table, size_t feature, size_t begin, s
           static_cast<int8_t>(static_cast<int>(set.side[at[i]]) - 128);
 }
 
+// rows: the values of the block, row by row; n of them are wanted.
+void MaskScorer::add_lines(const Kernels& kernels, const MaskTree& tree, size_t first_leaf,
+                           const int8_t* codes, const double* rows, size_t n, double* sums) const {
+  uint8_t leaf[kMaskRows];
+  (narrow_ ? kernels.leaf32 : kernels.leaf64)(tree, codes, leaf);
+  for (size_t i = 0; i < n; ++i) {
+    const double constant = tree.values[leaf[i]];
+    const int32_t line = line_of_[first_leaf + leaf[i]];
+    const double* const row = rows + i * columns_;
+    sums[i] += line < 0 ? constant : lines_->say(line, constant, [=](size_t f) { return row[f]; });
+  }
+}
+
 void MaskScorer::add(const Kernels& kernels, const Columns& table, size_t begin, size_t n,
                      size_t first, size_t last, double* out) const {
   constexpr size_t kParts = FeatureCuts::kMost / kMaskRows;
@@ -127,6 +149,11 @@ void MaskScorer::add(const Kernels& kernels, const Columns& table, size_t begin,
   }
   for (size_t f = 0; f < sets_of_.size(); ++f)
     if (!sets_of_[f].empty()) code_sets(table, f, begin, n, codes.data());
+  std::vector<double> values;  // row by row, if there are lines
+  if (lines_ != nullptr) {
+    values.resize(n * columns_);
+    for (size_t f = 0; f < columns_; ++f) table.read(f, begin, n, values.data() + f, columns_);
+  }
   static_assert(kParts * kMaskRows == FeatureCuts::kMost);
   for (size_t part = 0; part < parts; ++part) {
     const int8_t* own = codes.data() + part * features_ * kMaskRows;
@@ -141,6 +168,11 @@ void MaskScorer::add(const Kernels& kernels, const Columns& table, size_t begin,
         const size_t s = split_start_[t];
         const MaskTree tree{splits_.data() + s, split_start_[t + 1] - s,
                             values_.data() + leaf_start_[t]};
+        if (lines_ != nullptr && has_lines_[t] != 0) {
+          add_lines(kernels, tree, leaf_start_[t], own, values.data() + part * kMaskRows * columns_,
+                    rows, sums);
+          continue;
+        }
         (narrow_ ? kernels.score32 : kernels.score64)(tree, own, sums);
       }
       for (size_t i = 0; i < rows; ++i) target[i * outputs_] = sums[i];

@@ -11,8 +11,9 @@ constexpr size_t kBlock = 64;  // rows that walk together
 
 }  // namespace
 
-Forest::Forest(const FlatTrees& trees, size_t features, size_t outputs)
-    : features_(features), outputs_(outputs) {
+Forest::Forest(const FlatTrees& trees, size_t features, size_t outputs,
+               std::shared_ptr<const Lines> lines)
+    : features_(features), outputs_(outputs), lines_(std::move(lines)) {
   const size_t nodes = trees.feature.size();
   for (const size_t size : {trees.threshold.size(), trees.missing_left.size(), trees.left.size(),
                             trees.right.size(), trees.value.size()})
@@ -28,12 +29,16 @@ Forest::Forest(const FlatTrees& trees, size_t features, size_t outputs)
     levels_.assign(trees.levels.begin(), trees.levels.end());
     sets_.assign(trees.sets.begin(), trees.sets.end());
   }
+  if (lines_ != nullptr && (lines_->nodes() != nodes || lines_->features() != features))
+    throw std::invalid_argument("lines of other nodes or features");
   if (features > kFeatureBits) throw std::invalid_argument("more than 2^30 features");
   nodes_.reserve(nodes);
   values_.reserve(nodes);
   original_.reserve(nodes);
   for (size_t t = 0; t + 1 < trees.start.size(); ++t) add_tree(trees, t);
-  masks_ = MaskScorer::make(trees, features, outputs);
+  FlatTrees with_lines = trees;
+  with_lines.lines = lines_.get();
+  masks_ = MaskScorer::make(with_lines, features, outputs);
 }
 
 void Forest::add_tree(const FlatTrees& trees, size_t t) {
@@ -56,6 +61,7 @@ void Forest::add_tree(const FlatTrees& trees, size_t t) {
     const int32_t feature = trees.feature[at];
     values_.push_back(trees.value[at]);
     original_.push_back(static_cast<int32_t>(node));
+    if (lines_ != nullptr) line_of_.push_back(feature < 0 ? lines_->of(at) : -1);
     if (feature < 0) {
       nodes_.push_back(
           {{std::numeric_limits<double>::quiet_NaN()}, 0, static_cast<uint32_t>(nodes_.size())});
@@ -106,7 +112,7 @@ void Forest::add_row(const double* row, size_t first, size_t last, double* out) 
       const bool right = goes_right(node, row[node.feature & kFeatureBits]);
       at = node.child + static_cast<size_t>(right);
     }
-    out[t % outputs_] += values_[at];
+    out[t % outputs_] += said(at, row);
   }
 }
 
@@ -148,7 +154,7 @@ void Forest::walk_rows(const Columns& table, size_t begin, size_t n, size_t firs
     for (size_t f = 0; f < features_; ++f) table.read(f, begin + at, m, rows.data() + f, features_);
     for (size_t t = first; t < last; ++t)
       walk_block(rows.data(), m, t, [&](size_t i, uint32_t node) {
-        out[(at + i) * outputs_ + t % outputs_] += values_[node];
+        out[(at + i) * outputs_ + t % outputs_] += said(node, rows.data() + i * features_);
       });
   }
 }

@@ -14,6 +14,7 @@
 #include <stdexcept>
 
 #include "arrays.hpp"
+#include "lines.hpp"
 #include "kernels.hpp"
 #include "threads.hpp"
 
@@ -61,11 +62,16 @@ struct Table {
   Table(const Table& whole, const In<uint32_t>& rows);
 };
 
+// A tree's constants and lines as the core takes them; checks that they belong together.
+LeafValues leaf_values(const In<double>& value, const Lines* lines, const Table* table, size_t nodes,
+                       size_t rows);
+
 // Each adds its part of the module.
 void bind_tables(nb::module_& m);
 void bind_losses(nb::module_& m);
 void bind_sampling(nb::module_& m);
 void bind_trees(nb::module_& m);
 void bind_forest(nb::module_& m);
+void bind_lines(nb::module_& m);
 
 }  // namespace stagewise

@@ -1,4 +1,6 @@
 // Prediction.
+#include <nanobind/stl/shared_ptr.h>
+
 #include "bindings.hpp"
 #include "predict.hpp"
 
@@ -15,13 +17,14 @@ Forest* make_forest(const In<uint64_t>& start, const In<int32_t>& feature,
                     const In<int32_t>& left, const In<int32_t>& right, const In<double>& value,
                     size_t features, size_t outputs, const std::optional<In<int64_t>>& set_start,
                     const std::optional<In<uint64_t>>& sets,
-                    const std::optional<In<uint32_t>>& levels) {
+                    const std::optional<In<uint32_t>>& levels,
+                    std::shared_ptr<const Lines> lines) {
   return new Forest(
       {span_of(start), span_of(feature), span_of(threshold), span_of(missing_left), span_of(left),
        span_of(right), span_of(value), set_start ? span_of(*set_start) : std::span<const int64_t>(),
        sets ? span_of(*sets) : std::span<const uint64_t>(),
-       levels ? span_of(*levels) : std::span<const uint32_t>()},
-      features, outputs);
+       levels ? span_of(*levels) : std::span<const uint32_t>(), nullptr},
+      features, outputs, std::move(lines));
 }
 
 void check_trees(const Forest& forest, size_t first, size_t last) {
@@ -67,7 +70,7 @@ void bind_forest(nb::module_& m) {
            "threshold"_a.noconvert(), "missing_left"_a.noconvert(), "left"_a.noconvert(),
            "right"_a.noconvert(), "value"_a.noconvert(), "n_features"_a, "n_outputs"_a,
            "set_start"_a.noconvert().none() = nb::none(), "sets"_a.noconvert().none() = nb::none(),
-           "levels"_a.noconvert().none() = nb::none())
+           "levels"_a.noconvert().none() = nb::none(), "lines"_a.none() = nb::none())
       .def_prop_ro("n_trees", &Forest::trees)
       .def("add_scores", &forest_add, "workers"_a, "columns"_a, "first"_a, "last"_a,
            "out"_a.noconvert())

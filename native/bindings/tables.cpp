@@ -92,30 +92,30 @@ nb::ndarray<nb::numpy, uint32_t, nb::ndim<2>> codes(const Bins& bins) {
 
 // The same for rows that have no codes.
 void columns_add(const Table& table, Engine& engine, const Tree& tree, const In<double>& value,
-                 const InOut<double>& score) {
-  require(value.shape(0) == tree.nodes() && score.shape(0) == table.columns.rows,
-          "one value per node, one score per row");
+                 const InOut<double>& score, const Lines* lines) {
+  const LeafValues values = leaf_values(value, lines, &table, tree.nodes(), table.columns.rows);
+  require(score.shape(0) == table.columns.rows, "one score per row");
   for (const int32_t f : tree.feature)
     require(f < static_cast<int32_t>(table.columns.features()), "no such feature");
   constexpr size_t kRows = 4096;
   const size_t rows = table.columns.rows;
   nb::gil_scoped_release release;
   engine.workers.run((rows + kRows - 1) / kRows, [&](size_t chunk, int) {
-    add_tree(table.columns, tree, value.data(), chunk * kRows, std::min(rows, (chunk + 1) * kRows),
+    add_tree(table.columns, tree, values, chunk * kRows, std::min(rows, (chunk + 1) * kRows),
              score.data());
   });
 }
 
 void bins_add(Engine& engine, const Bins& bins, const Tree& tree, const In<double>& value,
-              const InOut<double>& score) {
-  require(value.shape(0) == tree.nodes() && score.shape(0) == bins.rows(),
-          "one value per node, one score per row");
+              const InOut<double>& score, const Lines* lines, const Table* columns) {
+  const LeafValues values = leaf_values(value, lines, columns, tree.nodes(), bins.rows());
+  require(score.shape(0) == bins.rows(), "one score per row");
   nb::gil_scoped_release release;
   engine.workers.run((bins.rows() + kDescentRows - 1) / kDescentRows, [&](size_t chunk, int) {
     const size_t first = chunk * kDescentRows;
     std::vector<uint32_t> rows(std::min(bins.rows() - first, kDescentRows));
     std::iota(rows.begin(), rows.end(), static_cast<uint32_t>(first));
-    add_tree(engine.kernels, bins, {}, tree, value.data(), &rows, score.data());
+    add_tree(engine.kernels, bins, {}, tree, values, &rows, score.data());
   });
 }
 
@@ -178,7 +178,7 @@ void bind_tables(nb::module_& m) {
           "take", [](const Table& t, const In<uint32_t>& rows) { return Table(t, rows); },
           "rows"_a.noconvert())
       .def("add_tree", &columns_add, "workers"_a, "tree"_a, "value"_a.noconvert(),
-           "score"_a.noconvert())
+           "score"_a.noconvert(), "lines"_a.none() = nb::none())
       .def_prop_ro("n_rows", [](const Table& t) { return t.columns.rows; })
       .def_prop_ro("n_features", [](const Table& t) { return t.columns.features(); });
 
@@ -226,10 +226,10 @@ void bind_tables(nb::module_& m) {
       .def("codes", &codes)
       .def(
           "add_tree",
-          [](const Bins& b, Engine& e, const Tree& t, const In<double>& v, const InOut<double>& s) {
-            bins_add(e, b, t, v, s);
-          },
-          "workers"_a, "tree"_a, "value"_a.noconvert(), "score"_a.noconvert());
+          [](const Bins& b, Engine& e, const Tree& t, const In<double>& v, const InOut<double>& s,
+             const Lines* lines, const Table* columns) { bins_add(e, b, t, v, s, lines, columns); },
+          "workers"_a, "tree"_a, "value"_a.noconvert(), "score"_a.noconvert(),
+          "lines"_a.none() = nb::none(), "columns"_a.none() = nb::none());
 }
 
 }  // namespace stagewise

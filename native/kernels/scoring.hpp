@@ -8,10 +8,11 @@ namespace {
 
 typedef int8_t CodeLanes __attribute__((vector_size(kMaskRows)));
 
-// A row's mask of leaves lies across `Planes` vectors of bytes, so that a comparison of bytes can
-// be applied to it without being widened.
-template <size_t Planes>
-void score_block(const MaskTree& tree, const int8_t* codes, double* out) {
+// arrived(i, leaf) for every row of the block. A row's mask of leaves lies across `Planes` vectors
+// of bytes, so that a comparison of bytes can be applied to it without being widened.
+template <size_t Planes, class Arrived>
+inline __attribute__((always_inline)) void mask_block(const MaskTree& tree, const int8_t* codes,
+                                                      Arrived arrived) {
   CodeLanes possible[Planes];
   for (size_t k = 0; k < Planes; ++k) possible[k] = CodeLanes{} - 1;
   for (size_t s = 0; s < tree.n; ++s) {
@@ -28,8 +29,19 @@ void score_block(const MaskTree& tree, const int8_t* codes, double* out) {
 #pragma GCC unroll 8
     for (size_t k = 0; k < Planes; ++k)
       leaves |= static_cast<uint64_t>(static_cast<uint8_t>(possible[k][i])) << (8 * k);
-    out[i] += tree.values[__builtin_ctzll(leaves)];
+    arrived(i, __builtin_ctzll(leaves));
   }
+}
+
+template <size_t Planes>
+void score_block(const MaskTree& tree, const int8_t* codes, double* out) {
+  mask_block<Planes>(tree, codes, [=](size_t i, int leaf) { out[i] += tree.values[leaf]; });
+}
+
+template <size_t Planes>
+void leaf_block(const MaskTree& tree, const int8_t* codes, uint8_t* out) {
+  mask_block<Planes>(tree, codes,
+                     [=](size_t i, int leaf) { out[i] = static_cast<uint8_t>(leaf); });
 }
 
 }  // namespace

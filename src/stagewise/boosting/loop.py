@@ -151,10 +151,13 @@ class Boosting:
             for output, value in zip(outputs, move.values, strict=bool(move.values)):
                 recipe.dropout.check(value, train.score[output], first=m == 0)
                 term = term.with_values(recipe.dropout.settle(new * value))
+                if move.lines is not None:
+                    term = term.with_lines(move.lines.times(new, recipe.dropout.grain))
                 self.ensemble.append(term.part)
-                self._growth.add(term, train.score[output])
+                self._growth.add(term, train.source, train.score[output])
                 if valid is not None:
-                    self._growth.add_elsewhere(term, valid.table, valid.score[output])
+                    held = valid.table, valid.source, valid.score[output]
+                    self._growth.add_elsewhere(term, *held)
         absence.end(recipe.dropout, old)
         if move.values:
             self._train_loss = self._bound.look(train.score) / train.total_weight
@@ -234,6 +237,7 @@ class Boosting:
             bag,
             self._workers,
             self.recipe.sampling.draws,
+            t.source,
         )
 
     def _valid_loss(self) -> float | None:

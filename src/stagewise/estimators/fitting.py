@@ -16,12 +16,14 @@ import numpy.typing as npt
 
 from stagewise._native import Columns, Workers
 from stagewise.boosting.folds import boost_side_by_side
+from stagewise.boosting.linear_step import linear_leaves
 from stagewise.boosting.loop import Boosting, Rows, boost
 from stagewise.boosting.methods import Method
 from stagewise.boosting.monitor import Monitor
 from stagewise.boosting.progress import ProgressDisplay
 from stagewise.boosting.recipe import Recipe
 from stagewise.boosting.sampling import OnlyRows
+from stagewise.boosting.steps import Step
 from stagewise.boosting.stopping import Patience, TimeLimit
 from stagewise.data import TargetScale
 from stagewise.data.bins import bin_like, learn_bins, rank_values
@@ -312,12 +314,25 @@ class Fit:
             self.loss,
             self._learner(unit, unit ** ((degree or 1) - 1)),
             self.method.response,
-            self.method.step(self.loss, self._max_step() * unit),
+            self._step(self._max_step() * unit),
             make_sampling(p, unit, self.groups),
             p["learning_rate"],
             make_dropout(p),
             p["out_of_bag"],
         )
+
+    def _step(self, max_step: float) -> Step:
+        """Return how a tree gets its values."""
+        p, features = self.params, self.features
+        step = self.method.step(self.loss, max_step)
+        if p.get("leaves", "constant") == "constant":
+            return step
+        if len(features.categorical) == features.n:
+            raise InvalidParameterError(
+                "leaves='linear' gives leaves slopes in numeric features, but every column is "
+                "categorical. Set leaves='constant', or name fewer categorical_features."
+            )
+        return linear_leaves(step, p["linear_l2"], max_step)
 
     def _max_step(self) -> float:
         """Return the largest step in spreads of the target, or 0 for any."""

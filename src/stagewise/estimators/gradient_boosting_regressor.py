@@ -199,6 +199,8 @@ class GradientBoostingRegressor(BoostedRegressor):
         l2_regularization: float = 1.0,
         min_gain: float = 0.0,
         max_step: float | None = None,
+        leaves: str = "constant",
+        linear_l2: float = 1.0,
         growth: str = "best_first",
         subsample: float = 1.0,
         sampling: str = "uniform",
@@ -253,6 +255,8 @@ class GradientBoostingRegressor(BoostedRegressor):
         self.l2_regularization = l2_regularization
         self.min_gain = min_gain
         self.max_step = max_step
+        self.leaves = leaves
+        self.linear_l2 = linear_l2
         self.growth = growth
         self.subsample = subsample
         self.sampling = sampling

@@ -6,13 +6,23 @@ turns gradients into trees until the fit ends. Must not know losses by name or c
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from stagewise._native import Bins, Columns, Gradients, Grower, GrownTree, TreeRules, Workers
+from stagewise._native import (
+    Bins,
+    Columns,
+    Gradients,
+    Grower,
+    GrownTree,
+    Lines,
+    TreeRules,
+    Workers,
+)
+from stagewise.learners.linear_leaves import FittedLines, LinearLeaves
 from stagewise.learners.tree import LevelSets, Tree
 
 __all__ = ["GrownTerm", "HistogramTree", "NodeSums", "TreeGrowth", "tree_of"]
@@ -165,7 +175,7 @@ class HistogramTree:
         )
         n_classes = 0 if classes is None else max(2, int(classes.max()) + 1)
         grower = Grower(workers, table, weight, rules, classes, n_classes)
-        return TreeGrowth(workers, grower, table.n_rows)
+        return TreeGrowth(workers, grower, table.n_rows, monotone=any(self.monotone))
 
 
 def _tuples(value: Any) -> Any:
@@ -196,8 +206,12 @@ class GrownTerm:
         return self.tree.value
 
     def with_values(self, value: Vector) -> GrownTerm:
-        """Return the same tree with other node values."""
+        """Return the same tree with other node values, all of them constants."""
         return GrownTerm(self.grown, self.tree.with_values(value))
+
+    def with_lines(self, lines: LinearLeaves) -> GrownTerm:
+        """Return the same tree with lines in some of its leaves."""
+        return GrownTerm(self.grown, replace(self.tree, lines=lines))
 
 
 @dataclass(frozen=True)
@@ -231,12 +245,15 @@ class TreeGrowth:
         The native grower.
     n_rows : int
         How many rows the fit has.
+    monotone : bool
+        Whether features have directions.
     """
 
-    def __init__(self, workers: Workers, grower: Grower, n_rows: int) -> None:
+    def __init__(self, workers: Workers, grower: Grower, n_rows: int, *, monotone: bool) -> None:
         self._workers = workers
         self._grower = grower
         self._n_rows = n_rows
+        self._monotone = monotone
 
     def grow(
         self,
@@ -276,6 +293,24 @@ class TreeGrowth:
         changed[leaves] = self._grower.put_in_order(value[leaves])
         return changed
 
+    def room(self, value: Vector) -> tuple[Vector, Vector] | None:
+        """Return between which numbers the nodes' lines may go, if features have directions."""
+        if not self._monotone:
+            return None
+        leaves = self._grower.leaf_nodes()
+        low, high = np.full(len(value), -np.inf), np.full(len(value), np.inf)
+        low[leaves], high[leaves] = self._grower.room(value[leaves])
+        return low, high
+
+    def fit_lines(
+        self, term: GrownTerm, source: Columns, derivatives: Gradients, l2: float
+    ) -> FittedLines:
+        """Return slopes for the leaves of the last tree, fitted to these derivatives.
+
+        `source` has the training rows before they were made ready for the grower.
+        """
+        return FittedLines(*self._grower.fit_lines(term.grown, source, derivatives, l2))
+
     def node_sums(self, term: GrownTerm, derivatives: Gradients) -> NodeSums:
         """Return the sums of these derivatives over the rows that the last tree was grown on."""
         of_leaves = self._grower.leaf_sums(derivatives)
@@ -290,16 +325,27 @@ class TreeGrowth:
             hessian[node] = hessian[pair].sum()
         return NodeSums(gradient, hessian, leaves, gradient.argmax(axis=1))
 
-    def predictions(self, term: GrownTerm) -> Vector:
+    def predictions(self, term: GrownTerm, source: Columns) -> Vector:
         """Return what the last tree, with its values, says of the training rows."""
         out = np.zeros(self._n_rows)
-        self.add(term, out)
+        self.add(term, source, out)
         return out
 
-    def add(self, term: GrownTerm, score: Vector) -> None:
+    def add(self, term: GrownTerm, source: Columns, score: Vector) -> None:
         """Add the last tree's values to the training scores."""
-        self._grower.add_to(term.grown, term.tree.value, score)
+        lines = _native_lines(term.tree, source)
+        self._grower.add_to(term.grown, term.tree.value, score, lines, source)
 
-    def add_elsewhere(self, term: GrownTerm, table: Bins | Columns, score: Vector) -> None:
+    def add_elsewhere(
+        self, term: GrownTerm, table: Bins | Columns, source: Columns, score: Vector
+    ) -> None:
         """Add a tree's values to the scores of other rows, coded in the same way or not at all."""
-        table.add_tree(self._workers, term.grown, term.tree.value, score)
+        lines = _native_lines(term.tree, source)
+        if isinstance(table, Columns):
+            table.add_tree(self._workers, term.grown, term.tree.value, score, lines)
+        else:
+            table.add_tree(self._workers, term.grown, term.tree.value, score, lines, source)
+
+
+def _native_lines(tree: Tree, source: Columns) -> Lines | None:
+    return None if tree.lines is None else tree.lines.native(len(tree.feature), source.n_features)

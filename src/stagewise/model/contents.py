@@ -24,6 +24,7 @@ from stagewise.model.checks import (
     REAL,
     UINT64_CUTS,
     check_features,
+    check_lines,
     check_sets,
     check_starts,
     check_trees,
@@ -33,7 +34,7 @@ from stagewise.model.header import from_json, to_json
 from stagewise.model.labels import pack_labels, unpack_labels
 from stagewise.model.levels import pack_levels, unpack_levels
 from stagewise.model.model import Model
-from stagewise.model.sections import LABELS, LEVELS, MISSING_VALUES, NAMES, SECTIONS, SETS
+from stagewise.model.sections import LABELS, LEVELS, LINES, MISSING_VALUES, NAMES, SECTIONS, SETS
 
 __all__ = ["pack", "unpack"]
 
@@ -191,7 +192,9 @@ def unpack(facts: Mapping[str, Any], arrays: Mapping[str, Array]) -> tuple[Model
     levels = features.levels_per_feature()
     check_trees(arrays, len(features), len(base))
     check_sets(arrays, levels)
-    names = ("tree_start", *NODE_ARRAYS, *(name for name in SETS if name in arrays))
+    check_lines(arrays, levels)
+    some = (name for name in (*SETS, *LINES) if name in arrays)
+    names = ("tree_start", *NODE_ARRAYS, *some)
     flat = {name: arrays[name] for name in names}
     model = Model(
         task=task,
@@ -211,7 +214,7 @@ def _check_types(arrays: Mapping[str, Array]) -> None:
     for name, dtype in SECTIONS.items():
         array = arrays.get(name)
         if array is None:
-            if name not in (*NAMES, *MISSING_VALUES, *LEVELS, *SETS):
+            if name not in (*NAMES, *MISSING_VALUES, *LEVELS, *SETS, *LINES):
                 raise ModelFormatError(f"it has no section {name!r}")
         elif array.dtype != dtype or array.ndim != 1:
             raise ModelFormatError(f"its section {name!r} has the wrong type or shape")

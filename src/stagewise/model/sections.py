@@ -15,11 +15,13 @@ import numpy as np
 import numpy.typing as npt
 
 from stagewise.errors import ModelFormatError
+from stagewise.learners.linear_leaves import LINE_ARRAYS
 from stagewise.learners.tree import NODE_ARRAYS
 
 __all__ = [
     "LABELS",
     "LEVELS",
+    "LINES",
     "MISSING_VALUES",
     "NAMES",
     "SECTIONS",
@@ -45,6 +47,7 @@ LEVELS = {
     "level_text": "uint8",
 }
 SETS = {"set_start": "int64", "level_sets": "uint64"}
+LINES = {f"line_{name}": dtype.name for name, dtype in LINE_ARRAYS.items()}
 # The sections of format 1, with their types. All have one dimension.
 SECTIONS: dict[str, str] = {
     "base": "float64",
@@ -61,6 +64,7 @@ SECTIONS: dict[str, str] = {
     **MISSING_VALUES,
     **LEVELS,
     **SETS,
+    **LINES,
 }
 # The one section that may be of any type, and of two dimensions: class labels.
 LABELS = "class_labels"
