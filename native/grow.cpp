@@ -12,6 +12,7 @@ namespace {
 
 constexpr size_t kSharedUpdates = 200000;    // a leaf with as many is worked on by all threads
 constexpr size_t kScoreRows = kDescentRows;  // of which the scores stay in the second-level cache
+constexpr size_t kLineRows = 4096;           // and of which the values do
 
 }  // namespace
 
@@ -297,8 +298,9 @@ void Grower::grow_by_leaves(Leaf* root, Tree* tree) {
 void Grower::add_to(double* score, const Tree& tree, const LeafValues& values) {
   const size_t n = bins_.rows();
   const std::vector<const uint8_t*> columns = rows_.columns();
-  workers_.run((n + kScoreRows - 1) / kScoreRows, [&](size_t chunk, int) {
-    const size_t begin = chunk * kScoreRows, end = std::min(n, begin + kScoreRows);
+  const size_t range = values.lines != nullptr ? kLineRows : kScoreRows;
+  workers_.run((n + range - 1) / range, [&](size_t chunk, int) {
+    const size_t begin = chunk * range, end = std::min(n, begin + range);
     for (const GrownLeaf& leaf : grown_leaves_) {
       const uint32_t* const from = std::lower_bound(leaf.rows, leaf.rows + leaf.n, begin);
       const uint32_t* const to = std::lower_bound(from, leaf.rows + leaf.n, end);

@@ -9,7 +9,7 @@
 namespace stagewise {
 namespace {
 
-constexpr size_t kLeastRows = 16384;   // of a part of the table
+constexpr size_t kLeastRows = 4096;   // of a part of the table
 constexpr size_t kRowsPerLeaf = 64;    // and for each leaf, so that there are few sums for the rows
 constexpr double kRowsPerSlope = 2.0;  // weight that a line must have for its intercept and slopes
 constexpr double kLeastPivot = 1e-9;   // of a standardised feature, given the ones before it

@@ -10,6 +10,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <memory>
 #include <optional>
 #include <stdexcept>
 
@@ -55,6 +56,7 @@ struct Engine {
 struct Table {
   Columns columns;
   std::vector<AnyArray> owners;
+  std::vector<std::shared_ptr<char[]>> copies;  // of columns that are nobody else's
   std::optional<In<uint32_t>> index;
 
   explicit Table(const AnyArray& matrix);

@@ -119,6 +119,38 @@ void bins_add(Engine& engine, const Bins& bins, const Tree& tree, const In<doubl
   });
 }
 
+// The same rows with the values of each column next to each other; columns that lie so are shared.
+Table by_column(const Table& table, Engine& engine) {
+  const Columns& from = table.columns;
+  Table made = table;
+  made.index.reset();
+  made.columns.chosen = nullptr;
+  std::vector<size_t> copied;
+  for (size_t f = 0; f < from.features(); ++f) {
+    Column& column = made.columns.columns[f];
+    const size_t size = column.single ? sizeof(float) : sizeof(double);
+    if (from.chosen == nullptr && column.stride == static_cast<ptrdiff_t>(size)) continue;
+    copied.push_back(f);
+    made.copies.push_back(std::make_shared_for_overwrite<char[]>(from.rows * size));
+    column.data = made.copies.back().get();
+    column.stride = static_cast<ptrdiff_t>(size);
+  }
+  constexpr size_t kRows = 1024;
+  nb::gil_scoped_release release;
+  engine.workers.run((from.rows + kRows - 1) / kRows, [&](size_t chunk, int) {
+    const size_t begin = chunk * kRows, n = std::min(kRows, from.rows - begin);
+    for (const size_t f : copied) {
+      char* const to = const_cast<char*>(made.columns.columns[f].data);
+      if (made.columns.columns[f].single) {
+        from.read(f, begin, n, reinterpret_cast<float*>(to) + begin);
+      } else {
+        from.read(f, begin, n, reinterpret_cast<double*>(to) + begin);
+      }
+    }
+  });
+  return made;
+}
+
 double quantile(const In<double>& values, const Weight& weight, double q) {
   std::vector<double> v(values.data(), values.data() + values.shape(0)), w;
   require(!weight || weight->shape(0) == v.size(), "one weight per value");
@@ -139,7 +171,7 @@ double width_of(Engine& engine, const In<double>& y, const In<double>& score, co
 }  // namespace
 
 Table::Table(const Table& whole, const In<uint32_t>& rows)
-    : columns(whole.columns), owners(whole.owners), index(rows) {
+    : columns(whole.columns), owners(whole.owners), copies(whole.copies), index(rows) {
   require(whole.columns.chosen == nullptr, "rows are chosen from a whole table");
   for (size_t i = 0; i < rows.shape(0); ++i)
     require(rows.data()[i] < whole.columns.rows, "a chosen row is out of range");
@@ -177,6 +209,7 @@ void bind_tables(nb::module_& m) {
       .def(
           "take", [](const Table& t, const In<uint32_t>& rows) { return Table(t, rows); },
           "rows"_a.noconvert())
+      .def("by_column", &by_column, "workers"_a)
       .def("add_tree", &columns_add, "workers"_a, "tree"_a, "value"_a.noconvert(),
            "score"_a.noconvert(), "lines"_a.none() = nb::none())
       .def_prop_ro("n_rows", [](const Table& t) { return t.columns.rows; })

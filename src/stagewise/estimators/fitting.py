@@ -110,7 +110,8 @@ class Fit:
         table = train.table()
         prepared, alike, details = self._prepare(table, train, features, classes)
         ensemble = self._start(features, y, train.weight, previous)
-        rows = Rows(prepared, y, train.weight, self._start_score(ensemble, table), table)
+        score = self._start_score(ensemble, table)
+        rows = Rows(prepared, y, train.weight, score, self._source(table))
         held = None
         if valid is not None:
             held_table = valid.table()
@@ -119,7 +120,7 @@ class Fit:
                 self._standardise(scale, valid.y),
                 valid.weight,
                 self._start_score(ensemble, held_table),
-                held_table,
+                self._source(held_table),
             )
         if folds is None:
             monitor = self._boost(rows, held, ensemble, scale, previous, classes)
@@ -171,7 +172,7 @@ class Fit:
                         self._standardise(scale, other.y),
                         other.weight,
                         self._start_score(ensemble, table),
-                        table,
+                        self._source(table),
                     ),
                     self.workers,
                     self.seed,
@@ -186,6 +187,11 @@ class Fit:
         for (_, held), model in zip(folds, models, strict=True):
             scores[:, held] = self._score_of(model.ensemble, train.part(held).table())
         return monitor, scores
+
+    def _source(self, table: Any) -> Any:
+        """Return what the ensemble reads; lines read a few columns, here and there a row."""
+        linear = self.params.get("leaves", "constant") == "linear"
+        return table.by_column(self.workers) if linear else table
 
     def _prepare(
         self,
