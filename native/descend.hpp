@@ -13,9 +13,9 @@
 
 namespace stagewise {
 
-// score[row] += what the row's leaf says for the listed rows, which are reordered. As many as stay in
-// the second-level cache should be listed at once, near each other. columns: the codes of features
-// that were extracted, null for others; or empty.
+// score[row] += what the row's leaf says for the listed rows, which are reordered. As many as stay
+// in the second-level cache should be listed at once, near each other. columns: the codes of
+// features that were extracted, null for others; or empty.
 void add_tree(const Kernels& kernels, const Bins& bins, const std::vector<const uint8_t*>& columns,
               const Tree& tree, const LeafValues& values, std::vector<uint32_t>* rows,
               double* score);

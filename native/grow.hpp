@@ -61,7 +61,8 @@ class Grower {
 
   // Lines of the last tree's leaves in the numbers asked about on their paths, fitted to these
   // derivatives; table: the rows before they were binned.
-  FittedLines fit_lines(const Tree& tree, const Columns& table, const Gradients& pairs, double l2);
+  FittedLines fit_lines(const Tree& tree, const Columns& table, const Gradients& pairs, double l2,
+                        double bound);
 
   void set_few_rows(size_t rows) { finder_.set_few_rows(rows); }
 

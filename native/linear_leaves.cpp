@@ -9,11 +9,12 @@
 namespace stagewise {
 namespace {
 
-constexpr size_t kLeastRows = 4096;   // of a part of the table
+constexpr size_t kLeastRows = 4096;    // of a part of the table
 constexpr size_t kRowsPerLeaf = 64;    // and for each leaf, so that there are few sums for the rows
-constexpr double kRowsPerSlope = 2.0;  // weight that a line must have for its intercept and slopes
+constexpr double kRowsPerSlope = 8.0;  // that a line must have for its intercept and slopes
 constexpr double kLeastPivot = 1e-9;   // of a standardised feature, given the ones before it
-constexpr double kLeastSpread = 1e-9;  // of a feature in a leaf, in units of its spread in the table
+constexpr double kLeastSpread =
+    1e-9;  // of a feature in a leaf, in units of its spread in the table
 
 // The numbers that were asked about on the way to a node, in increasing order.
 std::vector<uint32_t> path_numbers(const Bins& bins, const Tree& tree,
@@ -214,8 +215,8 @@ void LineSums::merge(const LineSums& other) {
     apart[j] = other.mean[j] - mean[j];
     const double moved = apart[j] * share;
     // Both sums of g (x - mean), about the common mean.
-    cross[j] = (cross[j] - gradient * moved) +
-               (other.cross[j] + other.gradient * (apart[j] - moved));
+    cross[j] =
+        (cross[j] - gradient * moved) + (other.cross[j] + other.gradient * (apart[j] - moved));
     mean[j] += moved;
     for (size_t l = 0; l <= j; ++l, ++to, ++from) *to = (*to + *from) + both * apart[j] * apart[l];
   }
@@ -228,7 +229,8 @@ bool Slopes::any() const {
   return std::any_of(slope.begin(), slope.end(), [](double s) { return s != 0.0; });
 }
 
-Slopes ridge_slopes(const LineSums& sums, double l2, const std::vector<int>& direction) {
+Slopes ridge_slopes(const LineSums& sums, double l2, double bound,
+                    const std::vector<int>& direction) {
   const size_t k = sums.features();
   Slopes found{std::vector<double>(k, 0.0), 0.0};
   if (!(sums.hessian > 0.0)) return found;
@@ -243,8 +245,10 @@ Slopes ridge_slopes(const LineSums& sums, double l2, const std::vector<int>& dir
       if (used[l]) a[j * k + l] = sums.of_pair(j, l) / (deviation[j] * deviation[l]);
     a[j * k + j] = sums.hessian + l2;
   }
+  // Rows that hardly curve the loss say little about slopes.
+  const double rows = bound > 0.0 ? std::min(sums.weight, sums.hessian / bound) : sums.weight;
   const auto slopes = static_cast<double>(std::count(used.begin(), used.end(), 1));
-  if (sums.weight < kRowsPerSlope * (slopes + 1.0)) return found;
+  if (rows < kRowsPerSlope * (slopes + 1.0)) return found;
   for (bool settled = false; !settled;) {
     const std::vector<double> u = solve(a, b, &used);
     settled = true;
@@ -271,12 +275,12 @@ Slopes ridge_slopes(const LineSums& sums, double l2, const std::vector<int>& dir
 }
 
 FittedLines Grower::fit_lines(const Tree& tree, const Columns& table, const Gradients& pairs,
-                              double l2) {
+                              double l2, double bound) {
   std::vector<int32_t> parent(tree.nodes(), -1);
   for (size_t node = 0; node < tree.nodes(); ++node)
     if (tree.feature[node] >= 0)
-      parent[static_cast<size_t>(tree.left[node])] =
-          parent[static_cast<size_t>(tree.right[node])] = static_cast<int32_t>(node);
+      parent[static_cast<size_t>(tree.left[node])] = parent[static_cast<size_t>(tree.right[node])] =
+          static_cast<int32_t>(node);
   const size_t leaves = grown_leaves_.size(), n = bins_.rows();
   std::vector<std::vector<uint32_t>> features(leaves);
   std::vector<std::vector<LineFeature>> readers(leaves);
@@ -299,8 +303,8 @@ FittedLines Grower::fit_lines(const Tree& tree, const Columns& table, const Grad
       const uint32_t* row = std::lower_bound(leaf.rows, leaf.rows + leaf.n, r * range);
       const uint32_t* const end = std::lower_bound(row, leaf.rows + leaf.n, (r + 1) * range);
       for (; row < end; row += std::min<ptrdiff_t>(kProductRows, end - row))
-        sums.merge(block.sums(readers[i], row,
-                              std::min(kProductRows, static_cast<size_t>(end - row))));
+        sums.merge(
+            block.sums(readers[i], row, std::min(kProductRows, static_cast<size_t>(end - row))));
     }
   });
   std::vector<LineSums> sums(leaves);
@@ -310,7 +314,7 @@ FittedLines Grower::fit_lines(const Tree& tree, const Columns& table, const Grad
     for (const auto& part : parts) sums[i].merge(part[i]);
     std::vector<int> direction;
     for (const uint32_t f : features[i]) direction.push_back(constraints_.direction(f));
-    slopes[i] = ridge_slopes(sums[i], l2, direction);
+    slopes[i] = ridge_slopes(sums[i], l2, bound, direction);
   });
   FittedLines lines;
   for (size_t i = 0; i < leaves; ++i) {

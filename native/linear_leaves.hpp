@@ -4,7 +4,8 @@
 // the hessians) can be made of any part of a leaf's rows, about the mean of that part, and merged
 // (Chan, Golub & LeVeque 1983). Parts are fixed ranges of the table and merged in order, so neither
 // threads nor instruction sets change a bit; and as sums are about means, an offset of a feature
-// costs no digits. Features are multiplied by a power of two first, so their unit costs none either.
+// costs no digits. Features are multiplied by a power of two first, so their unit costs none
+// either.
 #pragma once
 
 #include <cstdint>
@@ -41,20 +42,23 @@ struct Slopes {
 };
 
 // The slopes u of standardised features that minimise sum(g f + h f^2 / 2) + l2 u.u / 2 for
-// f = u.z, in units of the features themselves. A feature that is constant here, or a sum of others,
-// has none; nor has one whose slope would go against its direction (1 up, -1 down, 0 either).
-Slopes ridge_slopes(const LineSums& sums, double l2, const std::vector<int>& direction);
+// f = u.z, in units of the features themselves. A feature that is constant here, or a sum of
+// others, has none; nor has one whose slope would go against its direction (1 up, -1 down, 0
+// either). There are none at all of few rows; bound: the most that h can be for a weight of 1, or 0
+// if unknown.
+Slopes ridge_slopes(const LineSums& sums, double l2, double bound,
+                    const std::vector<int>& direction);
 
 // Lines of some leaves, in the order of their nodes.
 struct FittedLines {
   std::vector<int32_t> node;
   std::vector<uint64_t> start = {0};
   std::vector<int32_t> feature;
-  std::vector<double> slope, centre;     // of every term
-  std::vector<double> gradient, hessian; // sums over the rows that have all features
-  std::vector<double> newton;            // what a leaf of only these rows would say
-  std::vector<uint8_t> complete;         // whether these are all rows of the leaf
-  std::vector<double> spread;            // of what the line says of them
+  std::vector<double> slope, centre;      // of every term
+  std::vector<double> gradient, hessian;  // sums over the rows that have all features
+  std::vector<double> newton;             // what a leaf of only these rows would say
+  std::vector<uint8_t> complete;          // whether these are all rows of the leaf
+  std::vector<double> spread;             // of what the line says of them
 };
 
 }  // namespace stagewise

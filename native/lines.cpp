@@ -22,8 +22,8 @@ void add_term(const Column& column, const size_t* at, size_t n, double slope, do
 Lines::Lines(const FlatLines& flat, size_t nodes, size_t features)
     : features_(features), of_node_(nodes, -1) {
   const size_t n = flat.node.size(), terms = flat.feature.size();
-  for (const size_t size :
-       {flat.intercept.size(), flat.low.size(), flat.high.size(), flat.grain.size()})
+  for (const size_t size : {flat.intercept.size(), flat.low.size(), flat.high.size(),
+                            flat.beyond.size(), flat.grain.size()})
     if (size != n) throw std::invalid_argument("one intercept, bound and grain per line");
   if (flat.slope.size() != terms || flat.centre.size() != terms)
     throw std::invalid_argument("one slope and one centre per term");
@@ -43,7 +43,9 @@ Lines::Lines(const FlatLines& flat, size_t nodes, size_t features)
       throw std::invalid_argument("a line has a node out of range");
     of_node_[static_cast<size_t>(node)] = static_cast<int32_t>(i);
     heads_.push_back({flat.start[i], flat.start[i + 1], flat.intercept[i], flat.low[i],
-                      flat.high[i], flat.grain[i]});
+                      flat.high[i], flat.grain[i],
+                      flat.beyond[i] != 0 ? std::numeric_limits<double>::infinity()
+                                          : std::numeric_limits<double>::max()});
   }
 }
 
@@ -68,8 +70,7 @@ void Lines::add(int32_t line, double constant, const Columns& table, const uint3
         add_term<double>(column, at, m, term.slope, term.centre, sums);
       }
     }
-    for (size_t i = 0; i < m; ++i)
-      score[rows[begin + i]] += settle(head, constant, sums[i]);
+    for (size_t i = 0; i < m; ++i) score[rows[begin + i]] += settle(head, constant, sums[i]);
   }
 }
 

@@ -2,7 +2,8 @@
 //
 // One idea: a line is intercept + sum of slope * (x - centre), kept between two bounds, and it is
 // only for rows in which it comes out as a number. A missing value makes it NaN and an infinite
-// one infinite, so one comparison finds both, and such rows get the constant of their leaf. The
+// one infinite, so a comparison finds both, and such rows get the constant of their leaf; but where
+// lines must rise or fall, an infinite one is beyond all others, and the line at its bound. The
 // operations are made in the order of the features, one by one, wherever a line is evaluated: while
 // training, and by every way to predict.
 // Immutable: any number of threads may read it.
@@ -17,13 +18,16 @@
 namespace stagewise {
 
 // Flat arrays: a line for each of `node` (increasing), with its terms from start[i] to start[i + 1]
-// and their features increasing. grain: what a line says is a multiple of it, if it is above 0.
+// and their features increasing. beyond: 1 where infinite values take the line to a bound, 0 where
+// they are missing. grain: what a line says is a multiple of it, if it is above 0.
 struct FlatLines {
   std::span<const int64_t> node;
   std::span<const uint64_t> start;
   std::span<const int32_t> feature;
   std::span<const double> slope, centre;
-  std::span<const double> intercept, low, high, grain;
+  std::span<const double> intercept, low, high;
+  std::span<const uint8_t> beyond;
+  std::span<const double> grain;
 };
 
 class Lines {
@@ -42,7 +46,8 @@ class Lines {
     const Head& head = heads_[static_cast<size_t>(line)];
     double sum = head.intercept;
     for (size_t k = head.begin; k < head.end; ++k)
-      sum += terms_[k].slope * (value_of(static_cast<size_t>(terms_[k].feature)) - terms_[k].centre);
+      sum +=
+          terms_[k].slope * (value_of(static_cast<size_t>(terms_[k].feature)) - terms_[k].centre);
     return settle(head, constant, sum);
   }
 
@@ -54,6 +59,7 @@ class Lines {
   struct Head {
     size_t begin, end;
     double intercept, low, high, grain;
+    double most;  // the largest absolute sum that counts
   };
   struct Term {
     int32_t feature;
@@ -61,8 +67,8 @@ class Lines {
   };
 
   static double settle(const Head& head, double constant, double sum) {
+    if (!(std::abs(sum) <= head.most)) return constant;
     const double v = sum < head.low ? head.low : (sum > head.high ? head.high : sum);
-    if (!(std::abs(v) <= std::numeric_limits<double>::max())) return constant;
     return head.grain > 0.0 ? std::nearbyint(v / head.grain) * head.grain : v;
   }
 

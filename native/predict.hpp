@@ -60,9 +60,9 @@ class Forest {
 
   size_t features_, outputs_;
   std::vector<Node> nodes_;
-  std::vector<double> values_;     // per node
+  std::vector<double> values_;  // per node
   std::shared_ptr<const Lines> lines_;
-  std::vector<int32_t> line_of_;  // per node, or -1; empty: there are no lines
+  std::vector<int32_t> line_of_;   // per node, or -1; empty: there are no lines
   std::vector<int32_t> original_;  // node number in its tree
   std::vector<uint32_t> roots_;
   std::vector<uint32_t> depths_;

@@ -15,8 +15,8 @@
 #include <stdexcept>
 
 #include "arrays.hpp"
-#include "lines.hpp"
 #include "kernels.hpp"
+#include "lines.hpp"
 #include "threads.hpp"
 
 namespace nb = nanobind;
@@ -65,8 +65,8 @@ struct Table {
 };
 
 // A tree's constants and lines as the core takes them; checks that they belong together.
-LeafValues leaf_values(const In<double>& value, const Lines* lines, const Table* table, size_t nodes,
-                       size_t rows);
+LeafValues leaf_values(const In<double>& value, const Lines* lines, const Table* table,
+                       size_t nodes, size_t rows);
 
 // Each adds its part of the module.
 void bind_tables(nb::module_& m);

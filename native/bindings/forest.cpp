@@ -17,8 +17,7 @@ Forest* make_forest(const In<uint64_t>& start, const In<int32_t>& feature,
                     const In<int32_t>& left, const In<int32_t>& right, const In<double>& value,
                     size_t features, size_t outputs, const std::optional<In<int64_t>>& set_start,
                     const std::optional<In<uint64_t>>& sets,
-                    const std::optional<In<uint32_t>>& levels,
-                    std::shared_ptr<const Lines> lines) {
+                    const std::optional<In<uint32_t>>& levels, std::shared_ptr<const Lines> lines) {
   return new Forest(
       {span_of(start), span_of(feature), span_of(threshold), span_of(missing_left), span_of(left),
        span_of(right), span_of(value), set_start ? span_of(*set_start) : std::span<const int64_t>(),

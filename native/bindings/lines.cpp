@@ -13,8 +13,8 @@ std::span<const T> span_of(const In<T>& a) {
 
 }  // namespace
 
-LeafValues leaf_values(const In<double>& value, const Lines* lines, const Table* table, size_t nodes,
-                       size_t rows) {
+LeafValues leaf_values(const In<double>& value, const Lines* lines, const Table* table,
+                       size_t nodes, size_t rows) {
   require(value.shape(0) == nodes, "one value per node");
   if (lines == nullptr) return {value.data()};
   require(table != nullptr, "lines need the values of the rows");
@@ -25,20 +25,22 @@ LeafValues leaf_values(const In<double>& value, const Lines* lines, const Table*
 }
 
 void bind_lines(nb::module_& m) {
-  nb::class_<Lines>(m, "Lines").def(
-      nb::new_([](const In<int64_t>& node, const In<uint64_t>& start, const In<int32_t>& feature,
-                  const In<double>& slope, const In<double>& centre, const In<double>& intercept,
-                  const In<double>& low, const In<double>& high, const In<double>& grain,
-                  size_t nodes, size_t features) {
-        return std::make_shared<Lines>(
-            FlatLines{span_of(node), span_of(start), span_of(feature), span_of(slope),
-                      span_of(centre), span_of(intercept), span_of(low), span_of(high),
-                      span_of(grain)},
-            nodes, features);
-      }),
-      "node"_a.noconvert(), "start"_a.noconvert(), "feature"_a.noconvert(), "slope"_a.noconvert(),
-      "centre"_a.noconvert(), "intercept"_a.noconvert(), "low"_a.noconvert(),
-      "high"_a.noconvert(), "grain"_a.noconvert(), "n_nodes"_a, "n_features"_a);
+  nb::class_<Lines>(m, "Lines")
+      .def(nb::new_([](const In<int64_t>& node, const In<uint64_t>& start,
+                       const In<int32_t>& feature, const In<double>& slope,
+                       const In<double>& centre, const In<double>& intercept, const In<double>& low,
+                       const In<double>& high, const In<uint8_t>& beyond, const In<double>& grain,
+                       size_t nodes, size_t features) {
+             return std::make_shared<Lines>(
+                 FlatLines{span_of(node), span_of(start), span_of(feature), span_of(slope),
+                           span_of(centre), span_of(intercept), span_of(low), span_of(high),
+                           span_of(beyond), span_of(grain)},
+                 nodes, features);
+           }),
+           "node"_a.noconvert(), "start"_a.noconvert(), "feature"_a.noconvert(),
+           "slope"_a.noconvert(), "centre"_a.noconvert(), "intercept"_a.noconvert(),
+           "low"_a.noconvert(), "high"_a.noconvert(), "beyond"_a.noconvert(), "grain"_a.noconvert(),
+           "n_nodes"_a, "n_features"_a);
 }
 
 }  // namespace stagewise

@@ -136,7 +136,7 @@ void grower_add(Grower& grower, const Tree& tree, const In<double>& value,
 }
 
 nb::tuple fit_lines(Grower& grower, const Tree& tree, const Table& table, const Gradients& pairs,
-                    double l2) {
+                    double l2, double bound) {
   require(grower.grew(tree), "only the tree that was grown last");
   require(table.columns.rows == grower.table_rows() && pairs.rows() == grower.table_rows(),
           "values or gradients of other rows");
@@ -146,14 +146,13 @@ nb::tuple fit_lines(Grower& grower, const Tree& tree, const Table& table, const 
   FittedLines lines;
   {
     nb::gil_scoped_release release;
-    lines = grower.fit_lines(tree, table.columns, pairs, l2);
+    lines = grower.fit_lines(tree, table.columns, pairs, l2, bound);
   }
-  return nb::make_tuple(
-      to_numpy(std::move(lines.node)), to_numpy(std::move(lines.start)),
-      to_numpy(std::move(lines.feature)), to_numpy(std::move(lines.slope)),
-      to_numpy(std::move(lines.centre)), to_numpy(std::move(lines.gradient)),
-      to_numpy(std::move(lines.hessian)), to_numpy(std::move(lines.newton)),
-      to_numpy(std::move(lines.complete)), to_numpy(std::move(lines.spread)));
+  return nb::make_tuple(to_numpy(std::move(lines.node)), to_numpy(std::move(lines.start)),
+                        to_numpy(std::move(lines.feature)), to_numpy(std::move(lines.slope)),
+                        to_numpy(std::move(lines.centre)), to_numpy(std::move(lines.gradient)),
+                        to_numpy(std::move(lines.hessian)), to_numpy(std::move(lines.newton)),
+                        to_numpy(std::move(lines.complete)), to_numpy(std::move(lines.spread)));
 }
 
 // One number per leaf.
@@ -215,7 +214,7 @@ void bind_trees(nb::module_& m) {
            nb::rv_policy::take_ownership)
       .def("add_to", &grower_add, "tree"_a, "value"_a.noconvert(), "score"_a.noconvert(),
            "lines"_a.none() = nb::none(), "columns"_a.none() = nb::none())
-      .def("fit_lines", &fit_lines, "tree"_a, "columns"_a, "gradients"_a, "l2"_a)
+      .def("fit_lines", &fit_lines, "tree"_a, "columns"_a, "gradients"_a, "l2"_a, "bound"_a)
       .def("set_few_rows", &Grower::set_few_rows, "rows"_a)
       .def(
           "leaf_quantiles",

@@ -40,8 +40,7 @@ void score_block(const MaskTree& tree, const int8_t* codes, double* out) {
 
 template <size_t Planes>
 void leaf_block(const MaskTree& tree, const int8_t* codes, uint8_t* out) {
-  mask_block<Planes>(tree, codes,
-                     [=](size_t i, int leaf) { out[i] = static_cast<uint8_t>(leaf); });
+  mask_block<Planes>(tree, codes, [=](size_t i, int leaf) { out[i] = static_cast<uint8_t>(leaf); });
 }
 
 }  // namespace

@@ -52,6 +52,7 @@ class Lines:
         intercept: _F64,
         low: _F64,
         high: _F64,
+        beyond: _U8,
         grain: _F64,
         n_nodes: int,
         n_features: int,
@@ -255,7 +256,7 @@ class Grower:
         columns: Columns | None = None,
     ) -> None: ...
     def fit_lines(
-        self, tree: GrownTree, columns: Columns, gradients: Gradients, l2: float
+        self, tree: GrownTree, columns: Columns, gradients: Gradients, l2: float, bound: float
     ) -> tuple[_I32, _U64, _I32, _F64, _F64, _F64, _F64, _F64, _U8, _F64]: ...
     def room(self, values: _F64) -> tuple[_F64, _F64]: ...
     def set_few_rows(self, rows: int) -> None: ...

@@ -24,7 +24,7 @@ __all__ = ["linear_leaves"]
 Vector = npt.NDArray[np.float64]
 
 REACH = 4.0
-"""Where directions are prescribed, how many standard deviations of itself a line may go."""
+"""How many standard deviations of what it says of its rows a line may go from its intercept."""
 
 
 def linear_leaves(step: Step, l2: float, max_step: float = 0.0) -> Step:
@@ -35,8 +35,9 @@ def linear_leaves(step: Step, l2: float, max_step: float = 0.0) -> Step:
     over the rows that have all features of the path, z_j being these, standardised in the leaf with
     weights h (Shi et al. 2019, eq. 4, with the features centred: b is then the constant, and only
     slopes are shrunk). Where rows of the leaf lack a feature, they keep the leaf's constant, and b
-    is the constant of the others. Lines are cut off at ±max_step (0: nowhere) and, where features
-    have directions, half-way to the constants of the leaves around them.
+    is the constant of the others. A line is cut off REACH standard deviations of what it says of
+    these rows from b, so that no value far from theirs can take it anywhere; at ±max_step (0:
+    nowhere); and, where features have directions, half-way to the constants of the leaves around.
     """
 
     def with_lines(stage: Stage) -> Move:
@@ -46,14 +47,17 @@ def linear_leaves(step: Step, l2: float, max_step: float = 0.0) -> Step:
         settled = term.with_values(value)
         if stage.loss.leaf_quantile is None:
             pairs = stage.derivatives(*stage.outputs)
-            fitted = growth.fit_lines(settled, stage.source, pairs, l2)
+            bound = stage.loss.hessian_bound
+            fitted = growth.fit_lines(settled, stage.source, pairs, l2, bound)
             intercept = _optima(stage, step, fitted, max_step)
             intercept = np.where(fitted.complete == 1, value[fitted.node], intercept)
         else:
-            fitted = growth.fit_lines(settled, stage.source, _parabolas(stage, settled), l2)
+            pairs = _parabolas(stage, settled)
+            fitted = growth.fit_lines(settled, stage.source, pairs, l2, 1.0)
             intercept = _quantiles(stage, growth, settled, fitted)
-        low, high = _bounds(growth, value, fitted, intercept, max_step)
-        lines = fitted.lines(intercept, low, high)
+        room = growth.room(value)
+        low, high = _bounds(value, fitted, intercept, room, max_step)
+        lines = fitted.lines(intercept, low, high, beyond=room is not None)
         return replace(move, lines=lines if len(lines.node) else None)
 
     return with_lines
@@ -115,20 +119,22 @@ def _quantiles(stage: Stage, growth: TreeGrowth, settled: GrownTerm, fitted: Fit
 
 
 def _bounds(
-    growth: TreeGrowth, value: Vector, fitted: FittedLines, intercept: Vector, max_step: float
+    value: Vector,
+    fitted: FittedLines,
+    intercept: Vector,
+    room: tuple[Vector, Vector] | None,
+    max_step: float,
 ) -> tuple[Vector, Vector]:
     """Return between which numbers every line is kept.
 
-    In a monotone tree both are finite, so that infinite values stay in order too; the constants lie
-    between them, and the intervals of leaves that must be in order do not overlap.
+    The constants lie between them too, and with room for leaves that must be in order, the
+    intervals of these do not overlap.
     """
-    most = max_step if max_step > 0 else np.inf
-    low, high = np.full(len(fitted.node), -most), np.full(len(fitted.node), most)
-    room = growth.room(value)
-    if room is None:
-        return low, high
     constant, reach = value[fitted.node], REACH * fitted.spread
-    least, largest = room[0][fitted.node], room[1][fitted.node]
-    low = np.maximum(low, np.minimum(intercept - reach, constant))
-    high = np.minimum(high, np.maximum(intercept + reach, constant))
-    return np.clip(low, least, largest), np.clip(high, least, largest)
+    low, high = np.minimum(intercept - reach, constant), np.maximum(intercept + reach, constant)
+    if max_step > 0:
+        low, high = np.clip(low, -max_step, max_step), np.clip(high, -max_step, max_step)
+    if room is not None:
+        least, most = room[0][fitted.node], room[1][fitted.node]
+        low, high = np.clip(low, least, most), np.clip(high, least, most)
+    return low, high

@@ -200,7 +200,7 @@ class GradientBoostingRegressor(BoostedRegressor):
         min_gain: float = 0.0,
         max_step: float | None = None,
         leaves: str = "constant",
-        linear_l2: float = 1.0,
+        linear_l2: float = 0.1,
         growth: str = "best_first",
         subsample: float = 1.0,
         sampling: str = "uniform",

@@ -303,13 +303,14 @@ class TreeGrowth:
         return low, high
 
     def fit_lines(
-        self, term: GrownTerm, source: Columns, derivatives: Gradients, l2: float
+        self, term: GrownTerm, source: Columns, derivatives: Gradients, l2: float, bound: float
     ) -> FittedLines:
         """Return slopes for the leaves of the last tree, fitted to these derivatives.
 
-        `source` has the training rows before they were made ready for the grower.
+        `source` has the training rows before they were made ready for the grower; `bound` is the
+        most that the hessian of a row of weight 1 can be, or 0 if nothing is known.
         """
-        return FittedLines(*self._grower.fit_lines(term.grown, source, derivatives, l2))
+        return FittedLines(*self._grower.fit_lines(term.grown, source, derivatives, l2, bound))
 
     def node_sums(self, term: GrownTerm, derivatives: Gradients) -> NodeSums:
         """Return the sums of these derivatives over the rows that the last tree was grown on."""

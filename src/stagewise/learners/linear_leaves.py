@@ -32,6 +32,7 @@ LINE_ARRAYS: Mapping[str, np.dtype[Any]] = MappingProxyType(
         "intercept": np.dtype(np.float64),
         "low": np.dtype(np.float64),
         "high": np.dtype(np.float64),
+        "beyond": np.dtype(np.uint8),
         "grain": np.dtype(np.float64),
     }
 )
@@ -52,7 +53,10 @@ class LinearLeaves:
     intercept : float64 array
         What a line says at its centres, learning rate included.
     low, high : float64 array
-        Between which a line is kept; infinite where nothing is asked of it.
+        Between which a line is kept.
+    beyond : uint8 array
+        1 where an infinite value is beyond all others and takes the line to a bound; 0 where it is
+        missing.
     grain : float64 array
         Where it is above 0, what a line says is rounded to a multiple of it, so that it can be
         taken out of a score without a trace; see `stagewise.boosting.dropout`.
@@ -66,6 +70,7 @@ class LinearLeaves:
     intercept: Vector
     low: Vector
     high: Vector
+    beyond: npt.NDArray[np.uint8]
     grain: Vector
 
     def times(self, share: float, grain: float) -> LinearLeaves:
@@ -117,8 +122,10 @@ class FittedLines:
     complete: npt.NDArray[np.uint8]
     spread: Vector
 
-    def lines(self, intercept: Vector, low: Vector, high: Vector) -> LinearLeaves:
-        """Return the lines with these intercepts and bounds."""
+    def lines(
+        self, intercept: Vector, low: Vector, high: Vector, *, beyond: bool = False
+    ) -> LinearLeaves:
+        """Return the lines with these intercepts and bounds; see `LinearLeaves`."""
         return LinearLeaves(
             self.node.astype(np.int64),
             self.start,
@@ -128,5 +135,6 @@ class FittedLines:
             intercept,
             low,
             high,
+            np.full(len(self.node), beyond, dtype=np.uint8),
             np.zeros(len(self.node)),
         )

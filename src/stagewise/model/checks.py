@@ -180,7 +180,8 @@ def check_lines(flat: Mapping[str, Array], levels: Sequence[int]) -> None:
         raise ModelFormatError("it has lines of leaves that are not whole")
     node, feature = given["node"], given["feature"]
     start = check_starts(given["start"], len(feature), "lines")
-    per_term, per_line = ("slope", "centre"), ("intercept", "low", "high", "grain")
+    per_term = ("slope", "centre")
+    per_line = ("intercept", "low", "high", "beyond", "grain")
     if (
         len(start) != len(node) + 1
         or any(len(given[name]) != len(feature) for name in per_term)
@@ -198,10 +199,12 @@ def check_lines(flat: Mapping[str, Array], levels: Sequence[int]) -> None:
     same = np.diff(np.repeat(np.arange(len(node)), np.diff(start))) == 0
     if (same & (np.diff(feature) <= 0)).any():
         raise ModelFormatError("it has a line whose features do not rise")
-    finite = all(np.isfinite(given[name]).all() for name in (*per_term, "intercept", "grain"))
-    ordered = (given["low"] <= given["high"]).all()  # which NaN is not
-    if not finite or not ordered or (given["grain"] < 0).any():
-        raise ModelFormatError("it has a line with a number that is none, or is out of order")
+    if not all(np.isfinite(given[name]).all() for name in (*per_term, *per_line)):
+        raise ModelFormatError("it has a line with a number that is not finite")
+    if (given["low"] > given["high"]).any() or (given["grain"] < 0).any():
+        raise ModelFormatError("it has a line with bounds that are out of order")
+    if (given["beyond"] > 1).any():
+        raise ModelFormatError("it does not say what infinite values are to its lines")
 
 
 def check_features(kind: Array, cut_start: Array, cuts: Array) -> npt.NDArray[np.int64]:
