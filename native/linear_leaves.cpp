@@ -13,6 +13,7 @@ constexpr size_t kLeastRows = 4096;    // of a part of the table
 constexpr size_t kRowsPerLeaf = 64;    // and for each leaf, so that there are few sums for the rows
 constexpr double kRowsPerSlope = 8.0;  // that a line must have for its intercept and slopes
 constexpr double kLeastPivot = 1e-9;   // of a standardised feature, given the ones before it
+constexpr double kLargest = std::numeric_limits<double>::max();
 constexpr double kLeastSpread =
     1e-9;  // of a feature in a leaf, in units of its spread in the table
 
@@ -30,14 +31,19 @@ std::vector<uint32_t> path_numbers(const Bins& bins, const Tree& tree,
   return features;
 }
 
-// The power of two that makes the spread of a feature's cuts, or else their size, about 1.
+// The power of two that makes the middle half of a feature's cuts, or else their size, about 1. The
+// outermost ones may be those before infinite values, as far away as numbers go.
 double unit_of(const FeatureCoding& coding) {
   const std::vector<double>& v = coding.values.empty() ? coding.cuts : coding.values;
-  if (v.empty()) return 1.0;
-  double extent = v.back() / 2 - v.front() / 2;  // halves: it must not overflow
-  if (!(extent > 0.0)) extent = std::abs(v.front());
-  if (!(extent > 0.0) || !std::isfinite(extent)) return 1.0;
-  return std::ldexp(1.0, std::clamp(-std::ilogb(extent), -1000, 1000));
+  const auto far = [](double cut) { return !(std::abs(cut) < 0.5 * kLargest); };
+  size_t first = 0, last = v.size();
+  while (first < last && far(v[first])) ++first;
+  while (first < last && far(v[last - 1])) --last;
+  if (first == last) return 1.0;
+  const size_t quarter = (last - first) / 4;
+  double extent = v[last - 1 - quarter] - v[first + quarter];
+  if (!(extent > 0.0)) extent = std::abs(v[first]);
+  return extent > 0.0 ? std::ldexp(1.0, std::clamp(-std::ilogb(extent), -1000, 1000)) : 1.0;
 }
 
 // A feature of a leaf as it is read.
@@ -126,7 +132,7 @@ class RowBlock {
     n_ = kept;
   }
 
-  static bool finite(double x) { return std::abs(x) <= std::numeric_limits<double>::max(); }
+  static bool finite(double x) { return std::abs(x) <= kLargest; }
 
   void pad(size_t k) {
     for (size_t i = n_; i < padded(); ++i) {
