@@ -134,6 +134,24 @@ CASES: Mapping[str, tuple[type, str, dict[str, Any]]] = MappingProxyType(
                 "forced_splits": {"feature": 0, "threshold": 1000.0},
             },
         ),
+        "linear leaves": (GradientBoostingRegressor, "number", {"leaves": "linear"}),
+        "linear leaves of classes": (
+            GradientBoostingClassifier,
+            "many",
+            {"leaves": "linear", "linear_l2": 2.0, "subsample": 0.7, "categorical_features": [1]},
+        ),
+        "linear leaves, quantile, dropout": (
+            GradientBoostingRegressor,
+            "number",
+            {
+                "leaves": "linear",
+                "loss": "quantile",
+                "quantile": 0.7,
+                "drop_rate": 0.5,
+                "skip_drop": 0.2,
+                "monotonic_cst": {0: 1},
+            },
+        ),
         "AdaBoost": (AdaBoostClassifier, "two", {}),
         "AdaBoost of five classes": (
             AdaBoostClassifier,
