@@ -44,7 +44,8 @@ class Case:
     peer our loss is held to: the "best", or the "median" one where the peers themselves disagree
     by more than ten per cent (1k rows: 100 trees overfit, and whoever fits less closely wins).
     ``loss`` is what is minimised, and what the held-out rows are measured by; "adaboost" is the
-    algorithm of that name with stumps, measured by its share of errors.
+    algorithm of that name with stumps, measured by its share of errors, and "linear_leaves" the
+    squared error with a linear model in every leaf.
     """
 
     name: str
@@ -263,6 +264,8 @@ CASES = (
             ("gamma", positive_table("gamma")), ("tweedie", positive_table("tweedie")),
         )
     ),
+    Case("linear-leaves", "100k × 28, regression, linear leaves", surface_table, 100_000, 28,
+         task="regression", loss="linear_leaves", goals=(Goal(2.0),)),
     Case("loss-exponential", "20k × 28, exponential", collision_table, 20_000, 28,
          loss="exponential", repeats=3, goals=(Goal(2.0),)),
     Case("adaboost", "100k × 20, AdaBoost, 50 stumps", collision_table, 100_000, 20,

@@ -86,6 +86,7 @@ class Stagewise(Peer):
         "exponential": {},
         "adaboost": {},
         "squared_error": {},
+        "linear_leaves": {"loss": "squared_error", "leaves": "linear"},
         "absolute_error": {},
         "huber": {},
         "quantile": {"quantile": QUANTILE},
@@ -105,8 +106,7 @@ class Stagewise(Peer):
             return stumps.fit(X, y)
         kind = "Regressor" if work.task == "regression" else "Classifier"
         model = getattr(self.lib, "GradientBoosting" + kind)(
-            loss=work.loss,
-            **self.losses[work.loss],
+            **{"loss": work.loss, **self.losses[work.loss]},
             n_estimators=work.trees,
             learning_rate=LEARNING_RATE,
             max_leaf_nodes=LEAVES,
@@ -136,6 +136,7 @@ class LightGBM(Peer):
     losses: ClassVar[Mapping[str, Any]] = {
         "log_loss": {},
         "squared_error": {"objective": "regression"},
+        "linear_leaves": {"objective": "regression", "linear_tree": True},
         "absolute_error": {"objective": "regression_l1"},
         "huber": {"objective": "huber", "alpha": HUBER_WIDTH},
         "quantile": {"objective": "quantile", "alpha": QUANTILE},
@@ -180,6 +181,9 @@ class QuantisedLightGBM(LightGBM):
     name = "lightgbm-quantised"
     kinds = frozenset({"fit", "memory", "scaling"})
     extra: ClassVar[dict[str, Any]] = {"use_quantized_grad": True}
+    losses: ClassVar[Mapping[str, Any]] = {
+        loss: own for loss, own in LightGBM.losses.items() if loss != "linear_leaves"
+    }
 
 
 class XGBoost(Peer):

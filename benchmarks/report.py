@@ -43,6 +43,7 @@ METRICS = {
     "exponential": "exponential loss",
     "adaboost": "error",
     "squared_error": "rmse",
+    "linear_leaves": "rmse",
     "absolute_error": "mean |residual|",
     "huber": "Huber loss",
     "quantile": "pinball loss",

@@ -81,6 +81,8 @@ class Grower {
   void grow_by_levels(Leaf* root, Tree* tree);
   template <class Summary>
   std::vector<double> per_leaf(const double* residual, const float* times, Summary summary);
+  std::vector<LineSums> line_sums(const std::vector<std::vector<LineFeature>>& features,
+                                  const Columns& table, const Gradients& pairs);
   void retire(const Leaf& leaf);
 
   Workers& workers_;

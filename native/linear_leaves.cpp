@@ -46,12 +46,6 @@ double unit_of(const FeatureCoding& coding) {
   return extent > 0.0 ? std::ldexp(1.0, std::clamp(-std::ilogb(extent), -1000, 1000)) : 1.0;
 }
 
-// A feature of a leaf as it is read.
-struct LineFeature {
-  Column column;
-  double unit;
-};
-
 template <class Real>
 void gather(const Column& column, const size_t* at, size_t n, double* out) {
   for (size_t i = 0; i < n; ++i)
@@ -231,10 +225,6 @@ void LineSums::merge(const LineSums& other) {
   hessian = h;
 }
 
-bool Slopes::any() const {
-  return std::any_of(slope.begin(), slope.end(), [](double s) { return s != 0.0; });
-}
-
 Slopes ridge_slopes(const LineSums& sums, double l2, double bound,
                     const std::vector<int>& direction) {
   const size_t k = sums.features();
@@ -280,21 +270,10 @@ Slopes ridge_slopes(const LineSums& sums, double l2, double bound,
   return found;
 }
 
-FittedLines Grower::fit_lines(const Tree& tree, const Columns& table, const Gradients& pairs,
-                              double l2, double bound) {
-  std::vector<int32_t> parent(tree.nodes(), -1);
-  for (size_t node = 0; node < tree.nodes(); ++node)
-    if (tree.feature[node] >= 0)
-      parent[static_cast<size_t>(tree.left[node])] = parent[static_cast<size_t>(tree.right[node])] =
-          static_cast<int32_t>(node);
+// The sums of every leaf, over its rows in the table.
+std::vector<LineSums> Grower::line_sums(const std::vector<std::vector<LineFeature>>& features,
+                                        const Columns& table, const Gradients& pairs) {
   const size_t leaves = grown_leaves_.size(), n = bins_.rows();
-  std::vector<std::vector<uint32_t>> features(leaves);
-  std::vector<std::vector<LineFeature>> readers(leaves);
-  for (size_t i = 0; i < leaves; ++i) {
-    features[i] = path_numbers(bins_, tree, parent, grown_leaves_[i].node);
-    for (const uint32_t f : features[i])
-      readers[i].push_back({table.columns[f], unit_of(bins_.coding(f))});
-  }
   // Ranges of the table, each with all leaves that have rows in it: values that lie together are
   // then read together.
   const size_t range = std::max(kLeastRows, kRowsPerLeaf * leaves);
@@ -308,38 +287,56 @@ FittedLines Grower::fit_lines(const Tree& tree, const Columns& table, const Grad
       const GrownLeaf& leaf = grown_leaves_[i];
       const uint32_t* row = std::lower_bound(leaf.rows, leaf.rows + leaf.n, r * range);
       const uint32_t* const end = std::lower_bound(row, leaf.rows + leaf.n, (r + 1) * range);
-      for (; row < end; row += std::min<ptrdiff_t>(kProductRows, end - row))
-        sums.merge(
-            block.sums(readers[i], row, std::min(kProductRows, static_cast<size_t>(end - row))));
+      for (size_t m = 0; row < end; row += m) {
+        m = std::min(kProductRows, static_cast<size_t>(end - row));
+        sums.merge(block.sums(features[i], row, m));
+      }
     }
   });
-  std::vector<LineSums> sums(leaves);
+  std::vector<LineSums> sums;
+  for (size_t i = 0; i < leaves; ++i) {
+    sums.emplace_back(features[i].size());
+    for (const auto& part : parts) sums[i].merge(part[i]);
+  }
+  return sums;
+}
+
+FittedLines Grower::fit_lines(const Tree& tree, const Columns& table, const Gradients& pairs,
+                              double l2, double bound) {
+  std::vector<int32_t> parent(tree.nodes(), -1);
+  for (size_t node = 0; node < tree.nodes(); ++node)
+    if (tree.feature[node] >= 0)
+      parent[static_cast<size_t>(tree.left[node])] = parent[static_cast<size_t>(tree.right[node])] =
+          static_cast<int32_t>(node);
+  const size_t leaves = grown_leaves_.size();
+  std::vector<std::vector<LineFeature>> features(leaves);
+  for (size_t i = 0; i < leaves; ++i)
+    for (const uint32_t f : path_numbers(bins_, tree, parent, grown_leaves_[i].node))
+      features[i].push_back({f, table.columns[f], unit_of(bins_.coding(f))});
+  const std::vector<LineSums> sums = line_sums(features, table, pairs);
   std::vector<Slopes> slopes(leaves);
   workers_.run(leaves, [&](size_t i, int) {
-    sums[i] = LineSums(features[i].size());
-    for (const auto& part : parts) sums[i].merge(part[i]);
     std::vector<int> direction;
-    for (const uint32_t f : features[i]) direction.push_back(constraints_.direction(f));
+    for (const LineFeature& f : features[i]) direction.push_back(constraints_.direction(f.number));
     slopes[i] = ridge_slopes(sums[i], l2, bound, direction);
   });
   FittedLines lines;
   for (size_t i = 0; i < leaves; ++i) {
-    if (!slopes[i].any()) continue;
-    const GrownLeaf& leaf = grown_leaves_[i];
     for (size_t j = 0; j < features[i].size(); ++j) {
-      const double slope = slopes[i].slope[j] * readers[i][j].unit;
-      const double centre = sums[i].mean[j] / readers[i][j].unit;
+      const double slope = slopes[i].slope[j] * features[i][j].unit;
+      const double centre = sums[i].mean[j] / features[i][j].unit;
       if (slope == 0.0 || !std::isfinite(slope) || !std::isfinite(centre)) continue;
-      lines.feature.push_back(static_cast<int32_t>(features[i][j]));
+      lines.feature.push_back(static_cast<int32_t>(features[i][j].number));
       lines.slope.push_back(slope);
       lines.centre.push_back(centre);
     }
     if (lines.feature.size() == lines.start.back()) continue;
+    const Leaf& leaf = *grown_leaves_[i].leaf;
     lines.start.push_back(lines.feature.size());
     lines.node.push_back(leaf.node);
     lines.gradient.push_back(sums[i].gradient);
     lines.hessian.push_back(sums[i].hessian);
-    lines.newton.push_back(finder_.value(sums[i].gradient, sums[i].hessian, leaf.leaf->parent));
+    lines.newton.push_back(finder_.value(sums[i].gradient, sums[i].hessian, leaf.parent));
     lines.complete.push_back(sums[i].complete);
     lines.spread.push_back(slopes[i].spread);
   }

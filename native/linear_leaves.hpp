@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "arrays.hpp"
 #include "kernels.hpp"
 
 namespace stagewise {
@@ -37,8 +38,13 @@ class LineSums {
 struct Slopes {
   std::vector<double> slope;
   double spread = 0.0;
+};
 
-  bool any() const;
+// A feature of a leaf as it is read: multiplied by a power of two.
+struct LineFeature {
+  uint32_t number;
+  Column column;
+  double unit;
 };
 
 // The slopes u of standardised features that minimise sum(g f + h f^2 / 2) + l2 u.u / 2 for
