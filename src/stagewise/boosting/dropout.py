@@ -140,7 +140,7 @@ class Absence:
             return
         part = self._part
         trees = [dropout.scale(tree, share) for tree in part.trees]
-        scaled = Ensemble(part.n_features, part.base, trees)
+        scaled = Ensemble(part.n_features, part.base, trees, part.levels)
         self._ensemble.put(self.rounds, scaled)
         self._add(scaled, 1.0)
 

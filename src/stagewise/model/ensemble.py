@@ -73,7 +73,7 @@ class Ensemble:
     def part(self, rounds: Iterable[int]) -> Ensemble:
         """Return the trees of some rounds by themselves, without the constant."""
         trees = [tree for m in rounds for tree in self.trees[self._places(m)]]
-        return Ensemble(self.n_features, np.zeros(self.n_outputs), trees)
+        return Ensemble(self.n_features, np.zeros(self.n_outputs), trees, self.levels)
 
     def put(self, rounds: Iterable[int], part: Ensemble) -> None:
         """Put the trees of a part in the place of those of some rounds."""
