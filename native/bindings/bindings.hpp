@@ -56,7 +56,7 @@ struct Engine {
 struct Table {
   Columns columns;
   std::vector<AnyArray> owners;
-  std::vector<std::shared_ptr<char[]>> copies;  // of columns that are nobody else's
+  std::vector<std::shared_ptr<double[]>> copies;  // of columns that are nobody else's
   std::optional<In<uint32_t>> index;
 
   explicit Table(const AnyArray& matrix);

@@ -131,8 +131,8 @@ Table by_column(const Table& table, Engine& engine) {
     const size_t size = column.single ? sizeof(float) : sizeof(double);
     if (from.chosen == nullptr && column.stride == static_cast<ptrdiff_t>(size)) continue;
     copied.push_back(f);
-    made.copies.push_back(std::make_shared_for_overwrite<char[]>(from.rows * size));
-    column.data = made.copies.back().get();
+    made.copies.push_back(std::make_shared_for_overwrite<double[]>((from.rows * size + 7) / 8));
+    column.data = reinterpret_cast<const char*>(made.copies.back().get());
     column.stride = static_cast<ptrdiff_t>(size);
   }
   constexpr size_t kRows = 1024;
