@@ -333,6 +333,8 @@ CASES = (
             ("gamma", positive_table("gamma")), ("tweedie", positive_table("tweedie")),
         )
     ),
+    Case("linear-leaves", "100k × 28, regression, linear leaves", surface_table, 100_000, 28,
+         task="regression", loss="linear_leaves", goals=(Goal(2.0),)),
     Case("loss-exponential", "20k × 28, exponential", collision_table, 20_000, 28,
          loss="exponential", repeats=3, goals=(Goal(2.0),)),
     Case("adaboost", "100k × 20, AdaBoost, 50 stumps", collision_table, 100_000, 20,

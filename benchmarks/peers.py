@@ -102,6 +102,7 @@ class Stagewise(Peer):
         "exponential": {},
         "adaboost": {},
         "squared_error": {},
+        "linear_leaves": {"loss": "squared_error", "leaves": "linear"},
         "absolute_error": {},
         "huber": {},
         "quantile": {"quantile": QUANTILE},
@@ -173,6 +174,7 @@ class LightGBM(Peer):
     losses: ClassVar[Mapping[str, Any]] = {
         "log_loss": {},
         "squared_error": {"objective": "regression"},
+        "linear_leaves": {"objective": "regression", "linear_tree": True},
         "absolute_error": {"objective": "regression_l1"},
         "huber": {"objective": "huber", "alpha": HUBER_WIDTH},
         "quantile": {"objective": "quantile", "alpha": QUANTILE},
@@ -224,6 +226,9 @@ class QuantisedLightGBM(LightGBM):
     name = "lightgbm-quantised"
     kinds = frozenset({"fit", "memory", "scaling"})
     extra: ClassVar[dict[str, Any]] = {"use_quantized_grad": True}
+    losses: ClassVar[Mapping[str, Any]] = {
+        loss: own for loss, own in LightGBM.losses.items() if loss != "linear_leaves"
+    }
 
 
 class XGBoost(Peer):

@@ -47,6 +47,7 @@ METRICS = {
     "squared_error": "rmse",
     "joint_log_loss": "log loss",
     "joint_squared_error": "rmse",
+    "linear_leaves": "rmse",
     "absolute_error": "mean |residual|",
     "huber": "Huber loss",
     "quantile": "pinball loss",

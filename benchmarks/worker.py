@@ -123,7 +123,7 @@ def held_out_loss(loss: str, y: np.ndarray, answer: np.ndarray) -> float:
         return _class_loss(loss, y, f)
     f, y = f.reshape(y.shape), y.astype(np.float64)
     away = np.abs(y - f)
-    if loss == "squared_error":
+    if loss in ("squared_error", "linear_leaves"):
         return float(np.sqrt(np.mean(away**2)))
     if loss == "absolute_error":
         return float(np.mean(away))

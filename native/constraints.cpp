@@ -86,6 +86,20 @@ std::vector<uint8_t> Constraints::allowed(const Region& region) const {
   return allowed;
 }
 
+std::vector<Bounds> room(const Constraints& constraints, const std::vector<Region>& regions,
+                         const std::vector<double>& values) {
+  std::vector<Bounds> found(values.size());
+  for (size_t i = 0; i < values.size(); ++i)
+    for (size_t j = 0; j < values.size(); ++j) {
+      if (i == j || !constraints.below(regions[i], regions[j])) continue;
+      // One number for both, whatever rounding does.
+      const double middle = std::max(values[i], std::min(values[j], values[i] / 2 + values[j] / 2));
+      found[i].high = std::min(found[i].high, middle);
+      found[j].low = std::max(found[j].low, middle);
+    }
+  return found;
+}
+
 // Passed on from leaf to leaf until nothing changes: what is below what is below is below.
 std::vector<double> put_in_order(const Constraints& constraints, const std::vector<Region>& regions,
                                  const std::vector<double>& values) {

@@ -71,4 +71,9 @@ class Constraints {
 std::vector<double> put_in_order(const Constraints& constraints, const std::vector<Region>& regions,
                                  const std::vector<double>& values);
 
+// Of every leaf, an interval around its value: up to half of the way to the values of the leaves
+// around it. If they are in order, what leaves say within their intervals is in order too.
+std::vector<Bounds> room(const Constraints& constraints, const std::vector<Region>& regions,
+                         const std::vector<double>& values);
+
 }  // namespace stagewise

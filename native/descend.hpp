@@ -8,19 +8,26 @@
 
 #include "bins.hpp"
 #include "kernels.hpp"
+#include "lines.hpp"
 #include "tree.hpp"
 
 namespace stagewise {
 
-// What the nodes of a tree add, a number for each output, and to which scores: all rows of the
-// first output, then all of the next.
+// What the leaves of a tree add, a number for each output, and to which scores: all rows of the
+// first output, then all of the next. With one output, leaves may have lines in the values of a
+// table.
 struct NodeScores {
   const double* value;
   size_t outputs;
   double* score;
   size_t rows;
+  const Lines* lines = nullptr;
+  const Columns* table = nullptr;
 
   void add(size_t node, const uint32_t* first, const uint32_t* last) const {
+    const int32_t line = lines == nullptr ? -1 : lines->of(node);
+    if (line >= 0)
+      return lines->add(line, value[node], *table, first, static_cast<size_t>(last - first), score);
     for (size_t k = 0; k < outputs; ++k) {
       const double own = value[node * outputs + k];
       double* const to = score + k * rows;

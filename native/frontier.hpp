@@ -46,6 +46,7 @@ struct Leaf {
   int forced = -1;              // which of the forced splits is its, or -1
   Split split;
   Leaf *left = nullptr, *right = nullptr;  // its children, once they are known
+  const Leaf* parent = nullptr;
 
   size_t rows() const { return end - begin; }
 };

@@ -11,6 +11,7 @@ namespace {
 
 constexpr size_t kSharedUpdates = 200000;    // a leaf with as many is worked on by all threads
 constexpr size_t kScoreRows = kDescentRows;  // of which the scores stay in the second-level cache
+constexpr size_t kLineRows = 4096;           // and of which the values do
 
 }  // namespace
 
@@ -60,6 +61,7 @@ void Grower::place_children(Workers& team, Desk* desk, const Leaf& parent) {
   Leaf &left = *parent.left, &right = *parent.right;
   rows_.partition(team, parent, &desk->scratch.row_marks);
   left.depth = right.depth = parent.depth + 1;
+  left.parent = right.parent = &parent;
   left.path = draw(parent.path, 0);
   right.path = draw(parent.path, 1);
   if (weights_.weight() == nullptr) {
@@ -319,8 +321,9 @@ void Grower::grow_by_leaves(Leaf* root, Tree* tree) {
 void Grower::add_to(const NodeScores& scores, const Tree& tree) {
   const size_t n = bins_.rows();
   const std::vector<const uint8_t*> columns = rows_.columns();
-  workers_.run((n + kScoreRows - 1) / kScoreRows, [&](size_t chunk, int) {
-    const size_t begin = chunk * kScoreRows, end = std::min(n, begin + kScoreRows);
+  const size_t range = scores.lines != nullptr ? kLineRows : kScoreRows;
+  workers_.run((n + range - 1) / range, [&](size_t chunk, int) {
+    const size_t begin = chunk * range, end = std::min(n, begin + range);
     for (const GrownLeaf& leaf : grown_leaves_) {
       const uint32_t* const from = std::lower_bound(leaf.rows, leaf.rows + leaf.n, begin);
       const uint32_t* const to = std::lower_bound(from, leaf.rows + leaf.n, end);
@@ -347,6 +350,13 @@ std::vector<double> Grower::put_in_order(const std::vector<double>& values) cons
   std::vector<Region> regions;
   for (const GrownLeaf& leaf : grown_leaves_) regions.push_back(leaf.leaf->region);
   return stagewise::put_in_order(constraints_, regions, values);
+}
+
+std::vector<Bounds> Grower::room(const std::vector<double>& values) const {
+  if (!constraints_.monotone()) return std::vector<Bounds>(values.size());
+  std::vector<Region> regions;
+  for (const GrownLeaf& leaf : grown_leaves_) regions.push_back(leaf.leaf->region);
+  return stagewise::room(constraints_, regions, values);
 }
 
 }  // namespace stagewise

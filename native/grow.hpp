@@ -12,6 +12,8 @@
 
 #include "descend.hpp"
 #include "level_search.hpp"
+#include "linear_leaves.hpp"
+#include "tree.hpp"
 #include "vector_finder.hpp"
 
 namespace stagewise {
@@ -43,6 +45,8 @@ class Grower {
   const std::vector<GrownLeaf>& leaves() const { return grown_leaves_; }
   // Other values of these leaves, changed where they would break a constraint.
   std::vector<double> put_in_order(const std::vector<double>& values) const;
+  // How far lines of these leaves may go, so that they break none.
+  std::vector<Bounds> room(const std::vector<double>& values) const;
   size_t table_rows() const { return bins_.rows(); }
   bool grew(const Tree& tree) const { return tree.grower == this && tree.number == grown_; }
 
@@ -61,6 +65,11 @@ class Grower {
     std::vector<double> gradient, hessian;
   };
   LeafSums leaf_sums(const Gradients& pairs);
+
+  // Lines of the last tree's leaves in the numbers asked about on their paths, fitted to these
+  // derivatives; table: the rows before they were binned.
+  FittedLines fit_lines(const Tree& tree, const Columns& table, const Gradients& pairs, double l2,
+                        double bound);
 
   void set_few_rows(size_t rows);
 
@@ -82,6 +91,8 @@ class Grower {
   void grow_by_levels(Leaf* root, Tree* tree);
   template <class Summary>
   std::vector<double> per_leaf(const double* residual, const float* times, Summary summary);
+  std::vector<LineSums> line_sums(const std::vector<std::vector<LineFeature>>& features,
+                                  const Columns& table, const Gradients& pairs);
   void retire(const Leaf& leaf);
 
   Workers& workers_;

@@ -9,6 +9,7 @@
 #include "kernels/losses.hpp"
 #include "kernels/packing.hpp"
 #include "kernels/partition.hpp"
+#include "kernels/products.hpp"
 #include "kernels/scoring.hpp"
 #include "kernels/search.hpp"
 #include "kernels/vector_histogram.hpp"
@@ -61,6 +62,9 @@ const Kernels STAGEWISE_JOIN(kernels_, STAGEWISE_ISA) = {
     .score32 = score_block<4>,
     .score64 = score_block<8>,
     .score_vectors = score_vectors,
+    .leaf32 = leaf_block<4>,
+    .leaf64 = leaf_block<8>,
+    .products = products,
     .bin_doubles = bin_values<double>,
     .bin_floats = bin_values<float>,
 };

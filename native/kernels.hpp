@@ -169,6 +169,17 @@ struct MaskTree {
   const double* values;  // per leaf, from left to right; one, or one for each output
 };
 
+// Rows of a line's leaf that are summed together, and the lanes of such a sum.
+constexpr size_t kProductRows = 128, kProductLanes = 8;
+
+// Sums over rows; the arrays have room for what a kernel writes.
+struct ProductSums {
+  double gradient = 0.0, hessian = 0.0;
+  double* first;   // per feature: h x
+  double* cross;   // per feature: g x
+  double* square;  // per pair of features, the second at or before the first: h x x'
+};
+
 // Words between evenly laid histograms of byte codes: room for 256, and a line more, or the same
 // bin of every second feature would compete for the same few lines of the first-level cache.
 constexpr size_t kEvenStride = 264;
@@ -269,6 +280,15 @@ struct Kernels {
   // out[i * outputs + k] += the tree's k-th value for row i, for the first n rows.
   void (*score_vectors)(const MaskTree& tree, const int8_t* codes, size_t outputs, size_t n,
                         double* out);
+
+  // out[i] = the number of the row's leaf, from left to right.
+  void (*leaf32)(const MaskTree& tree, const int8_t* codes, uint8_t* out);
+  void (*leaf64)(const MaskTree& tree, const int8_t* codes, uint8_t* out);
+
+  // Over n rows, a multiple of kProductLanes and at most kProductRows; x[j * kProductRows + row].
+  // hx: room for n numbers.
+  void (*products)(const double* x, size_t features, const double* g, const double* h, size_t n,
+                   double* hx, ProductSums* sums);
 
   // out[i] = number of cuts < values[i]; `missing` for NaN.
   void (*bin_doubles)(const double* values, size_t n, const CutTree<double>& cuts, uint16_t missing,

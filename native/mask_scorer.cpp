@@ -23,6 +23,8 @@ std::optional<MaskScorer> MaskScorer::make(const FlatTrees& trees, size_t featur
     if (trees.feature[i] >= 0 && !trees.categorical(static_cast<size_t>(trees.feature[i])))
       thresholds[static_cast<size_t>(trees.feature[i])].push_back(trees.threshold[i]);
   MaskScorer scorer;
+  scorer.columns_ = features;
+  scorer.lines_ = trees.lines;
   scorer.outputs_ = outputs;
   scorer.width_ = trees.width;
   scorer.narrow_ = most_leaves <= 32;
@@ -74,10 +76,18 @@ void MaskScorer::add_tree(const FlatTrees& trees, size_t t,
                   leaves[static_cast<size_t>(trees.right[start + i])];
   const size_t base = values_.size();
   values_.resize(base + leaves[0] * width_);
+  if (lines_ != nullptr) {
+    line_of_.resize(base + leaves[0], -1);
+    has_lines_.push_back(0);
+  }
   for (size_t i = 0; i < size; ++i) {
     if (trees.feature[start + i] < 0) {
       for (size_t k = 0; k < width_; ++k)
         values_[base + first[i] * width_ + k] = trees.value[(start + i) * width_ + k];
+      if (lines_ != nullptr) {
+        line_of_[base + first[i]] = lines_->of(start + i);
+        has_lines_.back() |= lines_->of(start + i) >= 0;
+      }
       continue;
     }
     const auto feature = static_cast<size_t>(trees.feature[start + i]);
@@ -121,9 +131,22 @@ MaskTree MaskScorer::tree(size_t t) const {
   return {splits_.data() + s, split_start_[t + 1] - s, values_.data() + leaf_start_[t]};
 }
 
-// Up to kMaskRows rows, whose codes lie together.
-void MaskScorer::add_part(const Kernels& kernels, const int8_t* codes, size_t rows, size_t first,
-                          size_t last, double* out) const {
+// rows: the values of the block, row by row; n of them are wanted.
+void MaskScorer::add_lines(const Kernels& kernels, const MaskTree& tree, size_t first_leaf,
+                           const int8_t* codes, const double* rows, size_t n, double* sums) const {
+  uint8_t leaf[kMaskRows];
+  (narrow_ ? kernels.leaf32 : kernels.leaf64)(tree, codes, leaf);
+  for (size_t i = 0; i < n; ++i) {
+    const double constant = tree.values[leaf[i]];
+    const int32_t line = line_of_[first_leaf + leaf[i]];
+    const double* const row = rows + i * columns_;
+    sums[i] += line < 0 ? constant : lines_->say(line, constant, [=](size_t f) { return row[f]; });
+  }
+}
+
+// Up to kMaskRows rows, whose codes lie together, and their values if there are lines.
+void MaskScorer::add_part(const Kernels& kernels, const int8_t* codes, const double* values,
+                          size_t rows, size_t first, size_t last, double* out) const {
   if (width_ > 1) {
     for (size_t t = first; t < last; ++t)
       kernels.score_vectors(tree(t), codes, outputs_, rows, out);
@@ -134,7 +157,11 @@ void MaskScorer::add_part(const Kernels& kernels, const int8_t* codes, size_t ro
     for (size_t i = 0; i < rows; ++i) sums[i] = out[i * outputs_ + o];
     for (size_t i = rows; i < kMaskRows; ++i) sums[i] = 0.0;
     for (size_t t = first + (o + outputs_ - first % outputs_) % outputs_; t < last; t += outputs_)
-      (narrow_ ? kernels.score32 : kernels.score64)(tree(t), codes, sums);
+      if (lines_ != nullptr && has_lines_[t] != 0) {
+        add_lines(kernels, tree(t), leaf_start_[t], codes, values, rows, sums);
+      } else {
+        (narrow_ ? kernels.score32 : kernels.score64)(tree(t), codes, sums);
+      }
     for (size_t i = 0; i < rows; ++i) out[i * outputs_ + o] = sums[i];
   }
 }
@@ -154,14 +181,20 @@ void MaskScorer::add(const Kernels& kernels, const Columns& table, size_t begin,
   }
   for (size_t f = 0; f < sets_of_.size(); ++f)
     if (!sets_of_[f].empty()) code_sets(table, f, begin, n, codes.data());
+  std::vector<double> values;  // row by row, if there are lines
+  if (lines_ != nullptr) {
+    values.resize(n * columns_);
+    for (size_t f = 0; f < columns_; ++f) table.read(f, begin, n, values.data() + f, columns_);
+  }
   static_assert(FeatureCuts::kMost % kMaskRows == 0);
   for (size_t part = 0; part < parts; ++part)
     add_part(kernels, codes.data() + part * features_ * kMaskRows,
+             lines_ == nullptr ? nullptr : values.data() + part * kMaskRows * columns_,
              std::min(kMaskRows, n - part * kMaskRows), first, last,
              out + part * kMaskRows * outputs_);
 }
 
-// Absent cells all have the same code; the others are coded one by one.
+// Absent cells all have the same code; the others are coded one by one. Of trees without lines.
 void MaskScorer::add(const Kernels& kernels, const SparseTable& table, size_t begin, size_t n,
                      size_t first, size_t last, double* out) const {
   const auto shifted = [](uint16_t code) {
@@ -183,7 +216,7 @@ void MaskScorer::add(const Kernels& kernels, const SparseTable& table, size_t be
           codes[place * kMaskRows + i] =
               shifted(asked_[place].cuts.code(kernels, table.value(cell), kMissingCode));
       }
-    add_part(kernels, codes.data(), rows, first, last, out + from * outputs_);
+    add_part(kernels, codes.data(), nullptr, rows, first, last, out + from * outputs_);
   }
 }
 

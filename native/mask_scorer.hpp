@@ -11,6 +11,7 @@
 #include <span>
 
 #include "feature_cuts.hpp"
+#include "lines.hpp"
 #include "sparse_table.hpp"
 
 namespace stagewise {
@@ -30,6 +31,7 @@ struct FlatTrees {
   std::span<const int64_t> set_start;
   std::span<const uint64_t> sets;
   std::span<const uint32_t> levels;
+  const Lines* lines = nullptr;  // of leaves, by their place in these arrays; must stay
 
   bool categorical(size_t feature) const { return !levels.empty() && levels[feature] > 0; }
   const uint64_t* set(size_t node) const { return sets.data() + set_start[node]; }
@@ -60,9 +62,11 @@ class MaskScorer {
                          const std::vector<double>& thresholds) const;
   MaskSplit level_split(const FlatTrees& trees, size_t node);
   MaskTree tree(size_t t) const;
-  void add_part(const Kernels& kernels, const int8_t* codes, size_t rows, size_t first, size_t last,
-                double* out) const;
+  void add_part(const Kernels& kernels, const int8_t* codes, const double* values, size_t rows,
+                size_t first, size_t last, double* out) const;
   void code_sets(const Columns& table, size_t feature, size_t begin, size_t n, int8_t* codes) const;
+  void add_lines(const Kernels& kernels, const MaskTree& tree, size_t first_leaf,
+                 const int8_t* codes, const double* rows, size_t n, double* sums) const;
 
   // A set of levels: 0 where a split sends them left, else 1; for every level, for the unknown one,
   // and for missing values.
@@ -87,6 +91,10 @@ class MaskScorer {
   std::vector<uint32_t> place_;  // per feature: in asked_, or kNotAsked
   std::vector<MaskSplit> splits_;
   std::vector<double> values_;
+  const Lines* lines_ = nullptr;
+  std::vector<int32_t> line_of_;    // per leaf, or -1; empty: there are no lines
+  std::vector<uint8_t> has_lines_;  // per tree
+  size_t columns_ = 0;              // of the table
   std::vector<size_t> split_start_ = {0}, leaf_start_ = {0};
 };
 

@@ -11,8 +11,9 @@ constexpr size_t kBlock = 64;  // rows that walk together
 
 }  // namespace
 
-Forest::Forest(const FlatTrees& trees, size_t features, size_t outputs)
-    : features_(features), outputs_(outputs), width_(trees.width) {
+Forest::Forest(const FlatTrees& trees, size_t features, size_t outputs,
+               std::shared_ptr<const Lines> lines)
+    : features_(features), outputs_(outputs), width_(trees.width), lines_(std::move(lines)) {
   const size_t nodes = trees.feature.size();
   for (const size_t size :
        {trees.threshold.size(), trees.missing_left.size(), trees.left.size(), trees.right.size()})
@@ -30,12 +31,16 @@ Forest::Forest(const FlatTrees& trees, size_t features, size_t outputs)
     levels_.assign(trees.levels.begin(), trees.levels.end());
     sets_.assign(trees.sets.begin(), trees.sets.end());
   }
+  if (lines_ != nullptr && (lines_->nodes() != nodes || lines_->features() != features))
+    throw std::invalid_argument("lines of other nodes or features");
   if (features > kFeatureBits) throw std::invalid_argument("more than 2^30 features");
   nodes_.reserve(nodes);
   values_.reserve(nodes * width_);
   original_.reserve(nodes);
   for (size_t t = 0; t + 1 < trees.start.size(); ++t) add_tree(trees, t);
-  masks_ = MaskScorer::make(trees, features, outputs);
+  FlatTrees with_lines = trees;
+  with_lines.lines = lines_.get();
+  masks_ = MaskScorer::make(with_lines, features, outputs);
 }
 
 void Forest::add_tree(const FlatTrees& trees, size_t t) {
@@ -58,6 +63,7 @@ void Forest::add_tree(const FlatTrees& trees, size_t t) {
     const int32_t feature = trees.feature[at];
     for (size_t k = 0; k < width_; ++k) values_.push_back(trees.value[at * width_ + k]);
     original_.push_back(static_cast<int32_t>(node));
+    if (lines_ != nullptr) line_of_.push_back(feature < 0 ? lines_->of(at) : -1);
     if (feature < 0) {
       nodes_.push_back(
           {{std::numeric_limits<double>::quiet_NaN()}, 0, static_cast<uint32_t>(nodes_.size())});
@@ -98,9 +104,9 @@ bool Forest::goes_right(const Node& node, double x) const {
   return !has_level(sets_.data() + node.set, static_cast<size_t>(level));
 }
 
-void Forest::add_value(size_t tree, size_t node, double* out) const {
+void Forest::add_value(size_t tree, size_t node, const double* row, double* out) const {
   if (width_ == 1) {
-    out[tree % outputs_] += values_[node];
+    out[tree % outputs_] += said(node, row);
     return;
   }
   const double* const value = values_.data() + node * width_;
@@ -119,7 +125,7 @@ inline size_t Forest::leaf_of(const double* row, size_t tree) const {
 }
 
 void Forest::add_row(const double* row, size_t first, size_t last, double* out) const {
-  for (size_t t = first; t < last; ++t) add_value(t, leaf_of(row, t), out);
+  for (size_t t = first; t < last; ++t) add_value(t, leaf_of(row, t), row, out);
 }
 
 template <class Arrived>
@@ -159,8 +165,9 @@ void Forest::walk_rows(const Columns& table, size_t begin, size_t n, size_t firs
     const size_t m = std::min(kBlock, n - at);
     for (size_t f = 0; f < features_; ++f) table.read(f, begin + at, m, rows.data() + f, features_);
     for (size_t t = first; t < last; ++t)
-      walk_block(rows.data(), m, t,
-                 [&](size_t i, uint32_t node) { add_value(t, node, out + (at + i) * outputs_); });
+      walk_block(rows.data(), m, t, [&](size_t i, uint32_t node) {
+        add_value(t, node, rows.data() + i * features_, out + (at + i) * outputs_);
+      });
   }
 }
 
@@ -196,7 +203,7 @@ void Forest::spread_rows(Workers& workers, const SparseTable& table, Body&& body
 
 void Forest::add_scores(Workers& workers, const Kernels& kernels, const SparseTable& table,
                         size_t first, size_t last, double* out) const {
-  if (!masks_ || masks_->has_sets())
+  if (!masks_ || masks_->has_sets() || lines_ != nullptr)
     return spread_rows(workers, table, [&](size_t row, const double* values) {
       add_row(values, first, last, out + row * outputs_);
     });

@@ -6,6 +6,8 @@
 // Immutable after construction: any number of threads may predict at once.
 #pragma once
 
+#include <memory>
+
 #include "mask_scorer.hpp"
 #include "threads.hpp"
 
@@ -13,8 +15,10 @@ namespace stagewise {
 
 class Forest {
  public:
-  // Throws std::invalid_argument when an index is out of range or a node is reached twice.
-  Forest(const FlatTrees& trees, size_t features, size_t outputs);
+  // Throws std::invalid_argument when an index is out of range or a node is reached twice. Lines
+  // are shared: they may be needed by others.
+  Forest(const FlatTrees& trees, size_t features, size_t outputs,
+         std::shared_ptr<const Lines> lines = nullptr);
 
   size_t trees() const { return roots_.size(); }
   size_t features() const { return features_; }
@@ -45,13 +49,18 @@ class Forest {
   static constexpr uint32_t kFeatureBits = kLevelsBit - 1;
 
   void add_tree(const FlatTrees& trees, size_t t);
-  void add_value(size_t tree, size_t node, double* out) const;
+  void add_value(size_t tree, size_t node, const double* row, double* out) const;
   void walk_rows(const Columns& table, size_t begin, size_t n, size_t first, size_t last,
                  double* out) const;
   bool goes_right(const Node& node, double x) const;
   size_t leaf_of(const double* row, size_t tree) const;
   template <class Body>
   void spread_rows(Workers& workers, const SparseTable& table, Body&& body) const;
+  // What a node that a row has come to says of it.
+  double said(size_t node, const double* row) const {
+    if (line_of_.empty() || line_of_[node] < 0) return values_[node];
+    return lines_->say(line_of_[node], values_[node], [=](size_t f) { return row[f]; });
+  }
   template <bool kLevels, class Arrived>
   void walk_block_of(const double* rows, size_t n, size_t tree, Arrived&& arrived) const;
   template <class Arrived>
@@ -60,7 +69,9 @@ class Forest {
   size_t features_, outputs_;
   size_t width_;  // outputs of a tree: one, or all
   std::vector<Node> nodes_;
-  std::vector<double> values_;     // per node, and output of the tree
+  std::vector<double> values_;  // per node, and output of the tree
+  std::shared_ptr<const Lines> lines_;
+  std::vector<int32_t> line_of_;   // per node, or -1; empty: there are no lines
   std::vector<int32_t> original_;  // node number in its tree
   std::vector<uint32_t> roots_;
   std::vector<uint32_t> depths_;

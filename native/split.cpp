@@ -125,6 +125,11 @@ double SplitFinder::unsplit_score(const Leaf& leaf) const {
 // A node of classes has no value of its own: a step gives it one.
 double SplitFinder::value(int64_t word, const Leaf* parent) const {
   if (of_classes()) return 0.0;
+  return value(static_cast<double>(word_gradient(word)) / scales_.gradient,
+               static_cast<double>(word_hessian(word)) / scales_.hessian, parent);
+}
+
+double SplitFinder::value(double gradient, double hessian, const Leaf* parent) const {
   Regularisation r;
   r.l1 = rules_.l1;
   r.l2 = rules_.l2;
@@ -138,8 +143,7 @@ double SplitFinder::value(int64_t word, const Leaf* parent) const {
     r.low = std::max(r.low, parent->bounds.low);
     r.high = std::min(r.high, parent->bounds.high);
   }
-  return leaf_value(static_cast<double>(word_gradient(word)) / scales_.gradient,
-                    static_cast<double>(word_hessian(word)) / scales_.hessian, r);
+  return leaf_value(gradient, hessian, r);
 }
 
 void SplitFinder::weigh_root(const Rows& rows, bool all, Leaf* root) const {

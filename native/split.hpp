@@ -208,6 +208,7 @@ class SplitFinder : public Finder {
 
   // What a leaf with these sums says; parent: of which it is a child, or null.
   double value(int64_t word, const Leaf* parent) const;
+  double value(double gradient, double hessian, const Leaf* parent) const;
   void note_use(uint32_t feature) { newly_used_.push_back(feature); }
 
  private:

@@ -16,6 +16,7 @@ import numpy.typing as npt
 from stagewise.data.features import Feature, Features
 from stagewise.data.levels import Levels
 from stagewise.data.missing_values import MissingValues
+from stagewise.learners.linear_leaves import LinearLeaves
 from stagewise.learners.tree import LevelSets, Tree
 from stagewise.model.ensemble import Ensemble
 from stagewise.model.model import Model
@@ -69,6 +70,31 @@ def with_sets(tree: Tree, levels: Sequence[int], rng: np.random.Generator) -> Tr
     return replace(tree, threshold=threshold, sets=sets)
 
 
+def with_lines(tree: Tree, n_features: int, rng: np.random.Generator) -> Tree:
+    """Return the tree with random lines in about half of its leaves."""
+    leaves = np.flatnonzero(tree.feature < 0)
+    node = leaves[rng.random(len(leaves)) < 0.5].astype(np.int64)
+    if not len(node):
+        return tree
+    features = [np.flatnonzero(rng.random(n_features) < 0.6) for _ in node]
+    features = [f if len(f) else np.array([0]) for f in features]
+    start = np.cumsum([0, *map(len, features)], dtype=np.uint64)
+    terms, n = int(start[-1]), len(node)
+    lines = LinearLeaves(
+        node,
+        start,
+        np.concatenate(features).astype(np.int32),
+        rng.normal(size=terms),
+        rng.normal(size=terms),
+        rng.normal(size=n),
+        -rng.exponential(size=n),
+        rng.exponential(size=n),
+        rng.integers(0, 2, n).astype(np.uint8),
+        np.where(rng.random(n) < 0.5, 2.0**-36, 0.0),
+    )
+    return replace(tree, lines=lines)
+
+
 def make_model(
     *,
     classes: npt.NDArray[Any] | None = None,
@@ -80,6 +106,7 @@ def make_model(
     n_targets: int = 1,
     targets: tuple[str, ...] | None = None,
     vectors: bool = False,
+    lines: bool = False,
 ) -> Model:
     rng = np.random.default_rng(seed)
     kept = Features(
@@ -93,6 +120,7 @@ def make_model(
         trees = [t.with_values(rng.normal(size=(len(t.feature), n_outputs))) for t in trees]
     levels = kept.levels_per_feature()
     trees = [with_sets(tree, levels, rng) for tree in trees] if any(levels) else trees
+    trees = [with_lines(tree, len(kept), rng) for tree in trees] if lines else trees
     return Model(
         task="regression" if classes is None else "classification",
         loss="squared_error" if classes is None else "log_loss",
@@ -154,6 +182,10 @@ def sample_models() -> dict[str, Model]:
         "vectors": make_model(n_targets=2, targets=("größe", "身長"), vectors=True, seed=13),
         "vectors of classes": make_model(classes=np.array([-1, 0, 7]), vectors=True, seed=14),
         "no vectors yet": make_model(n_targets=2, vectors=True, n_rounds=0, seed=15),
+        "linear leaves": make_model(lines=True, seed=12),
+        "linear leaves of classes": make_model(
+            classes=np.array(["a", "b", "c"]), features=wide_features(), lines=True, seed=13
+        ),
         "named": make_model(
             classes=np.array([0.5, 1.5]), features=wide_features(), n_splits=9, seed=8
         ),

@@ -10,6 +10,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <stdexcept>
@@ -17,6 +18,7 @@
 #include "arrays.hpp"
 #include "descend.hpp"
 #include "kernels.hpp"
+#include "lines.hpp"
 #include "sparse_table.hpp"
 #include "threads.hpp"
 
@@ -46,13 +48,6 @@ inline void require(bool condition, const char* message) {
   if (!condition) throw std::invalid_argument(message);
 }
 
-inline NodeScores scores_of(const Tree& tree, const In<double>& value, const InOut<double>& score,
-                            size_t rows) {
-  require(value.shape(0) == tree.nodes() * tree.outputs, "a value per node and output");
-  require(score.shape(0) == rows * tree.outputs, "a score per row and output");
-  return {value.data(), tree.outputs, score.data(), rows};
-}
-
 // The threads and the kernels of one fit or one call.
 struct Engine {
   Engine(int threads, const std::string& isa) : workers(threads), kernels(kernels_for(isa)) {}
@@ -64,6 +59,7 @@ struct Engine {
 struct Table {
   Columns columns;
   std::vector<AnyArray> owners;
+  std::vector<std::shared_ptr<double[]>> copies;  // of columns that are nobody else's
   std::optional<In<uint32_t>> index;
 
   explicit Table(const AnyArray& matrix);
@@ -95,6 +91,10 @@ struct SparseCells {
   mutable std::optional<SparseTable> rows_;
 };
 
+// What a tree's leaves add to scores; checks that constants, lines and rows belong together.
+NodeScores scores_of(const Tree& tree, const In<double>& value, const InOut<double>& score,
+                     size_t rows, const Lines* lines, const Table* table);
+
 // Each adds its part of the module.
 void bind_tables(nb::module_& m);
 void bind_sparse(nb::module_& m);
@@ -103,5 +103,6 @@ void bind_sampling(nb::module_& m);
 void bind_trees(nb::module_& m);
 void bind_forest(nb::module_& m);
 void bind_statistics(nb::module_& m);
+void bind_lines(nb::module_& m);
 
 }  // namespace stagewise

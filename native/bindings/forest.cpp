@@ -1,4 +1,6 @@
 // Prediction.
+#include <nanobind/stl/shared_ptr.h>
+
 #include "bindings.hpp"
 #include "predict.hpp"
 
@@ -16,13 +18,13 @@ Forest* make_forest(const In<uint64_t>& start, const In<int32_t>& feature,
                     size_t features, size_t outputs, size_t outputs_per_tree,
                     const std::optional<In<int64_t>>& set_start,
                     const std::optional<In<uint64_t>>& sets,
-                    const std::optional<In<uint32_t>>& levels) {
+                    const std::optional<In<uint32_t>>& levels, std::shared_ptr<const Lines> lines) {
   return new Forest({span_of(start), span_of(feature), span_of(threshold), span_of(missing_left),
                      span_of(left), span_of(right), span_of(value), outputs_per_tree,
                      set_start ? span_of(*set_start) : std::span<const int64_t>(),
                      sets ? span_of(*sets) : std::span<const uint64_t>(),
-                     levels ? span_of(*levels) : std::span<const uint32_t>()},
-                    features, outputs);
+                     levels ? span_of(*levels) : std::span<const uint32_t>(), nullptr},
+                    features, outputs, std::move(lines));
 }
 
 void check_trees(const Forest& forest, size_t first, size_t last) {
@@ -89,7 +91,8 @@ void bind_forest(nb::module_& m) {
            "threshold"_a.noconvert(), "missing_left"_a.noconvert(), "left"_a.noconvert(),
            "right"_a.noconvert(), "value"_a.noconvert(), "n_features"_a, "n_outputs"_a,
            "outputs_per_tree"_a = 1, "set_start"_a.noconvert().none() = nb::none(),
-           "sets"_a.noconvert().none() = nb::none(), "levels"_a.noconvert().none() = nb::none())
+           "sets"_a.noconvert().none() = nb::none(), "levels"_a.noconvert().none() = nb::none(),
+           "lines"_a.none() = nb::none())
       .def_prop_ro("n_trees", &Forest::trees)
       .def("add_scores", &forest_add, "workers"_a, "columns"_a, "first"_a, "last"_a,
            "out"_a.noconvert())

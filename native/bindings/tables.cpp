@@ -116,8 +116,8 @@ nb::ndarray<nb::numpy, uint32_t, nb::ndim<2>> codes(const Bins& bins) {
 
 // The same for rows that have no codes.
 void columns_add(const Table& table, Engine& engine, const Tree& tree, const In<double>& value,
-                 const InOut<double>& score) {
-  const NodeScores scores = scores_of(tree, value, score, table.columns.rows);
+                 const InOut<double>& score, const Lines* lines) {
+  const NodeScores scores = scores_of(tree, value, score, table.columns.rows, lines, &table);
   for (const int32_t f : tree.feature)
     require(f < static_cast<int32_t>(table.columns.features()), "no such feature");
   constexpr size_t kRows = 4096;
@@ -129,8 +129,8 @@ void columns_add(const Table& table, Engine& engine, const Tree& tree, const In<
 }
 
 void bins_add(Engine& engine, const Bins& bins, const Tree& tree, const In<double>& value,
-              const InOut<double>& score) {
-  const NodeScores scores = scores_of(tree, value, score, bins.rows());
+              const InOut<double>& score, const Lines* lines, const Table* columns) {
+  const NodeScores scores = scores_of(tree, value, score, bins.rows(), lines, columns);
   nb::gil_scoped_release release;
   engine.workers.run((bins.rows() + kDescentRows - 1) / kDescentRows, [&](size_t chunk, int) {
     const size_t first = chunk * kDescentRows;
@@ -138,6 +138,38 @@ void bins_add(Engine& engine, const Bins& bins, const Tree& tree, const In<doubl
     std::iota(rows.begin(), rows.end(), static_cast<uint32_t>(first));
     add_tree(engine.kernels, bins, {}, tree, scores, &rows);
   });
+}
+
+// The same rows with the values of each column next to each other; columns that lie so are shared.
+Table by_column(const Table& table, Engine& engine) {
+  const Columns& from = table.columns;
+  Table made = table;
+  made.index.reset();
+  made.columns.chosen = nullptr;
+  std::vector<size_t> copied;
+  for (size_t f = 0; f < from.features(); ++f) {
+    Column& column = made.columns.columns[f];
+    const size_t size = column.single ? sizeof(float) : sizeof(double);
+    if (from.chosen == nullptr && column.stride == static_cast<ptrdiff_t>(size)) continue;
+    copied.push_back(f);
+    made.copies.push_back(std::make_shared_for_overwrite<double[]>((from.rows * size + 7) / 8));
+    column.data = reinterpret_cast<const char*>(made.copies.back().get());
+    column.stride = static_cast<ptrdiff_t>(size);
+  }
+  constexpr size_t kRows = 1024;
+  nb::gil_scoped_release release;
+  engine.workers.run((from.rows + kRows - 1) / kRows, [&](size_t chunk, int) {
+    const size_t begin = chunk * kRows, n = std::min(kRows, from.rows - begin);
+    for (const size_t f : copied) {
+      char* const to = const_cast<char*>(made.columns.columns[f].data);
+      if (made.columns.columns[f].single) {
+        from.read(f, begin, n, reinterpret_cast<float*>(to) + begin);
+      } else {
+        from.read(f, begin, n, reinterpret_cast<double*>(to) + begin);
+      }
+    }
+  });
+  return made;
 }
 
 double quantile(const In<double>& values, const Weight& weight, double q) {
@@ -160,7 +192,7 @@ double width_of(Engine& engine, const In<double>& y, const In<double>& score, co
 }  // namespace
 
 Table::Table(const Table& whole, const In<uint32_t>& rows)
-    : columns(whole.columns), owners(whole.owners), index(rows) {
+    : columns(whole.columns), owners(whole.owners), copies(whole.copies), index(rows) {
   require(whole.columns.chosen == nullptr, "rows are chosen from a whole table");
   for (size_t i = 0; i < rows.shape(0); ++i)
     require(rows.data()[i] < whole.columns.rows, "a chosen row is out of range");
@@ -214,8 +246,9 @@ void bind_tables(nb::module_& m) {
           [](const Table& t, const std::vector<AnyArray>& more) { return Table(t, more); },
           "columns"_a)
       .def("by_columns", [](nb::object self) { return self; })  // it does already
+      .def("by_column", &by_column, "workers"_a)
       .def("add_tree", &columns_add, "workers"_a, "tree"_a, "value"_a.noconvert(),
-           "score"_a.noconvert())
+           "score"_a.noconvert(), "lines"_a.none() = nb::none())
       .def_prop_ro("n_rows", [](const Table& t) { return t.columns.rows; })
       .def_prop_ro("n_features", [](const Table& t) { return t.columns.features(); });
 
@@ -273,10 +306,10 @@ void bind_tables(nb::module_& m) {
       .def("codes", &codes)
       .def(
           "add_tree",
-          [](const Bins& b, Engine& e, const Tree& t, const In<double>& v, const InOut<double>& s) {
-            bins_add(e, b, t, v, s);
-          },
-          "workers"_a, "tree"_a, "value"_a.noconvert(), "score"_a.noconvert());
+          [](const Bins& b, Engine& e, const Tree& t, const In<double>& v, const InOut<double>& s,
+             const Lines* lines, const Table* columns) { bins_add(e, b, t, v, s, lines, columns); },
+          "workers"_a, "tree"_a, "value"_a.noconvert(), "score"_a.noconvert(),
+          "lines"_a.none() = nb::none(), "columns"_a.none() = nb::none());
 }
 
 }  // namespace stagewise

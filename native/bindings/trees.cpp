@@ -142,11 +142,31 @@ Tree* grow(Grower& grower, AnyGradients& gradients, std::optional<In<uint32_t>> 
 }
 
 void grower_add(Grower& grower, const Tree& tree, const In<double>& value,
-                const InOut<double>& score) {
-  const NodeScores scores = scores_of(tree, value, score, grower.table_rows());
+                const InOut<double>& score, const Lines* lines, const Table* columns) {
+  const NodeScores scores = scores_of(tree, value, score, grower.table_rows(), lines, columns);
   require(grower.grew(tree), "only the tree that was grown last");
   nb::gil_scoped_release release;
   grower.add_to(scores, tree);
+}
+
+nb::tuple fit_lines(Grower& grower, const Tree& tree, const Table& table, const Gradients& pairs,
+                    double l2, double bound) {
+  require(grower.grew(tree), "only the tree that was grown last");
+  require(table.columns.rows == grower.table_rows() && pairs.rows() == grower.table_rows(),
+          "values or gradients of other rows");
+  for (const int32_t f : tree.feature)
+    require(f < static_cast<int32_t>(table.columns.features()), "no such feature");
+  require(pairs.are_pairs(), "lines are fitted to what a loss has filled");
+  FittedLines lines;
+  {
+    nb::gil_scoped_release release;
+    lines = grower.fit_lines(tree, table.columns, pairs, l2, bound);
+  }
+  return nb::make_tuple(to_numpy(std::move(lines.node)), to_numpy(std::move(lines.start)),
+                        to_numpy(std::move(lines.feature)), to_numpy(std::move(lines.slope)),
+                        to_numpy(std::move(lines.centre)), to_numpy(std::move(lines.gradient)),
+                        to_numpy(std::move(lines.hessian)), to_numpy(std::move(lines.newton)),
+                        to_numpy(std::move(lines.complete)), to_numpy(std::move(lines.spread)));
 }
 
 // One number per leaf.
@@ -228,7 +248,9 @@ void bind_trees(nb::module_& m) {
            "tree_number"_a, nb::rv_policy::take_ownership)
       .def("grow", &grow<VectorGradients>, "gradients"_a, "bag"_a.noconvert().none(), "seed"_a,
            "tree_number"_a, nb::rv_policy::take_ownership)
-      .def("add_to", &grower_add, "tree"_a, "value"_a.noconvert(), "score"_a.noconvert())
+      .def("add_to", &grower_add, "tree"_a, "value"_a.noconvert(), "score"_a.noconvert(),
+           "lines"_a.none() = nb::none(), "columns"_a.none() = nb::none())
+      .def("fit_lines", &fit_lines, "tree"_a, "columns"_a, "gradients"_a, "l2"_a, "bound"_a)
       .def("set_few_rows", &Grower::set_few_rows, "rows"_a)
       .def(
           "leaf_quantiles",
@@ -261,6 +283,18 @@ void bind_trees(nb::module_& m) {
           [](const Grower& g, const In<double>& values) {
             require(values.shape(0) == g.leaves().size(), "one value per leaf");
             return to_numpy(g.put_in_order({values.data(), values.data() + values.shape(0)}));
+          },
+          "values"_a.noconvert())
+      .def(
+          "room",
+          [](const Grower& g, const In<double>& values) {
+            require(values.shape(0) == g.leaves().size(), "one value per leaf");
+            std::vector<double> low, high;
+            for (const Bounds& b : g.room({values.data(), values.data() + values.shape(0)})) {
+              low.push_back(b.low);
+              high.push_back(b.high);
+            }
+            return nb::make_tuple(to_numpy(std::move(low)), to_numpy(std::move(high)));
           },
           "values"_a.noconvert())
       .def("leaf_nodes",

@@ -8,10 +8,11 @@ namespace {
 
 typedef int8_t CodeLanes __attribute__((vector_size(kMaskRows)));
 
-// arrived(row, leaf) for every row. A row's mask of leaves lies across `Planes` vectors of bytes,
-// so that a comparison of bytes can be applied to it without being widened.
+// arrived(i, leaf) for every row of the block. A row's mask of leaves lies across `Planes` vectors
+// of bytes, so that a comparison of bytes can be applied to it without being widened.
 template <size_t Planes, class Arrived>
-void find_leaves(const MaskTree& tree, const int8_t* codes, Arrived arrived) {
+inline __attribute__((always_inline)) void find_leaves(const MaskTree& tree, const int8_t* codes,
+                                                       Arrived arrived) {
   CodeLanes possible[Planes];
   for (size_t k = 0; k < Planes; ++k) possible[k] = CodeLanes{} - 1;
   for (size_t s = 0; s < tree.n; ++s) {
@@ -49,6 +50,12 @@ void score_vectors(const MaskTree& tree, const int8_t* codes, size_t outputs, si
   } else {
     find_leaves<8>(tree, codes, arrived);
   }
+}
+
+template <size_t Planes>
+void leaf_block(const MaskTree& tree, const int8_t* codes, uint8_t* out) {
+  find_leaves<Planes>(tree, codes,
+                      [=](size_t i, size_t leaf) { out[i] = static_cast<uint8_t>(leaf); });
 }
 
 }  // namespace

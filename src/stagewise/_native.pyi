@@ -49,7 +49,15 @@ class Columns:
     def take(self, rows: _U32) -> Columns: ...
     def extended(self, columns: Sequence[_Real]) -> Columns: ...
     def by_columns(self) -> Columns: ...
-    def add_tree(self, workers: Workers, tree: GrownTree, value: _F64, score: _F64) -> None: ...
+    def by_column(self, workers: Workers) -> Columns: ...
+    def add_tree(
+        self,
+        workers: Workers,
+        tree: GrownTree,
+        value: _F64,
+        score: _F64,
+        lines: Lines | None = None,
+    ) -> None: ...
     @property
     def n_rows(self) -> int: ...
     @property
@@ -74,6 +82,24 @@ class LevelKeys:
     ) -> list[tuple[float, float]]: ...
 
 def key_numbers(columns: Columns, sources: Sequence[tuple[int, int]], keys: _U64) -> _U32: ...
+
+class Lines:
+    def __init__(
+        self,
+        node: _I64,
+        start: _U64,
+        feature: _I32,
+        slope: _F64,
+        centre: _F64,
+        intercept: _F64,
+        low: _F64,
+        high: _F64,
+        beyond: _U8,
+        grain: _F64,
+        n_nodes: int,
+        n_features: int,
+    ) -> None: ...
+
 def learn_cuts(
     workers: Workers,
     columns: Columns | SparseColumns,
@@ -170,7 +196,15 @@ class Bins:
     def bin_below(self, feature: int, threshold: float) -> int: ...
     def constant(self, feature: int) -> bool: ...
     def codes(self) -> _U32: ...
-    def add_tree(self, workers: Workers, tree: GrownTree, value: _F64, score: _F64) -> None: ...
+    def add_tree(
+        self,
+        workers: Workers,
+        tree: GrownTree,
+        value: _F64,
+        score: _F64,
+        lines: Lines | None = None,
+        columns: Columns | None = None,
+    ) -> None: ...
 
 class Gradients:
     def __init__(self, n_rows: int) -> None: ...
@@ -269,7 +303,18 @@ class Grower:
         seed: int,
         tree_number: int,
     ) -> GrownTree: ...
-    def add_to(self, tree: GrownTree, value: _F64, score: _F64) -> None: ...
+    def add_to(
+        self,
+        tree: GrownTree,
+        value: _F64,
+        score: _F64,
+        lines: Lines | None = None,
+        columns: Columns | None = None,
+    ) -> None: ...
+    def fit_lines(
+        self, tree: GrownTree, columns: Columns, gradients: Gradients, l2: float, bound: float
+    ) -> tuple[_I32, _U64, _I32, _F64, _F64, _F64, _F64, _F64, _U8, _F64]: ...
+    def room(self, values: _F64) -> tuple[_F64, _F64]: ...
     def set_few_rows(self, rows: int) -> None: ...
     def leaf_quantiles(self, residual: _F64, q: float, times: _F32 | None = None) -> _F64: ...
     def leaf_huber_means(self, residual: _F64, width: float, times: _F32 | None = None) -> _F64: ...
@@ -294,6 +339,7 @@ class Forest:
         set_start: _I64 | None = None,
         sets: _U64 | None = None,
         levels: _U32 | None = None,
+        lines: Lines | None = None,
     ) -> None: ...
     @property
     def n_trees(self) -> int: ...

@@ -153,6 +153,24 @@ CASES: Mapping[str, tuple[type, str, dict[str, Any]]] = MappingProxyType(
             "many",
             {"multi_output": "vector", "categorical_features": [1], "sampling": "goss"},
         ),
+        "linear leaves": (GradientBoostingRegressor, "number", {"leaves": "linear"}),
+        "linear leaves of classes": (
+            GradientBoostingClassifier,
+            "many",
+            {"leaves": "linear", "linear_l2": 2.0, "subsample": 0.7, "categorical_features": [1]},
+        ),
+        "linear leaves, quantile, dropout": (
+            GradientBoostingRegressor,
+            "number",
+            {
+                "leaves": "linear",
+                "loss": "quantile",
+                "quantile": 0.7,
+                "drop_rate": 0.5,
+                "skip_drop": 0.2,
+                "monotonic_cst": {0: 1},
+            },
+        ),
         "AdaBoost": (AdaBoostClassifier, "two", {}),
         "AdaBoost of five classes": (
             AdaBoostClassifier,

@@ -115,6 +115,13 @@ def test_folds_keep_the_best_round_of_each(table):
     assert again.fit(table.X, table.two).fingerprint() == model.fingerprint()
 
 
+def test_dropped_trees_that_ask_about_categories_leave_the_scores_too(table):
+    model = quick(Regressor, categorical_features=[1], n_estimators=20, **DROP)
+    model.fit(table.X, table.number)
+    loss = ((model.predict(table.X) - table.number) ** 2).mean() / 2
+    assert loss == pytest.approx(model.train_loss_[-1], rel=1e-6)
+
+
 def test_the_stages_are_sums_of_the_final_trees(table):
     model = quick(Regressor, **DROP).fit(table.X, table.number)
     stages = list(model.staged_predict(table.X))

@@ -44,6 +44,8 @@ BAD = {
     "l2_regularization": NOT_NEGATIVE,
     "min_gain": NOT_NEGATIVE,
     "max_step": tuple(v for v in POSITIVE if v is not None),
+    "leaves": CHOICE,
+    "linear_l2": NOT_NEGATIVE,
     "growth": ("best-first", "BEST_FIRST", None, 1, ["best_first"], np.array(["a", "b"])),
     "subsample": SHARE,
     "sampling": CHOICE,

@@ -275,7 +275,7 @@ def test_frames_of_sparse_columns_are_matched_by_name(table):
 def test_what_a_sparse_matrix_cannot_be_asked_is_refused_with_the_remedy(table):
     X, number, _, _ = table
     S = sp.csr_array(X)
-    with pytest.raises(InvalidParameterError, match=r"split='exact' sorts all rows.*histogram"):
+    with pytest.raises(InvalidParameterError, match=r"split='exact' sorts all rows.*sparse"):
         quick(GradientBoostingRegressor, split="exact").fit(S, number)
     with pytest.raises(ValueError, match=r"categorical_features must be None.*one-hot"):
         quick(GradientBoostingRegressor, categorical_features=[3]).fit(S, number)

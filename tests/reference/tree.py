@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from reference.lines import say
 from stagewise.learners.tree import NODE_ARRAYS, LevelSets, Tree
 
 __all__ = ["Rules", "grow", "leaf_gain", "leaf_of", "leaf_value", "predict"]
@@ -275,5 +276,5 @@ def leaf_of(tree: Tree, row: npt.NDArray[Any], levels: Sequence[int] = ()) -> in
 
 
 def predict(tree: Tree, X: npt.NDArray[Any], levels: Sequence[int] = ()) -> Vector:
-    """Return the value of the leaf that each row reaches."""
-    return np.array([tree.value[leaf_of(tree, row, levels)] for row in X], dtype=np.float64)
+    """Return what the leaf that each row reaches says of it."""
+    return np.array([say(tree, leaf_of(tree, row, levels), row) for row in X], dtype=np.float64)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from model_samples import SENTINELS, make_model, wide_features
+from model_samples import SENTINELS, categorical_features, make_model, wide_features
 from stagewise.errors import ModelFormatError
 from stagewise.model.contents import pack, unpack
 
@@ -214,3 +214,63 @@ def test_class_labels_that_are_not_labels_are_refused(labels: Any, fact: Any, wo
         arrays["class_labels"] = labels
     with pytest.raises(ModelFormatError, match=words):
         unpack({**facts, "classes": fact}, arrays)
+
+
+LINES = make_model(features=wide_features(), n_splits=4, lines=True)
+
+
+@pytest.mark.parametrize(
+    ("array", "index", "number", "words"),
+    [
+        ("line_node", 0, -1, "in no leaf"),
+        ("line_node", 0, 0, "in no leaf"),
+        ("line_node", 1, LINES.ensemble.flat()["line_node"][0], "two in one"),
+        ("line_node", -1, 10_000, "in no leaf"),
+        ("line_start", 0, 1, "boundaries between its lines"),
+        ("line_start", 1, 0, "differ in length"),
+        ("line_start", 1, 2**63, "boundaries between its lines"),
+        ("line_feature", 0, -1, "a feature there is not"),
+        ("line_feature", 0, 4, "a feature there is not"),
+        ("line_slope", 0, np.inf, "not finite"),
+        ("line_centre", 0, np.nan, "not finite"),
+        ("line_intercept", 0, np.nan, "not finite"),
+        ("line_low", 0, -np.inf, "not finite"),
+        ("line_high", 0, np.nan, "not finite"),
+        ("line_low", 0, 1e9, "out of order"),
+        ("line_grain", 0, -1.0, "out of order"),
+        ("line_beyond", 0, 2, "infinite values"),
+    ],
+)
+def test_one_wrong_number_of_a_line_is_refused(
+    array: str, index: int, number: Any, words: str
+) -> None:
+    facts, arrays = pack(LINES, {})
+    unpack(facts, arrays)
+    arrays[array] = arrays[array].copy()
+    arrays[array][index] = number
+    with pytest.raises(ModelFormatError, match=words):
+        unpack(facts, arrays)
+
+
+@pytest.mark.parametrize("array", [name for name in pack(LINES, {})[1] if name.startswith("line_")])
+def test_lines_that_are_not_whole_are_refused(array: str) -> None:
+    facts, arrays = pack(LINES, {})
+    whole = arrays.pop(array)
+    with pytest.raises(ModelFormatError, match="not whole"):
+        unpack(facts, arrays)
+    for other in (whole[:-1], whole[:0], np.append(whole, whole)):
+        with pytest.raises(ModelFormatError):
+            unpack(facts, {**arrays, array: other.astype(whole.dtype)})
+
+
+def test_features_of_a_line_rise_and_are_numbers() -> None:
+    facts, arrays = pack(LINES, {})
+    start = arrays["line_start"]
+    long = int(np.flatnonzero(np.diff(start.astype(np.int64)) > 1)[0])
+    arrays["line_feature"] = arrays["line_feature"].copy()
+    arrays["line_feature"][int(start[long]) + 1] = arrays["line_feature"][int(start[long])]
+    with pytest.raises(ModelFormatError, match="do not rise"):
+        unpack(facts, arrays)
+    facts, arrays = pack(make_model(features=categorical_features(), lines=True), {})
+    with pytest.raises(ModelFormatError, match="no number"):
+        unpack(facts, arrays)

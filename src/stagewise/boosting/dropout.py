@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stagewise._native import Workers, draw_rounds
+from stagewise.learners.tree import Tree
 from stagewise.model.ensemble import Ensemble
 
 __all__ = ["Absence", "Dropout"]
@@ -82,9 +83,19 @@ class Dropout:
         k = float(dropped) if self.normalization == "tree" else 1.0
         return learning_rate / (k + learning_rate), k / (k + learning_rate)
 
+    @property
+    def grain(self) -> float:
+        """What trees say is a multiple of this; 0: as it comes."""
+        return STEP if self.rate > 0 else 0.0
+
     def settle(self, value: Vector) -> Vector:
         """Return values that can be taken out of a score and put back without a trace."""
         return value if self.rate == 0 else np.rint(value / STEP) * STEP
+
+    def scale(self, tree: Tree, share: float) -> Tree:
+        """Return a tree that says so much of what it did."""
+        lines = None if tree.lines is None else tree.lines.times(share, self.grain)
+        return replace(tree, value=self.settle(share * tree.value), lines=lines)
 
     def check(self, value: Vector, score: npt.NDArray[np.float64], *, first: bool) -> None:
         """Raise ValueError if the values of a term, or the scores, do not fit the steps."""
@@ -128,7 +139,7 @@ class Absence:
         if not self.rounds:
             return
         part = self._part
-        trees = [replace(tree, value=dropout.settle(share * tree.value)) for tree in part.trees]
+        trees = [dropout.scale(tree, share) for tree in part.trees]
         scaled = replace(part, trees=trees)
         self._ensemble.put(self.rounds, scaled)
         self._add(scaled, 1.0)

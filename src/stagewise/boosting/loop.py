@@ -150,10 +150,13 @@ class Boosting:
             for places, value in self._parts(outputs, move):
                 recipe.dropout.check(value, train.score[places], first=m == 0)
                 term = term.with_values(recipe.dropout.settle(new * value))
+                if move.lines is not None:
+                    term = term.with_lines(move.lines.times(new, recipe.dropout.grain))
                 self.ensemble.append(term.part)
-                self._growth.add(term, train.score[places])
+                self._growth.add(term, train.source, train.score[places])
                 if valid is not None:
-                    self._growth.add_elsewhere(term, valid.table, valid.score[places])
+                    held = valid.table, valid.source, valid.score[places]
+                    self._growth.add_elsewhere(term, *held)
         absence.end(recipe.dropout, old)
         if move.values:
             self._train_loss = self._bound.look(train.score) / train.total_weight
@@ -255,6 +258,7 @@ class Boosting:
             bag,
             self._workers,
             self.recipe.sampling.draws,
+            t.source,
         )
 
     def _valid_loss(self) -> float | None:

@@ -21,6 +21,7 @@ from stagewise._native import Gradients, Workers
 from stagewise.boosting.sampling import Bag
 from stagewise.learners.histogram_tree import GrownTerm, TreeGrowth
 from stagewise.learners.learner import Growth, Term
+from stagewise.learners.linear_leaves import LinearLeaves
 from stagewise.losses import BoundLoss, Loss
 from stagewise.losses.logarithm import FARTHEST, LONGEST, exact_log
 
@@ -34,6 +35,7 @@ __all__ = [
     "region_optimum",
     "step_for",
     "symmetric",
+    "tree_of",
     "votes",
 ]
 
@@ -65,6 +67,8 @@ class Stage:
         The threads.
     drawn : bool
         Whether the next round will see other rows.
+    source : Columns, or what else the ensemble reads
+        The rows before they were made ready for the learner.
     """
 
     loss: Loss
@@ -78,6 +82,7 @@ class Stage:
     bag: Bag
     workers: Workers
     drawn: bool
+    source: Any
 
     def derivatives(self, output: int) -> Gradients:
         """Return the loss's derivatives, times how often each row counts in this round."""
@@ -100,10 +105,13 @@ class Move:
         The values of the term's nodes, for each of its outputs; none: the term is not taken.
     last : str
         Why there can be no round after this one; empty: there can.
+    lines : LinearLeaves or None
+        What leaves of a tree with one output say that are not constants; None: all are.
     """
 
     values: Sequence[Vector]
     last: str = ""
+    lines: LinearLeaves | None = None
 
 
 Step = Callable[[Stage], Move]
@@ -131,7 +139,7 @@ def region_optimum(max_step: float = 0.0) -> Step:
 
     def step(stage: Stage) -> Move:
         loss = stage.loss
-        growth, term = _tree(stage)
+        growth, term = tree_of(stage)
         inner = newton(stage).values
 
         def optimum(output: int, value: Vector) -> Vector:
@@ -151,7 +159,8 @@ def region_optimum(max_step: float = 0.0) -> Step:
     return step
 
 
-def _tree(stage: Stage) -> tuple[TreeGrowth, GrownTerm]:
+def tree_of(stage: Stage) -> tuple[TreeGrowth, GrownTerm]:
+    """Return the grower and the tree of a stage, or raise ValueError if it is about none."""
     growth, term = stage.growth, stage.term
     if isinstance(growth, TreeGrowth) and isinstance(term, GrownTerm):
         return growth, term
@@ -169,7 +178,7 @@ def line_search(stage: Stage) -> Move:
     (output,) = stage.outputs
     rows = slice(None) if stage.bag.rows is None else stage.bag.rows
     weight = stage.bag.weight_of(rows, stage.weight)
-    y, b = stage.y[rows], stage.growth.predictions(stage.term)[rows]
+    y, b = stage.y[rows], stage.growth.predictions(stage.term, stage.source)[rows]
     pairs = stage.bound.gradients(output).pairs().astype(np.float64).reshape(-1, 2)[rows]
     slope, curve = (weight * pairs[:, 0]) @ b, (weight * pairs[:, 1]) @ (b * b)
     if not (curve > 0 and slope != 0):
@@ -237,7 +246,7 @@ def log_odds(stage: Stage) -> Move:
     For two classes, ½ log(p / (1 - p)) (FHT 2000, Algorithm 2; SAMME.R of Zhu et al. 2009). Shares
     below e^-8 count as e^-8, so that for two classes no leaf says more than ±4.
     """
-    growth, term = _tree(stage)
+    growth, term = tree_of(stage)
     weights = growth.node_sums(term, stage.row_weights()).gradient
     k = weights.shape[1]
     answer = np.array([_centred_logs(node) for node in weights.tolist()]) * (k - 1)

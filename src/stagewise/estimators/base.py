@@ -497,7 +497,7 @@ class BoostedTrees(BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         tags.input_tags.categorical = True
-        tags.input_tags.sparse = getattr(self, "split", "histogram") == "histogram"
+        tags.input_tags.sparse = reads_sparse(self.get_params(deep=False))
         return tags
 
 

@@ -51,9 +51,12 @@ def describe(p: Mapping[str, Any], loss: str, method: str) -> str:
         )
         if p[name] > 0
     ]
+    if p.get("leaves", "constant") == "linear":
+        penalties.append(f"λ of slopes={p['linear_l2']:g}")
     kind = [words for name, words in UNUSUAL.items() if _is_set(p.get(name))]
     kind += ["statistics of levels"] if p.get("categorical") == "statistics" else []
     kind += ["vector leaves"] if p.get("multi_output", "trees") == "vector" else []
+    kind += ["linear leaves"] if p.get("leaves", "constant") == "linear" else []
     kind += [f"{p['split']} splits"] if p.get("split", "histogram") != "histogram" else []
     return (
         f"{loss} x {method} x trees "

@@ -16,12 +16,14 @@ import numpy.typing as npt
 
 from stagewise._native import Bins, Columns, SparseColumns, Workers
 from stagewise.boosting.folds import boost_side_by_side
+from stagewise.boosting.linear_step import linear_leaves
 from stagewise.boosting.loop import Boosting, Rows, boost
 from stagewise.boosting.methods import Method
 from stagewise.boosting.monitor import Monitor
 from stagewise.boosting.progress import ProgressDisplay
 from stagewise.boosting.recipe import Recipe
 from stagewise.boosting.sampling import OnlyRows
+from stagewise.boosting.steps import Step
 from stagewise.boosting.stopping import Patience, TimeLimit
 from stagewise.data import TargetScale, TargetScales
 from stagewise.data.bins import learn_codings, rank_values
@@ -36,7 +38,7 @@ from stagewise.estimators.feature_rules import (
 from stagewise.estimators.report import warn_if_constant
 from stagewise.estimators.rows import Folds, Sample
 from stagewise.estimators.statistics import Statistics, few_cuts
-from stagewise.estimators.tree_needs import check_needs, is_joint
+from stagewise.estimators.tree_needs import check_needs, check_sparse, is_joint
 from stagewise.learners.histogram_tree import HistogramTree, version_of
 from stagewise.learners.learner import Learner
 from stagewise.losses import Loss
@@ -116,7 +118,8 @@ class Fit:
         self.features = features
         prepared, alike, details = self._prepare(tables, train, features, classes)
         ensemble = self._start(features, y, train.weight, previous)
-        rows = Rows(prepared, y, train.weight, self._start_score(ensemble, tables), tables[0])
+        score = self._start_score(ensemble, tables)
+        rows = Rows(prepared, y, train.weight, score, self._source(tables[0]))
         held = None
         if valid is not None:
             held_table = valid.of(features.extended(valid.columns)).table()
@@ -125,7 +128,7 @@ class Fit:
                 self._standardise(scale, valid.y),
                 valid.weight,
                 self._start_score(ensemble, [held_table]),
-                held_table,
+                self._source(held_table),
             )
         if folds is None:
             monitor = self._boost(rows, held, ensemble, scale, previous, classes)
@@ -188,7 +191,7 @@ class Fit:
                         self._standardise(scale, other.y),
                         other.weight,
                         self._start_score(ensemble, [table]),
-                        table,
+                        self._source(table),
                     ),
                     self.workers,
                     self.seed,
@@ -203,6 +206,11 @@ class Fit:
         for (_, held), model, table in zip(folds, models, held_out, strict=True):
             scores[:, held] = self._score_of(model.ensemble, table)
         return monitor, scores
+
+    def _source(self, table: Any) -> Any:
+        """Return what the ensemble reads; lines read a few columns, here and there a row."""
+        linear = self.params.get("leaves", "constant") == "linear"
+        return table.by_column(self.workers) if linear else table
 
     def _prepare(
         self,
@@ -220,13 +228,12 @@ class Fit:
     ) -> tuple[list[Bins], Callable[[Any], Any]]:
         """Return the bins of each version of the rows, and how other rows get them."""
         levels = features.levels_per_column()
+        if isinstance(tables[0], SparseColumns):
+            check_sparse(self.params)
         if self.params.get("split", "histogram") != "histogram":
-            return [self._ranks(table, levels) for table in tables], lambda other: other
-        if self._joint() and isinstance(tables[0], SparseColumns):
-            raise InvalidParameterError(
-                "multi_output='vector' does not grow trees on sparse matrices. Leave it at "
-                "'trees', or pass X.toarray() if that fits into memory."
-            )
+            return [
+                rank_values(self.workers, table, levels) for table in tables
+            ], lambda other: other
         tables = [table.by_columns() for table in tables]
         codings = learn_codings(
             self.workers, tables[0], weight, self.params["max_bins"], self.seed, levels
@@ -237,15 +244,6 @@ class Fit:
             return Bins(self.workers, other.by_columns(), codings)
 
         return [alike(table) for table in tables], alike
-
-    def _ranks(self, table: Columns | SparseColumns, levels: Sequence[int]) -> Bins:
-        if isinstance(table, SparseColumns):
-            raise InvalidParameterError(
-                f"split={self.params['split']!r} sorts all rows by every feature, and X is a "
-                "sparse matrix. Use split='histogram', with more max_bins for finer "
-                "thresholds, or pass X.toarray() if that fits into memory."
-            )
-        return rank_values(self.workers, table, levels)
 
     def _statistics(
         self, train: Sample, y: npt.NDArray[Any], features: Any, previous: Model | None
@@ -388,7 +386,7 @@ class Fit:
             self.loss,
             self._learner(unit, unit ** ((degree or 1) - 1)),
             self.method.response,
-            self.method.step(self.loss, self._max_step() * unit),
+            self._step(self._max_step() * unit),
             make_sampling(p, unit, self.groups),
             p["learning_rate"],
             make_dropout(p),
@@ -399,6 +397,19 @@ class Fit:
     def _joint(self) -> bool:
         """Return whether a round is one tree for all outputs."""
         return is_joint(self.params)
+
+    def _step(self, max_step: float) -> Step:
+        """Return how a tree gets its values."""
+        p, features = self.params, self.features
+        step = self.method.step(self.loss, max_step)
+        if p.get("leaves", "constant") == "constant":
+            return step
+        if len(features.categorical) == features.n:
+            raise InvalidParameterError(
+                "leaves='linear' gives leaves slopes in numeric features, but every column is "
+                "categorical. Set leaves='constant', or name fewer categorical_features."
+            )
+        return linear_leaves(step, p["linear_l2"], max_step)
 
     def _max_step(self) -> float:
         """Return the largest step in spreads of the target, or 0 for any."""

@@ -51,6 +51,15 @@ class GradientBoostingRegressor(BoostedRegressor):
         γ: a split must lower the objective by more than this.
     max_step : float or None, default=None
         The largest absolute leaf value before shrinkage.
+    leaves : {"constant", "linear"}, default="constant"
+        What a leaf says: one number; or a line in the numeric features that were asked about on its
+        path, for rows that have all of them (others get the number). Trees are grown as ever. A
+        line needs eight rows (of log loss, as much curvature as eight rows can have) for each of
+        its numbers, and stops four of its standard deviations from its middle, so it goes on a
+        little beyond the training rows. See docs/trees.md.
+    linear_l2 : float, default=0.1
+        For "linear": λ of the slopes, in units of standardised features, beside the leaf's sum of
+        hessians. `l1_regularization` and `l2_regularization` are about the constants.
     growth : {"best_first", "depth_wise", "symmetric"}, default="best_first"
         Whether the best leaf is split next, or one level after the other, or all leaves of a level
         by the same question (as CatBoost does), as long as there is room for twice as many.
@@ -217,6 +226,8 @@ class GradientBoostingRegressor(BoostedRegressor):
         l2_regularization: float = 1.0,
         min_gain: float = 0.0,
         max_step: float | None = None,
+        leaves: str = "constant",
+        linear_l2: float = 0.1,
         growth: str = "best_first",
         multi_output: str = "trees",
         subsample: float = 1.0,
@@ -274,6 +285,8 @@ class GradientBoostingRegressor(BoostedRegressor):
         self.l2_regularization = l2_regularization
         self.min_gain = min_gain
         self.max_step = max_step
+        self.leaves = leaves
+        self.linear_l2 = linear_l2
         self.growth = growth
         self.multi_output = multi_output
         self.subsample = subsample

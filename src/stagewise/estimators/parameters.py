@@ -199,6 +199,8 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         "l2_regularization": _Number(0.0),
         "min_gain": _Number(0.0),
         "max_step": _Number(0.0, open_low=True, or_none=True),
+        "leaves": OneOf(("constant", "linear")),
+        "linear_l2": _Number(0.0),
         "growth": OneOf(("best_first", "depth_wise", "symmetric")),
         "multi_output": OneOf(("trees", "vector")),
         "split": OneOf(("histogram", "exact", "approx")),
@@ -256,6 +258,7 @@ USES = (
     _Use(("goss_top", "goss_other"), "sampling", lambda s: s == "goss", "set sampling='goss'"),
     _Use(("permutations",), "categorical", lambda c: c != "sets", "set categorical='statistics'"),
     _Use(("mvs_lambda",), "sampling", lambda s: s == "mvs", "set sampling='mvs'"),
+    _Use(("linear_l2",), "leaves", lambda leaves: leaves == "linear", "set leaves='linear'"),
     _Use(
         ("max_drop", "skip_drop", "drop_normalization"),
         "drop_rate",

@@ -36,7 +36,12 @@ MOST_CUTS = 31
 """Of a column of statistics: what tells its values apart more finely is mostly chance."""
 MOST_ROWS = 100_000
 """From which combinations are found."""
-WITHOUT: Mapping[str, Any] = {"interaction_cst": None, "first_use_penalty": None, "drop_rate": 0.0}
+WITHOUT: Mapping[str, Any] = {
+    "interaction_cst": None,
+    "first_use_penalty": None,
+    "drop_rate": 0.0,
+    "leaves": "constant",
+}
 """Parameters with which there are no statistics, unless they have these values: a combination is of
 several features at once, and training rows are told something else in each tree."""
 

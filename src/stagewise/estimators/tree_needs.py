@@ -13,7 +13,7 @@ from typing import Any
 from stagewise.data.messages import shown
 from stagewise.errors import InvalidParameterError
 
-__all__ = ["check_needs", "is_joint"]
+__all__ = ["check_needs", "check_sparse", "is_joint", "reads_sparse"]
 
 NEEDS: Mapping[tuple[str, str], tuple[str, Mapping[str, tuple[Any, ...]]]] = MappingProxyType(
     {
@@ -36,6 +36,7 @@ NEEDS: Mapping[tuple[str, str], tuple[str, Mapping[str, tuple[Any, ...]]]] = Map
                 "path_smoothing": (0.0,),
                 "monotonic_cst": (None,),
                 "first_use_penalty": (None,),
+                "leaves": ("constant",),
             },
         ),
     }
@@ -72,6 +73,32 @@ def check_needs(params: Mapping[str, Any], n_outputs: int) -> None:
                     f"{kind}={value!r} {words}: {name} must be "
                     f"{' or '.join(map(repr, needed))}; got {shown(params[name])}."
                 )
+
+
+NOT_SPARSE: Mapping[tuple[str, str], str] = MappingProxyType(
+    {
+        ("split", "exact"): "sorts all rows by every feature",
+        ("split", "approx"): "sorts all rows by every feature",
+        ("multi_output", "vector"): "adds vectors to the sums of every cell",
+        ("leaves", "linear"): "multiplies all values of a leaf with each other",
+    }
+)
+"""What is done with tables that are dense only, and why."""
+
+
+def reads_sparse(params: Mapping[str, Any]) -> bool:
+    """Return whether such trees can be grown on a sparse matrix."""
+    return all(params.get(name) != value for name, value in NOT_SPARSE)
+
+
+def check_sparse(params: Mapping[str, Any]) -> None:
+    """Raise unless trees of the kind that is wanted can be grown on a sparse matrix."""
+    for (name, value), words in NOT_SPARSE.items():
+        if params.get(name) == value:
+            raise InvalidParameterError(
+                f"{name}={value!r} {words}, and X is a sparse matrix. Leave {name} as it is by "
+                "default, or pass X.toarray() if that fits into memory."
+            )
 
 
 def _is_one_of(value: Any, choices: tuple[Any, ...]) -> bool:

@@ -198,15 +198,15 @@ class EstimatorGrowth:
         each = np.arange(k)
         return NodeSums(sums.astype(float).reshape(k, k), counts.astype(float), each, each)
 
-    def predictions(self, term: EstimatorTerm) -> Vector:
+    def predictions(self, term: EstimatorTerm, source: Any) -> Vector:
         """Return what the last term, with its values, says of the training rows."""
         return np.asarray(self._basis @ term.value)
 
-    def add(self, term: EstimatorTerm, score: Vector) -> None:
+    def add(self, term: EstimatorTerm, source: Any, score: Vector) -> None:
         """Add the last term to the training scores."""
         score += self._basis @ term.value
 
-    def add_elsewhere(self, term: EstimatorTerm, table: Any, score: Vector) -> None:
+    def add_elsewhere(self, term: EstimatorTerm, table: Any, source: Any, score: Vector) -> None:
         """Add a term to the scores of other rows."""
         score += term.of(table)
 

@@ -7,7 +7,7 @@ turns gradients into trees until the fit ends. Must not know losses by name or c
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,10 +19,12 @@ from stagewise._native import (
     Gradients,
     Grower,
     GrownTree,
+    Lines,
     TreeRules,
     VectorGradients,
     Workers,
 )
+from stagewise.learners.linear_leaves import FittedLines, LinearLeaves
 from stagewise.learners.tree import LevelSets, Tree
 
 __all__ = ["GrownTerm", "HistogramTree", "NodeSums", "TreeGrowth", "tree_of"]
@@ -179,7 +181,7 @@ class HistogramTree:
         )
         n_classes = 0 if classes is None else max(2, int(classes.max()) + 1)
         growers = [Grower(workers, t, weight, rules, classes, n_classes, outputs) for t in tables]
-        return TreeGrowth(workers, growers, table.n_rows)
+        return TreeGrowth(workers, growers, table.n_rows, monotone=any(self.monotone))
 
 
 def version_of(number: int, versions: int) -> int:
@@ -216,8 +218,12 @@ class GrownTerm:
         return self.tree.value
 
     def with_values(self, value: Vector) -> GrownTerm:
-        """Return the same tree with other node values."""
+        """Return the same tree with other node values, all of them constants."""
         return GrownTerm(self.grown, self.tree.with_values(value))
+
+    def with_lines(self, lines: LinearLeaves) -> GrownTerm:
+        """Return the same tree with lines in some of its leaves."""
+        return GrownTerm(self.grown, replace(self.tree, lines=lines))
 
 
 @dataclass(frozen=True)
@@ -251,13 +257,18 @@ class TreeGrowth:
         The native ones, one for each table of the rows.
     n_rows : int
         How many rows the fit has.
+    monotone : bool
+        Whether features have directions.
     """
 
-    def __init__(self, workers: Workers, growers: Sequence[Grower], n_rows: int) -> None:
+    def __init__(
+        self, workers: Workers, growers: Sequence[Grower], n_rows: int, *, monotone: bool
+    ) -> None:
         self._workers = workers
         self._growers = growers
         self._grower = growers[0]  # of the last tree
         self._n_rows = n_rows
+        self._monotone = monotone
 
     def grow(
         self,
@@ -299,6 +310,25 @@ class TreeGrowth:
         changed[leaves] = self._grower.put_in_order(value[leaves])
         return changed
 
+    def room(self, value: Vector) -> tuple[Vector, Vector] | None:
+        """Return between which numbers the nodes' lines may go, if features have directions."""
+        if not self._monotone:
+            return None
+        leaves = self._grower.leaf_nodes()
+        low, high = np.full(len(value), -np.inf), np.full(len(value), np.inf)
+        low[leaves], high[leaves] = self._grower.room(value[leaves])
+        return low, high
+
+    def fit_lines(
+        self, term: GrownTerm, source: Columns, derivatives: Gradients, l2: float, bound: float
+    ) -> FittedLines:
+        """Return slopes for the leaves of the last tree, fitted to these derivatives.
+
+        `source` has the training rows before they were made ready for the grower; `bound` is the
+        most that the hessian of a row of weight 1 can be, or 0 if nothing is known.
+        """
+        return FittedLines(*self._grower.fit_lines(term.grown, source, derivatives, l2, bound))
+
     def node_sums(self, term: GrownTerm, derivatives: Gradients) -> NodeSums:
         """Return the sums of these derivatives over the rows that the last tree was grown on."""
         of_leaves = self._grower.leaf_sums(derivatives)
@@ -313,17 +343,30 @@ class TreeGrowth:
             hessian[node] = hessian[pair].sum()
         return NodeSums(gradient, hessian, leaves, gradient.argmax(axis=1))
 
-    def predictions(self, term: GrownTerm) -> Vector:
+    def predictions(self, term: GrownTerm, source: Any) -> Vector:
         """Return what the last tree, with its values, says of the training rows."""
         out = np.zeros(self._n_rows)
-        self.add(term, out)
+        self.add(term, source, out)
         return out
 
-    def add(self, term: GrownTerm, score: Vector) -> None:
+    def add(self, term: GrownTerm, source: Any, score: Vector) -> None:
         """Add the last tree's values to the training scores, of one output or of all."""
-        self._grower.add_to(term.grown, term.tree.value.reshape(-1), score.reshape(-1))
+        said = _said_by_lines(term.tree, source)
+        self._grower.add_to(term.grown, term.tree.value.reshape(-1), score.reshape(-1), *said)
 
-    def add_elsewhere(self, term: GrownTerm, table: Bins | Columns, score: Vector) -> None:
+    def add_elsewhere(
+        self, term: GrownTerm, table: Bins | Columns, source: Any, score: Vector
+    ) -> None:
         """Add a tree's values to the scores of other rows, coded in the same way or not at all."""
-        value = term.tree.value.reshape(-1)
-        table.add_tree(self._workers, term.grown, value, score.reshape(-1))
+        value, (lines, columns) = term.tree.value.reshape(-1), _said_by_lines(term.tree, source)
+        if isinstance(table, Columns):
+            table.add_tree(self._workers, term.grown, value, score.reshape(-1), lines)
+        else:
+            table.add_tree(self._workers, term.grown, value, score.reshape(-1), lines, columns)
+
+
+def _said_by_lines(tree: Tree, source: Any) -> tuple[Lines | None, Columns | None]:
+    """Return the lines of a tree and the values they are in, if it has any."""
+    if tree.lines is None:
+        return None, None
+    return tree.lines.native(len(tree.feature), source.n_features), source

@@ -45,16 +45,19 @@ class Growth(Protocol):
     ) -> Any:
         """Fit the next term to the rows in the bag (None: all rows)."""
 
-    def predictions(self, term: Any) -> Vector:
-        """Return what the last term, with its values, says of the training rows."""
+    def predictions(self, term: Any, source: Any) -> Vector:
+        """Return what the last term, with its values, says of the training rows.
+
+        Here and below, `source` has rows before they were made ready for the learner.
+        """
 
     def node_sums(self, term: Any, derivatives: Gradients) -> NodeSums:
         """Return sums of derivatives over the regions of the last term."""
 
-    def add(self, term: Any, score: Vector) -> None:
+    def add(self, term: Any, source: Any, score: Vector) -> None:
         """Add the last term to the training scores."""
 
-    def add_elsewhere(self, term: Any, table: Any, score: Vector) -> None:
+    def add_elsewhere(self, term: Any, table: Any, source: Any, score: Vector) -> None:
         """Add a term to the scores of other rows."""
 
 

@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from stagewise.learners.linear_leaves import LinearLeaves
+
 __all__ = ["NODE_ARRAYS", "LevelSets", "Tree"]
 
 # The arrays of a tree and their types, in the order of the fields of Tree.
@@ -79,6 +81,8 @@ class Tree:
         The sum of the weights of the training rows in the node.
     sets : LevelSets or None
         What nodes that ask about categorical features send left; None: there are none.
+    lines : LinearLeaves or None
+        What leaves say that are not constants; None: all are.
     """
 
     feature: npt.NDArray[np.int32]
@@ -90,7 +94,8 @@ class Tree:
     gain: npt.NDArray[np.float64]
     cover: npt.NDArray[np.float64]
     sets: LevelSets | None = None
+    lines: LinearLeaves | None = None
 
     def with_values(self, value: npt.NDArray[np.float64]) -> Tree:
-        """Return the same tree with other node values."""
-        return replace(self, value=value)
+        """Return the same tree with other node values, all of them constants."""
+        return replace(self, value=value, lines=None)

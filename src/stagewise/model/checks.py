@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from stagewise.errors import ModelFormatError
 from stagewise.learners.tree import NODE_ARRAYS
-from stagewise.model.sections import SETS
+from stagewise.model.sections import LINES, SETS
 
 __all__ = [
     "CATEGORICAL",
@@ -24,6 +24,7 @@ __all__ = [
     "REAL",
     "UINT64_CUTS",
     "check_features",
+    "check_lines",
     "check_sets",
     "check_starts",
     "check_trees",
@@ -165,6 +166,49 @@ def check_sets(flat: Mapping[str, Array], levels: Sequence[int]) -> None:
     last = bits[ends - 1]
     if ((last << unused) >> unused != last).any():
         raise ModelFormatError("it has a set with levels that there are not")
+
+
+def check_lines(flat: Mapping[str, Array], levels: Sequence[int]) -> None:
+    """Check the lines of an ensemble whose other arrays are sound.
+
+    Raises
+    ------
+    ModelFormatError
+        If a line is not in a leaf, asks about a feature that is no number, or has numbers that
+        would make a prediction something else than a number.
+    """
+    given = {name.removeprefix("line_"): flat[name] for name in LINES if name in flat}
+    if not given:
+        return
+    if len(given) < len(LINES) or len(given["node"]) == 0:
+        raise ModelFormatError("it has lines of leaves that are not whole")
+    node, feature = given["node"], given["feature"]
+    start = check_starts(given["start"], len(feature), "lines")
+    per_term = ("slope", "centre")
+    per_line = ("intercept", "low", "high", "beyond", "grain")
+    if (
+        len(start) != len(node) + 1
+        or any(len(given[name]) != len(feature) for name in per_term)
+        or any(len(given[name]) != len(node) for name in per_line)
+        or (np.diff(start) == 0).any()
+    ):
+        raise ModelFormatError("the arrays of its lines differ in length")
+    rises = (node[1:] > node[:-1]).all() and node[0] >= 0 and node[-1] < len(flat["feature"])
+    if not rises or (flat["feature"][node] != -1).any():
+        raise ModelFormatError("it has a line that is in no leaf, or two in one")
+    if (feature < 0).any() or (feature >= len(levels)).any():
+        raise ModelFormatError("it has a line with a feature there is not")
+    if (np.array(levels)[feature] > 0).any():
+        raise ModelFormatError("it has a line with a feature that is no number")
+    same = np.diff(np.repeat(np.arange(len(node)), np.diff(start))) == 0
+    if (same & (np.diff(feature) <= 0)).any():
+        raise ModelFormatError("it has a line whose features do not rise")
+    if not all(np.isfinite(given[name]).all() for name in (*per_term, *per_line)):
+        raise ModelFormatError("it has a line with a number that is not finite")
+    if (given["low"] > given["high"]).any() or (given["grain"] < 0).any():
+        raise ModelFormatError("it has a line with bounds that are out of order")
+    if (given["beyond"] > 1).any():
+        raise ModelFormatError("it does not say what infinite values are to its lines")
 
 
 def check_features(kind: Array, cut_start: Array, cuts: Array) -> npt.NDArray[np.int64]:

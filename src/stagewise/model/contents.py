@@ -24,6 +24,7 @@ from stagewise.model.checks import (
     REAL,
     UINT64_CUTS,
     check_features,
+    check_lines,
     check_sets,
     check_starts,
     check_trees,
@@ -223,6 +224,7 @@ def unpack(facts: Mapping[str, Any], arrays: Mapping[str, Array]) -> tuple[Model
     flat = _unpack_trees(arrays, len(base))
     check_trees(flat, len(levels), len(base))
     check_sets(flat, levels)
+    check_lines(flat, levels)
     model = Model(
         task=task,
         loss=loss,
@@ -255,12 +257,12 @@ def _replaced(arrays: Mapping[str, Array]) -> tuple[str, ...]:
 
 def _unpack_trees(arrays: Mapping[str, Array], n_outputs: int) -> dict[str, Array]:
     """Return the arrays of the trees, values of several outputs as a column for each."""
-    names = ("tree_start", *NODE_ARRAYS, *SETS)
+    names = ("tree_start", *NODE_ARRAYS, *SETS, *LINES)
     flat = {name: arrays[name] for name in names if name in arrays}
     (name,) = VECTORS
     if name in arrays:
-        if "value" in flat or n_outputs < 2:
-            raise ModelFormatError("its trees have one value a node, and a vector")
+        if "value" in flat or n_outputs < 2 or any(line in flat for line in LINES):
+            raise ModelFormatError("its trees have one value a node, or lines, and a vector")
         if len(arrays[name]) != n_outputs * len(flat["feature"]):
             raise ModelFormatError("the arrays of its trees differ in length")
         flat["value"] = arrays[name].reshape(-1, n_outputs)

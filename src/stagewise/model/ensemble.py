@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stagewise._native import Columns, Forest, SparseColumns, Workers
+from stagewise.learners.linear_leaves import LINE_ARRAYS, LinearLeaves
 from stagewise.learners.tree import NODE_ARRAYS, LevelSets, Tree
 
 __all__ = ["Ensemble"]
@@ -95,7 +96,7 @@ class Ensemble:
     def forest(self) -> Forest:
         """The trees as the native core reads them, made once."""
         if self._forest is None:
-            flat = self.flat()
+            flat, lines = self.flat(), self._all_lines()
             self._forest = Forest(
                 flat["tree_start"],
                 flat["feature"],
@@ -108,6 +109,9 @@ class Ensemble:
                 self.n_outputs,
                 self.outputs_per_tree,
                 **self._levels(flat),
+                lines=None
+                if lines is None
+                else lines.native(len(flat["feature"]), self.n_features),
             )
         return self._forest
 
@@ -154,7 +158,8 @@ class Ensemble:
             ends; and the arrays of `Tree`, concatenated. Child numbers stay relative to their tree.
             ``value`` has a column for each output of a tree, if it has more than one.
             If a node asks about levels, also ``set_start`` (int64) and ``level_sets`` (uint64):
-            the `LevelSets` of all trees, one behind the other.
+            the `LevelSets` of all trees, one behind the other. If a leaf says a line, also the
+            `LinearLeaves` of all trees, as ``line_node`` (counted through all trees) and so on.
         """
         start = np.zeros(len(self.trees) + 1, dtype=np.uint64)
         np.cumsum([len(tree.feature) for tree in self.trees], out=start[1:], dtype=np.uint64)
@@ -167,7 +172,30 @@ class Ensemble:
             flat[name] = np.concatenate([none, *parts], dtype=dtype, casting="safe")
         if any(tree.sets is not None for tree in self.trees):
             flat |= self._flat_sets()
+        lines = self._all_lines()
+        if lines is not None:
+            flat |= {f"line_{name}": array for name, array in lines.arrays().items()}
         return flat
+
+    def _all_lines(self) -> LinearLeaves | None:
+        """Return the lines of all trees, with nodes counted through all of them."""
+        if all(tree.lines is None for tree in self.trees):
+            return None
+        parts: dict[str, list[npt.NDArray[Any]]] = {name: [] for name in LINE_ARRAYS}
+        nodes, terms = 0, 0
+        for tree in self.trees:
+            if tree.lines is not None:
+                own = tree.lines.arrays()
+                shifted = {
+                    "node": own["node"] + nodes,
+                    "start": own["start"][:-1] + np.uint64(terms),
+                }
+                for name, array in {**own, **shifted}.items():
+                    parts[name].append(array)
+                terms += len(tree.lines.feature)
+            nodes += len(tree.feature)
+        parts["start"].append(np.array([terms], dtype=np.uint64))
+        return LinearLeaves(**{name: np.concatenate(parts[name]) for name in LINE_ARRAYS})
 
     def _flat_sets(self) -> dict[str, npt.NDArray[Any]]:
         starts, bits, end = [], [np.empty(0, np.uint64)], 0
@@ -194,9 +222,12 @@ class Ensemble:
         sets: list[LevelSets | None] = [None] * len(bounds)
         if "set_start" in flat:
             sets = _cut_sets(flat["set_start"], flat["level_sets"], bounds)
+        lines: list[LinearLeaves | None] = [None] * len(bounds)
+        if "line_node" in flat:
+            lines = _cut_lines({name: flat[f"line_{name}"] for name in LINE_ARRAYS}, bounds)
         trees = [
-            Tree(**{name: flat[name][first:last] for name in NODE_ARRAYS}, sets=own)
-            for (first, last), own in zip(bounds, sets, strict=True)
+            Tree(**{name: flat[name][first:last] for name in NODE_ARRAYS}, sets=own, lines=said)
+            for (first, last), own, said in zip(bounds, sets, lines, strict=True)
         ]
         value = flat["value"]
         return cls(n_features, base, trees, levels, 1 if value.ndim == 1 else value.shape[1])
@@ -215,3 +246,26 @@ def _cut_sets(
         sets.append(LevelSets(relative, bits[begin:end]) if begin < end else None)
         end = begin
     return sets[::-1]
+
+
+def _cut_lines(
+    flat: Mapping[str, npt.NDArray[Any]], bounds: list[tuple[int, int]]
+) -> list[LinearLeaves | None]:
+    """Give each tree its own lines; they lie in the order of the nodes."""
+    cuts = np.searchsorted(flat["node"], [first for first, _ in bounds] + [bounds[-1][1]])
+    lines: list[LinearLeaves | None] = []
+    for (first, _), (begin, end) in zip(bounds, pairwise(cuts.tolist()), strict=True):
+        if begin == end:
+            lines.append(None)
+            continue
+        start = flat["start"][begin : end + 1]
+        terms = slice(int(start[0]), int(start[-1]))
+        per_term = ("feature", "slope", "centre")
+        own = {
+            name: array[terms if name in per_term else slice(begin, end)]
+            for name, array in flat.items()
+        }
+        lines.append(
+            LinearLeaves(**{**own, "node": own["node"] - first, "start": start - start[0]})
+        )
+    return lines

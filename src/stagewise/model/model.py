@@ -19,7 +19,7 @@ import numpy.typing as npt
 from stagewise.data.features import Features
 from stagewise.model.ensemble import Ensemble
 from stagewise.model.levels import level_arrays
-from stagewise.model.sections import SETS
+from stagewise.model.sections import LINES, SETS
 from stagewise.model.statistics import pack_statistics
 
 __all__ = ["Model"]
@@ -114,7 +114,7 @@ class Model:
         add("base", self.ensemble.base)
         add("response", np.hstack([self.offset, self.scale]).astype(np.float64))
         flat = self.ensemble.flat()
-        for name in (*_DECIDING, *(name for name in SETS if name in flat)):
+        for name in (*_DECIDING, *(name for name in (*SETS, *LINES) if name in flat)):
             add(name, flat[name])
         for feature in self.features:
             if feature.levels is None:

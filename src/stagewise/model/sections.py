@@ -15,11 +15,13 @@ import numpy as np
 import numpy.typing as npt
 
 from stagewise.errors import ModelFormatError
+from stagewise.learners.linear_leaves import LINE_ARRAYS
 from stagewise.learners.tree import NODE_ARRAYS
 
 __all__ = [
     "LABELS",
     "LEVELS",
+    "LINES",
     "MISSING_VALUES",
     "NAMES",
     "OPTIONAL",
@@ -49,6 +51,7 @@ LEVELS = {
     "level_text": "uint8",
 }
 SETS = {"set_start": "int64", "level_sets": "uint64"}
+LINES = {f"line_{name}": dtype.name for name, dtype in LINE_ARRAYS.items()}
 STATISTICS = {
     "statistic_start": "uint64",
     "statistic_sources": "uint32",
@@ -63,6 +66,7 @@ OPTIONAL = {
     **MISSING_VALUES,
     **LEVELS,
     **SETS,
+    **LINES,
     **STATISTICS,
     **VECTORS,
     **TARGETS,

@@ -1,0 +1,48 @@
+// Lines of leaves.
+#include <nanobind/stl/shared_ptr.h>
+
+#include "bindings.hpp"
+
+namespace stagewise {
+namespace {
+
+template <class T>
+std::span<const T> span_of(const In<T>& a) {
+  return {a.data(), a.shape(0)};
+}
+
+}  // namespace
+
+NodeScores scores_of(const Tree& tree, const In<double>& value, const InOut<double>& score,
+                     size_t rows, const Lines* lines, const Table* table) {
+  require(value.shape(0) == tree.nodes() * tree.outputs, "a value per node and output");
+  require(score.shape(0) == rows * tree.outputs, "a score per row and output");
+  if (lines == nullptr) return {value.data(), tree.outputs, score.data(), rows};
+  require(tree.outputs == 1, "lines of one output");
+  require(table != nullptr, "lines need the values of the rows");
+  require(table->columns.rows == rows, "the values are those of other rows");
+  require(lines->nodes() == tree.nodes() && lines->features() == table->columns.features(),
+          "lines of another tree");
+  return {value.data(), 1, score.data(), rows, lines, &table->columns};
+}
+
+void bind_lines(nb::module_& m) {
+  nb::class_<Lines>(m, "Lines")
+      .def(nb::new_([](const In<int64_t>& node, const In<uint64_t>& start,
+                       const In<int32_t>& feature, const In<double>& slope,
+                       const In<double>& centre, const In<double>& intercept, const In<double>& low,
+                       const In<double>& high, const In<uint8_t>& beyond, const In<double>& grain,
+                       size_t nodes, size_t features) {
+             return std::make_shared<Lines>(
+                 FlatLines{span_of(node), span_of(start), span_of(feature), span_of(slope),
+                           span_of(centre), span_of(intercept), span_of(low), span_of(high),
+                           span_of(beyond), span_of(grain)},
+                 nodes, features);
+           }),
+           "node"_a.noconvert(), "start"_a.noconvert(), "feature"_a.noconvert(),
+           "slope"_a.noconvert(), "centre"_a.noconvert(), "intercept"_a.noconvert(),
+           "low"_a.noconvert(), "high"_a.noconvert(), "beyond"_a.noconvert(), "grain"_a.noconvert(),
+           "n_nodes"_a, "n_features"_a);
+}
+
+}  // namespace stagewise

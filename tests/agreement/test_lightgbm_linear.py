@@ -1,0 +1,48 @@
+"""Linear leaves are those of LightGBM where both define the result.
+
+That is without penalties, which it has in units of the features, and without missing values, which
+it takes as reasons for other constants. Its first tree has constant leaves. It needs LightGBM,
+which the tests do not install; without it there is nothing to agree with.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from stagewise import GradientBoostingRegressor
+
+lightgbm: Any = pytest.importorskip("lightgbm")
+
+
+def test_three_trees_agree():
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 40, size=(4000, 3)) / 8.0
+    y = np.sin(X[:, 0]) * 3 + X[:, 1] * (X[:, 2] > 2) + rng.normal(size=4000) / 10
+    params = {
+        "objective": "regression",
+        "linear_tree": True,
+        "linear_lambda": 0.0,
+        "lambda_l2": 0.0,
+        "learning_rate": 0.5,
+        "num_leaves": 6,
+        "min_data_in_leaf": 100,
+        "min_sum_hessian_in_leaf": 0.0,
+        "min_data_in_bin": 1,
+        "verbosity": -1,
+    }
+    theirs = lightgbm.train(params, lightgbm.Dataset(X, y, params=params), 3).predict(X)
+    ours = GradientBoostingRegressor(
+        n_estimators=1,
+        learning_rate=0.5,
+        max_leaf_nodes=6,
+        min_samples_leaf=100,
+        min_hessian=0.0,
+        l2_regularization=0.0,
+        warm_start=True,
+    ).fit(X, y)
+    ours.set_params(n_estimators=3, leaves="linear", linear_l2=0.0).fit(X, y)
+    # Its targets are float32.
+    np.testing.assert_allclose(ours.predict(X), theirs, atol=2e-6)
