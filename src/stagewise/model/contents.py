@@ -36,6 +36,7 @@ from stagewise.model.levels import pack_levels, unpack_levels
 from stagewise.model.model import Model
 from stagewise.model.sections import (
     LABELS,
+    LINES,
     MISSING_VALUES,
     NAMES,
     OPTIONAL,
