@@ -37,6 +37,9 @@ NO_SPARSE = {
     "statistics of levels",
     "vectors of targets",
     "vectors of classes",
+    "linear leaves",
+    "linear leaves of classes",
+    "linear leaves, quantile, dropout",
 }
 SPARSE_CASES = pytest.mark.parametrize("case", [c for c in CASES if c not in NO_SPARSE])
 

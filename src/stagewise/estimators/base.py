@@ -39,6 +39,7 @@ from stagewise.estimators.rows import (
     hold_out,
     make_folds,
 )
+from stagewise.estimators.tree_needs import reads_sparse
 from stagewise.losses import EachTarget, Loss
 from stagewise.model.file import write_model
 from stagewise.model.model import Model

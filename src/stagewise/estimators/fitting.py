@@ -231,9 +231,8 @@ class Fit:
         if isinstance(tables[0], SparseColumns):
             check_sparse(self.params)
         if self.params.get("split", "histogram") != "histogram":
-            return [
-                rank_values(self.workers, table, levels) for table in tables
-            ], lambda other: other
+            dense = [table for table in tables if isinstance(table, Columns)]  # others were refused
+            return [rank_values(self.workers, t, levels) for t in dense], lambda other: other
         tables = [table.by_columns() for table in tables]
         codings = learn_codings(
             self.workers, tables[0], weight, self.params["max_bins"], self.seed, levels

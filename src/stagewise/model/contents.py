@@ -262,8 +262,10 @@ def _unpack_trees(arrays: Mapping[str, Array], n_outputs: int) -> dict[str, Arra
     flat = {name: arrays[name] for name in names if name in arrays}
     (name,) = VECTORS
     if name in arrays:
-        if "value" in flat or n_outputs < 2 or any(line in flat for line in LINES):
-            raise ModelFormatError("its trees have one value a node, or lines, and a vector")
+        if "value" in flat or n_outputs < 2:
+            raise ModelFormatError("its trees have one value a node, and a vector")
+        if any(line in flat for line in LINES):
+            raise ModelFormatError("its leaves have lines, and a vector")
         if len(arrays[name]) != n_outputs * len(flat["feature"]):
             raise ModelFormatError("the arrays of its trees differ in length")
         flat["value"] = arrays[name].reshape(-1, n_outputs)
