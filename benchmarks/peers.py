@@ -102,15 +102,12 @@ class Stagewise(Peer):
         "exponential": {},
         "adaboost": {},
         "squared_error": {},
-        "linear_leaves": {"loss": "squared_error", "leaves": "linear"},
         "absolute_error": {},
         "huber": {},
         "quantile": {"quantile": QUANTILE},
         "poisson": {},
         "gamma": {},
         "tweedie": {"power": TWEEDIE_POWER},
-        "joint_log_loss": {"loss": "log_loss"},
-        "joint_squared_error": {"loss": "squared_error"},
     }
     ways: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         **USUAL,
@@ -118,6 +115,8 @@ class Stagewise(Peer):
         "symmetric": {"growth": "symmetric", "max_depth": DEPTH, **ANY_LEAVES},
         "goss": {"sampling": "goss"},
         "levels": {},
+        "linear": {"leaves": "linear"},
+        "joint": {},  # a tree for each output, to compare with
     }
 
     def __init__(self) -> None:
@@ -131,7 +130,8 @@ class Stagewise(Peer):
             return stumps.fit(X, y)
         kind = "Classifier" if work.n_classes else "Regressor"
         model = getattr(self.lib, "GradientBoosting" + kind)(
-            **{"loss": work.loss, **self.losses[work.loss]},
+            loss=work.loss,
+            **self.losses[work.loss],
             n_estimators=work.trees,
             learning_rate=LEARNING_RATE,
             min_samples_leaf=MIN_ROWS,
@@ -156,10 +156,7 @@ class VectorStagewise(Stagewise):
 
     name = "stagewise-vector"
     kinds = frozenset({"fit"})
-    losses: ClassVar[Mapping[str, Any]] = {
-        "joint_log_loss": {"loss": "log_loss", "multi_output": "vector"},
-        "joint_squared_error": {"loss": "squared_error", "multi_output": "vector"},
-    }
+    ways: ClassVar[Mapping[str, Mapping[str, Any]]] = {"joint": {"multi_output": "vector"}}
 
 
 class LightGBM(Peer):
@@ -174,7 +171,6 @@ class LightGBM(Peer):
     losses: ClassVar[Mapping[str, Any]] = {
         "log_loss": {},
         "squared_error": {"objective": "regression"},
-        "linear_leaves": {"objective": "regression", "linear_tree": True},
         "absolute_error": {"objective": "regression_l1"},
         "huber": {"objective": "huber", "alpha": HUBER_WIDTH},
         "quantile": {"objective": "quantile", "alpha": QUANTILE},
@@ -186,6 +182,7 @@ class LightGBM(Peer):
         **USUAL,
         "goss": {"data_sample_strategy": "goss"},
         "levels": {},
+        "linear": {"linear_tree": True},
     }
 
     def __init__(self) -> None:
@@ -226,9 +223,7 @@ class QuantisedLightGBM(LightGBM):
     name = "lightgbm-quantised"
     kinds = frozenset({"fit", "memory", "scaling"})
     extra: ClassVar[dict[str, Any]] = {"use_quantized_grad": True}
-    losses: ClassVar[Mapping[str, Any]] = {
-        loss: own for loss, own in LightGBM.losses.items() if loss != "linear_leaves"
-    }
+    ways = USUAL
 
 
 class XGBoost(Peer):
@@ -308,13 +303,8 @@ class VectorXGBoost(XGBoost):
 
     name = "xgboost-vector"
     kinds = frozenset({"fit"})
-    losses: ClassVar[Mapping[str, Any]] = {
-        "joint_log_loss": {"multi_strategy": "multi_output_tree"},
-        "joint_squared_error": {
-            "objective": "reg:squarederror",
-            "multi_strategy": "multi_output_tree",
-            **ROWS,
-        },
+    ways: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "joint": {"multi_strategy": "multi_output_tree"}
     }
 
 
@@ -331,8 +321,6 @@ class CatBoost(Peer):
     variants = ("symmetric", "lossguide")
     losses: ClassVar[Mapping[str, Any]] = {
         "log_loss": "",
-        "joint_log_loss": "",
-        "joint_squared_error": "MultiRMSE",
         "squared_error": "RMSE",
         "absolute_error": "MAE",
         "huber": f"Huber:delta={HUBER_WIDTH}",
@@ -344,6 +332,7 @@ class CatBoost(Peer):
         **USUAL,
         "symmetric": {"depth": DEPTH},
         "levels": {},
+        "joint": {},
     }
 
     def __init__(self) -> None:
@@ -364,12 +353,15 @@ class CatBoost(Peer):
             "logging_level": "Silent",
         }
         if work.variant == "lossguide":
+            if work.way == "symmetric":
+                raise ValueError("these trees are not symmetric")
             params |= {"grow_policy": "Lossguide", "max_leaves": LEAVES, "depth": 16}
             params |= {"min_data_in_leaf": MIN_ROWS}
         else:
             params |= {"depth": 5, **self.ways[work.way]}
         if not work.n_classes:
-            model = self.lib.CatBoostRegressor(loss_function=self.losses[work.loss], **params)
+            loss = "MultiRMSE" if work.task == "targets" else self.losses[work.loss]
+            model = self.lib.CatBoostRegressor(loss_function=loss, **params)
         else:
             loss = "Logloss" if work.task == "binary" else "MultiClass"
             model = self.lib.CatBoostClassifier(loss_function=loss, **params)

@@ -118,12 +118,11 @@ def read_part(folder: Path, name: str) -> Any:
 def held_out_loss(loss: str, y: np.ndarray, answer: np.ndarray) -> float:
     """Mean of the loss in double precision; of squares its root, of positives the deviance."""
     f = np.asarray(answer, dtype=np.float64)
-    loss = loss.removeprefix("joint_")
     if loss in ("log_loss", "exponential", "adaboost"):
         return _class_loss(loss, y, f)
     f, y = f.reshape(y.shape), y.astype(np.float64)
     away = np.abs(y - f)
-    if loss in ("squared_error", "linear_leaves"):
+    if loss == "squared_error":
         return float(np.sqrt(np.mean(away**2)))
     if loss == "absolute_error":
         return float(np.mean(away))
