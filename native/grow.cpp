@@ -162,8 +162,10 @@ void Grower::commit(const Leaf& parent, Tree* tree) {
   const Split& s = parent.split;
   tree->feature[node] = static_cast<int32_t>(s.feature);
   if (s.right_bins.empty()) {
-    tree->bin[node] = s.bin;
-    tree->threshold[node] = bins_.coding(s.feature).threshold(s.bin, s.next_bin);
+    const FeatureCoding& coding = bins_.coding(s.feature);
+    tree->threshold[node] = coding.threshold(s.bin, s.next_bin);
+    // Between two values of the bag there may be values of other rows; they go by the threshold.
+    tree->bin[node] = bins_.ranked() ? coding.code_below(tree->threshold[node]) : s.bin;
   } else {
     write_levels(s, node, tree);
   }

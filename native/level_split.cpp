@@ -20,6 +20,7 @@ struct Reordered {
     sums.bins = order.size();
     sums.touched = nullptr;
     sums.codes = nullptr;
+    sums.first_codes = nullptr;
     if (from.counts == nullptr) return;
     for (const uint32_t b : order) counts.push_back(from.counts[b]);
     sums.counts = counts.data();

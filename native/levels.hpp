@@ -34,10 +34,15 @@ struct BinSums {
   size_t bins = 0;
   int64_t missing_word = 0, missing_count = 0;
   const uint32_t* codes = nullptr;  // of the bins; null: see touched
+  // Where a bin is a run of codes: the first of each, `codes` being the last; null: they are one.
+  const uint32_t* first_codes = nullptr;
   const uint64_t* touched =
       nullptr;  // a bit for each code that has one of the bins; null: all have
 
-  uint32_t code(size_t bin) const;      // of the bin at a place
+  uint32_t code(size_t bin) const;  // of the bin at a place
+  uint32_t first_code(size_t bin) const {
+    return first_codes != nullptr ? first_codes[bin] : code(bin);
+  }
   size_t bins_upto(size_t code) const;  // how many have a code that is not larger
 };
 

@@ -126,6 +126,7 @@ BinSums SortedSearch::collect(const Leaf& leaf, uint32_t feature, SplitFinder::S
   int64_t* const words = scratch->packed_words.data();
   int64_t* const counts = scratch->packed_counts.data();
   uint32_t* const codes = scratch->packed_codes.data();
+  uint32_t* const firsts = scratch->packed_firsts.data();
   size_t present = n;
   BinSums sums;
   while (present > 0 && rows[present - 1].rank == missing) {
@@ -135,6 +136,7 @@ BinSums SortedSearch::collect(const Leaf& leaf, uint32_t feature, SplitFinder::S
   }
   size_t k = 0;
   int64_t word = 0, count = 0;
+  bool begins = true;
   for (size_t i = 0; i < present; ++i) {
     const SortedRow entry = rows[i];
     word += gradients_->slots()[entry.row].word;
@@ -142,15 +144,18 @@ BinSums SortedSearch::collect(const Leaf& leaf, uint32_t feature, SplitFinder::S
     words[k] = word;
     counts[k] = count;
     codes[k] = entry.rank;
+    firsts[k] = begins ? entry.rank : firsts[k];
     const bool end = i + 1 == present || ends(entry.rank, rows[i + 1].rank, word);
     k += end ? 1 : 0;
     word = end ? 0 : word;
     count = end ? 0 : count;
+    begins = end;
   }
   sums.feature = feature;
   sums.words = words;
   sums.counts = splits_.counts_needed() ? counts : nullptr;
   sums.codes = codes;
+  sums.first_codes = firsts;
   sums.bins = k;
   return sums;
 }

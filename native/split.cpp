@@ -66,6 +66,7 @@ void Finder::Scratch::reserve_rows(size_t n) {
   packed_words.resize(n);
   packed_counts.resize(n);
   packed_codes.resize(n);
+  packed_firsts.resize(n);
 }
 
 void Finder::Scratch::reserve_bins(size_t n) {
@@ -239,7 +240,7 @@ SplitFinder::Found SplitFinder::scan_bins(const Search& search, const BinSums& s
   if (found.result.score > kNoSplit) {
     const size_t next = found.result.position + 1;
     found.bin = only ? static_cast<uint32_t>(*only) : sums.code(found.result.position);
-    found.next_bin = next < sums.bins ? sums.code(next) : bins_.value_bins(sums.feature);
+    found.next_bin = next < sums.bins ? sums.first_code(next) : bins_.value_bins(sums.feature);
   }
   return found;
 }

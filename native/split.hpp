@@ -134,7 +134,7 @@ class Finder {
     std::vector<int64_t> few_words, few_counts;
     std::vector<uint64_t> touched;
     std::vector<int64_t> packed_words, packed_counts;
-    std::vector<uint32_t> packed_codes;
+    std::vector<uint32_t> packed_codes, packed_firsts;
     // Per row.
     std::vector<int64_t> row_words, row_counts;
     std::vector<size_t> row_begin;

@@ -1,20 +1,15 @@
 """Linear leaves are those of LightGBM where both define the result.
 
 That is without penalties, which it has in units of the features, and without missing values, which
-it takes as reasons for other constants. Its first tree has constant leaves. It needs LightGBM,
-which the tests do not install; without it there is nothing to agree with.
+it takes as reasons for other constants. Its first tree has constant leaves.
 """
 
 from __future__ import annotations
 
-from typing import Any
-
+import lightgbm
 import numpy as np
-import pytest
 
 from stagewise import GradientBoostingRegressor
-
-lightgbm: Any = pytest.importorskip("lightgbm")
 
 
 def test_three_trees_agree():

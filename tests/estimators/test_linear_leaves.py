@@ -183,10 +183,9 @@ def test_threads_do_not_matter(kind, target, params, table):
     assert number_of_lines(models[0]) > 0
 
 
-# With split="approx" a continued fit has other trees, with constants as with lines.
 @pytest.mark.parametrize(
     ("kind", "target", "params"),
-    [pytest.param(*fit, id=name) for name, fit in KINDS.items() if name != "approx"],
+    [pytest.param(*fit, id=name) for name, fit in KINDS.items()],
 )
 def test_a_continued_fit_is_the_uninterrupted_one(kind, target, params, table, tmp_path):
     y = getattr(table, target)

@@ -244,3 +244,25 @@ def test_one_hundred_thousand_rows_are_enough_to_find_combinations(monkeypatch) 
     monkeypatch.setattr("stagewise.estimators.statistics.MOST_ROWS", 5000)
     model = fit(X, y)
     assert (2, 3) in [s.sources for s in model.model_.features.statistics]
+
+
+@pytest.mark.parametrize("multi_output", ["trees", "vector"])
+def test_several_targets_have_statistics_each(multi_output, tmp_path) -> None:
+    X, y = shops(2000)
+    targets = np.column_stack([y, 2.0 * np.roll(y, 1) + 5.0])
+    model = fit(X, targets, multi_output=multi_output)
+    assert len(model.model_.features.statistics[0].values) == 2
+    part = fit(X, targets, multi_output=multi_output, n_estimators=9, warm_start=True)
+    part.set_params(n_estimators=FAST["n_estimators"]).fit(X, targets)
+    assert part.fingerprint() == model.fingerprint()
+    model.save(tmp_path / "model.stgw")
+    again = stagewise.load(tmp_path / "model.stgw")
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+    plain = fit(X, targets, multi_output=multi_output, categorical="sets")
+    errors = [np.mean((m.predict(X)[:, 0] - y) ** 2) for m in (model, plain)]
+    assert errors[0] < errors[1]
+
+
+def test_linear_leaves_do_without() -> None:
+    X, y = shops(1000)
+    assert not fit(X, y, leaves="linear").model_.features.statistics

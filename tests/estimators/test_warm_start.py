@@ -35,6 +35,14 @@ FITS = {
         "many",
         {"early_stopping": True, "n_iter_no_change": 3, "learning_rate": 0.7},
     ),
+    "every value": (Classifier, "two", {"split": "exact"}),
+    "every value of drawn rows": (Regressor, "number", {"split": "exact", "subsample": 0.5}),
+    "proposed values": (Regressor, "number", {"split": "approx", "epsilon": 0.2}),
+    "values proposed anew": (
+        Classifier,
+        "many",
+        {"split": "approx", "proposal": "local", "epsilon": 0.3, "subsample": 0.6},
+    ),
     "a random seed": (Regressor, "number", {"subsample": 0.5, "random_state": None}),
 }
 

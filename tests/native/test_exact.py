@@ -167,6 +167,25 @@ def test_the_root_is_split_at_a_weighted_percentile(proposal: str, epsilon: floa
     assert tree.gain[0] == pytest.approx(gain, rel=1e-6)
 
 
+@pytest.mark.parametrize("proposal", ["all", "global", "local"])
+@pytest.mark.parametrize("epsilon", [0.3, 0.07])
+def test_rows_reach_the_leaves_that_they_were_counted_in(proposal: str, epsilon: float) -> None:
+    X, g, h = make_data(25, 400)
+    more = {} if proposal == "all" else {"proposal": proposal, "epsilon": epsilon}
+    tree = grow(X, g, h, Rules(max_leaves=10), **more)
+    node = np.zeros(len(X), dtype=int)
+    for _ in range(len(tree.feature)):
+        f = tree.feature[node]
+        x = X[np.arange(len(X)), np.maximum(f, 0)]
+        left = np.where(np.isnan(x), tree.missing_left[node] == 1, x <= tree.threshold[node])
+        node = np.where(f < 0, node, np.where(left, tree.left[node], tree.right[node]))
+    leaves = np.flatnonzero(tree.feature < 0)
+    assert len(leaves) == 10
+    np.testing.assert_array_equal(
+        np.bincount(node, minlength=len(tree.cover))[leaves], tree.cover[leaves]
+    )
+
+
 def test_a_small_epsilon_is_exact_and_local_cuts_follow_the_node() -> None:
     X, g, h = make_data(24, 500)
     rules = Rules(max_leaves=12, l2=1.0)
