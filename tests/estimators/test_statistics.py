@@ -213,14 +213,24 @@ def test_statistics_go_with_other_parameters(params) -> None:
 
 @pytest.mark.parametrize(
     "params",
-    [{"interaction_cst": "no_interactions"}, {"first_use_penalty": {"x": 1.0}}, {"drop_rate": 0.1}],
+    [
+        {"interaction_cst": "no_interactions"},
+        {"first_use_penalty": np.array([0.0, 1.0, 0.0, 0.0])},
+        {"drop_rate": 0.1},
+        {"leaves": "linear"},
+    ],
     ids=lambda p: next(iter(p)),
 )
 def test_what_statistics_cannot_keep_to_is_refused_or_done_without(params) -> None:
     X, y = shops(1000)
     assert not fit(X, y, **params).model_.features.statistics
-    with pytest.raises(ValueError, match=f"categorical='statistics' and {next(iter(params))}"):
+    with pytest.raises(
+        ValueError, match=rf"categorical='statistics'.*{next(iter(params))} must be"
+    ):
         fit(X, y, categorical="statistics", **params)
+    model = fit(X, y, warm_start=True).set_params(n_estimators=25, **params)
+    with pytest.raises(ValueError, match=f"{next(iter(params))} must be"):
+        model.fit(X, y)
 
 
 def test_auto_has_statistics_only_of_many_levels_and_few_classes() -> None:
@@ -261,8 +271,3 @@ def test_several_targets_have_statistics_each(multi_output, tmp_path) -> None:
     plain = fit(X, targets, multi_output=multi_output, categorical="sets")
     errors = [np.mean((m.predict(X)[:, 0] - y) ** 2) for m in (model, plain)]
     assert errors[0] < errors[1]
-
-
-def test_linear_leaves_do_without() -> None:
-    X, y = shops(1000)
-    assert not fit(X, y, leaves="linear").model_.features.statistics

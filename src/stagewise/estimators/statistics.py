@@ -18,8 +18,8 @@ from stagewise._native import Columns, Workers
 from stagewise.data.combinations import find_combinations
 from stagewise.data.features import Features
 from stagewise.data.statistics import LearnedStatistics, Sources
-from stagewise.errors import InvalidParameterError
 from stagewise.estimators.rows import Sample
+from stagewise.estimators.tree_needs import check_need, is_possible
 from stagewise.losses import Loss
 
 __all__ = ["Statistics", "few_cuts"]
@@ -36,19 +36,6 @@ MOST_CUTS = 31
 """Of a column of statistics: what tells its values apart more finely is mostly chance."""
 MOST_ROWS = 100_000
 """From which combinations are found."""
-WITHOUT: Mapping[str, Any] = {
-    "interaction_cst": None,
-    "first_use_penalty": None,
-    "drop_rate": 0.0,
-    "leaves": "constant",
-}
-"""Parameters with which there are no statistics, unless they have these values: a combination is of
-several features at once, and training rows are told something else in each tree."""
-
-
-def _refusal(params: Mapping[str, Any]) -> str | None:
-    """Return the name of a parameter that does not go together with statistics."""
-    return next((name for name, off in WITHOUT.items() if params.get(name, off) != off), None)
 
 
 @dataclass(frozen=True)
@@ -108,20 +95,18 @@ class Statistics:
         mode = params.get("categorical", "sets")
         if known is not None:
             sources = [statistic.sources for statistic in known.statistics]
+            if sources:
+                check_need(params, "categorical", "statistics")
             return replace(none, sources=sources, permutations=params.get("permutations", 1))
         if mode == "sets":
             return none
-        other = _refusal(params)
-        if mode == "statistics" and other is not None:
-            raise InvalidParameterError(
-                f"categorical='statistics' and {other} do not go together: a statistic stands for "
-                "several features, and says something else in every tree. Use categorical='sets'."
-            )
+        if mode == "statistics":
+            check_need(params, "categorical", "statistics")
         levels = features.levels_per_feature()
         least = FEW if mode == "statistics" else MANY
         alone = [(f,) for f, n in enumerate(levels) if n > least]
         too_many = mode == "auto" and loss.n_outputs > MOST_OUTPUTS
-        if other is not None or too_many or not alone:
+        if too_many or not alone or not is_possible(params, "categorical", "statistics"):
             return none
         pairs = none._pairs(y, sample.weight)
         table = sample.table()

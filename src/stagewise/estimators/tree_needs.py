@@ -13,7 +13,14 @@ from typing import Any
 from stagewise.data.messages import shown
 from stagewise.errors import InvalidParameterError
 
-__all__ = ["check_needs", "check_sparse", "is_joint", "reads_sparse"]
+__all__ = [
+    "check_need",
+    "check_needs",
+    "check_sparse",
+    "is_joint",
+    "is_possible",
+    "reads_sparse",
+]
 
 NEEDS: Mapping[tuple[str, str], tuple[str, Mapping[str, tuple[Any, ...]]]] = MappingProxyType(
     {
@@ -36,6 +43,15 @@ NEEDS: Mapping[tuple[str, str], tuple[str, Mapping[str, tuple[Any, ...]]]] = Map
                 "path_smoothing": (0.0,),
                 "monotonic_cst": (None,),
                 "first_use_penalty": (None,),
+                "leaves": ("constant",),
+            },
+        ),
+        ("categorical", "statistics"): (
+            "tells trees about several features at once, and each tree something else",
+            {
+                "interaction_cst": (None,),
+                "first_use_penalty": (None,),
+                "drop_rate": (0.0,),
                 "leaves": ("constant",),
             },
         ),
@@ -64,15 +80,26 @@ def check_needs(params: Mapping[str, Any], n_outputs: int) -> None:
             "multi_output='vector' grows one tree for several scores, but two classes, or one "
             "target, have only one; leave it at 'trees'."
         )
-    for (kind, value), (words, needs) in NEEDS.items():
-        if params.get(kind) != value:
-            continue
-        for name, needed in needs.items():
-            if name in params and not _is_one_of(params[name], needed):
-                raise InvalidParameterError(
-                    f"{kind}={value!r} {words}: {name} must be "
-                    f"{' or '.join(map(repr, needed))}; got {shown(params[name])}."
-                )
+    for kind, value in NEEDS:
+        if params.get(kind) == value:
+            check_need(params, kind, value)
+
+
+def check_need(params: Mapping[str, Any], kind: str, value: str) -> None:
+    """Raise unless the other parameters are what one of these values needs."""
+    words, needs = NEEDS[kind, value]
+    for name, needed in needs.items():
+        if name in params and not _is_one_of(params[name], needed):
+            raise InvalidParameterError(
+                f"{kind}={value!r} {words}: {name} must be "
+                f"{' or '.join(map(repr, needed))}; got {shown(params[name])}."
+            )
+
+
+def is_possible(params: Mapping[str, Any], kind: str, value: str) -> bool:
+    """Return whether the other parameters are what one of these values needs."""
+    _, needs = NEEDS[kind, value]
+    return all(_is_one_of(params[name], needs[name]) for name in needs if name in params)
 
 
 NOT_SPARSE: Mapping[tuple[str, str], str] = MappingProxyType(
