@@ -18,22 +18,33 @@ void FeatureChoice::start_tree(uint64_t seed, uint64_t tree_number) {
       features_.insert(std::lower_bound(features_.begin(), features_.end(), s.feature), s.feature);
 }
 
-// Some of the features, in order.
-std::vector<uint32_t> FeatureChoice::choose(const std::vector<uint32_t>& from, double share,
-                                            uint64_t key) const {
-  const auto n = static_cast<double>(from.size());
-  const auto wanted = static_cast<size_t>(std::max(1.0, std::floor(share * n + 0.5)));
-  if (wanted >= from.size()) return from;
-  if (!rules_.feature_weights.empty()) return choose_by_weight(from, wanted, key);
-  std::vector<std::pair<uint64_t, uint32_t>> lots;
-  lots.reserve(from.size());
-  for (const uint32_t f : from) lots.emplace_back(draw(key, f), f);
-  std::nth_element(lots.begin(), lots.begin() + static_cast<ptrdiff_t>(wanted), lots.end());
-  std::vector<uint32_t> chosen;
-  chosen.reserve(wanted);
-  for (size_t i = 0; i < wanted; ++i) chosen.push_back(lots[i].second);
-  std::sort(chosen.begin(), chosen.end());
-  return chosen;
+size_t FeatureChoice::wanted(size_t from, double share) const {
+  const double n = share * static_cast<double>(from);
+  return std::min(from, static_cast<size_t>(std::max(1.0, std::floor(n + 0.5))));
+}
+
+// Some of the features, in order: the first of a shuffled list, or the next of it.
+std::vector<uint32_t> FeatureChoice::choose(std::vector<uint32_t> from, double share, uint64_t key,
+                                            size_t attempt) const {
+  const size_t n = wanted(from.size(), share);
+  if (n == from.size()) return from;
+  if (!rules_.feature_weights.empty()) return choose_by_weight(std::move(from), n, key);
+  const size_t first = std::min(from.size(), attempt * n), last = std::min(from.size(), first + n);
+  for (size_t i = 0; i < last; ++i) {
+    const auto ticket = static_cast<size_t>((draw(key, i) >> 32) * (from.size() - i) >> 32);
+    std::swap(from[i], from[i + ticket]);
+  }
+  from.resize(last);
+  from.erase(from.begin(), from.begin() + static_cast<ptrdiff_t>(first));
+  std::sort(from.begin(), from.end());
+  return from;
+}
+
+bool FeatureChoice::more(const Leaf& leaf, size_t attempt) const {
+  if (!rules_.to_the_end || leaf.forced >= 0 || !rules_.feature_weights.empty()) return false;
+  // Constraints may leave fewer to draw from; then the later attempts draw none.
+  const size_t at_level = wanted(features_.size(), rules_.columns_per_level);
+  return attempt * wanted(at_level, rules_.columns_per_node) < at_level;
 }
 
 // One after the other, each with a probability in proportion to its weight among those left over;
@@ -60,7 +71,7 @@ std::vector<uint32_t> FeatureChoice::choose_by_weight(std::vector<uint32_t> from
 }
 
 // Per position in features_; empty: all.
-std::vector<uint8_t> FeatureChoice::allowed(const Leaf& leaf) const {
+std::vector<uint8_t> FeatureChoice::allowed(const Leaf& leaf, size_t attempt) const {
   const auto only = [&](const std::vector<uint32_t>& chosen) {
     std::vector<uint8_t> allowed(features_.size(), 0);
     for (size_t i = 0, next = 0; i < features_.size() && next < chosen.size(); ++i)
@@ -81,7 +92,7 @@ std::vector<uint8_t> FeatureChoice::allowed(const Leaf& leaf) const {
     const std::vector<uint8_t> may = constraints_.allowed(leaf.region);
     std::erase_if(chosen, [&](uint32_t f) { return may[f] == 0; });
   }
-  return only(choose(chosen, rules_.columns_per_node, draw(node, leaf.path)));
+  return only(choose(chosen, rules_.columns_per_node, draw(node, leaf.path), attempt));
 }
 
 }  // namespace stagewise

@@ -1,9 +1,11 @@
 // The leaves that can still be split, and which of them is next.
 //
 // One idea: best-first and depth-wise growth are one queue with two orders. Ties go to the older
-// node, never to whoever finished first.
+// node, never to whoever finished first. A tree without a limit needs no order; there the newest
+// leaf is next, whose rows are still in the cache.
 #pragma once
 
+#include <memory>
 #include <set>
 #include <vector>
 
@@ -12,7 +14,7 @@
 
 namespace stagewise {
 
-enum class Growth { best_first, depth_wise, symmetric };
+enum class Growth { best_first, depth_wise, depth_first, symmetric };
 
 struct Split {
   double gain = 0.0;    // 0: none found, unless it is forced
@@ -51,18 +53,54 @@ struct Leaf {
   size_t rows() const { return end - begin; }
 };
 
+// The leaves of a tree, which stay where they are; the memory serves the next tree too.
+class LeafPool {
+ public:
+  Leaf* add() {
+    if (used_ == kChunk * chunks_.size()) chunks_.push_back(std::make_unique<Leaf[]>(kChunk));
+    Leaf* const leaf = &chunks_[used_ / kChunk][used_ % kChunk];
+    ++used_;
+    *leaf = Leaf{};
+    return leaf;
+  }
+  void clear() { used_ = 0; }
+
+ private:
+  static constexpr size_t kChunk = 128;
+  std::vector<std::unique_ptr<Leaf[]>> chunks_;
+  size_t used_ = 0;
+};
+
 class Frontier {
  public:
-  explicit Frontier(Growth growth) : leaves_(Earlier{growth}) {}
+  explicit Frontier(Growth growth) : newest_(growth == Growth::depth_first), queue_({growth}) {}
 
-  bool empty() const { return leaves_.empty(); }
-  Leaf* next() const { return *leaves_.begin(); }
-  void push(Leaf* leaf) { leaves_.insert(leaf); }
-  void pop() { leaves_.erase(leaves_.begin()); }
+  bool empty() const { return newest_ ? stack_.empty() : queue_.empty(); }
+  Leaf* next() const { return newest_ ? stack_.back() : *queue_.begin(); }
+  void push(Leaf* leaf) {
+    if (newest_) {
+      stack_.push_back(leaf);
+    } else {
+      queue_.insert(leaf);
+    }
+  }
+  void pop() {
+    if (newest_) {
+      stack_.pop_back();
+    } else {
+      queue_.erase(queue_.begin());
+    }
+  }
 
-  // In the order in which they will be taken, as far as is known now.
-  auto begin() const { return leaves_.begin(); }
-  auto end() const { return leaves_.end(); }
+  // look(leaf) in the order in which they will be taken, as far as is known now, until it is false.
+  template <class Look>
+  void look_ahead(Look look) const {
+    if (newest_) {
+      for (auto leaf = stack_.rbegin(); leaf != stack_.rend() && look(*leaf); ++leaf) continue;
+    } else {
+      for (auto leaf = queue_.begin(); leaf != queue_.end() && look(*leaf); ++leaf) continue;
+    }
+  }
 
  private:
   struct Earlier {
@@ -76,7 +114,9 @@ class Frontier {
     }
   };
 
-  std::set<Leaf*, Earlier> leaves_;
+  bool newest_;
+  std::vector<Leaf*> stack_;
+  std::set<Leaf*, Earlier> queue_;
 };
 
 }  // namespace stagewise

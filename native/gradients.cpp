@@ -109,7 +109,7 @@ void Gradients::add_squares(Workers& workers, const double* weight, double ridge
 }
 
 Scales Gradients::pack(Workers& workers, const Kernels& kernels, const double* weight,
-                       bool whole_weights, double total_weight, uint64_t key) {
+                       bool whole_weights, double total_weight, uint64_t key, bool nearest) {
   require_pairs();
   Packing packing;
   const auto rows = static_cast<double>(rows_);
@@ -117,7 +117,7 @@ Scales Gradients::pack(Workers& workers, const Kernels& kernels, const double* w
   const double roundings = packing.whole_weights ? total_weight : rows;
   if (roundings > 1073741824.0) throw std::invalid_argument("more than 2^30 rows in one fit");
   packing.scales = choose_scales(sums_.abs_gradient, sums_.hessian, roundings);
-  packing.stochastic = roundings > kNearestUpTo;
+  packing.stochastic = !nearest && roundings > kNearestUpTo;
   packing.key = static_cast<uint32_t>(key);
   constexpr size_t kRows = 16384;
   std::atomic<int64_t> total{0};

@@ -55,9 +55,10 @@ class Gradients {
 
   int64_t total_word() const { return total_word_; }  // the sum of the packed words of all rows
 
-  // Replaces the pairs by packed words; the pairs are gone afterwards.
+  // Replaces the pairs by packed words; the pairs are gone afterwards. nearest: equal pairs become
+  // equal words, whatever the number of rows.
   Scales pack(Workers& workers, const Kernels& kernels, const double* weight, bool whole_weights,
-              double total_weight, uint64_t key);
+              double total_weight, uint64_t key, bool nearest = false);
 
   template <class Block>
   static LossSums sum_blocks(Workers& workers, size_t rows, Block&& block) {

@@ -11,7 +11,8 @@ namespace {
 
 constexpr size_t kSharedUpdates = 200000;    // a leaf with as many is worked on by all threads
 constexpr size_t kScoreRows = kDescentRows;  // of which the scores stay in the second-level cache
-constexpr size_t kLineRows = 4096;           // and of which the values do
+constexpr double kShareOfHistograms = 0.5;
+constexpr size_t kLineRows = 4096;  // and of which the values do
 
 }  // namespace
 
@@ -32,6 +33,9 @@ Grower::Grower(Workers& workers, const Kernels& kernels, const Bins& bins, const
                             : std::make_unique<VectorFinder>(bins, kernels, rules_, weights_,
                                                              histograms_, outputs)),
       desks_(static_cast<size_t>(workers.threads()), Desk(bins, histograms_.lanes())) {
+  // Alone, with few columns a node, what is read of these is less than what histograms are of all.
+  if (workers.threads() == 1 && !bins.sparse() && choice_.share_of_node() < kShareOfHistograms)
+    set_few_rows(SIZE_MAX);
   for (size_t f = 0; f < bins.features(); ++f)
     categorical_ = categorical_ || bins.coding(f).categorical();
   if (bins.ranked()) {
@@ -127,15 +131,16 @@ void Grower::expand_next(const Frontier& frontier, size_t splits_left) {
   if (workers_.threads() > 1 && !shared(*batch[0]) && !constraints_.monotone()) {
     const auto most = static_cast<size_t>(workers_.threads());
     size_t looked_at = 0, before = 0;
-    for (Leaf* leaf : frontier) {
-      if (batch.size() == most || ++looked_at > 4 * most || before + 1 >= splits_left) break;
-      if (!leaf->split.found()) continue;
+    frontier.look_ahead([&](Leaf* leaf) {
+      if (batch.size() == most || ++looked_at > 4 * most || before + 1 >= splits_left) return false;
+      if (!leaf->split.found()) return true;
       if (before++ > 0 && leaf->left == nullptr && !shared(*leaf)) batch.push_back(leaf);
-    }
+      return true;
+    });
   }
   for (Leaf* leaf : batch) {
-    leaf->left = &leaves_.emplace_back();
-    leaf->right = &leaves_.emplace_back();
+    leaf->left = leaves_.add();
+    leaf->right = leaves_.add();
     search_->before(leaf);
     rows_.note_use(*leaf);
   }
@@ -198,7 +203,7 @@ Leaf* Grower::start(const uint32_t* bag, size_t bag_size, Tree* tree) {
   rows_.start_tree(bag, bag_size);
   grown_leaves_.clear();
   leaves_.clear();
-  Leaf& root = leaves_.emplace_back();
+  Leaf& root = *leaves_.add();
   root.end = rows_.size();
   root.count = static_cast<int64_t>(rows_.size());
   const Rows rows = rows_.of(root);
@@ -223,7 +228,7 @@ Tree Grower::grow(Gradients& gradients, const uint32_t* bag, size_t bag_size, ui
     gradients.find_largest_hessian(workers_);
   const Scales scales =
       gradients.pack(workers_, kernels_, weights_.weight(), weights_.whole(), weights_.total(),
-                     draw_key(seed, Draw::rounding, tree_number));
+                     draw_key(seed, Draw::rounding, tree_number), rules_.to_the_end);
   choice_.start_tree(seed, tree_number);
   finder_.start_tree(scales, gradients, choice_.features(),
                      draw_key(seed, Draw::thresholds, tree_number), dispersion);
@@ -272,8 +277,8 @@ void Grower::grow_by_levels(Leaf* root, Tree* tree) {
         next.push_back(leaf);
         continue;
       }
-      leaf->left = &leaves_.emplace_back();
-      leaf->right = &leaves_.emplace_back();
+      leaf->left = leaves_.add();
+      leaf->right = leaves_.add();
       search_->before(leaf);
       rows_.note_use(*leaf);
       expand(workers_, desks_.data(), leaf);

@@ -7,7 +7,6 @@
 // Grower lives for one fit and owns the memory that its trees share.
 #pragma once
 
-#include <deque>
 #include <memory>
 
 #include "descend.hpp"
@@ -112,7 +111,7 @@ class Grower {
   LevelSearch* levels_ = nullptr;  // the same, if trees are symmetric
   bool categorical_ = false;       // some feature is
   uint64_t grown_ = 0;             // how many trees so far
-  std::deque<Leaf> leaves_;        // all that this tree had
+  LeafPool leaves_;                // all that this tree had
   std::vector<const Leaf*> live_;  // those that it has now, where constraints must know them
   std::vector<GrownLeaf> grown_leaves_;
 };

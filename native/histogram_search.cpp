@@ -92,8 +92,20 @@ void HistogramSearch::search(Workers& team, Desk* desk, const Job& job, bool sca
     search_groups(team, desk, job, searches);
   }
   for (size_t i = 0; scan && i < 2; ++i)
-    if (leaves[i] != nullptr && finder_.splittable(*leaves[i]))
-      leaves[i]->split = finder_.settle(&desk->searches[i], &desk->scratch);
+    if (leaves[i] != nullptr && finder_.splittable(*leaves[i])) settle(desk, i, leaves[i]);
+}
+
+void HistogramSearch::settle(Desk* desk, size_t i, Leaf* leaf) {
+  Finder::Search* const search = &desk->searches[i];
+  leaf->split = finder_.settle(search, &desk->scratch);
+  for (size_t attempt = 1; !leaf->split.found() && !search->pure && choice_.more(*leaf, attempt);
+       ++attempt) {
+    begin(*leaf, search, attempt);
+    if (!histograms_.sparse()) finder_.scan_few_rows(search, &desk->scratch);
+    for (size_t block = 0; histograms_.sparse() && block < histograms_.blocks(); ++block)
+      finder_.scan_few_rows_block(search, block, &desk->scratch);
+    leaf->split = finder_.settle(search, &desk->scratch);
+  }
 }
 
 void HistogramSearch::search_groups(Workers& team, Desk* desk, const Job& job,

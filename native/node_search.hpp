@@ -44,8 +44,8 @@ class NodeSearch {
   virtual void again(Workers& team, Leaf* leaf) = 0;
 
  protected:
-  void begin(const Leaf& leaf, Finder::Search* search) const {
-    finder_.begin(leaf, rows_.of(leaf), choice_.allowed(leaf), search);
+  void begin(const Leaf& leaf, Finder::Search* search, size_t attempt = 0) const {
+    finder_.begin(leaf, rows_.of(leaf), choice_.allowed(leaf, attempt), search);
   }
 
   const Finder& finder_;

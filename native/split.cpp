@@ -168,6 +168,7 @@ void SplitFinder::begin(const Leaf& leaf, const Rows& rows, std::vector<uint8_t>
   search->leaf = &leaf;
   search->rows = rows;
   search->key = draw(key_, leaf.path);
+  search->pure = false;
   search->allowed = std::move(allowed);
   search->score.assign(features_->size(), kNoSplit);
   search->is_found.assign(features_->size(), 0);
@@ -324,8 +325,9 @@ bool any_missing(const Bins& bins, const Rows& rows, uint32_t feature) {
   return false;
 }
 
-// Sums of words and counts per bin of one feature, and which bins they are.
-template <class Code, class Decode>
+// Sums of words, and where they are needed of counts, per bin of one feature, and which bins they
+// are.
+template <bool kCounts, class Code, class Decode>
 void SplitFinder::collect(const Code* codes, Decode own_code, size_t n, Scratch* scratch) const {
   int64_t* const words = scratch->few_words.data();
   int64_t* const counts = scratch->few_counts.data();
@@ -336,12 +338,32 @@ void SplitFinder::collect(const Code* codes, Decode own_code, size_t n, Scratch*
   for (size_t i = 0; i < n; ++i) {
     const size_t code = own_code(codes[row_begin[i]]);
     words[code] += row_words[i];
-    counts[code] += row_counts[i];
+    if constexpr (kCounts) counts[code] += row_counts[i];
     touched[code / 64] |= 1ull << (code % 64);
   }
 }
 
-template <class Code>
+// The same one behind the other; returns how many there are.
+template <bool kCounts>
+size_t SplitFinder::list_touched(uint32_t bins, Scratch* scratch) const {
+  Scratch& s = *scratch;
+  size_t k = 0;
+  for (size_t block = 0; block <= bins / 64; ++block)
+    for (uint64_t bits = s.touched[block]; bits != 0; bits &= bits - 1) {
+      const size_t code = block * 64 + static_cast<size_t>(std::countr_zero(bits));
+      s.packed_words[k] = s.few_words[code];
+      s.packed_codes[k] = static_cast<uint32_t>(code);
+      s.few_words[code] = 0;
+      if constexpr (kCounts) {
+        s.packed_counts[k] = s.few_counts[code];
+        s.few_counts[code] = 0;
+      }
+      ++k;
+    }
+  return k;
+}
+
+template <bool kCounts, class Code>
 void SplitFinder::scan_few_rows_of(const Code* codes, Search* search, Scratch* scratch) const {
   const size_t n = search->leaf->rows();
   Scratch& s = *scratch;
@@ -349,36 +371,38 @@ void SplitFinder::scan_few_rows_of(const Code* codes, Search* search, Scratch* s
     if (!search->allows(j)) continue;
     const uint32_t feature = (*features_)[j];
     const Groups& groups = bins_.groups();
+    const Code* const own = codes + groups.of(feature);
     if (groups.alone(feature)) {
-      collect(codes + groups.of(feature), [](Code c) { return size_t{c}; }, n, scratch);
+      collect<kCounts>(own, [](Code c) { return size_t{c}; }, n, scratch);
     } else {
       const uint8_t* const decode = groups.decode(feature);
-      collect(codes + groups.of(feature), [=](Code c) { return size_t{decode[c]}; }, n, scratch);
+      collect<kCounts>(own, [=](Code c) { return size_t{decode[c]}; }, n, scratch);
     }
     const uint32_t bins = bins_.value_bins(feature);
-    size_t k = 0;
-    for (size_t block = 0; block <= bins / 64; ++block)
-      for (uint64_t bits = s.touched[block]; bits != 0; bits &= bits - 1) {
-        const size_t code = block * 64 + static_cast<size_t>(std::countr_zero(bits));
-        s.packed_words[k] = s.few_words[code];
-        s.packed_counts[k++] = s.few_counts[code];
-        s.few_words[code] = s.few_counts[code] = 0;
-      }
+    const size_t k = list_touched<kCounts>(bins, scratch);
     BinSums sums;
     sums.feature = feature;
     sums.words = s.packed_words.data();
-    sums.counts = counts_needed_ ? s.packed_counts.data() : nullptr;
+    sums.counts = kCounts ? s.packed_counts.data() : nullptr;
     sums.bins = k;
-    sums.touched = s.touched.data();
-    if ((s.touched[bins / 64] >> (bins % 64) & 1) != 0) {
+    sums.codes = s.packed_codes.data();
+    if (s.packed_codes[k - 1] == bins) {
       sums.missing_word = s.packed_words[--sums.bins];
-      sums.missing_count = s.packed_counts[sums.bins];
+      if (kCounts) sums.missing_count = s.packed_counts[sums.bins];
     }
     Found found = scan(*search, sums);
     found.exact = true;
     search->set(j, found);
-    std::fill(s.touched.begin(), s.touched.end(), 0);
+    std::fill_n(s.touched.begin(), bins / 64 + 1, 0);
   }
+}
+
+// Whether all rows have the same gradient, each as often as it counts.
+bool SplitFinder::pure(const Scratch& scratch, size_t n) const {
+  const int64_t g = word_gradient(scratch.row_words[0]), count = scratch.row_counts[0];
+  for (size_t i = 1; i < n; ++i)
+    if (word_gradient(scratch.row_words[i]) * count != g * scratch.row_counts[i]) return false;
+  return true;
 }
 
 void SplitFinder::scan_few_rows(Search* search, Scratch* scratch) const {
@@ -391,10 +415,19 @@ void SplitFinder::scan_few_rows(Search* search, Scratch* scratch) const {
     s.row_counts[i] = weights_[row];
     s.row_begin[i] = row * bins_.row_stride();
   }
+  search->pure = rules_.to_the_end && pure(s, n);
+  if (search->pure) return;
+  const auto scan_all = [&](const auto* codes) {
+    if (counts_needed_) {
+      scan_few_rows_of<true>(codes, search, scratch);
+    } else {
+      scan_few_rows_of<false>(codes, search, scratch);
+    }
+  };
   if (bins_.wide()) {
-    scan_few_rows_of(bins_.by_row16(), search, scratch);
+    scan_all(bins_.by_row16());
   } else {
-    scan_few_rows_of(bins_.by_row8(), search, scratch);
+    scan_all(bins_.by_row8());
   }
 }
 

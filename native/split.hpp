@@ -52,6 +52,7 @@ struct TreeRules {
   std::vector<double> first_use;  // per feature: what its first use in the ensemble costs; or empty
   Growth growth = Growth::best_first;
   double columns_per_tree = 1.0, columns_per_level = 1.0, columns_per_node = 1.0;
+  bool to_the_end = false;  // draw columns for a node until one splits it; equal targets stay equal
   std::vector<double> feature_weights;  // by which columns are drawn; empty: all alike
   double hessian_bound = 0.0;           // most hessian per unit of weight; 0: unknown
   bool hessian_is_weight = false;       // hessian = bound * weight, always
@@ -109,6 +110,7 @@ class Finder {
     Rows rows;
     ScanRules rules, level_rules;  // of numbers, and of levels in order
     uint64_t key = 0;              // of what is drawn in this node
+    bool pure = false;             // all rows want the same
     std::vector<uint8_t> allowed;  // per position in the tree's list of features; empty: all
     // Likewise: the score of the best, or while it is not found, a bound of it.
     std::vector<double> score;
@@ -223,6 +225,7 @@ class SplitFinder : public Finder {
   std::optional<size_t> only_cut(const Search& search, const BinSums& sums) const;
   std::vector<uint8_t> right_bins(const Search& search, size_t position, const Found& found,
                                   bool heavier_left, Scratch* scratch) const;
+  bool pure(const Scratch& scratch, size_t n) const;
   void count_bins(const Search& search, uint32_t feature, Scratch* scratch) const;
   void count_cells(const Search& search, uint32_t feature, Scratch* scratch) const;
   bool any_missing_cell(const Search& search, uint32_t feature, Scratch* scratch) const;
@@ -231,9 +234,11 @@ class SplitFinder : public Finder {
   size_t bound_pairs(Search* search, const std::vector<uint32_t>& positions, size_t first) const;
   BinSums collect_cells(const Search& search, uint32_t feature, size_t first,
                         Scratch* scratch) const;
-  template <class Code>
+  template <bool kCounts, class Code>
   void scan_few_rows_of(const Code* codes, Search* search, Scratch* scratch) const;
-  template <class Code, class Decode>
+  template <bool kCounts>
+  size_t list_touched(uint32_t bins, Scratch* scratch) const;
+  template <bool kCounts, class Code, class Decode>
   void collect(const Code* codes, Decode own_code, size_t n, Scratch* scratch) const;
   Positions heavy_enough(const int64_t* counts, size_t bins, int64_t left, int64_t right) const;
   bool proven(const Leaf& leaf, int64_t left_word) const;

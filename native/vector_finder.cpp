@@ -130,6 +130,7 @@ void VectorFinder::begin(const Leaf& leaf, const Rows& rows, std::vector<uint8_t
                          Search* search) const {
   search->leaf = &leaf;
   search->rows = rows;
+  search->pure = false;
   search->allowed = std::move(allowed);
   search->found.resize(features_->size());
   search->left.resize(features_->size() * 2 * lanes_);  // and room to scan in

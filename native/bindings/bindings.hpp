@@ -95,12 +95,18 @@ struct SparseCells {
 NodeScores scores_of(const Tree& tree, const In<double>& value, const InOut<double>& score,
                      size_t rows, const Lines* lines, const Table* table);
 
+// Throws where the rules of a tree do not fit a table of so many features, or classes their rows.
+struct TreeRules;
+void check_rules(const TreeRules& rules, size_t features);
+void check_classes(const In<int32_t>& classes, size_t n_classes, size_t rows);
+
 // Each adds its part of the module.
 void bind_tables(nb::module_& m);
 void bind_sparse(nb::module_& m);
 void bind_losses(nb::module_& m);
 void bind_sampling(nb::module_& m);
 void bind_trees(nb::module_& m);
+void bind_committee(nb::module_& m);
 void bind_forest(nb::module_& m);
 void bind_statistics(nb::module_& m);
 void bind_lines(nb::module_& m);

@@ -18,6 +18,7 @@ NB_MODULE(_native, m) {
   bind_losses(m);
   bind_sampling(m);
   bind_trees(m);
+  bind_committee(m);
   bind_forest(m);
   bind_statistics(m);
 }

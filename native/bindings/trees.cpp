@@ -30,15 +30,18 @@ constexpr Rule kRules[] = {
     {"growth",
      [](TreeRules& r, nb::handle v) {
        const auto name = to<std::string>(v);
-       require(name == "best_first" || name == "depth_wise" || name == "symmetric",
+       require(name == "best_first" || name == "depth_wise" || name == "depth_first" ||
+                   name == "symmetric",
                "no such growth");
-       r.growth = name == "best_first"   ? Growth::best_first
-                  : name == "depth_wise" ? Growth::depth_wise
-                                         : Growth::symmetric;
+       r.growth = name == "best_first"    ? Growth::best_first
+                  : name == "depth_wise"  ? Growth::depth_wise
+                  : name == "depth_first" ? Growth::depth_first
+                                          : Growth::symmetric;
      }},
     {"columns_per_tree", [](TreeRules& r, nb::handle v) { r.columns_per_tree = to<double>(v); }},
     {"columns_per_level", [](TreeRules& r, nb::handle v) { r.columns_per_level = to<double>(v); }},
     {"columns_per_node", [](TreeRules& r, nb::handle v) { r.columns_per_node = to<double>(v); }},
+    {"to_the_end", [](TreeRules& r, nb::handle v) { r.to_the_end = to<bool>(v); }},
     {"hessian_bound", [](TreeRules& r, nb::handle v) { r.hessian_bound = to<double>(v); }},
     {"hessian_is_weight", [](TreeRules& r, nb::handle v) { r.hessian_is_weight = to<bool>(v); }},
     {"proposal",  // "all", "global" or "local"
@@ -98,24 +101,6 @@ void check_vector_rules(const TreeRules& rules) {
               rules.path_smoothing == 0.0 && rules.first_use.empty() &&
               rules.constraints.monotone.empty(),
           "trees with vectors know no such rule");
-}
-
-void check_rules(const TreeRules& rules, size_t features) {
-  require(rules.constraints.monotone.empty() || rules.constraints.monotone.size() == features,
-          "one direction per feature");
-  require(rules.first_use.empty() || rules.first_use.size() == features, "one price per feature");
-  require(rules.feature_weights.empty() || rules.feature_weights.size() == features,
-          "one weight per feature");
-  for (const uint32_t feature : rules.used) require(feature < features, "no such feature");
-  for (const auto& group : rules.constraints.together)
-    for (const uint32_t feature : group) require(feature < features, "no such feature");
-  const auto n = static_cast<int>(rules.forced.size());
-  for (int i = 0; i < n; ++i) {
-    const ForcedSplit& s = rules.forced[static_cast<size_t>(i)];
-    require(s.feature < features && s.left < n && s.right < n, "a forced split is out of range");
-    require((s.left < 0 || s.left > i) && (s.right < 0 || s.right > i),
-            "forced splits come after those above them");
-  }
 }
 
 // From gradients of one output, or of as many as the grower's trees have.
@@ -184,6 +169,31 @@ Out<double> summarise(Grower& grower, const In<double>& residual, const Times& t
 
 }  // namespace
 
+void check_rules(const TreeRules& rules, size_t features) {
+  require(rules.constraints.monotone.empty() || rules.constraints.monotone.size() == features,
+          "one direction per feature");
+  require(rules.first_use.empty() || rules.first_use.size() == features, "one price per feature");
+  require(rules.feature_weights.empty() || rules.feature_weights.size() == features,
+          "one weight per feature");
+  for (const uint32_t feature : rules.used) require(feature < features, "no such feature");
+  for (const auto& group : rules.constraints.together)
+    for (const uint32_t feature : group) require(feature < features, "no such feature");
+  const auto n = static_cast<int>(rules.forced.size());
+  for (int i = 0; i < n; ++i) {
+    const ForcedSplit& s = rules.forced[static_cast<size_t>(i)];
+    require(s.feature < features && s.left < n && s.right < n, "a forced split is out of range");
+    require((s.left < 0 || s.left > i) && (s.right < 0 || s.right > i),
+            "forced splits come after those above them");
+  }
+}
+
+void check_classes(const In<int32_t>& classes, size_t n_classes, size_t rows) {
+  require(classes.shape(0) == rows, "one class per row");
+  for (size_t i = 0; i < rows; ++i)
+    require(classes.data()[i] >= 0 && static_cast<size_t>(classes.data()[i]) < n_classes,
+            "a class code is out of range");
+}
+
 void bind_trees(nb::module_& m) {
   nb::class_<VectorGradients>(m, "VectorGradients")
       .def(nb::init<size_t, size_t>(), "n_rows"_a, "n_outputs"_a)
@@ -230,13 +240,7 @@ void bind_trees(nb::module_& m) {
             }
             require(rules.growth != Growth::symmetric || (!bins.ranked() && !classes),
                     "symmetric trees are of numbers, and need bins");
-            if (classes) {
-              require(classes->shape(0) == bins.rows(), "one class per row");
-              for (size_t i = 0; i < bins.rows(); ++i)
-                require(
-                    classes->data()[i] >= 0 && static_cast<size_t>(classes->data()[i]) < n_classes,
-                    "a class code is out of range");
-            }
+            if (classes) check_classes(*classes, n_classes, bins.rows());
             new (self) Grower(e.workers, e.kernels, bins, weight ? weight->data() : nullptr, rules,
                               classes ? classes->data() : nullptr, n_classes, outputs);
           },

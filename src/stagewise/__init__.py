@@ -5,10 +5,14 @@ from importlib.metadata import version
 from stagewise.errors import InvalidParameterError, ModelFormatError, UnseenLevelWarning
 from stagewise.estimators import (
     AdaBoostClassifier,
+    ExtraTreesClassifier,
+    ExtraTreesRegressor,
     GentleBoostClassifier,
     GradientBoostingClassifier,
     GradientBoostingRegressor,
     LogitBoostClassifier,
+    RandomForestClassifier,
+    RandomForestRegressor,
     StagewiseClassifier,
     StagewiseRegressor,
     load,
@@ -18,12 +22,16 @@ __version__ = version("stagewise")
 
 __all__ = [
     "AdaBoostClassifier",
+    "ExtraTreesClassifier",
+    "ExtraTreesRegressor",
     "GentleBoostClassifier",
     "GradientBoostingClassifier",
     "GradientBoostingRegressor",
     "InvalidParameterError",
     "LogitBoostClassifier",
     "ModelFormatError",
+    "RandomForestClassifier",
+    "RandomForestRegressor",
     "StagewiseClassifier",
     "StagewiseRegressor",
     "UnseenLevelWarning",

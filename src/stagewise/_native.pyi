@@ -323,6 +323,23 @@ class Grower:
     def leaf_nodes(self) -> _I32: ...
     def leaf_rows(self) -> tuple[_U32, _U64]: ...
 
+class Committee:
+    def __init__(
+        self,
+        workers: Workers,
+        bins: Bins,
+        weight: _F64 | None,
+        target: _F64 | None,
+        classes: _I32 | None,
+        n_classes: int,
+        rules: TreeRules,
+        bootstrap: bool,
+        share: float,
+    ) -> None: ...
+    def grow(
+        self, seed: int, first: int, n: int, unseen: bool
+    ) -> list[tuple[GrownTree, _U32, _I32]]: ...
+
 class Forest:
     def __init__(
         self,

@@ -20,11 +20,13 @@ from stagewise.losses import (
     REGRESSION_LOSSES,
     AbsoluteError,
     ClassExponential,
+    ClassShares,
     Exponential,
     Gamma,
     Huber,
     Logistic,
     Loss,
+    Margin,
     Multinomial,
     Poisson,
     Quantile,
@@ -251,6 +253,8 @@ LOSSES: dict[str, tuple[Loss, Any]] = {
     "exponential": (Exponential(), losses.exponential),
     "three classes": (Multinomial(3), losses.softmax),
     "exponential of four": (ClassExponential(4), losses.class_exponential),
+    "squared error of two classes": (Margin(), losses.margin),
+    "squared error of five classes": (ClassShares(5), losses.class_shares),
 }
 HESSIAN_BY_CONVENTION = {"absolute_error", "huber", "quantile", "exponential of four"}
 
@@ -259,7 +263,7 @@ def loss_rows(loss: Loss, n: int) -> tuple[npt.NDArray[Any], npt.NDArray[np.floa
     rng = np.random.default_rng(n)
     numbers, labels = rng.normal(size=n), rng.integers(0, max(2, loss.n_outputs), n)
     score = rng.normal(size=(loss.n_outputs, n))
-    if loss.name in ("log_loss", "exponential"):
+    if type(loss) not in REGRESSION_LOSSES.values():
         return labels.astype(np.int32), 3 * score if loss.name == "log_loss" else score
     return (numbers, 3 * score) if loss.degree else (np.exp(numbers), score)
 

@@ -14,10 +14,12 @@ import numpy.typing as npt
 __all__ = [
     "absolute",
     "class_exponential",
+    "class_shares",
     "exponential",
     "gamma",
     "huber",
     "logistic",
+    "margin",
     "poisson",
     "quantile",
     "softmax",
@@ -103,3 +105,14 @@ def class_exponential(y: npt.NDArray[Any], scores: Array) -> Answer:
     Y = np.where(y == np.arange(k)[:, np.newaxis], 1.0, -1 / (k - 1))
     w = np.exp(-(Y * scores).sum(axis=0) / k)
     return w, -Y * w / k, Y**2 * w / k
+
+
+def margin(y: npt.NDArray[Any], score: Array) -> Answer:
+    """½ (s - F)², s = ±1."""
+    return squared(2.0 * y - 1, score)
+
+
+def class_shares(y: npt.NDArray[Any], scores: Array) -> Answer:
+    """½ Σ_k ([y = k] - F_k)²."""
+    own = np.eye(len(scores))[y].T
+    return ((own - scores) ** 2).sum(axis=0) / 2, scores - own, np.ones_like(scores)

@@ -25,8 +25,8 @@ class Progress:
     ----------
     round, n_rounds : int
         This round, from 1, and the last one planned.
-    train_loss : float
-        The mean training loss after this round.
+    train_loss : float or None
+        The mean training loss after this round, if it is measured.
     valid_loss : float or None
         The mean loss of the held-out rows, if there are any.
     best_round : int
@@ -37,7 +37,7 @@ class Progress:
 
     round: int
     n_rounds: int
-    train_loss: float
+    train_loss: float | None
     valid_loss: float | None
     best_round: int
     seconds: float
@@ -84,6 +84,7 @@ class Monitor:
         self.time_limit = time_limit
         self.train_loss = train_loss or []
         self.valid_loss = valid_loss or []
+        self._last_round = len(self.train_loss)
         self.out_of_bag: list[float] = []
         self.ended = False
         self.stopped_because = ""
@@ -100,12 +101,16 @@ class Monitor:
         """The round whose model is kept."""
         if self.patience is not None and self.valid_loss:
             return self.patience.best_round
-        return len(self.train_loss)
+        return self._last_round
 
-    def after_round(self, round_number: int, train_loss: float, valid_loss: float | None) -> bool:
+    def after_round(
+        self, round_number: int, train_loss: float | None, valid_loss: float | None
+    ) -> bool:
         """Record a round; return True to stop."""
-        self._refuse_nan(round_number, train_loss, "training")
-        self.train_loss.append(train_loss * self._loss_scale)
+        self._last_round = round_number
+        if train_loss is not None:
+            self._refuse_nan(round_number, train_loss, "training")
+            self.train_loss.append(train_loss * self._loss_scale)
         stop = False
         if valid_loss is not None:
             self._refuse_nan(round_number, valid_loss, "validation")
@@ -123,7 +128,7 @@ class Monitor:
         progress = Progress(
             round_number,
             self.n_rounds,
-            self.train_loss[-1],
+            self.train_loss[-1] if train_loss is not None else None,
             self.valid_loss[-1] if valid_loss is not None else None,
             self.best_round,
             time.perf_counter() - self._begin,

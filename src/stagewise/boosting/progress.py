@@ -47,7 +47,9 @@ class ProgressDisplay:
             self._bar = None
 
     def _line(self, p: Progress) -> str:
-        text = f"round {p.round}/{p.n_rounds}  train {p.train_loss:.6g}"
+        text = f"round {p.round}/{p.n_rounds}"
+        if p.train_loss is not None:
+            text += f"  train {p.train_loss:.6g}"
         if p.valid_loss is not None:
             text += f"  valid {p.valid_loss:.6g}  best {p.best_round}"
         return f"{text}  {p.seconds:.1f} s"
@@ -61,7 +63,7 @@ class ProgressDisplay:
             except ImportError:
                 return False
             self._bar = RichProgress(
-                TextColumn("[bold]boosting"),
+                TextColumn("[bold]fitting"),
                 BarColumn(),
                 TextColumn("{task.description}"),
                 TimeRemainingColumn(),

@@ -2,6 +2,12 @@
 
 from stagewise.estimators.ada_boost import AdaBoostClassifier
 from stagewise.estimators.additive_logistic import GentleBoostClassifier, LogitBoostClassifier
+from stagewise.estimators.forest import (
+    ExtraTreesClassifier,
+    ExtraTreesRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
 from stagewise.estimators.gradient_boosting_classifier import GradientBoostingClassifier
 from stagewise.estimators.gradient_boosting_regressor import GradientBoostingRegressor
 from stagewise.estimators.load import load
@@ -9,10 +15,14 @@ from stagewise.estimators.stagewise import StagewiseClassifier, StagewiseRegress
 
 __all__ = [
     "AdaBoostClassifier",
+    "ExtraTreesClassifier",
+    "ExtraTreesRegressor",
     "GentleBoostClassifier",
     "GradientBoostingClassifier",
     "GradientBoostingRegressor",
     "LogitBoostClassifier",
+    "RandomForestClassifier",
+    "RandomForestRegressor",
     "StagewiseClassifier",
     "StagewiseRegressor",
     "load",

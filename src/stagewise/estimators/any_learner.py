@@ -195,7 +195,7 @@ class Stagewise(BoostedTrees):
         model, details = fit.run(train, valid, heading, classes, None, folds)
         self._adopt(model)
         self._keep_out_of_fold(details, train, X.n_rows)
-        self._keep_out_of_bag(params, details)
+        self._keep_out_of_bag(params, details, train, X.n_rows)
         self.seed_ = seed
         self.fit_report_ = fit_report(details, self, workers, begin)
         return self

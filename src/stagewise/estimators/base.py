@@ -174,7 +174,7 @@ class BoostedTrees(BaseEstimator):
         self._adopt(model if targets is None else replace(model, targets=targets))
         self._keep_out_of_fold(details, train, table.n_rows)
         continued = 0 if previous is None else previous.ensemble.n_rounds
-        self._keep_out_of_bag(params, details, continued)
+        self._keep_out_of_bag(params, details, train, table.n_rows, continued)
         self.seed_ = seed
         details["values_taken_as_missing"] = rows_of_columns(features, table.taken_as_missing)
         details["values_unseen"] = rows_of_columns(features, unseen.rows_of_columns + unseen_val)
@@ -220,7 +220,12 @@ class BoostedTrees(BaseEstimator):
         self.oof_prediction_[slice(None) if train.rows is None else train.rows] = known
 
     def _keep_out_of_bag(
-        self, params: dict[str, Any], details: dict[str, Any], continued: int = 0
+        self,
+        params: dict[str, Any],
+        details: dict[str, Any],
+        train: Sample,
+        n_rows: int,
+        continued: int = 0,
     ) -> None:
         """Set how much each round improved the loss of the rows that it had not seen."""
         improvement = details.pop("out_of_bag")
@@ -422,7 +427,7 @@ class BoostedTrees(BaseEstimator):
         params["callbacks"] = None
         if hasattr(params["categorical_features"], "tolist"):  # an array, or an index of pandas
             params["categorical_features"] = params["categorical_features"].tolist()
-        if not isinstance(params["cv"], (int, np.integer)):
+        if not isinstance(params.get("cv", 0), (int, np.integer)):
             params["cv"] = 5  # folds of one's own belong to the rows, not to the model
         if not isinstance(params["random_state"], (int, np.integer, type(None))):
             params["random_state"] = self.seed_

@@ -9,6 +9,12 @@ from stagewise.errors import ModelFormatError
 from stagewise.estimators.ada_boost import AdaBoostClassifier
 from stagewise.estimators.additive_logistic import GentleBoostClassifier, LogitBoostClassifier
 from stagewise.estimators.classifier import BoostedClassifier
+from stagewise.estimators.forest import (
+    ExtraTreesClassifier,
+    ExtraTreesRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
 from stagewise.estimators.gradient_boosting_classifier import GradientBoostingClassifier
 from stagewise.estimators.gradient_boosting_regressor import GradientBoostingRegressor
 from stagewise.estimators.stagewise import StagewiseClassifier, StagewiseRegressor
@@ -21,10 +27,14 @@ _CLASSES: dict[str, Any] = {
     cls.__name__: cls
     for cls in (
         AdaBoostClassifier,
+        ExtraTreesClassifier,
+        ExtraTreesRegressor,
         GentleBoostClassifier,
         GradientBoostingClassifier,
         GradientBoostingRegressor,
         LogitBoostClassifier,
+        RandomForestClassifier,
+        RandomForestRegressor,
         StagewiseClassifier,
         StagewiseRegressor,
     )

@@ -23,10 +23,12 @@ from stagewise.errors import InvalidParameterError
 
 __all__ = [
     "RULES",
+    "Number",
     "OneOf",
     "check_parameter",
     "check_parameters",
     "check_tree",
+    "flag",
     "nearest_name",
     "suggests_names",
 ]
@@ -36,7 +38,7 @@ Rule = Callable[[Any], Any]
 
 
 @dataclass(frozen=True)
-class _Number:
+class Number:
     """A number in an interval; None if that is allowed."""
 
     low: float
@@ -47,6 +49,7 @@ class _Number:
     or_none: bool = False
 
     def __call__(self, value: Any) -> Any:
+        """Return the number, or raise ValueError(what is allowed)."""
         if value is None and self.or_none:
             return None
         if not self._fits(value):
@@ -87,7 +90,8 @@ class OneOf:
         return value
 
 
-def _flag(value: Any) -> bool:
+def flag(value: Any) -> bool:
+    """Return True or False, or raise ValueError(what is allowed)."""
     # numpy's booleans come out of parameter grids
     if type(value).__name__ not in ("bool", "bool_"):
         raise ValueError("True or False")
@@ -98,7 +102,7 @@ def _stopping(value: Any) -> Any:
     if isinstance(value, str) and value == "cv":
         return value
     try:
-        return _flag(value)
+        return flag(value)
     except ValueError:
         raise ValueError("True, False or 'cv'") from None
 
@@ -177,68 +181,68 @@ def _plain_number(value: Any) -> int | float | None:
     return None
 
 
-_share = _Number(0.0, 1.0, open_low=True)
-_inner_share = _Number(0.0, 1.0, open_low=True, open_high=True)
+_share = Number(0.0, 1.0, open_low=True)
+_inner_share = Number(0.0, 1.0, open_low=True, open_high=True)
 _size = 2**31 - 1
 
 RULES: Mapping[str, Rule] = MappingProxyType(
     {
         "response": OneOf(("newton", "gradient")),
         "step": OneOf(("auto", "newton", "region_optimum", "line_search")),
-        "resample": _flag,
+        "resample": flag,
         "algorithm": OneOf(("discrete", "real")),
         "criterion": OneOf(("misclassification", "gini")),
-        "limit": _Number(0.0, open_low=True),
-        "learning_rate": _Number(0.0, open_low=True),
-        "n_estimators": _Number(1, 10_000_000, whole=True),
-        "max_leaf_nodes": _Number(2, _size, whole=True, or_none=True),
-        "max_depth": _Number(1, _size, whole=True, or_none=True),
-        "min_samples_leaf": _Number(0.0, 2.0**53, open_low=True),
-        "min_hessian": _Number(0.0),
-        "l1_regularization": _Number(0.0),
-        "l2_regularization": _Number(0.0),
-        "min_gain": _Number(0.0),
-        "max_step": _Number(0.0, open_low=True, or_none=True),
+        "limit": Number(0.0, open_low=True),
+        "learning_rate": Number(0.0, open_low=True),
+        "n_estimators": Number(1, 10_000_000, whole=True),
+        "max_leaf_nodes": Number(2, _size, whole=True, or_none=True),
+        "max_depth": Number(1, _size, whole=True, or_none=True),
+        "min_samples_leaf": Number(0.0, 2.0**53, open_low=True),
+        "min_hessian": Number(0.0),
+        "l1_regularization": Number(0.0),
+        "l2_regularization": Number(0.0),
+        "min_gain": Number(0.0),
+        "max_step": Number(0.0, open_low=True, or_none=True),
         "leaves": OneOf(("constant", "linear")),
-        "linear_l2": _Number(0.0),
+        "linear_l2": Number(0.0),
         "growth": OneOf(("best_first", "depth_wise", "symmetric")),
         "multi_output": OneOf(("trees", "vector")),
         "split": OneOf(("histogram", "exact", "approx")),
         "proposal": OneOf((None, "global", "local")),
-        "epsilon": _Number(0.0, 1.0, open_low=True, open_high=True, or_none=True),
+        "epsilon": Number(0.0, 1.0, open_low=True, open_high=True, or_none=True),
         "subsample": _share,
         "sampling": OneOf(("uniform", "bootstrap", "goss", "mvs", "group")),
         "goss_top": _inner_share,
         "goss_other": _inner_share,
-        "mvs_lambda": _Number(0.0, open_low=True),
-        "drop_rate": _Number(0.0, 1.0),
-        "max_drop": _Number(1, _size, whole=True, or_none=True),
-        "skip_drop": _Number(0.0, 1.0, open_high=True),
+        "mvs_lambda": Number(0.0, open_low=True),
+        "drop_rate": Number(0.0, 1.0),
+        "max_drop": Number(1, _size, whole=True, or_none=True),
+        "skip_drop": Number(0.0, 1.0, open_high=True),
         "drop_normalization": OneOf(("tree", "forest")),
-        "out_of_bag": _flag,
+        "out_of_bag": flag,
         "columns_per_tree": _share,
         "columns_per_level": _share,
         "columns_per_node": _share,
-        "path_smoothing": _Number(0.0),
-        "random_thresholds": _flag,
-        "max_bins": _Number(2, 65_535, whole=True),
+        "path_smoothing": Number(0.0),
+        "random_thresholds": flag,
+        "max_bins": Number(2, 65_535, whole=True),
         "missing_values": _missing_values,
         "categorical_features": _categorical,
         "on_unseen": OneOf(("missing", "error", "prior")),
         "categorical": OneOf(("auto", "sets", "statistics")),
-        "permutations": _Number(1, 64, whole=True),
+        "permutations": Number(1, 64, whole=True),
         "early_stopping": _stopping,
         "cv": _folds,
         "validation_fraction": _inner_share,
-        "n_iter_no_change": _Number(1, _size, whole=True),
-        "tol": _Number(0.0),
-        "time_limit": _Number(0.0, open_low=True, or_none=True),
-        "warm_start": _flag,
+        "n_iter_no_change": Number(1, _size, whole=True),
+        "tol": Number(0.0),
+        "time_limit": Number(0.0, open_low=True, or_none=True),
+        "warm_start": flag,
         "random_state": _seed,
-        "verbose": _Number(0, 2, whole=True),
+        "verbose": Number(0, 2, whole=True),
         "callbacks": _callbacks,
-        "quantile": _Number(0.0, 1.0, open_low=True, open_high=True, or_none=True),
-        "power": _Number(1.0, 2.0, open_low=True, open_high=True, or_none=True),
+        "quantile": Number(0.0, 1.0, open_low=True, open_high=True, or_none=True),
+        "power": Number(1.0, 2.0, open_low=True, open_high=True, or_none=True),
     }
 )
 
@@ -299,9 +303,10 @@ def _check_rows(params: Mapping[str, Any], who: str) -> None:
         )
     if not params.get("out_of_bag"):
         return
-    if sampling == "uniform" and params["subsample"] >= 1:
+    if sampling == "uniform" and params["subsample"] >= 1 and not params.get("bootstrap"):
+        other = ", or bootstrap=True" if "bootstrap" in params else ""
         raise InvalidParameterError(
-            "out_of_bag=True needs rows outside the bag: set subsample below 1."
+            f"out_of_bag=True needs rows outside the bag: set subsample below 1{other}."
         )
     if sampling in ("goss", "mvs"):
         raise InvalidParameterError(
@@ -336,11 +341,12 @@ TREE_RULES: Mapping[str, Rule] = MappingProxyType(
         "l1": RULES["l1_regularization"],
         "l2": RULES["l2_regularization"],
         "proposal": OneOf(("all", "global", "local")),
-        "one_vs_rest": _Number(0, _size, whole=True),
-        "level_smoothing": _Number(0.0),
-        "level_l2": _Number(0.0),
-        "level_chance": _Number(0.0),
-        "most_together": _Number(0, _size, whole=True),
+        "to_the_end": flag,
+        "one_vs_rest": Number(0, _size, whole=True),
+        "level_smoothing": Number(0.0),
+        "level_l2": Number(0.0),
+        "level_chance": Number(0.0),
+        "most_together": Number(0, _size, whole=True),
         "monotone": tuple,
         "together": tuple,
         "first_use": tuple,

@@ -44,6 +44,7 @@ RULES = (
     "columns_per_tree",
     "columns_per_level",
     "columns_per_node",
+    "to_the_end",
     "criterion",
     "level_smoothing",
     "level_l2",
@@ -84,6 +85,9 @@ class HistogramTree:
         by the same question, the one that gains most in all of them together.
     columns_per_tree, columns_per_level, columns_per_node : float
         The share of the features that a tree, a level of it, a node of that level may use.
+    to_the_end : bool
+        Where none of the columns drawn for a node splits it, draw others until one does or none is
+        left; and round targets so that equal ones stay equal.
     one_vs_rest : int
         Of a categorical feature with at most this many levels in a node, each is tried against the
         rest. More are put in the order of g / (h + level_smoothing), and the order is cut.
@@ -130,6 +134,7 @@ class HistogramTree:
     columns_per_tree: float = 1.0
     columns_per_level: float = 1.0
     columns_per_node: float = 1.0
+    to_the_end: bool = False
     one_vs_rest: int = 4
     level_smoothing: float = 10.0
     level_l2: float = 10.0
@@ -169,7 +174,14 @@ class HistogramTree:
         several tables, trees take turns in which one they see.
         """
         table = tables[0]
-        rules = TreeRules(
+        rules = self.native(table, hessian_bound=hessian_bound, hessian_is_weight=hessian_is_weight)
+        n_classes = 0 if classes is None else max(2, int(classes.max()) + 1)
+        growers = [Grower(workers, t, weight, rules, classes, n_classes, outputs) for t in tables]
+        return TreeGrowth(workers, growers, table.n_rows, monotone=any(self.monotone))
+
+    def native(self, table: Bins, *, hessian_bound: float, hessian_is_weight: bool) -> TreeRules:
+        """Return the rules as the core reads them."""
+        return TreeRules(
             {
                 "max_leaves": self.max_leaf_nodes or 0,
                 "max_depth": self.max_depth or 0,
@@ -179,9 +191,6 @@ class HistogramTree:
                 "hessian_is_weight": hessian_is_weight,
             }
         )
-        n_classes = 0 if classes is None else max(2, int(classes.max()) + 1)
-        growers = [Grower(workers, t, weight, rules, classes, n_classes, outputs) for t in tables]
-        return TreeGrowth(workers, growers, table.n_rows, monotone=any(self.monotone))
 
 
 def version_of(number: int, versions: int) -> int:

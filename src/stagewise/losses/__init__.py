@@ -12,6 +12,7 @@ from stagewise.losses.classification import (
 )
 from stagewise.losses.positive import Gamma, Poisson, Tweedie
 from stagewise.losses.regression import AbsoluteError, Huber, Quantile, SquaredError
+from stagewise.losses.shares import ClassShares, Margin
 from stagewise.losses.targets import EachTarget
 
 __all__ = [
@@ -20,12 +21,14 @@ __all__ = [
     "AbsoluteError",
     "BoundLoss",
     "ClassExponential",
+    "ClassShares",
     "EachTarget",
     "Exponential",
     "Gamma",
     "Huber",
     "Logistic",
     "Loss",
+    "Margin",
     "Multinomial",
     "Poisson",
     "Quantile",
@@ -51,7 +54,12 @@ def _exponential(n_classes: int) -> Loss:
     return Exponential() if n_classes <= 2 else ClassExponential(n_classes)
 
 
+def _shares(n_classes: int) -> Loss:
+    """Return the squared error for this many classes, likewise."""
+    return Margin() if n_classes <= 2 else ClassShares(n_classes)
+
+
 # By the number of classes.
 CLASSIFICATION_LOSSES: Mapping[str, Callable[[int], Loss]] = MappingProxyType(
-    {"log_loss": _log_loss, "exponential": _exponential}
+    {"log_loss": _log_loss, "exponential": _exponential, "squared_error": _shares}
 )

@@ -1,0 +1,141 @@
+"""Trees that are averaged: the loop without feedback.
+
+The one idea: f = (1/M) Σ b_m, where every tree is fitted to the same response, each on a bag of its
+own. No tree waits for another, so they are grown side by side, and the rows outside their bags say
+how good the average is after each of them. Which trees are kept does not depend on how many were
+grown at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from stagewise._native import Committee, GrownTree
+from stagewise.boosting.loop import Rows
+from stagewise.boosting.monitor import Monitor
+from stagewise.learners.histogram_tree import tree_of
+from stagewise.losses import Loss
+from stagewise.model.ensemble import Ensemble
+
+__all__ = ["Average", "average"]
+
+PER_THREAD = 4
+"""How many trees each thread grows between two looks at the clock and the keyboard."""
+
+
+@dataclass
+class Average:
+    """What some trees say of rows, in the mean: of each row those trees that have a say.
+
+    Attributes
+    ----------
+    total : float64 array of shape (n_outputs, n_rows)
+        The sum.
+    trees : int64 array of shape (n_rows,)
+        How many trees it is of.
+    """
+
+    total: npt.NDArray[np.float64]
+    trees: npt.NDArray[np.int64]
+
+    @classmethod
+    def of(cls, n_outputs: int, n_rows: int) -> Average:
+        """Return the average of no trees."""
+        return cls(np.zeros((n_outputs, n_rows)), np.zeros(n_rows, dtype=np.int64))
+
+    def take(
+        self, value: npt.NDArray[np.float64], rows: npt.NDArray[Any], leaf: npt.NDArray[Any]
+    ) -> None:
+        """Let a tree speak of some rows; `value` is what its nodes say."""
+        self.total[:, rows] += value[leaf].reshape(len(rows), len(self.total)).T
+        self.trees[rows] += 1
+
+    def scores(self) -> npt.NDArray[np.float64]:
+        """Return the means; NaN where nobody had a say."""
+        with np.errstate(invalid="ignore"):
+            return np.asarray(self.total / self.trees)
+
+    def loss(self, loss: Loss, rows: Rows) -> float | None:
+        """Return the mean loss of the rows that somebody spoke of; None: there are none."""
+        known = self.trees > 0
+        if not known.any():
+            return None
+        part = slice(None) if known.all() else known
+        weight = None if rows.weight is None else rows.weight[part]
+        scores = self.total[:, part] / self.trees[part]
+        return float(np.average(loss.loss(rows.y[part], scores), weights=weight))
+
+
+def average(
+    committee: Committee,
+    ensemble: Ensemble,
+    loss: Loss,
+    train: Rows,
+    valid: Rows | None,
+    monitor: Monitor,
+    *,
+    workers: Any,
+    seed: int,
+    out_of_bag: bool,
+) -> Average:
+    """Grow trees until the monitor has enough; give each its share of the sum.
+
+    Parameters
+    ----------
+    committee : Committee
+        Grows them.
+    ensemble : Ensemble
+        Gets them; empty before.
+    loss : Loss
+        By which the average is judged: on held-out rows or, without, on those outside the bags.
+    train, valid : Rows
+        The rows of the fit; held-out rows, or None.
+    monitor : Monitor
+        Says when to stop, and which number of trees was best.
+    workers : Workers
+        The threads.
+    seed : int
+        Keys all that is drawn, together with the number of a tree.
+    out_of_bag : bool
+        Whether there are rows outside the bags, and somebody wants to know about them.
+
+    Returns
+    -------
+    Average
+        What is said of the training rows by those trees that have not seen them.
+    """
+    unseen = Average.of(loss.n_outputs, len(train.y))
+    best = unseen
+    members = _members(committee, monitor.n_rounds, PER_THREAD * workers.threads, seed, out_of_bag)
+    for m, (grown, rows, leaf) in enumerate(members, start=1):
+        tree = tree_of(grown)
+        ensemble.append(tree)
+        judged = None
+        if out_of_bag:
+            unseen.take(tree.value, rows, leaf)
+            judged = unseen.loss(loss, train)
+        if valid is not None:
+            valid.table.add_tree(workers, grown, tree.value.reshape(-1), valid.score.reshape(-1))
+            losses = loss.loss(valid.y, valid.score / m)
+            judged = float(np.average(losses, weights=valid.weight))
+        stop = monitor.after_round(m, None, judged)
+        if monitor.patience is not None and monitor.best_round == m:
+            best = Average(unseen.total.copy(), unseen.trees.copy())
+        if stop:
+            break
+    ensemble.truncate(monitor.best_round)
+    for i, tree in enumerate(ensemble.trees):
+        ensemble.trees[i] = tree.with_values(tree.value / len(ensemble.trees))
+    return best
+
+
+def _members(
+    committee: Committee, n: int, at_once: int, seed: int, unseen: bool
+) -> Iterator[tuple[GrownTree, npt.NDArray[np.uint32], npt.NDArray[np.int32]]]:
+    for first in range(0, n, at_once):
+        yield from committee.grow(seed, first, min(at_once, n - first), unseen)

@@ -1,0 +1,169 @@
+"""What forests and single trees share: trees that are averaged, not added up.
+
+The one idea: the same model, f = Σ b_m / M, and the same way to it; what differs from boosting is
+that no tree depends on another, so the rows outside their bags can judge them.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.metrics import r2_score
+
+from stagewise.boosting.averaging import Average
+from stagewise.boosting.methods import GENTLE, Method
+from stagewise.errors import InvalidParameterError
+from stagewise.estimators.additive_logistic import PLAIN_TREES
+from stagewise.estimators.base import BoostedTrees
+from stagewise.estimators.classifier import BoostedClassifier
+from stagewise.estimators.committee_fitting import CommitteeFit
+from stagewise.estimators.fitting import Fit
+from stagewise.estimators.parameters import Number, OneOf, flag
+from stagewise.estimators.regressor import BoostedRegressor
+from stagewise.estimators.rows import Sample
+from stagewise.losses import CLASSIFICATION_LOSSES, Loss, SquaredError
+
+__all__ = ["FIXED", "AveragedClassifier", "AveragedRegressor", "AveragedTrees"]
+
+Vector = npt.NDArray[np.float64]
+
+FIXED = MappingProxyType(
+    {
+        **PLAIN_TREES,
+        "loss": "squared_error",
+        "learning_rate": 1.0,
+        "warm_start": False,
+        "early_stopping": False,
+        "random_thresholds": False,
+        "callbacks": (),
+        "time_limit": None,
+        "tol": 0.0,
+        "n_iter_no_change": 10,
+        "max_step": None,
+    }
+)
+"""What a fit of averaged trees does about parameters that are not theirs."""
+
+
+def _max_features(value: Any) -> Any:
+    """Return a word, a number of columns, a share of them, or None."""
+    if value is None or (isinstance(value, str) and value in ("sqrt", "log2", "third")):
+        return value
+    try:
+        if isinstance(value, (float, np.floating)):
+            return Number(0.0, 1.0, open_low=True)(value)
+        return Number(1, whole=True)(value)
+    except ValueError:
+        raise ValueError(
+            "'sqrt', 'log2', 'third', None, a whole number of columns, or a share above 0.0 and at "
+            "most 1.0"
+        ) from None
+
+
+OWN_RULES = MappingProxyType(
+    {
+        "max_features": _max_features,
+        "min_impurity_decrease": Number(0.0),
+        "bootstrap": flag,
+        "split": OneOf(("histogram", "exact")),
+        "early_stopping": flag,
+    }
+)
+
+
+class AveragedTrees(BoostedTrees):
+    """Base of forests and single trees; see `RandomForestRegressor` for the parameters."""
+
+    _fixed = FIXED
+
+    def _fit_class(self) -> type[Fit]:
+        return CommitteeFit
+
+    def _method(self) -> Method:
+        return GENTLE  # weighted means of the target, from 0
+
+    def _checked(self) -> dict[str, Any]:
+        params = super()._checked()
+        params["stops_by_bags"] = params["early_stopping"] and params["out_of_bag"]
+        params["needs_held_out"] = params["early_stopping"] and not params["out_of_bag"]
+        params["early_stopping"] = False  # no row is held out for it
+        return params
+
+    def _check_stopping(self, params: dict[str, Any], X_val: Any, groups: Any) -> None:
+        super()._check_stopping(params, X_val, groups)
+        if params["needs_held_out"] and X_val is None:
+            raise InvalidParameterError(
+                f"early_stopping=True of {type(self).__name__} needs rows that trees have not seen:"
+                " set out_of_bag=True, or pass X_val and y_val to fit."
+            )
+
+    def _keep_out_of_bag(
+        self,
+        params: dict[str, Any],
+        details: dict[str, Any],
+        train: Sample,
+        n_rows: int,
+        continued: int = 0,
+    ) -> None:
+        """Set what the trees say of the rows that they have not seen; NaN where all have."""
+        average: Average | None = details.pop("out_of_bag_average", None)
+        details.pop("out_of_bag")
+        for name in ("oob_prediction_", "oob_score_", "oob_loss_path_"):
+            self.__dict__.pop(name, None)
+        if average is None or not params["out_of_bag"]:
+            return
+        scores = np.ascontiguousarray(average.scores().T)
+        said = self._answer(self._fitted(), scores)
+        known = average.trees > 0
+        weight = None if train.weight is None else train.weight[known]
+        self.oob_prediction_ = np.full((n_rows, *said.shape[1:]), np.nan)
+        self.oob_prediction_[slice(None) if train.rows is None else train.rows] = said
+        if known.any():
+            self.oob_score_ = self._judge(train.y[known], said[known], weight)
+        if not details["judged_by_held_out_rows"]:
+            self.oob_loss_path_ = self._fitted().valid_loss
+
+    @abstractmethod
+    def _judge(self, y: npt.NDArray[Any], said: Vector, weight: Vector | None) -> float:
+        """Return the score of what was said of rows: accuracy, or R²."""
+
+    def _staged_score(self, X: Any) -> Iterator[Vector]:
+        """Yield the averages of the first one, two, … trees."""
+        n = self._fitted().ensemble.n_rounds
+        for m, score in enumerate(super()._staged_score(X), start=1):
+            yield score * (n / m)
+
+
+class AveragedClassifier(AveragedTrees, BoostedClassifier):
+    """Base of the classifiers among them."""
+
+    own_rules = MappingProxyType(
+        {**OWN_RULES, "criterion": OneOf(("gini", "entropy", "misclassification"))}
+    )
+
+    def _make_loss(self, classes: npt.NDArray[Any] | None) -> Loss:
+        assert classes is not None
+        return CLASSIFICATION_LOSSES["squared_error"](len(classes))
+
+    def _judge(self, y: npt.NDArray[Any], said: Vector, weight: Vector | None) -> float:
+        return float(np.average(said.argmax(axis=1) == y, weights=weight))
+
+
+class AveragedRegressor(AveragedTrees, BoostedRegressor):
+    """Base of the regressors among them."""
+
+    loss = "squared_error"
+    own_rules = MappingProxyType(
+        {**OWN_RULES, "criterion": OneOf(("squared_error", "absolute_error"))}
+    )
+
+    def _make_loss(self, classes: npt.NDArray[Any] | None) -> Loss:
+        return SquaredError()
+
+    def _judge(self, y: npt.NDArray[Any], said: Vector, weight: Vector | None) -> float:
+        return float(r2_score(y, said, sample_weight=weight))

@@ -1,0 +1,232 @@
+"""Forests: laws, what they tell of rows outside their bags, and what they refuse."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.sparse import csr_array
+from sklearn import ensemble
+from sklearn.feature_selection import SelectFromModel
+from sklearn.metrics import accuracy_score, r2_score
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+import stagewise
+from estimators.tables import make_table
+from stagewise import (
+    ExtraTreesClassifier,
+    ExtraTreesRegressor,
+    InvalidParameterError,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
+
+KINDS = (
+    RandomForestClassifier,
+    RandomForestRegressor,
+    ExtraTreesClassifier,
+    ExtraTreesRegressor,
+)
+ALL = pytest.mark.parametrize("kind", KINDS)
+
+
+@pytest.fixture(scope="module")
+def table():
+    return make_table(600)
+
+
+def target(kind, table, many=True):
+    if "Regressor" in kind.__name__:
+        return table.number
+    return table.many if many else table.two
+
+
+def same(a, b):
+    return a.fingerprint() == b.fingerprint()
+
+
+@ALL
+@pytest.mark.parametrize("many", [False, True])
+def test_threads_change_no_bit(kind, table, many):
+    y = target(kind, table, many)
+    models = [kind(n_estimators=11, n_jobs=n).fit(table.X, y) for n in (1, 2, 3)]
+    assert same(models[0], models[1])
+    assert same(models[0], models[2])
+    if kind in (RandomForestClassifier, RandomForestRegressor):
+        np.testing.assert_array_equal(models[0].oob_prediction_, models[2].oob_prediction_)
+
+
+@ALL
+def test_the_first_trees_do_not_depend_on_those_after_them(kind, table):
+    y = target(kind, table)
+    few, many = (kind(n_estimators=n).fit(table.X, y) for n in (3, 9))
+    for a, b in zip(few.model_.ensemble.trees, many.model_.ensemble.trees, strict=False):
+        np.testing.assert_array_equal(a.feature, b.feature)
+        np.testing.assert_allclose(a.value * 3, b.value * 9, rtol=1e-14)
+
+
+@ALL
+def test_what_stages_say_is_the_average_so_far(kind, table):
+    y = target(kind, table)
+    model = kind(n_estimators=7).fit(table.X, y)
+    small = kind(n_estimators=4).fit(table.X, y)
+    said = "predict_proba" if hasattr(model, "classes_") else "predict"
+    stages = list(getattr(model, f"staged_{said}")(table.X))
+    np.testing.assert_allclose(stages[3], getattr(small, said)(table.X), rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(stages[-1], getattr(model, said)(table.X), rtol=1e-12)
+
+
+@ALL
+@pytest.mark.parametrize("many", [False, True])
+def test_a_file_and_a_pickle_bring_it_back(kind, table, many, tmp_path):
+    model = kind(n_estimators=5).fit(table.X, target(kind, table, many))
+    model.save(tmp_path / "forest.stgw")
+    for again in (stagewise.load(tmp_path / "forest.stgw"), pickle.loads(pickle.dumps(model))):
+        assert type(again) is kind
+        assert same(again, model)
+        np.testing.assert_array_equal(again.predict(table.X), model.predict(table.X))
+
+
+@pytest.mark.parametrize("kind", KINDS[2:])
+def test_without_a_draw_of_rows_whole_weights_are_counts(kind, table):
+    y = target(kind, table)
+    weight = np.arange(len(y)) % 3
+    twice = np.repeat(np.arange(len(y)), weight)
+    a = kind(n_estimators=5).fit(table.X, y, sample_weight=weight)
+    b = kind(n_estimators=5).fit(table.X[twice], y[twice])
+    np.testing.assert_allclose(a.predict(table.X) == b.predict(table.X), True)
+
+
+@pytest.mark.parametrize("kind", KINDS[:2])
+def test_a_row_of_weight_zero_is_absent(kind, table):
+    y = target(kind, table)
+    weight = np.ones(len(y))
+    weight[::5] = 0
+    a = kind(n_estimators=5).fit(table.X, y, sample_weight=weight)
+    b = kind(n_estimators=5).fit(table.X[weight > 0], y[weight > 0])
+    assert same(a, b)
+    assert np.isnan(a.oob_prediction_[::5]).all()
+
+
+def test_the_rows_outside_the_bags_judge_the_forest(table):
+    y = table.two
+    model = RandomForestClassifier(n_estimators=40).fit(table.X, y)
+    known = ~np.isnan(model.oob_prediction_).any(axis=1)
+    said = model.classes_[model.oob_prediction_[known].argmax(axis=1)]
+    assert model.oob_score_ == pytest.approx(accuracy_score(y[known], said))
+    assert len(model.oob_loss_path_) == 40
+    p = model.oob_prediction_[known]
+    brier = ((p[:, 1] - (y[known] == model.classes_[1])) ** 2).mean()
+    assert model.oob_loss_path_[-1] == pytest.approx(2 * brier)  # ½ (s - F)², s = ±1
+    number = RandomForestRegressor(n_estimators=40).fit(table.X, table.number)
+    known = ~np.isnan(number.oob_prediction_)
+    expected = r2_score(table.number[known], number.oob_prediction_[known])
+    assert number.oob_score_ == pytest.approx(expected)
+    errors = (number.oob_prediction_[known] - table.number[known]) ** 2
+    assert number.oob_loss_path_[-1] == pytest.approx(errors.mean() / 2)
+
+
+def test_it_stops_when_the_rows_outside_the_bags_no_longer_gain(table):
+    params = {"n_estimators": 400, "early_stopping": True, "n_iter_no_change": 15}
+    model = RandomForestRegressor(**params).fit(table.X, table.number)
+    path = model.oob_loss_path_
+    assert model.n_iter_ == path.argmin() + 1 == len(path) - 15 < 385
+    same_size = RandomForestRegressor(n_estimators=model.n_iter_).fit(table.X, table.number)
+    assert same(model, same_size)
+    np.testing.assert_array_equal(model.oob_prediction_, same_size.oob_prediction_)
+
+
+def test_it_stops_by_held_out_rows_if_there_are_any(table):
+    X, y = table.X, table.many
+    params = {"n_estimators": 300, "n_iter_no_change": 10}
+    model = RandomForestClassifier(**params).fit(X[:400], y[:400], X_val=X[400:], y_val=y[400:])
+    assert model.n_iter_ < 300
+    assert not hasattr(model, "oob_loss_path_")
+    p = model.predict_proba(X[400:])
+    shares = y[400:, np.newaxis] == model.classes_
+    assert model.validation_loss_.min() == pytest.approx(((p - shares) ** 2).sum(axis=1).mean() / 2)
+
+
+@pytest.mark.parametrize("split", ["histogram", "exact"])
+def test_one_tree_of_all_rows_is_scikit_learns(split):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 4))
+    y = X[:, 0] * X[:, 1] + rng.normal(size=200)
+    one = {"n_estimators": 1, "bootstrap": False, "max_features": None, "out_of_bag": False}
+    ours = RandomForestRegressor(**one, split=split).fit(X, y)
+    np.testing.assert_allclose(ours.predict(X), DecisionTreeRegressor().fit(X, y).predict(X))
+    labels = (y > 0).astype(int)
+    size = {"max_depth": 3, "min_samples_leaf": 10}  # so that no two splits gain the same
+    two = RandomForestClassifier(**one, split=split, **size).fit(X, labels)
+    theirs = DecisionTreeClassifier(**size, random_state=0).fit(X, labels)
+    np.testing.assert_allclose(two.predict_proba(X), theirs.predict_proba(X))
+
+
+@ALL
+def test_it_is_as_good_as_scikit_learns(kind):
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(3000, 10))
+    f = X[:, 0] * X[:, 1] + np.sin(2 * X[:, 2]) + X[:, 3]
+    y = f + rng.normal(size=3000) / 2
+    if hasattr(kind, "predict_proba"):
+        y = np.digitize(y, [-1, 0, 1])
+    theirs = getattr(ensemble, kind.__name__)(n_estimators=100, random_state=0, max_features=3)
+    ours = kind(n_estimators=100, max_features=3)
+    a, b = (m.fit(X[:2000], y[:2000]).score(X[2000:], y[2000:]) for m in (ours, theirs))
+    assert a > b - 0.015
+
+
+def test_columns_are_drawn_until_one_splits_the_node():
+    X = np.zeros((64, 40))
+    X[:, 7] = np.arange(64)  # nearly every draw of six columns is constant
+    model = RandomForestRegressor(n_estimators=3, max_features="sqrt", bootstrap=False,
+                                  out_of_bag=False).fit(X, np.arange(64.0))  # fmt: skip
+    assert model.score(X, np.arange(64.0)) == 1.0
+
+
+def test_categories_and_missing_values_work():
+    rng = np.random.default_rng(2)
+    n = 1500
+    shop = rng.integers(0, 30, n)
+    size = np.where(rng.random(n) < 0.3, np.nan, rng.normal(size=n))
+    shops = pd.Categorical.from_codes(shop, [f"s{i}" for i in range(30)])
+    frame = pd.DataFrame({"shop": shops, "size": size})
+    y = np.sin(shop) + np.nan_to_num(frame["size"], nan=2.0) + rng.normal(size=n) / 10
+    for kind in (RandomForestRegressor, ExtraTreesRegressor):
+        model = kind(n_estimators=30, max_features=None).fit(frame[:1000], y[:1000])
+        assert model.score(frame[1000:], y[1000:]) > 0.9
+
+
+@ALL
+def test_a_sparse_matrix_is_the_same_table(kind, table):
+    X = np.where(np.abs(np.nan_to_num(table.X)) > 0.5, np.nan_to_num(table.X), 0.0)
+    y = target(kind, table, many=False)
+    a, b = (kind(n_estimators=5).fit(Z, y) for Z in (X, csr_array(X)))
+    assert same(a, b)
+
+
+def test_features_can_be_selected_by_it(table):
+    forest = RandomForestClassifier(n_estimators=20).fit(table.X, table.many)
+    assert forest.feature_importances_.sum() == pytest.approx(1.0)
+    kept = SelectFromModel(forest, prefit=True).transform(table.X)
+    assert 0 < kept.shape[1] < table.X.shape[1]
+
+
+@pytest.mark.parametrize(
+    ("kind", "params", "words"),
+    [
+        (RandomForestClassifier, {"max_features": "half"}, "'sqrt', 'log2', 'third'"),
+        (RandomForestClassifier, {"max_features": 1.5}, "a share above 0.0"),
+        (RandomForestClassifier, {"criterion": "squared_error"}, "'gini', 'entropy'"),
+        (RandomForestRegressor, {"criterion": "gini"}, "'squared_error', 'absolute_error'"),
+        (RandomForestRegressor, {"bootstrap": False}, "bootstrap=True"),
+        (RandomForestRegressor, {"early_stopping": "cv"}, "True or False"),
+        (ExtraTreesRegressor, {"early_stopping": True}, "out_of_bag=True"),
+        (ExtraTreesClassifier, {"split": "approx"}, "'histogram', 'exact'"),
+    ],
+)
+def test_bad_parameters_are_answered(kind, params, words, table):
+    with pytest.raises(InvalidParameterError, match=words):
+        kind(**params).fit(table.X, target(kind, table))
