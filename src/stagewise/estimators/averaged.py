@@ -17,16 +17,24 @@ from sklearn.metrics import r2_score
 
 from stagewise.boosting.averaging import Average
 from stagewise.boosting.methods import GENTLE, Method
+from stagewise.data.messages import shown
 from stagewise.errors import InvalidParameterError
 from stagewise.estimators.additive_logistic import PLAIN_TREES
 from stagewise.estimators.base import BoostedTrees
 from stagewise.estimators.classifier import BoostedClassifier
 from stagewise.estimators.committee_fitting import CommitteeFit
 from stagewise.estimators.fitting import Fit
-from stagewise.estimators.parameters import Number, OneOf, flag
+from stagewise.estimators.forest_importance import (
+    Bags,
+    Importances,
+    impurity_by_class,
+    out_of_bag_importances,
+)
+from stagewise.estimators.parameters import Number, OneOf, check_parameter, flag
 from stagewise.estimators.regressor import BoostedRegressor
 from stagewise.estimators.rows import Sample
 from stagewise.losses import CLASSIFICATION_LOSSES, Loss, SquaredError
+from stagewise.workers import make_workers
 
 __all__ = ["FIXED", "AveragedClassifier", "AveragedRegressor", "AveragedTrees"]
 
@@ -128,6 +136,73 @@ class AveragedTrees(BoostedTrees):
         if not details["judged_by_held_out_rows"]:
             self.oob_loss_path_ = self._fitted().valid_loss
 
+    def oob_importances(self, X: Any, y: Any, sample_weight: Any = None) -> Importances:
+        """Return by how much trees err more if the cells of a column change places.
+
+        Of every tree, the rows outside its bag are predicted as they are, and once for each column
+        with that column's cells exchanged among them (Breiman 2001, section 10).
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            What the forest was fitted on: the bags are drawn again, so these must be the same rows.
+
+        Returns
+        -------
+        Importances
+            `mean` and `error` of each feature, and of classifiers `by_class`: what is lost of the
+            share of right answers, or by how much the squared error grows.
+        """
+        model = self._fitted()
+        bootstrap, share = (check_parameter(self, name) for name in ("bootstrap", "subsample"))
+        if not bootstrap and share >= 1:
+            raise InvalidParameterError(
+                f"This {type(self).__name__} showed all rows to all trees, so there is none outside"
+                " a bag. Fit it with bootstrap=True or subsample below 1, or permute columns of "
+                "rows that you held out (sklearn.inspection.permutation_importance)."
+            )
+        values = self._match(model, X)
+        n_rows = values.shape[0] if hasattr(values, "shape") else len(values[0])
+        target, weight, _ = self._read_target(y, sample_weight, n_rows)
+        workers, bags = make_workers(self.n_jobs), Bags(bootstrap, share, self.seed_)
+        return out_of_bag_importances(model, workers, values, target, weight, bags)
+
+    def select_features(
+        self, X: Any, y: Any, sample_weight: Any = None, *, errors: float = 2.0
+    ) -> list[Any]:
+        """Return the features that rows outside the bags would miss, the most important one first.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            What the forest was fitted on.
+        errors : float, default=2.0
+            Those are kept whose `oob_importances` are more than this many standard errors above 0.
+
+        Returns
+        -------
+        list of str, or of int where columns have no names
+            At least one: if none passes, the best.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from stagewise import RandomForestRegressor
+        >>> X = np.random.default_rng(0).normal(size=(300, 5))
+        >>> y = X[:, 3] + X[:, 1] / 2
+        >>> RandomForestRegressor(n_estimators=50).fit(X, y).select_features(X, y)
+        [3, 1]
+        """
+        try:
+            least = Number(0.0)(errors)
+        except ValueError as error:
+            raise InvalidParameterError(f"errors must be {error}; got {shown(errors)}.") from None
+        worth = self.oob_importances(X, y, sample_weight)
+        order = np.argsort(-worth.mean, kind="stable").tolist()
+        kept = [f for f in order if worth.mean[f] > least * worth.error[f]] or order[:1]
+        names = self._fitted().features.names
+        return kept if names is None else [names[f] for f in kept]
+
     @abstractmethod
     def _judge(self, y: npt.NDArray[Any], said: Vector, weight: Vector | None) -> float:
         """Return the score of what was said of rows: accuracy, or R²."""
@@ -149,6 +224,15 @@ class AveragedClassifier(AveragedTrees, BoostedClassifier):
     def _make_loss(self, classes: npt.NDArray[Any] | None) -> Loss:
         assert classes is not None
         return CLASSIFICATION_LOSSES["squared_error"](len(classes))
+
+    @property
+    def class_importances_(self) -> npt.NDArray[np.float64]:
+        """What each feature is worth to telling each class from the others.
+
+        The decrease of p_k (1 - p_k) by all splits, shape (n_classes, n_features), as shares of the
+        whole; with two classes both rows are the same.
+        """
+        return impurity_by_class(self._fitted())
 
     def _judge(self, y: npt.NDArray[Any], said: Vector, weight: Vector | None) -> float:
         return float(np.average(said.argmax(axis=1) == y, weights=weight))
