@@ -172,6 +172,17 @@ Table by_column(const Table& table, Engine& engine) {
   return made;
 }
 
+// The values of a feature, copied.
+Out<double> column(const Table& table, size_t feature) {
+  require(feature < table.columns.features(), "no such feature");
+  std::vector<double> values(table.columns.rows);
+  {
+    nb::gil_scoped_release release;
+    table.columns.read(feature, 0, values.size(), values.data());
+  }
+  return to_numpy(std::move(values));
+}
+
 double quantile(const In<double>& values, const Weight& weight, double q) {
   std::vector<double> v(values.data(), values.data() + values.shape(0)), w;
   require(!weight || weight->shape(0) == v.size(), "one weight per value");
@@ -247,6 +258,7 @@ void bind_tables(nb::module_& m) {
           "columns"_a)
       .def("by_columns", [](nb::object self) { return self; })  // it does already
       .def("by_column", &by_column, "workers"_a)
+      .def("column", &column, "feature"_a)
       .def("add_tree", &columns_add, "workers"_a, "tree"_a, "value"_a.noconvert(),
            "score"_a.noconvert(), "lines"_a.none() = nb::none())
       .def_prop_ro("n_rows", [](const Table& t) { return t.columns.rows; })

@@ -2,6 +2,10 @@
 
 from stagewise.estimators.ada_boost import AdaBoostClassifier
 from stagewise.estimators.additive_logistic import GentleBoostClassifier, LogitBoostClassifier
+from stagewise.estimators.decision_tree import (
+    DecisionTreeClassifier,
+    DecisionTreeRegressor,
+)
 from stagewise.estimators.forest import (
     ExtraTreesClassifier,
     ExtraTreesRegressor,
@@ -15,6 +19,8 @@ from stagewise.estimators.stagewise import StagewiseClassifier, StagewiseRegress
 
 __all__ = [
     "AdaBoostClassifier",
+    "DecisionTreeClassifier",
+    "DecisionTreeRegressor",
     "ExtraTreesClassifier",
     "ExtraTreesRegressor",
     "GentleBoostClassifier",

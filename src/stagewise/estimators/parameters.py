@@ -264,6 +264,25 @@ USES = (
     _Use(("mvs_lambda",), "sampling", lambda s: s == "mvs", "set sampling='mvs'"),
     _Use(("linear_l2",), "leaves", lambda leaves: leaves == "linear", "set leaves='linear'"),
     _Use(
+        ("alpha", "cv", "one_standard_error"),
+        "pruning",
+        lambda pruning: pruning == "cost_complexity",
+        "set pruning='cost_complexity'",
+    ),
+    _Use(("cv", "one_standard_error"), "alpha", lambda a: a == "cv", "set alpha='cv'"),
+    _Use(
+        ("validation_fraction",),
+        "pruning",
+        lambda pruning: pruning in ("reduced_error", "early_stopping"),
+        "set pruning='reduced_error' or 'early_stopping'",
+    ),
+    _Use(
+        ("n_iter_no_change", "tol"),
+        "pruning",
+        lambda pruning: pruning == "early_stopping",
+        "set pruning='early_stopping'",
+    ),
+    _Use(
         ("max_drop", "skip_drop", "drop_normalization"),
         "drop_rate",
         lambda rate: rate > 0,

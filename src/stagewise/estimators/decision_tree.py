@@ -1,0 +1,496 @@
+"""Single decision trees, with control of their size.
+
+The one idea: an average of one tree, seen by all rows. A single tree is read, so its size matters:
+it is limited while it grows, or grown to the end and cut back.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import clone
+
+from stagewise.boosting.methods import GENTLE, Method
+from stagewise.estimators.averaged import FIXED, OWN_RULES
+from stagewise.estimators.base import BoostedTrees
+from stagewise.estimators.classifier import BoostedClassifier
+from stagewise.estimators.fitting import Fit
+from stagewise.estimators.parameters import Number, OneOf, check_parameter, flag, suggests_names
+from stagewise.estimators.regressor import BoostedRegressor
+from stagewise.estimators.rows import Sample
+from stagewise.estimators.tree_fitting import Pruned, TreeFit
+from stagewise.learners.both_ways import mean_of_both_ways
+from stagewise.learners.pruning import PruningPath, levels_of
+from stagewise.learners.tree import Tree
+from stagewise.losses import CLASSIFICATION_LOSSES, REGRESSION_LOSSES, Loss
+from stagewise.model.model import Model
+
+__all__ = ["DecisionTreeClassifier", "DecisionTreeRegressor", "SingleTree"]
+
+Vector = npt.NDArray[np.float64]
+
+HELD_OUT = ("reduced_error", "early_stopping")
+"""What is done with rows that the tree was not grown on."""
+ROWS_AT_ONCE = 4096
+"""Rows that go both ways together."""
+
+
+def _alpha(value: Any) -> Any:
+    if isinstance(value, str) and value == "cv":
+        return value
+    try:
+        return Number(0.0)(value)
+    except ValueError as error:
+        raise ValueError(f"'cv', or {error}") from None
+
+
+TREE_RULES = MappingProxyType(
+    {
+        **OWN_RULES,
+        "growth": OneOf(("best_first", "depth_wise")),
+        "missing": OneOf(("learned", "mean", "probability")),
+        "pruning": OneOf((None, "cost_complexity", *HELD_OUT)),
+        "alpha": _alpha,
+        "one_standard_error": flag,
+    }
+)
+
+
+class SingleTree(BoostedTrees):
+    """Base of the single trees; see `DecisionTreeClassifier` for the parameters."""
+
+    _fixed = MappingProxyType(
+        {
+            **FIXED,
+            "n_estimators": 1,
+            "bootstrap": False,
+            "subsample": 1.0,
+            "out_of_bag": False,
+            "verbose": 0,
+        }
+    )
+    averages = True
+    alpha: Any
+
+    def _fit_class(self) -> type[Fit]:
+        return TreeFit
+
+    def _method(self) -> Method:
+        return GENTLE  # weighted means of the target, from 0
+
+    def _checked(self) -> dict[str, Any]:
+        params = super()._checked()
+        if params["pruning"] in HELD_OUT:
+            params["early_stopping"] = True
+            params["held_out_for"] = f"pruning={params['pruning']!r}"
+        elif params["pruning"] == "cost_complexity" and params["alpha"] == "cv":
+            params["early_stopping"] = "cv"
+        return params
+
+    def _check_stopping(self, params: dict[str, Any], X_val: Any, groups: Any) -> None:
+        if groups is not None and params["early_stopping"] != "cv":
+            raise ValueError(
+                "groups was passed, but only pruning='cost_complexity' with alpha='cv' has folds."
+            )
+        if X_val is not None and params["pruning"] not in HELD_OUT:
+            raise ValueError(
+                "X_val was passed, but only pruning='reduced_error' and 'early_stopping' look at "
+                f"held-out rows; here pruning={params['pruning']!r}."
+            )
+
+    def _keep_out_of_bag(
+        self,
+        params: dict[str, Any],
+        details: dict[str, Any],
+        train: Sample,
+        n_rows: int,
+        continued: int = 0,
+    ) -> None:
+        """Set what was noticed when the tree was cut; no row is outside of its bag."""
+        details.pop("out_of_bag")
+        pruned: Pruned | None = details.pop("pruned")
+        details["leaves_grown"] = 1 if pruned is None else pruned.grown_leaves
+        for name in ("alpha_", "pruning_path_"):
+            self.__dict__.pop(name, None)
+        if pruned is not None and pruned.path is not None:
+            self.alpha_, self.pruning_path_ = pruned.alpha, pruned.path
+
+    def cost_complexity_pruning_path(
+        self, X: Any, y: Any, sample_weight: Any = None
+    ) -> PruningPath:
+        """Return the trees that weakest-link pruning would go through, without fitting this one.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As for `fit`.
+
+        Returns
+        -------
+        PruningPath
+            `alphas`, and the `impurities` and `n_leaves` of the trees that they lead to.
+        """
+        usual = {"cv": 5, "one_standard_error": False, "validation_fraction": 0.2, "tol": 0.0}
+        usual |= {"pruning": "cost_complexity", "alpha": 0.0, "n_iter_no_change": 10}
+        tree = clone(self).set_params(**usual).fit(X, y, sample_weight)
+        path: PruningPath = tree.pruning_path_
+        return path
+
+    # ---- reading the tree ------------------------------------------------------------------------
+
+    def _tree(self) -> Tree | None:
+        """Return the tree; None: there was but one class, and nothing to ask."""
+        trees = self._fitted().ensemble.trees
+        return trees[0] if trees else None
+
+    @property
+    def n_leaves_(self) -> int:
+        """How many leaves the tree has."""
+        tree = self._tree()
+        return 1 if tree is None else int((tree.feature < 0).sum())
+
+    @property
+    def depth_(self) -> int:
+        """How many questions the longest path has."""
+        tree = self._tree()
+        return 0 if tree is None else len(levels_of(tree)) - 1
+
+    def decision_path(self, X: Any) -> list[list[int]]:
+        """Return for each row the numbers of the nodes that it passes, the root first.
+
+        A row whose cell is missing is followed to the leaf that `apply` says.
+        """
+        tree = self._tree()
+        if tree is None:
+            raise ValueError("The tree was fitted to one class; it asks nothing.")
+        paths: dict[int, list[int]] = {0: [0]}
+        for level in levels_of(tree):
+            for node in level[tree.feature[level] >= 0].tolist():
+                for child in (int(tree.left[node]), int(tree.right[node])):
+                    paths[child] = [*paths[node], child]
+        return [paths[leaf] for leaf in self.apply(X)[:, 0].tolist()]
+
+    def fingerprint(self) -> str:
+        """Return a digest of what was learned: equal for equal models, on every machine."""
+        own = super().fingerprint()
+        if check_parameter(self, "missing") != "probability":
+            return own
+        return hashlib.sha256(f"{own} both ways".encode()).hexdigest()
+
+    def _score_values(self, model: Model, values: Any) -> Vector:
+        score = super()._score_values(model, values)
+        if check_parameter(self, "missing") != "probability" or not model.ensemble.trees:
+            return score
+        if not isinstance(values, (np.ndarray, list)):
+            raise TypeError(
+                "missing='probability' sends rows both ways, which a sparse matrix does not tell; "
+                "pass X.toarray() if that fits into memory."
+            )
+        tree = model.ensemble.trees[0]
+        columns = values if isinstance(values, list) else values.T
+        asked = np.unique(tree.feature[tree.feature >= 0])
+        unknown = np.zeros(len(score), dtype=bool)
+        for place in asked:
+            unknown |= np.isnan(columns[place])
+        rows = np.flatnonzero(unknown)
+        for first in range(0, len(rows), ROWS_AT_ONCE):
+            some = rows[first : first + ROWS_AT_ONCE]
+            cells = np.zeros((len(some), model.features.n))
+            for place in asked:
+                cells[:, place] = columns[place][some]
+            score[some] = model.ensemble.base + mean_of_both_ways(tree, cells)
+        return score
+
+
+class DecisionTreeClassifier(SingleTree, BoostedClassifier):
+    """A decision tree that tells classes apart.
+
+        p_k(x) = share of class k in the leaf that x reaches
+
+    A leaf is split by the question that lowers its impurity most, again and again (Breiman et al.
+    1984; by entropy it is the information gain of Quinlan 1986).
+
+    Parameters
+    ----------
+    criterion : {"gini", "entropy", "misclassification"}, default="gini"
+        What a split lowers: Σ p_k (1 - p_k), -Σ p_k log p_k (in nats), or 1 - max p_k.
+    growth : {"best_first", "depth_wise"}, default="best_first"
+        Which leaf is split next: the one that lowers the impurity most, or one level after the
+        other. It matters to `max_leaf_nodes` and `pruning="early_stopping"` only.
+    max_depth, max_leaf_nodes : int or None, default=None
+        Limits of the tree; without, it grows until its leaves are pure.
+    min_samples_leaf : float, default=1
+        The least sum of weights (without weights: number of rows) in a leaf, exactly.
+    min_impurity_decrease : float, default=0.0
+        A split must lower the impurity of the whole tree by more than this:
+        N_t / N · (i(t) - N_L / N_t · i(t_L) - N_R / N_t · i(t_R)).
+    max_features : {"sqrt", "log2", "third"}, int, float or None, default=None
+        How many columns are drawn for every node, or which share of them; None: all. Where none of
+        those drawn splits the node, others are drawn.
+    random_thresholds : bool, default=False
+        Try one threshold a column in every node, drawn between its least and its largest value.
+    split : {"exact", "histogram"}, default="exact"
+        Look for splits between all values, or between at most `max_bins` groups of them.
+    pruning : {None, "cost_complexity", "reduced_error", "early_stopping"}, default=None
+        What becomes of the grown tree. "cost_complexity": the part of it that minimises impurity +
+        `alpha` · (number of leaves). "reduced_error": from the leaves up, splits that do not lower
+        the error of held-out rows are taken back. "early_stopping": splits are taken back from the
+        last one on, to where the loss of held-out rows was least before `n_iter_no_change` splits
+        did not lower it by more than `tol`. Held-out rows are X_val and y_val of `fit`, or a share
+        `validation_fraction` of the rows.
+    alpha : "cv" or float, default="cv"
+        The price of a leaf; "cv": the one whose trees err least on `cv` folds held out.
+    cv : int, splitter or list of pairs, default=5
+        The folds that choose alpha.
+    one_standard_error : bool, default=False
+        Take the largest alpha whose error is within one standard error of the least.
+    validation_fraction : float, default=0.2
+        The share of rows that is held out, each class alike, unless `fit` gets X_val.
+    n_iter_no_change : int, default=10
+        See `pruning`.
+    tol : float, default=0.0
+        See `pruning`.
+    missing : {"learned", "mean", "probability"}, default="learned"
+        Where rows go whose cell is missing: to the side that every split has learned; as if it held
+        the column's mean (of categories the commonest level); or to both sides, with the
+        probability that other rows went there. For the latter, missing cells of training rows are
+        drawn from the other cells of their column.
+    max_bins, missing_values, categorical_features, on_unseen, random_state, n_jobs, \
+class_weight
+        As in `GradientBoostingClassifier`.
+
+    Attributes
+    ----------
+    n_leaves_, depth_ : int
+        The size of the tree.
+    alpha_, pruning_path_
+        With pruning="cost_complexity": the price of a leaf, and what others would have given.
+    validation_loss_ : array
+        With pruning="early_stopping": the loss of held-out rows after no, one, two, … splits; with
+        "reduced_error": their error; with alpha="cv": that of the folds for each alpha of the path.
+    oof_prediction_ : array
+        With alpha="cv": what the trees of the folds say of the rows that they have not seen.
+    model_, feature_importances_, n_features_in_, feature_names_in_, fit_report_, \
+classes_
+        As in `GradientBoostingClassifier`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from stagewise import DecisionTreeClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> tree = DecisionTreeClassifier(pruning="cost_complexity").fit(X, y)
+    >>> tree.n_leaves_ < 6
+    True
+    """
+
+    own_rules = MappingProxyType(
+        {**TREE_RULES, "criterion": OneOf(("gini", "entropy", "misclassification"))}
+    )
+
+    @suggests_names
+    def __init__(
+        self,
+        *,
+        criterion: str = "gini",
+        growth: str = "best_first",
+        max_depth: int | None = None,
+        max_leaf_nodes: int | None = None,
+        min_samples_leaf: float = 1,
+        min_impurity_decrease: float = 0.0,
+        max_features: Any = None,
+        random_thresholds: bool = False,
+        split: str = "exact",
+        pruning: str | None = None,
+        alpha: Any = "cv",
+        cv: Any = 5,
+        one_standard_error: bool = False,
+        validation_fraction: float = 0.2,
+        n_iter_no_change: int = 10,
+        tol: float = 0.0,
+        missing: str = "learned",
+        max_bins: int = 255,
+        missing_values: Any = None,
+        categorical_features: Any = "from_dtype",
+        on_unseen: str = "missing",
+        random_state: Any = 0,
+        n_jobs: int | None = None,
+        class_weight: Any = None,
+    ) -> None:
+        self.criterion = criterion
+        self.growth = growth
+        self.max_depth = max_depth
+        self.max_leaf_nodes = max_leaf_nodes
+        self.min_samples_leaf = min_samples_leaf
+        self.min_impurity_decrease = min_impurity_decrease
+        self.max_features = max_features
+        self.random_thresholds = random_thresholds
+        self.split = split
+        self.pruning = pruning
+        self.alpha = alpha
+        self.cv = cv
+        self.one_standard_error = one_standard_error
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.tol = tol
+        self.missing = missing
+        self.max_bins = max_bins
+        self.missing_values = missing_values
+        self.categorical_features = categorical_features
+        self.on_unseen = on_unseen
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.class_weight = class_weight
+
+    def _make_loss(self, classes: npt.NDArray[Any] | None) -> Loss:
+        assert classes is not None
+        return CLASSIFICATION_LOSSES["squared_error"](len(classes))
+
+
+class DecisionTreeRegressor(SingleTree, BoostedRegressor):
+    """A decision tree for numbers.
+
+        f(x) = mean (or median) target in the leaf that x reaches
+
+    A leaf is split by the question that lowers its squared (or absolute) error most, again and
+    again (Breiman et al. 1984, chapter 8).
+
+    Parameters
+    ----------
+    criterion : {"squared_error", "absolute_error"}, default="squared_error"
+        What a split lowers: the variance, or the mean distance from the median; leaves say the
+        mean, or the median.
+    growth : {"best_first", "depth_wise"}, default="best_first"
+        Which leaf is split next: the one that lowers the impurity most, or one level after the
+        other. It matters to `max_leaf_nodes` and `pruning="early_stopping"` only.
+    max_depth, max_leaf_nodes : int or None, default=None
+        Limits of the tree; without, it grows until its leaves are pure.
+    min_samples_leaf : float, default=1
+        The least sum of weights (without weights: number of rows) in a leaf, exactly.
+    min_impurity_decrease : float, default=0.0
+        A split must lower the impurity of the whole tree by more than this:
+        N_t / N · (i(t) - N_L / N_t · i(t_L) - N_R / N_t · i(t_R)).
+    max_features : {"sqrt", "log2", "third"}, int, float or None, default=None
+        How many columns are drawn for every node, or which share of them; None: all. Where none of
+        those drawn splits the node, others are drawn.
+    random_thresholds : bool, default=False
+        Try one threshold a column in every node, drawn between its least and its largest value.
+    split : {"exact", "histogram"}, default="exact"
+        Look for splits between all values, or between at most `max_bins` groups of them.
+    pruning : {None, "cost_complexity", "reduced_error", "early_stopping"}, default=None
+        What becomes of the grown tree. "cost_complexity": the part of it that minimises impurity +
+        `alpha` · (number of leaves). "reduced_error": from the leaves up, splits that do not lower
+        the error of held-out rows are taken back. "early_stopping": splits are taken back from the
+        last one on, to where the loss of held-out rows was least before `n_iter_no_change` splits
+        did not lower it by more than `tol`. Held-out rows are X_val and y_val of `fit`, or a share
+        `validation_fraction` of the rows.
+    alpha : "cv" or float, default="cv"
+        The price of a leaf; "cv": the one whose trees err least on `cv` folds held out.
+    cv : int, splitter or list of pairs, default=5
+        The folds that choose alpha.
+    one_standard_error : bool, default=False
+        Take the largest alpha whose error is within one standard error of the least.
+    validation_fraction : float, default=0.2
+        The share of rows that is held out, each class alike, unless `fit` gets X_val.
+    n_iter_no_change : int, default=10
+        See `pruning`.
+    tol : float, default=0.0
+        See `pruning`.
+    missing : {"learned", "mean", "probability"}, default="learned"
+        Where rows go whose cell is missing: to the side that every split has learned; as if it held
+        the column's mean (of categories the commonest level); or to both sides, with the
+        probability that other rows went there. For the latter, missing cells of training rows are
+        drawn from the other cells of their column.
+    max_bins, missing_values, categorical_features, on_unseen, random_state, n_jobs
+        As in `GradientBoostingRegressor`.
+
+    Attributes
+    ----------
+    n_leaves_, depth_ : int
+        The size of the tree.
+    alpha_, pruning_path_
+        With pruning="cost_complexity": the price of a leaf, and what others would have given.
+    validation_loss_ : array
+        With pruning="early_stopping": the loss of held-out rows after no, one, two, … splits; with
+        "reduced_error": their error; with alpha="cv": that of the folds for each alpha of the path.
+    oof_prediction_ : array
+        With alpha="cv": what the trees of the folds say of the rows that they have not seen.
+    model_, feature_importances_, n_features_in_, feature_names_in_, fit_report_
+        As in `GradientBoostingRegressor`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from stagewise import DecisionTreeRegressor
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> DecisionTreeRegressor(max_leaf_nodes=8).fit(X, y).depth_
+    4
+    """
+
+    own_rules = MappingProxyType(
+        {**TREE_RULES, "criterion": OneOf(("squared_error", "absolute_error"))}
+    )
+    loss = "squared_error"
+
+    @suggests_names
+    def __init__(
+        self,
+        *,
+        criterion: str = "squared_error",
+        growth: str = "best_first",
+        max_depth: int | None = None,
+        max_leaf_nodes: int | None = None,
+        min_samples_leaf: float = 1,
+        min_impurity_decrease: float = 0.0,
+        max_features: Any = None,
+        random_thresholds: bool = False,
+        split: str = "exact",
+        pruning: str | None = None,
+        alpha: Any = "cv",
+        cv: Any = 5,
+        one_standard_error: bool = False,
+        validation_fraction: float = 0.2,
+        n_iter_no_change: int = 10,
+        tol: float = 0.0,
+        missing: str = "learned",
+        max_bins: int = 255,
+        missing_values: Any = None,
+        categorical_features: Any = "from_dtype",
+        on_unseen: str = "missing",
+        random_state: Any = 0,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.criterion = criterion
+        self.growth = growth
+        self.max_depth = max_depth
+        self.max_leaf_nodes = max_leaf_nodes
+        self.min_samples_leaf = min_samples_leaf
+        self.min_impurity_decrease = min_impurity_decrease
+        self.max_features = max_features
+        self.random_thresholds = random_thresholds
+        self.split = split
+        self.pruning = pruning
+        self.alpha = alpha
+        self.cv = cv
+        self.one_standard_error = one_standard_error
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.tol = tol
+        self.missing = missing
+        self.max_bins = max_bins
+        self.missing_values = missing_values
+        self.categorical_features = categorical_features
+        self.on_unseen = on_unseen
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def _checked(self) -> dict[str, Any]:
+        params = super()._checked()
+        return {**params, "loss": params["criterion"]}
+
+    def _make_loss(self, classes: npt.NDArray[Any] | None) -> Loss:
+        return REGRESSION_LOSSES[self.criterion]()
