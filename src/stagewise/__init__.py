@@ -19,6 +19,7 @@ from stagewise.estimators import (
     StagewiseRegressor,
     load,
 )
+from stagewise.report import export_svg, export_text, rules
 
 __version__ = version("stagewise")
 
@@ -40,5 +41,8 @@ __all__ = [
     "StagewiseRegressor",
     "UnseenLevelWarning",
     "__version__",
+    "export_svg",
+    "export_text",
     "load",
+    "rules",
 ]

@@ -134,8 +134,9 @@ class SingleTree(BoostedTrees):
         PruningPath
             `alphas`, and the `impurities` and `n_leaves` of the trees that they lead to.
         """
-        usual = {"cv": 5, "one_standard_error": False, "validation_fraction": 0.2, "tol": 0.0}
-        usual |= {"pruning": "cost_complexity", "alpha": 0.0, "n_iter_no_change": 10}
+        usual: dict[str, Any] = {"cv": 5, "one_standard_error": False, "tol": 0.0}
+        usual |= {"validation_fraction": 0.2, "n_iter_no_change": 10}
+        usual |= {"pruning": "cost_complexity", "alpha": 0.0}
         tree = clone(self).set_params(**usual).fit(X, y, sample_weight)
         path: PruningPath = tree.pruning_path_
         return path

@@ -126,7 +126,8 @@ class _Draws(_Known):
         if weight is None:
             return values[(drawn * len(values)).astype(np.intp)]
         reach = np.cumsum(weight)
-        return values[np.searchsorted(reach, drawn * reach[-1], side="right")]
+        place_of = np.searchsorted(reach, drawn * reach[-1], side="right")
+        return np.asarray(values[place_of])
 
     def settle(self, tree: Tree) -> Tree:
         """Rows go both ways; who asks for one leaf gets the more probable one."""
