@@ -10,10 +10,6 @@
 
 namespace stagewise {
 
-struct SortedRow {
-  uint32_t row, rank;
-};
-
 // What one thread works with.
 struct Desk {
   Desk(const Bins& bins, size_t lanes) : scratch(bins, lanes) {}
