@@ -1,8 +1,11 @@
 #include "class_finder.hpp"
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
 
 #include "code_order.hpp"
+#include "float_math.hpp"
 #include "random.hpp"
 
 namespace stagewise {
@@ -10,6 +13,7 @@ namespace {
 
 // Sums of so many bins and classes are read in the time in which a row is sorted and moved.
 constexpr size_t kSumsPerRow = 8;
+constexpr int64_t kLogs = 4096;
 
 // Some bins of a category in an order of their own, and behind them the missing values.
 struct ReorderedClasses {
@@ -60,6 +64,18 @@ void ClassFinder::start_tree(const Scales& scales, const Gradients& gradients,
                              double dispersion) {
   WordFinder::start_tree(scales, gradients, features, key, dispersion);
   scan_.criterion = rules_.criterion;
+  if (rules_.criterion == ClassCriterion::entropy) share_unit();
+}
+
+// Of rows that count once, or a few times, most sums are small numbers whose logarithms are at
+// hand.
+void ClassFinder::share_unit() {
+  for (auto w = static_cast<int64_t>(logs_.size()); w < kLogs; ++w) logs_.push_back(whole_log(w));
+  uint64_t bits = uint64_t{1} << 31;
+  for (size_t i = 0; i < gradients_->rows(); ++i)
+    bits |= static_cast<uint64_t>(word_gradient(gradients_->slots()[i].word));
+  scan_.logs = {logs_.data(), kLogs, std::countr_zero(bits), 0.0};
+  scan_.logs.real = std::ldexp(1.0 / kLogUnit, scan_.logs.shift);
 }
 
 std::vector<int64_t> ClassFinder::class_words(const Rows& rows) const {

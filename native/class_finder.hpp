@@ -55,8 +55,11 @@ class ClassFinder final : public WordFinder {
   Found sweep(const Search& search, uint32_t feature, const SortedRow* rows,
               Scratch* scratch) const;
 
+  void share_unit();  // of all weights
+
   const int32_t* const class_of_;  // per row
   const size_t classes_;
+  std::vector<int64_t> logs_;  // of small weights, for entropy
 };
 
 }  // namespace stagewise

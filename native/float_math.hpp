@@ -98,4 +98,14 @@ static inline double log_from_one(double x) {
   return static_cast<double>(exponent) * 0.6931471805599453 + 2.0 * s * p;
 }
 
+// w log w of a whole w < 2^31 as an integer, in units of which a sum over shares of 2^31 stays
+// below 2^60.
+constexpr double kLogUnit = 16777216.0;
+
+static inline int64_t whole_log(int64_t w) {
+  if (w < 2) return 0;
+  const auto x = static_cast<double>(w);
+  return static_cast<int64_t>(x * log_from_one(x) * kLogUnit + 0.5);
+}
+
 }  // namespace stagewise

@@ -127,10 +127,19 @@ struct ClassSweepInput {
   Positions within;
 };
 
+// Logarithms of weights (whole_log) that are at hand.
+struct WeightLogs {
+  const int64_t* few = nullptr;  // of the first n whole numbers
+  int64_t n = 0;
+  int shift = 0;      // what all weights can be divided by, as a power of two
+  double real = 0.0;  // what a unit of the logarithms is in units of the weights
+};
+
 struct ScanRules {
   Regularisation regularisation;  // in units of the packed integers
   double min_hessian = 1.0;       // likewise; at least one unit, so that no side is empty
   ClassCriterion criterion = ClassCriterion::misclassification;  // of a tree of classes
+  WeightLogs logs;                                               // where it is entropy
 };
 
 // One feature of one node where trees have several outputs: a vector of `lanes` words for every

@@ -19,6 +19,7 @@ struct MostOfSide {
   size_t classes;
   int64_t most = 0;
 
+  MostOfSide(int64_t* own, size_t n, const ScanRules&) : weight(own), classes(n) {}
   void add(size_t k, int64_t w) {
     if (w == 0) return;
     const int64_t before = weight[k];
@@ -38,9 +39,9 @@ struct MostOfSide {
 // sum_k W_k^2 / W; the sum of squares is below 2^62.
 struct GiniOfSide {
   int64_t* weight;
-  size_t classes;
   int64_t squares = 0, sum = 0;
 
+  GiniOfSide(int64_t* own, size_t, const ScanRules&) : weight(own) {}
   void add(size_t k, int64_t w) {
     squares += w * (2 * weight[k] + w);
     weight[k] += w;
@@ -54,30 +55,25 @@ struct GiniOfSide {
   }
 };
 
-// w log w of a whole w < 2^31, in units that keep a sum of them below 2^60.
-constexpr double kLogUnit = 16777216.0;
-
-int64_t weight_log(int64_t w) {
-  if (w <= 1) return 0;
-  const auto x = static_cast<double>(w);
-  return static_cast<int64_t>(x * log_from_one(x) * kLogUnit + 0.5);
-}
-
-// sum_k W_k log W_k - W log W.
+// sum_k W_k log W_k - W log W, which is the same for all units of the weights: so these are whole
+// ones of a unit that all rows share.
 struct EntropyOfSide {
   int64_t* weight;
-  size_t classes;
-  int64_t logs = 0, sum = 0;
+  const WeightLogs& logs;
+  int64_t own_logs = 0, sum = 0;
 
+  EntropyOfSide(int64_t* own, size_t, const ScanRules& rules) : weight(own), logs(rules.logs) {}
   void add(size_t k, int64_t w) {
     if (w == 0) return;
-    logs += weight_log(weight[k] + w) - weight_log(weight[k]);
+    w >>= logs.shift;
+    own_logs += log_of(weight[k] + w) - log_of(weight[k]);
     weight[k] += w;
     sum += w;
   }
+  int64_t log_of(int64_t w) const { return w < logs.n ? logs.few[w] : whole_log(w); }
+  int64_t units() const { return own_logs - log_of(sum); }
   static double score(const EntropyOfSide& left, const EntropyOfSide& right) {
-    const int64_t units = (left.logs - weight_log(left.sum)) + (right.logs - weight_log(right.sum));
-    return static_cast<double>(units) * (1.0 / kLogUnit);
+    return static_cast<double>(left.units() + right.units()) * left.logs.real;
   }
 };
 
@@ -92,8 +88,8 @@ struct ClassSides {
   // scratch: 2 * classes numbers. Everything is on the right.
   ClassSides(const ClassNode& node, const ScanRules& scan_rules, int64_t* scratch)
       : rules(scan_rules),
-        left{scratch, node.classes},
-        right{scratch + node.classes, node.classes},
+        left(scratch, node.classes, scan_rules),
+        right(scratch + node.classes, node.classes, scan_rules),
         count_right(node.count),
         least_count(node.least_count) {
     for (size_t k = 0; k < 2 * node.classes; ++k) scratch[k] = 0;

@@ -187,7 +187,7 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         "step": OneOf(("auto", "newton", "region_optimum", "line_search")),
         "resample": _flag,
         "algorithm": OneOf(("discrete", "real")),
-        "criterion": OneOf(("misclassification", "gini")),
+        "criterion": OneOf(("misclassification", "gini", "entropy")),
         "limit": _Number(0.0, open_low=True),
         "learning_rate": _Number(0.0, open_low=True),
         "n_estimators": _Number(1, 10_000_000, whole=True),
