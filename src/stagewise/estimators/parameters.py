@@ -191,7 +191,7 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         "step": OneOf(("auto", "newton", "region_optimum", "line_search")),
         "resample": flag,
         "algorithm": OneOf(("discrete", "real")),
-        "criterion": OneOf(("misclassification", "gini")),
+        "criterion": OneOf(("misclassification", "gini", "entropy")),
         "limit": Number(0.0, open_low=True),
         "learning_rate": Number(0.0, open_low=True),
         "n_estimators": Number(1, 10_000_000, whole=True),
