@@ -29,6 +29,8 @@ import stagewise
 from estimators.tables import make_table, quick
 from stagewise import (
     AdaBoostClassifier,
+    BaggingClassifier,
+    BaggingRegressor,
     GentleBoostClassifier,
     GradientBoostingClassifier,
     GradientBoostingRegressor,
@@ -64,6 +66,11 @@ def target(kind, table):
         StagewiseRegressor(n_estimators=30),
         StagewiseClassifier(n_estimators=30),
         StagewiseRegressor(learner=Ridge(), n_estimators=5),
+        BaggingRegressor(n_estimators=6, out_of_bag=True),
+        BaggingRegressor(Ridge(), n_estimators=6, columns_per_member=0.7),
+        BaggingClassifier(n_estimators=6),
+        BaggingClassifier(n_estimators=6, combine="vote", sampling="uniform", subsample=0.7),
+        BaggingClassifier(GradientBoostingClassifier(n_estimators=5), n_estimators=4),
     ]
 )
 @pytest.mark.filterwarnings("ignore")  # as check_estimator has it; one class alone is warned of
