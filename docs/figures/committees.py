@@ -32,9 +32,9 @@ def bagging() -> None:
     left.legend()
     print(f"  200 trees: test {errors[-1]:.2f}, out of bag {model.oob_path_[-1]:.2f}")
     members = {
-        "large tree": DecisionTreeRegressor(),
-        "tree of depth 4": DecisionTreeRegressor(max_depth=4),
-        "stump": DecisionTreeRegressor(max_depth=1),
+        "large tree": DecisionTreeRegressor(random_state=0),
+        "tree of depth 4": DecisionTreeRegressor(max_depth=4, random_state=0),
+        "stump": DecisionTreeRegressor(max_depth=1, random_state=0),
         "1 neighbour": KNeighborsRegressor(1),
         "20 neighbours": KNeighborsRegressor(20),
         "ridge": Ridge(),
@@ -92,7 +92,7 @@ def committees() -> None:
         left.plot(M, majority_vote_accuracy(M, p), color=colour, label=f"p = {p}")
         left.plot(M, majority_vote_accuracy(M, p, method="normal"), ":", color=colour)
     left.set(xlabel="voters M", ylabel="how often the majority is right", ylim=(0.48, 1.01))
-    left.legend(loc="lower right")
+    left.legend(loc="center right", bbox_to_anchor=(1.0, 0.42))
     for share, colour in ((1.0, ORANGE), (0.4, BLUE)):
         said = _said_of_one_place(share)
         sigma2 = said.var(axis=0).mean()

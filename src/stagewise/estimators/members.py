@@ -137,10 +137,9 @@ class Training:
 
     def _fitted(self, share: Share, columns: Places | None) -> Any:
         rows, times = share.rows, share.times
-        labels = self.y[rows]
-        if self.ballot.classes is not None and (labels == labels[0]).all():
+        if self.ballot.classes is not None and (self.y[rows] == self.y[rows[0]]).all():
             # Many classifiers refuse what leaves nothing to tell apart; trees would say the same.
-            return DummyClassifier().fit(_safe_indexing(self.X, rows), labels)
+            return DummyClassifier().fit(self._seen(rows, columns), self.y[rows])
         rng = np.random.default_rng([self.seed, share.number, SEEDS])
         estimator = seeded(self.estimator, rng, anew=True)
         if self.threads > 1:
@@ -153,13 +152,15 @@ class Training:
             passed = {argument: times}
         if self.stops and has_fit_parameter(estimator, "X_val"):
             passed |= {
-                "X_val": _columns_of(_safe_indexing(self.X, share.held), columns),
+                "X_val": self._seen(share.held, columns),
                 "y_val": self.y[share.held],
             }
             if (share.held_weight != 1.0).any():
                 passed["sample_weight_val"] = share.held_weight
-        X = _columns_of(_safe_indexing(self.X, rows), columns)
-        return estimator.fit(X, self.y[rows], **passed)
+        return estimator.fit(self._seen(rows, columns), self.y[rows], **passed)
+
+    def _seen(self, rows: Places, columns: Places | None) -> Any:
+        return _columns_of(_safe_indexing(self.X, rows), columns)
 
     def _one_thread(self) -> AbstractContextManager[Any]:
         # The limit of OpenMP is each thread's own, so threads do not disturb one another.
