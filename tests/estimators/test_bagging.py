@@ -1,68 +1,31 @@
-"""Committees of any estimators: their laws, and what they are among tables and tools."""
+"""Committees of any estimators: their laws, and what they measure."""
 
 from __future__ import annotations
 
-import pickle
-
 import joblib
 import numpy as np
-import pandas as pd
-import polars as pl
 import pytest
-import scipy.sparse
 from sklearn.base import BaseEstimator, RegressorMixin, clone
-from sklearn.ensemble import HistGradientBoostingRegressor
-from sklearn.linear_model import LogisticRegression, Ridge
-from sklearn.model_selection import GroupKFold, RepeatedKFold, cross_val_score
-from sklearn.naive_bayes import GaussianNB
+from sklearn.linear_model import Ridge
+from sklearn.model_selection import GroupKFold, RepeatedKFold
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.svm import SVC
-from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+from sklearn.tree import DecisionTreeRegressor
 
+from estimators.committees import ALL_WAYS, BOTH, SMALL_TREES, WAYS, answers, boosted, target
 from estimators.tables import make_table
 from stagewise import (
     BaggingClassifier,
     BaggingRegressor,
-    GradientBoostingClassifier,
     GradientBoostingRegressor,
 )
 from stagewise.averaging import ambiguity
-
-SMALL_TREES = {"n_estimators": 5, "max_leaf_nodes": 6, "min_samples_leaf": 3}
-WAYS = {
-    "bootstrap": {"n_estimators": 6, "out_of_bag": True},
-    "weighted": {"n_estimators": 6, "combine": "weighted"},
-    "a share of rows and columns": {
-        "n_estimators": 6,
-        "sampling": "uniform",
-        "subsample": 0.6,
-        "columns_per_member": 0.6,
-    },
-    "folds": {"sampling": "folds", "cv": 4},
-    "stopped": {"n_estimators": 60, "early_stopping": True, "n_iter_no_change": 4},
-}
-ALL_WAYS = pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
-BOTH = pytest.mark.parametrize("kind", [BaggingRegressor, BaggingClassifier])
 
 
 @pytest.fixture(scope="module")
 def table():
     return make_table(240, missing=False)
-
-
-def target(kind, table):
-    return table.number if kind is BaggingRegressor else table.many
-
-
-def answers(model, X):
-    return model.predict_proba(X) if hasattr(model, "predict_proba") else model.predict(X)
-
-
-def boosted(kind):
-    of = GradientBoostingRegressor if kind is BaggingRegressor else GradientBoostingClassifier
-    return of(**SMALL_TREES)
 
 
 # ---- laws ----------------------------------------------------------------------------------------
@@ -254,6 +217,16 @@ def test_a_scaled_target_scales_the_predictions(table):
         np.testing.assert_allclose(scaled.predict(table.X), 4.0 * plain.predict(table.X))
 
 
+def test_a_monotone_change_of_a_column_changes_no_prediction(table):
+    X = np.floor(table.X / 8)
+    for way in WAYS.values():
+        plain, cubed = (
+            BaggingRegressor(boosted(BaggingRegressor), **way).fit(Z, table.number).predict(Z)
+            for Z in (X, X**3)
+        )
+        np.testing.assert_array_equal(plain, cubed)
+
+
 def test_the_committee_is_no_worse_than_its_members_in_the_mean(table):
     other = make_table(500, seed=5, missing=False)
     model = BaggingRegressor(n_estimators=12).fit(table.X, table.number)
@@ -334,122 +307,3 @@ def test_a_second_fit_forgets_what_the_first_measured(table):
     model.set_params(n_estimators=100, sampling="folds").fit(table.X, table.number)
     assert model.oof_prediction_.shape == (240,)
     assert not hasattr(model, "oob_path_")
-
-
-# ---- tables and tools ----------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
-def test_frames_stay_frames(frame, table):
-    names = list("abcde")
-    X = frame({name: table.X[:, j] for j, name in enumerate(names)})
-    model = BaggingRegressor(boosted(BaggingRegressor), n_estimators=4, columns_per_member=0.6)
-    model.fit(X, table.number)
-    for h, columns in zip(model.estimators_, model.estimators_columns_, strict=True):
-        assert h.feature_names_in_.tolist() == [names[j] for j in columns]
-        assert len(columns) == 3
-    plain = clone(model).fit(table.X, table.number)
-    np.testing.assert_array_equal(model.predict(X), plain.predict(table.X))
-    np.testing.assert_array_equal(model.predict(X[names[::-1]]), plain.predict(table.X))
-    with pytest.raises(ValueError, match="feature names"):
-        model.predict(X[names[:4]])
-
-
-def test_categories_go_through(table):
-    X = pd.DataFrame({"a": table.X[:, 0], "b": pd.Categorical(table.X[:, 1].astype(int))})
-    model = BaggingClassifier(boosted(BaggingClassifier), n_estimators=3).fit(X, table.two)
-    assert model.score(X, table.two) > 0.6
-
-
-@ALL_WAYS
-def test_sparse_matrices_go_through(way, table):
-    X = scipy.sparse.csc_array(np.where(table.X > 2000, table.X, 0.0))
-    sparse = BaggingRegressor(boosted(BaggingRegressor), **way).fit(X, table.number)
-    dense = BaggingRegressor(boosted(BaggingRegressor), **way).fit(X.toarray(), table.number)
-    assert sparse.fingerprint() == dense.fingerprint()
-    np.testing.assert_array_equal(sparse.predict(X), dense.predict(X.toarray()))
-
-
-@pytest.mark.parametrize(
-    "labels",
-    [["b", "a", "c"], [True, False], [5, -3, 2**40], np.array(["x", "y"], dtype=object)],
-    ids=str,
-)
-@pytest.mark.parametrize("combine", ["average", "vote", "weighted"])
-def test_labels_come_back_as_they_were(labels, combine, table):
-    labels = np.asarray(labels)
-    y = labels[table.many % len(labels)]
-    model = BaggingClassifier(n_estimators=5, combine=combine).fit(table.X, y)
-    assert model.classes_.tolist() == sorted(labels.tolist())
-    assert model.predict(table.X).dtype == labels.dtype
-    assert model.score(table.X, y) > 0.9
-    np.testing.assert_allclose(model.predict_proba(table.X).sum(axis=1), 1.0)
-
-
-def test_a_class_that_a_bag_lacks_gets_nothing_from_its_member():
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(30, 2))
-    y = np.array(["rare"] + ["common"] * 15 + ["usual"] * 14)
-    model = BaggingClassifier(GaussianNB(var_smoothing=0.1), n_estimators=8).fit(X, y)
-    known = [len(h.classes_) for h in model.estimators_]
-    assert min(known) == 2
-    assert max(known) == 3
-    lacking = model.estimators_[int(np.argmin(known))]
-    assert model.predict_proba(X)[0, 1] <= np.mean(np.array(known) == 3)
-    assert "rare" not in lacking.classes_
-
-
-def test_a_bag_of_one_class_makes_a_member_that_says_so():
-    X, y = np.arange(6.0)[:, np.newaxis], np.array([0, 0, 0, 0, 0, 1])
-    model = BaggingClassifier(LogisticRegression(), n_estimators=30, out_of_bag=True).fit(X, y)
-    assert 0 < model.fit_report_["members_of_one_class"] < 30
-    assert model.predict_proba(X).shape == (6, 2)
-
-
-def test_one_class_alone_is_warned_of(table):
-    with pytest.warns(UserWarning, match="y has only one class, 3"):
-        model = BaggingClassifier(LogisticRegression(), n_estimators=3).fit(
-            table.X, np.full(240, 3)
-        )
-    assert model.predict(table.X[:2]).tolist() == [3, 3]
-
-
-def test_members_of_others_with_threads_of_their_own(table):
-    member = HistGradientBoostingRegressor(max_iter=5)
-    found = [
-        BaggingRegressor(member, n_estimators=3, n_jobs=n).fit(table.X, table.number)
-        for n in (1, 2)
-    ]
-    np.testing.assert_array_equal(found[0].predict(table.X), found[1].predict(table.X))
-
-
-def test_votes_need_no_probabilities(table):
-    model = BaggingClassifier(SVC(), n_estimators=4, combine="vote").fit(table.X, table.two)
-    assert set(np.unique(model.predict_proba(table.X))) <= {0, 0.25, 0.5, 0.75, 1}
-
-
-@ALL_WAYS
-@BOTH
-def test_a_pickled_committee_is_the_same(kind, way, table):
-    y = target(kind, table)
-    model = kind(boosted(kind), **way).fit(table.X, y)
-    twin = pickle.loads(pickle.dumps(model))
-    assert twin.fingerprint() == model.fingerprint()
-    np.testing.assert_array_equal(answers(twin, table.X), answers(model, table.X))
-    assert twin.fit(table.X, y).fingerprint() == model.fingerprint()
-
-
-def test_among_scikit_learns_tools(table):
-    model = BaggingRegressor(boosted(BaggingRegressor), n_estimators=3)
-    assert cross_val_score(model, table.X, table.number, cv=3).min() > 0.3
-    model.set_params(estimator__max_leaf_nodes=2)
-    assert model.estimator.max_leaf_nodes == 2
-    nested = BaggingRegressor(model, n_estimators=2, n_jobs=2).fit(table.X, table.number)
-    assert len(nested.estimators_[0].estimators_) == 3
-
-
-def test_the_recipe_says_what_is_run():
-    said = BaggingClassifier(DecisionTreeClassifier(), columns_per_member=0.5).recipe()
-    assert "bootstrap" in said
-    assert "50% of the columns x DecisionTreeClassifier x 100 members x average" in said
-    assert "folds" in BaggingRegressor(sampling="folds").recipe()
