@@ -12,6 +12,7 @@ from typing import Any
 
 import matplotlib as mpl
 import numpy as np
+from committees import bagging, committees, cross_validation_committees
 from data import additive, spheres, wave
 from draws import dart, sampling
 from sklearn.linear_model import Ridge
@@ -331,6 +332,9 @@ FIGURES: list[Callable[[], None]] = [
     any_learner,
     rounds,
     tree_size,
+    bagging,
+    cross_validation_committees,
+    committees,
 ]
 
 

@@ -5,6 +5,8 @@ from importlib.metadata import version
 from stagewise.errors import InvalidParameterError, ModelFormatError, UnseenLevelWarning
 from stagewise.estimators import (
     AdaBoostClassifier,
+    BaggingClassifier,
+    BaggingRegressor,
     ExtraTreesClassifier,
     ExtraTreesRegressor,
     GentleBoostClassifier,
@@ -22,6 +24,8 @@ __version__ = version("stagewise")
 
 __all__ = [
     "AdaBoostClassifier",
+    "BaggingClassifier",
+    "BaggingRegressor",
     "ExtraTreesClassifier",
     "ExtraTreesRegressor",
     "GentleBoostClassifier",

@@ -2,6 +2,7 @@
 
 from stagewise.estimators.ada_boost import AdaBoostClassifier
 from stagewise.estimators.additive_logistic import GentleBoostClassifier, LogitBoostClassifier
+from stagewise.estimators.bagging import BaggingClassifier, BaggingRegressor
 from stagewise.estimators.forest import (
     ExtraTreesClassifier,
     ExtraTreesRegressor,
@@ -15,6 +16,8 @@ from stagewise.estimators.stagewise import StagewiseClassifier, StagewiseRegress
 
 __all__ = [
     "AdaBoostClassifier",
+    "BaggingClassifier",
+    "BaggingRegressor",
     "ExtraTreesClassifier",
     "ExtraTreesRegressor",
     "GentleBoostClassifier",

@@ -18,9 +18,7 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
-from sklearn.utils import check_random_state
 
 from stagewise.boosting.methods import Method
 from stagewise.data import Features, match_targets
@@ -28,9 +26,10 @@ from stagewise.data.bins import core_columns
 from stagewise.data.messages import shown
 from stagewise.estimators.columns import learn_columns, match_columns, read_training
 from stagewise.estimators.describe import describe
-from stagewise.estimators.drawing import EVERYTHING
+from stagewise.estimators.drawing import EVERYTHING, choose_seed
 from stagewise.estimators.fitting import Fit
-from stagewise.estimators.parameters import check_parameter, check_parameters, nearest_name
+from stagewise.estimators.named import NamedParameters
+from stagewise.estimators.parameters import check_parameter, check_parameters
 from stagewise.estimators.report import fit_report, rows_of_columns
 from stagewise.estimators.rows import (
     Sample,
@@ -57,7 +56,7 @@ SMALL = 200_000
 """Row-trees up to which predicting is not worth a thread."""
 
 
-class BoostedTrees(BaseEstimator):
+class BoostedTrees(NamedParameters):
     """Base of the estimators; see `GradientBoostingRegressor` for the parameters."""
 
     model_: Model
@@ -288,9 +287,7 @@ class BoostedTrees(BaseEstimator):
     def _choose_seed(self, random_state: Any, previous: Model | None) -> int:
         if previous is not None and hasattr(self, "seed_"):
             return int(self.seed_)
-        if isinstance(random_state, int):
-            return random_state
-        return int(check_random_state(random_state).randint(0, 2**31 - 1))
+        return choose_seed(random_state)
 
     def _validation(
         self,
@@ -486,18 +483,6 @@ class BoostedTrees(BaseEstimator):
         out = np.empty((columns.n_rows, len(model.ensemble.trees)), dtype=np.int32)
         model.ensemble.forest.leaves(make_workers(self.n_jobs), columns, out.reshape(-1))
         return out
-
-    def set_params(self, **params: Any) -> Self:
-        """Set parameters by name; an unknown name is answered with the nearest one."""
-        known = self.get_params(deep=False)
-        for name in params:
-            if name.partition("__")[0] not in known:
-                raise ValueError(
-                    f"Invalid parameter {name!r} for estimator {type(self).__name__}."
-                    f"{nearest_name(name, known)} Valid parameters are: {sorted(known)}."
-                )
-        result: Self = super().set_params(**params)
-        return result
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

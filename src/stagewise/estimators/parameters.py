@@ -25,6 +25,7 @@ __all__ = [
     "RULES",
     "Number",
     "OneOf",
+    "Use",
     "check_parameter",
     "check_parameters",
     "check_tree",
@@ -248,7 +249,7 @@ RULES: Mapping[str, Rule] = MappingProxyType(
 
 
 @dataclass(frozen=True)
-class _Use:
+class Use:
     """Parameters that matter only where another one has some value."""
 
     names: tuple[str, ...]
@@ -258,12 +259,12 @@ class _Use:
 
 
 USES = (
-    _Use(("subsample",), "sampling", lambda s: s != "goss", "set goss_top and goss_other"),
-    _Use(("goss_top", "goss_other"), "sampling", lambda s: s == "goss", "set sampling='goss'"),
-    _Use(("permutations",), "categorical", lambda c: c != "sets", "set categorical='statistics'"),
-    _Use(("mvs_lambda",), "sampling", lambda s: s == "mvs", "set sampling='mvs'"),
-    _Use(("linear_l2",), "leaves", lambda leaves: leaves == "linear", "set leaves='linear'"),
-    _Use(
+    Use(("subsample",), "sampling", lambda s: s != "goss", "set goss_top and goss_other"),
+    Use(("goss_top", "goss_other"), "sampling", lambda s: s == "goss", "set sampling='goss'"),
+    Use(("permutations",), "categorical", lambda c: c != "sets", "set categorical='statistics'"),
+    Use(("mvs_lambda",), "sampling", lambda s: s == "mvs", "set sampling='mvs'"),
+    Use(("linear_l2",), "leaves", lambda leaves: leaves == "linear", "set leaves='linear'"),
+    Use(
         ("max_drop", "skip_drop", "drop_normalization"),
         "drop_rate",
         lambda rate: rate > 0,
@@ -275,7 +276,7 @@ USES = (
 def _check_uses(estimator: Any, params: Mapping[str, Any]) -> None:
     """Raise InvalidParameterError if a parameter was set that has no effect beside the others."""
     signature, who = inspect.signature(type(estimator)).parameters, type(estimator).__name__
-    for use in USES:
+    for use in (*USES, *getattr(estimator, "own_uses", ())):
         if use.of not in params or use.matters(params[use.of]):
             continue
         for name in use.names:
@@ -320,7 +321,7 @@ def check_parameters(estimator: Any) -> dict[str, Any]:
     """Return an estimator's parameters, checked and in their plain types.
 
     Where its class has `own_rules`, these come before the table's. What would have no effect beside
-    the others is refused.
+    the others is refused, by `USES` and by the `own_uses` of the class.
 
     Raises
     ------
