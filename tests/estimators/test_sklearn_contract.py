@@ -32,9 +32,12 @@ from stagewise import (
     GentleBoostClassifier,
     GradientBoostingClassifier,
     GradientBoostingRegressor,
+    LinearModel,
     LogitBoostClassifier,
     StagewiseClassifier,
+    StagewiseLinearRegressor,
     StagewiseRegressor,
+    StepwiseRegressor,
 )
 from stagewise.model.file import read_model
 
@@ -64,6 +67,12 @@ def target(kind, table):
         StagewiseRegressor(n_estimators=30),
         StagewiseClassifier(n_estimators=30),
         StagewiseRegressor(learner=Ridge(), n_estimators=5),
+        LinearModel(),
+        LinearModel(intercept=False),
+        StepwiseRegressor(),
+        StepwiseRegressor(criterion="cv", cv=3),
+        StagewiseLinearRegressor(n_estimators=30),
+        StagewiseLinearRegressor(step="epsilon", n_estimators=30),
     ]
 )
 @pytest.mark.filterwarnings("ignore")  # as check_estimator has it; one class alone is warned of

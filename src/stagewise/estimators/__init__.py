@@ -4,16 +4,22 @@ from stagewise.estimators.ada_boost import AdaBoostClassifier
 from stagewise.estimators.additive_logistic import GentleBoostClassifier, LogitBoostClassifier
 from stagewise.estimators.gradient_boosting_classifier import GradientBoostingClassifier
 from stagewise.estimators.gradient_boosting_regressor import GradientBoostingRegressor
+from stagewise.estimators.linear_model import LinearModel
 from stagewise.estimators.load import load
 from stagewise.estimators.stagewise import StagewiseClassifier, StagewiseRegressor
+from stagewise.estimators.stagewise_linear import StagewiseLinearRegressor
+from stagewise.estimators.stepwise import StepwiseRegressor
 
 __all__ = [
     "AdaBoostClassifier",
     "GentleBoostClassifier",
     "GradientBoostingClassifier",
     "GradientBoostingRegressor",
+    "LinearModel",
     "LogitBoostClassifier",
     "StagewiseClassifier",
+    "StagewiseLinearRegressor",
     "StagewiseRegressor",
+    "StepwiseRegressor",
     "load",
 ]

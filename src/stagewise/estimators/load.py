@@ -11,7 +11,10 @@ from stagewise.estimators.additive_logistic import GentleBoostClassifier, LogitB
 from stagewise.estimators.classifier import BoostedClassifier
 from stagewise.estimators.gradient_boosting_classifier import GradientBoostingClassifier
 from stagewise.estimators.gradient_boosting_regressor import GradientBoostingRegressor
+from stagewise.estimators.linear_model import LinearModel
 from stagewise.estimators.stagewise import StagewiseClassifier, StagewiseRegressor
+from stagewise.estimators.stagewise_linear import StagewiseLinearRegressor
+from stagewise.estimators.stepwise import StepwiseRegressor
 from stagewise.losses import CLASSIFICATION_LOSSES, REGRESSION_LOSSES
 from stagewise.model.file import read_model
 
@@ -24,9 +27,12 @@ _CLASSES: dict[str, Any] = {
         GentleBoostClassifier,
         GradientBoostingClassifier,
         GradientBoostingRegressor,
+        LinearModel,
         LogitBoostClassifier,
         StagewiseClassifier,
+        StagewiseLinearRegressor,
         StagewiseRegressor,
+        StepwiseRegressor,
     )
 }
 
