@@ -14,6 +14,7 @@ import matplotlib as mpl
 import numpy as np
 from data import additive, spheres, wave
 from draws import dart, sampling
+from linear import linear_model, stagewise_linear, stepwise
 from sklearn.linear_model import Ridge
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
@@ -331,6 +332,9 @@ FIGURES: list[Callable[[], None]] = [
     any_learner,
     rounds,
     tree_size,
+    linear_model,
+    stepwise,
+    stagewise_linear,
 ]
 
 

@@ -18,6 +18,7 @@ __all__ = ["new_axes", "plot_paths", "plot_residuals", "plot_selection"]
 Vector = npt.NDArray[np.float64]
 
 DOTS, LINE = "#2a6fbb", "#888888"
+MOST_NAMES = 12
 
 
 def new_axes(n: int, given: Any, what: str) -> tuple[Any, Sequence[Any]]:
@@ -71,14 +72,14 @@ def plot_residuals(
 def plot_paths(
     x: Vector, paths: Vector, names: Sequence[str], labels: tuple[str, str], axes: Any, what: str
 ) -> Any:
-    """Draw one line for each column of `paths`, those that end farthest from 0 with their names."""
+    """Draw one line for each column of `paths`; the legend has those that end farthest from 0."""
     figure, (ax,) = new_axes(1, axes, what)
     ax.axhline(0.0, color=LINE, lw=0.8)
-    for column, name in zip(paths.T, names, strict=True):
-        ax.plot(x, column, lw=1.2, label=name)
-    for j in np.argsort(-np.abs(paths[-1]), kind="stable")[:12]:
-        if paths[-1, j] != 0:
-            ax.annotate(names[j], (x[-1], paths[-1, j]), xytext=(3, 0), textcoords="offset points")
+    lines = [ax.plot(x, column, lw=1.2)[0] for column in paths.T]
+    far = np.argsort(-np.abs(paths[-1]), kind="stable")[:MOST_NAMES]
+    listed = [j for j in far.tolist() if paths[-1, j] != 0]
+    beside = {"loc": "center left", "bbox_to_anchor": (1.0, 0.5), "frameon": False}
+    ax.legend([lines[j] for j in listed], [names[j] for j in listed], **beside)
     ax.set(xlabel=labels[0], ylabel=labels[1])
     return figure
 

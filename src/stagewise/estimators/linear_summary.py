@@ -13,6 +13,7 @@ __all__ = ["summary_of"]
 
 HEADS = ("estimate", "std. error", "t", "p")
 LONGEST_NAME = 40
+SMALLEST_P = 1e-16
 
 
 def summary_of(model: Model, fit: LeastSquares, table: Mapping[str, Any], level: float) -> str:
@@ -31,7 +32,7 @@ def summary_of(model: Model, fit: LeastSquares, table: Mapping[str, Any], level:
     lines = [
         f"{fit.weight:g} rows, {fit.rank} coefficients, {fit.df:g} residual degrees of freedom",
         f"R²{about} {fit.r2:.4f}, adjusted {fit.adjusted_r2:.4f}, residual error {fit.sigma:.6g}",
-        f"all slopes 0: F({fit.model_df}, {fit.df:g}) = {fit.f:.4g}, p = {_p(fit.f_p)}",
+        f"all slopes 0: F({fit.model_df}, {fit.df:g}) = {fit.f:.4g}, {_of_p(fit.f_p)}",
         f"log likelihood {fit.log_likelihood:.6g}, AIC {fit.aic:.6g}, BIC {fit.bic:.6g}",
         "",
         *_table(table, level),
@@ -59,5 +60,9 @@ def _table(table: Mapping[str, Any], level: float) -> list[str]:
     return [said[0], "─" * max(map(len, said)), *said[1:]]
 
 
+def _of_p(p: float) -> str:
+    return f"p {_p(p)}" if p < SMALLEST_P else f"p = {_p(p)}"
+
+
 def _p(p: float) -> str:
-    return "< 1e-16" if p < 1e-16 else f"{p:.3g}"
+    return "< 1e-16" if p < SMALLEST_P else f"{p:.3g}"

@@ -153,7 +153,9 @@ def make_folds(
         # Rows of weight 0 are absent, so they have no say in who is drawn.
         n = len(sample.y)
         if cv > n:
-            raise ValueError(f"cv={cv} folds need at least {cv} rows, and there are n_samples={n}.")
+            raise ValueError(
+                f"cv={cv} folds need at least {cv} rows; there are {n} (n_samples={n})."
+            )
         kind: Any = StratifiedKFold if by_class else KFold
         if own is not None:
             kind = StratifiedGroupKFold if by_class else GroupKFold
