@@ -156,6 +156,17 @@ def test_a_continued_fit_is_an_uninterrupted_one(step, early):
     np.testing.assert_array_equal(parts.train_loss_, whole.train_loss_)
 
 
+def test_a_fit_that_is_continued_on_other_rows(diabetes):
+    X, y = diabetes
+    model = StagewiseLinearRegressor(n_estimators=10, warm_start=True).fit(X[:200], y[:200])
+    before = model.predict(X)
+    model.set_params(n_estimators=30).fit(X[200:], y[200:])
+    stages = list(model.staged_predict(X))
+    np.testing.assert_allclose(stages[9], before, rtol=1e-12)
+    np.testing.assert_allclose(stages[-1], model.predict(X), rtol=1e-12)
+    np.testing.assert_allclose(model.predict(X), model.intercept_ + X.to_numpy() @ model.coef_)
+
+
 def test_stages_lead_to_the_prediction(diabetes):
     X, y = diabetes
     model = StagewiseLinearRegressor(n_estimators=50).fit(X, y)

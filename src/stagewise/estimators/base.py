@@ -1,8 +1,8 @@
 """What the boosting estimators share: the way from `fit` to a Model, and from a Model to scores.
 
-The one idea: an estimator is parameters plus one `Model`; every fitted attribute is read off the
-model, so a fitted, a loaded and an unpickled estimator are the same. Must not know how boosting
-works (`stagewise.boosting`) nor how columns are read (`stagewise.data`).
+The one idea: everything that `fit` was given is read and checked, in one order for all of them,
+before anything is learned. Must not know how boosting works (`stagewise.boosting`) nor how columns
+are read (`stagewise.data`).
 """
 
 from __future__ import annotations

@@ -54,7 +54,7 @@ covariance_
     >>> round(model.r2_, 3)
     0.396
     >>> model.predict_interval(X[["bmi", "bp"]][:2], level=0.9).round().tolist()
-    [[96.0, 292.0], [15.0, 212.0]]
+    [[110.0, 309.0], [2.0, 200.0]]
     """
 
     @suggests_names
