@@ -87,7 +87,7 @@ random_state, n_jobs, verbose, callbacks
     >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
     >>> model = StagewiseLinearRegressor(step="epsilon", n_estimators=60).fit(X, y)
     >>> [name for name, slope in zip(model.coef_names_, model.coef_) if slope]
-    ['bmi', 'bp', 's5']
+    ['bmi', 'bp', 's3', 's5']
     """
 
     own_rules = MappingProxyType({"step": OneOf(("full", "epsilon")), "epsilon": _length})
