@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import sys
 import warnings
 
 import numpy as np
@@ -324,6 +325,14 @@ def test_residuals_are_drawn():
     assert model.plot_residuals(X, y, axes=figure.axes) is figure
     with pytest.raises(InvalidParameterError, match="axes must be 3 matplotlib axes"):
         model.plot_residuals(X, y, axes=figure.axes[:2])
+
+
+def test_without_matplotlib_the_remedy_is_said(monkeypatch):
+    X, y = frame()
+    model = LinearModel().fit(X, y)
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    with pytest.raises(ImportError, match=r"plot_residuals draws.*pip install 'stagewise\[plot\]'"):
+        model.plot_residuals(X, y)
 
 
 def test_many_levels():
