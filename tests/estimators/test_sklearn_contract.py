@@ -72,7 +72,7 @@ def target(kind, table):
         StepwiseRegressor(),
         StepwiseRegressor(criterion="cv", cv=3),
         StagewiseLinearRegressor(n_estimators=30),
-        StagewiseLinearRegressor(step="epsilon", n_estimators=30),
+        StagewiseLinearRegressor(step="epsilon", n_estimators=200),
     ]
 )
 @pytest.mark.filterwarnings("ignore")  # as check_estimator has it; one class alone is warned of
