@@ -15,6 +15,7 @@ import numpy as np
 from committees import bagging, committees, cross_validation_committees
 from data import additive, spheres, wave
 from draws import dart, sampling
+from linear import linear_model, stagewise_linear, stepwise
 from sklearn.linear_model import Ridge
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
@@ -335,6 +336,9 @@ FIGURES: list[Callable[[], None]] = [
     bagging,
     cross_validation_committees,
     committees,
+    linear_model,
+    stepwise,
+    stagewise_linear,
 ]
 
 

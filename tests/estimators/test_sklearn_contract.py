@@ -36,11 +36,14 @@ from stagewise import (
     GentleBoostClassifier,
     GradientBoostingClassifier,
     GradientBoostingRegressor,
+    LinearModel,
     LogitBoostClassifier,
     RandomForestClassifier,
     RandomForestRegressor,
     StagewiseClassifier,
+    StagewiseLinearRegressor,
     StagewiseRegressor,
+    StepwiseRegressor,
 )
 from stagewise.model.file import read_model
 
@@ -91,6 +94,12 @@ def drawn_by_row_number(estimator):
         BaggingClassifier(GradientBoostingClassifier(n_estimators=5), n_estimators=4),
         BaggingRegressor(GradientBoostingRegressor(n_estimators=30), sampling="folds", cv=3),
         BaggingClassifier(sampling="folds", cv=2, combine="weighted"),
+        LinearModel(),
+        LinearModel(intercept=False),
+        StepwiseRegressor(),
+        StepwiseRegressor(criterion="cv", cv=3),
+        StagewiseLinearRegressor(n_estimators=30),
+        StagewiseLinearRegressor(step="epsilon", n_estimators=200),
     ],
     expected_failed_checks=drawn_by_row_number,
 )

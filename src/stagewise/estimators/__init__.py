@@ -11,8 +11,11 @@ from stagewise.estimators.forest import (
 )
 from stagewise.estimators.gradient_boosting_classifier import GradientBoostingClassifier
 from stagewise.estimators.gradient_boosting_regressor import GradientBoostingRegressor
+from stagewise.estimators.linear_model import LinearModel
 from stagewise.estimators.load import load
 from stagewise.estimators.stagewise import StagewiseClassifier, StagewiseRegressor
+from stagewise.estimators.stagewise_linear import StagewiseLinearRegressor
+from stagewise.estimators.stepwise import StepwiseRegressor
 
 __all__ = [
     "AdaBoostClassifier",
@@ -23,10 +26,13 @@ __all__ = [
     "GentleBoostClassifier",
     "GradientBoostingClassifier",
     "GradientBoostingRegressor",
+    "LinearModel",
     "LogitBoostClassifier",
     "RandomForestClassifier",
     "RandomForestRegressor",
     "StagewiseClassifier",
+    "StagewiseLinearRegressor",
     "StagewiseRegressor",
+    "StepwiseRegressor",
     "load",
 ]
