@@ -48,11 +48,16 @@ Member Committee::grow_one(Workers& team, Bench* bench, uint64_t seed, uint64_t 
     const double times = bag.times.empty() ? 1.0 : static_cast<double>(bag.times[row]);
     bench->weight[row] = times * (weight_ == nullptr ? 1.0 : weight_[row]);
   }
-  fill(team, bench);
-  Grower grower(team, kernels_, bins_, bench->weight.data(), rules_, class_of_, classes_);
+  Grower grower(team, kernels_, bins_, bench->weight.data(), rules_, class_of_, classes_, 0,
+                rules_.medians ? target_ : nullptr);
   Member member;
-  member.tree = grower.grow(bench->pairs, bag.rows.data(), bag.rows.size(), seed, number);
-  set_values(grower, bench->weight, &member.tree);
+  if (rules_.medians) {
+    member.tree = grower.grow(bag.rows.data(), bag.rows.size(), seed, number);
+  } else {
+    fill(team, bench);
+    member.tree = grower.grow(bench->pairs, bag.rows.data(), bag.rows.size(), seed, number);
+    set_values(grower, bench->weight, &member.tree);
+  }
   if (list_unseen) find_unseen(bag, bench, &member);
   return member;
 }

@@ -2,8 +2,9 @@
 //
 // One idea: where no tree corrects another, as in bagging and in forests, every thread grows whole
 // trees of its own. A tree depends on the seed and on its number, not on who grows it or when. Its
-// leaves say the mean of the target, or the shares of the classes, of the rows that it has seen:
-// sums in double precision over rows in their order, not the rounded ones that chose the splits.
+// leaves say the mean of the target, its median, or the shares of the classes, of the rows that it
+// has seen: sums in double precision over rows in their order, not the rounded ones that chose the
+// splits.
 #pragma once
 
 #include "grow.hpp"
@@ -27,8 +28,8 @@ struct Member {
 
 class Committee {
  public:
-  // target: what leaves say the mean of; or null, and class_of the class of every row. With two
-  // classes a leaf says p_1 - p_0, with more it says all shares.
+  // target: what leaves say the mean, or the median, of; or null, and class_of the class of every
+  // row. With two classes a leaf says p_1 - p_0, with more it says all shares.
   Committee(Workers& workers, const Kernels& kernels, const Bins& bins, const double* weight,
             const double* target, const int32_t* class_of, size_t classes, const TreeRules& rules,
             const BagRules& bags);

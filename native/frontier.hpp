@@ -37,8 +37,9 @@ struct Leaf {
   int list = 0;                 // which of the grower's lists has its rows
   size_t begin = 0, end = 0;    // and where
   int64_t word = 0;             // sums of gradients and hessians
-  std::vector<int64_t> vector;  // the same of several outputs; else empty
+  std::vector<int64_t> vector;  // the same of several outputs or classes; else empty
   int64_t count = 0;            // sum of weights, in the grower's units
+  bool pure = false;            // its rows all want the same; where somebody looks
   double value = 0.0;           // what it says
   std::vector<double> values;   // of several outputs
   Region region;                // where it is; empty if nobody asks

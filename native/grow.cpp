@@ -4,7 +4,7 @@
 
 #include "histogram_search.hpp"
 #include "random.hpp"
-#include "sorted_search.hpp"
+#include "run_search.hpp"
 
 namespace stagewise {
 namespace {
@@ -17,7 +17,8 @@ constexpr size_t kLineRows = 4096;  // and of which the values do
 }  // namespace
 
 Grower::Grower(Workers& workers, const Kernels& kernels, const Bins& bins, const double* weight,
-               const TreeRules& rules, const int32_t* class_of, size_t classes, size_t outputs)
+               const TreeRules& rules, const int32_t* class_of, size_t classes, size_t outputs,
+               const double* target)
     : workers_(workers),
       kernels_(kernels),
       bins_(bins),
@@ -28,35 +29,51 @@ Grower::Grower(Workers& workers, const Kernels& kernels, const Bins& bins, const
       rows_(workers, kernels, bins),
       histograms_(bins, kernels, class_of, classes,
                   outputs == 0 ? 1 : vector_lanes(outputs, rows_counted(rules_, weights_))),
-      finder_(bins, kernels, rules_, weights_, histograms_),
-      vectors_(outputs == 0 ? nullptr
-                            : std::make_unique<VectorFinder>(bins, kernels, rules_, weights_,
-                                                             histograms_, outputs)),
-      desks_(static_cast<size_t>(workers.threads()), Desk(bins, histograms_.lanes())) {
+      finder_(make_finder(outputs, target)),
+      desks_(static_cast<size_t>(workers.threads()), Desk(bins, histograms_.lanes())),
+      search_(make_search()) {
   // Alone, with few columns a node, what is read of these is less than what histograms are of all.
   if (workers.threads() == 1 && !bins.sparse() && choice_.share_of_node() < kShareOfHistograms)
     set_few_rows(SIZE_MAX);
   for (size_t f = 0; f < bins.features(); ++f)
     categorical_ = categorical_ || bins.coding(f).categorical();
-  if (bins.ranked()) {
-    search_ = std::make_unique<SortedSearch>(finder_, rows_, choice_, desks_, bins, weights_,
-                                             rules_.proposal);
-  } else if (rules_.growth == Growth::symmetric) {
-    auto levels = std::make_unique<LevelSearch>(finder_, rows_, choice_, desks_, histograms_, bins);
-    levels_ = levels.get();
-    search_ = std::move(levels);
-  } else {
-    search_ = std::make_unique<HistogramSearch>(finder(), rows_, choice_, desks_, histograms_);
+}
+
+std::unique_ptr<Finder> Grower::make_finder(size_t outputs, const double* target) {
+  if (target != nullptr) {
+    auto medians = std::make_unique<MedianFinder>(bins_, rules_, weights_, target);
+    medians_ = medians.get();
+    return medians;
   }
+  if (outputs > 0) {
+    auto vectors =
+        std::make_unique<VectorFinder>(bins_, kernels_, rules_, weights_, histograms_, outputs);
+    vectors_ = vectors.get();
+    return vectors;
+  }
+  if (histograms_.planes().of_row != nullptr) {
+    auto classes = std::make_unique<ClassFinder>(bins_, kernels_, rules_, weights_, histograms_);
+    words_ = classes.get();
+    return classes;
+  }
+  auto numbers = std::make_unique<SplitFinder>(bins_, kernels_, rules_, weights_, histograms_);
+  words_ = numbers_ = numbers.get();
+  return numbers;
 }
 
-const Finder& Grower::finder() const {
-  return vectors_ != nullptr ? static_cast<const Finder&>(*vectors_) : finder_;
-}
-
-void Grower::set_few_rows(size_t rows) {
-  finder_.set_few_rows(rows);
-  if (vectors_ != nullptr) vectors_->set_few_rows(rows);
+std::unique_ptr<NodeSearch> Grower::make_search() {
+  if (bins_.ranked() && numbers_ != nullptr)
+    return std::make_unique<RunSearch>(*numbers_, rows_, choice_, desks_, bins_, weights_,
+                                       rules_.proposal);
+  if (bins_.ranked())
+    return std::make_unique<SortedSearch>(*finder_, rows_, choice_, desks_, bins_);
+  if (rules_.growth == Growth::symmetric) {
+    auto levels =
+        std::make_unique<LevelSearch>(*numbers_, rows_, choice_, desks_, histograms_, bins_);
+    levels_ = levels.get();
+    return levels;
+  }
+  return std::make_unique<HistogramSearch>(*finder_, rows_, choice_, desks_, histograms_);
 }
 
 bool Grower::shared(const Leaf& leaf) const { return search_->work(leaf) >= kSharedUpdates; }
@@ -78,7 +95,7 @@ void Grower::place_children(Workers& team, Desk* desk, const Leaf& parent) {
     left.forced = rules_.forced[static_cast<size_t>(parent.forced)].left;
     right.forced = rules_.forced[static_cast<size_t>(parent.forced)].right;
   }
-  finder().weigh_children(parent);
+  finder_->weigh_children(parent, rows_.of(left), rows_.of(right));
   if (constraints_.monotone() || constraints_.groups()) constrain_children(parent);
 }
 
@@ -177,7 +194,7 @@ void Grower::commit(const Leaf& parent, Tree* tree) {
   tree->left[node] = parent.left->node;
   tree->right[node] = parent.right->node;
   tree->gain[node] = s.gain;
-  finder_.note_use(s.feature);
+  finder_->note_use(s.feature);
   // A feature that was never missing: at predict a missing value follows the heavier child.
   tree->missing_left[node] =
       bins_.has_missing(s.feature) ? s.missing_left : parent.left->count >= parent.right->count;
@@ -211,7 +228,7 @@ Leaf* Grower::start(const uint32_t* bag, size_t bag_size, Tree* tree) {
     root.count = 0;
     for (size_t i = 0; i < rows.n; ++i) root.count += weights_[rows[i]];
   }
-  finder().weigh_root(rows, !rows_.bagged(), &root);
+  finder_->weigh_root(rows, !rows_.bagged(), &root);
   root.forced = rules_.forced.empty() ? -1 : 0;
   root.node = add_node(root, tree);
   live_.assign(1, &root);
@@ -230,7 +247,7 @@ Tree Grower::grow(Gradients& gradients, const uint32_t* bag, size_t bag_size, ui
       gradients.pack(workers_, kernels_, weights_.weight(), weights_.whole(), weights_.total(),
                      draw_key(seed, Draw::rounding, tree_number), rules_.to_the_end);
   choice_.start_tree(seed, tree_number);
-  finder_.start_tree(scales, gradients, choice_.features(),
+  words_->start_tree(scales, gradients, choice_.features(),
                      draw_key(seed, Draw::thresholds, tree_number), dispersion);
   return grow_tree(bag, bag_size);
 }
@@ -243,6 +260,12 @@ Tree Grower::grow(VectorGradients& gradients, const uint32_t* bag, size_t bag_si
   });
   choice_.start_tree(seed, tree_number);
   vectors_->start_tree(gradients, choice_.features(), dispersion);
+  return grow_tree(bag, bag_size);
+}
+
+Tree Grower::grow(const uint32_t* bag, size_t bag_size, uint64_t seed, uint64_t tree_number) {
+  choice_.start_tree(seed, tree_number);
+  medians_->start_tree(choice_.features(), draw_key(seed, Draw::thresholds, tree_number));
   return grow_tree(bag, bag_size);
 }
 
@@ -268,7 +291,7 @@ void Grower::grow_by_levels(Leaf* root, Tree* tree) {
   for (int depth = 0; rules_.max_depth == 0 || depth < rules_.max_depth; ++depth) {
     if (rules_.max_leaves > 0 && 2 * level.size() > rules_.max_leaves) break;
     if (std::none_of(level.begin(), level.end(),
-                     [&](const Leaf* leaf) { return finder_.splittable(*leaf); }))
+                     [&](const Leaf* leaf) { return finder_->splittable(*leaf); }))
       break;
     if (!levels_->split_level(workers_, level)) break;
     std::vector<Leaf*> next;

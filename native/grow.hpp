@@ -9,9 +9,11 @@
 
 #include <memory>
 
+#include "class_finder.hpp"
 #include "descend.hpp"
 #include "level_search.hpp"
 #include "linear_leaves.hpp"
+#include "median_finder.hpp"
 #include "tree.hpp"
 #include "vector_finder.hpp"
 
@@ -22,16 +24,20 @@ class Grower {
   // class_of: the class of every row, below `classes`, for trees that tell classes apart; their
   // gradients are the weights of the rows and their hessians 1. Null: trees of numbers.
   // outputs: how many values a leaf has; 0: one, and trees are fitted to Gradients, not to
-  // VectorGradients.
+  // VectorGradients. target: what trees of medians are fitted to, instead of gradients.
   Grower(Workers& workers, const Kernels& kernels, const Bins& bins, const double* weight,
          const TreeRules& rules, const int32_t* class_of = nullptr, size_t classes = 0,
-         size_t outputs = 0);
+         size_t outputs = 0, const double* target = nullptr);
 
   // bag: the rows (increasing) that this tree is grown on; null: all. Packs the gradients.
   Tree grow(Gradients& gradients, const uint32_t* bag, size_t bag_size, uint64_t seed,
             uint64_t tree_number);
   Tree grow(VectorGradients& gradients, const uint32_t* bag, size_t bag_size, uint64_t seed,
             uint64_t tree_number);
+  // The same of medians.
+  Tree grow(const uint32_t* bag, size_t bag_size, uint64_t seed, uint64_t tree_number);
+  bool of_numbers() const { return numbers_ != nullptr; }
+  bool of_medians() const { return medians_ != nullptr; }
   size_t outputs() const { return vectors_ != nullptr ? vectors_->outputs() : 0; }
 
   // The leaves of the last tree in the order of their nodes, and their rows, which are increasing.
@@ -70,10 +76,11 @@ class Grower {
   FittedLines fit_lines(const Tree& tree, const Columns& table, const Gradients& pairs, double l2,
                         double bound);
 
-  void set_few_rows(size_t rows);
+  void set_few_rows(size_t rows) { finder_->set_few_rows(rows); }
 
  private:
-  const Finder& finder() const;
+  std::unique_ptr<Finder> make_finder(size_t outputs, const double* target);
+  std::unique_ptr<NodeSearch> make_search();
   Tree grow_tree(const uint32_t* bag, size_t bag_size);
   Leaf* start(const uint32_t* bag, size_t bag_size, Tree* tree);
   int32_t add_node(const Leaf& leaf, Tree* tree) const;
@@ -104,11 +111,16 @@ class Grower {
   FeatureChoice choice_;
   RowLists rows_;
   Histograms histograms_;
-  SplitFinder finder_;                     // of one output
-  std::unique_ptr<VectorFinder> vectors_;  // of several, or null
-  std::vector<Desk> desks_;                // per thread
+  // The finder, if trees have one output; if they do or rows have classes; if they have several;
+  // if they are of medians.
+  SplitFinder* numbers_ = nullptr;
+  WordFinder* words_ = nullptr;
+  VectorFinder* vectors_ = nullptr;
+  MedianFinder* medians_ = nullptr;
+  std::unique_ptr<Finder> finder_;
+  std::vector<Desk> desks_;        // per thread
+  LevelSearch* levels_ = nullptr;  // the search, if trees are symmetric
   std::unique_ptr<NodeSearch> search_;
-  LevelSearch* levels_ = nullptr;  // the same, if trees are symmetric
   bool categorical_ = false;       // some feature is
   uint64_t grown_ = 0;             // how many trees so far
   LeafPool leaves_;                // all that this tree had

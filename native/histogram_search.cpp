@@ -92,19 +92,23 @@ void HistogramSearch::search(Workers& team, Desk* desk, const Job& job, bool sca
     search_groups(team, desk, job, searches);
   }
   for (size_t i = 0; scan && i < 2; ++i)
-    if (leaves[i] != nullptr && finder_.splittable(*leaves[i])) settle(desk, i, leaves[i]);
+    if (leaves[i] != nullptr && finder_.splittable(*leaves[i])) {
+      Finder::Search* const search = &desk->searches[i];
+      settle(leaves[i], search, &desk->scratch, [&] { look_again(desk, search); });
+    }
 }
 
-void HistogramSearch::settle(Desk* desk, size_t i, Leaf* leaf) {
-  Finder::Search* const search = &desk->searches[i];
-  leaf->split = finder_.settle(search, &desk->scratch);
-  for (size_t attempt = 1; !leaf->split.found() && !search->pure && choice_.more(*leaf, attempt);
-       ++attempt) {
-    begin(*leaf, search, attempt);
-    if (!histograms_.sparse()) finder_.scan_few_rows(search, &desk->scratch);
-    for (size_t block = 0; histograms_.sparse() && block < histograms_.blocks(); ++block)
-      finder_.scan_few_rows_block(search, block, &desk->scratch);
-    leaf->split = finder_.settle(search, &desk->scratch);
+// At other columns of a leaf, whose histogram is still there if it has one.
+void HistogramSearch::look_again(Desk* desk, Finder::Search* search) const {
+  const bool sums = search->leaf->hist >= 0;
+  if (histograms_.sparse()) {
+    for (size_t block = 0; block < histograms_.blocks(); ++block)
+      sums ? finder_.scan_block(search, block)
+           : finder_.scan_few_rows_block(search, block, &desk->scratch);
+  } else if (sums) {
+    for (size_t group = 0; group < histograms_.groups(); ++group) finder_.scan_group(search, group);
+  } else {
+    finder_.scan_few_rows(search, &desk->scratch);
   }
 }
 

@@ -44,8 +44,7 @@ class HistogramSearch : public NodeSearch {
     Finder::Search* of_rows[2] = {};  // of few rows
     size_t n_sums = 0, n_rows = 0;
   };
-  // The best of what a search has found, or where trees grow to the end, of the next columns.
-  void settle(Desk* desk, size_t i, Leaf* leaf);
+  void look_again(Desk* desk, Finder::Search* search) const;
   void search_groups(Workers& team, Desk* desk, const Job& job, const Searches& searches);
   void search_blocks(Workers& team, Desk* desk, const Job& job, const Searches& searches);
 };

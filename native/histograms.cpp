@@ -8,7 +8,7 @@ namespace stagewise {
 namespace {
 
 constexpr size_t kLeastRows = 512, kMostRows = 8192;  // of a chunk
-constexpr size_t kVectorBytes = size_t{1} << 29;      // of histograms of vectors, about
+constexpr size_t kVectorBytes = size_t{1} << 29;      // of histograms of vectors or planes
 constexpr size_t kLeastSlots = 8;
 // Words of the rows and of the bins that are worked on at once: both stay in the second-level
 // cache.
@@ -93,7 +93,8 @@ int Histograms::acquire() {
 
 bool Histograms::crowded() const {
   const size_t most = kVectorBytes / (capacity_ * sizeof(int64_t) + 1);
-  return lanes_ > 1 && slots_.size() - free_.size() > std::max(kLeastSlots, most);
+  const bool large = lanes_ > 1 || (planes_.n > 1 && !bins_.sparse());
+  return large && slots_.size() - free_.size() > std::max(kLeastSlots, most);
 }
 
 void Histograms::clear(int64_t* hist, size_t first, size_t last) const {

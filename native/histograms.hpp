@@ -41,7 +41,7 @@ class Histograms {
 
   int acquire();  // an uninitialised slot
   void release(int slot) { free_.push_back(slot); }
-  // Whether there are as many slots in use as vectors should have memory for.
+  // Whether there are as many slots in use as vectors, or planes, should have memory for.
   bool crowded() const;
 
   size_t groups() const { return used_.size(); }

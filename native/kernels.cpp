@@ -51,6 +51,7 @@ const Kernels STAGEWISE_JOIN(kernels_, STAGEWISE_ISA) = {
     .score_bounds = score_bounds,
     .level_scores = level_scores,
     .scan_classes = scan_classes,
+    .sweep_classes = sweep_classes,
     .scan_vectors = scan_vectors,
     .partition8 = partition<uint8_t>,
     .partition16 = partition<uint16_t>,

@@ -47,6 +47,11 @@ struct Rows {
   }
 };
 
+// A row and the code it has of some feature.
+struct SortedRow {
+  uint32_t row, rank;
+};
+
 // The codes of one feature: a column, or a place in every row, perhaps of a code that is shared.
 template <class Code>
 struct FeatureCodes {
@@ -78,27 +83,63 @@ struct ScanInput {
   Positions missing_right, missing_left;
 };
 
-// How good a node of several classes is, from the weights W_k of its classes; what a split gains is
-// the children's less their parent's.
+// How good a node of several classes is, from the weights W_k of its classes and their sum W; what
+// a split gains is the children's less their parent's: W times the decrease of the impurity.
 enum class ClassCriterion {
   misclassification,  // max_k W_k: what one answer for all gets right
-  gini,               // sum_k W_k^2 / sum_k W_k
+  gini,               // sum_k W_k^2 / W
+  entropy,            // sum_k W_k log W_k - W log W
 };
 
-// The same with a plane of sums for each class. The gradient halves of the words are the weights of
-// the classes, the hessian halves counts; missing values are the bin behind the last one.
+// A node of several classes. The gradient halves of the words are the weights of the classes, the
+// hessian halves counts.
+struct ClassNode {
+  const int64_t* words = nullptr;  // per class
+  size_t classes = 0;
+  // In the units of whoever counts the rows of a side, and at least how many one must have; 0 and
+  // 0: nobody does.
+  int64_t count = 0, least_count = 0;
+};
+
+// One feature of it as sums per bin and class; missing values are the bin behind the last one.
 struct ClassScanInput {
+  ClassNode node;
   const int64_t* words = nullptr;
-  size_t plane_words = 0, classes = 0;
+  size_t bin_stride = 1, class_stride = 0;  // from one bin to the next, one class to the next
+  size_t classes = 0;
   size_t bins = 0;
   bool has_missing = false;
-  Positions missing_right, missing_left;
+  const int64_t* counts = nullptr;  // per bin; null: nobody counts
+  Positions within;                 // the positions to try
+
+  int64_t word(size_t bin, size_t k) const { return words[bin * bin_stride + k * class_stride]; }
+};
+
+// The same as rows in the order of their codes, of which the first ones are present, the others
+// missing. A position is that of a row, and a cut lies behind the last one of a code.
+struct ClassSweepInput {
+  ClassNode node;
+  const SortedRow* rows = nullptr;
+  size_t n = 0, present = 0;
+  const int32_t* class_of = nullptr;  // per row of the table
+  const GradientSlot* slots = nullptr;
+  const int64_t* counts = nullptr;  // per row of the node, in this order; null: nobody counts
+  Positions within;
+};
+
+// Logarithms of weights (whole_log) that are at hand.
+struct WeightLogs {
+  const int64_t* few = nullptr;  // of the first n whole numbers
+  int64_t n = 0;
+  int shift = 0;      // what all weights can be divided by, as a power of two
+  double real = 0.0;  // what a unit of the logarithms is in units of the weights
 };
 
 struct ScanRules {
   Regularisation regularisation;  // in units of the packed integers
   double min_hessian = 1.0;       // likewise; at least one unit, so that no side is empty
   ClassCriterion criterion = ClassCriterion::misclassification;  // of a tree of classes
+  WeightLogs logs;                                               // where it is entropy
 };
 
 // One feature of one node where trees have several outputs: a vector of `lanes` words for every
@@ -247,8 +288,10 @@ struct Kernels {
   // with them on the left; `unsplit` where a side is too light.
   void (*level_scores)(const ScanInput& input, const ScanRules& rules, double unsplit,
                        double* right, double* left);
-  // scratch: 3 * classes numbers.
+  // scratch: 2 * classes numbers.
   ScanResult (*scan_classes)(const ClassScanInput& input, const ScanRules& rules, int64_t* scratch);
+  ScanResult (*sweep_classes)(const ClassSweepInput& input, const ScanRules& rules,
+                              int64_t* scratch);
 
   // left: receives the words of what goes left at the best cut, as far as there is one; scratch:
   // as many.

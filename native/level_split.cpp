@@ -11,11 +11,8 @@ struct Reordered {
   std::vector<int64_t> words, counts;
   BinSums sums;
 
-  Reordered(const BinSums& from, const std::vector<uint32_t>& order, const Planes& planes)
-      : words(order.size() * planes.n), sums(from) {
-    for (size_t k = 0; k < planes.n; ++k)
-      for (size_t i = 0; i < order.size(); ++i)
-        words[k * order.size() + i] = from.words[k * planes.words + order[i]];
+  Reordered(const BinSums& from, const std::vector<uint32_t>& order) : sums(from) {
+    for (const uint32_t b : order) words.push_back(from.words[b]);
     sums.words = words.data();
     sums.bins = order.size();
     sums.touched = nullptr;
@@ -61,29 +58,10 @@ SplitFinder::Found SplitFinder::scan_alone(const Search& search, const BinSums& 
 SplitFinder::Found SplitFinder::scan_levels(const Search& search, const BinSums& sums) const {
   const std::vector<uint32_t> order = ordered_bins(sums.words, sums.bins, level_smoothing_);
   if (order.size() <= rules_.levels.one_vs_rest) return scan_alone(search, sums, order);
-  const Reordered in_order(sums, order, Planes{});
+  const Reordered in_order(sums, order);
   Found found = scan_bins(search, in_order.sums, search.level_rules);
   found.result.score -= level_chance_ * chance_of_order(order.size());
   return found;
-}
-
-// By the share of each class in turn; of two classes one order is enough, and is the best.
-SplitFinder::Found SplitFinder::scan_class_levels(const Search& search, const BinSums& sums,
-                                                  bool has_missing) const {
-  const Planes& planes = histograms_.planes();
-  Found best;
-  for (size_t k = planes.n == 2 ? 1 : 0; k < planes.n; ++k) {
-    const std::vector<uint32_t> order = ordered_bins(sums.words, planes, sums.bins, k);
-    std::vector<uint32_t> with_missing = order;
-    if (has_missing) with_missing.push_back(static_cast<uint32_t>(sums.bins));
-    Reordered in_order(sums, with_missing, planes);
-    in_order.sums.bins = order.size();
-    const Planes own{planes.of_row, with_missing.size(), planes.n};
-    Found found = scan_classes(in_order.sums, own, has_missing);
-    found.by_class = k;
-    if (k == 0 || planes.n == 2 || found.result.score > best.result.score) best = found;
-  }
-  return best;
 }
 
 // Finds the levels again that the winning split sends left; all others go right, but for those that
@@ -103,9 +81,7 @@ std::vector<uint8_t> SplitFinder::right_bins(const Search& search, size_t positi
           gradients_->slots()[search.rows[i]].word;
     words = scratch->few_words.data();
   }
-  const std::vector<uint32_t> order =
-      of_classes() ? ordered_bins(words, histograms_.planes(), bins, found.by_class)
-                   : ordered_bins(words, bins, level_smoothing_);
+  const std::vector<uint32_t> order = ordered_bins(words, bins, level_smoothing_);
   std::vector<uint8_t> right(bins, heavier_left ? 0 : 1);
   for (size_t i = 0; i < order.size(); ++i)
     right[order[i]] = (found.alone ? order[i] == found.bin : i <= found.bin) ? 0 : 1;

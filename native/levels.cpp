@@ -68,14 +68,13 @@ std::vector<uint32_t> ordered_bins(const int64_t* words, size_t bins, double smo
   return in_order(&ranked);
 }
 
-std::vector<uint32_t> ordered_bins(const int64_t* words, const Planes& planes, size_t bins,
-                                   size_t by_class) {
+std::vector<uint32_t> ordered_bins(const ClassScanInput& sums, size_t by_class) {
   std::vector<Ranked> ranked;
-  for (size_t b = 0; b < bins; ++b) {
+  for (size_t b = 0; b < sums.bins; ++b) {
     double all = 0.0, own = 0.0;
     bool any = false;
-    for (size_t k = 0; k < planes.n; ++k) {
-      const int64_t word = words[k * planes.words + b];
+    for (size_t k = 0; k < sums.classes; ++k) {
+      const int64_t word = sums.word(b, k);
       any = any || word != 0;
       const auto weight = static_cast<double>(word_gradient(word));
       all += weight;

@@ -29,7 +29,7 @@ double chance_of_order(size_t levels);
 // The sums of one feature of one node, bin by bin.
 struct BinSums {
   uint32_t feature = 0;
-  const int64_t* words = nullptr;   // in the first plane
+  const int64_t* words = nullptr;
   const int64_t* counts = nullptr;  // weights of the rows; null: nobody needs them
   size_t bins = 0;
   int64_t missing_word = 0, missing_count = 0;
@@ -50,7 +50,6 @@ struct BinSums {
 std::vector<uint32_t> ordered_bins(const int64_t* words, size_t bins, double smoothing);
 
 // The same where rows have classes: by the share that a class has of the bin's weight.
-std::vector<uint32_t> ordered_bins(const int64_t* words, const Planes& planes, size_t bins,
-                                   size_t by_class);
+std::vector<uint32_t> ordered_bins(const ClassScanInput& sums, size_t by_class);
 
 }  // namespace stagewise

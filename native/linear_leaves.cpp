@@ -336,7 +336,7 @@ FittedLines Grower::fit_lines(const Tree& tree, const Columns& table, const Grad
     lines.node.push_back(leaf.node);
     lines.gradient.push_back(sums[i].gradient);
     lines.hessian.push_back(sums[i].hessian);
-    lines.newton.push_back(finder_.value(sums[i].gradient, sums[i].hessian, leaf.parent));
+    lines.newton.push_back(numbers_->value(sums[i].gradient, sums[i].hessian, leaf.parent));
     lines.complete.push_back(sums[i].complete);
     lines.spread.push_back(slopes[i].spread);
   }

@@ -10,10 +10,6 @@
 
 namespace stagewise {
 
-struct SortedRow {
-  uint32_t row, rank;
-};
-
 // What one thread works with.
 struct Desk {
   Desk(const Bins& bins, size_t lanes) : scratch(bins, lanes) {}
@@ -46,6 +42,19 @@ class NodeSearch {
  protected:
   void begin(const Leaf& leaf, Finder::Search* search, size_t attempt = 0) const {
     finder_.begin(leaf, rows_.of(leaf), choice_.allowed(leaf, attempt), search);
+  }
+
+  // The best split of what was found; where trees grow to the end and there is none, that of the
+  // next columns, which look() scans.
+  template <class Look>
+  void settle(Leaf* leaf, Finder::Search* search, Finder::Scratch* scratch, Look look) const {
+    leaf->split = finder_.settle(search, scratch);
+    for (size_t attempt = 1; !leaf->split.found() && !search->pure && choice_.more(*leaf, attempt);
+         ++attempt) {
+      begin(*leaf, search, attempt);
+      look();
+      leaf->split = finder_.settle(search, scratch);
+    }
   }
 
   const Finder& finder_;

@@ -1,4 +1,4 @@
-// The candidates of a sparse table's features; the part of SplitFinder that knows blocks.
+// The candidates of a sparse table's features; the part of finders that knows blocks.
 #include "split.hpp"
 
 #include <algorithm>
@@ -42,7 +42,7 @@ void visit_bits(const uint64_t* bits, size_t first, size_t last, Body&& body) {
 }  // namespace
 
 // One side of any split has none of the absent cells, so the others must be heavy enough together.
-void SplitFinder::count_sparse_rows() {
+void WordFinder::count_sparse_rows() {
   const SparseCodes& codes = bins_.sparse_codes();
   sparse_counts_.assign(bins_.features(), 0);
   for (size_t f = 0; f < bins_.features(); ++f)
@@ -54,8 +54,8 @@ void SplitFinder::count_sparse_rows() {
 // Whether the score of a number without missing values is the plain one, of which there is a bound.
 bool SplitFinder::bounded(const Search& search) const {
   const Regularisation& r = search.rules.regularisation;
-  return r.plain() && r.l2 <= kMostL2 && !of_classes() && !rules_.random_thresholds &&
-         search.leaf->forced < 0 && rules_.constraints.monotone.empty();
+  return r.plain() && r.l2 <= kMostL2 && !rules_.random_thresholds && search.leaf->forced < 0 &&
+         rules_.constraints.monotone.empty();
 }
 
 // From a position on, all features of two bins that lie behind each other; returns how many.
@@ -73,7 +73,7 @@ size_t SplitFinder::bound_pairs(Search* search, const std::vector<uint32_t>& pos
   kernels_.score_bounds(histograms_.feature(search->leaf->hist, begin), n, search->leaf->word,
                         search->rules, search->score.data() + begin);
   for (size_t i = 0; i < n; ++i)
-    if (sparse_counts_[(*features_)[begin + i]] < min_count_ || !search->allows(begin + i))
+    if (light((*features_)[begin + i]) || !search->allows(begin + i))
       search->score[begin + i] = kNoSplit;
   return n;
 }
@@ -88,7 +88,7 @@ void SplitFinder::scan_block(Search* search, size_t block) const {
       continue;
     }
     const uint32_t position = positions[i++], feature = (*features_)[position];
-    if (sparse_counts_[feature] < min_count_ || !search->allows(position)) continue;
+    if (light(feature) || !search->allows(position)) continue;
     if (bounds && !bins_.has_missing(feature)) {
       search->score[position] =
           kernels_.score_bound(histograms_.feature(search->leaf->hist, position),
@@ -99,7 +99,7 @@ void SplitFinder::scan_block(Search* search, size_t block) const {
   }
 }
 
-void SplitFinder::count_cells(const Search& search, uint32_t feature, Scratch* scratch) const {
+void WordFinder::count_cells(const Search& search, uint32_t feature, Scratch* scratch) const {
   const SparseCodes& codes = bins_.sparse_codes();
   const NodeRows node(search.rows, &scratch->row_marks);
   int64_t stored = 0;
@@ -111,7 +111,7 @@ void SplitFinder::count_cells(const Search& search, uint32_t feature, Scratch* s
   scratch->counts[codes.absent(feature)] += search.leaf->count - stored;
 }
 
-bool SplitFinder::any_missing_cell(const Search& search, uint32_t feature, Scratch* scratch) const {
+bool WordFinder::any_missing_cell(const Search& search, uint32_t feature, Scratch* scratch) const {
   const SparseCodes& codes = bins_.sparse_codes();
   const NodeRows node(search.rows, &scratch->row_marks);
   size_t stored = 0, missing = 0;
@@ -187,7 +187,7 @@ void SplitFinder::scan_few_rows_block(Search* search, size_t number, Scratch* sc
   const size_t base = codes.place(block.first_feature);
   for (const uint32_t position : histograms_.block_members(number)) {
     const uint32_t feature = (*features_)[position];
-    if (sparse_counts_[feature] < min_count_ || !search->allows(position)) continue;
+    if (light(feature) || !search->allows(position)) continue;
     const BinSums sums = collect_cells(*search, feature, codes.place(feature) - base, scratch);
     if (sums.bins == 0) continue;
     Found found = scan(*search, sums);

@@ -10,6 +10,8 @@
 // feature could gain comes first, and only features that could win are scanned.
 #pragma once
 
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "bins.hpp"
@@ -17,6 +19,7 @@
 #include "gradients.hpp"
 #include "histograms.hpp"
 #include "levels.hpp"
+#include "running_median.hpp"
 
 namespace stagewise {
 
@@ -59,6 +62,7 @@ struct TreeRules {
   LevelRules levels;
   Proposal proposal;                                             // where values have ranks
   ClassCriterion criterion = ClassCriterion::misclassification;  // where rows have classes
+  bool medians = false;  // of a target: leaves are as good as it is near their medians
 };
 
 // The weights of the rows as integers, so that their sums are exact as well.
@@ -87,8 +91,9 @@ constexpr double kRelativeGain = 1e-10;
 
 bool any_missing(const Bins& bins, const Rows& rows, uint32_t feature);
 
-// Who says what a leaf is and what its candidates are worth: of one output (SplitFinder below), or
-// of several (vector_finder.hpp).
+// Who says what a leaf is and what its candidates are worth: of one output (SplitFinder below), of
+// several (vector_finder.hpp), of rows that have classes (class_finder.hpp), or of medians
+// (median_finder.hpp).
 class Finder {
  public:
   virtual ~Finder() = default;
@@ -99,7 +104,7 @@ class Finder {
     uint32_t next_bin = 0;
     uint32_t bin = 0;           // the last that goes left; of levels: their number, less one, or
     bool alone = false;         // the only one that goes left
-    size_t by_class = 0;        // whose share put them in order
+    size_t by_class = 0;        // where rows have classes: whose share put them in order
     bool missing_seen = false;  // missing rows with a say; those without one go right
     bool exact = false;         // counts were checked
   };
@@ -116,7 +121,9 @@ class Finder {
     std::vector<double> score;
     std::vector<uint8_t> is_found;
     std::vector<Found> found;
-    std::vector<int64_t> left;  // of several outputs, likewise: the words of what goes left
+    std::vector<int64_t> left;     // of several outputs, likewise: the words of what goes left
+    std::vector<int64_t> targets;  // of medians: the different ones of the node, in order,
+    double unsplit = 0.0;          // and what it is worth as it is
 
     bool allows(size_t position) const { return allowed.empty() || allowed[position] != 0; }
     void set(size_t position, const Found& best) {
@@ -141,6 +148,10 @@ class Finder {
     std::vector<int64_t> row_words, row_counts;
     std::vector<size_t> row_begin;
     std::vector<uint8_t> row_marks;  // of a sparse table: per row of it, 0 between calls
+    std::vector<SortedRow> sorted;   // by a code (code_order.hpp)
+    std::vector<int64_t> sides;      // of a cut: per class
+    RunningMedian median;
+    std::vector<WideSum> costs;  // per row
 
     void reserve_rows(size_t n);
     void reserve_bins(size_t n);
@@ -148,11 +159,13 @@ class Finder {
 
   // Nodes with at most this many rows are searched without a histogram.
   size_t few_rows() const { return few_rows_; }
+  virtual void set_few_rows(size_t rows) { few_rows_ = rows; }
+  virtual void note_use(uint32_t) {}   // of a feature, by the tree that grows
   virtual RowWords words() const = 0;  // of this tree
 
   // The sums and the value of the root, and of the children of a leaf that is split.
   virtual void weigh_root(const Rows& rows, bool all, Leaf* root) const = 0;
-  virtual void weigh_children(const Leaf& parent) const = 0;
+  virtual void weigh_children(const Leaf& parent, const Rows& left, const Rows& right) const = 0;
 
   virtual bool splittable(const Leaf& leaf) const = 0;
   virtual void begin(const Leaf& leaf, const Rows& rows, std::vector<uint8_t> allowed,
@@ -162,88 +175,71 @@ class Finder {
   // The same for a block of a sparse table, which trees of several outputs are not grown on.
   virtual void scan_block(Search*, size_t) const {}
   virtual void scan_few_rows_block(Search*, size_t, Scratch*) const {}
+  // The feature at a position, from rows in the order of its ranks; likewise.
+  virtual void scan_sorted(Search*, size_t, const SortedRow*, Scratch*) const {}
   virtual Split settle(Search* search, Scratch* scratch) const = 0;
 
  protected:
   size_t few_rows_ = 0;
 };
 
-class SplitFinder : public Finder {
+// One of first, first + 1, ..., last - 1; `first` where there is none.
+size_t drawn(const Finder::Search& search, uint32_t feature, size_t first, size_t last);
+
+// The only code to cut behind, where it is given, or drawn between the codes of rows with a say;
+// ends(): the first and the last of these.
+template <class Ends>
+std::optional<size_t> only_cut(const TreeRules& rules, const Finder::Search& search,
+                               uint32_t feature, Ends&& ends) {
+  if (search.leaf->forced >= 0) return rules.forced[static_cast<size_t>(search.leaf->forced)].bin;
+  if (!rules.random_thresholds) return std::nullopt;
+  const std::pair<size_t, size_t> both = ends();
+  return drawn(search, feature, both.first, both.second);
+}
+
+// What finders have in common whose rows are one word each (word_finder.cpp): how heavy a side must
+// be, and how the best of all features becomes a split.
+class WordFinder : public Finder {
  public:
-  SplitFinder(const Bins& bins, const Kernels& kernels, const TreeRules& rules,
-              const RowWeights& weights, const Histograms& histograms);
+  WordFinder(const Bins& bins, const Kernels& kernels, const TreeRules& rules,
+             const RowWeights& weights, const Histograms& histograms);
 
-  void set_few_rows(size_t rows) { few_rows_ = of_classes() ? 0 : rows; }
-
-  void start_tree(const Scales& scales, const Gradients& gradients,
-                  const std::vector<uint32_t>& features, uint64_t key, double dispersion);
+  virtual void start_tree(const Scales& scales, const Gradients& gradients,
+                          const std::vector<uint32_t>& features, uint64_t key, double dispersion);
   const Gradients& gradients() const { return *gradients_; }
   RowWords words() const override { return {gradients_->slots(), nullptr}; }
   void weigh_root(const Rows& rows, bool all, Leaf* root) const override;
-  void weigh_children(const Leaf& parent) const override;
+  void weigh_children(const Leaf& parent, const Rows& left, const Rows& right) const override;
   bool splittable(const Leaf& leaf) const override;
   void begin(const Leaf& leaf, const Rows& rows, std::vector<uint8_t> allowed,
              Search* search) const override;
-
   void scan_group(Search* search, size_t group) const override;
-  void scan_few_rows(Search* search, Scratch* scratch) const override;
-  void scan_block(Search* search, size_t block) const override;
-  void scan_few_rows_block(Search* search, size_t block, Scratch* scratch) const override;
-  // One feature of a node, as sums in the order of its codes; not of classes.
-  Found scan(const Search& search, const BinSums& sums) const {
-    return bins_.coding(sums.feature).categorical() ? scan_levels(search, sums)
-                                                    : scan_bins(search, sums, search.rules);
-  }
-  bool counts_needed() const { return counts_needed_; }
-
-  // For splits that are chosen by somebody else (level_search.hpp). Adds what each cut is worth in
-  // a leaf, or what the leaf is worth where it could not be cut:
-  void add_scores(const Search& search, const BinSums& sums, double* right, double* left) const;
-  double unsplit_score(const Leaf& leaf) const;
-  bool worth(double packed_gain) const { return real_gain(packed_gain) > rules_.min_gain; }
-  double level_smoothing() const { return level_smoothing_; }
-  double price(uint32_t feature) const;
-  // Fills in the sums, the gain, and where missing values go if there are none; false, and no
-  // split, if a side would be too light.
-  bool complete(const Search& search, size_t position, Scratch* scratch, Split* split) const;
   Split settle(Search* search, Scratch* scratch) const override;
 
-  // What a leaf with these sums says; parent: of which it is a child, or null.
-  double value(int64_t word, const Leaf* parent) const;
-  double value(double gradient, double hessian, const Leaf* parent) const;
-  void note_use(uint32_t feature) { newly_used_.push_back(feature); }
+  void note_use(uint32_t feature) override { newly_used_.push_back(feature); }
+  bool counts_needed() const { return counts_needed_; }
+  double price(uint32_t feature) const;
 
- private:
-  Found scan_histogram(const Search& search, size_t position, const int64_t* counts) const;
-  Found scan_bins(const Search& search, const BinSums& sums, const ScanRules& rules) const;
-  Found scan_classes(const BinSums& sums, const Planes& planes, bool has_missing) const;
-  Found scan_levels(const Search& search, const BinSums& sums) const;
-  Found scan_alone(const Search& search, const BinSums& sums,
-                   const std::vector<uint32_t>& bins) const;
-  Found scan_class_levels(const Search& search, const BinSums& sums, bool has_missing) const;
-  size_t drawn(const Search& search, uint32_t feature, size_t first, size_t last) const;
-  std::optional<size_t> only_cut(const Search& search, const BinSums& sums) const;
-  std::vector<uint8_t> right_bins(const Search& search, size_t position, const Found& found,
-                                  bool heavier_left, Scratch* scratch) const;
-  bool pure(const Scratch& scratch, size_t n) const;
+ protected:
+  // The feature at a position, from the leaf's histogram; counts: per bin, null if nobody needs
+  // them.
+  virtual Found scan_histogram(const Search& search, size_t position,
+                               const int64_t* counts) const = 0;
+  virtual double real_gain(double packed_gain) const = 0;
+  // What the leaf is worth as it is, in units of the score of what was found.
+  virtual double unsplit(const Leaf& leaf, const Found& found) const = 0;
+  // In these units too: what a gain must not be negligible beside.
+  virtual double magnitude(const Leaf& leaf, const Found& found) const = 0;
+  // Of a categorical feature: 1 for each bin that goes right.
+  virtual std::vector<uint8_t> right_bins(const Search& search, size_t position, const Found& found,
+                                          bool heavier_left, Scratch* scratch) const = 0;
+
   void count_bins(const Search& search, uint32_t feature, Scratch* scratch) const;
+  bool proven(const Leaf& leaf, int64_t left_word) const;
+  // Of a sparse table (sparse_scan.cpp); light: whether a side of every split would be.
+  bool light(uint32_t feature) const { return sparse_counts_[feature] < min_count_; }
   void count_cells(const Search& search, uint32_t feature, Scratch* scratch) const;
   bool any_missing_cell(const Search& search, uint32_t feature, Scratch* scratch) const;
-  void count_sparse_rows();
-  bool bounded(const Search& search) const;
-  size_t bound_pairs(Search* search, const std::vector<uint32_t>& positions, size_t first) const;
-  BinSums collect_cells(const Search& search, uint32_t feature, size_t first,
-                        Scratch* scratch) const;
-  template <bool kCounts, class Code>
-  void scan_few_rows_of(const Code* codes, Search* search, Scratch* scratch) const;
-  template <bool kCounts>
-  size_t list_touched(uint32_t bins, Scratch* scratch) const;
-  template <bool kCounts, class Code, class Decode>
-  void collect(const Code* codes, Decode own_code, size_t n, Scratch* scratch) const;
-  Positions heavy_enough(const int64_t* counts, size_t bins, int64_t left, int64_t right) const;
-  bool proven(const Leaf& leaf, int64_t left_word) const;
-  double real_gain(double packed_gain) const;
-  bool of_classes() const { return histograms_.planes().of_row != nullptr; }
 
   const Bins& bins_;
   const Kernels& kernels_;
@@ -254,16 +250,83 @@ class SplitFinder : public Finder {
   const std::vector<uint32_t>* features_ = nullptr;  // of this tree
   Scales scales_;
   ScanRules scan_;
-  double level_smoothing_ = 0.0;
-  double level_chance_ = 0.0;  // what one mean too many gains by chance
+  int64_t min_count_ = 0;  // of a leaf
+  bool counts_needed_ = true;
+
+ private:
+  void count_sparse_rows();
+
   uint64_t key_ = 0;
   std::vector<uint8_t> used_;  // per feature, by earlier trees
   std::vector<uint32_t> newly_used_;
-  int64_t min_count_ = 0;  // of a leaf
-  bool counts_needed_ = true;
   double hessian_cap_ = 0.0;  // most packed hessian per unit of weight
   // Of a sparse table, per feature: the weight of the rows whose code is not that of absent cells.
   std::vector<int64_t> sparse_counts_;
+};
+
+class SplitFinder final : public WordFinder {
+ public:
+  SplitFinder(const Bins& bins, const Kernels& kernels, const TreeRules& rules,
+              const RowWeights& weights, const Histograms& histograms);
+
+  void start_tree(const Scales& scales, const Gradients& gradients,
+                  const std::vector<uint32_t>& features, uint64_t key, double dispersion) override;
+  void weigh_root(const Rows& rows, bool all, Leaf* root) const override;
+  void weigh_children(const Leaf& parent, const Rows& left, const Rows& right) const override;
+  void begin(const Leaf& leaf, const Rows& rows, std::vector<uint8_t> allowed,
+             Search* search) const override;
+
+  void scan_few_rows(Search* search, Scratch* scratch) const override;
+  void scan_block(Search* search, size_t block) const override;
+  void scan_few_rows_block(Search* search, size_t block, Scratch* scratch) const override;
+  // One feature of a node, as sums in the order of its codes.
+  Found scan(const Search& search, const BinSums& sums) const {
+    return bins_.coding(sums.feature).categorical() ? scan_levels(search, sums)
+                                                    : scan_bins(search, sums, search.rules);
+  }
+
+  // For splits that are chosen by somebody else (level_search.hpp). Adds what each cut is worth in
+  // a leaf, or what the leaf is worth where it could not be cut:
+  void add_scores(const Search& search, const BinSums& sums, double* right, double* left) const;
+  double unsplit_score(const Leaf& leaf) const;
+  bool worth(double packed_gain) const { return real_gain(packed_gain) > rules_.min_gain; }
+  double level_smoothing() const { return level_smoothing_; }
+  // Fills in the sums, the gain, and where missing values go if there are none; false, and no
+  // split, if a side would be too light.
+  bool complete(const Search& search, size_t position, Scratch* scratch, Split* split) const;
+
+  // What a leaf with these sums says; parent: of which it is a child, or null.
+  double value(int64_t word, const Leaf* parent) const;
+  double value(double gradient, double hessian, const Leaf* parent) const;
+
+ private:
+  Found scan_histogram(const Search& search, size_t position, const int64_t* counts) const override;
+  double real_gain(double packed_gain) const override;
+  double unsplit(const Leaf& leaf, const Found&) const override { return unsplit_score(leaf); }
+  double magnitude(const Leaf&, const Found& found) const override {
+    return found.result.score < 0.0 ? -found.result.score : found.result.score;
+  }
+  std::vector<uint8_t> right_bins(const Search& search, size_t position, const Found& found,
+                                  bool heavier_left, Scratch* scratch) const override;
+  Found scan_bins(const Search& search, const BinSums& sums, const ScanRules& rules) const;
+  Found scan_levels(const Search& search, const BinSums& sums) const;
+  Found scan_alone(const Search& search, const BinSums& sums,
+                   const std::vector<uint32_t>& bins) const;
+  bool bounded(const Search& search) const;
+  size_t bound_pairs(Search* search, const std::vector<uint32_t>& positions, size_t first) const;
+  BinSums collect_cells(const Search& search, uint32_t feature, size_t first,
+                        Scratch* scratch) const;
+  bool pure(const Scratch& scratch, size_t n) const;
+  template <bool kCounts, class Code>
+  void scan_few_rows_of(const Code* codes, Search* search, Scratch* scratch) const;
+  template <bool kCounts>
+  size_t list_touched(uint32_t bins, Scratch* scratch) const;
+  template <bool kCounts, class Code, class Decode>
+  void collect(const Code* codes, Decode own_code, size_t n, Scratch* scratch) const;
+  Positions heavy_enough(const int64_t* counts, size_t bins, int64_t left, int64_t right) const;
+
+  double level_smoothing_ = 0.0;
+  double level_chance_ = 0.0;  // what one mean too many gains by chance
 };
 
 }  // namespace stagewise

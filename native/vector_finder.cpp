@@ -113,7 +113,7 @@ void VectorFinder::weigh_root(const Rows& rows, bool all, Leaf* root) const {
   root->values = values(root->vector.data());
 }
 
-void VectorFinder::weigh_children(const Leaf& parent) const {
+void VectorFinder::weigh_children(const Leaf& parent, const Rows&, const Rows&) const {
   parent.left->vector = parent.split.left_vector;
   parent.right->vector = parent.vector;
   for (size_t k = 0; k < lanes_; ++k) parent.right->vector[k] -= parent.left->vector[k];

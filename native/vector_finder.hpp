@@ -26,14 +26,13 @@ class VectorFinder : public Finder {
 
   size_t outputs() const { return outputs_; }
   bool counted() const { return counted_; }
-  void set_few_rows(size_t rows) { few_rows_ = rows; }
   // dispersion: the sum over the outputs.
   void start_tree(const VectorGradients& gradients, const std::vector<uint32_t>& features,
                   double dispersion);
 
   RowWords words() const override { return {nullptr, gradients_->words()}; }
   void weigh_root(const Rows& rows, bool all, Leaf* root) const override;
-  void weigh_children(const Leaf& parent) const override;
+  void weigh_children(const Leaf& parent, const Rows& left, const Rows& right) const override;
   bool splittable(const Leaf& leaf) const override;
   void begin(const Leaf& leaf, const Rows& rows, std::vector<uint8_t> allowed,
              Search* search) const override;

@@ -16,9 +16,11 @@ import numpy.typing as npt
 from stagewise.data.features import Feature, Features
 from stagewise.data.levels import Levels
 from stagewise.data.missing_values import MissingValues
+from stagewise.learners.least_squares import LeastSquares
 from stagewise.learners.linear_leaves import LinearLeaves
 from stagewise.learners.tree import LevelSets, Tree
 from stagewise.model.ensemble import Ensemble
+from stagewise.model.least_squares import linear_ensemble
 from stagewise.model.model import Model
 
 ESTIMATOR: dict[str, Any] = {
@@ -137,6 +139,50 @@ def make_model(
     )
 
 
+def make_linear(
+    columns: Sequence[int] = (0, 2, 3), *, intercept: bool = True, seed: int = 0
+) -> Model:
+    """Return a linear model with coefficients for some columns of a design."""
+    rng = np.random.default_rng(seed)
+    features = Features(
+        [
+            Feature("a", "real", None),
+            Feature("city", "categorical", None, Levels.of(["Bonn", "Oslo", "Rome"])),
+            Feature("größe", "real", None),
+        ]
+    )
+    k = len(columns)
+    root = rng.normal(size=(k + intercept, k + intercept))
+    fit = LeastSquares(
+        columns=np.array(columns, dtype=np.uint32),
+        intercept=intercept,
+        level=12.5 if intercept else 0.0,
+        slope=rng.normal(size=k),
+        centre=rng.normal(size=k) if intercept else np.zeros(k),
+        size=np.ldexp(1.0, rng.integers(-3, 9, k)),
+        covariance=root @ root.T,
+        weight=40.0,
+        rank=k + intercept,
+        rss=3.0,
+        tss=7.0,
+        centred=intercept,
+        scale=4.0,
+    )
+    fit = replace(fit, covariance=(fit.covariance + fit.covariance.T) / 2)
+    return Model(
+        task="regression",
+        loss="squared_error",
+        features=features,
+        ensemble=linear_ensemble(features, fit),
+        offset=fit.level,
+        scale=fit.scale,
+        classes=None,
+        train_loss=np.empty(0),
+        valid_loss=np.empty(0),
+        least_squares=fit,
+    )
+
+
 def wide_features() -> list[Feature]:
     return [
         Feature("größe", "real", None),
@@ -186,6 +232,9 @@ def sample_models() -> dict[str, Model]:
         "linear leaves of classes": make_model(
             classes=np.array(["a", "b", "c"]), features=wide_features(), lines=True, seed=13
         ),
+        "linear model": make_linear(),
+        "linear model without an intercept": make_linear(intercept=False, seed=1),
+        "linear model of nothing": make_linear(()),
         "named": make_model(
             classes=np.array([0.5, 1.5]), features=wide_features(), n_splits=9, seed=8
         ),

@@ -12,8 +12,10 @@ from typing import Any
 
 import matplotlib as mpl
 import numpy as np
+from committees import bagging, committees, cross_validation_committees
 from data import additive, spheres, wave
 from draws import dart, sampling
+from linear import linear_model, stagewise_linear, stepwise
 from sklearn.linear_model import Ridge
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
@@ -331,6 +333,12 @@ FIGURES: list[Callable[[], None]] = [
     any_learner,
     rounds,
     tree_size,
+    bagging,
+    cross_validation_committees,
+    committees,
+    linear_model,
+    stepwise,
+    stagewise_linear,
 ]
 
 

@@ -97,8 +97,11 @@ NodeScores scores_of(const Tree& tree, const In<double>& value, const InOut<doub
 
 // Throws where the rules of a tree do not fit a table of so many features, or classes their rows.
 struct TreeRules;
+class Bins;
 void check_rules(const TreeRules& rules, size_t features);
-void check_classes(const In<int32_t>& classes, size_t n_classes, size_t rows);
+void check_classes(const TreeRules& rules, const In<int32_t>& classes, size_t n_classes,
+                   size_t rows);
+void check_medians(const TreeRules& rules, const In<double>& target, const Bins& bins);
 
 // Each adds its part of the module.
 void bind_tables(nb::module_& m);

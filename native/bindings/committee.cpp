@@ -16,7 +16,9 @@ void make_committee(Committee* self, Engine& e, const Bins& bins, const Weight& 
   require(share > 0.0 && share <= 1.0, "a share is above 0 and at most 1");
   check_rules(rules, bins.features());
   require(rules.growth != Growth::symmetric, "members of a committee are not symmetric");
-  if (classes) check_classes(*classes, n_classes, bins.rows());
+  require(!rules.medians || target, "medians are of targets");
+  if (rules.medians) check_medians(rules, *target, bins);
+  if (classes) check_classes(rules, *classes, n_classes, bins.rows());
   new (self) Committee(e.workers, e.kernels, bins, weight ? weight->data() : nullptr,
                        target ? target->data() : nullptr, classes ? classes->data() : nullptr,
                        n_classes, rules, {bootstrap, share});

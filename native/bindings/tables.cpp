@@ -65,6 +65,16 @@ Out<uint32_t> learn_level_bins(const Table& table, size_t feature, size_t levels
   return to_numpy(std::move(bins));
 }
 
+Out<double> column_of(const Table& table, size_t feature) {
+  require(feature < table.columns.features(), "no such feature");
+  std::vector<double> values(table.columns.rows);
+  {
+    nb::gil_scoped_release release;
+    table.columns.read(feature, 0, values.size(), values.data());
+  }
+  return to_numpy(std::move(values));
+}
+
 FeatureCoding coding_of(const AnyArray& a) {
   require(a.ndim() == 1 && (a.shape(0) < 2 || a.stride(0) == 1), "a coding is a plain array");
   if (a.dtype() == nb::dtype<double>()) {
@@ -172,17 +182,6 @@ Table by_column(const Table& table, Engine& engine) {
   return made;
 }
 
-// The values of a feature, copied.
-Out<double> column(const Table& table, size_t feature) {
-  require(feature < table.columns.features(), "no such feature");
-  std::vector<double> values(table.columns.rows);
-  {
-    nb::gil_scoped_release release;
-    table.columns.read(feature, 0, values.size(), values.data());
-  }
-  return to_numpy(std::move(values));
-}
-
 double quantile(const In<double>& values, const Weight& weight, double q) {
   std::vector<double> v(values.data(), values.data() + values.shape(0)), w;
   require(!weight || weight->shape(0) == v.size(), "one weight per value");
@@ -258,7 +257,7 @@ void bind_tables(nb::module_& m) {
           "columns"_a)
       .def("by_columns", [](nb::object self) { return self; })  // it does already
       .def("by_column", &by_column, "workers"_a)
-      .def("column", &column, "feature"_a)
+      .def("column", &column_of, "feature"_a)
       .def("add_tree", &columns_add, "workers"_a, "tree"_a, "value"_a.noconvert(),
            "score"_a.noconvert(), "lines"_a.none() = nb::none())
       .def_prop_ro("n_rows", [](const Table& t) { return t.columns.rows; })

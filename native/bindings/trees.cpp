@@ -4,6 +4,8 @@
 
 #include <nanobind/stl/tuple.h>
 
+#include <cmath>
+
 namespace stagewise {
 namespace {
 
@@ -79,8 +81,13 @@ constexpr Rule kRules[] = {
     {"criterion",
      [](TreeRules& r, nb::handle v) {
        const auto name = to<std::string>(v);
-       require(name == "misclassification" || name == "gini", "no such criterion");
-       r.criterion = name == "gini" ? ClassCriterion::gini : ClassCriterion::misclassification;
+       require(name == "misclassification" || name == "gini" || name == "entropy" ||
+                   name == "absolute_error",
+               "no such criterion");
+       r.medians = name == "absolute_error";
+       r.criterion = name == "gini"      ? ClassCriterion::gini
+                     : name == "entropy" ? ClassCriterion::entropy
+                                         : ClassCriterion::misclassification;
      }},
 };
 
@@ -103,24 +110,36 @@ void check_vector_rules(const TreeRules& rules) {
           "trees with vectors know no such rule");
 }
 
+void check_bag(const Grower& grower, const std::optional<In<uint32_t>>& bag) {
+  if (!bag) return;
+  require(bag->shape(0) > 0, "the bag is empty");
+  for (size_t i = 0; i < bag->shape(0); ++i)
+    require(bag->data()[i] < grower.table_rows() && (i == 0 || bag->data()[i - 1] < bag->data()[i]),
+            "the rows of a bag are increasing row numbers");
+}
+
+Tree* grow_medians(Grower& grower, const std::optional<In<uint32_t>>& bag, uint64_t seed,
+                   uint64_t tree_number) {
+  require(grower.of_medians(), "trees of medians need a target");
+  check_bag(grower, bag);
+  nb::gil_scoped_release release;
+  return new Tree(
+      grower.grow(bag ? bag->data() : nullptr, bag ? bag->shape(0) : 0, seed, tree_number));
+}
+
 // From gradients of one output, or of as many as the grower's trees have.
 template <class AnyGradients>
 Tree* grow(Grower& grower, AnyGradients& gradients, std::optional<In<uint32_t>> bag, uint64_t seed,
            uint64_t tree_number) {
   constexpr bool kVectors = std::is_same_v<AnyGradients, VectorGradients>;
   require(gradients.rows() == grower.table_rows(), "gradients of other rows");
+  require(!grower.of_medians(), "trees of medians have no gradients");
   if constexpr (kVectors) {
     require(gradients.outputs() == grower.outputs(), "gradients of other outputs");
   } else {
     require(grower.outputs() == 0, "trees with vectors need gradients of all outputs");
   }
-  if (bag) {
-    require(bag->shape(0) > 0, "the bag is empty");
-    for (size_t i = 0; i < bag->shape(0); ++i)
-      require(
-          bag->data()[i] < grower.table_rows() && (i == 0 || bag->data()[i - 1] < bag->data()[i]),
-          "the rows of a bag are increasing row numbers");
-  }
+  check_bag(grower, bag);
   nb::gil_scoped_release release;
   return new Tree(grower.grow(gradients, bag ? bag->data() : nullptr, bag ? bag->shape(0) : 0, seed,
                               tree_number));
@@ -137,6 +156,7 @@ void grower_add(Grower& grower, const Tree& tree, const In<double>& value,
 nb::tuple fit_lines(Grower& grower, const Tree& tree, const Table& table, const Gradients& pairs,
                     double l2, double bound) {
   require(grower.grew(tree), "only the tree that was grown last");
+  require(grower.of_numbers(), "lines are fitted to trees of numbers");
   require(table.columns.rows == grower.table_rows() && pairs.rows() == grower.table_rows(),
           "values or gradients of other rows");
   for (const int32_t f : tree.feature)
@@ -187,11 +207,26 @@ void check_rules(const TreeRules& rules, size_t features) {
   }
 }
 
-void check_classes(const In<int32_t>& classes, size_t n_classes, size_t rows) {
+void check_classes(const TreeRules& rules, const In<int32_t>& classes, size_t n_classes,
+                   size_t rows) {
+  require(rules.path_smoothing == 0.0 && rules.constraints.monotone.empty() &&
+              rules.proposal.kind == Proposal::Kind::all,
+          "trees of classes know no such rule");
   require(classes.shape(0) == rows, "one class per row");
   for (size_t i = 0; i < rows; ++i)
     require(classes.data()[i] >= 0 && static_cast<size_t>(classes.data()[i]) < n_classes,
             "a class code is out of range");
+}
+
+void check_medians(const TreeRules& rules, const In<double>& target, const Bins& bins) {
+  require(rules.growth != Growth::symmetric && rules.l1 == 0.0 && rules.max_step == 0.0 &&
+              rules.path_smoothing == 0.0 && rules.first_use.empty() &&
+              rules.constraints.monotone.empty() && rules.proposal.kind == Proposal::Kind::all,
+          "trees of medians know no such rule");
+  require(target.shape(0) == bins.rows(), "one target per row");
+  require(!bins.sparse(), "trees of medians are of dense tables");
+  for (size_t i = 0; i < bins.rows(); ++i)
+    require(std::isfinite(target.data()[i]), "a target is not finite");
 }
 
 void bind_trees(nb::module_& m) {
@@ -229,29 +264,37 @@ void bind_trees(nb::module_& m) {
           "__init__",
           [](Grower* self, Engine& e, const Bins& bins, const Weight& weight,
              const TreeRules& rules, const std::optional<In<int32_t>>& classes, size_t n_classes,
-             size_t outputs) {
+             size_t outputs, const std::optional<In<double>>& target) {
             require(!weight || weight->shape(0) == bins.rows(), "one weight per row");
             require(bins.features() > 0, "a tree needs a feature");
             check_rules(rules, bins.features());
-            require(!bins.ranked() || !classes, "trees of classes need bins");
             if (outputs > 0) {
               require(!bins.ranked() && !classes, "trees with vectors are of numbers in bins");
               check_vector_rules(rules);
             }
             require(rules.growth != Growth::symmetric || (!bins.ranked() && !classes),
                     "symmetric trees are of numbers, and need bins");
-            if (classes) check_classes(*classes, n_classes, bins.rows());
+            require(rules.medians == target.has_value(),
+                    "criterion 'absolute_error' and a target go together");
+            require(!target || (!classes && outputs == 0),
+                    "trees of medians have one number a leaf");
+            if (target) check_medians(rules, *target, bins);
+            if (classes) check_classes(rules, *classes, n_classes, bins.rows());
             new (self) Grower(e.workers, e.kernels, bins, weight ? weight->data() : nullptr, rules,
-                              classes ? classes->data() : nullptr, n_classes, outputs);
+                              classes ? classes->data() : nullptr, n_classes, outputs,
+                              target ? target->data() : nullptr);
           },
           "workers"_a, "bins"_a, "weight"_a.noconvert().none(), "rules"_a,
           "classes"_a.noconvert().none() = nb::none(), "n_classes"_a = 0, "outputs"_a = 0,
-          nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>(),
-          nb::keep_alive<1, 6>())
+          "target"_a.noconvert().none() = nb::none(), nb::keep_alive<1, 2>(),
+          nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>(), nb::keep_alive<1, 6>(),
+          nb::keep_alive<1, 9>())
       .def("grow", &grow<Gradients>, "gradients"_a, "bag"_a.noconvert().none(), "seed"_a,
            "tree_number"_a, nb::rv_policy::take_ownership)
       .def("grow", &grow<VectorGradients>, "gradients"_a, "bag"_a.noconvert().none(), "seed"_a,
            "tree_number"_a, nb::rv_policy::take_ownership)
+      .def("grow_medians", &grow_medians, "bag"_a.noconvert().none(), "seed"_a, "tree_number"_a,
+           nb::rv_policy::take_ownership)
       .def("add_to", &grower_add, "tree"_a, "value"_a.noconvert(), "score"_a.noconvert(),
            "lines"_a.none() = nb::none(), "columns"_a.none() = nb::none())
       .def("fit_lines", &fit_lines, "tree"_a, "columns"_a, "gradients"_a, "l2"_a, "bound"_a)

@@ -5,6 +5,8 @@ from importlib.metadata import version
 from stagewise.errors import InvalidParameterError, ModelFormatError, UnseenLevelWarning
 from stagewise.estimators import (
     AdaBoostClassifier,
+    BaggingClassifier,
+    BaggingRegressor,
     DecisionTreeClassifier,
     DecisionTreeRegressor,
     ExtraTreesClassifier,
@@ -12,11 +14,14 @@ from stagewise.estimators import (
     GentleBoostClassifier,
     GradientBoostingClassifier,
     GradientBoostingRegressor,
+    LinearModel,
     LogitBoostClassifier,
     RandomForestClassifier,
     RandomForestRegressor,
     StagewiseClassifier,
+    StagewiseLinearRegressor,
     StagewiseRegressor,
+    StepwiseRegressor,
     load,
 )
 from stagewise.report import export_svg, export_text, rules
@@ -25,6 +30,8 @@ __version__ = version("stagewise")
 
 __all__ = [
     "AdaBoostClassifier",
+    "BaggingClassifier",
+    "BaggingRegressor",
     "DecisionTreeClassifier",
     "DecisionTreeRegressor",
     "ExtraTreesClassifier",
@@ -33,12 +40,15 @@ __all__ = [
     "GradientBoostingClassifier",
     "GradientBoostingRegressor",
     "InvalidParameterError",
+    "LinearModel",
     "LogitBoostClassifier",
     "ModelFormatError",
     "RandomForestClassifier",
     "RandomForestRegressor",
     "StagewiseClassifier",
+    "StagewiseLinearRegressor",
     "StagewiseRegressor",
+    "StepwiseRegressor",
     "UnseenLevelWarning",
     "__version__",
     "export_svg",

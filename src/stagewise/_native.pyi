@@ -296,7 +296,9 @@ class Grower:
         classes: _I32 | None = None,
         n_classes: int = 0,
         outputs: int = 0,
+        target: _F64 | None = None,
     ) -> None: ...
+    def grow_medians(self, bag: _U32 | None, seed: int, tree_number: int) -> GrownTree: ...
     def grow(
         self,
         gradients: Gradients | VectorGradients,

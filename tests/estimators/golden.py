@@ -11,10 +11,31 @@ from pathlib import Path
 
 import numpy as np
 from scipy.sparse import csr_array
+from sklearn.base import clone
 
 from estimators.tables import CASES, fit_case, hashed, make_table
+from stagewise import (
+    BaggingRegressor,
+    GradientBoostingRegressor,
+    LinearModel,
+    StagewiseLinearRegressor,
+    StepwiseRegressor,
+)
 
 GOLDEN = Path(__file__).with_name("golden.json")
+
+MEMBER = GradientBoostingRegressor(n_estimators=4, subsample=0.7)
+COMMITTEES = {
+    "bagging": BaggingRegressor(MEMBER, n_estimators=3, columns_per_member=0.8),
+    "a cross-validation committee": BaggingRegressor(MEMBER, sampling="folds", cv=3),
+}
+LINEAR = {
+    "linear model": LinearModel(categorical_features=[1]),
+    "stepwise": StepwiseRegressor(direction="both", criterion="cv", categorical_features=[1]),
+    "stagewise linear": StagewiseLinearRegressor(n_estimators=20, categorical_features=[1]),
+    "small linear steps": StagewiseLinearRegressor(step="epsilon", n_estimators=20),
+}
+"""What has no answer for missing cells, and is fitted to a table without any."""
 
 SIZES = {"few rows": 700, "rounded at random": 40_000, "cuts from a sample": 120_000}
 
@@ -30,6 +51,12 @@ def fingerprints(**params: object) -> dict[str, str]:
         sparse = csr_array(np.where(hashed(*table.X.shape, 9) % 4 == 0, table.X, 0.0))
         model = fit_case("two classes", table, X=sparse, **params)
         found[f"a sparse matrix, {size}"] = model.fingerprint()
+        for name, committee in COMMITTEES.items():
+            model = clone(committee).set_params(**params).fit(table.X, table.number)
+            found[f"{name}, {size}"] = model.fingerprint()
+        whole = make_table(rows, missing=False)
+        for case, linear in LINEAR.items():
+            found[f"{case}, {size}"] = linear.fit(whole.X, whole.number).fingerprint()
     return found
 
 

@@ -182,6 +182,11 @@ CASES: Mapping[str, tuple[type, str, dict[str, Any]]] = MappingProxyType(
             "many",
             {"algorithm": "real", "criterion": "gini", "max_depth": 3},
         ),
+        "AdaBoost by entropy": (
+            AdaBoostClassifier,
+            "many",
+            {"criterion": "entropy", "max_depth": 4},
+        ),
         "gentle AdaBoost": (GentleBoostClassifier, "many", {"max_depth": 3}),
         "LogitBoost": (LogitBoostClassifier, "two", {"max_depth": 3}),
     }

@@ -47,6 +47,23 @@ def same(a, b):
     return a.fingerprint() == b.fingerprint()
 
 
+CRITERIA = [
+    *((kind, c) for kind in KINDS[::2] for c in ("gini", "entropy", "misclassification")),
+    *((kind, c) for kind in KINDS[1::2] for c in ("squared_error", "absolute_error")),
+]
+
+
+@pytest.mark.parametrize("split", ["histogram", "exact"])
+@pytest.mark.parametrize(("kind", "criterion"), CRITERIA)
+def test_every_criterion_learns_with_every_split(kind, criterion, split, table):
+    params = {"n_estimators": 15, "criterion": criterion, "split": split, "max_features": None}
+    y = target(kind, table)
+    ours = kind(**params).fit(table.X[:400], y[:400])
+    assert ours.score(table.X[400:], y[400:]) > (0.6 if y is table.number else 0.4)
+    again = kind(**params, n_jobs=1).fit(table.X[:400], y[:400])
+    assert same(ours, again)
+
+
 @ALL
 @pytest.mark.parametrize("many", [False, True])
 def test_threads_change_no_bit(kind, table, many):

@@ -29,16 +29,21 @@ import stagewise
 from estimators.tables import make_table, quick
 from stagewise import (
     AdaBoostClassifier,
+    BaggingClassifier,
+    BaggingRegressor,
     ExtraTreesClassifier,
     ExtraTreesRegressor,
     GentleBoostClassifier,
     GradientBoostingClassifier,
     GradientBoostingRegressor,
+    LinearModel,
     LogitBoostClassifier,
     RandomForestClassifier,
     RandomForestRegressor,
     StagewiseClassifier,
+    StagewiseLinearRegressor,
     StagewiseRegressor,
+    StepwiseRegressor,
 )
 from stagewise.model.file import read_model
 
@@ -54,15 +59,14 @@ def target(kind, table):
     return table.number if kind is GradientBoostingRegressor else table.many
 
 
-def drawn_by_row(estimator):
-    """Name the checks that hold in the mean over seeds only, because every row has its own draw."""
-    if not getattr(estimator, "bootstrap", False):
+def drawn_by_row_number(estimator):
+    """The two checks repeat rows and also turn their order, which a bootstrap is keyed by."""
+    if not (
+        getattr(estimator, "bootstrap", False) or getattr(estimator, "sampling", "") == "bootstrap"
+    ):
         return {}
-    reason = "a bootstrap draws how often each row counts, so a row of weight 2 is not two rows"
-    return {
-        "check_sample_weight_equivalence_on_dense_data": reason,
-        "check_sample_weight_equivalence_on_sparse_data": reason,
-    }
+    names = [f"check_sample_weight_equivalence_on_{kind}_data" for kind in ("dense", "sparse")]
+    return dict.fromkeys(names, "rows in another order are other bags")
 
 
 @parametrize_with_checks(
@@ -83,8 +87,21 @@ def drawn_by_row(estimator):
         RandomForestRegressor(n_estimators=20, split="exact", max_leaf_nodes=20),
         ExtraTreesClassifier(n_estimators=20),
         ExtraTreesRegressor(n_estimators=20),
+        BaggingRegressor(n_estimators=6, out_of_bag=True),
+        BaggingRegressor(Ridge(), n_estimators=6, columns_per_member=0.7),
+        BaggingClassifier(n_estimators=6),
+        BaggingClassifier(n_estimators=6, combine="vote", sampling="uniform", subsample=0.7),
+        BaggingClassifier(GradientBoostingClassifier(n_estimators=5), n_estimators=4),
+        BaggingRegressor(GradientBoostingRegressor(n_estimators=30), sampling="folds", cv=3),
+        BaggingClassifier(sampling="folds", cv=2, combine="weighted"),
+        LinearModel(),
+        LinearModel(intercept=False),
+        StepwiseRegressor(),
+        StepwiseRegressor(criterion="cv", cv=3),
+        StagewiseLinearRegressor(n_estimators=30),
+        StagewiseLinearRegressor(step="epsilon", n_estimators=200),
     ],
-    expected_failed_checks=drawn_by_row,
+    expected_failed_checks=drawn_by_row_number,
 )
 @pytest.mark.filterwarnings("ignore")  # as check_estimator has it; one class alone is warned of
 def test_scikit_learns_own_checks_pass(estimator, check):

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reference import class_tree
-from reference.core import Growth, bin_table, rules_of, same_trees
+from reference.core import ALL_ROWS, Growth, bin_table, rules_of, same_trees
 from reference.tree import Rules, leaf_of
 from stagewise._native import Gradients, Grower, Workers, supported_isas
 from stagewise.learners.tree import Tree
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.native
 Vector = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int32]
 
-CRITERIA = ["misclassification", "gini"]
+CRITERIA = ["misclassification", "gini", "entropy"]
 
 
 class Data:
@@ -44,7 +44,9 @@ class Data:
             "fractional": rng.integers(1, 24, n) / 8,
         }[weights]
 
-    def growth(self, rules: Rules, criterion: str, workers: Workers | None = None) -> Growth:
+    def growth(
+        self, rules: Rules, criterion: str, workers: Workers | None = None, **more: Any
+    ) -> Growth:
         workers = workers or Workers(1)
         bins, self.cuts = bin_table(workers, self.X, self.weight)
         return Growth(
@@ -57,10 +59,13 @@ class Data:
             hessian_bound=1.0,
             hessian_is_weight=True,
             criterion=criterion,
+            **more,
         )
 
-    def grow(self, rules: Rules, criterion: str, workers: Workers | None = None) -> Tree:
-        return self.growth(rules, criterion, workers).grow(
+    def grow(
+        self, rules: Rules, criterion: str, workers: Workers | None = None, **more: Any
+    ) -> Tree:
+        return self.growth(rules, criterion, workers, **more).grow(
             self.row_weight, np.ones(len(self.codes))
         )
 
@@ -86,15 +91,17 @@ RULES = {
 }
 
 
+@pytest.mark.parametrize("few_rows", [0, ALL_ROWS, None])
 @pytest.mark.parametrize("criterion", CRITERIA)
 @pytest.mark.parametrize("weights", ["none", "whole", "fractional"])
 @pytest.mark.parametrize("n_classes", [2, 3, 7])
 @pytest.mark.parametrize("name", RULES)
 def test_each_rule_gives_the_brute_force_tree(
-    name: str, n_classes: int, weights: str, criterion: str
+    name: str, n_classes: int, weights: str, criterion: str, few_rows: int | None
 ) -> None:
     data = Data(len(name), n_classes=n_classes, weights=weights)
-    assert_same(data.grow(RULES[name], criterion), data.brute_force(RULES[name], criterion))
+    tree = data.grow(RULES[name], criterion, few_rows=few_rows)
+    assert_same(tree, data.brute_force(RULES[name], criterion))
 
 
 @settings(max_examples=60, deadline=None)
@@ -106,13 +113,90 @@ def test_each_rule_gives_the_brute_force_tree(
     st.sampled_from(["none", "whole", "fractional"]),
     st.sampled_from([1.0, 3.0]),
     st.sampled_from(CRITERIA),
+    st.sampled_from([0, 10, ALL_ROWS]),
 )
 def test_any_small_problem_gives_the_brute_force_tree(
-    seed: int, n: int, features: int, n_classes: int, weights: str, least: float, criterion: str
+    seed: int,
+    n: int,
+    features: int,
+    n_classes: int,
+    weights: str,
+    least: float,
+    criterion: str,
+    few_rows: int,
 ) -> None:
     data = Data(seed, n, features, n_classes, weights)
     rules = Rules(min_samples_leaf=least)
-    assert_same(data.grow(rules, criterion), data.brute_force(rules, criterion))
+    tree = data.grow(rules, criterion, few_rows=few_rows)
+    assert_same(tree, data.brute_force(rules, criterion))
+
+
+@pytest.mark.parametrize("criterion", CRITERIA)
+@pytest.mark.parametrize("weights", ["none", "whole", "fractional"])
+@pytest.mark.parametrize("more", [{}, {"random_thresholds": True}, {"columns_per_node": 0.4}])
+def test_how_a_node_is_searched_does_not_matter(
+    criterion: str, weights: str, more: dict[str, Any]
+) -> None:
+    """By a histogram, by sums of its rows or in order; with many bins and with few."""
+    for n_classes, spread in ((2, 0), (9, 0), (3, 300)):
+        data = Data(4, 3_000, 5, n_classes, weights)
+        data.X += np.random.default_rng(0).integers(0, spread + 1, data.X.shape) / 1000
+        rules = Rules(max_leaves=150, min_samples_leaf=2)
+        tree = data.grow(rules, criterion, few_rows=0, **more)
+        assert len(tree.feature) > 8
+        for few_rows in (20, 400, ALL_ROWS):
+            assert same_trees(tree, data.grow(rules, criterion, few_rows=few_rows, **more))
+
+
+def test_random_thresholds_lie_between_the_values_of_the_node() -> None:
+    data = Data(6, 400)
+    rules = Rules(max_leaves=10)
+    best = data.grow(rules, "gini").gain[0]
+    roots = set()
+    for seed in range(40):
+        growth = data.growth(rules, "gini", random_thresholds=True)
+        tree = growth.grow(data.row_weight, np.ones(400), seed=seed)
+        assert 0 < tree.threshold[0] < 2.5
+        assert tree.gain[0] <= best * (1 + 1e-9)
+        roots.add((int(tree.feature[0]), float(tree.threshold[0])))
+    assert len(roots) == 5
+
+
+@pytest.mark.parametrize("criterion", CRITERIA)
+def test_nodes_of_one_class_are_leaves(criterion: str) -> None:
+    data = Data(7, 300, 2, 3)
+    tree = data.grow(Rules(), criterion)
+    leaf = np.array([leaf_of(tree, row) for row in data.X])
+    for node in np.flatnonzero(tree.feature >= 0):
+        below = {int(node)}
+        for child in range(int(node), len(tree.feature)):
+            if child in below and tree.feature[child] >= 0:
+                below |= {int(tree.left[child]), int(tree.right[child])}
+        assert len(set(data.codes[np.isin(leaf, list(below))].tolist())) > 1
+    data.codes[:] = 1
+    assert data.grow(Rules(), criterion).feature.tolist() == [-1]
+
+
+@pytest.mark.parametrize("criterion", CRITERIA)
+@pytest.mark.parametrize("few_rows", [0, ALL_ROWS])
+def test_weight_two_is_the_row_twice_and_zero_its_absence(criterion: str, few_rows: int) -> None:
+    data = Data(8, 200, 3, 3, "whole")
+    assert data.weight is not None
+    rules = Rules(max_leaves=12, min_samples_leaf=3)
+    tree = data.grow(rules, criterion, few_rows=few_rows)
+    other = Data(8, 200, 3, 3)
+    times = data.weight.astype(int)
+    other.X, other.codes = np.repeat(data.X, times, axis=0), np.repeat(data.codes, times)
+    other.row_weight = np.repeat(data.row_weight, times)
+    assert same_trees(tree, other.grow(rules, criterion, few_rows=few_rows))
+
+
+def test_the_gain_of_entropy_is_in_nats() -> None:
+    data = Data(9, 200, 2, 2)
+    data.X = np.where(data.codes[:, np.newaxis] == 1, 3.0, data.codes[:, np.newaxis] * 1.0)
+    data.row_weight = np.ones(200)
+    tree = data.grow(Rules(), "entropy")
+    assert tree.gain.tolist() == pytest.approx([200 * np.log(2), 0.0, 0.0])
 
 
 @pytest.mark.parametrize("criterion", CRITERIA)

@@ -9,7 +9,7 @@ import pytest
 from reference import tree as reference
 from reference.core import ALL_ROWS, Growth, bin_table, same_trees
 from reference.tree import Rules
-from stagewise._native import Bins, Workers
+from stagewise._native import Bins, Columns, Workers
 from stagewise.learners.tree import Tree
 
 pytestmark = pytest.mark.native
@@ -121,3 +121,16 @@ def test_a_tiny_share_is_one_feature(
     bins, gradient = problem
     growth = Growth(workers, bins, None, RULES, columns_per_tree=1e-9)
     assert len(used(growth.grow(gradient, np.ones(N)))) == 1
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_column_comes_back_as_doubles(dtype: type) -> None:
+    X = np.arange(24, dtype=dtype).reshape(6, 4)[::-1, ::2]
+    rows = np.array([4, 0, 0], dtype=np.uint32)
+    for columns in (Columns(X), Columns([X[:, 0], X[:, 1]])):
+        found = columns.column(1)
+        assert found.dtype == np.float64
+        np.testing.assert_array_equal(found, X[:, 1])
+        np.testing.assert_array_equal(columns.take(rows).column(1), X[rows, 1])
+        with pytest.raises(ValueError, match="no such feature"):
+            columns.column(2)

@@ -35,9 +35,12 @@ class ClassProblem(Problem):
 
 
 def node_score(weights: Vector, criterion: str) -> float:
-    """Return what one answer gets right, or Σ W_k² / Σ W_k."""
+    """Return what one answer gets right, or Σ W_k² / W, or Σ W_k log W_k - W log W."""
     if criterion == "misclassification":
         return float(weights.max())
+    if criterion == "entropy":
+        own = weights[weights > 0]
+        return float((own * np.log(own / own.sum())).sum())
     return float((weights**2).sum() / weights.sum()) if weights.sum() > 0 else 0.0
 
 
@@ -48,12 +51,12 @@ def best_split(problem: ClassProblem, rows: Mask) -> Split | None:
         if any(problem.weight[s].sum() < problem.rules.min_samples_leaf for s in sides):
             continue
         score = sum(problem.score(s) for s in sides)
-        if best is None or score > best_score + SAME * abs(best_score):
+        if best is None or score > best_score + SAME * problem.gradient[rows].sum():
             best, best_score = split, score
     if best is None:
         return None
     best.gain = best_score - problem.score(rows)
-    return best if best.gain > NOTHING * best_score else None
+    return best if best.gain > NOTHING * problem.gradient[rows].sum() else None
 
 
 def add_node(problem: ClassProblem, rows: Mask, depth: int) -> int:
@@ -69,7 +72,7 @@ def grow(
     codes: npt.NDArray[Any],
     row_weight: Vector,
     weight: Vector | None,
-    cuts: Sequence[Vector],
+    cuts: Sequence[Vector | None],
     rules: Rules,
     criterion: str,
     n_classes: int | None = None,

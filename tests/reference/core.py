@@ -88,11 +88,12 @@ class Growth:
         classes: npt.NDArray[np.int32] | None = None,
         n_classes: int = 0,
         outputs: int = 0,
+        target: Vector | None = None,
         **more: Any,
     ) -> None:
         self.workers, self.bins, self.weight = workers, bins, weight
         made = rules_of(rules, **more)
-        self.grower = Grower(workers, bins, weight, made, classes, n_classes, outputs)
+        self.grower = Grower(workers, bins, weight, made, classes, n_classes, outputs, target)
         if few_rows is not None:
             self.grower.set_few_rows(few_rows)
         self.grown: GrownTree
@@ -127,6 +128,12 @@ class Growth:
         self.grown = self.grower.grow(vectors, bag, seed, number)
         tree = tree_of(self.grown)
         return tree.with_values(tree.value.reshape(-1, gradient.shape[1]))
+
+    def grow_medians(
+        self, bag: npt.NDArray[np.uint32] | None = None, seed: int = 0, number: int = 0
+    ) -> Tree:
+        self.grown = self.grower.grow_medians(bag, seed, number)
+        return tree_of(self.grown)
 
     def from_gradients(
         self,

@@ -29,6 +29,9 @@ NO_ROWS: npt.NDArray[np.uint32] = np.empty(0, dtype=np.uint32)
 
 LEVELS_SHOWN = 5
 
+OTHER_RULES = "set on_unseen='missing' or 'prior' to predict such rows all the same"
+"""What to do about such values, besides correcting them."""
+
 
 class Unseen:
     """The rule for one table, and the values it has been applied to.
@@ -65,13 +68,10 @@ class Unseen:
             f"holds {listed}{more} in {int(rows.sum())} of {n_rows} rows, which no training row did"
         )
 
-    def refuse(self, names: Sequence[str] | None) -> None:
+    def refuse(self, names: Sequence[str] | None, remedy: str = OTHER_RULES) -> None:
         """Raise if the rule is to refuse such values and there were some."""
         if self.rule == "error" and self._found:
-            raise ValueError(
-                f"{self._sentence(names)}. Correct these values, or set on_unseen='missing' or "
-                "'prior' to predict such rows all the same."
-            )
+            raise ValueError(f"{self._sentence(names)}. Correct these values, or {remedy}.")
 
     def warn(self, names: Sequence[str] | None) -> None:
         """Warn if such values were taken as missing."""

@@ -34,9 +34,9 @@ class AdaBoostClassifier(BoostedClassifier):
     ----------
     algorithm : {"discrete", "real"}, default="discrete"
         What a tree adds to the scores.
-    criterion : {"misclassification", "gini"}, default="misclassification"
+    criterion : {"misclassification", "gini", "entropy"}, default="misclassification"
         What a split improves: the weight that its sides get right, or their purity. Trees deeper
-        than a stump are better grown by "gini".
+        than a stump are better grown by "gini" or "entropy".
     learning_rate : float, default=1.0
         ν: what every tree's values are multiplied by.
     n_estimators : int, default=100

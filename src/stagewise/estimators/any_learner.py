@@ -14,8 +14,6 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-import scipy.sparse
-from sklearn.utils.validation import validate_data
 
 from stagewise.boosting import responses, steps
 from stagewise.boosting.methods import Method
@@ -27,9 +25,10 @@ from stagewise.estimators.describe import STOPPED
 from stagewise.estimators.drawing import make_sampling
 from stagewise.estimators.fitting import Fit
 from stagewise.estimators.parameters import check_tree
+from stagewise.estimators.passed import pass_on
 from stagewise.estimators.report import fit_report, warn_of_one_class
 from stagewise.estimators.rows import Sample, counted_rows, hold_out, make_folds
-from stagewise.estimators.term_fitting import Heading, Passed, TermFit, TreeFit
+from stagewise.estimators.term_fitting import Heading, TermFit, TreeFit
 from stagewise.learners.estimator import check_learner
 from stagewise.learners.histogram_tree import HistogramTree
 from stagewise.losses import Loss
@@ -170,7 +169,7 @@ class Stagewise(BoostedTrees):
         params = self._checked()
         self._check_stopping(params, X_val, groups)
         workers = make_workers(self.n_jobs)
-        X = self._passed(X, reset=True)
+        X = pass_on(self, X, reset=True)
         target, weight, classes = self._read_target(y, sample_weight, X.n_rows)
         seed = self._choose_seed(params["random_state"], None)
         rows, held_rows = counted_rows(weight), None
@@ -206,28 +205,9 @@ class Stagewise(BoostedTrees):
         self._check_held_out(X, y, sample_weight)
         if X is None:
             return None
-        rows = self._passed(X, reset=False, name="X_val")
+        rows = pass_on(self, X, reset=False, name="X_val")
         codes, weight = self._held_out_target(y, sample_weight, rows.n_rows, classes)
         return Sample.choose(rows, counted_rows(weight), codes, weight)
-
-    def _passed(self, X: Any, *, reset: bool, name: str = "X") -> Passed:
-        """Check the number and the names of the columns, and nothing else."""
-        names = getattr(self, "feature_names_in_", None)
-        if not reset and names is not None and hasattr(X, "columns"):
-            if sorted(map(str, X.columns)) == sorted(names) and list(X.columns) != list(names):
-                X = X[list(names)]
-        elif not hasattr(X, "shape"):
-            X = np.asarray(X)
-        elif scipy.sparse.issparse(X):
-            X = X.tocsr()  # the kind whose rows can be chosen
-        if len(X.shape) != 2:
-            raise ValueError(
-                f"{name} must have two dimensions, rows and columns; it has shape {X.shape}. "
-                "Reshape your data with X.reshape(-1, 1) if it is a single feature."
-            )
-        if X.shape[0] == 0:
-            raise ValueError(f"{name} has no rows.")
-        return Passed(validate_data(self, X, reset=reset, skip_check_array=True))
 
     def _adopt(self, model: Any) -> None:
         if isinstance(model, Model):
@@ -246,7 +226,7 @@ class Stagewise(BoostedTrees):
         if isinstance(model, Model):
             yield from super()._staged_score(X)
             return
-        rows = self._passed(X, reset=False)
+        rows = pass_on(self, X, reset=False)
         stages = model.ensemble.staged_scores(rows.X, rows.n_rows)
         next(stages)  # the constant
         yield from stages
@@ -255,7 +235,7 @@ class Stagewise(BoostedTrees):
         model: Any = self._fitted()
         if isinstance(model, Model):
             return super()._score(X)
-        rows = self._passed(X, reset=False)
+        rows = pass_on(self, X, reset=False)
         return np.asarray(model.ensemble.score(rows.X, rows.n_rows))
 
     @property

@@ -33,7 +33,7 @@ from stagewise.estimators.forest_importance import (
 from stagewise.estimators.parameters import Number, OneOf, check_parameter, flag
 from stagewise.estimators.regressor import BoostedRegressor
 from stagewise.estimators.rows import Sample
-from stagewise.losses import CLASSIFICATION_LOSSES, Loss, SquaredError
+from stagewise.losses import CLASSIFICATION_LOSSES, AbsoluteError, Loss, SquaredError
 from stagewise.workers import make_workers
 
 __all__ = ["FIXED", "AveragedClassifier", "AveragedRegressor", "AveragedTrees"]
@@ -242,13 +242,14 @@ class AveragedClassifier(AveragedTrees, BoostedClassifier):
 class AveragedRegressor(AveragedTrees, BoostedRegressor):
     """Base of the regressors among them."""
 
-    loss = "squared_error"
+    loss = ""
+    criterion: str
     own_rules = MappingProxyType(
         {**OWN_RULES, "criterion": OneOf(("squared_error", "absolute_error"))}
     )
 
     def _make_loss(self, classes: npt.NDArray[Any] | None) -> Loss:
-        return SquaredError()
+        return AbsoluteError() if self.criterion == "absolute_error" else SquaredError()
 
     def _judge(self, y: npt.NDArray[Any], said: Vector, weight: Vector | None) -> float:
         return float(r2_score(y, said, sample_weight=weight))

@@ -1,8 +1,8 @@
 """What the boosting estimators share: the way from `fit` to a Model, and from a Model to scores.
 
-The one idea: an estimator is parameters plus one `Model`; every fitted attribute is read off the
-model, so a fitted, a loaded and an unpickled estimator are the same. Must not know how boosting
-works (`stagewise.boosting`) nor how columns are read (`stagewise.data`).
+The one idea: everything that `fit` was given is read and checked, in one order for all of them,
+before anything is learned. Must not know how boosting works (`stagewise.boosting`) nor how columns
+are read (`stagewise.data`).
 """
 
 from __future__ import annotations
@@ -12,25 +12,21 @@ from abc import abstractmethod
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from os import PathLike
 from types import MappingProxyType
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator
-from sklearn.exceptions import NotFittedError
-from sklearn.utils import check_random_state
 
 from stagewise.boosting.methods import Method
 from stagewise.data import Features, match_targets
 from stagewise.data.bins import core_columns
-from stagewise.data.messages import shown
 from stagewise.estimators.columns import learn_columns, match_columns, read_training
 from stagewise.estimators.describe import describe
-from stagewise.estimators.drawing import EVERYTHING
+from stagewise.estimators.drawing import EVERYTHING, choose_seed
 from stagewise.estimators.fitting import Fit
-from stagewise.estimators.parameters import check_parameter, check_parameters, nearest_name
+from stagewise.estimators.modelled import ModelEstimator
+from stagewise.estimators.parameters import check_parameter, check_parameters
 from stagewise.estimators.report import fit_report, rows_of_columns
 from stagewise.estimators.rows import (
     Sample,
@@ -41,7 +37,6 @@ from stagewise.estimators.rows import (
 )
 from stagewise.estimators.tree_needs import reads_sparse
 from stagewise.losses import EachTarget, Loss
-from stagewise.model.file import write_model
 from stagewise.model.model import Model
 from stagewise.workers import make_workers
 
@@ -57,10 +52,9 @@ SMALL = 200_000
 """Row-trees up to which predicting is not worth a thread."""
 
 
-class BoostedTrees(BaseEstimator):
+class BoostedTrees(ModelEstimator):
     """Base of the estimators; see `GradientBoostingRegressor` for the parameters."""
 
-    model_: Model
     _fixed: Mapping[str, Any] = MappingProxyType({})
     """What an estimator that has no such parameters does about the tree's."""
     averages = False
@@ -291,9 +285,7 @@ class BoostedTrees(BaseEstimator):
     def _choose_seed(self, random_state: Any, previous: Model | None) -> int:
         if previous is not None and hasattr(self, "seed_"):
             return int(self.seed_)
-        if isinstance(random_state, int):
-            return random_state
-        return int(check_random_state(random_state).randint(0, 2**31 - 1))
+        return choose_seed(random_state)
 
     def _validation(
         self,
@@ -333,28 +325,14 @@ class BoostedTrees(BaseEstimator):
 
     def _adopt(self, model: Model) -> None:
         """Set every fitted attribute from a model."""
-        self.model_ = model
-        self.n_features_in_ = model.features.n
+        self._adopt_columns(model)
         self.n_iter_ = model.ensemble.n_rounds
         self.train_loss_ = model.train_loss
         self.validation_loss_ = model.valid_loss
-        names = model.features.names
-        if names is not None:
-            self.feature_names_in_ = np.array(names, dtype=object)
-        elif hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
         if model.targets is not None:
             self.target_names_ = np.array(model.targets, dtype=object)
         elif hasattr(self, "target_names_"):
             del self.target_names_
-
-    @classmethod
-    def from_model(cls, model: Model, params: Mapping[str, Any], seed: int) -> Self:
-        """Return an estimator with these parameters that has learned this model."""
-        estimator = cls(**params)
-        estimator._adopt(model)
-        estimator.seed_ = seed
-        return estimator
 
     # ---- reading the model -----------------------------------------------------------------------
 
@@ -389,62 +367,6 @@ class BoostedTrees(BaseEstimator):
         loss = p["loss"] if isinstance(p["loss"], Loss) else self._make_loss(ANY_CLASSES)
         name = p["loss"] if isinstance(p["loss"], str) else type(loss).__name__
         return describe(p, name, self._method().describe(loss))
-
-    def fingerprint(self) -> str:
-        """Return a digest of what was learned: equal for equal models, on every machine."""
-        return self._fitted().fingerprint()
-
-    def save(self, path: str | PathLike[str], *, notes: Mapping[str, Any] | None = None) -> None:
-        """Write the model to a file, atomically; `stagewise.load` reads it back.
-
-        The file holds no code and no pickle. Callbacks are not part of it.
-
-        Parameters
-        ----------
-        path : str or path
-            Where to write; by custom the name ends in .stgw.
-        notes : mapping of str, or None
-            What else to remember of the model, such as the name of its target;
-            `stagewise.model.file.read_model` finds it again.
-        """
-        model = self._fitted()
-        if model.loss == "custom":
-            raise ValueError(
-                "A model with a loss of your own cannot be saved to a file, which holds no code. "
-                "Pickle the estimator instead, or register the loss in stagewise.losses."
-            )
-        params = self._plain_params()
-        own = {"class": type(self).__name__, "params": params, "seed": self.seed_}
-        given: Mapping[Any, Any] = notes or {}
-        for name in given:
-            if not isinstance(name, str) or name in own:
-                raise ValueError(
-                    f"A note cannot be called {shown(name)}. Its name must be text, and not one "
-                    f"of {', '.join(map(repr, own))}."
-                )
-        write_model(path, model, {**own, **given})
-
-    def _plain_params(self) -> dict[str, Any]:
-        """Return the parameters as a file can hold them."""
-        params: dict[str, Any] = self.get_params(deep=False)
-        if "callbacks" in params:
-            params["callbacks"] = None
-        if hasattr(params["categorical_features"], "tolist"):  # an array, or an index of pandas
-            params["categorical_features"] = params["categorical_features"].tolist()
-        if not isinstance(params.get("cv", 0), (int, np.integer)):
-            params["cv"] = 5  # folds of one's own belong to the rows, not to the model
-        if not isinstance(params["random_state"], (int, np.integer, type(None))):
-            params["random_state"] = self.seed_
-        return params
-
-    def _fitted(self) -> Model:
-        model: Model | None = self.__dict__.get("model_")
-        if model is None:
-            raise NotFittedError(
-                f"This {type(self).__name__} instance is not fitted yet. Call 'fit' with "
-                "appropriate arguments before using this estimator."
-            )
-        return model
 
     def _match(self, model: Model, X: Any) -> Any:
         """Return the columns of new rows, as the model knows them."""
@@ -493,18 +415,6 @@ class BoostedTrees(BaseEstimator):
         out = np.empty((columns.n_rows, len(model.ensemble.trees)), dtype=np.int32)
         model.ensemble.forest.leaves(make_workers(self.n_jobs), columns, out.reshape(-1))
         return out
-
-    def set_params(self, **params: Any) -> Self:
-        """Set parameters by name; an unknown name is answered with the nearest one."""
-        known = self.get_params(deep=False)
-        for name in params:
-            if name.partition("__")[0] not in known:
-                raise ValueError(
-                    f"Invalid parameter {name!r} for estimator {type(self).__name__}."
-                    f"{nearest_name(name, known)} Valid parameters are: {sorted(known)}."
-                )
-        result: Self = super().set_params(**params)
-        return result
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -127,21 +127,19 @@ class CommitteeFit(Fit):
     def _tree(self, rows: Rows, scale: Scale) -> HistogramTree:
         """Return the rules of a tree; the core's gain is what all rows together gain.
 
-        Of classes that is the impurity times the weight; of squares it is half of it, in units of
-        the scaled target.
+        Of classes that is the impurity times the weight; of numbers it is in units of the scaled
+        target, and of squares half of it.
         """
-        p = self.params
-        of_all = rows.total_weight * (0.5 / float(scale.scale) ** 2 if self.loss.degree else 1.0)
+        p, degree = self.params, self.loss.degree
+        unit = {None: 1.0, 1: 1.0, 2: 0.5}[degree] / float(scale.scale) ** (degree or 0)
         return HistogramTree(
             max_leaf_nodes=p["max_leaf_nodes"],
             max_depth=p["max_depth"],
             min_samples_leaf=p["min_samples_leaf"],
             min_hessian=0.0,
-            min_gain=p["min_impurity_decrease"] * of_all,
+            min_gain=p["min_impurity_decrease"] * rows.total_weight * unit,
             l2=0.0,
-            criterion=p["criterion"]
-            if p["criterion"] in ("gini", "entropy")
-            else "misclassification",
+            criterion=p["criterion"].replace("squared_error", "gini"),  # of ±1 they are the same
             growth=self._growth(),
             columns_per_node=columns_share(p["max_features"], self.features.n),
             random_thresholds=p["random_thresholds"],

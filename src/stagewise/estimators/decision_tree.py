@@ -19,7 +19,14 @@ from stagewise.estimators.averaged import FIXED, OWN_RULES
 from stagewise.estimators.base import BoostedTrees
 from stagewise.estimators.classifier import BoostedClassifier
 from stagewise.estimators.fitting import Fit
-from stagewise.estimators.parameters import Number, OneOf, check_parameter, flag, suggests_names
+from stagewise.estimators.parameters import (
+    Number,
+    OneOf,
+    Use,
+    check_parameter,
+    flag,
+    suggests_names,
+)
 from stagewise.estimators.regressor import BoostedRegressor
 from stagewise.estimators.rows import Sample
 from stagewise.estimators.tree_fitting import Pruned, TreeFit
@@ -59,6 +66,28 @@ TREE_RULES = MappingProxyType(
     }
 )
 
+TREE_USES = (
+    Use(
+        ("alpha", "cv", "one_standard_error"),
+        "pruning",
+        lambda pruning: pruning == "cost_complexity",
+        "set pruning='cost_complexity'",
+    ),
+    Use(("cv", "one_standard_error"), "alpha", lambda a: a == "cv", "set alpha='cv'"),
+    Use(
+        ("validation_fraction",),
+        "pruning",
+        lambda pruning: pruning in ("reduced_error", "early_stopping"),
+        "set pruning='reduced_error' or 'early_stopping'",
+    ),
+    Use(
+        ("n_iter_no_change", "tol"),
+        "pruning",
+        lambda pruning: pruning == "early_stopping",
+        "set pruning='early_stopping'",
+    ),
+)
+
 
 class SingleTree(BoostedTrees):
     """Base of the single trees; see `DecisionTreeClassifier` for the parameters."""
@@ -74,7 +103,7 @@ class SingleTree(BoostedTrees):
         }
     )
     averages = True
-    alpha: Any
+    own_uses = TREE_USES
 
     def _fit_class(self) -> type[Fit]:
         return TreeFit

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.utils import check_random_state
 
 from stagewise.boosting.dropout import Dropout
 from stagewise.boosting.sampling import (
@@ -23,7 +24,7 @@ from stagewise.boosting.sampling import (
     WholeGroups,
 )
 
-__all__ = ["EVERYTHING", "make_dropout", "make_sampling"]
+__all__ = ["EVERYTHING", "choose_seed", "make_dropout", "make_sampling"]
 
 Indices = npt.NDArray[np.uint32]
 
@@ -43,6 +44,13 @@ SAMPLINGS: Mapping[str, Callable[[Mapping[str, Any], float, Indices], Sampling]]
         "group": lambda p, unit, groups: WholeGroups(p["subsample"], groups),
     }
 )
+
+
+def choose_seed(random_state: Any) -> int:
+    """Return the number that all draws of a fit are keyed by: the caller's own, or one drawn."""
+    if isinstance(random_state, int):
+        return random_state
+    return int(check_random_state(random_state).randint(0, 2**31 - 1))
 
 
 def make_sampling(

@@ -21,7 +21,10 @@ from stagewise.estimators.forest import (
 )
 from stagewise.estimators.gradient_boosting_classifier import GradientBoostingClassifier
 from stagewise.estimators.gradient_boosting_regressor import GradientBoostingRegressor
+from stagewise.estimators.linear_model import LinearModel
 from stagewise.estimators.stagewise import StagewiseClassifier, StagewiseRegressor
+from stagewise.estimators.stagewise_linear import StagewiseLinearRegressor
+from stagewise.estimators.stepwise import StepwiseRegressor
 from stagewise.losses import CLASSIFICATION_LOSSES, REGRESSION_LOSSES
 from stagewise.model.file import read_model
 
@@ -38,11 +41,14 @@ _CLASSES: dict[str, Any] = {
         GentleBoostClassifier,
         GradientBoostingClassifier,
         GradientBoostingRegressor,
+        LinearModel,
         LogitBoostClassifier,
         RandomForestClassifier,
         RandomForestRegressor,
         StagewiseClassifier,
+        StagewiseLinearRegressor,
         StagewiseRegressor,
+        StepwiseRegressor,
     )
 }
 

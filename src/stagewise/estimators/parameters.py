@@ -25,6 +25,7 @@ __all__ = [
     "RULES",
     "Number",
     "OneOf",
+    "Use",
     "check_parameter",
     "check_parameters",
     "check_tree",
@@ -190,8 +191,9 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         "response": OneOf(("newton", "gradient")),
         "step": OneOf(("auto", "newton", "region_optimum", "line_search")),
         "resample": flag,
+        "intercept": flag,
         "algorithm": OneOf(("discrete", "real")),
-        "criterion": OneOf(("misclassification", "gini")),
+        "criterion": OneOf(("misclassification", "gini", "entropy")),
         "limit": Number(0.0, open_low=True),
         "learning_rate": Number(0.0, open_low=True),
         "n_estimators": Number(1, 10_000_000, whole=True),
@@ -248,7 +250,7 @@ RULES: Mapping[str, Rule] = MappingProxyType(
 
 
 @dataclass(frozen=True)
-class _Use:
+class Use:
     """Parameters that matter only where another one has some value."""
 
     names: tuple[str, ...]
@@ -258,31 +260,22 @@ class _Use:
 
 
 USES = (
-    _Use(("subsample",), "sampling", lambda s: s != "goss", "set goss_top and goss_other"),
-    _Use(("goss_top", "goss_other"), "sampling", lambda s: s == "goss", "set sampling='goss'"),
-    _Use(("permutations",), "categorical", lambda c: c != "sets", "set categorical='statistics'"),
-    _Use(("mvs_lambda",), "sampling", lambda s: s == "mvs", "set sampling='mvs'"),
-    _Use(("linear_l2",), "leaves", lambda leaves: leaves == "linear", "set leaves='linear'"),
-    _Use(
-        ("alpha", "cv", "one_standard_error"),
-        "pruning",
-        lambda pruning: pruning == "cost_complexity",
-        "set pruning='cost_complexity'",
+    Use(("subsample",), "sampling", lambda s: s != "goss", "set goss_top and goss_other"),
+    Use(("goss_top", "goss_other"), "sampling", lambda s: s == "goss", "set sampling='goss'"),
+    Use(("permutations",), "categorical", lambda c: c != "sets", "set categorical='statistics'"),
+    Use(("mvs_lambda",), "sampling", lambda s: s == "mvs", "set sampling='mvs'"),
+    Use(
+        ("alpha_enter", "alpha_remove"),
+        "criterion",
+        lambda criterion: criterion == "p_value",
+        "set criterion='p_value'",
     ),
-    _Use(("cv", "one_standard_error"), "alpha", lambda a: a == "cv", "set alpha='cv'"),
-    _Use(
-        ("validation_fraction",),
-        "pruning",
-        lambda pruning: pruning in ("reduced_error", "early_stopping"),
-        "set pruning='reduced_error' or 'early_stopping'",
-    ),
-    _Use(
-        ("n_iter_no_change", "tol"),
-        "pruning",
-        lambda pruning: pruning == "early_stopping",
-        "set pruning='early_stopping'",
-    ),
-    _Use(
+    Use(("alpha_enter",), "direction", lambda d: d != "backward", "set alpha_remove"),
+    Use(("alpha_remove",), "direction", lambda d: d != "forward", "set alpha_enter"),
+    Use(("epsilon",), "step", lambda step: step == "epsilon", "set step='epsilon'"),
+    Use(("learning_rate",), "step", lambda step: step != "epsilon", "set epsilon instead"),
+    Use(("linear_l2",), "leaves", lambda leaves: leaves == "linear", "set leaves='linear'"),
+    Use(
         ("max_drop", "skip_drop", "drop_normalization"),
         "drop_rate",
         lambda rate: rate > 0,
@@ -294,7 +287,7 @@ USES = (
 def _check_uses(estimator: Any, params: Mapping[str, Any]) -> None:
     """Raise InvalidParameterError if a parameter was set that has no effect beside the others."""
     signature, who = inspect.signature(type(estimator)).parameters, type(estimator).__name__
-    for use in USES:
+    for use in (*USES, *getattr(estimator, "own_uses", ())):
         if use.of not in params or use.matters(params[use.of]):
             continue
         for name in use.names:
@@ -339,7 +332,7 @@ def check_parameters(estimator: Any) -> dict[str, Any]:
     """Return an estimator's parameters, checked and in their plain types.
 
     Where its class has `own_rules`, these come before the table's. What would have no effect beside
-    the others is refused.
+    the others is refused, by `USES` and by the `own_uses` of the class.
 
     Raises
     ------

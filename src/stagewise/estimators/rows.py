@@ -22,7 +22,7 @@ from sklearn.model_selection import (
     check_cv,
 )
 
-__all__ = ["Sample", "counted_rows", "group_numbers", "hold_out", "make_folds"]
+__all__ = ["Folds", "Sample", "counted_rows", "group_numbers", "hold_out", "make_folds"]
 
 Vector = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.uint32]
@@ -161,7 +161,9 @@ def make_folds(
         # Rows of weight 0 are absent, so they have no say in who is drawn.
         n = len(sample.y)
         if cv > n:
-            raise ValueError(f"cv={cv} folds need at least {cv} rows; there are {n}.")
+            raise ValueError(
+                f"cv={cv} folds need at least {cv} rows; there are {n} (n_samples={n})."
+            )
         kind: Any = StratifiedKFold if by_class else KFold
         if own is not None:
             kind = StratifiedGroupKFold if by_class else GroupKFold
@@ -178,7 +180,7 @@ def make_folds(
         if by_class and len(np.unique(sample.y[train])) < len(np.unique(sample.y)):
             raise ValueError(
                 f"a class has no row in the training part of fold {number}: it has too few rows "
-                "for this many folds. Use fewer folds."
+                "for this many folds. Use fewer folds, or hold rows out in another way."
             )
     return folds
 

@@ -8,30 +8,18 @@ from typing import Any
 import joblib
 import numpy as np
 import numpy.typing as npt
-from sklearn.utils import _safe_indexing
 
 from stagewise.boosting.monitor import Monitor
 from stagewise.estimators.fitting import Fit, Scale, in_units
+from stagewise.estimators.passed import Passed
 from stagewise.estimators.rows import Sample
 from stagewise.learners.estimator import EstimatorLearner
 from stagewise.learners.learner import Learner
 from stagewise.model.terms import TermModel, Terms
 
-__all__ = ["Heading", "Passed", "TermFit", "TreeFit"]
+__all__ = ["Heading", "TermFit", "TreeFit"]
 
 Vector = npt.NDArray[np.float64]
-
-
-class Passed:
-    """Rows as they were given, for learners that read tables themselves."""
-
-    def __init__(self, X: Any) -> None:
-        self.X = X
-        self.n_rows = X.shape[0]
-
-    def take(self, rows: npt.NDArray[np.uint32]) -> Passed:
-        """Choose rows."""
-        return Passed(_safe_indexing(self.X, rows.astype(np.intp)))
 
 
 class TermFit(Fit):

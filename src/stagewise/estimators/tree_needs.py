@@ -106,6 +106,7 @@ NOT_SPARSE: Mapping[tuple[str, str], str] = MappingProxyType(
     {
         ("split", "exact"): "sorts all rows by every feature",
         ("split", "approx"): "sorts all rows by every feature",
+        ("criterion", "absolute_error"): "puts the targets of all rows in order at every node",
         ("multi_output", "vector"): "adds vectors to the sums of every cell",
         ("leaves", "linear"): "multiplies all values of a leaf with each other",
         ("missing", "mean"): "fills the missing cells of every column",

@@ -22,7 +22,16 @@ from sklearn.utils.validation import has_fit_parameter
 from stagewise._native import Gradients, Workers
 from stagewise.learners.histogram_tree import NodeSums
 
-__all__ = ["EstimatorGrowth", "EstimatorLearner", "EstimatorTerm"]
+__all__ = [
+    "EstimatorGrowth",
+    "EstimatorLearner",
+    "EstimatorTerm",
+    "can_be_fitted",
+    "check_learner",
+    "name_of",
+    "seeded",
+    "weight_argument",
+]
 
 Vector = npt.NDArray[np.float64]
 Matrix = npt.NDArray[np.float64]
@@ -60,7 +69,7 @@ class EstimatorTerm:
         said = np.asarray(self.estimator.predict(X))
         if said.ndim > 1 and said.shape[1:] != (1,):
             raise ValueError(
-                f"{_name(self.estimator)} predicts {said.shape[1]} numbers a row; a learner must "
+                f"{name_of(self.estimator)} predicts {said.shape[1]} numbers a row; a learner must "
                 "predict one."
             )
         said = said.reshape(len(said))
@@ -107,12 +116,12 @@ class EstimatorLearner:
         if weight is not None:
             some = weight[weight > 0.0]
             uneven = uneven or bool(np.ptp(some) > 0.0)
-        if uneven and not self.resample and _weight_argument(self.estimator) is None:
+        if uneven and not self.resample and weight_argument(self.estimator) is None:
             raise ValueError(
-                f"{_name(self.estimator)} takes no sample_weight, and the rows of this fit do not "
-                "count the same. Use resample=True to draw rows in proportion to their weights, "
-                "response='gradient' (without sample_weight, and unless sampling says otherwise, "
-                "all rows then count the same), or another learner."
+                f"{name_of(self.estimator)} takes no sample_weight, and the rows of this fit do "
+                "not count the same. Use resample=True to draw rows in proportion to their "
+                "weights, response='gradient' (without sample_weight, and unless sampling says "
+                "otherwise, all rows then count the same), or another learner."
             )
         return EstimatorGrowth(self, table, weight, classes)
 
@@ -168,15 +177,9 @@ class EstimatorGrowth:
         weight: Vector,
         rng: np.random.Generator,
     ) -> Any:
-        estimator = clone(self._learner.estimator)
-        unset = [
-            name
-            for name, value in estimator.get_params().items()
-            if (name == "random_state" or name.endswith("__random_state")) and value is None
-        ]
-        estimator.set_params(**{name: int(rng.integers(2**31 - 1)) for name in unset})
+        estimator = seeded(self._learner.estimator, rng)
         passed: Mapping[str, Any] = MappingProxyType({})
-        argument = _weight_argument(estimator)
+        argument = weight_argument(estimator)
         if argument is not None:
             # As they are: a penalty of the learner's then counts a row twice if its weight is 2.
             passed = {argument: weight} if (weight != 1.0).any() else passed
@@ -211,7 +214,28 @@ class EstimatorGrowth:
         score += term.of(table)
 
 
-def _weight_argument(estimator: Any) -> str | None:
+def seeded(estimator: Any, rng: np.random.Generator, *, anew: bool = False) -> Any:
+    """Return a clone that draws what the generator says.
+
+    Parameters
+    ----------
+    estimator : scikit-learn estimator
+        Is not changed.
+    rng : numpy Generator
+        Where the seeds come from.
+    anew : bool
+        Whether every ``random_state``, of its parts too, is replaced; else those that are None.
+    """
+    twin = clone(estimator)
+    seeds = [
+        name
+        for name, value in twin.get_params().items()
+        if (name == "random_state" or name.endswith("__random_state")) and (anew or value is None)
+    ]
+    return twin.set_params(**{name: int(rng.integers(2**31 - 1)) for name in seeds})
+
+
+def weight_argument(estimator: Any) -> str | None:
     """Return how `fit` calls the weights of the rows, or None if it takes none."""
     if isinstance(estimator, Pipeline):
         name, last = estimator.steps[-1]
@@ -219,16 +243,22 @@ def _weight_argument(estimator: Any) -> str | None:
     return "sample_weight" if has_fit_parameter(estimator, "sample_weight") else None
 
 
+def can_be_fitted(estimator: Any) -> bool:
+    """Whether this is an estimator, rather than a class of them or something else."""
+    needed = ("fit", "predict", "get_params")
+    return not isinstance(estimator, type) and all(hasattr(estimator, name) for name in needed)
+
+
 def check_learner(estimator: Any, *, of_classes: bool) -> None:
     """Raise ValueError unless this is an estimator of the kind that is needed."""
     kind = "classifier" if of_classes else "regressor"
-    needed = ("fit", "predict", "get_params")
-    if isinstance(estimator, type) or not all(hasattr(estimator, name) for name in needed):
+    if not can_be_fitted(estimator):
         raise ValueError(f"a scikit-learn {kind}, not fitted, or a HistogramTree")
     if not (is_classifier(estimator) if of_classes else is_regressor(estimator)):
         raise ValueError(f"a {kind} for this response")
 
 
-def _name(estimator: Any) -> str:
+def name_of(estimator: Any) -> str:
+    """Return what an estimator is called; a pipeline, by its last step."""
     last = estimator.steps[-1][1] if isinstance(estimator, Pipeline) else estimator
     return type(last).__name__

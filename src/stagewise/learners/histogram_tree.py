@@ -78,8 +78,11 @@ class HistogramTree:
         The least sum of hessians of a leaf.
     l1, l2, min_gain, max_step : float
         α, λ, γ of the regularised objective, and the largest absolute leaf value (0: any).
-    criterion : {"misclassification", "gini"}
-        How good a node is whose rows have classes; see `votes` of `stagewise.boosting.steps`.
+    criterion : {"misclassification", "gini", "entropy", "absolute_error"}
+        How good a node is whose rows have classes, with weights W_k and their sum W: max W_k,
+        Σ W_k² / W or Σ W_k log W_k - W log W; see `votes` of `stagewise.boosting.steps`. What a
+        split gains is W times the decrease of the impurity (Breiman et al. 1984, section 4.3).
+        "absolute_error": of trees of medians, which the core grows from a target.
     growth : {"best_first", "depth_wise", "symmetric"}
         Split the best leaf next, or one level after the other, or all leaves of a level at once and
         by the same question, the one that gains most in all of them together.

@@ -32,6 +32,7 @@ from stagewise.model.checks import (
 from stagewise.model.ensemble import Ensemble
 from stagewise.model.header import from_json, to_json
 from stagewise.model.labels import pack_labels, unpack_labels
+from stagewise.model.least_squares import pack_least_squares, unpack_least_squares
 from stagewise.model.levels import pack_levels, unpack_levels
 from stagewise.model.model import Model
 from stagewise.model.sections import (
@@ -90,6 +91,7 @@ def pack(model: Model, estimator: Mapping[str, Any]) -> tuple[dict[str, Any], di
         **_pack_missing_values(model.features.missing_values),
         **pack_levels([feature.levels for feature in model.features]),
         **pack_statistics(model.features.statistics),
+        **pack_least_squares(model.least_squares),
     }
     facts: dict[str, Any] = {
         "task": model.task,
@@ -226,17 +228,19 @@ def unpack(facts: Mapping[str, Any], arrays: Mapping[str, Array]) -> tuple[Model
     check_trees(flat, len(levels), len(base))
     check_sets(flat, levels)
     check_lines(flat, levels)
+    ensemble = Ensemble.from_flat(len(levels), base, flat, levels)
     model = Model(
         task=task,
         loss=loss,
         features=features,
-        ensemble=Ensemble.from_flat(len(levels), base, flat, levels),
+        ensemble=ensemble,
         offset=offset,
         scale=scale,
         classes=classes,
         train_loss=arrays["train_loss"],
         valid_loss=arrays["valid_loss"],
         targets=_unpack_targets(arrays, len(base), task),
+        least_squares=unpack_least_squares(arrays, features, ensemble, offset, scale),
     )
     return model, _unpack_estimator(facts["estimator"])
 

@@ -17,7 +17,9 @@ import numpy as np
 import numpy.typing as npt
 
 from stagewise.data.features import Features
+from stagewise.learners.least_squares import LeastSquares
 from stagewise.model.ensemble import Ensemble
+from stagewise.model.least_squares import pack_least_squares
 from stagewise.model.levels import level_arrays
 from stagewise.model.sections import LINES, SETS
 from stagewise.model.statistics import pack_statistics
@@ -51,6 +53,8 @@ class Model:
         The loss after each round; empty where it was not measured.
     targets : tuple of str, or None
         What the targets are called, where there are several with names.
+    least_squares : LeastSquares or None
+        What a linear model knows of its coefficients; the trees are then its linear terms.
     """
 
     task: Literal["regression", "classification"]
@@ -63,6 +67,7 @@ class Model:
     train_loss: npt.NDArray[np.float64]
     valid_loss: npt.NDArray[np.float64]
     targets: tuple[str, ...] | None = None
+    least_squares: LeastSquares | None = None
 
     def __repr__(self) -> str:
         return (
@@ -123,6 +128,8 @@ class Model:
             for name, array in level_arrays(feature.levels.values).items():
                 add(name, array)
         for name, array in pack_statistics(self.features.statistics).items():
+            add(name, array)
+        for name, array in pack_least_squares(self.least_squares).items():
             add(name, array)
         labels = None if self.classes is None else self.classes.tolist()
         digest.update(json.dumps(labels, default=_plain).encode("ascii"))

@@ -20,6 +20,7 @@ from stagewise.learners.tree import NODE_ARRAYS
 
 __all__ = [
     "LABELS",
+    "LEAST_SQUARES",
     "LEVELS",
     "LINES",
     "MISSING_VALUES",
@@ -59,6 +60,15 @@ STATISTICS = {
     "statistic_keys": "uint64",
     "statistic_values": "float32",
 }
+LEAST_SQUARES = {
+    "linear_column": "uint32",
+    "linear_slope": "float64",
+    "linear_centre": "float64",
+    "linear_size": "float64",
+    "linear_covariance": "float64",
+    "linear_sums": "float64",
+    "linear_facts": "uint64",
+}
 VECTORS = {"vector_value": "float64"}
 TARGETS = {"target_start": "uint64", "target_names": "uint8"}
 OPTIONAL = {
@@ -70,6 +80,7 @@ OPTIONAL = {
     **STATISTICS,
     **VECTORS,
     **TARGETS,
+    **LEAST_SQUARES,
 }
 # The sections of format 1, with their types. All have one dimension.
 SECTIONS: dict[str, str] = {

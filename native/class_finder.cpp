@@ -1,0 +1,308 @@
+#include "class_finder.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "code_order.hpp"
+#include "float_math.hpp"
+#include "random.hpp"
+
+namespace stagewise {
+namespace {
+
+// Sums of so many bins and classes are read in the time in which a row is sorted and moved.
+constexpr size_t kSumsPerRow = 8;
+constexpr int64_t kLogs = 4096;
+
+// Some bins of a category in an order of their own, and behind them the missing values.
+struct ReorderedClasses {
+  std::vector<int64_t> words, counts;
+  ClassScanInput sums;
+
+  ReorderedClasses(const ClassScanInput& from, std::vector<uint32_t> order) : sums(from) {
+    sums.bins = order.size();
+    if (from.has_missing) order.push_back(static_cast<uint32_t>(from.bins));
+    for (const uint32_t b : order)
+      for (size_t k = 0; k < from.classes; ++k) words.push_back(from.word(b, k));
+    sums.words = words.data();
+    sums.bin_stride = from.classes;
+    sums.class_stride = 1;
+    sums.within = {0, sums.bins};
+    if (from.counts == nullptr) return;
+    for (const uint32_t b : order) counts.push_back(from.counts[b]);
+    sums.counts = counts.data();
+  }
+};
+
+bool has_rows(const ClassScanInput& sums, size_t bin) {
+  for (size_t k = 0; k < sums.classes; ++k)
+    if (sums.word(bin, k) != 0) return true;
+  return false;
+}
+
+// Whether all weight is that of one class.
+bool is_pure(const std::vector<int64_t>& words) {
+  return std::count_if(words.begin(), words.end(),
+                       [](int64_t word) { return word_gradient(word) != 0; }) < 2;
+}
+
+}  // namespace
+
+ClassFinder::ClassFinder(const Bins& bins, const Kernels& kernels, const TreeRules& rules,
+                         const RowWeights& weights, const Histograms& histograms)
+    : WordFinder(bins, kernels, rules, weights, histograms),
+      class_of_(histograms.planes().of_row),
+      classes_(histograms.planes().n) {
+  size_t all = 0;
+  for (size_t f = 0; f < bins.features(); ++f) all += bins.value_bins(f);
+  set_few_rows(bins.features() > 0 ? all / bins.features() * classes_ / kSumsPerRow : 0);
+}
+
+void ClassFinder::start_tree(const Scales& scales, const Gradients& gradients,
+                             const std::vector<uint32_t>& features, uint64_t key,
+                             double dispersion) {
+  WordFinder::start_tree(scales, gradients, features, key, dispersion);
+  scan_.criterion = rules_.criterion;
+  if (rules_.criterion == ClassCriterion::entropy) share_unit();
+}
+
+// Of rows that count once, or a few times, most sums are small numbers whose logarithms are at
+// hand.
+void ClassFinder::share_unit() {
+  for (auto w = static_cast<int64_t>(logs_.size()); w < kLogs; ++w) logs_.push_back(whole_log(w));
+  uint64_t bits = uint64_t{1} << 31;
+  for (size_t i = 0; i < gradients_->rows(); ++i)
+    bits |= static_cast<uint64_t>(word_gradient(gradients_->slots()[i].word));
+  scan_.logs = {logs_.data(), kLogs, std::countr_zero(bits), 0.0};
+  scan_.logs.real = std::ldexp(1.0 / kLogUnit, scan_.logs.shift);
+}
+
+std::vector<int64_t> ClassFinder::class_words(const Rows& rows) const {
+  std::vector<int64_t> words(classes_, 0);
+  for (size_t i = 0; i < rows.n; ++i)
+    words[static_cast<size_t>(class_of_[rows[i]])] += gradients_->slots()[rows[i]].word;
+  return words;
+}
+
+void ClassFinder::weigh_root(const Rows& rows, bool all, Leaf* root) const {
+  WordFinder::weigh_root(rows, all, root);
+  root->vector = class_words(rows);
+  root->pure = is_pure(root->vector);
+}
+
+void ClassFinder::weigh_children(const Leaf& parent, const Rows& left, const Rows& right) const {
+  WordFinder::weigh_children(parent, left, right);
+  const bool left_first = left.n <= right.n;
+  Leaf* const first = left_first ? parent.left : parent.right;
+  Leaf* const second = left_first ? parent.right : parent.left;
+  first->vector = class_words(left_first ? left : right);
+  second->vector = parent.vector;
+  for (size_t k = 0; k < classes_; ++k) second->vector[k] -= first->vector[k];
+  for (Leaf* child : {first, second}) child->pure = is_pure(child->vector);
+}
+
+ClassNode ClassFinder::node_of(const Leaf& leaf, bool counted) const {
+  return {leaf.vector.data(), classes_, counted ? leaf.count : 0, counted ? min_count_ : 0};
+}
+
+ClassScanInput ClassFinder::histogram_sums(const Search& search, size_t position,
+                                           const int64_t* counts) const {
+  const uint32_t feature = (*features_)[position];
+  ClassScanInput sums;
+  sums.node = node_of(*search.leaf, counts != nullptr);
+  sums.words = histograms_.feature(search.leaf->hist, position);
+  sums.class_stride = histograms_.planes().words;
+  sums.classes = classes_;
+  sums.bins = bins_.value_bins(feature);
+  sums.has_missing = bins_.has_missing(feature);
+  sums.counts = counts;
+  sums.within = {0, sums.bins};
+  return sums;
+}
+
+ClassFinder::Found ClassFinder::scan_histogram(const Search& search, size_t position,
+                                               const int64_t* counts) const {
+  return scan(search, (*features_)[position], histogram_sums(search, position, counts));
+}
+
+ClassFinder::Found ClassFinder::scan(const Search& search, uint32_t feature,
+                                     const ClassScanInput& sums) const {
+  Found found = bins_.coding(feature).categorical() ? scan_levels(search, feature, sums)
+                                                    : scan_bins(search, feature, sums);
+  found.missing_seen = found.result.missing_seen;
+  found.exact = sums.counts != nullptr;
+  return found;
+}
+
+// A feature that is a number: the bins in their own order.
+ClassFinder::Found ClassFinder::scan_bins(const Search& search, uint32_t feature,
+                                          const ClassScanInput& sums) const {
+  ClassScanInput in = sums;
+  const std::optional<size_t> only = only_cut(rules_, search, feature, [&] {
+    size_t first = 0, last = sums.bins;
+    while (first < last && !has_rows(sums, first)) ++first;
+    while (last > first && !has_rows(sums, last - 1)) --last;
+    return first < last ? std::pair{first, last - 1} : std::pair<size_t, size_t>{0, 0};
+  });
+  if (only) in.within = {*only, *only + 1};
+  std::vector<int64_t> scratch(2 * classes_);
+  Found found;
+  found.result = kernels_.scan_classes(in, search.rules, scratch.data());
+  found.bin = static_cast<uint32_t>(found.result.position);
+  found.next_bin = found.bin + 1;
+  return found;
+}
+
+// By the share of each class in turn; where a cut is drawn, of one that is drawn.
+ClassFinder::Found ClassFinder::scan_levels(const Search& search, uint32_t feature,
+                                            const ClassScanInput& sums) const {
+  Positions by{classes_ == 2 ? size_t{1} : 0, classes_};
+  if (rules_.random_thresholds && classes_ > 2) {
+    by.first = (draw(draw(search.key, feature), classes_) >> 32) * classes_ >> 32;
+    by.last = by.first + 1;
+  }
+  std::vector<int64_t> scratch(2 * classes_);
+  Found best;
+  for (size_t k = by.first; k < by.last; ++k) {
+    ReorderedClasses in_order(sums, ordered_bins(sums, k));
+    if (rules_.random_thresholds && in_order.sums.bins > 0) {
+      const size_t cut = drawn(search, feature, 0, in_order.sums.bins - 1);
+      in_order.sums.within = {cut, cut + 1};
+    }
+    const ScanResult result = kernels_.scan_classes(in_order.sums, search.rules, scratch.data());
+    if (k == by.first || result.score > best.result.score) {
+      best.result = result;
+      best.bin = static_cast<uint32_t>(result.position);
+      best.by_class = k;
+    }
+  }
+  return best;
+}
+
+// Finds the levels again that the winning split sends left; all others go right, but for those that
+// no row of the node has.
+std::vector<uint8_t> ClassFinder::right_bins(const Search& search, size_t position,
+                                             const Found& found, bool heavier_left,
+                                             Scratch* scratch) const {
+  const uint32_t feature = (*features_)[position];
+  const bool in_histogram = search.leaf->hist >= 0;
+  const ClassScanInput sums =
+      in_histogram ? histogram_sums(search, position, nullptr) : row_sums(search, feature, scratch);
+  const std::vector<uint32_t> order = ordered_bins(sums, found.by_class);
+  std::vector<uint8_t> right(sums.bins, heavier_left ? 0 : 1);
+  for (size_t i = 0; i < order.size(); ++i) right[order[i]] = i <= found.bin ? 0 : 1;
+  if (!in_histogram) clear(feature, scratch);
+  return right;
+}
+
+void ClassFinder::scan_block(Search* search, size_t block) const {
+  for (const uint32_t position : histograms_.block_members(block)) {
+    if (light((*features_)[position]) || !search->allows(position)) continue;
+    search->set(position, scan_histogram(*search, position, nullptr));
+  }
+}
+
+ClassScanInput ClassFinder::row_sums(const Search& search, uint32_t feature,
+                                     Scratch* scratch) const {
+  ClassScanInput sums;
+  sums.node = node_of(*search.leaf, counts_needed_);
+  sums.bin_stride = sums.classes = classes_;
+  sums.class_stride = 1;
+  sums.bins = bins_.value_bins(feature);
+  sums.has_missing = bins_.has_missing(feature);
+  sums.within = {0, sums.bins};
+  scratch->reserve_bins((sums.bins + 1) * classes_);
+  int64_t* const words = scratch->few_words.data();
+  int64_t* const counts = scratch->few_counts.data();
+  const GradientSlot* const slots = gradients_->slots();
+  visit_codes(bins_, search.rows, feature, [&](uint32_t row, uint32_t code) {
+    words[code * classes_ + static_cast<size_t>(class_of_[row])] += slots[row].word;
+  });
+  if (counts_needed_)
+    visit_codes(bins_, search.rows, feature,
+                [&](uint32_t row, uint32_t code) { counts[code] += weights_[row]; });
+  sums.words = words;
+  sums.counts = counts_needed_ ? counts : nullptr;
+  return sums;
+}
+
+void ClassFinder::clear(uint32_t feature, Scratch* scratch) const {
+  const size_t bins = bins_.value_bins(feature) + 1;
+  std::fill_n(scratch->few_words.begin(), bins * classes_, 0);
+  std::fill_n(scratch->few_counts.begin(), bins, 0);
+}
+
+bool ClassFinder::summed(uint32_t feature, size_t rows) const {
+  return bins_.coding(feature).categorical() ||
+         rows * kSumsPerRow > bins_.value_bins(feature) * classes_;
+}
+
+void ClassFinder::scan_few_rows(Search* search, Scratch* scratch) const {
+  for (size_t j = 0; j < features_->size(); ++j) {
+    if (!search->allows(j)) continue;
+    const uint32_t feature = (*features_)[j];
+    if (!summed(feature, search->rows.n)) {
+      const SortedRow* const rows = sort_by_code(bins_, search->rows, feature, scratch);
+      search->set(j, sweep(*search, feature, rows, scratch));
+      continue;
+    }
+    Found found = scan(*search, feature, row_sums(*search, feature, scratch));
+    found.exact = true;
+    search->set(j, found);
+    clear(feature, scratch);
+  }
+}
+
+void ClassFinder::scan_sorted(Search* search, size_t position, const SortedRow* rows,
+                              Scratch* scratch) const {
+  const uint32_t feature = (*features_)[position];
+  Found found;
+  if (bins_.coding(feature).categorical()) {
+    found = scan(*search, feature, row_sums(*search, feature, scratch));
+    found.exact = true;
+    clear(feature, scratch);
+  } else {
+    found = sweep(*search, feature, rows, scratch);
+  }
+  search->set(position, found);
+}
+
+ClassFinder::Found ClassFinder::sweep(const Search& search, uint32_t feature, const SortedRow* rows,
+                                      Scratch* scratch) const {
+  ClassSweepInput in;
+  in.node = node_of(*search.leaf, counts_needed_);
+  in.rows = rows;
+  in.n = search.rows.n;
+  in.present = count_present(rows, in.n, bins_.value_bins(feature));
+  in.class_of = class_of_;
+  in.slots = gradients_->slots();
+  if (counts_needed_) {
+    scratch->reserve_rows(in.n);
+    for (size_t i = 0; i < in.n; ++i) scratch->row_counts[i] = weights_[rows[i].row];
+    in.counts = scratch->row_counts.data();
+  }
+  in.within = {0, in.present};
+  const std::optional<size_t> only = only_cut(rules_, search, feature, [&] {
+    const auto silent = [&](size_t i) { return in.slots[rows[i].row].word == 0; };
+    size_t first = 0, last = in.present;
+    while (first < last && silent(first)) ++first;
+    while (last > first && silent(last - 1)) --last;
+    if (first == last) return std::pair<size_t, size_t>{0, 0};
+    return std::pair<size_t, size_t>{rows[first].rank, rows[last - 1].rank};
+  });
+  if (only) in.within = position_of(rows, in.present, *only);
+  if (scratch->sides.size() < 2 * classes_) scratch->sides.resize(2 * classes_);
+  Found found;
+  found.result = kernels_.sweep_classes(in, search.rules, scratch->sides.data());
+  found.missing_seen = found.result.missing_seen;
+  found.exact = true;
+  if (found.result.score > kNoSplit) {
+    const size_t next = found.result.position + 1;
+    found.bin = only ? static_cast<uint32_t>(*only) : rows[found.result.position].rank;
+    found.next_bin = next < in.present ? rows[next].rank : bins_.value_bins(feature);
+  }
+  return found;
+}
+
+}  // namespace stagewise

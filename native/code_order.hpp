@@ -1,0 +1,44 @@
+// The rows of a node in the order of the codes that they have of one feature.
+//
+// One idea: who needs rows in order, and not sums per bin, sorts them when a node is searched;
+// codes are small integers, so that costs a count of each, and of a handful of rows an insertion.
+// Rows of equal codes stay in their order. Not of sparse tables.
+#pragma once
+
+#include "split.hpp"
+
+namespace stagewise {
+
+// body(row, code) for the rows, in their order.
+template <class Body>
+void visit_codes(const Bins& bins, const Rows& rows, size_t feature, Body&& body) {
+  const auto visit = [&](const auto& codes) {
+    if (codes.decode != nullptr) {
+      for (size_t i = 0; i < rows.n; ++i)
+        body(rows[i], uint32_t{codes.decode[codes.codes[rows[i] * codes.stride]]});
+    } else {
+      for (size_t i = 0; i < rows.n; ++i)
+        body(rows[i], uint32_t{codes.codes[rows[i] * codes.stride]});
+    }
+  };
+  if (bins.ranked()) {
+    visit(bins.codes_of<uint32_t>(feature));
+  } else if (bins.wide()) {
+    visit(bins.codes_of<uint16_t>(feature));
+  } else {
+    visit(bins.codes_of<uint8_t>(feature));
+  }
+}
+
+// The rows with their codes in order, in scratch->sorted.
+const SortedRow* sort_by_code(const Bins& bins, const Rows& rows, size_t feature,
+                              Finder::Scratch* scratch);
+
+// How many of n rows in the order of their codes come before those whose value is missing.
+size_t count_present(const SortedRow* rows, size_t n, uint32_t missing);
+
+// The last of the first `present` rows whose code is at most this one, as a range of one position;
+// an empty range if there is none.
+Positions position_of(const SortedRow* rows, size_t present, size_t code);
+
+}  // namespace stagewise

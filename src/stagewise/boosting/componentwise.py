@@ -1,0 +1,56 @@
+"""How far forward stagewise linear regression goes along a column.
+
+The one idea: all the way to the least-squares slope of the residual on that column alone, or a
+small step of fixed length in its direction; and it ends when such a step lowers the error no more.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from stagewise.boosting.steps import Move, Stage, Step
+from stagewise.learners.componentwise import ComponentTerm
+
+__all__ = ["epsilon_step", "full_step"]
+
+LEAST = 1e-12
+"""Residuals have the 24 bits of a float32: a smaller share of their squares is rounding."""
+DONE = "no column is correlated with the residual any more"
+
+
+def full_step(spread: float) -> Step:
+    """Return the step to ⟨x_j, r⟩ / ⟨x_j, x_j⟩, of a target with this standard deviation."""
+
+    def step(stage: Stage) -> Move:
+        term = _term(stage)
+        if _is_nothing(term, spread) or term.share <= LEAST:
+            return Move([], DONE)
+        return Move([term.value])
+
+    return step
+
+
+def epsilon_step(epsilon: float, spread: float) -> Step:
+    """Return the step ε · sign⟨x_j, r⟩, in standard deviations of y for each of the column's.
+
+    Hastie, Tibshirani & Friedman, *The Elements of Statistical Learning*, Algorithm 3.4. A step of
+    ε lowers the squared error only if the least-squares step is longer than ε/2.
+    """
+    length = epsilon * spread
+
+    def step(stage: Stage) -> Move:
+        term = _term(stage)
+        if _is_nothing(term, spread) or abs(float(term.value[0])) <= length / 2:
+            return Move([], f"no step of {epsilon:g} lowers the error any more")
+        return Move([np.sign(term.value) * length])
+
+    return step
+
+
+def _term(stage: Stage) -> ComponentTerm:
+    assert isinstance(stage.term, ComponentTerm)
+    return stage.term
+
+
+def _is_nothing(term: ComponentTerm, spread: float) -> bool:
+    return not term.value.any() or term.left <= (LEAST * spread) ** 2

@@ -1,0 +1,50 @@
+"""Fits whose terms are single columns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from stagewise.data.design import Design
+from stagewise.data.messages import warn_caller
+from stagewise.estimators.fitting import Fit
+from stagewise.estimators.rows import Sample
+from stagewise.learners.componentwise import ComponentTable, ComponentwiseLinear
+from stagewise.learners.learner import Learner
+
+__all__ = ["ComponentFit"]
+
+
+class ComponentFit(Fit):
+    """A fit on the columns of a design instead of bins."""
+
+    def _prepare(
+        self, tables: Any, train: Sample, features: Any, classes: npt.NDArray[Any] | None
+    ) -> tuple[Any, Callable[[Any], Any], dict[str, Any]]:
+        design = Design.of(features)
+        matrix = design.matrix(tables[0], train.rows)
+        constant = [
+            name
+            for name, places in zip(design.feature_names(), design.places, strict=True)
+            if all(np.ptp(matrix[place]) == 0.0 for place in places)
+        ]
+        same = "so the model predicts the same for all rows."
+        if (train.y == train.y[0]).all():
+            warn_caller(f"y has only one value, {same}")
+        elif len(constant) == features.n:
+            warn_caller(f"Every feature is constant, {same}")
+
+        def alike(other: Any) -> ComponentTable:
+            return ComponentTable(design, design.matrix(other))
+
+        details = {"constant_features": constant}
+        return ComponentTable(design, matrix), alike, details
+
+    def _max_step(self) -> float:
+        return 1.0  # steps are in standard deviations of the target
+
+    def _learner(self, unit: float, gradient_unit: float) -> Learner:
+        return ComponentwiseLinear()

@@ -1,0 +1,108 @@
+"""What every estimator with a model of its own shares: files, fingerprints, names, parameters.
+
+The one idea: an estimator is parameters plus one `Model`; every fitted attribute is read off the
+model, so a fitted, a loaded and an unpickled estimator are the same. Must not know how a model is
+fitted, nor how it predicts.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from os import PathLike
+from typing import Any, Self
+
+import numpy as np
+from sklearn.exceptions import NotFittedError
+
+from stagewise.data.messages import shown
+from stagewise.estimators.named import NamedParameters
+from stagewise.model.file import write_model
+from stagewise.model.model import Model
+
+__all__ = ["ModelEstimator"]
+
+
+class ModelEstimator(NamedParameters):
+    """Base of the estimators whose model has a file."""
+
+    model_: Model
+    seed_: int
+
+    @abstractmethod
+    def _adopt(self, model: Model) -> None:
+        """Set every fitted attribute from a model."""
+
+    def _adopt_columns(self, model: Model) -> None:
+        """Set those that every estimator has."""
+        self.model_ = model
+        self.n_features_in_ = model.features.n
+        names = model.features.names
+        if names is not None:
+            self.feature_names_in_ = np.array(names, dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+
+    @classmethod
+    def from_model(cls, model: Model, params: Mapping[str, Any], seed: int) -> Self:
+        """Return an estimator with these parameters that has learned this model."""
+        estimator = cls(**params)
+        estimator._adopt(model)
+        estimator.seed_ = seed
+        return estimator
+
+    def _fitted(self) -> Model:
+        model: Model | None = self.__dict__.get("model_")
+        if model is None:
+            raise NotFittedError(
+                f"This {type(self).__name__} instance is not fitted yet. Call 'fit' with "
+                "appropriate arguments before using this estimator."
+            )
+        return model
+
+    def fingerprint(self) -> str:
+        """Return a digest of what was learned: equal for equal models, on every machine."""
+        return self._fitted().fingerprint()
+
+    def save(self, path: str | PathLike[str], *, notes: Mapping[str, Any] | None = None) -> None:
+        """Write the model to a file, atomically; `stagewise.load` reads it back.
+
+        The file holds no code and no pickle. Callbacks are not part of it.
+
+        Parameters
+        ----------
+        path : str or path
+            Where to write; by custom the name ends in .stgw.
+        notes : mapping of str, or None
+            What else to remember of the model, such as the name of its target;
+            `stagewise.model.file.read_model` finds it again.
+        """
+        model = self._fitted()
+        if model.loss == "custom":
+            raise ValueError(
+                "A model with a loss of your own cannot be saved to a file, which holds no code. "
+                "Pickle the estimator instead, or register the loss in stagewise.losses."
+            )
+        params = self._plain_params()
+        own = {"class": type(self).__name__, "params": params, "seed": self.seed_}
+        given: Mapping[Any, Any] = notes or {}
+        for name in given:
+            if not isinstance(name, str) or name in own:
+                raise ValueError(
+                    f"A note cannot be called {shown(name)}. Its name must be text, and not one "
+                    f"of {', '.join(map(repr, own))}."
+                )
+        write_model(path, model, {**own, **given})
+
+    def _plain_params(self) -> dict[str, Any]:
+        """Return the parameters as a file can hold them."""
+        params: dict[str, Any] = self.get_params(deep=False)
+        if "callbacks" in params:
+            params["callbacks"] = None
+        if hasattr(params["categorical_features"], "tolist"):  # an array, or an index of pandas
+            params["categorical_features"] = params["categorical_features"].tolist()
+        if not isinstance(params.get("cv", 5), (int, np.integer)):
+            params["cv"] = 5  # folds of one's own belong to the rows, not to the model
+        if not isinstance(params.get("random_state"), (int, np.integer, type(None))):
+            params["random_state"] = self.seed_
+        return params

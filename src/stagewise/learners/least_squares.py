@@ -1,0 +1,219 @@
+"""One least-squares fit, and what can be inferred from it.
+
+The one idea: a fit is an estimate with (X'X)⁻¹ and the residual sum of squares; standard errors,
+t and F tests, intervals and information criteria are formulas of these. They hold if
+y = Xβ + ε with independent normal errors of one variance (Hastie, Tibshirani & Friedman, *The
+Elements of Statistical Learning*, section 3.2). Must not know how the fit was made, nor names.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import fdtrc, stdtr, stdtrit
+
+__all__ = ["LeastSquares", "log_likelihood"]
+
+Vector = npt.NDArray[np.float64]
+Matrix = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class LeastSquares:
+    """f(x) = level + Σ_j slope_j (x_j - centre_j), and how sure it is.
+
+    Attributes
+    ----------
+    columns : uint32 array of shape (k,)
+        The columns of the design that have a slope.
+    intercept : bool
+        Whether there is one; without, level and centres are 0.
+    level : float
+        The mean of the target: what is said at the centres.
+    slope, centre, size : float64 array of shape (k,)
+        The coefficients; the means of the columns, and powers of two of about their spread.
+    covariance : float64 array of shape (m, m)
+        (X'X)⁻¹ of a column of ones, if there is an intercept, and (x - centre) / size; times σ² it
+        is the covariance of the level and the slopes in these units.
+    weight : float
+        The number of rows, each as often as it counts.
+    rank : int
+        How many coefficients the rows could tell apart, the intercept included.
+    rss, tss : float
+        Σ w (y - f)² and Σ w (y - ȳ)², in squares of `scale`.
+    centred : bool
+        Whether the tss is about the mean: the constant is one of the fits. If not, it is about 0.
+    scale : float
+        The unit of the sums of squares.
+    dependent : tuple of pairs
+        Each column, by its place among `columns`, that is a combination of others, and of which;
+        known right after a fit.
+    """
+
+    columns: npt.NDArray[np.uint32]
+    intercept: bool
+    level: float
+    slope: Vector
+    centre: Vector
+    size: Vector
+    covariance: Matrix
+    weight: float
+    rank: int
+    rss: float
+    tss: float
+    centred: bool
+    scale: float
+    dependent: tuple[tuple[int, tuple[int, ...]], ...] = ()
+
+    # ---- coefficients --------------------------------------------------------------------------
+
+    @property
+    def estimate(self) -> Vector:
+        """The intercept, if there is one, and the slopes: β̂ = (X'X)⁻¹X'y (ESL eq. 3.6)."""
+        if not self.intercept:
+            return self.slope
+        start = self.level - math.fsum((self.slope * self.centre).tolist())
+        return np.concatenate([[start], self.slope])
+
+    @property
+    def _uncentred(self) -> Matrix:
+        """(X'X)⁻¹ of the coefficients in `estimate`, slopes in units of their columns' sizes."""
+        if not self.intercept:
+            return self.covariance
+        out, centre = self.covariance.copy(), self.centre / self.size
+        out[0] -= (centre[:, np.newaxis] * out[1:]).sum(axis=0)
+        out[:, 0] -= (centre * out[:, 1:]).sum(axis=1)
+        return out
+
+    @property
+    def _sizes(self) -> Vector:
+        return np.concatenate([np.ones(int(self.intercept)), self.size])
+
+    @property
+    def covariance_of_estimate(self) -> Matrix:
+        """σ̂²(X'X)⁻¹ of the coefficients in `estimate` (ESL eq. 3.8)."""
+        unit = self.sigma / self._sizes
+        return np.asarray(unit[:, np.newaxis] * self._uncentred * unit)
+
+    @property
+    def df(self) -> float:
+        """Degrees of freedom of the residuals, N - rank; at least 0."""
+        return max(0.0, self.weight - self.rank)
+
+    @property
+    def sigma(self) -> float:
+        """σ̂ = √(rss / (N - rank)), the residual standard error (ESL eq. 3.8); NaN without df."""
+        return self.scale * math.sqrt(self.rss / self.df) if self.df > 0 else math.nan
+
+    @property
+    def standard_error(self) -> Vector:
+        """σ̂ √v_j, v_j the j-th diagonal element of (X'X)⁻¹."""
+        root = np.sqrt(np.maximum(np.diag(self._uncentred), 0.0))
+        return np.asarray(self.sigma * root / self._sizes)
+
+    @property
+    def t(self) -> Vector:
+        """β̂_j / (σ̂ √v_j), the test of β_j = 0 (ESL eq. 3.12)."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.asarray(self.estimate / self.standard_error)
+
+    @property
+    def p(self) -> Vector:
+        """P(|T| > |t|), T of Student's distribution with N - rank degrees of freedom."""
+        return np.asarray(2.0 * stdtr(self._df_or_nan, -np.abs(self.t)))
+
+    def interval(self, level: float) -> Matrix:
+        """Return the confidence interval of each coefficient, shape (m, 2) (ESL eq. 3.14)."""
+        return _around(self.estimate, self._quantile(level) * self.standard_error)
+
+    # ---- the fit as a whole --------------------------------------------------------------------
+
+    @property
+    def r2(self) -> float:
+        """1 - rss / tss, the share of the variance that is explained; NaN where there is none."""
+        return 1.0 - self.rss / self.tss if self.tss > 0 else math.nan
+
+    @property
+    def adjusted_r2(self) -> float:
+        """1 - (rss / (N - rank)) / (tss / (N - 1)); N in the place of N - 1 if tss is about 0."""
+        if not self.df > 0:
+            return math.nan
+        return 1.0 - (self.weight - self.centred) / self.df * (1.0 - self.r2)
+
+    @property
+    def model_df(self) -> int:
+        """How many slopes the rows could tell apart: the rank, less one for the constant."""
+        return self.rank - int(self.centred)
+
+    @property
+    def f(self) -> float:
+        """((tss - rss) / q) / (rss / (N - rank)), q slopes: the test that all are 0 (ESL 3.13)."""
+        if not self.df > 0 or self.model_df == 0:
+            return math.nan
+        explained, unexplained = (self.tss - self.rss) / self.model_df, self.rss / self.df
+        if unexplained == 0.0:
+            return math.inf if explained > 0 else math.nan
+        return explained / unexplained
+
+    @property
+    def f_p(self) -> float:
+        """P(F > f), F of Fisher's distribution with q and N - rank degrees of freedom."""
+        return float(fdtrc(self.model_df or math.nan, self._df_or_nan, self.f))
+
+    @property
+    def log_likelihood(self) -> float:
+        """-N/2 (log(2π rss / N) + 1), that of normal errors at their best variance."""
+        return log_likelihood(self.rss, self.weight, self.scale)
+
+    @property
+    def aic(self) -> float:
+        """2 rank - 2 log likelihood (Akaike 1973; ESL eq. 7.29 up to constants)."""
+        return 2.0 * self.rank - 2.0 * self.log_likelihood
+
+    @property
+    def bic(self) -> float:
+        """log(N) rank - 2 log likelihood (Schwarz 1978; ESL eq. 7.35)."""
+        return math.log(self.weight) * self.rank - 2.0 * self.log_likelihood
+
+    # ---- rows ----------------------------------------------------------------------------------
+
+    def leverage(self, X: Matrix) -> Vector:
+        """Return x'(X'X)⁻¹x of rows, given as their columns, shape (k, n)."""
+        rows = (X - self.centre[:, np.newaxis]) / self.size[:, np.newaxis]
+        if self.intercept:
+            rows = np.concatenate([np.ones((1, X.shape[1])), rows])
+        out = np.zeros(X.shape[1])
+        for i, row in enumerate(rows):
+            out += row * (self.covariance[i, :, np.newaxis] * rows).sum(axis=0)
+        return np.maximum(out, 0.0)
+
+    def half_width(self, X: Matrix, level: float, *, of_mean: bool) -> Vector:
+        """Return half the length of an interval around what is predicted of rows.
+
+        σ̂ √(x'(X'X)⁻¹x) for the mean of all y at x, σ̂ √(1 + x'(X'X)⁻¹x) for one new y, times the
+        quantile of Student's distribution.
+        """
+        spread = np.sqrt(self.leverage(X) + (0.0 if of_mean else 1.0))
+        return np.asarray(self._quantile(level) * self.sigma * spread)
+
+    @property
+    def _df_or_nan(self) -> float:
+        return self.df if self.df > 0 else math.nan
+
+    def _quantile(self, level: float) -> float:
+        return float(stdtrit(self._df_or_nan, 0.5 + level / 2))
+
+
+def log_likelihood(rss: float, weight: float, scale: float) -> float:
+    """Return -N/2 (log(2π rss / N) + 1), the rss in squares of `scale`."""
+    if not rss > 0:
+        return math.inf
+    of_one = math.log(2 * math.pi) + math.log(rss / weight) + 1.0
+    return -weight / 2 * (of_one + 2 * math.log(scale))
+
+
+def _around(middle: Vector, half: Vector) -> Matrix:
+    return np.column_stack([middle - half, middle + half])

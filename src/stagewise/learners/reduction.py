@@ -1,0 +1,255 @@
+"""Rows, reduced to all that least squares needs to know of them.
+
+The one idea: with Q an orthonormal basis of the columns, the squared error of any coefficients is
+that of the triangle R = Q'X against Q'y, and what is left of y besides. So rows are looked at once,
+and every fit of some of the columns is a small problem. Columns are centred (with an intercept) and
+divided by powers of two first: units do not matter, and nothing overflows. Must not know names.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from stagewise.data.target_scale import TargetScale, exact_mean
+from stagewise.learners.least_squares import LeastSquares
+from stagewise.learners.orthogonal import inverse_of, norm, orthonormalise, remove
+
+__all__ = ["Reduction"]
+
+Vector = npt.NDArray[np.float64]
+Matrix = npt.NDArray[np.float64]
+
+EPSILON = float(np.finfo(np.float64).eps)
+
+
+@dataclass(frozen=True, eq=False)
+class Reduction:
+    """The normal form of a least-squares problem with weights that are frequencies.
+
+    Attributes
+    ----------
+    triangle : float64 array of shape (r, k)
+        The columns, in terms of an orthonormal basis of them.
+    response, ones : float64 array of shape (r,)
+        The target and, without an intercept, the constant 1 in terms of that basis.
+    rest, ones_rest : float
+        The squares of what is left of them.
+    centre, size : float64 array of shape (k,)
+        A column is (x - centre) / size in the triangle.
+    floor : float64 array of shape (k,)
+        How much of a column may be rounding.
+    target : TargetScale
+        Offset and scale of the target.
+    squares, mean : float
+        Σ w z² and the mean of the target z in these units.
+    weight : float
+        The number of rows, each as often as it counts.
+    intercept : bool
+        Whether fits have one.
+    """
+
+    triangle: Matrix
+    response: Vector
+    ones: Vector
+    rest: float
+    ones_rest: float
+    centre: Vector
+    size: Vector
+    floor: Vector
+    target: TargetScale
+    squares: float
+    mean: float
+    weight: float
+    intercept: bool
+
+    @classmethod
+    def of(cls, X: Matrix, y: Vector, weight: Vector | None, *, intercept: bool) -> Reduction:
+        """Reduce rows.
+
+        Parameters
+        ----------
+        X : float64 array of shape (k, n)
+            A row for each column of the problem; finite. Overwritten.
+        y : float64 array of shape (n,)
+            The target.
+        weight : float64 array of shape (n,) or None
+            How often each row counts, above 0; None: once.
+        intercept : bool
+            Whether fits have one.
+        """
+        k, n = X.shape
+        root = None if weight is None else np.sqrt(weight)
+        total = float(n) if weight is None else float(weight.sum())
+        centre, size, floor = np.zeros(k), np.ones(k), np.zeros(k)
+        for j, x in enumerate(X):
+            largest = float(np.abs(x).max())
+            if intercept:
+                centre[j] = exact_mean(x, weight)
+                x -= centre[j]
+            spread = float(np.abs(x).max())
+            # Its mean is rounded, so a constant need not be 0 here.
+            if spread <= 4 * EPSILON * largest:
+                x[:] = spread = 0.0
+            size[j] = math.ldexp(1.0, math.frexp(spread)[1]) if spread > 0 else 1.0
+            x /= size[j]
+            floor[j] = 4 * EPSILON * math.sqrt(total) * (largest / size[j])
+            if root is not None:
+                x *= root
+        target = TargetScale.learn(y, weight)
+        if not intercept:
+            target = TargetScale(0.0, target.scale, target.spread)
+        z = target.standardise(y)
+        mean = 0.0 if intercept else exact_mean(z, weight)
+        one = np.ones(n) if root is None else root.copy()
+        z = z if root is None else z * root
+        squares = norm(z) ** 2
+        triangle, pivots = orthonormalise(X, floor)
+        response, rest = remove(X[: len(pivots)], z)
+        ones, ones_rest = (np.zeros(len(pivots)), 0.0)
+        if not intercept:
+            ones, ones_rest = remove(X[: len(pivots)], one)
+        return cls(
+            triangle,
+            response,
+            ones,
+            rest**2,
+            ones_rest**2,
+            centre,
+            size,
+            floor,
+            target,
+            squares,
+            mean,
+            total,
+            intercept,
+        )
+
+    def fit(self, columns: Sequence[int]) -> LeastSquares:
+        """Return the least-squares fit of some columns, of minimal norm where it is not unique.
+
+        Coefficients of minimal norm are those of the pseudo-inverse of the matrix with a column of
+        ones (if there is an intercept) and the columns as they came: β = X⁺y, and
+        (X'X)⁺ = X⁺X⁺' in the place of (X'X)⁻¹.
+        """
+        chosen = np.array(columns, dtype=np.intp)
+        basis, triangle, pivots = self._basis(chosen)
+        response = self.response.copy()
+        part, left = remove(basis, response)
+        inverse = inverse_of(triangle[:, pivots])
+        k, first = len(chosen), int(self.intercept)
+        size, centre = self.size[chosen], self.centre[chosen]
+        # What is estimated: the value at the centres, then a slope for each column.
+        estimate, root = np.zeros(first + k), np.zeros((first + k, first + len(pivots)))
+        at = first + np.array(pivots, dtype=np.intp)
+        estimate[at] = (inverse * part).sum(axis=1) * (self.target.scale / size[pivots])
+        root[at, first:] = inverse / size[pivots][:, np.newaxis]
+        if self.intercept:
+            estimate[0], root[0, 0] = self.target.offset, 1.0 / math.sqrt(self.weight)
+        others = [j for j in range(k) if j not in set(pivots)]
+        relations = np.zeros((len(others), k))
+        for row, j in enumerate(others):
+            relations[row, j] = 1.0 / size[j]
+            combination = (inverse * triangle[:, j]).sum(axis=1)
+            relations[row, pivots] = -combination / size[pivots]
+        if others:
+            estimate, root = _of_minimal_norm(estimate, root, relations, centre, first)
+        return LeastSquares(
+            columns=chosen.astype(np.uint32),
+            intercept=self.intercept,
+            level=float(estimate[0]) if self.intercept else 0.0,
+            slope=estimate[first:],
+            centre=centre,
+            size=size,
+            covariance=_products(root * np.concatenate([np.ones(first), size])[:, np.newaxis]),
+            dependent=_plain(relations, others, size),
+            weight=self.weight,
+            rank=first + len(pivots),
+            rss=self.rest + left**2,
+            tss=self._total(basis),
+            centred=self._centred(basis),
+            scale=self.target.scale,
+        )
+
+    def error(self, columns: Sequence[int]) -> tuple[float, int]:
+        """Return the squared error of the fit of some columns, in squares of `target.scale`.
+
+        Returns
+        -------
+        rss : float
+        rank : int
+            How many coefficients it has, those that are combinations of others left out.
+        """
+        basis, _, pivots = self._basis(np.array(columns, dtype=np.intp))
+        _, left = remove(basis, self.response.copy())
+        return self.rest + left**2, int(self.intercept) + len(pivots)
+
+    def error_of(self, fit: LeastSquares) -> float:
+        """Return the squared error of a fit to other rows, in squares of `target.scale`."""
+        unit = self.target.scale
+        of_columns = fit.slope * self.size[fit.columns] / unit
+        left = self.response - (self.triangle[:, fit.columns] * of_columns).sum(axis=1)
+        error = self.rest + float((left * left).sum())
+        if self.intercept:
+            ahead = self.centre[fit.columns] - fit.centre
+            said = fit.level + float((fit.slope * ahead).sum())
+            error += self.weight * ((self.target.offset - said) / unit) ** 2
+        return error
+
+    def _basis(self, chosen: npt.NDArray[np.intp]) -> tuple[Matrix, Matrix, list[int]]:
+        vectors = np.ascontiguousarray(self.triangle[:, chosen].T)
+        triangle, pivots = orthonormalise(vectors, self.floor[chosen])
+        return vectors[: len(pivots)], triangle, pivots
+
+    def _centred(self, basis: Matrix) -> bool:
+        """Return whether the constant is among the fits, with an intercept or without."""
+        if self.intercept:
+            return True
+        _, left = remove(basis, self.ones.copy())
+        return self.ones_rest + left**2 <= 1e-20 * self.weight
+
+    def _total(self, basis: Matrix) -> float:
+        if self.intercept or not self._centred(basis):
+            return self.squares
+        return max(0.0, self.squares - self.weight * self.mean**2)
+
+
+def _of_minimal_norm(
+    estimate: Vector, root: Matrix, relations: Matrix, centre: Vector, first: int
+) -> tuple[Vector, Matrix]:
+    """Take out of an estimate, and of a root of its covariance, what the data cannot see.
+
+    The columns of the null space are made orthonormal as they are in the units of the columns;
+    values at the centres are turned into intercepts for it, and back.
+    """
+    null = np.zeros((len(relations), len(estimate)))
+    null[:, first:] = relations
+    null[:, :first] = -(relations * centre).sum(axis=1, keepdims=True)  # 0 at the centres
+    null /= np.abs(null).max(axis=1, keepdims=True)
+    basis = null[: len(orthonormalise(null, np.zeros(len(null)))[1])]
+    columns = np.column_stack([estimate, root]).T.copy()
+    columns[:, :first] -= (columns[:, first:] * centre).sum(axis=1, keepdims=True)
+    for column in columns:
+        remove(basis, column)
+    columns[:, :first] += (columns[:, first:] * centre).sum(axis=1, keepdims=True)
+    return columns[0], columns[1:].T
+
+
+def _products(root: Matrix) -> Matrix:
+    """Return root · root'."""
+    return np.stack([(root * row).sum(axis=1) for row in root]) if len(root) else np.empty((0, 0))
+
+
+def _plain(
+    relations: Matrix, others: list[int], size: Vector
+) -> tuple[tuple[int, tuple[int, ...]], ...]:
+    """Return each column that is a combination of others, and of which."""
+    scaled = np.abs(relations * size)
+    return tuple(
+        (j, tuple(i for i in np.flatnonzero(row > 1e-9 * row.max()).tolist() if i != j))
+        for j, row in zip(others, scaled, strict=True)
+    )

@@ -1,0 +1,161 @@
+"""LinearModel says what statsmodels says, to 1e-8, wherever both have an answer."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+import statsmodels.api as sm
+
+from stagewise import LinearModel
+
+CLOSE = 1e-8
+
+
+def table(n: int = 80, k: int = 4, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, k)) + np.arange(k)
+    return X, 2.0 + X @ np.linspace(1, -1, k) + rng.normal(size=n)
+
+
+def quiet(model: LinearModel, *args: object) -> LinearModel:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return model.fit(*args)
+
+
+def peer(X: np.ndarray, y: np.ndarray, *, intercept: bool = True, weights=None):
+    A = sm.add_constant(X, has_constant="add") if intercept else X
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # columns may be collinear
+        return sm.OLS(y, A).fit() if weights is None else sm.WLS(y, A, weights=weights).fit()
+
+
+def same(model: LinearModel, found, *, rows: np.ndarray | None = None) -> None:
+    """Compare everything; coefficients in units of their standard errors."""
+    told = model.coefficients(0.9)
+    error = np.asarray(found.bse)
+    np.testing.assert_allclose(told["estimate"] / error, found.params / error, atol=CLOSE)
+    np.testing.assert_allclose(told["standard_error"], error, rtol=CLOSE)
+    np.testing.assert_allclose(told["t"], found.tvalues, rtol=CLOSE, atol=CLOSE)
+    np.testing.assert_allclose(told["p"], found.pvalues, rtol=1e-7, atol=1e-14)
+    ends = np.column_stack([told["low"], told["high"]])
+    interval = np.asarray(found.conf_int(alpha=0.1))
+    np.testing.assert_allclose(ends / error[:, None], interval / error[:, None], atol=CLOSE)
+    np.testing.assert_allclose(model.covariance_, found.cov_params(), rtol=1e-6, atol=1e-12)
+    assert model.r2_ == pytest.approx(found.rsquared, rel=CLOSE)
+    assert model.adjusted_r2_ == pytest.approx(found.rsquared_adj, rel=CLOSE)
+    assert model.f_test_[0] == pytest.approx(found.fvalue, rel=CLOSE)
+    assert model.f_test_[1] == pytest.approx(found.f_pvalue, rel=1e-7, abs=1e-300)
+    assert model.df_residual_ == pytest.approx(found.df_resid)
+    assert model.sigma_ == pytest.approx(np.sqrt(found.mse_resid), rel=CLOSE)
+    if rows is not None:
+        A = sm.add_constant(rows, has_constant="add") if model.intercept else rows
+        said = found.get_prediction(A)
+        np.testing.assert_allclose(model.predict(rows), said.predicted_mean, rtol=CLOSE)
+        for kind, obs in (("prediction", True), ("mean", False)):
+            mine = model.predict_interval(rows, 0.8, kind)
+            np.testing.assert_allclose(mine, said.conf_int(obs=obs, alpha=0.2), rtol=CLOSE)
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("n", [6, 80, 5000])
+def test_a_plain_table(n, intercept):
+    X, y = table(n)
+    model = LinearModel(intercept=intercept).fit(X, y)
+    found = peer(X, y, intercept=intercept)
+    same(model, found, rows=table(20, seed=1)[0])
+    for name in ("aic", "bic"):
+        assert getattr(model, f"{name}_") == pytest.approx(getattr(found, name), rel=CLOSE)
+    assert model.log_likelihood_ == pytest.approx(found.llf, rel=CLOSE)
+
+
+@pytest.mark.parametrize("size", [1e-6, 1e5])
+def test_columns_and_targets_in_other_units(size):
+    X, y = table()
+    X = X * [1.0, size, 1.0, 1.0]
+    same(LinearModel().fit(X, y / size), peer(X, y / size), rows=X[:9])
+
+
+def test_columns_far_from_zero():
+    X, y = table()
+    X = X + np.array([0.0, 2000.0, 0.0, -500.0])
+    same(LinearModel().fit(X, y), peer(X, y), rows=X[:9])
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+def test_collinear_columns_have_the_coefficients_of_the_pseudo_inverse(intercept):
+    X, y = table()
+    X = np.column_stack([X, X[:, 1], 2.0 * X[:, 2]])
+    with pytest.warns(UserWarning, match="'x4' is a combination of 'x1'; 'x5' .* of 'x2'"):
+        model = LinearModel(intercept=intercept).fit(X, y)
+    found = peer(X, y, intercept=intercept)
+    same(model, found, rows=X[:9])
+    assert model.rank_ == 4 + intercept
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+def test_a_constant_column_shares_the_intercept(intercept):
+    X, y = table()
+    X[:, 2] = 3.0
+    model = quiet(LinearModel(intercept=intercept), X, y)
+    same(model, peer(X, y, intercept=intercept), rows=X[:9])
+    assert model.r2_ == pytest.approx(quiet(LinearModel(), X, y).r2_), "the constant is a fit"
+
+
+def test_fewer_rows_than_columns():
+    X, y = table(5, 8)
+    with pytest.warns(UserWarning, match="5 coefficients for 5 rows.*fewer columns or more rows"):
+        model = LinearModel().fit(X, y)
+    found = peer(X, y)
+    np.testing.assert_allclose(model.coefficients()["estimate"], found.params, rtol=1e-8)
+    np.testing.assert_allclose(model.predict(X), y)
+    assert np.isnan(model.coefficients()["standard_error"]).all()
+    assert np.isnan([model.sigma_, *model.f_test_, model.adjusted_r2_]).all()
+
+
+def test_whole_weights_are_counts():
+    X, y = table()
+    weight = np.arange(80) % 4
+    model = LinearModel().fit(X, y, weight)
+    found = peer(np.repeat(X, weight, axis=0), np.repeat(y, weight))
+    same(model, found, rows=X[:9])
+    by_weight = peer(X[weight > 0], y[weight > 0], weights=weight[weight > 0])
+    np.testing.assert_allclose(model.coefficients()["estimate"], by_weight.params, rtol=CLOSE)
+
+
+def test_other_weights_are_those_of_weighted_least_squares():
+    X, y = table()
+    weight = np.linspace(0.1, 3.0, 80)
+    model, found = LinearModel().fit(X, y, weight), peer(X, y, weights=weight / weight.mean())
+    same(model, found)
+    again = LinearModel().fit(X, y, 1000.5 * weight)
+    np.testing.assert_allclose(again.covariance_, model.covariance_, rtol=1e-10)
+
+
+def test_categories_are_dummies_with_a_baseline():
+    X, y = table()
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    frame["city"] = pd.Categorical(np.array(["Rome", "Bonn", "Oslo"])[np.arange(80) % 3])
+    y = y + 5.0 * (frame["city"] == "Rome")
+    model = LinearModel().fit(frame, y)
+    assert model.coef_names_ == ["a", "b", "c", "d", "city=Oslo", "city=Rome"]
+    dummies = [(frame["city"] == name).to_numpy(float) for name in ("Oslo", "Rome")]
+    found = peer(np.column_stack([X, *dummies]), np.asarray(y))
+    same(model, found)
+    np.testing.assert_allclose(model.predict(frame), found.fittedvalues, rtol=CLOSE)
+    said = found.get_prediction().conf_int(obs=True, alpha=0.05)
+    np.testing.assert_allclose(model.predict_interval(frame), said, rtol=CLOSE)
+    assert "city=Bonn" in model.summary()
+
+
+def test_no_columns_but_a_constant_category():
+    y = table()[1]
+    frame = pd.DataFrame({"city": pd.Categorical(["Rome"] * 80)})
+    model = LinearModel().fit(frame, y)
+    found = sm.OLS(y, np.ones((80, 1))).fit()
+    np.testing.assert_allclose(model.coefficients()["standard_error"], found.bse, rtol=CLOSE)
+    assert model.r2_ == pytest.approx(0.0, abs=1e-12)
+    assert np.isnan(model.f_test_[0])

@@ -1,0 +1,309 @@
+"""Committees of any estimators: their laws, and what they measure."""
+
+from __future__ import annotations
+
+import joblib
+import numpy as np
+import pytest
+from sklearn.base import BaseEstimator, RegressorMixin, clone
+from sklearn.linear_model import Ridge
+from sklearn.model_selection import GroupKFold, RepeatedKFold
+from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeRegressor
+
+from estimators.committees import ALL_WAYS, BOTH, SMALL_TREES, WAYS, answers, boosted, target
+from estimators.tables import make_table
+from stagewise import (
+    BaggingClassifier,
+    BaggingRegressor,
+    GradientBoostingRegressor,
+)
+from stagewise.averaging import ambiguity
+
+
+@pytest.fixture(scope="module")
+def table():
+    return make_table(240, missing=False)
+
+
+# ---- laws ----------------------------------------------------------------------------------------
+
+
+@ALL_WAYS
+@BOTH
+@pytest.mark.parametrize("member", ["boosted", "tree", "neighbours"])
+def test_the_number_of_members_at_a_time_does_not_matter(kind, way, member, table):
+    members = {
+        "boosted": boosted(kind),
+        "tree": None,
+        "neighbours": make_pipeline(
+            StandardScaler(),
+            KNeighborsRegressor() if kind is BaggingRegressor else KNeighborsClassifier(),
+        ),
+    }
+    y = target(kind, table)
+    found = [kind(members[member], **way, n_jobs=n).fit(table.X, y) for n in (1, 2, 3)]
+    for model in found[1:]:
+        assert len(model.estimators_) == len(found[0].estimators_)
+        np.testing.assert_array_equal(answers(model, table.X), answers(found[0], table.X))
+        np.testing.assert_array_equal(model.weights_, found[0].weights_)
+        if member == "boosted":
+            assert model.fingerprint() == found[0].fingerprint()
+        for name in ("oob_prediction_", "oob_path_", "oof_prediction_", "member_errors_"):
+            assert hasattr(model, name) == hasattr(found[0], name)
+            if hasattr(model, name):
+                np.testing.assert_array_equal(getattr(model, name), getattr(found[0], name))
+
+
+def test_many_rows_are_asked_about_side_by_side(table):
+    X = np.tile(table.X, (20, 1))
+    found = [
+        BaggingRegressor(n_estimators=5, n_jobs=n).fit(table.X, table.number).predict(X)
+        for n in (1, 3)
+    ]
+    np.testing.assert_array_equal(*found)
+    np.testing.assert_array_equal(found[0][:240], found[0][240:480])
+
+
+def test_processes_give_what_threads_give(table):
+    model = BaggingRegressor(boosted(BaggingRegressor), n_estimators=4, n_jobs=2)
+    threads = model.fit(table.X, table.number).fingerprint()
+    with joblib.parallel_config(backend="loky"):
+        assert model.fit(table.X, table.number).fingerprint() == threads
+
+
+def test_members_that_work_side_by_side_have_a_thread_each(table):
+    member = GradientBoostingRegressor(**SMALL_TREES, n_jobs=2)
+    many = BaggingRegressor(member, n_estimators=3, n_jobs=2).fit(table.X, table.number)
+    assert {h.n_jobs for h in many.estimators_} == {1}
+    one = BaggingRegressor(member, n_estimators=3, n_jobs=1).fit(table.X, table.number)
+    assert {h.n_jobs for h in one.estimators_} == {2}
+    assert one.fingerprint() == many.fingerprint()
+
+
+@ALL_WAYS
+@BOTH
+def test_weight_0_is_absence(kind, way, table):
+    y, present = target(kind, table), np.arange(240) % 5 > 0
+    whole = kind(boosted(kind), **way).fit(table.X, y, sample_weight=present.astype(float))
+    part = kind(boosted(kind), **way).fit(table.X[present], y[present])
+    assert whole.fingerprint() == part.fingerprint()
+    for name in ("oob_prediction_", "oof_prediction_"):
+        if hasattr(part, name):
+            assert np.isnan(getattr(whole, name)[~present]).all()
+            np.testing.assert_array_equal(getattr(whole, name)[present], getattr(part, name))
+
+
+COPIED = {
+    "bootstrap": {},
+    "a share": {"sampling": "uniform", "subsample": 0.6, "columns_per_member": 0.6},
+    "half a bootstrap": {"subsample": 0.5},
+}
+
+
+@pytest.mark.parametrize("way", COPIED.values(), ids=COPIED)
+@pytest.mark.parametrize("member", [DecisionTreeRegressor(), KNeighborsRegressor(3)], ids=str)
+def test_weight_2_is_the_row_twice(way, member, table):
+    # With these ways to draw exactly, for the copies of a row are drawn one by one.
+    weight = np.arange(240) % 4
+    rows = np.repeat(np.arange(240), weight)
+    weighted = BaggingRegressor(member, n_estimators=4, **way)
+    weighted.fit(table.X, table.number, sample_weight=weight)
+    repeated = BaggingRegressor(member, n_estimators=4, **way)
+    repeated.fit(table.X[rows], table.number[rows])
+    np.testing.assert_allclose(weighted.predict(table.X), repeated.predict(table.X), rtol=1e-12)
+
+
+def test_of_other_weights_only_ratios_matter(table):
+    weight = 0.5 + np.arange(240) % 3
+    found = [
+        BaggingRegressor(Ridge(), n_estimators=4).fit(table.X, table.number, w).predict(table.X)
+        for w in (weight, 7.3 * weight)
+    ]
+    np.testing.assert_allclose(*found, rtol=1e-9)
+
+
+def test_whole_groups_are_drawn_with_their_copies(table):
+    groups, weight = np.arange(240) // 8, np.ones(240)
+    model = BaggingRegressor(
+        Recorder(), n_estimators=5, sampling="group", subsample=0.5, out_of_bag=True
+    )
+    numbers = np.arange(240.0)[:, np.newaxis]
+    model.fit(numbers, table.number, groups=groups)
+    for h in model.estimators_:
+        seen = np.unique(h.seen_)
+        assert 0 < len(seen) < 240
+        assert np.isin(np.arange(240), seen).reshape(-1, 8).std(axis=1).max() == 0.0
+    weight[::3] = 2.0
+    twice = clone(model).fit(numbers, table.number, sample_weight=weight, groups=groups)
+    for h, g in zip(model.estimators_, twice.estimators_, strict=True):
+        np.testing.assert_array_equal(np.repeat(h.seen_, weight[h.seen_].astype(int)), g.seen_)
+
+
+class Recorder(RegressorMixin, BaseEstimator):
+    """Remembers the first column that it was fitted to."""
+
+    def fit(self, X, y):
+        self.seen_ = np.asarray(X)[:, 0].astype(int)
+        self.n_columns_ = X.shape[1]
+        return self
+
+    def predict(self, X):
+        return np.asarray(X)[:, 0].astype(float)
+
+
+def test_folds_respect_groups_and_cover_every_row(table):
+    groups = np.arange(240) // 6
+    model = BaggingRegressor(Recorder(), sampling="folds", cv=5)
+    numbers = np.arange(240.0)[:, np.newaxis]
+    model.fit(numbers, table.number, groups=groups)
+    assert len(model.estimators_) == 5
+    for h in model.estimators_:
+        left = np.setdiff1d(np.arange(240), h.seen_)
+        assert not set(groups[left]) & set(groups[h.seen_])
+    np.testing.assert_array_equal(model.oof_prediction_, numbers[:, 0])
+    by_splitter = clone(model).set_params(cv=GroupKFold(4))
+    assert len(by_splitter.fit(numbers, table.number, groups=groups).estimators_) == 4
+
+
+def test_folds_may_overlap(table):
+    cv = RepeatedKFold(n_splits=3, n_repeats=2, random_state=0)
+    model = BaggingRegressor(Ridge(), sampling="folds", cv=cv).fit(table.X, table.number)
+    said = np.zeros(240)
+    for h, (_, left) in zip(model.estimators_, cv.split(table.X), strict=True):
+        said[left] += h.predict(table.X[left]) / 2
+    np.testing.assert_allclose(model.oof_prediction_, said)
+
+
+def test_a_member_does_not_depend_on_how_many_there_are(table):
+    few, many = (BaggingRegressor(n_estimators=m).fit(table.X, table.number) for m in (3, 9))
+    stages = list(many.staged_predict(table.X))
+    assert len(stages) == 9
+    np.testing.assert_array_equal(stages[2], few.predict(table.X))
+    np.testing.assert_array_equal(stages[-1], many.predict(table.X))
+
+
+def test_stages_of_a_classifier(table):
+    model = BaggingClassifier(n_estimators=4).fit(table.X, table.many)
+    np.testing.assert_array_equal(list(model.staged_predict(table.X))[-1], model.predict(table.X))
+    assert len(list(model.staged_predict_proba(table.X))) == 4
+
+
+def test_seeds_make_other_committees_and_the_same_one_again(table):
+    def fit(seed):
+        return BaggingRegressor(n_estimators=3, random_state=seed).fit(table.X, table.number)
+
+    assert fit(0).fingerprint() == fit(0).fingerprint() != fit(1).fingerprint()
+    drawn = fit(np.random.RandomState(5))
+    assert fit(drawn.seed_).fingerprint() == drawn.fingerprint()
+    assert fit(None).seed_ != fit(None).seed_
+
+
+def test_members_draw_differently_whatever_their_own_seed(table):
+    member = GradientBoostingRegressor(**SMALL_TREES, subsample=0.5, random_state=4)
+    model = BaggingRegressor(member, n_estimators=3, sampling="uniform").fit(table.X, table.number)
+    assert len({h.seed_ for h in model.estimators_}) == 3
+    assert len({h.fingerprint() for h in model.estimators_}) == 3
+
+
+def test_a_scaled_target_scales_the_predictions(table):
+    for way in WAYS.values():
+        plain, scaled = (
+            BaggingRegressor(DecisionTreeRegressor(max_depth=3), **way).fit(table.X, y)
+            for y in (table.number, 4.0 * table.number)
+        )
+        np.testing.assert_allclose(scaled.predict(table.X), 4.0 * plain.predict(table.X))
+
+
+def test_a_monotone_change_of_a_column_changes_no_prediction(table):
+    X = np.floor(table.X / 8)
+    for way in WAYS.values():
+        plain, cubed = (
+            BaggingRegressor(boosted(BaggingRegressor), **way).fit(Z, table.number).predict(Z)
+            for Z in (X, X**3)
+        )
+        np.testing.assert_array_equal(plain, cubed)
+
+
+def test_the_committee_is_no_worse_than_its_members_in_the_mean(table):
+    other = make_table(500, seed=5, missing=False)
+    model = BaggingRegressor(n_estimators=12).fit(table.X, table.number)
+    found = ambiguity([h.predict(other.X) for h in model.estimators_], other.number)
+    error = np.mean((model.predict(other.X) - other.number) ** 2)
+    assert found.committee == pytest.approx(error)
+    assert error < found.average
+
+
+# ---- what is measured ----------------------------------------------------------------------------
+
+
+@BOTH
+def test_out_of_bag_comes_close_to_new_rows(kind):
+    train, test = make_table(1500, missing=False), make_table(1500, seed=9, missing=False)
+    y, y_test = target(kind, train), target(kind, test)
+    model = kind(n_estimators=40, out_of_bag=True).fit(train.X, y)
+    assert model.oob_score_ == pytest.approx(model.score(test.X, y_test), abs=0.05)
+    assert model.oob_path_.shape == (40,)
+    assert model.oob_path_[-1] < model.oob_path_[0]
+    assert model.member_errors_.shape == (40,)
+
+
+def test_members_stop_being_added_when_rows_out_of_bag_no_longer_gain(table):
+    params = {"n_iter_no_change": 5, "tol": 0.01}
+    model = BaggingRegressor(n_estimators=200, early_stopping=True, **params)
+    model.fit(table.X, table.number)
+    m = len(model.estimators_)
+    assert 5 < m < 200
+    path = model.oob_path_ / np.var(table.number)
+    best = path[0]
+    since = 0
+    for value in path[1:]:
+        best, since = (value, 0) if value < best - 0.01 else (best, since + 1)
+    assert since == 5
+    whole = BaggingRegressor(n_estimators=m).fit(table.X, table.number)
+    assert whole.fingerprint() == model.fingerprint()
+    assert model.fit_report_["members"] == m
+
+
+def test_better_members_have_more_to_say(table):
+    model = BaggingRegressor(n_estimators=20, combine="weighted", columns_per_member=0.4)
+    model.fit(table.X, table.number)
+    order = np.argsort(model.member_errors_)
+    assert (np.diff(model.weights_[order]) <= 0).all()
+    assert model.weights_.sum() == pytest.approx(1.0)
+    other = make_table(1000, seed=4, missing=False)
+    equal = clone(model).set_params(combine="average").fit(table.X, table.number)
+    assert model.score(other.X, other.number) > equal.score(other.X, other.number)
+
+
+def test_members_no_better_than_chance_still_decide_where_nobody_else_does():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 2)), np.arange(60) % 2
+    model = BaggingClassifier(n_estimators=5, combine="weighted").fit(X, y)
+    assert np.isfinite(model.weights_).all()
+    assert model.weights_.min() > 0.0
+
+
+@pytest.mark.filterwarnings("ignore:No member left")
+def test_weights_without_rows_to_measure_are_equal():
+    X, y = np.array([[0.0], [1.0]]), np.array([0.0, 1.0])
+    model = BaggingRegressor(Ridge(), n_estimators=3, combine="weighted").fit(X, y)
+    assert np.isfinite(model.predict(X)).all()
+
+
+def test_exact_members_share_the_say():
+    X = np.arange(40.0)[:, np.newaxis]
+    model = BaggingRegressor(Recorder(), n_estimators=4, combine="weighted").fit(X, X[:, 0])
+    np.testing.assert_allclose(model.weights_, 0.25)
+    np.testing.assert_array_equal(model.predict(X), X[:, 0])
+
+
+def test_a_second_fit_forgets_what_the_first_measured(table):
+    model = BaggingRegressor(n_estimators=3, out_of_bag=True).fit(table.X, table.number)
+    model.set_params(out_of_bag=False).fit(table.X, table.number)
+    assert not any(hasattr(model, f"oob_{name}_") for name in ("score", "path", "prediction"))
+    model.set_params(n_estimators=100, sampling="folds").fit(table.X, table.number)
+    assert model.oof_prediction_.shape == (240,)
+    assert not hasattr(model, "oob_path_")

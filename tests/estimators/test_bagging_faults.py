@@ -1,0 +1,258 @@
+"""What committees refuse, and in which words."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
+from sklearn.neighbors import KNeighborsRegressor
+from sklearn.svm import SVC, LinearSVC
+from sklearn.tree import DecisionTreeRegressor
+
+from estimators.tables import make_table
+from stagewise import BaggingClassifier, BaggingRegressor, InvalidParameterError
+from stagewise.estimators import shares
+
+BOTH = pytest.mark.parametrize("kind", [BaggingRegressor, BaggingClassifier])
+NO_NUMBER = (None, "1", [1], math.nan, math.inf, True)
+BAD = {
+    "n_estimators": (0, -1, 1.5, *NO_NUMBER),
+    "combine": ("mean", None, 1, ["average"]),
+    "sampling": ("goss", "mvs", "cv", None, True),
+    "subsample": (0, -0.1, 1.5, *NO_NUMBER),
+    "columns_per_member": (0, -0.1, 1.5, *NO_NUMBER),
+    "cv": (1, 2.5, None, "five", [], [1, 2]),
+    "out_of_bag": (1, None, "yes"),
+    "early_stopping": (1, None, "cv"),
+    "n_iter_no_change": (0, 1.5, *NO_NUMBER),
+    "tol": (-0.1, *NO_NUMBER),
+    "random_state": (-1, 1.5, "0", True, 2**64),
+    "n_jobs": (0, 1.5, True, "all"),
+    "estimator": (3, "tree", DecisionTreeRegressor, object()),
+}
+CASES = [(name, value) for name, values in BAD.items() for value in values]
+
+
+@pytest.fixture(scope="module")
+def table():
+    return make_table(60, missing=False)
+
+
+@pytest.mark.parametrize(("name", "value"), CASES, ids=[f"{n}={v!r:.30}" for n, v in CASES])
+@BOTH
+def test_an_impossible_value_is_refused_by_name(kind, name, value, table):
+    with pytest.raises(InvalidParameterError) as caught:
+        kind(**{name: value}).fit(table.X, table.two)
+    message = str(caught.value)
+    assert name in message
+    assert "must be" in message
+    assert "got" in message
+
+
+def test_the_table_of_bad_values_has_every_parameter():
+    for kind in (BaggingRegressor, BaggingClassifier):
+        assert set(kind().get_params(deep=False)) == set(BAD)
+
+
+TOGETHER = {
+    "rows out of bag, and none is": (
+        {"sampling": "uniform", "out_of_bag": True},
+        "out_of_bag=True needs rows outside the bag: set subsample below 1",
+    ),
+    "stopping without rows": (
+        {"sampling": "uniform", "early_stopping": True},
+        "early_stopping=True of .* goes by rows .* Set subsample below 1",
+    ),
+    "weighing without rows": (
+        {"sampling": "uniform", "combine": "weighted"},
+        "combine='weighted' of .* goes by rows .* Set subsample below 1",
+    ),
+    "all groups": (
+        {"sampling": "group"},
+        "'subsample' of .* must be below 1 with sampling='group'",
+    ),
+    "members and folds": (
+        {"sampling": "folds", "n_estimators": 7},
+        "'n_estimators' of .* has no effect with sampling='folds'; say with cv how many",
+    ),
+    "a share and folds": (
+        {"sampling": "folds", "subsample": 0.5},
+        "'subsample' of .* has no effect with sampling='folds'",
+    ),
+    "out of bag and folds": (
+        {"sampling": "folds", "out_of_bag": True},
+        "'out_of_bag' of .* has no effect",
+    ),
+    "stopping and folds": (
+        {"sampling": "folds", "early_stopping": True},
+        "'early_stopping' of .* has no effect",
+    ),
+    "patience without stopping": (
+        {"n_iter_no_change": 3},
+        "'n_iter_no_change' of .* has no effect with early_stopping=False",
+    ),
+    "tolerance without stopping": ({"tol": 0.1}, "'tol' of .* has no effect"),
+}
+
+
+@pytest.mark.parametrize(("params", "words"), TOGETHER.values(), ids=TOGETHER)
+@BOTH
+def test_what_makes_no_sense_together_is_refused(kind, params, words, table):
+    with pytest.raises(InvalidParameterError, match=words):
+        kind(**params).fit(table.X, table.two)
+
+
+def test_a_regressor_has_no_votes(table):
+    with pytest.raises(
+        InvalidParameterError, match=r"'combine' of BaggingRegressor must be one of"
+    ):
+        BaggingRegressor(combine="vote").fit(table.X, table.number)
+
+
+def test_members_must_be_of_the_kind_of_the_committee(table):
+    with pytest.raises(InvalidParameterError, match=r"must be a regressor; got LogisticRegression"):
+        BaggingRegressor(LogisticRegression()).fit(table.X, table.number)
+    with pytest.raises(InvalidParameterError, match=r"must be a classifier; got Ridge"):
+        BaggingClassifier(Ridge()).fit(table.X, table.two)
+
+
+@pytest.mark.parametrize("member", [SVC(), LinearSVC()], ids=str)
+def test_an_average_needs_probabilities(member, table):
+    words = rf"{type(member).__name__} has no predict_proba. Set combine='vote' or 'weighted'"
+    with pytest.raises(InvalidParameterError, match=words):
+        BaggingClassifier(member).fit(table.X, table.two)
+
+
+def test_misspelt_names_are_answered_with_the_nearest():
+    with pytest.raises(TypeError, match=r"'n_estimator'.*'n_estimators'"):
+        BaggingRegressor(n_estimator=3)
+    with pytest.raises(ValueError, match=r"'combin' for estimator .*'combine'"):
+        BaggingRegressor().set_params(combin="vote")
+
+
+@pytest.mark.parametrize(
+    ("y", "weight", "words"),
+    [
+        ("nan", None, "Input y contains NaN. 1 of 60 targets .* at row 3"),
+        ("inf", None, "Input y contains infinity .* at row 3"),
+        ("short", None, "inconsistent numbers of samples"),
+        ("two columns", None, "y should be a 1d array"),
+        ("none", None, "requires y to be passed"),
+        ("fine", "negative", "sample_weight is negative at row 2"),
+        ("fine", "nan", "sample_weight is NaN or missing at row 2"),
+        ("fine", "zero", "all of sample_weight is zero"),
+        ("fine", "short", "inconsistent numbers of samples"),
+    ],
+)
+def test_targets_and_weights_are_read_as_everywhere(y, weight, words, table):
+    targets = {
+        "fine": table.number,
+        "nan": np.where(np.arange(60) == 3, np.nan, table.number),
+        "inf": np.where(np.arange(60) == 3, np.inf, table.number),
+        "short": table.number[:-1],
+        "two columns": table.numbers,
+        "none": None,
+    }
+    weights = {
+        None: None,
+        "negative": np.where(np.arange(60) == 2, -1.0, 1.0),
+        "nan": np.where(np.arange(60) == 2, np.nan, 1.0),
+        "zero": np.zeros(60),
+        "short": np.ones(59),
+    }
+    with pytest.raises(ValueError, match=words):
+        BaggingRegressor(n_estimators=2).fit(table.X, targets[y], weights[weight])
+
+
+def test_numbers_are_no_labels(table):
+    with pytest.raises(ValueError, match=r"Unknown label type"):
+        BaggingClassifier(n_estimators=2).fit(table.X, table.number + 0.5)
+
+
+def test_weights_that_a_member_cannot_take_and_that_are_no_counts(table):
+    weight = np.linspace(0.5, 1.5, 60)
+    with pytest.raises(ValueError, match=r"KNeighborsRegressor takes no sample_weight.*whole"):
+        BaggingRegressor(KNeighborsRegressor()).fit(table.X, table.number, weight)
+
+
+def test_more_copies_than_anybody_has(table, monkeypatch):
+    monkeypatch.setattr(shares, "MOST_COPIES", 100)
+    model = BaggingRegressor(Ridge(), n_estimators=2)
+    with pytest.raises(ValueError, match=r"counts of 120 rows.*100 at most. Divide the weights"):
+        model.fit(table.X, table.number, np.full(60, 2.0) + (np.arange(60) < 0))
+    model.fit(table.X, table.number, (1.0 + np.arange(60) % 2) / 1.5)
+
+
+@pytest.mark.parametrize("sampling", ["bootstrap", "uniform"])
+def test_groups_that_nobody_keeps_together(sampling, table):
+    with pytest.raises(ValueError, match=r"groups was passed, but only .*'folds'"):
+        BaggingRegressor(sampling=sampling).fit(table.X, table.number, groups=np.arange(60))
+
+
+def test_groups_that_are_not_there(table):
+    model = BaggingRegressor(sampling="group", subsample=0.5)
+    with pytest.raises(ValueError, match="needs groups"):
+        model.fit(table.X, table.number)
+    with pytest.raises(ValueError, match=r"groups has shape \(3,\)"):
+        model.fit(table.X, table.number, groups=[1, 2, 3])
+
+
+def test_more_folds_than_rows(table):
+    model = BaggingRegressor(sampling="folds", cv=10)
+    with pytest.raises(ValueError, match="cv=10 folds need at least 10 rows; there are 4"):
+        model.fit(table.X[:4], table.number[:4])
+
+
+def test_a_class_with_too_few_rows_for_the_folds(table):
+    y = np.zeros(60, dtype=int)
+    y[0] = 1
+    with pytest.raises(ValueError, match=r"a class has no row in the training part.*fewer folds"):
+        BaggingClassifier(sampling="folds", cv=3).fit(table.X, y)
+
+
+def test_a_member_that_predicts_several_numbers(table):
+    class Several(LinearRegression):
+        def predict(self, X):
+            return np.stack([super().predict(X)] * 2, axis=1)
+
+    with pytest.raises(ValueError, match="Several predicts 2 numbers a row"):
+        BaggingRegressor(Several(), n_estimators=2, out_of_bag=True).fit(table.X, table.number)
+
+
+def test_there_is_no_file_of_a_committee(table, tmp_path):
+    model = BaggingRegressor(n_estimators=2)
+    with pytest.raises(NotFittedError):
+        model.save(tmp_path / "model.stgw")
+    model.fit(table.X, table.number)
+    with pytest.raises(ValueError, match=r"cannot be saved to a model file.*Pickle it instead"):
+        model.save(tmp_path / "model.stgw")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("use", ["predict", "predict_proba", "staged_predict", "fingerprint"])
+def test_nothing_is_known_before_fit(use, table):
+    model = BaggingClassifier()
+    with pytest.raises(NotFittedError, match=r"not fitted yet. Call 'fit'"):
+        list(getattr(model, use)(*([] if use == "fingerprint" else [table.X])))
+
+
+def test_columns_at_predict_are_those_of_fit(table):
+    model = BaggingRegressor(n_estimators=2).fit(table.X, table.number)
+    with pytest.raises(ValueError, match=r"X has 4 features, but BaggingRegressor is expecting 5"):
+        model.predict(table.X[:, :4])
+    with pytest.raises(ValueError, match=r"X has no rows"):
+        model.predict(table.X[:0])
+
+
+def test_nothing_is_changed_in_what_was_passed(table):
+    member = DecisionTreeRegressor()
+    X, y, w = table.X.copy(), table.number.copy(), np.arange(60) % 3 + 0.5
+    model = BaggingRegressor(member, n_estimators=3, n_jobs=2).fit(X, y, w)
+    np.testing.assert_array_equal(X, table.X)
+    np.testing.assert_array_equal(y, table.number)
+    assert member.random_state is None
+    assert not hasattr(member, "tree_")
+    assert model.estimator is member

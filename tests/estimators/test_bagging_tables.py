@@ -1,0 +1,146 @@
+"""Committees among tables, labels, members and tools of all kinds."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import scipy.sparse
+from sklearn.base import clone
+from sklearn.ensemble import HistGradientBoostingRegressor
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import cross_val_score
+from sklearn.naive_bayes import GaussianNB
+from sklearn.svm import SVC
+from sklearn.tree import DecisionTreeClassifier
+
+from estimators.committees import ALL_WAYS, BOTH, answers, boosted, target
+from estimators.tables import make_table
+from stagewise import (
+    BaggingClassifier,
+    BaggingRegressor,
+)
+
+
+@pytest.fixture(scope="module")
+def table():
+    return make_table(240, missing=False)
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+def test_frames_stay_frames(frame, table):
+    names = list("abcde")
+    X = frame({name: table.X[:, j] for j, name in enumerate(names)})
+    model = BaggingRegressor(boosted(BaggingRegressor), n_estimators=4, columns_per_member=0.6)
+    model.fit(X, table.number)
+    for h, columns in zip(model.estimators_, model.estimators_columns_, strict=True):
+        assert h.feature_names_in_.tolist() == [names[j] for j in columns]
+        assert len(columns) == 3
+    plain = clone(model).fit(table.X, table.number)
+    np.testing.assert_array_equal(model.predict(X), plain.predict(table.X))
+    np.testing.assert_array_equal(model.predict(X[names[::-1]]), plain.predict(table.X))
+    with pytest.raises(ValueError, match="feature names"):
+        model.predict(X[names[:4]])
+
+
+def test_categories_go_through(table):
+    X = pd.DataFrame({"a": table.X[:, 0], "b": pd.Categorical(table.X[:, 1].astype(int))})
+    model = BaggingClassifier(boosted(BaggingClassifier), n_estimators=3).fit(X, table.two)
+    assert model.score(X, table.two) > 0.6
+
+
+@ALL_WAYS
+def test_sparse_matrices_go_through(way, table):
+    X = scipy.sparse.csc_array(np.where(table.X > 2000, table.X, 0.0))
+    sparse = BaggingRegressor(boosted(BaggingRegressor), **way).fit(X, table.number)
+    dense = BaggingRegressor(boosted(BaggingRegressor), **way).fit(X.toarray(), table.number)
+    assert sparse.fingerprint() == dense.fingerprint()
+    np.testing.assert_array_equal(sparse.predict(X), dense.predict(X.toarray()))
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [["b", "a", "c"], [True, False], [5, -3, 2**40], np.array(["x", "y"], dtype=object)],
+    ids=str,
+)
+@pytest.mark.parametrize("combine", ["average", "vote", "weighted"])
+def test_labels_come_back_as_they_were(labels, combine, table):
+    labels = np.asarray(labels)
+    y = labels[table.many % len(labels)]
+    model = BaggingClassifier(n_estimators=5, combine=combine).fit(table.X, y)
+    assert model.classes_.tolist() == sorted(labels.tolist())
+    assert model.predict(table.X).dtype == labels.dtype
+    assert model.score(table.X, y) > 0.9
+    np.testing.assert_allclose(model.predict_proba(table.X).sum(axis=1), 1.0)
+
+
+def test_a_class_that_a_bag_lacks_gets_nothing_from_its_member():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(30, 2))
+    y = np.array(["rare"] + ["common"] * 15 + ["usual"] * 14)
+    model = BaggingClassifier(GaussianNB(var_smoothing=0.1), n_estimators=8).fit(X, y)
+    known = [len(h.classes_) for h in model.estimators_]
+    assert min(known) == 2
+    assert max(known) == 3
+    lacking = model.estimators_[int(np.argmin(known))]
+    assert model.predict_proba(X)[0, 1] <= np.mean(np.array(known) == 3)
+    assert "rare" not in lacking.classes_
+
+
+def test_a_bag_of_one_class_makes_a_member_that_says_so():
+    X, y = np.arange(6.0)[:, np.newaxis], np.array([0, 0, 0, 0, 0, 1])
+    model = BaggingClassifier(LogisticRegression(), n_estimators=30, out_of_bag=True).fit(X, y)
+    assert 0 < model.fit_report_["members_of_one_class"] < 30
+    assert model.predict_proba(X).shape == (6, 2)
+
+
+def test_one_class_alone_is_warned_of(table):
+    with pytest.warns(UserWarning, match="y has only one class, 3"):
+        model = BaggingClassifier(LogisticRegression(), n_estimators=3).fit(
+            table.X, np.full(240, 3)
+        )
+    assert model.predict(table.X[:2]).tolist() == [3, 3]
+
+
+def test_members_of_others_with_threads_of_their_own(table):
+    member = HistGradientBoostingRegressor(max_iter=5)
+    found = [
+        BaggingRegressor(member, n_estimators=3, n_jobs=n).fit(table.X, table.number)
+        for n in (1, 2)
+    ]
+    np.testing.assert_array_equal(found[0].predict(table.X), found[1].predict(table.X))
+
+
+def test_votes_need_no_probabilities(table):
+    model = BaggingClassifier(SVC(), n_estimators=4, combine="vote").fit(table.X, table.two)
+    assert set(np.unique(model.predict_proba(table.X))) <= {0, 0.25, 0.5, 0.75, 1}
+
+
+@ALL_WAYS
+@BOTH
+def test_a_pickled_committee_is_the_same(kind, way, table):
+    y = target(kind, table)
+    model = kind(boosted(kind), **way).fit(table.X, y)
+    twin = pickle.loads(pickle.dumps(model))
+    assert twin.fingerprint() == model.fingerprint()
+    np.testing.assert_array_equal(answers(twin, table.X), answers(model, table.X))
+    assert twin.fit(table.X, y).fingerprint() == model.fingerprint()
+
+
+def test_among_scikit_learns_tools(table):
+    model = BaggingRegressor(boosted(BaggingRegressor), n_estimators=3)
+    assert cross_val_score(model, table.X, table.number, cv=3).min() > 0.3
+    model.set_params(estimator__max_leaf_nodes=2)
+    assert model.estimator.max_leaf_nodes == 2
+    nested = BaggingRegressor(model, n_estimators=2, n_jobs=2).fit(table.X, table.number)
+    assert len(nested.estimators_[0].estimators_) == 3
+
+
+def test_the_recipe_says_what_is_run():
+    said = BaggingClassifier(DecisionTreeClassifier(), columns_per_member=0.5).recipe()
+    assert "bootstrap" in said
+    assert "50% of the columns x DecisionTreeClassifier x 100 members x average" in said
+    assert "folds" in BaggingRegressor(sampling="folds").recipe()

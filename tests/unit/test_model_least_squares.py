@@ -1,0 +1,101 @@
+"""What a linear model knows of its coefficients, in a file: whole, and true to its trees."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+
+import numpy as np
+import pytest
+
+from model_samples import make_linear, make_model
+from stagewise.errors import ModelFormatError
+from stagewise.model.contents import pack, unpack
+from stagewise.model.file import decode, encode
+from stagewise.model.model import Model
+from stagewise.model.sections import LEAST_SQUARES
+
+
+def changed(name, change, **kind):
+    """Return the facts and arrays of a linear model with one section changed."""
+    facts, arrays = pack(make_linear(**kind), {})
+    arrays[name] = change(arrays[name].copy())
+    return facts, arrays
+
+
+def put(place, value):
+    def change(array):
+        array[place] = value
+        return array
+
+    return change
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+def test_a_fit_comes_back_as_it_was(intercept):
+    model = make_linear(intercept=intercept)
+    twin, _ = decode(encode(model))
+    assert twin.least_squares is not None
+    for field in fields(model.least_squares):
+        mine, theirs = (getattr(m.least_squares, field.name) for m in (model, twin))
+        np.testing.assert_array_equal(theirs, mine, err_msg=field.name)
+    assert twin.fingerprint() == model.fingerprint()
+
+
+def test_other_models_have_no_such_sections():
+    _, arrays = pack(make_model(), {})
+    assert not LEAST_SQUARES.keys() & arrays.keys()
+
+
+def test_how_sure_it_is_belongs_to_the_fingerprint():
+    model = make_linear()
+    facts, arrays = changed("linear_sums", put(1, 4.0))
+    other, _ = unpack(facts, arrays)
+    assert isinstance(other, Model)
+    assert other.fingerprint() != model.fingerprint()
+
+
+@pytest.mark.parametrize("name", LEAST_SQUARES)
+def test_a_part_that_is_missing(name):
+    facts, arrays = pack(make_linear(), {})
+    del arrays[name]
+    with pytest.raises(ModelFormatError, match="is not whole"):
+        unpack(facts, arrays)
+
+
+WRONG = {
+    "a slope that the trees do not have": ("linear_slope", put(0, 0.5), "not those of its trees"),
+    "a centre that the trees do not have": ("linear_centre", put(1, 0.5), "not those of its trees"),
+    "too few slopes": ("linear_slope", lambda a: a[:-1], "differ in length"),
+    "too many centres": ("linear_centre", lambda a: np.append(a, 0.0), "differ in length"),
+    "a part of a covariance": ("linear_covariance", lambda a: a[:-1], "differ in length"),
+    "a covariance of NaN": ("linear_covariance", put(0, np.nan), "not finite"),
+    "an infinite slope": ("linear_slope", put(0, np.inf), "not finite"),
+    "a negative variance": ("linear_covariance", put(0, -1.0), "variances that are none"),
+    "a lopsided covariance": ("linear_covariance", put(1, 9.0), "variances that are none"),
+    "a column there is not": ("linear_column", put(2, 4), "column there is not"),
+    "a column twice": ("linear_column", put(1, 0), "column there is not, or two"),
+    "a size of nothing": ("linear_size", put(0, 0.0), "sums of squares"),
+    "no rows": ("linear_sums", put(0, 0.0), "number of rows"),
+    "squares below 0": ("linear_sums", put(1, -1.0), "sums of squares"),
+    "sums that are missing": ("linear_sums", lambda a: a[:2], "does not say"),
+    "half an intercept": ("linear_facts", put(0, 2), "does not say"),
+    "no intercept any more": ("linear_facts", put(0, 0), "differ in length"),
+    "more rank than columns": ("linear_facts", put(2, 5), "differ in length"),
+    "a huge rank": ("linear_facts", put(2, 2**64 - 1), "differ in length"),
+    "a level of no intercept": ("offset", put(0, 1.0), "no intercept"),
+}
+
+
+@pytest.mark.parametrize(("name", "change", "message"), WRONG.values(), ids=WRONG)
+def test_what_contradicts_itself_is_refused(name, change, message):
+    facts, arrays = changed(name, change, intercept=name != "offset")
+    with pytest.raises(ModelFormatError, match=message):
+        unpack(facts, arrays)
+
+
+def test_coefficients_of_trees_that_are_none():
+    facts, arrays = pack(make_model(), {})
+    _, linear = pack(make_linear((0,)), {})
+    arrays |= {name: linear[name] for name in LEAST_SQUARES}
+    with pytest.raises(ModelFormatError, match="not those of its trees"):
+        unpack(facts, arrays)
