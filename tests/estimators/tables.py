@@ -16,6 +16,8 @@ import numpy as np
 
 from stagewise import (
     AdaBoostClassifier,
+    DecisionTreeClassifier,
+    DecisionTreeRegressor,
     GentleBoostClassifier,
     GradientBoostingClassifier,
     GradientBoostingRegressor,
@@ -189,6 +191,22 @@ CASES: Mapping[str, tuple[type, str, dict[str, Any]]] = MappingProxyType(
         ),
         "gentle AdaBoost": (GentleBoostClassifier, "many", {"max_depth": 3}),
         "LogitBoost": (LogitBoostClassifier, "two", {"max_depth": 3}),
+        "one tree of classes": (
+            DecisionTreeClassifier,
+            "many",
+            {
+                "criterion": "entropy",
+                "pruning": "cost_complexity",
+                "alpha": 0.0005,
+                "missing": "probability",
+                "min_samples_leaf": 20,
+            },
+        ),
+        "one tree of numbers": (
+            DecisionTreeRegressor,
+            "number",
+            {"pruning": "early_stopping", "missing": "mean", "split": "histogram"},
+        ),
     }
 )
 
@@ -196,7 +214,8 @@ CASES: Mapping[str, tuple[type, str, dict[str, Any]]] = MappingProxyType(
 def fit_case(name: str, table: Table, *, X: Any = None, **params: Any) -> Any:
     """Fit one of the cases, on X in another form if one is given."""
     kind, target, own = CASES[name]
-    estimator = kind(**{"n_estimators": 6, **own, **params})
+    few = {"n_estimators": 6} if "n_estimators" in kind().get_params() else {}
+    estimator = kind(**{**few, **own, **params})
     return estimator.fit(table.X if X is None else X, getattr(table, target))
 
 
