@@ -11,13 +11,12 @@ X, y = load_breast_cancer(return_X_y=True, as_frame=True)
 y = y.map({0: "malignant", 1: "benign"})
 X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0)
 
+small = DecisionTreeClassifier(pruning="cost_complexity", one_standard_error=True)
 trees = {
     "grown to the end": DecisionTreeClassifier(),
     "by information gain": DecisionTreeClassifier(criterion="entropy"),
     "pruned by folds": DecisionTreeClassifier(pruning="cost_complexity"),
-    "one standard error": DecisionTreeClassifier(
-        pruning="cost_complexity", one_standard_error=True
-    ),
+    "one standard error": small,
     "reduced error": DecisionTreeClassifier(pruning="reduced_error"),
     "stopped early": DecisionTreeClassifier(pruning="early_stopping"),
 }
@@ -25,7 +24,6 @@ for name, tree in trees.items():
     score = tree.fit(X_train, y_train).score(X_test, y_test)
     print(f"{name:20s} {tree.n_leaves_:3d} leaves, depth {tree.depth_}, accuracy {score:.3f}")
 
-small = trees["one standard error"]
 print(export_text(small))
 for rule in rules(small):
     print(f"{rule['weight']:4.0f} rows: {rule['class']:9s} if {rule['rule']}")

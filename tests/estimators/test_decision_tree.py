@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from itertools import pairwise
 
 import numpy as np
 import pandas as pd
@@ -290,7 +291,7 @@ def test_paths_lead_from_the_root_to_the_leaf(kind):
     for row, path, leaf in zip(X, paths, model.apply(X)[:, 0], strict=True):
         assert path[0] == 0
         assert path[-1] == leaf
-        for node, child in zip(path, path[1:], strict=False):
+        for node, child in pairwise(path):
             left = row[tree.feature[node]] <= tree.threshold[node]
             assert child == (tree.left if left else tree.right)[node]
     assert max(map(len, paths)) == model.depth_ + 1
@@ -434,12 +435,12 @@ def test_a_sparse_matrix_is_read_by_histograms(kind, table):
     y = target(kind, table)
     a, b = (kind(split="histogram").fit(Z, y) for Z in (X, csr_array(X)))
     assert same(a, b)
-    with pytest.raises(InvalidParameterError, match="split='exact'.*sparse"):
+    with pytest.raises(InvalidParameterError, match=r"split='exact'.*sparse"):
         kind().fit(csr_array(X), y)
-    with pytest.raises(InvalidParameterError, match="missing='mean'.*sparse"):
+    with pytest.raises(InvalidParameterError, match=r"missing='mean'.*sparse"):
         kind(split="histogram", missing="mean").fit(csr_array(X), y)
     both = kind(split="histogram", missing="probability").fit(X, y)
-    with pytest.raises(TypeError, match="X.toarray"):
+    with pytest.raises(TypeError, match=r"X\.toarray"):
         both.predict(csr_array(X))
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -163,7 +165,7 @@ def test_levels_of_nodes():
     tree = random_tree(2, 15)
     found = levels_of(tree)
     assert sorted(np.concatenate(found).tolist()) == list(range(31))
-    for level, below in zip(found, found[1:], strict=False):
+    for level, below in pairwise(found):
         parents = {int(t) for t in level if tree.feature[t] >= 0}
         assert all(any(child in (tree.left[t], tree.right[t]) for t in parents) for child in below)
 
