@@ -130,7 +130,9 @@ def test_paths_lead_from_the_root_to_the_leaf(kind):
 
 def test_with_one_class_there_is_nothing_to_ask():
     with pytest.warns(UserWarning, match="only one class"):
-        model = DecisionTreeClassifier(pruning="cost_complexity").fit([[1.0], [2.0]], ["a", "a"])
+        model = DecisionTreeClassifier(pruning="cost_complexity").fit(
+            np.arange(6.0)[:, np.newaxis], ["a"] * 6
+        )
     assert (model.n_leaves_, model.depth_) == (1, 0)
     assert model.predict([[5.0]]) == ["a"]
     with pytest.raises(ValueError, match="asks nothing"):

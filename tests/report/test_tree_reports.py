@@ -28,12 +28,18 @@ from stagewise import (
 from stagewise.report.facts import tree_facts
 from stagewise.report.rules import leaf_rules
 
+RECT = "{http://www.w3.org/2000/svg}rect"
+
 
 def frame(n=300, seed=0):
     rng = np.random.default_rng(seed)
     city = rng.choice(["Ulm", "Bonn & Köln", "<Jena>"], n)
     table = pd.DataFrame(
-        {"size": rng.normal(size=n), "city": pd.Categorical(city), "id": 2**60 + rng.integers(n)}
+        {
+            "size": rng.normal(size=n),
+            "city": pd.Categorical(city),
+            "id": 2**60 + rng.integers(0, n, n),
+        }
     )
     table.loc[rng.random(n) < 0.1, "size"] = None
     y = table["size"].fillna(1.5) + (city == "Ulm") + rng.normal(size=n) / 4
@@ -150,7 +156,7 @@ def test_a_picture_is_sound_and_shows_every_node(fitted, tree):
         if not -len(model.model_.ensemble.trees) <= tree < len(model.model_.ensemble.trees):
             continue
         root = ET.fromstring(export_svg(model, tree))
-        boxes = [r for r in root.iter("{*}rect") if r.get("class") == "box"]
+        boxes = [r for r in root.iter(RECT) if r.get("class") == "box"]
         assert len(boxes) == len(model.model_.ensemble.trees[tree].feature)
         width, height = float(root.get("width")), float(root.get("height"))
         for box in boxes:
@@ -162,7 +168,7 @@ def test_boxes_of_a_picture_do_not_overlap(fitted):
     X, y, _ = frame(2000)
     model = DecisionTreeRegressor(max_leaf_nodes=120).fit(X, y)
     root = ET.fromstring(export_svg(model))
-    boxes = [r for r in root.iter("{*}rect") if r.get("class") == "box"]
+    boxes = [r for r in root.iter(RECT) if r.get("class") == "box"]
     places = sorted((float(b.get("x")), float(b.get("y"))) for b in boxes)
     for (x, y0), (other, y1) in pairwise(places):
         assert other != x or y1 - y0 >= 44
@@ -173,10 +179,10 @@ def test_large_trees_are_drawn_down_to_some_depth():
     model = DecisionTreeRegressor().fit(X, y)
     assert len(model.model_.ensemble.trees[0].feature) > 3000
     root = ET.fromstring(export_svg(model))
-    boxes = [r for r in root.iter("{*}rect") if r.get("class") == "box"]
+    boxes = [r for r in root.iter(RECT) if r.get("class") == "box"]
     assert 50 < len(boxes) <= 511
     deep = ET.fromstring(export_svg(model, max_depth=3))
-    assert sum(r.get("class") == "box" for r in deep.iter("{*}rect")) == 15
+    assert sum(r.get("class") == "box" for r in deep.iter(RECT)) == 15
 
 
 def test_notebooks_show_a_picture(fitted):

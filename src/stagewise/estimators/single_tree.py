@@ -7,6 +7,7 @@ it is limited while it grows, or grown to the end and cut back.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator
 from types import MappingProxyType
 from typing import Any
 
@@ -166,6 +167,17 @@ class SingleTree(BoostedTrees):
         path: PruningPath = tree.pruning_path_
         return path
 
+    def recipe(self) -> str:
+        """Say in one line what a fit does: criterion x tree x rows x pruning."""
+        p = self._checked()
+        size = [f"at most {p['max_leaf_nodes']} leaves"] if p["max_leaf_nodes"] else []
+        size += [f"depth at most {p['max_depth']}"] if p["max_depth"] else []
+        kind = ["random thresholds"] if p["random_thresholds"] else []
+        tree = ", ".join([p["growth"].replace("_", "-"), f"{p['split']} splits", *kind, *size])
+        alpha = f", α={p['alpha']}" if p["pruning"] == "cost_complexity" else ""
+        pruned = "unpruned" if p["pruning"] is None else p["pruning"].replace("_", " ") + alpha
+        return f"{p['criterion']} x one tree ({tree}) x all rows x {pruned}"
+
     # ---- reading the tree ------------------------------------------------------------------------
 
     def _tree(self) -> Tree | None:
@@ -206,6 +218,9 @@ class SingleTree(BoostedTrees):
         if check_parameter(self, "missing") != "probability":
             return own
         return hashlib.sha256(f"{own} both ways".encode()).hexdigest()
+
+    def _staged_score(self, X: Any) -> Iterator[Vector]:
+        yield self._score(X)
 
     def _score_values(self, model: Model, values: Any) -> Vector:
         score = super()._score_values(model, values)
