@@ -35,10 +35,11 @@ def decision_tree() -> None:
         error = np.mean(model.predict(X_test) != y_test)
         size = f", {model.n_leaves_} leaves" if hasattr(model, "n_leaves_") else ""
         print(f"  {name}: test error {error:.3f}{size}")
-        ax.pcolormesh(across, up, said > 0.5, cmap=ListedColormap([BLUE, ORANGE]), alpha=0.3)
+        ax.pcolormesh(across, up, said > 0.5, cmap=ListedColormap([BLUE, ORANGE]), ccp_alpha=0.3)
         for k, colour in ((0, BLUE), (1, ORANGE)):
             ax.plot(*X[y == k].T, ".", color=colour, ms=2)
         ax.set(title=f"{name}: {100 * error:.1f} %", xticks=[], yticks=[])
+        ax.set(xlim=(-3.2, 3.2), ylim=(-2.6, 2.6))
         ax.grid(visible=False)
     save(fig, "decision_tree")
 
@@ -49,7 +50,7 @@ def pruning() -> None:
     chosen = DecisionTreeClassifier(pruning="cost_complexity").fit(X, y)
     rule = DecisionTreeClassifier(pruning="cost_complexity", one_standard_error=True).fit(X, y)
     path = chosen.pruning_path_
-    trees = [DecisionTreeClassifier(pruning="cost_complexity", alpha=a) for a in path.alphas]
+    trees = [DecisionTreeClassifier(pruning="cost_complexity", ccp_alpha=a) for a in path.alphas]
     test = [np.mean(tree.fit(X, y).predict(X_test) != y_test) for tree in trees]
     train = [np.mean(tree.predict(X) != y) for tree in trees]
     for name, tree in (("least error", chosen), ("one standard error", rule)):
