@@ -35,7 +35,7 @@ def decision_tree() -> None:
         error = np.mean(model.predict(X_test) != y_test)
         size = f", {model.n_leaves_} leaves" if hasattr(model, "n_leaves_") else ""
         print(f"  {name}: test error {error:.3f}{size}")
-        ax.pcolormesh(across, up, said > 0.5, cmap=ListedColormap([BLUE, ORANGE]), ccp_alpha=0.3)
+        ax.pcolormesh(across, up, said > 0.5, cmap=ListedColormap([BLUE, ORANGE]), alpha=0.3)
         for k, colour in ((0, BLUE), (1, ORANGE)):
             ax.plot(*X[y == k].T, ".", color=colour, ms=2)
         ax.set(title=f"{name}: {100 * error:.1f} %", xticks=[], yticks=[])
@@ -63,9 +63,8 @@ def pruning() -> None:
     )
     ax.plot(path.n_leaves, test, color=ORANGE, label="test set")
     ax.plot(path.n_leaves, train, color=GREEN, label="training")
-    for tree, words in ((chosen, "least error"), (rule, "one standard error")):
-        ax.axvline(tree.n_leaves_, color=GREY, ls="--", lw=0.8)
-        ax.text(tree.n_leaves_ * 1.03, 0.4, words, rotation=90, color=GREY, va="center", size=7)
+    ax.axvline(chosen.n_leaves_, color=GREY, ls="--")
+    ax.text(chosen.n_leaves_ * 1.05, 0.4, f"{chosen.n_leaves_} leaves", color=GREY)
     ax.set(xlabel="leaves", ylabel="share of wrong answers", xscale="log")
     ax.legend()
     save(fig, "pruning")
