@@ -14,6 +14,7 @@ import numpy as np
 
 from stagewise.cli.columns import feature_table, refuse_columns, strange_columns, text_columns
 from stagewise.cli.complaint import Complaint, did_you_mean, listing
+from stagewise.cli.methods import takes
 from stagewise.data import Features
 from stagewise.model.file import read_model
 
@@ -41,7 +42,7 @@ def open_model(path: Path, threads: int | None = None) -> Any:
     if path.is_dir():
         raise Complaint(f"{str(path)!r} is a folder; name the model file in it.")
     estimator = stagewise.load(path)
-    if threads is not None:
+    if threads is not None and takes(type(estimator), "n_jobs"):
         estimator.set_params(n_jobs=threads)
     return estimator
 
@@ -49,7 +50,8 @@ def open_model(path: Path, threads: int | None = None) -> Any:
 def save_model(estimator: Any, path: Path, target: str) -> None:
     """Save an estimator, and with it the name of the column it was trained to predict."""
     # How the training was watched is nothing to remember.
-    estimator.set_params(verbose=0)
+    if takes(type(estimator), "verbose"):
+        estimator.set_params(verbose=0)
     estimator.save(path, notes={"target": target})
 
 
