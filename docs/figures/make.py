@@ -15,6 +15,7 @@ import numpy as np
 from committees import bagging, committees, cross_validation_committees
 from data import additive, spheres, wave
 from draws import dart, sampling
+from forests import random_forest
 from linear import linear_model, stagewise_linear, stepwise
 from sklearn.linear_model import Ridge
 from sklearn.neighbors import KNeighborsRegressor
@@ -336,6 +337,7 @@ FIGURES: list[Callable[[], None]] = [
     bagging,
     cross_validation_committees,
     committees,
+    random_forest,
     linear_model,
     stepwise,
     stagewise_linear,

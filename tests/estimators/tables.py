@@ -16,10 +16,14 @@ import numpy as np
 
 from stagewise import (
     AdaBoostClassifier,
+    ExtraTreesClassifier,
+    ExtraTreesRegressor,
     GentleBoostClassifier,
     GradientBoostingClassifier,
     GradientBoostingRegressor,
     LogitBoostClassifier,
+    RandomForestClassifier,
+    RandomForestRegressor,
 )
 
 __all__ = ["CASES", "Table", "fit_case", "hashed", "make_table", "quick"]
@@ -189,6 +193,19 @@ CASES: Mapping[str, tuple[type, str, dict[str, Any]]] = MappingProxyType(
         ),
         "gentle AdaBoost": (GentleBoostClassifier, "many", {"max_depth": 3}),
         "LogitBoost": (LogitBoostClassifier, "two", {"max_depth": 3}),
+        "a forest of numbers": (RandomForestRegressor, "number", {"min_samples_leaf": 3}),
+        "a forest of two classes": (RandomForestClassifier, "two", {}),
+        "a forest of five classes by entropy": (
+            RandomForestClassifier,
+            "many",
+            {"criterion": "entropy", "split": "exact", "max_leaf_nodes": 500},
+        ),
+        "extra trees of five classes": (ExtraTreesClassifier, "many", {"max_depth": 12}),
+        "extra trees by absolute error": (
+            ExtraTreesRegressor,
+            "number",
+            {"criterion": "absolute_error", "max_leaf_nodes": 30, "bootstrap": True},
+        ),
     }
 )
 
