@@ -1,7 +1,9 @@
 #include "feature_choice.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <utility>
 
 #include "random.hpp"
 
@@ -25,14 +27,34 @@ std::vector<uint32_t> FeatureChoice::choose(const std::vector<uint32_t>& from, d
   const auto wanted = static_cast<size_t>(std::max(1.0, std::floor(share * n + 0.5)));
   if (wanted >= from.size()) return from;
   if (!rules_.feature_weights.empty()) return choose_by_weight(from, wanted, key);
-  std::vector<std::pair<uint64_t, uint32_t>> lots;
+  return choose_by_lot(from, wanted, key);
+}
+
+// Those with the smallest lots. Nodes of sparse tables choose among many thousands, so nothing is
+// sorted: lots are spread evenly, and counting them by their leading bits tells where the first one
+// that is left out must lie, so that only its neighbours are put in order.
+std::vector<uint32_t> FeatureChoice::choose_by_lot(const std::vector<uint32_t>& from, size_t wanted,
+                                                   uint64_t key) {
+  constexpr int shift = 56;
+  using Lot = std::pair<uint64_t, uint32_t>;
+  std::array<size_t, 256> count{};
+  std::vector<Lot> lots;
   lots.reserve(from.size());
-  for (const uint32_t f : from) lots.emplace_back(draw(key, f), f);
-  std::nth_element(lots.begin(), lots.begin() + static_cast<ptrdiff_t>(wanted), lots.end());
+  for (const uint32_t f : from) {
+    lots.emplace_back(draw(key, f), f);
+    ++count[lots.back().first >> shift];
+  }
+  size_t part = 0, below = 0;
+  while (below + count[part] <= wanted) below += count[part++];  // wanted < from.size()
+  std::vector<Lot> near;
+  for (const Lot& lot : lots)
+    if (lot.first >> shift == part) near.push_back(lot);
+  const auto left_out = near.begin() + static_cast<ptrdiff_t>(wanted - below);
+  std::nth_element(near.begin(), left_out, near.end());
   std::vector<uint32_t> chosen;
   chosen.reserve(wanted);
-  for (size_t i = 0; i < wanted; ++i) chosen.push_back(lots[i].second);
-  std::sort(chosen.begin(), chosen.end());
+  for (const Lot& lot : lots)
+    if (lot < *left_out) chosen.push_back(lot.second);
   return chosen;
 }
 

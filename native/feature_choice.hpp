@@ -20,6 +20,8 @@ class FeatureChoice {
 
  private:
   std::vector<uint32_t> choose(const std::vector<uint32_t>& from, double share, uint64_t key) const;
+  static std::vector<uint32_t> choose_by_lot(const std::vector<uint32_t>& from, size_t wanted,
+                                             uint64_t key);
   std::vector<uint32_t> choose_by_weight(std::vector<uint32_t> from, size_t wanted,
                                          uint64_t key) const;
 

@@ -8,6 +8,7 @@ import pytest
 
 from reference import tree as reference
 from reference.core import ALL_ROWS, Growth, bin_table, same_trees
+from reference.sampling import draws
 from reference.tree import Rules
 from stagewise._native import Bins, Workers
 from stagewise.learners.tree import Tree
@@ -121,3 +122,22 @@ def test_a_tiny_share_is_one_feature(
     bins, gradient = problem
     growth = Growth(workers, bins, None, RULES, columns_per_tree=1e-9)
     assert len(used(growth.grow(gradient, np.ones(N)))) == 1
+
+
+@pytest.mark.parametrize("share", [0.0005, 0.01, 0.3, 0.7, 0.995])
+def test_the_features_with_the_smallest_lots_are_chosen(workers: Workers, share: float) -> None:
+    rng = np.random.default_rng(7)
+    n, features = 200, 1500
+    X = rng.integers(0, 2, (n, features)).astype(float)
+    gradient = rng.integers(-999, 999, n) / 256
+    gain = (X.T @ gradient) ** 2 / X.sum(axis=0)
+    gain += ((1 - X).T @ gradient) ** 2 / (n - X.sum(axis=0))
+    growth = Growth(
+        workers, bin_table(workers, X)[0], None, Rules(max_leaves=2), columns_per_tree=share
+    )
+    wanted = max(1, int(share * features + 0.5))
+    for tree in range(20):
+        lots = np.array(draws(11, 3, tree, range(features)), dtype=np.uint64)
+        chosen = np.argsort(lots)[:wanted]
+        root = growth.grow(gradient, np.ones(n), None, 11, tree).feature[0]
+        assert root == chosen[np.argmax(gain[chosen])]

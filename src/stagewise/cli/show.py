@@ -39,6 +39,7 @@ def run(args: argparse.Namespace, screen: Screen) -> None:
     if facts["classes"] is not None:
         head["classes"] = ", ".join(str(label) for label in facts["classes"])
     head["rounds"] = facts["rounds"]
+    head["learning rate"] = facts["learning_rate"]
     head["trees"] = (
         f"{facts['trees']:,} with {facts['leaves']:,} leaves, at most {facts['depth']} deep"
     )
@@ -72,6 +73,7 @@ def describe(estimator: Any, path: Path) -> dict[str, Any]:
         "loss": model.loss,
         "classes": None if model.classes is None else model.classes.tolist(),
         "rounds": model.ensemble.n_rounds,
+        "learning_rate": float(estimator.learning_rate_),
         "trees": len(model.ensemble.trees),
         "leaves": int(np.count_nonzero(flat["feature"] < 0)),
         "depth": max((_depth(tree) for tree in model.ensemble.trees), default=0),

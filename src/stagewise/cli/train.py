@@ -161,6 +161,7 @@ def _learned(estimator: Any, valid: Data | None, args: argparse.Namespace) -> di
     model = estimator.model_
     facts: dict[str, Any] = {
         "rounds": int(estimator.n_iter_),
+        "learning_rate": float(estimator.learning_rate_),
         "levels": levels_of(estimator),
         "fingerprint": estimator.fingerprint(),
     }
@@ -298,6 +299,7 @@ def _tell(result: dict[str, Any], args: argparse.Namespace, screen: Screen) -> N
         f"Trained in {result['seconds']:.2f} s",
         {
             "rounds": result["rounds"],
+            "learning rate": result["learning_rate"],
             **({"levels": result["levels"]} if result["levels"] else {}),
             **{
                 name: result[name.replace(" ", "_")]

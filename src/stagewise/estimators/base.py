@@ -27,6 +27,7 @@ from stagewise.data import Features, match_targets
 from stagewise.data.bins import core_columns
 from stagewise.data.messages import shown
 from stagewise.estimators.columns import learn_columns, match_columns, read_training
+from stagewise.estimators.defaults import AUTO_RULES, settled
 from stagewise.estimators.describe import describe
 from stagewise.estimators.drawing import EVERYTHING
 from stagewise.estimators.fitting import Fit
@@ -97,6 +98,12 @@ class BoostedTrees(BaseEstimator):
         """Return all parameters, those that are not the user's included, in their plain types."""
         return {**EVERYTHING, **self._fixed, **check_parameters(self)}
 
+    def _settled(self) -> dict[str, Any]:
+        """Return the same with a number for every "auto", as a fit would have it now."""
+        params = self._checked()
+        before = getattr(self, "learning_rate_", None) if params["warm_start"] else None
+        return settled(params, before)
+
     # ---- fitting -------------------------------------------------------------------------------
 
     def fit(
@@ -133,7 +140,7 @@ class BoostedTrees(BaseEstimator):
         self
         """
         begin = time.perf_counter()
-        params = self._checked()
+        params = self._settled()
         self._check_stopping(params, X_val, groups)
         caller = type(self).__name__
         workers = make_workers(self.n_jobs)
@@ -175,7 +182,8 @@ class BoostedTrees(BaseEstimator):
         self._keep_out_of_fold(details, train, table.n_rows)
         continued = 0 if previous is None else previous.ensemble.n_rounds
         self._keep_out_of_bag(params, details, continued)
-        self.seed_ = seed
+        self.seed_, self.learning_rate_ = seed, params["learning_rate"]
+        details.update({name: params[name] for name in AUTO_RULES if name in params})
         details["values_taken_as_missing"] = rows_of_columns(features, table.taken_as_missing)
         details["values_unseen"] = rows_of_columns(features, unseen.rows_of_columns + unseen_val)
         self.fit_report_ = fit_report(details, self, workers, begin)
@@ -341,11 +349,16 @@ class BoostedTrees(BaseEstimator):
             del self.target_names_
 
     @classmethod
-    def from_model(cls, model: Model, params: Mapping[str, Any], seed: int) -> Self:
-        """Return an estimator with these parameters that has learned this model."""
+    def from_model(
+        cls, model: Model, params: Mapping[str, Any], seed: int, learning_rate: float
+    ) -> Self:
+        """Return an estimator with these parameters that has learned this model.
+
+        `seed` and `learning_rate` are those of its fit, whatever the parameters left open.
+        """
         estimator = cls(**params)
         estimator._adopt(model)
-        estimator.seed_ = seed
+        estimator.seed_, estimator.learning_rate_ = seed, learning_rate
         return estimator
 
     # ---- reading the model -----------------------------------------------------------------------
@@ -377,7 +390,7 @@ class BoostedTrees(BaseEstimator):
 
     def recipe(self) -> str:
         """Say in one line what a fit runs: loss x step x learner x rows x rounds."""
-        p = self._checked()
+        p = self._settled()
         loss = p["loss"] if isinstance(p["loss"], Loss) else self._make_loss(ANY_CLASSES)
         name = p["loss"] if isinstance(p["loss"], str) else type(loss).__name__
         return describe(p, name, self._method().describe(loss))
@@ -406,7 +419,12 @@ class BoostedTrees(BaseEstimator):
                 "Pickle the estimator instead, or register the loss in stagewise.losses."
             )
         params = self._plain_params()
-        own = {"class": type(self).__name__, "params": params, "seed": self.seed_}
+        own = {
+            "class": type(self).__name__,
+            "params": params,
+            "seed": self.seed_,
+            "learning_rate": self.learning_rate_,
+        }
         given: Mapping[Any, Any] = notes or {}
         for name in given:
             if not isinstance(name, str) or name in own:

@@ -9,8 +9,10 @@ from stagewise.errors import ModelFormatError
 from stagewise.estimators.ada_boost import AdaBoostClassifier
 from stagewise.estimators.additive_logistic import GentleBoostClassifier, LogitBoostClassifier
 from stagewise.estimators.classifier import BoostedClassifier
+from stagewise.estimators.defaults import RATE
 from stagewise.estimators.gradient_boosting_classifier import GradientBoostingClassifier
 from stagewise.estimators.gradient_boosting_regressor import GradientBoostingRegressor
+from stagewise.estimators.parameters import RULES
 from stagewise.estimators.stagewise import StagewiseClassifier, StagewiseRegressor
 from stagewise.losses import CLASSIFICATION_LOSSES, REGRESSION_LOSSES
 from stagewise.model.file import read_model
@@ -57,7 +59,14 @@ def load(path: str | PathLike[str]) -> Any:
         )
     if model.loss not in (*REGRESSION_LOSSES, *CLASSIFICATION_LOSSES):
         raise ModelFormatError(f"{path}: this version has no loss named {model.loss!r}.")
+    params = notes.get("params", {})
+    # Files of before "auto" have no rate beside the parameters.
+    rate = notes.get("learning_rate", params.get("learning_rate", RATE))
     try:
-        return _CLASSES[name].from_model(model, notes.get("params", {}), notes.get("seed", 0))
+        RULES["learning_rate"](rate)
+    except ValueError as error:
+        raise ModelFormatError(f"{path}: the learning rate in the file must be {error}.") from None
+    try:
+        return _CLASSES[name].from_model(model, params, notes.get("seed", 0), rate)
     except TypeError as error:
         raise ModelFormatError(f"{path}: a parameter in the file is unknown: {error}") from None

@@ -24,6 +24,7 @@ from stagewise.errors import InvalidParameterError
 __all__ = [
     "RULES",
     "OneOf",
+    "Rule",
     "check_parameter",
     "check_parameters",
     "check_tree",
