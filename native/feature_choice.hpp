@@ -19,11 +19,10 @@ class FeatureChoice {
   std::vector<uint8_t> allowed(const Leaf& leaf) const;
 
  private:
-  std::vector<uint32_t> choose(const std::vector<uint32_t>& from, double share, uint64_t key) const;
-  static std::vector<uint32_t> choose_by_lot(const std::vector<uint32_t>& from, size_t wanted,
-                                             uint64_t key);
-  std::vector<uint32_t> choose_by_weight(std::vector<uint32_t> from, size_t wanted,
-                                         uint64_t key) const;
+  // Each changes a mask of places in features_, of which some are set already.
+  void draw_some(double share, uint64_t key, std::vector<uint8_t>* among) const;
+  void draw_by_lot(size_t wanted, uint64_t key, std::vector<uint8_t>* among) const;
+  void draw_by_weight(size_t wanted, uint64_t key, std::vector<uint8_t>* among) const;
 
   const Bins& bins_;
   const TreeRules& rules_;

@@ -17,6 +17,7 @@ from stagewise.estimators.tree_needs import allows
 
 __all__ = ["AUTO_RULES", "RATE", "settled"]
 
+
 @dataclass(frozen=True)
 class _OrAuto:
     """What another rule allows, or "auto"."""
