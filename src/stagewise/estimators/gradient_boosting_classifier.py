@@ -107,7 +107,8 @@ validation_fraction, n_iter_no_change, tol, time_limit
         As in `GradientBoostingRegressor`; directions are those of the scores of classes.
     warm_start : bool, default=False
         Whether `fit` continues the model it finds, up to `n_estimators` rounds in all. On the same
-        data the result is the same, to the bit, as one fit with all rounds.
+        data the result is the same, to the bit, as one fit with all rounds and the same learning
+        rate.
     random_state : int, RandomState or None, default=0
         Seeds all random choices. None: a new seed every time.
     n_jobs : int or None, default=None
@@ -126,6 +127,8 @@ validation_fraction, n_iter_no_change, tol, time_limit
         All that was learned.
     n_iter_, best_iteration_ : int
         The number of rounds that predictions use.
+    learning_rate_ : float
+        The rate that was used.
     train_loss_, validation_loss_ : float64 array
         The mean loss after every round that was run.
     feature_importances_ : float64 array

@@ -173,7 +173,8 @@ class GradientBoostingRegressor(BoostedRegressor):
         runs. How many do depends on the machine, so the model does too.
     warm_start : bool, default=False
         Whether `fit` continues the model it finds, up to `n_estimators` rounds in all. On the same
-        data the result is the same, to the bit, as one fit with all rounds.
+        data the result is the same, to the bit, as one fit with all rounds and the same learning
+        rate.
     random_state : int, RandomState or None, default=0
         Seeds all random choices. None: a new seed every time.
     n_jobs : int or None, default=None
@@ -195,6 +196,8 @@ class GradientBoostingRegressor(BoostedRegressor):
         All that was learned.
     n_iter_, best_iteration_ : int
         The number of rounds that predictions use.
+    learning_rate_ : float
+        The rate that was used.
     train_loss_, validation_loss_ : float64 array
         The mean loss after every round that was run.
     feature_importances_ : float64 array
