@@ -7,6 +7,7 @@ and float64 hold alike. Must not know what a fit should give.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -69,6 +70,9 @@ def make_table(rows: int, columns: int = 5, seed: int = 0, *, missing: bool = Tr
     numbers = np.column_stack([signal + 1, other, 12000 + signal - other // 2]).astype(np.float64)
     return Table(X, signal.astype(np.float64), numbers, two, many)
 
+
+AS_IT_COMES: Mapping[str, Any] = MappingProxyType({"columns_per_node": "auto"})
+"""The other cases are about other things: their nodes look at all columns unless they say more."""
 
 CASES: Mapping[str, tuple[type, str, dict[str, Any]]] = MappingProxyType(
     {
@@ -175,6 +179,12 @@ CASES: Mapping[str, tuple[type, str, dict[str, Any]]] = MappingProxyType(
                 "monotonic_cst": {0: 1},
             },
         ),
+        "a number, as it comes": (GradientBoostingRegressor, "number", AS_IT_COMES),
+        "classes, as it comes": (
+            GradientBoostingClassifier,
+            "many",
+            {**AS_IT_COMES, "n_estimators": 120, "max_leaf_nodes": 4},
+        ),
         "AdaBoost": (AdaBoostClassifier, "two", {}),
         "AdaBoost of five classes": (
             AdaBoostClassifier,
@@ -210,10 +220,16 @@ CASES: Mapping[str, tuple[type, str, dict[str, Any]]] = MappingProxyType(
 )
 
 
+def all_columns(kind: type) -> dict[str, Any]:
+    """Return what makes an estimator look at all columns in every node."""
+    by_default = inspect.signature(kind).parameters
+    return {"columns_per_node": 1.0} if "columns_per_node" in by_default else {}
+
+
 def fit_case(name: str, table: Table, *, X: Any = None, **params: Any) -> Any:
     """Fit one of the cases, on X in another form if one is given."""
     kind, target, own = CASES[name]
-    estimator = kind(**{"n_estimators": 6, **own, **params})
+    estimator = kind(**{"n_estimators": 6, **all_columns(kind), **own, **params})
     return estimator.fit(table.X if X is None else X, getattr(table, target))
 
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "columns_of_text",
+    "learning_rate_of",
     "levels_of",
     "model_input",
     "named_input",
@@ -66,6 +67,12 @@ def names_of(estimator: Any) -> list[str]:
     """Return the features' names, made up where the model has none."""
     names = estimator.model_.features.names
     return list(names) if names else [f"x{k}" for k in range(estimator.n_features_in_)]
+
+
+def learning_rate_of(estimator: Any) -> float | None:
+    """Return the ν of a fit, where the method has one."""
+    rate = getattr(estimator, "learning_rate_", None)
+    return float(rate) if rate is not None and takes(type(estimator), "learning_rate") else None
 
 
 def levels_of(estimator: Any) -> dict[str, int]:

@@ -8,7 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from stagewise.cli.models import levels_of, names_of, open_model, remembered_target
+from stagewise.cli.models import (
+    learning_rate_of,
+    levels_of,
+    names_of,
+    open_model,
+    remembered_target,
+)
 from stagewise.cli.parameters import parameter_names
 from stagewise.cli.screen import Screen, amount, figure
 
@@ -41,6 +47,8 @@ def run(args: argparse.Namespace, screen: Screen) -> None:
     linear = facts["coefficients"] is not None
     if not linear:
         head["rounds"] = facts["rounds"]
+        if facts["learning_rate"] is not None:
+            head["learning rate"] = facts["learning_rate"]
         head["trees"] = (
             f"{facts['trees']:,} with {facts['leaves']:,} leaves, at most {facts['depth']} deep"
         )
@@ -77,6 +85,7 @@ def describe(estimator: Any, path: Path) -> dict[str, Any]:
         "loss": model.loss,
         "classes": None if model.classes is None else model.classes.tolist(),
         "rounds": model.ensemble.n_rounds,
+        "learning_rate": learning_rate_of(estimator),
         "trees": len(model.ensemble.trees),
         "leaves": int(np.count_nonzero(flat["feature"] < 0)),
         "depth": max((_depth(tree) for tree in model.ensemble.trees), default=0),

@@ -27,7 +27,7 @@ from stagewise.cli.complaint import Complaint, listing
 from stagewise.cli.evaluate import WORDS, scores_of
 from stagewise.cli.files import check_writable, read_file
 from stagewise.cli.methods import METHODS, takes
-from stagewise.cli.models import levels_of, named_input, save_model
+from stagewise.cli.models import learning_rate_of, levels_of, named_input, save_model
 from stagewise.cli.parameters import read_parameters
 from stagewise.cli.screen import Screen, amount
 from stagewise.cli.task import Guess, guess_task
@@ -167,9 +167,10 @@ def _read(
 
 def _learned(estimator: Any, valid: Data | None, args: argparse.Namespace) -> dict[str, Any]:
     """Return what is to be told about a model just trained."""
-    model = estimator.model_
+    model, rate = estimator.model_, learning_rate_of(estimator)
     facts: dict[str, Any] = {
         **({"rounds": int(estimator.n_iter_)} if hasattr(estimator, "n_iter_") else {}),
+        **({"learning_rate": rate} if rate is not None else {}),
         "levels": levels_of(estimator),
         "fingerprint": estimator.fingerprint(),
     }
@@ -308,6 +309,7 @@ def _tell(result: dict[str, Any], args: argparse.Namespace, screen: Screen) -> N
         f"Trained in {result['seconds']:.2f} s",
         {
             **({"rounds": result["rounds"]} if "rounds" in result else {}),
+            **({"learning rate": result["learning_rate"]} if "learning_rate" in result else {}),
             **({"levels": result["levels"]} if result["levels"] else {}),
             **{
                 name: result[name.replace(" ", "_")]
