@@ -19,8 +19,9 @@ import machine
 from cases import CASES, Case, covertype_table
 from measure import Measurement, available
 from peers import OURS, PEERS
-from report import quality_failures, write_page
 from team import TableStore, Team
+
+from report import quality_failures, write_page
 
 HERE = Path(__file__).parent
 # Of results.json; goes up when older figures can no longer be read.

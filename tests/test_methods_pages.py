@@ -1,4 +1,4 @@
-"""The examples of linear models, on their pages and in docstrings, run as they stand."""
+"""The examples of some methods, on their pages and in docstrings, run as they stand."""
 
 import doctest
 import importlib
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 PAGES = Path(__file__).parent.parent / "docs" / "methods"
-COMPLETE = ("linear_model", "stepwise", "stagewise_linear")
+COMPLETE = ("decision_tree", "linear_model", "pruning", "stepwise", "stagewise_linear")
 
 
 @pytest.mark.parametrize("name", COMPLETE)

@@ -22,6 +22,7 @@ from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import SplineTransformer
 from style import BLUE, GREEN, GREY, ORANGE, RED, plt, save
+from trees import decision_tree, pruning
 
 from stagewise import (
     AdaBoostClassifier,
@@ -345,6 +346,8 @@ FIGURES: list[Callable[[], None]] = [
     bagging,
     cross_validation_committees,
     committees,
+    decision_tree,
+    pruning,
     random_forest,
     linear_model,
     stepwise,

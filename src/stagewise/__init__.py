@@ -7,6 +7,8 @@ from stagewise.estimators import (
     AdaBoostClassifier,
     BaggingClassifier,
     BaggingRegressor,
+    DecisionTreeClassifier,
+    DecisionTreeRegressor,
     ExtraTreesClassifier,
     ExtraTreesRegressor,
     GentleBoostClassifier,
@@ -22,6 +24,7 @@ from stagewise.estimators import (
     StepwiseRegressor,
     load,
 )
+from stagewise.report import export_svg, export_text, rules
 
 __version__ = version("stagewise")
 
@@ -29,6 +32,8 @@ __all__ = [
     "AdaBoostClassifier",
     "BaggingClassifier",
     "BaggingRegressor",
+    "DecisionTreeClassifier",
+    "DecisionTreeRegressor",
     "ExtraTreesClassifier",
     "ExtraTreesRegressor",
     "GentleBoostClassifier",
@@ -46,5 +51,8 @@ __all__ = [
     "StepwiseRegressor",
     "UnseenLevelWarning",
     "__version__",
+    "export_svg",
+    "export_text",
     "load",
+    "rules",
 ]

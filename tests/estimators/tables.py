@@ -17,6 +17,8 @@ import numpy as np
 
 from stagewise import (
     AdaBoostClassifier,
+    DecisionTreeClassifier,
+    DecisionTreeRegressor,
     ExtraTreesClassifier,
     ExtraTreesRegressor,
     GentleBoostClassifier,
@@ -216,6 +218,22 @@ CASES: Mapping[str, tuple[type, str, dict[str, Any]]] = MappingProxyType(
             "number",
             {"criterion": "absolute_error", "max_leaf_nodes": 30, "bootstrap": True},
         ),
+        "one tree of classes": (
+            DecisionTreeClassifier,
+            "many",
+            {
+                "criterion": "entropy",
+                "pruning": "cost_complexity",
+                "alpha": 0.0005,
+                "missing": "probability",
+                "min_samples_leaf": 20,
+            },
+        ),
+        "one tree of numbers": (
+            DecisionTreeRegressor,
+            "number",
+            {"pruning": "early_stopping", "missing": "mean", "split": "histogram"},
+        ),
     }
 )
 
@@ -229,7 +247,8 @@ def all_columns(kind: type) -> dict[str, Any]:
 def fit_case(name: str, table: Table, *, X: Any = None, **params: Any) -> Any:
     """Fit one of the cases, on X in another form if one is given."""
     kind, target, own = CASES[name]
-    estimator = kind(**{"n_estimators": 6, **all_columns(kind), **own, **params})
+    few = {"n_estimators": 6} if "n_estimators" in kind().get_params() else {}
+    estimator = kind(**{**few, **all_columns(kind), **own, **params})
     return estimator.fit(table.X if X is None else X, getattr(table, target))
 
 

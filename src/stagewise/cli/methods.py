@@ -14,7 +14,7 @@ from typing import Any
 
 from stagewise.cli.complaint import Complaint
 
-__all__ = ["METHODS", "Method", "takes"]
+__all__ = ["METHODS", "Method", "takes", "watches"]
 
 
 @dataclass(frozen=True)
@@ -61,6 +61,7 @@ def _both(words: str, name: str, own: Mapping[str, Any] | None = None) -> Method
 METHODS: Mapping[str, Method] = MappingProxyType(
     {
         "boosting": _both("gradient boosting", "GradientBoosting"),
+        "tree": _both("a single decision tree", "DecisionTree"),
         "forest": _both("a random forest", "RandomForest"),
         "extra-trees": _both("extremely randomised trees", "ExtraTrees"),
         "bagging": _both("bagged trees", "RandomForest", {"max_features": None}),
@@ -75,3 +76,9 @@ METHODS: Mapping[str, Method] = MappingProxyType(
 def takes(callable_: Any, name: str) -> bool:
     """Return whether a class or a method has a parameter of this name."""
     return name in inspect.signature(callable_).parameters
+
+
+def watches(estimator: Any) -> bool:
+    """Return whether a fit looks at held-out rows; a single tree does if it is cut by them."""
+    cut = getattr(estimator, "pruning", "early_stopping") in ("reduced_error", "early_stopping")
+    return takes(estimator.fit, "X_val") and cut

@@ -26,7 +26,7 @@ from stagewise.cli.columns import (
 from stagewise.cli.complaint import Complaint, listing
 from stagewise.cli.evaluate import WORDS, scores_of
 from stagewise.cli.files import check_writable, read_file
-from stagewise.cli.methods import METHODS, takes
+from stagewise.cli.methods import METHODS, takes, watches
 from stagewise.cli.models import learning_rate_of, levels_of, named_input, save_model
 from stagewise.cli.parameters import read_parameters
 from stagewise.cli.screen import Screen, amount
@@ -291,7 +291,7 @@ def _validation(
 
 
 def _fit(estimator: Any, data: Data, valid: Data | None) -> None:
-    if valid is None or not takes(estimator.fit, "X_val"):
+    if valid is None or not watches(estimator):
         estimator.fit(data.features, data.y, data.weight)
     else:
         estimator.fit(

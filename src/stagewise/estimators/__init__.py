@@ -3,6 +3,10 @@
 from stagewise.estimators.ada_boost import AdaBoostClassifier
 from stagewise.estimators.additive_logistic import GentleBoostClassifier, LogitBoostClassifier
 from stagewise.estimators.bagging import BaggingClassifier, BaggingRegressor
+from stagewise.estimators.decision_tree import (
+    DecisionTreeClassifier,
+    DecisionTreeRegressor,
+)
 from stagewise.estimators.forest import (
     ExtraTreesClassifier,
     ExtraTreesRegressor,
@@ -21,6 +25,8 @@ __all__ = [
     "AdaBoostClassifier",
     "BaggingClassifier",
     "BaggingRegressor",
+    "DecisionTreeClassifier",
+    "DecisionTreeRegressor",
     "ExtraTreesClassifier",
     "ExtraTreesRegressor",
     "GentleBoostClassifier",

@@ -88,6 +88,7 @@ class AveragedTrees(BoostedTrees):
     """Base of forests and single trees; see `RandomForestRegressor` for the parameters."""
 
     _fixed = FIXED
+    averages = True
 
     def _fit_class(self) -> type[Fit]:
         return CommitteeFit

@@ -58,6 +58,8 @@ class BoostedTrees(ModelEstimator):
 
     _fixed: Mapping[str, Any] = MappingProxyType({})
     """What an estimator that has no such parameters does about the tree's."""
+    averages = False
+    """Whether a prediction is the mean of what trees say, not their sum."""
 
     # ---- what a subclass says about its target -------------------------------------------------
 
@@ -146,8 +148,9 @@ class BoostedTrees(ModelEstimator):
         seed = self._choose_seed(params["random_state"], previous)
         rows, held = counted_rows(weight), None
         if X_val is None and params["early_stopping"] is True:
-            share = params["validation_fraction"]
-            rows, held = hold_out(rows, target, share, seed, by_class=classes is not None)
+            share, by_class = params["validation_fraction"], classes is not None
+            option = params.get("held_out_for", "early_stopping=True")
+            rows, held = hold_out(rows, target, share, seed, by_class=by_class, option=option)
         features, columns, unseen = learn_columns(table, params, known, weight, rows, held)
         train = Sample.choose(columns, rows, target, weight)
         valid, unseen_val = self._validation(
@@ -395,7 +398,10 @@ class BoostedTrees(ModelEstimator):
     def _score(self, X: Any) -> Vector:
         """Return F, shape (n_rows, n_outputs)."""
         model = self._fitted()
-        values = self._match(model, X)
+        return self._score_values(model, self._match(model, X))
+
+    def _score_values(self, model: Model, values: Any) -> Vector:
+        """Return the same of rows that `_match` has read."""
         ensemble = model.ensemble
         n_trees = len(ensemble.trees)
         if type(values) is np.ndarray and len(values) <= FEW and values.flags.c_contiguous:

@@ -140,10 +140,15 @@ class CommitteeFit(Fit):
             min_gain=p["min_impurity_decrease"] * rows.total_weight * unit,
             l2=0.0,
             criterion=p["criterion"].replace("squared_error", "gini"),  # of ±1 they are the same
-            growth="best_first" if p["max_leaf_nodes"] else "depth_first",
+            growth=self._growth(),
             columns_per_node=columns_share(p["max_features"], self.features.n),
             random_thresholds=p["random_thresholds"],
             to_the_end=True,
             level_smoothing=0.0,
             level_l2=0.0,
+            **self._proposal(),
         )
+
+    def _growth(self) -> str:
+        """Return which leaf is split next; without a limit of leaves, the order does not matter."""
+        return "best_first" if self.params["max_leaf_nodes"] else "depth_first"

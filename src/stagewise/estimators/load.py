@@ -9,6 +9,10 @@ from stagewise.errors import ModelFormatError
 from stagewise.estimators.ada_boost import AdaBoostClassifier
 from stagewise.estimators.additive_logistic import GentleBoostClassifier, LogitBoostClassifier
 from stagewise.estimators.classifier import BoostedClassifier
+from stagewise.estimators.decision_tree import (
+    DecisionTreeClassifier,
+    DecisionTreeRegressor,
+)
 from stagewise.estimators.forest import (
     ExtraTreesClassifier,
     ExtraTreesRegressor,
@@ -31,6 +35,8 @@ _CLASSES: dict[str, Any] = {
     cls.__name__: cls
     for cls in (
         AdaBoostClassifier,
+        DecisionTreeClassifier,
+        DecisionTreeRegressor,
         ExtraTreesClassifier,
         ExtraTreesRegressor,
         GentleBoostClassifier,

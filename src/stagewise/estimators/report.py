@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from importlib.metadata import version
 from typing import Any
 
 import numpy.typing as npt
@@ -13,6 +14,8 @@ from stagewise.data import Features
 from stagewise.data.messages import shown, warn_caller
 
 __all__ = ["fit_report", "rows_of_columns", "warn_if_constant", "warn_of_one_class"]
+
+VERSION = version("stagewise")
 
 
 def warn_if_constant(
@@ -62,8 +65,6 @@ def fit_report(
     details: dict[str, Any], estimator: Any, workers: Workers, begin: float
 ) -> dict[str, Any]:
     """Return the machine-readable report of a fit."""
-    from stagewise import __version__
-
     return {
         **details,
         "rounds_run": len(estimator.train_loss_),
@@ -72,5 +73,5 @@ def fit_report(
         "threads": workers.threads,
         "instruction_set": workers.isa,
         "seconds": time.perf_counter() - begin,
-        "version": __version__,
+        "version": VERSION,
     }

@@ -82,7 +82,13 @@ def counted_rows(weight: Vector | None) -> Indices | None:
 
 
 def hold_out(
-    rows: Indices | None, y: npt.NDArray[Any], share: float, seed: int, *, by_class: bool
+    rows: Indices | None,
+    y: npt.NDArray[Any],
+    share: float,
+    seed: int,
+    *,
+    by_class: bool,
+    option: str = "early_stopping=True",
 ) -> tuple[Indices, Indices]:
     """Split rows at random into training rows and held-out rows, each class alike if asked.
 
@@ -98,13 +104,15 @@ def hold_out(
         Keys the choice.
     by_class : bool
         Whether y holds class codes; every class then keeps at least one training row.
+    option : str
+        Which parameter wants it, for messages.
     """
     rows = np.arange(len(y), dtype=np.uint32) if rows is None else rows
     n = len(rows)
     if n < 2:
         raise ValueError(
-            "early_stopping=True holds rows out, and X has only one row (n_samples=1). "
-            "Pass X_val and y_val to fit, or set early_stopping=False."
+            f"{option} holds rows out, and X has only one row (n_samples=1). Pass X_val and y_val "
+            f"to fit, or do without {option}."
         )
     order = np.random.default_rng([seed, n]).permutation(n)
     held = np.zeros(n, dtype=bool)
@@ -116,8 +124,8 @@ def hold_out(
         counts = np.bincount(groups)
         if by_class and len(counts) > 2 and counts.max() == 1:
             raise ValueError(
-                "early_stopping=True holds rows out, and every class of y has only one row. Pass "
-                "X_val and y_val to fit, or set early_stopping=False."
+                f"{option} holds rows out, and every class of y has only one row. Pass X_val and "
+                f"y_val to fit, or do without {option}."
             )
         members = order[groups == int(np.argmax(counts))]
         held[members[: max(1, len(members) - 1) if n == 2 else 1]] = True

@@ -116,6 +116,8 @@ NOT_SPARSE: Mapping[tuple[str, str], str] = MappingProxyType(
         ("criterion", "absolute_error"): "puts the targets of all rows in order at every node",
         ("multi_output", "vector"): "adds vectors to the sums of every cell",
         ("leaves", "linear"): "multiplies all values of a leaf with each other",
+        ("missing", "mean"): "fills the missing cells of every column",
+        ("missing", "probability"): "fills the missing cells of every column",
     }
 )
 """What is done with tables that are dense only, and why."""

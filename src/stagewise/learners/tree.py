@@ -56,6 +56,11 @@ class LevelSets:
         words = self.bits[first : first + n_levels // 64 + 1].astype("<u8", copy=False)
         return np.unpackbits(words.view(np.uint8), bitorder="little")[: n_levels + 1].astype(bool)
 
+    def has(self, node: int, level: int) -> bool:
+        """Whether one level goes left at a node."""
+        word = int(self.bits[int(self.start[node]) + level // 64])
+        return bool(word >> level % 64 & 1)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Tree:

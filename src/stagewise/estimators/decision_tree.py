@@ -1,0 +1,306 @@
+"""Single decision trees, of classes and of numbers."""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+from typing import Any
+
+import numpy.typing as npt
+
+from stagewise.estimators.classifier import BoostedClassifier
+from stagewise.estimators.parameters import OneOf, suggests_names
+from stagewise.estimators.regressor import BoostedRegressor
+from stagewise.estimators.single_tree import TREE_RULES, SingleTree
+from stagewise.losses import CLASSIFICATION_LOSSES, REGRESSION_LOSSES, Loss
+
+__all__ = ["DecisionTreeClassifier", "DecisionTreeRegressor"]
+
+
+class DecisionTreeClassifier(SingleTree, BoostedClassifier):
+    """A decision tree that tells classes apart.
+
+        p_k(x) = share of class k in the leaf that x reaches
+
+    A leaf is split by the question that lowers its impurity most, again and again (Breiman et al.
+    1984; by entropy it is the information gain of Quinlan 1986).
+
+    Parameters
+    ----------
+    criterion : {"gini", "entropy", "misclassification"}, default="gini"
+        What a split lowers: Σ p_k (1 - p_k), -Σ p_k log p_k (in nats), or 1 - max p_k.
+    growth : {"best_first", "depth_wise"}, default="best_first"
+        Which leaf is split next: the one that lowers the impurity most, or one level after the
+        other. It matters to `max_leaf_nodes` and `pruning="early_stopping"` only.
+    max_depth, max_leaf_nodes : int or None, default=None
+        Limits of the tree; without, it grows until its leaves are pure.
+    min_samples_leaf : float, default=1
+        The least sum of weights (without weights: number of rows) in a leaf, exactly.
+    min_impurity_decrease : float, default=0.0
+        A split must lower the impurity of the whole tree by more than this:
+        N_t / N · (i(t) - N_L / N_t · i(t_L) - N_R / N_t · i(t_R)).
+    max_features : {"sqrt", "log2", "third"}, int, float or None, default=None
+        How many columns are drawn for every node, or which share of them; None: all. Where none of
+        those drawn splits the node, others are drawn.
+    random_thresholds : bool, default=False
+        Try one threshold a column in every node, drawn between its least and its largest value.
+    split : {"exact", "histogram"}, default="exact"
+        Look for splits between all values, or between at most `max_bins` groups of them.
+    pruning : {None, "cost_complexity", "reduced_error", "early_stopping"}, default=None
+        What becomes of the grown tree. "cost_complexity": the part of it that minimises impurity +
+        `alpha` · (number of leaves). "reduced_error": from the leaves up, splits that do not lower
+        the error of held-out rows are taken back. "early_stopping": splits are taken back from the
+        last one on, to where the loss of held-out rows was least before `n_iter_no_change` splits
+        did not lower it by more than `tol`. Held-out rows are X_val and y_val of `fit`, or a share
+        `validation_fraction` of the rows.
+    alpha : "cv" or float, default="cv"
+        The price of a leaf; "cv": the one whose trees err least on `cv` folds held out.
+    cv : int, splitter or list of pairs, default=5
+        The folds that choose alpha.
+    one_standard_error : bool, default=False
+        Take the largest alpha whose error is within one standard error of the least.
+    validation_fraction : float, default=0.2
+        The share of rows that is held out, each class alike, unless `fit` gets X_val.
+    n_iter_no_change : int, default=10
+        See `pruning`.
+    tol : float, default=0.0
+        See `pruning`.
+    missing : {"learned", "mean", "probability"}, default="learned"
+        Where rows go whose cell is missing: to the side that every split has learned; as if it held
+        the column's mean (of categories the commonest level); or to both sides, with the
+        probability that other rows went there. For the latter, missing cells of training rows are
+        drawn from the other cells of their column.
+    max_bins, missing_values, categorical_features, on_unseen, random_state, n_jobs, \
+class_weight
+        As in `GradientBoostingClassifier`.
+
+    Attributes
+    ----------
+    n_leaves_, depth_ : int
+        The size of the tree.
+    alpha_, pruning_path_
+        With pruning="cost_complexity": the price of a leaf, and what others would have given.
+    validation_loss_ : array
+        With pruning="early_stopping": the loss of held-out rows after no, one, two, … splits; with
+        "reduced_error": their error; with alpha="cv": that of the folds for each alpha of the path.
+    oof_prediction_ : array
+        With alpha="cv": what the trees of the folds say of the rows that they have not seen.
+    model_, feature_importances_, n_features_in_, feature_names_in_, fit_report_, \
+classes_
+        As in `GradientBoostingClassifier`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from stagewise import DecisionTreeClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> tree = DecisionTreeClassifier(pruning="cost_complexity").fit(X, y)
+    >>> tree.n_leaves_ < 6
+    True
+    """
+
+    own_rules = MappingProxyType(
+        {**TREE_RULES, "criterion": OneOf(("gini", "entropy", "misclassification"))}
+    )
+
+    @suggests_names
+    def __init__(
+        self,
+        *,
+        criterion: str = "gini",
+        growth: str = "best_first",
+        max_depth: int | None = None,
+        max_leaf_nodes: int | None = None,
+        min_samples_leaf: float = 1,
+        min_impurity_decrease: float = 0.0,
+        max_features: Any = None,
+        random_thresholds: bool = False,
+        split: str = "exact",
+        pruning: str | None = None,
+        alpha: Any = "cv",
+        cv: Any = 5,
+        one_standard_error: bool = False,
+        validation_fraction: float = 0.2,
+        n_iter_no_change: int = 10,
+        tol: float = 0.0,
+        missing: str = "learned",
+        max_bins: int = 255,
+        missing_values: Any = None,
+        categorical_features: Any = "from_dtype",
+        on_unseen: str = "missing",
+        random_state: Any = 0,
+        n_jobs: int | None = None,
+        class_weight: Any = None,
+    ) -> None:
+        self.criterion = criterion
+        self.growth = growth
+        self.max_depth = max_depth
+        self.max_leaf_nodes = max_leaf_nodes
+        self.min_samples_leaf = min_samples_leaf
+        self.min_impurity_decrease = min_impurity_decrease
+        self.max_features = max_features
+        self.random_thresholds = random_thresholds
+        self.split = split
+        self.pruning = pruning
+        self.alpha = alpha
+        self.cv = cv
+        self.one_standard_error = one_standard_error
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.tol = tol
+        self.missing = missing
+        self.max_bins = max_bins
+        self.missing_values = missing_values
+        self.categorical_features = categorical_features
+        self.on_unseen = on_unseen
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.class_weight = class_weight
+
+    def _make_loss(self, classes: npt.NDArray[Any] | None) -> Loss:
+        assert classes is not None
+        return CLASSIFICATION_LOSSES["squared_error"](len(classes))
+
+
+class DecisionTreeRegressor(SingleTree, BoostedRegressor):
+    """A decision tree for numbers.
+
+        f(x) = mean (or median) target in the leaf that x reaches
+
+    A leaf is split by the question that lowers its squared (or absolute) error most, again and
+    again (Breiman et al. 1984, chapter 8).
+
+    Parameters
+    ----------
+    criterion : {"squared_error", "absolute_error"}, default="squared_error"
+        What a split lowers: the variance, or the mean distance from the median; leaves say the
+        mean, or the median.
+    growth : {"best_first", "depth_wise"}, default="best_first"
+        Which leaf is split next: the one that lowers the impurity most, or one level after the
+        other. It matters to `max_leaf_nodes` and `pruning="early_stopping"` only.
+    max_depth, max_leaf_nodes : int or None, default=None
+        Limits of the tree; without, it grows until its leaves are pure.
+    min_samples_leaf : float, default=1
+        The least sum of weights (without weights: number of rows) in a leaf, exactly.
+    min_impurity_decrease : float, default=0.0
+        A split must lower the impurity of the whole tree by more than this:
+        N_t / N · (i(t) - N_L / N_t · i(t_L) - N_R / N_t · i(t_R)).
+    max_features : {"sqrt", "log2", "third"}, int, float or None, default=None
+        How many columns are drawn for every node, or which share of them; None: all. Where none of
+        those drawn splits the node, others are drawn.
+    random_thresholds : bool, default=False
+        Try one threshold a column in every node, drawn between its least and its largest value.
+    split : {"exact", "histogram"}, default="exact"
+        Look for splits between all values, or between at most `max_bins` groups of them.
+    pruning : {None, "cost_complexity", "reduced_error", "early_stopping"}, default=None
+        What becomes of the grown tree. "cost_complexity": the part of it that minimises impurity +
+        `alpha` · (number of leaves). "reduced_error": from the leaves up, splits that do not lower
+        the error of held-out rows are taken back. "early_stopping": splits are taken back from the
+        last one on, to where the loss of held-out rows was least before `n_iter_no_change` splits
+        did not lower it by more than `tol`. Held-out rows are X_val and y_val of `fit`, or a share
+        `validation_fraction` of the rows.
+    alpha : "cv" or float, default="cv"
+        The price of a leaf; "cv": the one whose trees err least on `cv` folds held out.
+    cv : int, splitter or list of pairs, default=5
+        The folds that choose alpha.
+    one_standard_error : bool, default=False
+        Take the largest alpha whose error is within one standard error of the least.
+    validation_fraction : float, default=0.2
+        The share of rows that is held out, each class alike, unless `fit` gets X_val.
+    n_iter_no_change : int, default=10
+        See `pruning`.
+    tol : float, default=0.0
+        See `pruning`.
+    missing : {"learned", "mean", "probability"}, default="learned"
+        Where rows go whose cell is missing: to the side that every split has learned; as if it held
+        the column's mean (of categories the commonest level); or to both sides, with the
+        probability that other rows went there. For the latter, missing cells of training rows are
+        drawn from the other cells of their column.
+    max_bins, missing_values, categorical_features, on_unseen, random_state, n_jobs
+        As in `GradientBoostingRegressor`.
+
+    Attributes
+    ----------
+    n_leaves_, depth_ : int
+        The size of the tree.
+    alpha_, pruning_path_
+        With pruning="cost_complexity": the price of a leaf, and what others would have given.
+    validation_loss_ : array
+        With pruning="early_stopping": the loss of held-out rows after no, one, two, … splits; with
+        "reduced_error": their error; with alpha="cv": that of the folds for each alpha of the path.
+    oof_prediction_ : array
+        With alpha="cv": what the trees of the folds say of the rows that they have not seen.
+    model_, feature_importances_, n_features_in_, feature_names_in_, fit_report_
+        As in `GradientBoostingRegressor`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from stagewise import DecisionTreeRegressor
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> DecisionTreeRegressor(max_leaf_nodes=8).fit(X, y).depth_
+    4
+    """
+
+    own_rules = MappingProxyType(
+        {**TREE_RULES, "criterion": OneOf(("squared_error", "absolute_error"))}
+    )
+    loss = "squared_error"
+
+    @suggests_names
+    def __init__(
+        self,
+        *,
+        criterion: str = "squared_error",
+        growth: str = "best_first",
+        max_depth: int | None = None,
+        max_leaf_nodes: int | None = None,
+        min_samples_leaf: float = 1,
+        min_impurity_decrease: float = 0.0,
+        max_features: Any = None,
+        random_thresholds: bool = False,
+        split: str = "exact",
+        pruning: str | None = None,
+        alpha: Any = "cv",
+        cv: Any = 5,
+        one_standard_error: bool = False,
+        validation_fraction: float = 0.2,
+        n_iter_no_change: int = 10,
+        tol: float = 0.0,
+        missing: str = "learned",
+        max_bins: int = 255,
+        missing_values: Any = None,
+        categorical_features: Any = "from_dtype",
+        on_unseen: str = "missing",
+        random_state: Any = 0,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.criterion = criterion
+        self.growth = growth
+        self.max_depth = max_depth
+        self.max_leaf_nodes = max_leaf_nodes
+        self.min_samples_leaf = min_samples_leaf
+        self.min_impurity_decrease = min_impurity_decrease
+        self.max_features = max_features
+        self.random_thresholds = random_thresholds
+        self.split = split
+        self.pruning = pruning
+        self.alpha = alpha
+        self.cv = cv
+        self.one_standard_error = one_standard_error
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.tol = tol
+        self.missing = missing
+        self.max_bins = max_bins
+        self.missing_values = missing_values
+        self.categorical_features = categorical_features
+        self.on_unseen = on_unseen
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def _checked(self) -> dict[str, Any]:
+        params = super()._checked()
+        return {**params, "loss": params["criterion"]}
+
+    def _make_loss(self, classes: npt.NDArray[Any] | None) -> Loss:
+        return REGRESSION_LOSSES[self.criterion]()

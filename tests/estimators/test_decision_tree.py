@@ -1,0 +1,220 @@
+"""Single trees: laws, what can be read off them, and what they refuse."""
+
+from __future__ import annotations
+
+import pickle
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+from sklearn.exceptions import NotFittedError
+
+import stagewise
+from estimators.tables import make_table
+from estimators.waves import CRITERIA, KINDS, WAYS, of, same, wave
+from stagewise import DecisionTreeClassifier, DecisionTreeRegressor, InvalidParameterError
+
+ALL = pytest.mark.parametrize("kind", KINDS)
+
+
+@pytest.fixture(scope="module")
+def table():
+    return make_table(500)
+
+
+def target(kind, table, *, many=True):
+    if kind is DecisionTreeRegressor:
+        return table.number
+    return table.many if many else table.two
+
+
+@pytest.mark.parametrize(("kind", "criterion"), CRITERIA)
+@pytest.mark.parametrize("split", ["exact", "histogram"])
+def test_threads_change_no_bit(kind, criterion, split, table):
+    for y in (target(kind, table), target(kind, table, many=False)):
+        models = [
+            kind(criterion=criterion, split=split, n_jobs=n).fit(table.X, y) for n in (1, 2, 3)
+        ]
+        assert same(models[0], models[1])
+        assert same(models[0], models[2])
+
+
+@ALL
+@pytest.mark.parametrize("pruning", WAYS)
+@pytest.mark.parametrize("missing", ["learned", "mean", "probability"])
+def test_a_file_and_a_pickle_bring_it_back(kind, pruning, missing, table, tmp_path):
+    model = kind(pruning=pruning, missing=missing).fit(table.X, target(kind, table))
+    model.save(tmp_path / "tree.stgw")
+    for again in (stagewise.load(tmp_path / "tree.stgw"), pickle.loads(pickle.dumps(model))):
+        assert type(again) is kind
+        assert same(again, model)
+        assert (again.n_leaves_, again.depth_) == (model.n_leaves_, model.depth_)
+        np.testing.assert_array_equal(again.predict(table.X), model.predict(table.X))
+
+
+@pytest.mark.parametrize(("kind", "criterion"), CRITERIA)
+@pytest.mark.parametrize("more", [{}, {"pruning": "cost_complexity", "alpha": 0.01}])
+def test_whole_weights_are_counts(kind, criterion, more):
+    X, y = of(kind, 200)
+    weight = np.arange(len(y)) % 3
+    twice = np.repeat(np.arange(len(y)), weight)
+    params = {"criterion": criterion, "min_samples_leaf": 3, **more}
+    a = kind(**params).fit(X, y, sample_weight=weight)
+    b = kind(**params).fit(X[twice], y[twice])
+    np.testing.assert_array_equal(
+        a.model_.ensemble.trees[0].feature, b.model_.ensemble.trees[0].feature
+    )
+    if kind is DecisionTreeRegressor:
+        np.testing.assert_allclose(a.predict(X), b.predict(X), atol=1e-12)
+    else:
+        np.testing.assert_allclose(a.predict_proba(X), b.predict_proba(X), atol=1e-12)
+
+
+@ALL
+@pytest.mark.parametrize("pruning", WAYS)
+@pytest.mark.parametrize("missing", ["learned", "mean", "probability"])
+def test_a_row_of_weight_zero_is_absent(kind, pruning, missing, table):
+    y = target(kind, table)
+    weight = np.ones(len(y))
+    weight[::5] = 0
+    params = {"pruning": pruning, "missing": missing}
+    a = kind(**params).fit(table.X, y, sample_weight=weight)
+    b = kind(**params).fit(table.X[weight > 0], y[weight > 0])
+    assert same(a, b)
+
+
+@pytest.mark.parametrize(("kind", "criterion"), CRITERIA)
+def test_the_order_of_rows_does_not_matter(kind, criterion):
+    X, y = of(kind, 300)
+    order = np.random.default_rng(1).permutation(300)
+    params = {"criterion": criterion, "pruning": "cost_complexity", "alpha": 0.005}
+    a = kind(**params).fit(X, y)
+    b = kind(**params).fit(X[order], y[order])
+    np.testing.assert_allclose(a.predict(X).astype(float), b.predict(X).astype(float), atol=1e-12)
+
+
+@pytest.mark.parametrize(("kind", "criterion"), CRITERIA)
+def test_a_monotone_change_of_a_feature_changes_no_answer(kind, criterion):
+    X, y = of(kind, 300)
+    Z = np.column_stack([np.exp(X[:, 0]), X[:, 1] ** 3, 5 * X[:, 2] - 1])
+    a, b = (kind(criterion=criterion).fit(V, y).predict(V) for V in (X, Z))
+    np.testing.assert_allclose(a.astype(float), b.astype(float), atol=1e-12)
+
+
+def test_the_unit_of_the_target_does_not_matter():
+    X, y, _ = wave(300)
+    a = DecisionTreeRegressor(pruning="cost_complexity", alpha=0.02).fit(X, y)
+    b = DecisionTreeRegressor(pruning="cost_complexity", alpha=0.02 * 256).fit(X, 16 * y)
+    np.testing.assert_allclose(b.predict(X), 16 * a.predict(X), rtol=1e-12)
+    np.testing.assert_allclose(b.pruning_path_.alphas, 256 * a.pruning_path_.alphas, rtol=1e-9)
+    c = DecisionTreeRegressor(min_impurity_decrease=0.01).fit(X, y)
+    d = DecisionTreeRegressor(min_impurity_decrease=0.01 * 256).fit(X, 16 * y)
+    assert c.n_leaves_ == d.n_leaves_ < 100
+
+
+@ALL
+def test_paths_lead_from_the_root_to_the_leaf(kind):
+    X, y = of(kind, 100)
+    model = kind(max_leaf_nodes=9).fit(X, y)
+    tree = model.model_.ensemble.trees[0]
+    paths = model.decision_path(X)
+    for row, path, leaf in zip(X, paths, model.apply(X)[:, 0], strict=True):
+        assert path[0] == 0
+        assert path[-1] == leaf
+        for node, child in pairwise(path):
+            left = row[tree.feature[node]] <= tree.threshold[node]
+            assert child == (tree.left if left else tree.right)[node]
+    assert max(map(len, paths)) == model.depth_ + 1
+
+
+def test_with_one_class_there_is_nothing_to_ask():
+    with pytest.warns(UserWarning, match="only one class"):
+        model = DecisionTreeClassifier(pruning="cost_complexity").fit(
+            np.arange(6.0)[:, np.newaxis], ["a"] * 6
+        )
+    assert (model.n_leaves_, model.depth_) == (1, 0)
+    assert model.predict([[5.0]]) == ["a"]
+    with pytest.raises(ValueError, match="asks nothing"):
+        model.decision_path([[5.0]])
+
+
+def test_importances_say_which_column_it_asks_about():
+    X, y, _ = wave(300)
+    model = DecisionTreeRegressor(max_depth=1).fit(X, y)
+    assert sorted(model.feature_importances_) == [0.0, 0.0, 1.0]
+
+
+@ALL
+def test_a_sparse_matrix_is_read_by_histograms(kind, table):
+    X = np.where(np.abs(np.nan_to_num(table.X)) > 2000, np.nan_to_num(table.X), 0.0)
+    y = target(kind, table)
+    a, b = (kind(split="histogram").fit(Z, y) for Z in (X, csr_array(X)))
+    assert same(a, b)
+    with pytest.raises(InvalidParameterError, match=r"split='exact'.*sparse"):
+        kind().fit(csr_array(X), y)
+    with pytest.raises(InvalidParameterError, match=r"missing='mean'.*sparse"):
+        kind(split="histogram", missing="mean").fit(csr_array(X), y)
+    both = kind(split="histogram", missing="probability").fit(X, y)
+    with pytest.raises(TypeError, match=r"X\.toarray"):
+        both.predict(csr_array(X))
+
+
+def test_class_weights_count():
+    X, _, classes = wave(300)
+    weight = {0: 1, 1: 3, 2: 2}
+    a = DecisionTreeClassifier(class_weight=weight, max_leaf_nodes=9).fit(X, classes)
+    times = np.array([weight[c] for c in classes])
+    b = DecisionTreeClassifier(max_leaf_nodes=9).fit(X, classes, sample_weight=times)
+    assert same(a, b)
+
+
+@pytest.mark.parametrize(
+    ("params", "words"),
+    [
+        ({"criterion": "variance"}, "'squared_error', 'absolute_error'"),
+        ({"split": "approx"}, "'histogram', 'exact'"),
+        ({"growth": "symmetric"}, "'best_first', 'depth_wise'"),
+        ({"pruning": "cv"}, "None, 'cost_complexity', 'reduced_error', 'early_stopping'"),
+        ({"missing": "median"}, "'learned', 'mean', 'probability'"),
+        ({"pruning": "cost_complexity", "alpha": -1.0}, "'cv', or a number at least 0"),
+        ({"pruning": "cost_complexity", "alpha": "best"}, "'cv', or a number at least 0"),
+        ({"alpha": 0.1}, "no effect with pruning=None; set pruning='cost_complexity'"),
+        ({"pruning": "reduced_error", "cv": 3}, "no effect with pruning='reduced_error'"),
+        ({"pruning": "cost_complexity", "alpha": 0.1, "cv": 3}, "no effect with alpha=0.1"),
+        (
+            {"pruning": "cost_complexity", "alpha": 0.1, "one_standard_error": True},
+            "set alpha='cv'",
+        ),
+        ({"validation_fraction": 0.3}, "set pruning='reduced_error' or 'early_stopping'"),
+        ({"pruning": "reduced_error", "n_iter_no_change": 3}, "set pruning='early_stopping'"),
+        ({"max_bins": 99}, "max_bins has no meaning with split='exact'"),
+        ({"max_leaf_nodes": 1}, "a whole number at least 2"),
+        ({"max_features": "half"}, "'sqrt', 'log2', 'third'"),
+    ],
+)
+def test_bad_parameters_are_answered(params, words, table):
+    with pytest.raises(InvalidParameterError, match=words):
+        DecisionTreeRegressor(**params).fit(table.X, table.number)
+
+
+def test_what_fit_gets_must_be_of_use(table):
+    X, y = table.X, table.number
+    with pytest.raises(ValueError, match=r"X_val was passed.*pruning=None"):
+        DecisionTreeRegressor().fit(X, y, X_val=X, y_val=y)
+    with pytest.raises(ValueError, match="groups was passed"):
+        DecisionTreeRegressor().fit(X, y, groups=np.arange(len(y)))
+    with pytest.raises(ValueError, match=r"pruning='reduced_error' holds rows out.*n_samples=1"):
+        DecisionTreeRegressor(pruning="reduced_error").fit(X[:1], y[:1])
+    with pytest.raises(TypeError, match="no parameter 'max_leafs'"):
+        DecisionTreeRegressor(max_leafs=3)
+    with pytest.raises(NotFittedError):
+        DecisionTreeRegressor().n_leaves_  # noqa: B018
+
+
+def test_groups_are_not_torn_apart_by_folds(table):
+    groups = np.arange(500) // 5
+    model = DecisionTreeRegressor(pruning="cost_complexity").fit(
+        table.X, table.number, groups=groups
+    )
+    assert 1 < model.n_leaves_ < 400

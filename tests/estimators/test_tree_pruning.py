@@ -1,0 +1,152 @@
+"""The size of single trees: limits, pruning, stopping early."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.exceptions import NotFittedError
+
+from estimators.waves import CRITERIA, KINDS, of, same, wave
+from stagewise import DecisionTreeClassifier, DecisionTreeRegressor
+
+ALL = pytest.mark.parametrize("kind", KINDS)
+
+
+@ALL
+@pytest.mark.parametrize("growth", ["best_first", "depth_wise"])
+def test_stopping_early_is_the_tree_that_growing_would_have_ended_with(kind, growth):
+    X, y = of(kind, 400)
+    X_val, y_val = of(kind, 200, 1)
+    model = kind(pruning="early_stopping", growth=growth).fit(X, y, X_val=X_val, y_val=y_val)
+    assert 1 < model.n_leaves_ < 100
+    limited = kind(max_leaf_nodes=model.n_leaves_, growth=growth).fit(X, y)
+    a, b = (m.model_.ensemble.trees[0] for m in (model, limited))
+    for name in ("feature", "threshold", "missing_left", "left", "right", "gain", "cover"):
+        np.testing.assert_array_equal(getattr(a, name), getattr(b, name), err_msg=name)
+    np.testing.assert_allclose(a.value, b.value, atol=1e-14)  # a cut node adds up its children
+    curve = model.validation_loss_
+    assert curve.argmin() + 1 == model.n_leaves_ == len(curve) - 10
+    for leaves in (2, 3, model.n_leaves_, len(curve)):
+        part = kind(max_leaf_nodes=leaves, growth=growth).fit(X, y)
+        if kind is DecisionTreeRegressor:
+            loss = ((part.predict(X_val) - y_val) ** 2).mean() / 2
+        else:
+            shares = y_val[:, np.newaxis] == part.classes_
+            loss = ((part.predict_proba(X_val) - shares) ** 2).sum(axis=1).mean() / 2
+        assert curve[leaves - 1] == pytest.approx(loss)
+
+
+@ALL
+def test_patience_and_tolerance_are_heard(kind):
+    X, y = of(kind, 400)
+    short = kind(pruning="early_stopping", n_iter_no_change=1).fit(X, y)
+    long = kind(pruning="early_stopping", n_iter_no_change=60).fit(X, y)
+    assert len(short.validation_loss_) < len(long.validation_loss_)
+    assert long.validation_loss_.min() <= short.validation_loss_.min()
+    assert kind(pruning="early_stopping", tol=1e9).fit(X, y).n_leaves_ == 1
+
+
+def errors(model, X, y):
+    return np.abs(model.predict(X) - y) if hasattr(model, "loss") else model.predict(X) != y
+
+
+@pytest.mark.parametrize(("kind", "criterion"), CRITERIA)
+def test_pruning_by_held_out_rows_leaves_fewer_errors_and_fewer_leaves(kind, criterion):
+    X, y = of(kind, 400)
+    X_val, y_val = of(kind, 300, 1)
+    whole = kind(criterion=criterion).fit(X, y)
+    small = kind(criterion=criterion, pruning="reduced_error")
+    small.fit(X, y, X_val=X_val, y_val=y_val)
+    power = 2 if criterion == "squared_error" else 1
+    before, after = ((errors(m, X_val, y_val) ** power).mean() for m in (whole, small))
+    assert small.n_leaves_ < whole.n_leaves_ / 2
+    assert after < before
+    assert small.validation_loss_ == pytest.approx([after])
+    assert small.fit_report_["leaves_grown"] == whole.n_leaves_
+
+
+@ALL
+def test_a_share_of_the_rows_is_held_out(kind):
+    X, y = of(kind, 400)
+    for way in ("reduced_error", "early_stopping"):
+        few, many = (kind(pruning=way, validation_fraction=f).fit(X, y) for f in (0.1, 0.5))
+        root = [m.model_.ensemble.trees[0].cover[0] for m in (few, many)]
+        assert root == pytest.approx([360, 200], abs=2)
+
+
+@pytest.mark.parametrize(("kind", "criterion"), CRITERIA)
+def test_folds_choose_alpha_as_the_book_says(kind, criterion):
+    X, y = of(kind, 150)
+    numbers = np.random.default_rng(0).permutation(150)
+    folds = [(np.setdiff1d(numbers, part), part) for part in np.split(numbers, 3)]
+    params = {"criterion": criterion, "pruning": "cost_complexity", "min_samples_leaf": 4}
+    model = kind(**params, cv=folds).fit(X, y)
+    path = model.pruning_path_
+    power = 2 if criterion == "squared_error" else 1
+    found = []
+    for k in range(len(path.alphas)):
+        price = 1e300 if k + 1 == len(path.alphas) else np.sqrt(path.alphas[k] * path.alphas[k + 1])
+        wrong = np.zeros(150)
+        for train, held in folds:
+            tree = kind(**params, alpha=price).fit(X[train], y[train])
+            wrong[held] = errors(tree, X[held], y[held]) ** power
+        found.append((wrong.mean(), wrong.std() / np.sqrt(150)))
+    mean, error = np.array(found).T
+    np.testing.assert_allclose(path.errors, mean, atol=1e-12)
+    np.testing.assert_allclose(path.standard_errors, error, atol=1e-9)
+    best = np.flatnonzero(mean <= mean.min() + 1e-12)[-1]
+    assert model.alpha_ == path.alphas[best]
+    assert model.n_leaves_ == path.n_leaves[best]
+    smaller = kind(**params, cv=folds, one_standard_error=True).fit(X, y)
+    one = np.flatnonzero(mean <= mean[best] + error[best] + 1e-12)[-1]
+    assert smaller.alpha_ == path.alphas[one]
+    said = model.oof_prediction_
+    if kind is DecisionTreeClassifier:
+        said = model.classes_[said.argmax(axis=1)]
+        assert (said != y).mean() == pytest.approx(mean[best])
+    else:
+        assert (np.abs(said - y) ** power).mean() == pytest.approx(mean[best])
+
+
+@ALL
+def test_a_path_is_that_of_a_fit_and_does_not_fit(kind):
+    X, y = of(kind, 200)
+    model = kind(pruning="early_stopping", n_iter_no_change=5)
+    path = model.cost_complexity_pruning_path(X, y)
+    with pytest.raises(NotFittedError):
+        model.predict(X)
+    for k in (0, 3, len(path.alphas) // 2, -1):
+        tree = kind(pruning="cost_complexity", alpha=path.alphas[k]).fit(X, y)
+        assert tree.n_leaves_ == path.n_leaves[k]
+
+
+@ALL
+def test_limits_hold(kind):
+    X, y = of(kind, 300)
+    assert kind(max_depth=3).fit(X, y).depth_ == 3
+    assert kind(max_leaf_nodes=7).fit(X, y).n_leaves_ == 7
+    tree = kind(min_samples_leaf=20).fit(X, y).model_.ensemble.trees[0]
+    assert tree.cover[tree.feature < 0].min() >= 20
+    few, many = (kind(min_impurity_decrease=d).fit(X, y).n_leaves_ for d in (0.02, 0.001))
+    assert 1 < few < many
+    assert kind(min_impurity_decrease=1e9).fit(X, y).n_leaves_ == 1
+
+
+def test_growth_decides_which_leaves_a_limit_keeps():
+    X, y, _ = wave(400)
+    best, level = (
+        DecisionTreeRegressor(max_leaf_nodes=16, growth=g) for g in ("best_first", "depth_wise")
+    )
+    assert level.fit(X, y).depth_ < best.fit(X, y).depth_
+    assert best.score(X, y) > level.score(X, y)
+
+
+@ALL
+def test_columns_and_thresholds_can_be_drawn(kind):
+    X, y = of(kind, 200)
+    drawn = [
+        kind(random_thresholds=True, max_features=1, random_state=s).fit(X, y) for s in (0, 0, 1)
+    ]
+    assert same(drawn[0], drawn[1])
+    assert not same(drawn[0], drawn[2])
+    assert drawn[0].score(X, y) > 0.99

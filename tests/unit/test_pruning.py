@@ -1,0 +1,201 @@
+"""Cutting trees: the fast ways against all trees that there are."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from reference.pruning import best_leaves, both_ways, fractions, random_tree, rows_below
+from stagewise.learners.both_ways import mean_of_both_ways
+from stagewise.learners.impurity import IMPURITIES
+from stagewise.learners.pruning import (
+    answering,
+    cut,
+    levels_of,
+    node_costs,
+    path_costs,
+    pruning_path,
+    reduced_errors,
+    split_order,
+    weakest_links,
+)
+
+SEEDS = pytest.mark.parametrize("seed", range(12))
+
+
+def made(seed, splits=7, *, whole=False):
+    """Return a tree and what its nodes cost, inner ones never less than their children."""
+    rng = np.random.default_rng(seed + 100)
+    tree = random_tree(seed, splits)
+    cost = rng.integers(1, 6, len(tree.feature)).astype(float)
+    for t in range(len(cost))[::-1]:
+        if tree.feature[t] >= 0:
+            more = rng.integers(0, 4) if whole else rng.random() * 3
+            cost[t] = cost[tree.left[t]] + cost[tree.right[t]] + more
+    return tree, cost
+
+
+def leaves_of(tree, at):
+    """Return the nodes that are leaves after a cut, by their old numbers."""
+    answer = answering(tree, at)
+    return frozenset(answer[tree.feature < 0].tolist())
+
+
+@SEEDS
+@pytest.mark.parametrize("whole", [False, True])  # whole numbers: links of equal strength
+def test_weakest_links_lead_to_the_best_tree_for_every_price(seed, whole):
+    tree, cost = made(seed, whole=whole)
+    strength = weakest_links(tree, cost)
+    for alpha in [0.0, *np.unique(strength[tree.feature >= 0]), *np.linspace(0.05, 6, 25)]:
+        at = (tree.feature >= 0) & (strength <= alpha)
+        assert leaves_of(tree, at) == best_leaves(tree, cost, alpha)
+
+
+@SEEDS
+def test_a_link_is_never_stronger_than_one_above_it(seed):
+    tree, cost = made(seed, 30)
+    strength = weakest_links(tree, cost)
+    for t in np.flatnonzero(tree.feature >= 0):
+        assert strength[tree.left[t]] <= strength[t] >= strength[tree.right[t]]
+
+
+@SEEDS
+def test_a_path_says_what_its_trees_are(seed):
+    tree, cost = made(seed, 20, whole=seed % 2 == 0)
+    strength = weakest_links(tree, cost)
+    path = pruning_path(tree, cost, strength)
+    assert path.alphas[0] == 0.0
+    assert path.n_leaves[-1] == 1
+    assert (np.diff(path.alphas) > 0).all()
+    assert (np.diff(path.n_leaves) < 0).all()
+    for alpha, impurity, n in zip(path.alphas, path.impurities, path.n_leaves, strict=True):
+        leaves = leaves_of(tree, (tree.feature >= 0) & (strength <= alpha))
+        assert n == len(leaves)
+        assert impurity == pytest.approx(cost[list(leaves)].sum())
+
+
+def held_out(tree, seed, n=60):
+    rng = np.random.default_rng(seed)
+    leaf = rng.choice(np.flatnonzero(tree.feature < 0), n)
+    return leaf, rng.integers(0, 3, n).astype(float), rng.random(n)
+
+
+@SEEDS
+def test_what_nodes_cost_is_what_their_rows_cost(seed):
+    tree, _ = made(seed, 9)
+    leaf, y, weight = held_out(tree, seed)
+    costs = IMPURITIES["squared_error"](tree.value, y)
+    for w in (None, weight):
+        found = node_costs(tree, leaf, costs, w)
+        for t in range(len(found)):
+            inside = rows_below(tree, leaf, t)
+            times = np.ones(len(y)) if w is None else w
+            assert found[t] == pytest.approx((times * (y - tree.value[t]) ** 2)[inside].sum())
+
+
+@SEEDS
+def test_rows_cost_along_a_path_what_they_cost_in_each_of_its_trees(seed):
+    tree, cost = made(seed, 12)
+    strength = weakest_links(tree, cost)
+    leaf, y, weight = held_out(tree, seed)
+    alphas = np.append(np.sort(np.random.default_rng(seed).random(9) * 4), 1e300)
+    costs = IMPURITIES["absolute_error"](tree.value, y)
+    found = path_costs(tree, strength, leaf, costs, weight, alphas)
+    for alpha, first, second in zip(alphas, *found, strict=True):
+        node = answering(tree, (tree.feature >= 0) & (strength <= alpha))[leaf]
+        error = np.abs(y - tree.value[node])
+        assert first == pytest.approx((weight * error).sum())
+        assert second == pytest.approx((weight * error**2).sum())
+
+
+@SEEDS
+def test_reduced_errors_leave_the_tree_with_the_fewest_errors(seed):
+    rng = np.random.default_rng(seed)
+    tree = random_tree(seed, 7)
+    cost = rng.integers(0, 5, len(tree.feature)).astype(float)  # of other rows: nothing is ordered
+    assert leaves_of(tree, reduced_errors(tree, cost)) == best_leaves(tree, cost, 0.0)
+
+
+@SEEDS
+@pytest.mark.parametrize("levels", [0, 5, 64, 130])
+def test_what_is_left_after_a_cut_says_the_same(seed, levels):
+    rng = np.random.default_rng(seed)
+    tree = random_tree(seed, 25, levels=levels)
+    at = (tree.feature >= 0) & (rng.random(len(tree.feature)) < 0.3)
+    small = cut(tree, at)
+    leaf = small.feature < 0
+    for name, none in (("left", -1), ("right", -1), ("threshold", 0), ("missing_left", 0)):
+        assert (getattr(small, name)[leaf] == none).all()
+    inner = np.flatnonzero(~leaf)
+    assert (small.left[inner] > inner).all()
+    assert sorted([0, *small.left[inner], *small.right[inner]]) == list(range(len(small.feature)))
+    answer = answering(tree, at)
+    X = rng.integers(-3, 4, (50, 3)).astype(float)
+    X[:, 2] = rng.integers(0, max(levels, 4), 50)
+    for row in X:
+        (old,), (new,) = fractions(tree, row), fractions(small, row)
+        assert small.value[new] == tree.value[answer[old]]
+
+
+def test_a_tree_that_is_cut_at_its_root_is_a_leaf():
+    tree = random_tree(0, 9, levels=5)
+    small = cut(tree, np.arange(len(tree.feature)) == 0)
+    assert small.feature.tolist() == [-1]
+    assert small.sets is None
+    assert small.cover[0] == tree.cover[0]
+
+
+def test_nothing_changes_without_a_cut():
+    tree = random_tree(3, 20, levels=70)
+    same = cut(tree, np.zeros(len(tree.feature), dtype=bool))
+    for name in ("feature", "threshold", "missing_left", "left", "right", "value", "cover"):
+        np.testing.assert_array_equal(getattr(same, name), getattr(tree, name))
+    for node in np.flatnonzero(tree.sets.start >= 0):
+        np.testing.assert_array_equal(same.sets.left(node, 70), tree.sets.left(node, 70))
+
+
+def test_splits_were_made_in_the_order_of_children():
+    tree = random_tree(1, 12)
+    assert tree.left[split_order(tree)].tolist() == list(range(1, 25, 2))
+
+
+def test_levels_of_nodes():
+    tree = random_tree(2, 15)
+    found = levels_of(tree)
+    assert sorted(np.concatenate(found).tolist()) == list(range(31))
+    for level, below in pairwise(found):
+        parents = {int(t) for t in level if tree.feature[t] >= 0}
+        assert all(any(child in (tree.left[t], tree.right[t]) for t in parents) for child in below)
+
+
+@SEEDS
+@pytest.mark.parametrize("levels", [0, 90])
+def test_rows_with_missing_cells_go_both_ways(seed, levels):
+    rng = np.random.default_rng(seed)
+    tree = random_tree(seed, 20, levels=levels)
+    X = rng.integers(-3, 4, (40, 3)).astype(float)
+    X[:, 2] = rng.integers(0, max(levels, 4) + 1, 40)  # the level that nobody knows included
+    X[rng.random(X.shape) < 0.4] = np.nan
+    expected = [both_ways(tree, row) for row in X]
+    np.testing.assert_allclose(mean_of_both_ways(tree, X)[:, 0], expected, atol=1e-12)
+    one_by_one = [mean_of_both_ways(tree, row[np.newaxis])[0, 0] for row in X]
+    np.testing.assert_array_equal(mean_of_both_ways(tree, X)[:, 0], one_by_one)
+
+
+def test_impurities_are_means_of_what_rows_cost():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 3, 500)
+    p = np.bincount(y) / 500
+    rows, nodes = np.arange(500), np.zeros(500, dtype=np.intp)
+    expected = {
+        "gini": (p * (1 - p)).sum(),
+        "entropy": -(p * np.log(p)).sum(),
+        "misclassification": 1 - p.max(),
+    }
+    for name, impurity in expected.items():
+        assert IMPURITIES[name](p[np.newaxis], y)(rows, nodes).mean() == pytest.approx(impurity)
+    z = rng.normal(size=500)
+    squares = IMPURITIES["squared_error"](np.array([z.mean()]), z)(rows, nodes)
+    assert squares.mean() == pytest.approx(z.var())
