@@ -134,6 +134,7 @@ class Stagewise(Peer):
             **self.losses[work.loss],
             n_estimators=work.trees,
             learning_rate=LEARNING_RATE,
+            columns_per_node=1.0,  # as the peers do
             min_samples_leaf=MIN_ROWS,
             max_bins=BINS,
             categorical_features=list(work.categories) or None,

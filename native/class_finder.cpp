@@ -99,7 +99,10 @@ void ClassFinder::weigh_children(const Leaf& parent, const Rows& left, const Row
   first->vector = class_words(left_first ? left : right);
   second->vector = parent.vector;
   for (size_t k = 0; k < classes_; ++k) second->vector[k] -= first->vector[k];
-  for (Leaf* child : {first, second}) child->pure = is_pure(child->vector);
+  for (Leaf* child : {first, second}) {
+    child->pure = is_pure(child->vector);
+    if (!splittable(*child)) child->vector = std::vector<int64_t>();  // nobody will ask again
+  }
 }
 
 ClassNode ClassFinder::node_of(const Leaf& leaf, bool counted) const {
@@ -284,12 +287,7 @@ ClassFinder::Found ClassFinder::sweep(const Search& search, uint32_t feature, co
   }
   in.within = {0, in.present};
   const std::optional<size_t> only = only_cut(rules_, search, feature, [&] {
-    const auto silent = [&](size_t i) { return in.slots[rows[i].row].word == 0; };
-    size_t first = 0, last = in.present;
-    while (first < last && silent(first)) ++first;
-    while (last > first && silent(last - 1)) --last;
-    if (first == last) return std::pair<size_t, size_t>{0, 0};
-    return std::pair<size_t, size_t>{rows[first].rank, rows[last - 1].rank};
+    return codes_heard(rows, in.present, [&](size_t row) { return in.slots[row].word == 0; });
   });
   if (only) in.within = position_of(rows, in.present, *only);
   if (scratch->sides.size() < 2 * classes_) scratch->sides.resize(2 * classes_);

@@ -37,6 +37,16 @@ const SortedRow* sort_by_code(const Bins& bins, const Rows& rows, size_t feature
 // How many of n rows in the order of their codes come before those whose value is missing.
 size_t count_present(const SortedRow* rows, size_t n, uint32_t missing);
 
+// The first and the last code of rows with a say; both 0 if none has one. silent(row): it has none.
+template <class Silent>
+std::pair<size_t, size_t> codes_heard(const SortedRow* rows, size_t present, Silent&& silent) {
+  size_t first = 0, last = present;
+  while (first < last && silent(rows[first].row)) ++first;
+  while (last > first && silent(rows[last - 1].row)) --last;
+  if (first == last) return {0, 0};
+  return {rows[first].rank, rows[last - 1].rank};
+}
+
 // The last of the first `present` rows whose code is at most this one, as a range of one position;
 // an empty range if there is none.
 Positions position_of(const SortedRow* rows, size_t present, size_t code);

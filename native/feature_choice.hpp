@@ -24,10 +24,11 @@ class FeatureChoice {
 
  private:
   size_t wanted(size_t from, double share) const;
-  std::vector<uint32_t> choose(std::vector<uint32_t> from, double share, uint64_t key,
-                               size_t attempt = 0) const;
-  std::vector<uint32_t> choose_by_weight(std::vector<uint32_t> from, size_t wanted,
-                                         uint64_t key) const;
+  // Each changes a mask of places in features_, of which some are set already.
+  void draw_some(double share, uint64_t key, std::vector<uint8_t>* among, size_t attempt = 0) const;
+  void draw_by_shuffle(size_t wanted, uint64_t key, size_t attempt,
+                       std::vector<uint8_t>* among) const;
+  void draw_by_weight(size_t wanted, uint64_t key, std::vector<uint8_t>* among) const;
 
   const Bins& bins_;
   const TreeRules& rules_;

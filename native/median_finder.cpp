@@ -189,12 +189,7 @@ MedianFinder::Found MedianFinder::scan_numbers(const Search& search, uint32_t fe
   const size_t n = search.rows.n;
   const size_t present = count_present(rows, n, bins_.value_bins(feature));
   const std::optional<size_t> only = only_cut(rules_, search, feature, [&] {
-    const auto silent = [&](size_t i) { return target_.weight(rows[i].row) == 0; };
-    size_t first = 0, last = present;
-    while (first < last && silent(first)) ++first;
-    while (last > first && silent(last - 1)) --last;
-    if (first == last) return std::pair<size_t, size_t>{0, 0};
-    return std::pair<size_t, size_t>{rows[first].rank, rows[last - 1].rank};
+    return codes_heard(rows, present, [&](size_t row) { return target_.weight(row) == 0; });
   });
   const Positions within = only ? position_of(rows, present, *only) : Positions{0, present};
   Found found;

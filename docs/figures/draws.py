@@ -33,7 +33,12 @@ def sampling() -> None:
         ),
         "MVS": (GREEN, lambda share: {"sampling": "mvs", "subsample": share}),
     }
-    shared = {"n_estimators": 800, "max_leaf_nodes": 8}
+    shared = {
+        "n_estimators": 800,
+        "learning_rate": 0.1,
+        "columns_per_node": 1.0,
+        "max_leaf_nodes": 8,
+    }
     whole = GradientBoostingClassifier(**shared).fit(X, y)
     p = whole.predict_proba(X)[:, 1]
     pairs = np.column_stack([p - y, p * (1 - p)])
@@ -84,6 +89,7 @@ def dart() -> None:
         model = GradientBoostingRegressor(
             n_estimators=300,
             learning_rate=0.3,
+            columns_per_node=1.0,
             max_leaf_nodes=6,
             min_samples_leaf=5,
             n_iter_no_change=300,

@@ -15,6 +15,7 @@ import numpy as np
 from committees import bagging, committees, cross_validation_committees
 from data import additive, spheres, wave
 from draws import dart, sampling
+from forests import random_forest
 from linear import linear_model, stagewise_linear, stepwise
 from sklearn.linear_model import Ridge
 from sklearn.neighbors import KNeighborsRegressor
@@ -176,6 +177,7 @@ def newton_boosting() -> None:
             min_samples_leaf=5,
             l2_regularization=0.0,
             learning_rate=0.5,
+            columns_per_node=1.0,
             n_estimators=50,
         ).fit(X, y)
         stages = [s[:, 1] for s in model.staged_predict_proba(grid)]
@@ -200,7 +202,12 @@ def regularised() -> None:
     fig, ax = plt.subplots()
     for l2, colour in ((0.0, RED), (3.0, BLUE), (100.0, GREEN)):
         model = GradientBoostingClassifier(
-            n_estimators=150, l2_regularization=l2, min_samples_leaf=1, n_iter_no_change=150
+            learning_rate=0.1,
+            columns_per_node=1.0,
+            n_estimators=150,
+            l2_regularization=l2,
+            min_samples_leaf=1,
+            n_iter_no_change=150,
         ).fit(X[:1_000], y[:1_000], X_val=X[1_000:], y_val=y[1_000:])
         print(f"  λ={l2:g}: best {model.validation_loss_.min():.3f}")
         ax.plot(range(1, 151), model.validation_loss_, color=colour, label=f"λ = {l2:g}")
@@ -216,6 +223,7 @@ def least_squares() -> None:
     for rate, colour in ((1.0, RED), (0.5, ORANGE), (0.05, BLUE), (0.005, GREEN)):
         model = GradientBoostingRegressor(
             learning_rate=rate,
+            columns_per_node=1.0,
             n_estimators=2_000,
             max_leaf_nodes=6,
             min_samples_leaf=5,
@@ -238,6 +246,7 @@ def stochastic() -> None:
             subsample=share,
             out_of_bag=share < 1,
             learning_rate=0.1,
+            columns_per_node=1.0,
             n_estimators=600,
             max_leaf_nodes=6,
             min_samples_leaf=5,
@@ -277,16 +286,12 @@ def any_learner() -> None:
 def rounds() -> None:
     """Draw the folds' mean loss, the round it chooses, and the loss of a test set."""
     (X, y), (X_test, y_test) = spheres(1_000, 0), spheres(10_000, 1)
+    shared = {"learning_rate": 0.2, "columns_per_node": 1.0, "max_leaf_nodes": 6}
     model = GradientBoostingClassifier(
-        n_estimators=500,
-        learning_rate=0.2,
-        max_leaf_nodes=6,
-        early_stopping="cv",
-        n_iter_no_change=60,
+        n_estimators=500, early_stopping="cv", n_iter_no_change=60, **shared
     ).fit(X, y)
     n = len(model.validation_loss_)
-    whole = GradientBoostingClassifier(n_estimators=n, learning_rate=0.2, max_leaf_nodes=6)
-    whole.fit(X, y)
+    whole = GradientBoostingClassifier(n_estimators=n, **shared).fit(X, y)
     test = [
         -np.log(p[np.arange(10_000), y_test]).mean() for p in whole.staged_predict_proba(X_test)
     ]
@@ -308,7 +313,11 @@ def tree_size() -> None:
     fig, ax = plt.subplots()
     for leaves, colour in ((2, BLUE), (6, GREEN), (20, ORANGE), (100, RED)):
         model = GradientBoostingClassifier(
-            max_leaf_nodes=leaves, min_samples_leaf=1, n_estimators=600, learning_rate=0.5
+            max_leaf_nodes=leaves,
+            min_samples_leaf=1,
+            n_estimators=600,
+            learning_rate=0.5,
+            columns_per_node=1.0,
         ).fit(X, y)
         errors = test_errors(model, X_test, y_test)
         print(f"  J={leaves}: {errors[-1]:.3f} after 600")
@@ -339,6 +348,7 @@ FIGURES: list[Callable[[], None]] = [
     committees,
     decision_tree,
     pruning,
+    random_forest,
     linear_model,
     stepwise,
     stagewise_linear,

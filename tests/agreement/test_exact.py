@@ -18,6 +18,7 @@ xgboost = pytest.importorskip("xgboost")
 
 ROUNDS, DEPTH, RATE = 20, 4, 0.3
 OURS = {
+    "columns_per_node": 1.0,
     "split": "exact",
     "n_estimators": ROUNDS,
     "max_depth": DEPTH,

@@ -32,6 +32,7 @@ def test_three_trees_agree():
     ours = GradientBoostingRegressor(
         n_estimators=1,
         learning_rate=0.5,
+        columns_per_node=1.0,
         max_leaf_nodes=6,
         min_samples_leaf=100,
         min_hessian=0.0,

@@ -36,6 +36,7 @@ def ours(kind, depth, **params):
         max_leaf_nodes=None,
         n_estimators=ROUNDS,
         learning_rate=RATE,
+        columns_per_node=1.0,
         l2_regularization=2.0,
         min_samples_leaf=1,
         min_hessian=0.0,

@@ -192,3 +192,24 @@ def test_a_model_in_a_missing_folder_is_refused_before_training(run, tmp_path):
         run("train", "train.csv", "--target", "price", "--model", tmp_path / "none" / "m.stgw"),
         "no folder",
     )
+
+
+def test_train_and_show_tell_which_rate_auto_was(run, tmp_path):
+    settings, model = tmp_path / "p.toml", tmp_path / "m.stgw"
+    settings.write_text('learning_rate = "auto"\ncolumns_per_node = 1.0\nn_estimators = 200\n')
+    trained = ("train", "train.csv", "--target", "price", "--drop-text", "--model", model)
+    code, out, _ = run(*trained, "--params", settings, "--json")
+    assert code == 0
+    assert json.loads(out)["learning_rate"] == pytest.approx(0.1 * 2**-0.25)
+    code, out, _ = run("show", model)
+    assert code == 0
+    assert "learning rate  0.0840896" in out
+    assert any(line.split() == ["learning_rate", "auto"] for line in out.splitlines())
+    code, out, _ = run(*trained, "--set", "learning_rate=auto", "--set", "columns_per_node=auto")
+    assert code == 0
+    assert "learning rate  0.1" in out
+    fails(
+        run(*trained, "--set", "columns_per_node=often"),
+        "columns_per_node",
+        "must be 'auto' or a number above 0 and at most 1; got 'often'",
+    )

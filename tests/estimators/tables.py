@@ -7,6 +7,7 @@ and float64 hold alike. Must not know what a fit should give.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -18,10 +19,14 @@ from stagewise import (
     AdaBoostClassifier,
     DecisionTreeClassifier,
     DecisionTreeRegressor,
+    ExtraTreesClassifier,
+    ExtraTreesRegressor,
     GentleBoostClassifier,
     GradientBoostingClassifier,
     GradientBoostingRegressor,
     LogitBoostClassifier,
+    RandomForestClassifier,
+    RandomForestRegressor,
 )
 
 __all__ = ["CASES", "Table", "fit_case", "hashed", "make_table", "quick"]
@@ -67,6 +72,9 @@ def make_table(rows: int, columns: int = 5, seed: int = 0, *, missing: bool = Tr
     numbers = np.column_stack([signal + 1, other, 12000 + signal - other // 2]).astype(np.float64)
     return Table(X, signal.astype(np.float64), numbers, two, many)
 
+
+AS_IT_COMES: Mapping[str, Any] = MappingProxyType({"columns_per_node": "auto"})
+"""The other cases are about other things: their nodes look at all columns unless they say more."""
 
 CASES: Mapping[str, tuple[type, str, dict[str, Any]]] = MappingProxyType(
     {
@@ -173,6 +181,12 @@ CASES: Mapping[str, tuple[type, str, dict[str, Any]]] = MappingProxyType(
                 "monotonic_cst": {0: 1},
             },
         ),
+        "a number, as it comes": (GradientBoostingRegressor, "number", AS_IT_COMES),
+        "classes, as it comes": (
+            GradientBoostingClassifier,
+            "many",
+            {**AS_IT_COMES, "n_estimators": 120, "max_leaf_nodes": 4},
+        ),
         "AdaBoost": (AdaBoostClassifier, "two", {}),
         "AdaBoost of five classes": (
             AdaBoostClassifier,
@@ -191,6 +205,19 @@ CASES: Mapping[str, tuple[type, str, dict[str, Any]]] = MappingProxyType(
         ),
         "gentle AdaBoost": (GentleBoostClassifier, "many", {"max_depth": 3}),
         "LogitBoost": (LogitBoostClassifier, "two", {"max_depth": 3}),
+        "a forest of numbers": (RandomForestRegressor, "number", {"min_samples_leaf": 3}),
+        "a forest of two classes": (RandomForestClassifier, "two", {}),
+        "a forest of five classes by entropy": (
+            RandomForestClassifier,
+            "many",
+            {"criterion": "entropy", "split": "exact", "max_leaf_nodes": 500},
+        ),
+        "extra trees of five classes": (ExtraTreesClassifier, "many", {"max_depth": 12}),
+        "extra trees by absolute error": (
+            ExtraTreesRegressor,
+            "number",
+            {"criterion": "absolute_error", "max_leaf_nodes": 30, "bootstrap": True},
+        ),
         "one tree of classes": (
             DecisionTreeClassifier,
             "many",
@@ -211,11 +238,17 @@ CASES: Mapping[str, tuple[type, str, dict[str, Any]]] = MappingProxyType(
 )
 
 
+def all_columns(kind: type) -> dict[str, Any]:
+    """Return what makes an estimator look at all columns in every node."""
+    by_default = inspect.signature(kind).parameters
+    return {"columns_per_node": 1.0} if "columns_per_node" in by_default else {}
+
+
 def fit_case(name: str, table: Table, *, X: Any = None, **params: Any) -> Any:
     """Fit one of the cases, on X in another form if one is given."""
     kind, target, own = CASES[name]
     few = {"n_estimators": 6} if "n_estimators" in kind().get_params() else {}
-    estimator = kind(**{**few, **own, **params})
+    estimator = kind(**{**few, **all_columns(kind), **own, **params})
     return estimator.fit(table.X if X is None else X, getattr(table, target))
 
 

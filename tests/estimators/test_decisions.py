@@ -77,7 +77,9 @@ def test_a_fit_ends_within_its_time():
     assert time.perf_counter() - begin < 3.0  # a round takes milliseconds; the machine may be busy
     assert model.n_iter_ > 1
     assert model.fit_report_["stopped_because"] == "time_limit of 0.7 s"
-    same = GradientBoostingRegressor(n_estimators=model.n_iter_).fit(X, X[:, 0] * X[:, 1])
+    same = GradientBoostingRegressor(
+        n_estimators=model.n_iter_, learning_rate=model.learning_rate_
+    ).fit(X, X[:, 0] * X[:, 1])
     assert same.fingerprint() == model.fingerprint()
 
 
@@ -102,8 +104,8 @@ def test_time_enough_changes_nothing():
 
 def test_a_recipe_says_what_will_run():
     assert GradientBoostingRegressor().recipe() == (
-        "squared_error x Newton steps x trees (best-first, at most 31 leaves, λ=1) x all rows x "
-        "100 rounds, ν=0.1"
+        "squared_error x Newton steps x trees (best-first, 0.7 of the columns a node, at most 31 "
+        "leaves, λ=1) x all rows x 100 rounds, ν=0.1"
     )
     other = GradientBoostingRegressor(
         Quantile(0.9),
@@ -112,6 +114,7 @@ def test_a_recipe_says_what_will_run():
         growth="depth_wise",
         l2_regularization=0,
         min_gain=0.5,
+        columns_per_node=1.0,
         subsample=0.5,
         early_stopping=True,
     )

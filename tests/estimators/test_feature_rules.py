@@ -194,7 +194,10 @@ def test_smoothing_and_random_thresholds_change_trees_and_still_learn():
             {"forced_splits": {"feature": 0, "threshold": 0, "left": {"feature": 9}}},
             r"forced_splits\['left'\]: there is no feature 9",
         ),
-        ({"feature_weights": {"age": 1}}, "none are drawn: set columns_per_tree"),
+        (
+            {"feature_weights": {"age": 1}, "columns_per_node": 1.0},
+            "none are drawn: set columns_per_tree",
+        ),
     ],
 )
 def test_what_is_wrong_is_named(params, message):
@@ -207,6 +210,7 @@ def test_the_recipe_says_what_is_unusual_about_trees():
     model = GradientBoostingRegressor(
         split="exact", monotonic_cst=np.array([1, 0, 0]), path_smoothing=2.0, interaction_cst=[[0]]
     )
-    said = "best-first, monotone, limited interactions, smoothed paths, exact splits, at most 31"
+    said = "monotone, limited interactions, smoothed paths, exact splits, at most 31"
     assert said in model.recipe()
-    assert "(best-first, at most 31 leaves, λ=1)" in GradientBoostingRegressor().recipe()
+    plain = GradientBoostingRegressor(columns_per_node=1.0)
+    assert "(best-first, at most 31 leaves, λ=1)" in plain.recipe()

@@ -20,6 +20,8 @@ from stagewise.errors import InvalidParameterError
 
 Regressor, Classifier = GradientBoostingRegressor, GradientBoostingClassifier
 LINEAR: dict[str, Any] = {"leaves": "linear"}
+ALL: dict[str, Any] = {"columns_per_node": 1.0}
+"""Made tables of two or three columns, all of which matter everywhere, are about lines alone."""
 DROP: dict[str, Any] = {"drop_rate": 0.4, "skip_drop": 0.3}
 
 KINDS = {
@@ -97,7 +99,8 @@ def test_ramps_are_learned_far_better_than_by_steps(loss, response):
     (X, y), (X2, y2) = ramps(4000), ramps(800, seed=1)
     errors = []
     for leaves in ("constant", "linear"):
-        model = Regressor(loss, response=response, n_estimators=40, max_leaf_nodes=8, leaves=leaves)
+        size = {"n_estimators": 40, "max_leaf_nodes": 8, **ALL}
+        model = Regressor(loss, response=response, leaves=leaves, **size)
         errors.append(np.abs(model.fit(X, y).predict(X2) - y2).mean())
     assert errors[1] < 0.4 * errors[0]
 
@@ -361,17 +364,21 @@ def test_no_line_breaks_a_direction(seed, loss, response, growth, directions, dr
         n_estimators=6,
         warm_start=True,
         leaves="linear",
+        **ALL,
         **(DROP if drop else {}),
     ).fit(X, y)
     model.set_params(n_estimators=12).fit(X, y)
     grid = np.concatenate([[-np.inf, -1e308, -50], np.linspace(-4, 4, 150), [50, 1e308, np.inf]])
     probes = np.concatenate([X[:40], rng.choice([np.nan, np.inf, -np.inf, 0.0], size=(10, 3))])
+    # A constant is rounded to the grain whenever its round is dropped, the end of a line only when
+    # it is reached: with dropout two of them that meet can be a grain a tree apart.
+    grains = 12 * 2.0**-36 * model.model_.scale if drop else 0.0
     for feature, direction in enumerate(directions):
         if direction:
             rows = np.repeat(probes, len(grid), axis=0)
             rows[:, feature] = np.tile(grid, len(probes))
             f = model.predict(rows).reshape(len(probes), -1)
-            assert (direction * np.diff(f, axis=1) >= 0).all()
+            assert (direction * np.diff(f, axis=1) >= -grains).all()
 
 
 def test_lines_with_directions_are_still_lines():
@@ -381,7 +388,7 @@ def test_lines_with_directions_are_still_lines():
     errors = []
     for leaves in ("constant", "linear"):
         model = Regressor(
-            monotonic_cst=[1, -1], leaves=leaves, n_estimators=30, max_leaf_nodes=8
+            monotonic_cst=[1, -1], leaves=leaves, n_estimators=30, max_leaf_nodes=8, **ALL
         ).fit(X[:2000], y[:2000])
         errors.append(((model.predict(X[2000:]) - y[2000:]) ** 2).mean())
     assert errors[1] < 0.6 * errors[0]

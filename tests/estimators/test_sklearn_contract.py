@@ -117,7 +117,7 @@ def test_scikit_learns_own_checks_pass(estimator, check):
 
 def test_a_default_is_in_the_signature_and_in_the_parameters():
     params = GradientBoostingRegressor().get_params()
-    assert params["learning_rate"] == 0.1
+    assert params["learning_rate"] == "auto"
     assert params["max_leaf_nodes"] == 31
     own = {"quantile", "power"}
     assert set(GradientBoostingClassifier().get_params()) == {*params, "class_weight"} - own
@@ -158,7 +158,7 @@ def test_a_parameter_like_no_other_is_refused_without_a_guess(kind):
     model = kind()
     with pytest.raises(ValueError, match=r"Invalid parameter 'zzz'"):
         model.set_params(zzz=1, learning_rate=0.5)
-    assert model.learning_rate == 0.1, "nothing is set when something is wrong"
+    assert model.learning_rate == "auto", "nothing is set when something is wrong"
 
 
 @BOTH

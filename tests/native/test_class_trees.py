@@ -191,6 +191,19 @@ def test_weight_two_is_the_row_twice_and_zero_its_absence(criterion: str, few_ro
     assert same_trees(tree, other.grow(rules, criterion, few_rows=few_rows))
 
 
+@pytest.mark.parametrize("criterion", CRITERIA)
+@pytest.mark.parametrize("few_rows", [0, ALL_ROWS])
+def test_the_order_of_rows_does_not_matter(criterion: str, few_rows: int) -> None:
+    data = Data(10, 500, 3, 4, "whole")
+    rules = Rules(max_leaves=30)
+    tree = data.grow(rules, criterion, few_rows=few_rows)
+    order = np.random.default_rng(1).permutation(500)
+    assert data.weight is not None
+    data.X, data.codes, data.weight = data.X[order], data.codes[order], data.weight[order]
+    data.row_weight = data.row_weight[order]
+    assert same_trees(tree, data.grow(rules, criterion, few_rows=few_rows))
+
+
 def test_the_gain_of_entropy_is_in_nats() -> None:
     data = Data(9, 200, 2, 2)
     data.X = np.where(data.codes[:, np.newaxis] == 1, 3.0, data.codes[:, np.newaxis] * 1.0)

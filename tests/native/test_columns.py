@@ -8,6 +8,7 @@ import pytest
 
 from reference import tree as reference
 from reference.core import ALL_ROWS, Growth, bin_table, same_trees
+from reference.sampling import draws
 from reference.tree import Rules
 from stagewise._native import Bins, Columns, Workers
 from stagewise.learners.tree import Tree
@@ -134,3 +135,32 @@ def test_a_column_comes_back_as_doubles(dtype: type) -> None:
         np.testing.assert_array_equal(columns.take(rows).column(1), X[rows, 1])
         with pytest.raises(ValueError, match="no such feature"):
             columns.column(2)
+
+
+def shuffled(features: int, wanted: int, tree: int) -> npt.NDArray[np.intp]:
+    """Choose by a shuffle, whose first part is chosen or, if that is the smaller one, left out."""
+    out = 2 * wanted > features
+    first = features - wanted if out else wanted
+    order = list(range(features))
+    for i, lot in zip(range(first), draws(11, 3, tree, range(first)), strict=True):
+        other = i + ((int(lot) >> 32) * (features - i) >> 32)
+        order[i], order[other] = order[other], order[i]
+    return np.array(order[first:] if out else order[:first])
+
+
+@pytest.mark.parametrize("share", [0.0005, 0.01, 0.3, 0.5, 0.7, 0.995])
+def test_the_features_of_a_shuffle_are_chosen(workers: Workers, share: float) -> None:
+    rng = np.random.default_rng(7)
+    n, features = 200, 1500
+    X = rng.integers(0, 2, (n, features)).astype(float)
+    gradient = rng.integers(-999, 999, n) / 256
+    gain = (X.T @ gradient) ** 2 / X.sum(axis=0)
+    gain += ((1 - X).T @ gradient) ** 2 / (n - X.sum(axis=0))
+    growth = Growth(
+        workers, bin_table(workers, X)[0], None, Rules(max_leaves=2), columns_per_tree=share
+    )
+    wanted = max(1, int(share * features + 0.5))
+    for tree in range(20):
+        chosen = shuffled(features, wanted, tree)
+        root = growth.grow(gradient, np.ones(n), None, 11, tree).feature[0]
+        assert root == chosen[np.argmax(gain[chosen])]

@@ -190,6 +190,17 @@ def test_weight_two_is_the_row_twice_and_zero_its_absence(table: str) -> None:
         np.testing.assert_array_equal(getattr(tree, name), getattr(again, name), err_msg=name)
 
 
+@pytest.mark.parametrize("table", TABLES)
+def test_the_order_of_rows_does_not_matter(table: str) -> None:
+    data = Data(9, 300, 12, "fractional", ties=False)
+    rules = Rules(max_leaves=40)
+    tree = data.grow(table, rules)
+    order = np.random.default_rng(1).permutation(300)
+    assert data.weight is not None
+    data.X, data.y, data.weight = data.X[order], data.y[order], data.weight[order]
+    assert same_trees(tree, data.grow(table, rules))
+
+
 @pytest.mark.parametrize(("a", "b"), [(4.0, 0.0), (1e-3, 1e6), (1e200, 0.0), (1e-290, 0.0)])
 def test_the_unit_of_the_target_does_not_matter(a: float, b: float) -> None:
     data = Data(7, 200)

@@ -28,6 +28,7 @@ Vector = npt.NDArray[np.float64]
 
 RATE, ROUNDS, LEAVES, LEAST = 0.3, 12, 6, 4
 SHARED: dict[str, Any] = {
+    "columns_per_node": 1.0,
     "learning_rate": RATE,
     "n_estimators": ROUNDS,
     "max_leaf_nodes": LEAVES,

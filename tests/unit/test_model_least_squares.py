@@ -65,6 +65,11 @@ def test_a_part_that_is_missing(name):
 WRONG = {
     "a slope that the trees do not have": ("linear_slope", put(0, 0.5), "not those of its trees"),
     "a centre that the trees do not have": ("linear_centre", put(1, 0.5), "not those of its trees"),
+    "a slope too large for its unit": (
+        "scale",
+        put(0, 5e-324),
+        "not those of its trees",
+    ),
     "too few slopes": ("linear_slope", lambda a: a[:-1], "differ in length"),
     "too many centres": ("linear_centre", lambda a: np.append(a, 0.0), "differ in length"),
     "a part of a covariance": ("linear_covariance", lambda a: a[:-1], "differ in length"),

@@ -37,6 +37,7 @@ _COMMANDS = (train, predict, evaluate, show)
 _EPILOG = """\
 examples:
   stagewise train houses.csv --target price
+  stagewise train houses.csv --target price --method forest
   stagewise predict houses.stgw new.csv --out predictions.csv
   stagewise evaluate houses.stgw test.parquet
   stagewise show houses.stgw
@@ -101,8 +102,8 @@ def _parser() -> argparse.ArgumentParser:
 
     parser = argparse.ArgumentParser(
         prog="stagewise",
-        description="Gradient boosting from the command line: train a model on a table in a file, "
-        "predict with it, measure it, look into it.",
+        description="Boosting, forests and linear models from the command line: train a model on "
+        "a table in a file, predict with it, measure it, look into it.",
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

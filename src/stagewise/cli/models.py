@@ -14,6 +14,7 @@ import numpy as np
 
 from stagewise.cli.columns import feature_table, refuse_columns, strange_columns, text_columns
 from stagewise.cli.complaint import Complaint, did_you_mean, listing
+from stagewise.cli.methods import takes
 from stagewise.data import Features
 from stagewise.model.file import read_model
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "columns_of_text",
+    "learning_rate_of",
     "levels_of",
     "model_input",
     "named_input",
@@ -41,7 +43,7 @@ def open_model(path: Path, threads: int | None = None) -> Any:
     if path.is_dir():
         raise Complaint(f"{str(path)!r} is a folder; name the model file in it.")
     estimator = stagewise.load(path)
-    if threads is not None:
+    if threads is not None and takes(type(estimator), "n_jobs"):
         estimator.set_params(n_jobs=threads)
     return estimator
 
@@ -49,7 +51,8 @@ def open_model(path: Path, threads: int | None = None) -> Any:
 def save_model(estimator: Any, path: Path, target: str) -> None:
     """Save an estimator, and with it the name of the column it was trained to predict."""
     # How the training was watched is nothing to remember.
-    estimator.set_params(verbose=0)
+    if takes(type(estimator), "verbose"):
+        estimator.set_params(verbose=0)
     estimator.save(path, notes={"target": target})
 
 
@@ -64,6 +67,12 @@ def names_of(estimator: Any) -> list[str]:
     """Return the features' names, made up where the model has none."""
     names = estimator.model_.features.names
     return list(names) if names else [f"x{k}" for k in range(estimator.n_features_in_)]
+
+
+def learning_rate_of(estimator: Any) -> float | None:
+    """Return the ν of a fit, where the method has one."""
+    rate = getattr(estimator, "learning_rate_", None)
+    return float(rate) if rate is not None and takes(type(estimator), "learning_rate") else None
 
 
 def levels_of(estimator: Any) -> dict[str, int]:

@@ -8,7 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from stagewise.cli.models import levels_of, names_of, open_model, remembered_target
+from stagewise.cli.models import (
+    learning_rate_of,
+    levels_of,
+    names_of,
+    open_model,
+    remembered_target,
+)
 from stagewise.cli.parameters import parameter_names
 from stagewise.cli.screen import Screen, amount, figure
 
@@ -38,10 +44,14 @@ def run(args: argparse.Namespace, screen: Screen) -> None:
     }
     if facts["classes"] is not None:
         head["classes"] = ", ".join(str(label) for label in facts["classes"])
-    head["rounds"] = facts["rounds"]
-    head["trees"] = (
-        f"{facts['trees']:,} with {facts['leaves']:,} leaves, at most {facts['depth']} deep"
-    )
+    linear = facts["coefficients"] is not None
+    if not linear:
+        head["rounds"] = facts["rounds"]
+        if facts["learning_rate"] is not None:
+            head["learning rate"] = facts["learning_rate"]
+        head["trees"] = (
+            f"{facts['trees']:,} with {facts['leaves']:,} leaves, at most {facts['depth']} deep"
+        )
     head["features"] = facts["features"]
     if facts["levels"]:
         head["levels"] = facts["levels"]
@@ -53,9 +63,12 @@ def run(args: argparse.Namespace, screen: Screen) -> None:
     head["file size"] = f"{facts['bytes']:,} bytes"
     screen.pairs(str(args.model), head)
     screen.line()
-    screen.bars("Importance (share of the total gain)", important(estimator, args.top))
-    used = int(np.count_nonzero(estimator.feature_importances_))
-    screen.line(f"  {amount(used, 'feature')} of {facts['features']:,} used")
+    if linear:
+        _show_slopes(estimator, facts["coefficients"], screen)
+    else:
+        screen.bars("Importance (share of the total gain)", important(estimator, args.top))
+        used = int(np.count_nonzero(estimator.feature_importances_))
+        screen.line(f"  {amount(used, 'feature')} of {facts['features']:,} used")
     screen.line()
     screen.pairs("Parameters", facts["parameters"])
 
@@ -72,18 +85,37 @@ def describe(estimator: Any, path: Path) -> dict[str, Any]:
         "loss": model.loss,
         "classes": None if model.classes is None else model.classes.tolist(),
         "rounds": model.ensemble.n_rounds,
+        "learning_rate": learning_rate_of(estimator),
         "trees": len(model.ensemble.trees),
         "leaves": int(np.count_nonzero(flat["feature"] < 0)),
         "depth": max((_depth(tree) for tree in model.ensemble.trees), default=0),
         "features": len(names_of(estimator)),
         "levels": levels_of(estimator),
-        "importance": important(estimator, top=None),
+        "coefficients": slopes(estimator),
+        "importance": None if hasattr(estimator, "coef_") else important(estimator, top=None),
         "train_loss": model.train_loss.tolist(),
         "validation_loss": model.valid_loss.tolist(),
         "parameters": {name: parameters[name] for name in parameter_names(type(estimator))},
         "fingerprint": estimator.fingerprint(),
         "bytes": path.stat().st_size,
     }
+
+
+def slopes(estimator: Any) -> dict[str, float] | None:
+    """Return the coefficients of a linear model; of any other None."""
+    if not hasattr(estimator, "coef_"):
+        return None
+    named = dict(zip(estimator.coef_names_, estimator.coef_.tolist(), strict=True))
+    return {"intercept": float(estimator.intercept_), **named}
+
+
+def _show_slopes(estimator: Any, named: dict[str, float], screen: Screen) -> None:
+    """Print what a linear model says: with its tests, if it has any."""
+    if not hasattr(estimator, "summary"):
+        screen.pairs("Coefficients", named)
+        return
+    for line in estimator.summary().splitlines():
+        screen.line(line)
 
 
 def important(estimator: Any, top: int | None) -> dict[str, float]:

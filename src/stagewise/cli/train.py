@@ -26,7 +26,8 @@ from stagewise.cli.columns import (
 from stagewise.cli.complaint import Complaint, listing
 from stagewise.cli.evaluate import WORDS, scores_of
 from stagewise.cli.files import check_writable, read_file
-from stagewise.cli.models import levels_of, named_input, save_model
+from stagewise.cli.methods import METHODS, takes, watches
+from stagewise.cli.models import learning_rate_of, levels_of, named_input, save_model
 from stagewise.cli.parameters import read_parameters
 from stagewise.cli.screen import Screen, amount
 from stagewise.cli.task import Guess, guess_task
@@ -71,6 +72,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     learning = parser.add_argument_group("learning")
     learning.add_argument(
+        "--method",
+        choices=tuple(METHODS),
+        default="boosting",
+        help="; ".join(f"{name}: {method.words}" for name, method in METHODS.items())
+        + " (default: boosting)",
+    )
+    learning.add_argument(
         "--params", type=Path, metavar="FILE", help="a TOML file of lines such as max_depth = 6"
     )
     learning.add_argument(
@@ -82,7 +90,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="one parameter, as in the estimators; overrides --params; may be repeated",
     )
     learning.add_argument(
-        "--valid", type=Path, metavar="FILE", help="a table to measure every round on"
+        "--valid", type=Path, metavar="FILE", help="a table to measure on, if there are rounds each"
     )
     learning.add_argument(
         "--early-stopping",
@@ -128,6 +136,7 @@ def run(args: argparse.Namespace, screen: Screen) -> None:
     save_model(estimator, path, args.target)
     result = {
         "model": str(path),
+        "method": args.method,
         "task": guess.task,
         "reason": guess.reason,
         "target": args.target,
@@ -158,9 +167,10 @@ def _read(
 
 def _learned(estimator: Any, valid: Data | None, args: argparse.Namespace) -> dict[str, Any]:
     """Return what is to be told about a model just trained."""
-    model = estimator.model_
+    model, rate = estimator.model_, learning_rate_of(estimator)
     facts: dict[str, Any] = {
-        "rounds": int(estimator.n_iter_),
+        **({"rounds": int(estimator.n_iter_)} if hasattr(estimator, "n_iter_") else {}),
+        **({"learning_rate": rate} if rate is not None else {}),
         "levels": levels_of(estimator),
         "fingerprint": estimator.fingerprint(),
     }
@@ -184,22 +194,23 @@ def _task(args: argparse.Namespace, table: pa.Table, screen: Screen) -> Guess:
 
 def _estimator(task: str, args: argparse.Namespace, screen: Screen) -> Any:
     """Return an estimator with the parameters of file and command line."""
-    import stagewise
-
-    kind = (
-        stagewise.GradientBoostingRegressor
-        if task == "regression"
-        else stagewise.GradientBoostingClassifier
-    )
-    parameters = read_parameters(args.params, args.settings, kind)
-    if args.early_stopping:
-        parameters["early_stopping"] = True
-    if args.seed is not None:
-        parameters["random_state"] = args.seed
-    if args.threads is not None:
-        parameters["n_jobs"] = args.threads
-    silent = screen.quiet or screen.as_json
-    return kind(**parameters, verbose=0 if silent else 1)
+    method = METHODS[args.method]
+    kind = method.estimator(task, args.method)
+    parameters = {**method.own, **read_parameters(args.params, args.settings, kind)}
+    given = {
+        "early_stopping": ("--early-stopping", args.early_stopping or None),
+        "random_state": ("--seed", args.seed),
+        "n_jobs": ("--threads", args.threads),
+    }
+    for name, (option, value) in given.items():
+        if value is None:
+            continue
+        if not takes(kind, name):
+            raise Complaint(f"{option} has no use with --method {args.method}; leave it out.")
+        parameters[name] = value
+    if takes(kind, "verbose"):
+        parameters["verbose"] = 0 if screen.quiet or screen.as_json else 1
+    return kind(**parameters)
 
 
 def _feature_names(
@@ -280,7 +291,7 @@ def _validation(
 
 
 def _fit(estimator: Any, data: Data, valid: Data | None) -> None:
-    if valid is None:
+    if valid is None or not watches(estimator):
         estimator.fit(data.features, data.y, data.weight)
     else:
         estimator.fit(
@@ -297,7 +308,8 @@ def _tell(result: dict[str, Any], args: argparse.Namespace, screen: Screen) -> N
     screen.pairs(
         f"Trained in {result['seconds']:.2f} s",
         {
-            "rounds": result["rounds"],
+            **({"rounds": result["rounds"]} if "rounds" in result else {}),
+            **({"learning rate": result["learning_rate"]} if "learning_rate" in result else {}),
             **({"levels": result["levels"]} if result["levels"] else {}),
             **{
                 name: result[name.replace(" ", "_")]

@@ -195,7 +195,8 @@ class Stagewise(BoostedTrees):
         self._adopt(model)
         self._keep_out_of_fold(details, train, X.n_rows)
         self._keep_out_of_bag(params, details, train, X.n_rows)
-        self.seed_ = seed
+        self.seed_, self.learning_rate_ = seed, params["learning_rate"]
+        details["learning_rate"] = params["learning_rate"]
         self.fit_report_ = fit_report(details, self, workers, begin)
         return self
 
@@ -273,11 +274,11 @@ class Stagewise(BoostedTrees):
         return params
 
     @classmethod
-    def from_model(cls, model: Model, params: Mapping[str, Any], seed: int) -> Self:
+    def from_model(cls, model: Model, params: Mapping[str, Any], notes: Mapping[str, Any]) -> Self:
         """Return an estimator with these parameters that has learned this model."""
         learner = params.get("learner")
         tree = None if learner is None else HistogramTree(**learner)
-        return super().from_model(model, {**params, "learner": tree}, seed)
+        return super().from_model(model, {**params, "learner": tree}, notes)
 
     def recipe(self) -> str:
         """Say in one line what a fit runs: loss x response x step x learner x rows x rounds."""

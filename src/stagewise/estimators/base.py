@@ -22,6 +22,7 @@ from stagewise.boosting.methods import Method
 from stagewise.data import Features, match_targets
 from stagewise.data.bins import core_columns
 from stagewise.estimators.columns import learn_columns, match_columns, read_training
+from stagewise.estimators.defaults import AUTO_RULES, RATE, settled
 from stagewise.estimators.describe import describe
 from stagewise.estimators.drawing import EVERYTHING, choose_seed
 from stagewise.estimators.fitting import Fit
@@ -93,6 +94,12 @@ class BoostedTrees(ModelEstimator):
         """Return all parameters, those that are not the user's included, in their plain types."""
         return {**EVERYTHING, **self._fixed, **check_parameters(self)}
 
+    def _settled(self) -> dict[str, Any]:
+        """Return the same with a number for every "auto", as a fit would have it now."""
+        params = self._checked()
+        before = getattr(self, "learning_rate_", None) if params["warm_start"] else None
+        return settled(params, before)
+
     # ---- fitting -------------------------------------------------------------------------------
 
     def fit(
@@ -129,7 +136,7 @@ class BoostedTrees(ModelEstimator):
         self
         """
         begin = time.perf_counter()
-        params = self._checked()
+        params = self._settled()
         self._check_stopping(params, X_val, groups)
         caller = type(self).__name__
         workers = make_workers(self.n_jobs)
@@ -172,7 +179,8 @@ class BoostedTrees(ModelEstimator):
         self._keep_out_of_fold(details, train, table.n_rows)
         continued = 0 if previous is None else previous.ensemble.n_rounds
         self._keep_out_of_bag(params, details, train, table.n_rows, continued)
-        self.seed_ = seed
+        self.seed_, self.learning_rate_ = seed, params["learning_rate"]
+        details.update({name: params[name] for name in AUTO_RULES if name in params})
         details["values_taken_as_missing"] = rows_of_columns(features, table.taken_as_missing)
         details["values_unseen"] = rows_of_columns(features, unseen.rows_of_columns + unseen_val)
         self.fit_report_ = fit_report(details, self, workers, begin)
@@ -334,6 +342,17 @@ class BoostedTrees(ModelEstimator):
         elif hasattr(self, "target_names_"):
             del self.target_names_
 
+    @classmethod
+    def from_model(cls, model: Model, params: Mapping[str, Any], notes: Mapping[str, Any]) -> Self:
+        """Return an estimator with these parameters that has learned this model."""
+        estimator = super().from_model(model, params, notes)
+        # Files of before "auto" have no rate beside the parameters.
+        estimator.learning_rate_ = notes.get("learning_rate", params.get("learning_rate", RATE))
+        return estimator
+
+    def _notes(self) -> dict[str, Any]:
+        return {**super()._notes(), "learning_rate": self.learning_rate_}
+
     # ---- reading the model -----------------------------------------------------------------------
 
     @property
@@ -363,7 +382,7 @@ class BoostedTrees(ModelEstimator):
 
     def recipe(self) -> str:
         """Say in one line what a fit runs: loss x step x learner x rows x rounds."""
-        p = self._checked()
+        p = self._settled()
         loss = p["loss"] if isinstance(p["loss"], Loss) else self._make_loss(ANY_CLASSES)
         name = p["loss"] if isinstance(p["loss"], str) else type(loss).__name__
         return describe(p, name, self._method().describe(loss))

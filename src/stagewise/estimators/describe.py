@@ -53,7 +53,9 @@ def describe(p: Mapping[str, Any], loss: str, method: str) -> str:
     ]
     if p.get("leaves", "constant") == "linear":
         penalties.append(f"λ of slopes={p['linear_l2']:g}")
-    kind = [words for name, words in UNUSUAL.items() if _is_set(p.get(name))]
+    share = p["columns_per_node"]
+    kind = [f"{share:g} of the columns a node"] if share < 1 else []
+    kind += [words for name, words in UNUSUAL.items() if _is_set(p.get(name))]
     kind += ["statistics of levels"] if p.get("categorical") == "statistics" else []
     kind += ["vector leaves"] if p.get("multi_output", "trees") == "vector" else []
     kind += ["linear leaves"] if p.get("leaves", "constant") == "linear" else []

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from stagewise.boosting.methods import BY_RESPONSE, Method
+from stagewise.estimators.defaults import AUTO_RULES
 from stagewise.estimators.parameters import suggests_names
 from stagewise.estimators.regressor import BoostedRegressor
 from stagewise.losses import Loss
@@ -32,8 +33,12 @@ class GradientBoostingRegressor(BoostedRegressor):
         What trees are fitted to: -g/h with weights h, so that leaves are Newton steps (as XGBoost
         does); or the negative gradient alone, after which every leaf takes its region's own optimum
         (Friedman's gradient boosting).
-    learning_rate : float, default=0.1
-        ν: what every tree's values are multiplied by.
+    learning_rate : float or "auto", default="auto"
+        ν: what every tree's values are multiplied by. "auto": 0.1 · min(1, (100 / n_estimators)^¼),
+        so 0.1 up to 100 rounds, 0.056 at 1000, 0.047 at 2000. Whoever pays for more rounds gets
+        smaller steps, which end at a lower loss; `fit_report_` and `recipe` say which they were. A
+        continued fit (`warm_start`) keeps the rate of the model it continues, and one that begins
+        with warm_start=True has 0.1, since its number of rounds is not the last word.
     n_estimators : int, default=100
         The number of rounds, at most. A round is one tree, or with several targets one tree for
         each of them, unless `multi_output` says otherwise.
@@ -93,8 +98,12 @@ class GradientBoostingRegressor(BoostedRegressor):
         The probability that a round leaves nothing out.
     drop_normalization : {"tree", "forest"}, default="tree"
         Whether the new trees weigh as much as one of those left out, or as all of them.
-    columns_per_tree, columns_per_level, columns_per_node : float, default=1.0
-        The share of features that a tree, a level and a node may use; they multiply.
+    columns_per_tree, columns_per_level : float, default=1.0
+        The share of features that a tree and a level may use; they multiply.
+    columns_per_node : float or "auto", default="auto"
+        The share of these that a node may use, drawn anew. "auto": 0.7, which makes trees differ
+        and the model generalise a little better; with growth="symmetric", whose nodes cannot draw,
+        1. Pass 1.0 for trees that look at every feature. See docs/defaults.md.
     feature_weights : dict or list of floats, or None, default=None
         By name or for each feature: how likely it is to be among these, in proportion. 0: never.
     monotonic_cst : dict or list of {-1, 0, 1}, or None, default=None
@@ -164,7 +173,8 @@ class GradientBoostingRegressor(BoostedRegressor):
         runs. How many do depends on the machine, so the model does too.
     warm_start : bool, default=False
         Whether `fit` continues the model it finds, up to `n_estimators` rounds in all. On the same
-        data the result is the same, to the bit, as one fit with all rounds.
+        data the result is the same, to the bit, as one fit with all rounds and the same learning
+        rate.
     random_state : int, RandomState or None, default=0
         Seeds all random choices. None: a new seed every time.
     n_jobs : int or None, default=None
@@ -186,6 +196,8 @@ class GradientBoostingRegressor(BoostedRegressor):
         All that was learned.
     n_iter_, best_iteration_ : int
         The number of rounds that predictions use.
+    learning_rate_ : float
+        The rate that was used.
     train_loss_, validation_loss_ : float64 array
         The mean loss after every round that was run.
     feature_importances_ : float64 array
@@ -196,7 +208,7 @@ class GradientBoostingRegressor(BoostedRegressor):
         What the columns of y were called, if there were several with names.
     fit_report_ : dict
         What the fit noticed: constant columns, how many values were taken as missing, threads,
-        seed, why it stopped.
+        seed, why it stopped, and which numbers "auto" stood for.
 
     Examples
     --------
@@ -208,6 +220,7 @@ class GradientBoostingRegressor(BoostedRegressor):
     (2,)
     """
 
+    own_rules = AUTO_RULES
     _several_targets = True
 
     @suggests_names
@@ -216,7 +229,7 @@ class GradientBoostingRegressor(BoostedRegressor):
         loss: str | Loss = "squared_error",
         *,
         response: str = "newton",
-        learning_rate: float = 0.1,
+        learning_rate: float | str = "auto",
         n_estimators: int = 100,
         max_leaf_nodes: int | None = 31,
         max_depth: int | None = None,
@@ -242,7 +255,7 @@ class GradientBoostingRegressor(BoostedRegressor):
         drop_normalization: str = "tree",
         columns_per_tree: float = 1.0,
         columns_per_level: float = 1.0,
-        columns_per_node: float = 1.0,
+        columns_per_node: float | str = "auto",
         feature_weights: Any = None,
         monotonic_cst: Any = None,
         interaction_cst: Any = None,

@@ -22,6 +22,7 @@ from stagewise.estimators.forest import (
 from stagewise.estimators.gradient_boosting_classifier import GradientBoostingClassifier
 from stagewise.estimators.gradient_boosting_regressor import GradientBoostingRegressor
 from stagewise.estimators.linear_model import LinearModel
+from stagewise.estimators.parameters import RULES
 from stagewise.estimators.stagewise import StagewiseClassifier, StagewiseRegressor
 from stagewise.estimators.stagewise_linear import StagewiseLinearRegressor
 from stagewise.estimators.stepwise import StepwiseRegressor
@@ -80,6 +81,11 @@ def load(path: str | PathLike[str]) -> Any:
     if model.loss not in (*REGRESSION_LOSSES, *CLASSIFICATION_LOSSES):
         raise ModelFormatError(f"{path}: this version has no loss named {model.loss!r}.")
     try:
-        return _CLASSES[name].from_model(model, notes.get("params", {}), notes.get("seed", 0))
+        if "learning_rate" in notes:
+            RULES["learning_rate"](notes["learning_rate"])
+    except ValueError as error:
+        raise ModelFormatError(f"{path}: the learning rate in the file must be {error}.") from None
+    try:
+        return _CLASSES[name].from_model(model, notes.get("params", {}), notes)
     except TypeError as error:
         raise ModelFormatError(f"{path}: a parameter in the file is unknown: {error}") from None

@@ -44,12 +44,19 @@ class ModelEstimator(NamedParameters):
             del self.feature_names_in_
 
     @classmethod
-    def from_model(cls, model: Model, params: Mapping[str, Any], seed: int) -> Self:
-        """Return an estimator with these parameters that has learned this model."""
+    def from_model(cls, model: Model, params: Mapping[str, Any], notes: Mapping[str, Any]) -> Self:
+        """Return an estimator with these parameters that has learned this model.
+
+        `notes` has what else a file remembers, as `_notes` says it.
+        """
         estimator = cls(**params)
         estimator._adopt(model)
-        estimator.seed_ = seed
+        estimator.seed_ = notes.get("seed", 0)
         return estimator
+
+    def _notes(self) -> dict[str, Any]:
+        """Return what a file remembers besides the model."""
+        return {"class": type(self).__name__, "params": self._plain_params(), "seed": self.seed_}
 
     def _fitted(self) -> Model:
         model: Model | None = self.__dict__.get("model_")
@@ -83,8 +90,7 @@ class ModelEstimator(NamedParameters):
                 "A model with a loss of your own cannot be saved to a file, which holds no code. "
                 "Pickle the estimator instead, or register the loss in stagewise.losses."
             )
-        params = self._plain_params()
-        own = {"class": type(self).__name__, "params": params, "seed": self.seed_}
+        own = self._notes()
         given: Mapping[Any, Any] = notes or {}
         for name in given:
             if not isinstance(name, str) or name in own:

@@ -25,6 +25,7 @@ __all__ = [
     "RULES",
     "Number",
     "OneOf",
+    "Rule",
     "Use",
     "check_parameter",
     "check_parameters",

@@ -14,6 +14,7 @@ from stagewise.data.messages import shown
 from stagewise.errors import InvalidParameterError
 
 __all__ = [
+    "allows",
     "check_need",
     "check_needs",
     "check_sparse",
@@ -100,6 +101,12 @@ def is_possible(params: Mapping[str, Any], kind: str, value: str) -> bool:
     """Return whether the other parameters are what one of these values needs."""
     _, needs = NEEDS[kind, value]
     return all(_is_one_of(params[name], needs[name]) for name in needs if name in params)
+
+
+def allows(params: Mapping[str, Any], name: str, value: Any) -> bool:
+    """Return whether trees of the kinds that are wanted can have this value of a parameter."""
+    wanted = [needs for (kind, word), (_, needs) in NEEDS.items() if params.get(kind) == word]
+    return all(_is_one_of(value, needs[name]) for needs in wanted if name in needs)
 
 
 NOT_SPARSE: Mapping[tuple[str, str], str] = MappingProxyType(

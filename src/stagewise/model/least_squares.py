@@ -88,7 +88,9 @@ def unpack_least_squares(
     )
     if not intercept and (fit.level != 0.0 or fit.centre.any()):
         raise ModelFormatError("it has a level, and no intercept")
-    if ensemble.n_outputs != 1 or not _same(linear_ensemble(features, fit), ensemble):
+    with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is in no tree
+        expected = linear_ensemble(features, fit)
+    if ensemble.n_outputs != 1 or not _same(expected, ensemble):
         raise ModelFormatError("its coefficients are not those of its trees")
     return fit
 

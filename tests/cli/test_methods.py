@@ -1,0 +1,63 @@
+"""``--method``: every chapter of the notes from a table to a prediction."""
+
+import json
+
+import pytest
+
+import stagewise
+from cli_runs import fails
+from stagewise.cli.methods import METHODS
+
+TASKS = [
+    (name, task, target)
+    for name, method in METHODS.items()
+    for task, target in (("regression", "price"), ("classification", "kind"))
+    if getattr(method, task)
+]
+OTHERS = {"price", "kind", "flag", "weight"}
+
+
+def train(run, path, method, target, *more):
+    others = sorted(OTHERS - {target})
+    return run("train", "train.csv", "--target", target, "--model", path, "--method", method,
+               "--ignore", *others, *more)  # fmt: skip
+
+
+@pytest.mark.parametrize(("method", "task", "target"), TASKS)
+def test_a_method_trains_predicts_evaluates_and_is_shown(run, tmp_path, method, task, target):
+    path = tmp_path / "m.stgw"
+    code, out, err = train(run, path, method, target, "--valid", "test.csv", "--json")
+    assert code == 0, err
+    result = json.loads(out)
+    assert result["method"] == method
+    assert result["task"] == task
+    loaded = stagewise.load(path)
+    assert type(loaded).__name__ == getattr(METHODS[method], task)
+    assert loaded.fingerprint() == result["fingerprint"]
+    scores = json.loads(run("evaluate", path, "test.csv", "--json")[1])["scores"]
+    assert scores == result["validation"]
+    assert scores.get("r2", scores.get("accuracy")) > 0.4
+    code, out, err = run("show", path)
+    assert code == 0, err
+    assert ("intercept" in out) == (method in ("linear", "stepwise", "stagewise"))
+    assert run("predict", path, "test.csv")[0] == 0
+
+
+def test_bagging_is_a_forest_that_looks_at_all_columns(run, tmp_path):
+    code, _, err = train(run, tmp_path / "b.stgw", "bagging", "price", "--quiet")
+    assert code == 0, err
+    assert stagewise.load(tmp_path / "b.stgw").max_features is None
+    code, _, _ = train(run, tmp_path / "b.stgw", "bagging", "price", "--set", "max_features=1")
+    assert stagewise.load(tmp_path / "b.stgw").max_features == 1
+
+
+def test_what_a_method_cannot_do_is_answered(run, tmp_path):
+    path = tmp_path / "m.stgw"
+    fails(train(run, path, "adaboost", "price"), "classes apart", "forest")
+    fails(train(run, path, "linear", "kind"), "numbers", "adaboost")
+    fails(train(run, path, "linear", "price", "--threads", "2"), "--threads", "leave it out")
+    fails(train(run, path, "stepwise", "price", "--early-stopping"), "--early-stopping")
+    fails(train(run, path, "linear", "price", "--set", "max_depth=2"), "max_depth")
+    code, _, err = run("train", "train.csv", "--target", "price", "--method", "magic")
+    assert code == 2
+    assert "magic" in err

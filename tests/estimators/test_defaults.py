@@ -1,0 +1,214 @@
+"""What "auto" means, that a fit is then the fit with these numbers, and that it says so."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+import stagewise
+from estimators.tables import make_table
+from stagewise import (
+    AdaBoostClassifier,
+    GentleBoostClassifier,
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
+    InvalidParameterError,
+    LogitBoostClassifier,
+    ModelFormatError,
+    StagewiseClassifier,
+    StagewiseRegressor,
+)
+from stagewise.model.file import read_model, write_model
+
+BOTH = pytest.mark.parametrize("kind", [GradientBoostingRegressor, GradientBoostingClassifier])
+OTHERS = (
+    AdaBoostClassifier,
+    GentleBoostClassifier,
+    LogitBoostClassifier,
+    StagewiseClassifier,
+    StagewiseRegressor,
+)
+RATES = {1: 0.1, 50: 0.1, 100: 0.1, 101: 0.09975, 200: 0.08409, 1000: 0.05623, 2000: 0.04729}
+SMALL = {"max_leaf_nodes": 3, "min_samples_leaf": 5}
+
+
+def fitted(kind, **params):
+    table = make_table(200)
+    y = table.number if issubclass(kind, GradientBoostingRegressor) else table.many
+    return kind(**{**SMALL, **params}).fit(table.X, y)
+
+
+@BOTH
+def test_both_are_the_defaults(kind):
+    params = kind().get_params()
+    assert params["learning_rate"] == params["columns_per_node"] == "auto"
+    assert clone(kind()).get_params() == params
+
+
+@BOTH
+@pytest.mark.parametrize("rounds", RATES)
+def test_more_rounds_have_smaller_steps(kind, rounds):
+    recipe = kind(n_estimators=rounds).recipe()
+    assert float(recipe.partition("ν=")[2]) == pytest.approx(RATES[rounds], abs=5e-6)
+
+
+@BOTH
+def test_the_rate_falls_with_the_fourth_root_of_the_rounds(kind):
+    rates = [fitted(kind, n_estimators=n).learning_rate_ for n in (100, 200, 400)]
+    np.testing.assert_allclose(np.divide(rates[1:], rates[:-1]), 0.5**0.25, rtol=1e-15)
+
+
+@BOTH
+@pytest.mark.parametrize("rounds", [8, 300])
+def test_an_automatic_fit_is_the_fit_with_these_numbers(kind, rounds):
+    auto = fitted(kind, n_estimators=rounds)
+    numbers = {name: auto.fit_report_[name] for name in ("learning_rate", "columns_per_node")}
+    assert numbers["columns_per_node"] == 0.7
+    assert numbers["learning_rate"] == auto.learning_rate_
+    assert fitted(kind, n_estimators=rounds, **numbers).fingerprint() == auto.fingerprint()
+    assert fitted(kind, n_estimators=rounds, columns_per_node=1.0).fingerprint() != (
+        auto.fingerprint()
+    )
+
+
+@BOTH
+@pytest.mark.parametrize("stopping", [True, "cv"])
+def test_stopping_early_does_not_change_the_rate(kind, stopping):
+    model = fitted(kind, n_estimators=150, early_stopping=stopping, n_iter_no_change=2)
+    assert model.n_iter_ < 150
+    assert model.learning_rate_ == pytest.approx(0.1 * 1.5**-0.25, rel=1e-15)
+
+
+@BOTH
+def test_a_number_is_that_number(kind):
+    report = fitted(kind, n_estimators=300, learning_rate=0.3, columns_per_node=0.4).fit_report_
+    assert (report["learning_rate"], report["columns_per_node"]) == (0.3, 0.4)
+
+
+@BOTH
+def test_symmetric_trees_do_not_draw(kind):
+    model = fitted(kind, growth="symmetric", n_estimators=5)
+    assert model.fit_report_["columns_per_node"] == 1.0
+    assert "columns a node" not in model.recipe()
+    with pytest.raises(InvalidParameterError, match=r"columns_per_node must be 1\.0; got 0\.7"):
+        fitted(kind, growth="symmetric", columns_per_node=0.7)
+
+
+@BOTH
+def test_the_recipe_tells_what_nodes_draw(kind):
+    assert "0.7 of the columns a node" in kind().recipe()
+    assert "0.25 of the columns a node" in kind(columns_per_node=0.25).recipe()
+    assert "columns a node" not in kind(columns_per_node=1.0).recipe()
+
+
+@BOTH
+def test_features_can_be_weighted_as_it_comes(kind):
+    never = {"feature_weights": [1, 1, 1, 1, 0]}
+    assert fitted(kind, n_estimators=5, **never).feature_importances_[4] == 0
+    with pytest.raises(InvalidParameterError, match="none are drawn"):
+        fitted(kind, growth="symmetric", **never)
+
+
+@BOTH
+@pytest.mark.parametrize("name", ["learning_rate", "columns_per_node"])
+@pytest.mark.parametrize("bad", ["AUTO", "automatic", "", None, 0, ["auto"], np.array(["auto"])])
+def test_anything_else_is_refused(kind, name, bad):
+    with pytest.raises(InvalidParameterError, match=rf"'{name}' of {kind.__name__} must be 'auto'"):
+        fitted(kind, **{name: bad})
+
+
+@pytest.mark.parametrize("kind", OTHERS)
+def test_the_other_estimators_have_numbers_of_their_own(kind):
+    rate = kind().learning_rate
+    assert isinstance(rate, float)
+    with pytest.raises(InvalidParameterError, match=r"'learning_rate' of .* must be a number"):
+        kind(learning_rate="auto").recipe()
+    table = make_table(100)
+    y = table.number if kind is StagewiseRegressor else table.two
+    assert kind(n_estimators=2).fit(table.X, y).fit_report_["learning_rate"] == rate
+
+
+# ---- continued fits --------------------------------------------------------------------------
+
+
+def by_file(model, folder):
+    model.save(folder / "model.stgw")
+    return stagewise.load(folder / "model.stgw")
+
+
+def in_memory(model, folder):
+    return model
+
+
+def by_pickle(model, folder):
+    return pickle.loads(pickle.dumps(model))
+
+
+WAYS = pytest.mark.parametrize("way", [in_memory, by_file, by_pickle])
+
+
+@WAYS
+def test_a_fit_that_begins_with_warm_start_has_the_rate_of_few_rounds(way, tmp_path):
+    table = make_table(200)
+    model = fitted(GradientBoostingRegressor, n_estimators=40, warm_start=True)
+    model = way(model, tmp_path).set_params(n_estimators=250).fit(table.X, table.number)
+    assert model.learning_rate_ == 0.1
+    whole = fitted(GradientBoostingRegressor, n_estimators=250, learning_rate=0.1)
+    assert model.fingerprint() == whole.fingerprint()
+    whole = fitted(GradientBoostingRegressor, n_estimators=250, warm_start=True)
+    assert model.fingerprint() == whole.fingerprint()
+
+
+@WAYS
+def test_a_continued_fit_keeps_the_rate_of_its_model(way, tmp_path):
+    table = make_table(200)
+    model = fitted(GradientBoostingRegressor, n_estimators=200)
+    rate = model.learning_rate_
+    for rounds in (210, 400):
+        model = way(model, tmp_path).set_params(n_estimators=rounds, warm_start=True)
+        assert f"ν={rate:g}" in model.recipe()
+        model.fit(table.X, table.number)
+        assert model.learning_rate_ == model.fit_report_["learning_rate"] == rate
+    whole = fitted(GradientBoostingRegressor, n_estimators=400, learning_rate=rate)
+    assert model.fingerprint() == whole.fingerprint()
+
+
+def test_a_fit_that_begins_anew_has_a_rate_of_its_own():
+    table = make_table(200)
+    model = fitted(GradientBoostingRegressor, n_estimators=400)
+    model.set_params(n_estimators=10).fit(table.X, table.number)
+    assert model.learning_rate_ == 0.1
+
+
+# ---- files -----------------------------------------------------------------------------------
+
+
+def test_a_file_keeps_the_word_and_the_rate(tmp_path):
+    path = tmp_path / "model.stgw"
+    model = fitted(GradientBoostingClassifier, n_estimators=200)
+    again = by_file(model, tmp_path)
+    assert again.get_params()["learning_rate"] == again.get_params()["columns_per_node"] == "auto"
+    assert again.learning_rate_ == model.learning_rate_ == read_model(path)[1]["learning_rate"]
+
+
+def test_a_file_without_a_rate_has_that_of_its_parameter(tmp_path):
+    path = tmp_path / "model.stgw"
+    model = fitted(GradientBoostingRegressor, n_estimators=3, learning_rate=0.25)
+    model.save(path)
+    learned, notes = read_model(path)
+    del notes["learning_rate"]
+    write_model(path, learned, notes)
+    assert stagewise.load(path).learning_rate_ == 0.25
+
+
+@pytest.mark.parametrize("bad", [0, -0.1, "auto", None, True, [0.1]])
+def test_a_file_with_an_impossible_rate_is_refused(bad, tmp_path):
+    path = tmp_path / "model.stgw"
+    fitted(GradientBoostingRegressor, n_estimators=3).save(path)
+    learned, notes = read_model(path)
+    write_model(path, learned, {**notes, "learning_rate": bad})
+    with pytest.raises(ModelFormatError, match="learning rate in the file must be a number above"):
+        stagewise.load(path)
