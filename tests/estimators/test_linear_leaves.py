@@ -278,7 +278,7 @@ def test_units_of_features_do_not_matter(case, factor, offset, table):
 def test_rows_without_a_value_get_the_constant_of_their_leaf():
     X, y = ramps(800)
     X[::9, 1] = np.nan
-    model = Regressor(n_estimators=1, learning_rate=1.0, leaves="linear").fit(X, y)
+    model = Regressor(n_estimators=1, learning_rate=1.0, leaves="linear", **ALL).fit(X, y)
     (tree,) = model.model_.ensemble.trees
     node = model.apply(X)[:, 0]
     asked = {
