@@ -17,10 +17,10 @@ def bananas(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """Return two classes that lie in each other's bend, with noise."""
     rng = np.random.default_rng(seed)
     y = rng.integers(0, 2, n)
-    turn = rng.uniform(-0.25, 1.25, n) * np.pi
+    turn = rng.uniform(-0.1, 1.1, n) * np.pi
     side = np.where(y == 1, 1.0, -1.0)
     X = np.column_stack([side * (1.5 * np.cos(turn) - 0.75), side * (1.5 * np.sin(turn) - 0.4)])
-    return X + rng.normal(0, 0.45, X.shape), y
+    return X + rng.normal(0, 0.4, X.shape), y
 
 
 def wave(n: int, seed: int, noise: float = 0.3) -> tuple[np.ndarray, np.ndarray]:

@@ -39,6 +39,7 @@ def decision_tree() -> None:
         for k, colour in ((0, BLUE), (1, ORANGE)):
             ax.plot(*X[y == k].T, ".", color=colour, ms=2)
         ax.set(title=f"{name}: {100 * error:.1f} %", xticks=[], yticks=[])
+        ax.set(xlim=(-3.2, 3.2), ylim=(-2.6, 2.6))
         ax.grid(visible=False)
     save(fig, "decision_tree")
 
@@ -49,7 +50,7 @@ def pruning() -> None:
     chosen = DecisionTreeClassifier(pruning="cost_complexity").fit(X, y)
     rule = DecisionTreeClassifier(pruning="cost_complexity", one_standard_error=True).fit(X, y)
     path = chosen.pruning_path_
-    trees = [DecisionTreeClassifier(pruning="cost_complexity", alpha=a) for a in path.alphas]
+    trees = [DecisionTreeClassifier(pruning="cost_complexity", ccp_alpha=a) for a in path.alphas]
     test = [np.mean(tree.fit(X, y).predict(X_test) != y_test) for tree in trees]
     train = [np.mean(tree.predict(X) != y) for tree in trees]
     for name, tree in (("least error", chosen), ("one standard error", rule)):
@@ -62,9 +63,8 @@ def pruning() -> None:
     )
     ax.plot(path.n_leaves, test, color=ORANGE, label="test set")
     ax.plot(path.n_leaves, train, color=GREEN, label="training")
-    for tree, words in ((chosen, "least error"), (rule, "one standard error")):
-        ax.axvline(tree.n_leaves_, color=GREY, ls="--", lw=0.8)
-        ax.text(tree.n_leaves_ * 1.03, 0.4, words, rotation=90, color=GREY, va="center", size=7)
+    ax.axvline(chosen.n_leaves_, color=GREY, ls="--")
+    ax.text(chosen.n_leaves_ * 1.05, 0.4, f"{chosen.n_leaves_} leaves", color=GREY)
     ax.set(xlabel="leaves", ylabel="share of wrong answers", xscale="log")
     ax.legend()
     save(fig, "pruning")

@@ -37,7 +37,7 @@ def pair(what: str, own: dict[str, Any], peers: dict[str, Any], **params: Any) -
     """Return our tree and theirs with the same parameters, and some of each its own."""
     alpha = params.pop("alpha", None)
     if alpha is not None:
-        own = {**own, "pruning": "cost_complexity", "alpha": alpha}
+        own = {**own, "pruning": "cost_complexity", "ccp_alpha": alpha}
         bits = np.log(2) if params["criterion"] == "entropy" else 1.0  # they count in bits
         peers = {**peers, "ccp_alpha": alpha / bits}
     kinds = (DecisionTreeRegressor, peer.DecisionTreeRegressor)

@@ -224,7 +224,7 @@ CASES: Mapping[str, tuple[type, str, dict[str, Any]]] = MappingProxyType(
             {
                 "criterion": "entropy",
                 "pruning": "cost_complexity",
-                "alpha": 0.0005,
+                "ccp_alpha": 0.0005,
                 "missing": "probability",
                 "min_samples_leaf": 20,
             },

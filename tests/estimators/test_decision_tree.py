@@ -54,7 +54,7 @@ def test_a_file_and_a_pickle_bring_it_back(kind, pruning, missing, table, tmp_pa
 
 
 @pytest.mark.parametrize(("kind", "criterion"), CRITERIA)
-@pytest.mark.parametrize("more", [{}, {"pruning": "cost_complexity", "alpha": 0.01}])
+@pytest.mark.parametrize("more", [{}, {"pruning": "cost_complexity", "ccp_alpha": 0.01}])
 def test_whole_weights_are_counts(kind, criterion, more):
     X, y = of(kind, 200)
     weight = np.arange(len(y)) % 3
@@ -88,7 +88,7 @@ def test_a_row_of_weight_zero_is_absent(kind, pruning, missing, table):
 def test_the_order_of_rows_does_not_matter(kind, criterion):
     X, y = of(kind, 300)
     order = np.random.default_rng(1).permutation(300)
-    params = {"criterion": criterion, "pruning": "cost_complexity", "alpha": 0.005}
+    params = {"criterion": criterion, "pruning": "cost_complexity", "ccp_alpha": 0.005}
     a = kind(**params).fit(X, y)
     b = kind(**params).fit(X[order], y[order])
     np.testing.assert_allclose(a.predict(X).astype(float), b.predict(X).astype(float), atol=1e-12)
@@ -104,8 +104,8 @@ def test_a_monotone_change_of_a_feature_changes_no_answer(kind, criterion):
 
 def test_the_unit_of_the_target_does_not_matter():
     X, y, _ = wave(300)
-    a = DecisionTreeRegressor(pruning="cost_complexity", alpha=0.02).fit(X, y)
-    b = DecisionTreeRegressor(pruning="cost_complexity", alpha=0.02 * 256).fit(X, 16 * y)
+    a = DecisionTreeRegressor(pruning="cost_complexity", ccp_alpha=0.02).fit(X, y)
+    b = DecisionTreeRegressor(pruning="cost_complexity", ccp_alpha=0.02 * 256).fit(X, 16 * y)
     np.testing.assert_allclose(b.predict(X), 16 * a.predict(X), rtol=1e-12)
     np.testing.assert_allclose(b.pruning_path_.alphas, 256 * a.pruning_path_.alphas, rtol=1e-9)
     c = DecisionTreeRegressor(min_impurity_decrease=0.01).fit(X, y)
@@ -177,17 +177,20 @@ def test_class_weights_count():
         ({"growth": "symmetric"}, "'best_first', 'depth_wise'"),
         ({"pruning": "cv"}, "None, 'cost_complexity', 'reduced_error', 'early_stopping'"),
         ({"missing": "median"}, "'learned', 'mean', 'probability'"),
-        ({"pruning": "cost_complexity", "alpha": -1.0}, "'cv', or a number at least 0"),
-        ({"pruning": "cost_complexity", "alpha": "best"}, "'cv', or a number at least 0"),
-        ({"alpha": 0.1}, "no effect with pruning=None; set pruning='cost_complexity'"),
-        ({"pruning": "reduced_error", "cv": 3}, "no effect with pruning='reduced_error'"),
-        ({"pruning": "cost_complexity", "alpha": 0.1, "cv": 3}, "no effect with alpha=0.1"),
+        ({"pruning": "cost_complexity", "ccp_alpha": -1.0}, "'cv', or a number at least 0"),
+        ({"pruning": "cost_complexity", "ccp_alpha": "best"}, "'cv', or a number at least 0"),
+        ({"ccp_alpha": 0.1}, "no effect with pruning=None; set pruning='cost_complexity'"),
+        ({"pruning": "reduced_error", "ccp_cv": 3}, "no effect with pruning='reduced_error'"),
         (
-            {"pruning": "cost_complexity", "alpha": 0.1, "one_standard_error": True},
-            "set alpha='cv'",
+            {"pruning": "cost_complexity", "ccp_alpha": 0.1, "ccp_cv": 3},
+            "no effect with ccp_alpha=0.1",
+        ),
+        (
+            {"pruning": "cost_complexity", "ccp_alpha": 0.1, "one_standard_error": True},
+            "set ccp_alpha='cv'",
         ),
         ({"validation_fraction": 0.3}, "set pruning='reduced_error' or 'early_stopping'"),
-        ({"pruning": "reduced_error", "n_iter_no_change": 3}, "set pruning='early_stopping'"),
+        ({"pruning": "reduced_error", "patience": 3}, "set pruning='early_stopping'"),
         ({"max_bins": 99}, "max_bins has no meaning with split='exact'"),
         ({"max_leaf_nodes": 1}, "a whole number at least 2"),
         ({"max_features": "half"}, "'sqrt', 'log2', 'third'"),

@@ -93,7 +93,7 @@ def drawn_by_row_number(estimator):
         DecisionTreeClassifier(criterion="entropy", missing="mean", split="histogram"),
         DecisionTreeRegressor(),
         DecisionTreeRegressor(criterion="absolute_error", growth="depth_wise", max_depth=4),
-        DecisionTreeRegressor(pruning="cost_complexity", alpha=0.01),
+        DecisionTreeRegressor(pruning="cost_complexity", ccp_alpha=0.01),
         BaggingRegressor(n_estimators=6, out_of_bag=True),
         BaggingRegressor(Ridge(), n_estimators=6, columns_per_member=0.7),
         BaggingClassifier(n_estimators=6),

@@ -39,8 +39,8 @@ def test_stopping_early_is_the_tree_that_growing_would_have_ended_with(kind, gro
 @ALL
 def test_patience_and_tolerance_are_heard(kind):
     X, y = of(kind, 400)
-    short = kind(pruning="early_stopping", n_iter_no_change=1).fit(X, y)
-    long = kind(pruning="early_stopping", n_iter_no_change=60).fit(X, y)
+    short = kind(pruning="early_stopping", patience=1).fit(X, y)
+    long = kind(pruning="early_stopping", patience=60).fit(X, y)
     assert len(short.validation_loss_) < len(long.validation_loss_)
     assert long.validation_loss_.min() <= short.validation_loss_.min()
     assert kind(pruning="early_stopping", tol=1e9).fit(X, y).n_leaves_ == 1
@@ -80,7 +80,7 @@ def test_folds_choose_alpha_as_the_book_says(kind, criterion):
     numbers = np.random.default_rng(0).permutation(150)
     folds = [(np.setdiff1d(numbers, part), part) for part in np.split(numbers, 3)]
     params = {"criterion": criterion, "pruning": "cost_complexity", "min_samples_leaf": 4}
-    model = kind(**params, cv=folds).fit(X, y)
+    model = kind(**params, ccp_cv=folds).fit(X, y)
     path = model.pruning_path_
     power = 2 if criterion == "squared_error" else 1
     found = []
@@ -88,18 +88,18 @@ def test_folds_choose_alpha_as_the_book_says(kind, criterion):
         price = 1e300 if k + 1 == len(path.alphas) else np.sqrt(path.alphas[k] * path.alphas[k + 1])
         wrong = np.zeros(150)
         for train, held in folds:
-            tree = kind(**params, alpha=price).fit(X[train], y[train])
+            tree = kind(**params, ccp_alpha=price).fit(X[train], y[train])
             wrong[held] = errors(tree, X[held], y[held]) ** power
         found.append((wrong.mean(), wrong.std() / np.sqrt(150)))
     mean, error = np.array(found).T
     np.testing.assert_allclose(path.errors, mean, atol=1e-12)
     np.testing.assert_allclose(path.standard_errors, error, atol=1e-9)
     best = np.flatnonzero(mean <= mean.min() + 1e-12)[-1]
-    assert model.alpha_ == path.alphas[best]
+    assert model.ccp_alpha_ == path.alphas[best]
     assert model.n_leaves_ == path.n_leaves[best]
-    smaller = kind(**params, cv=folds, one_standard_error=True).fit(X, y)
+    smaller = kind(**params, ccp_cv=folds, one_standard_error=True).fit(X, y)
     one = np.flatnonzero(mean <= mean[best] + error[best] + 1e-12)[-1]
-    assert smaller.alpha_ == path.alphas[one]
+    assert smaller.ccp_alpha_ == path.alphas[one]
     said = model.oof_prediction_
     if kind is DecisionTreeClassifier:
         said = model.classes_[said.argmax(axis=1)]
@@ -111,12 +111,12 @@ def test_folds_choose_alpha_as_the_book_says(kind, criterion):
 @ALL
 def test_a_path_is_that_of_a_fit_and_does_not_fit(kind):
     X, y = of(kind, 200)
-    model = kind(pruning="early_stopping", n_iter_no_change=5)
+    model = kind(pruning="early_stopping", patience=5)
     path = model.cost_complexity_pruning_path(X, y)
     with pytest.raises(NotFittedError):
         model.predict(X)
     for k in (0, 3, len(path.alphas) // 2, -1):
-        tree = kind(pruning="cost_complexity", alpha=path.alphas[k]).fit(X, y)
+        tree = kind(pruning="cost_complexity", ccp_alpha=path.alphas[k]).fit(X, y)
         assert tree.n_leaves_ == path.n_leaves[k]
 
 

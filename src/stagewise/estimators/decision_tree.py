@@ -47,20 +47,20 @@ class DecisionTreeClassifier(SingleTree, BoostedClassifier):
         Look for splits between all values, or between at most `max_bins` groups of them.
     pruning : {None, "cost_complexity", "reduced_error", "early_stopping"}, default=None
         What becomes of the grown tree. "cost_complexity": the part of it that minimises impurity +
-        `alpha` · (number of leaves). "reduced_error": from the leaves up, splits that do not lower
-        the error of held-out rows are taken back. "early_stopping": splits are taken back from the
-        last one on, to where the loss of held-out rows was least before `n_iter_no_change` splits
-        did not lower it by more than `tol`. Held-out rows are X_val and y_val of `fit`, or a share
+        `ccp_alpha` · (number of leaves). "reduced_error": from the leaves up, splits are taken back
+        that do not lower the error of held-out rows. "early_stopping": splits are taken back from
+        the last one on, to where the loss of held-out rows was least before `patience` splits did
+        not lower it by more than `tol`. Held-out rows are X_val and y_val of `fit`, or a share
         `validation_fraction` of the rows.
-    alpha : "cv" or float, default="cv"
-        The price of a leaf; "cv": the one whose trees err least on `cv` folds held out.
-    cv : int, splitter or list of pairs, default=5
-        The folds that choose alpha.
+    ccp_alpha : "cv" or float, default="cv"
+        α, the price of a leaf; "cv": the one whose trees err least on folds that are held out.
+    ccp_cv : int, splitter or list of pairs, default=5
+        The folds that choose it.
     one_standard_error : bool, default=False
-        Take the largest alpha whose error is within one standard error of the least.
+        Take the largest α whose error is within one standard error of the least.
     validation_fraction : float, default=0.2
         The share of rows that is held out, each class alike, unless `fit` gets X_val.
-    n_iter_no_change : int, default=10
+    patience : int, default=10
         See `pruning`.
     tol : float, default=0.0
         See `pruning`.
@@ -77,13 +77,13 @@ class_weight
     ----------
     n_leaves_, depth_ : int
         The size of the tree.
-    alpha_, pruning_path_
+    ccp_alpha_, pruning_path_
         With pruning="cost_complexity": the price of a leaf, and what others would have given.
     validation_loss_ : array
         With pruning="early_stopping": the loss of held-out rows after no, one, two, … splits; with
-        "reduced_error": their error; with alpha="cv": that of the folds for each alpha of the path.
+        "reduced_error": their error; with ccp_alpha="cv": that of the folds for each α of the path.
     oof_prediction_ : array
-        With alpha="cv": what the trees of the folds say of the rows that they have not seen.
+        With ccp_alpha="cv": what the trees of the folds say of the rows that they have not seen.
     model_, feature_importances_, n_features_in_, feature_names_in_, fit_report_, \
 classes_
         As in `GradientBoostingClassifier`.
@@ -116,11 +116,11 @@ classes_
         random_thresholds: bool = False,
         split: str = "exact",
         pruning: str | None = None,
-        alpha: Any = "cv",
-        cv: Any = 5,
+        ccp_alpha: Any = "cv",
+        ccp_cv: Any = 5,
         one_standard_error: bool = False,
         validation_fraction: float = 0.2,
-        n_iter_no_change: int = 10,
+        patience: int = 10,
         tol: float = 0.0,
         missing: str = "learned",
         max_bins: int = 255,
@@ -141,11 +141,11 @@ classes_
         self.random_thresholds = random_thresholds
         self.split = split
         self.pruning = pruning
-        self.alpha = alpha
-        self.cv = cv
+        self.ccp_alpha = ccp_alpha
+        self.ccp_cv = ccp_cv
         self.one_standard_error = one_standard_error
         self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
+        self.patience = patience
         self.tol = tol
         self.missing = missing
         self.max_bins = max_bins
@@ -193,20 +193,20 @@ class DecisionTreeRegressor(SingleTree, BoostedRegressor):
         Look for splits between all values, or between at most `max_bins` groups of them.
     pruning : {None, "cost_complexity", "reduced_error", "early_stopping"}, default=None
         What becomes of the grown tree. "cost_complexity": the part of it that minimises impurity +
-        `alpha` · (number of leaves). "reduced_error": from the leaves up, splits that do not lower
-        the error of held-out rows are taken back. "early_stopping": splits are taken back from the
-        last one on, to where the loss of held-out rows was least before `n_iter_no_change` splits
-        did not lower it by more than `tol`. Held-out rows are X_val and y_val of `fit`, or a share
+        `ccp_alpha` · (number of leaves). "reduced_error": from the leaves up, splits are taken back
+        that do not lower the error of held-out rows. "early_stopping": splits are taken back from
+        the last one on, to where the loss of held-out rows was least before `patience` splits did
+        not lower it by more than `tol`. Held-out rows are X_val and y_val of `fit`, or a share
         `validation_fraction` of the rows.
-    alpha : "cv" or float, default="cv"
-        The price of a leaf; "cv": the one whose trees err least on `cv` folds held out.
-    cv : int, splitter or list of pairs, default=5
-        The folds that choose alpha.
+    ccp_alpha : "cv" or float, default="cv"
+        α, the price of a leaf; "cv": the one whose trees err least on folds that are held out.
+    ccp_cv : int, splitter or list of pairs, default=5
+        The folds that choose it.
     one_standard_error : bool, default=False
-        Take the largest alpha whose error is within one standard error of the least.
+        Take the largest α whose error is within one standard error of the least.
     validation_fraction : float, default=0.2
         The share of rows that is held out, each class alike, unless `fit` gets X_val.
-    n_iter_no_change : int, default=10
+    patience : int, default=10
         See `pruning`.
     tol : float, default=0.0
         See `pruning`.
@@ -222,13 +222,13 @@ class DecisionTreeRegressor(SingleTree, BoostedRegressor):
     ----------
     n_leaves_, depth_ : int
         The size of the tree.
-    alpha_, pruning_path_
+    ccp_alpha_, pruning_path_
         With pruning="cost_complexity": the price of a leaf, and what others would have given.
     validation_loss_ : array
         With pruning="early_stopping": the loss of held-out rows after no, one, two, … splits; with
-        "reduced_error": their error; with alpha="cv": that of the folds for each alpha of the path.
+        "reduced_error": their error; with ccp_alpha="cv": that of the folds for each α of the path.
     oof_prediction_ : array
-        With alpha="cv": what the trees of the folds say of the rows that they have not seen.
+        With ccp_alpha="cv": what the trees of the folds say of the rows that they have not seen.
     model_, feature_importances_, n_features_in_, feature_names_in_, fit_report_
         As in `GradientBoostingRegressor`.
 
@@ -260,11 +260,11 @@ class DecisionTreeRegressor(SingleTree, BoostedRegressor):
         random_thresholds: bool = False,
         split: str = "exact",
         pruning: str | None = None,
-        alpha: Any = "cv",
-        cv: Any = 5,
+        ccp_alpha: Any = "cv",
+        ccp_cv: Any = 5,
         one_standard_error: bool = False,
         validation_fraction: float = 0.2,
-        n_iter_no_change: int = 10,
+        patience: int = 10,
         tol: float = 0.0,
         missing: str = "learned",
         max_bins: int = 255,
@@ -284,11 +284,11 @@ class DecisionTreeRegressor(SingleTree, BoostedRegressor):
         self.random_thresholds = random_thresholds
         self.split = split
         self.pruning = pruning
-        self.alpha = alpha
-        self.cv = cv
+        self.ccp_alpha = ccp_alpha
+        self.ccp_cv = ccp_cv
         self.one_standard_error = one_standard_error
         self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
+        self.patience = patience
         self.tol = tol
         self.missing = missing
         self.max_bins = max_bins

@@ -20,6 +20,7 @@ from stagewise.estimators.averaged import FIXED, OWN_RULES
 from stagewise.estimators.base import BoostedTrees
 from stagewise.estimators.fitting import Fit
 from stagewise.estimators.parameters import (
+    RULES,
     Number,
     OneOf,
     Use,
@@ -58,19 +59,21 @@ TREE_RULES = MappingProxyType(
         "growth": OneOf(("best_first", "depth_wise")),
         "missing": OneOf(("learned", "mean", "probability")),
         "pruning": OneOf((None, "cost_complexity", *HELD_OUT)),
-        "alpha": _alpha,
+        "ccp_alpha": _alpha,
+        "ccp_cv": RULES["cv"],
+        "patience": RULES["n_iter_no_change"],
         "one_standard_error": flag,
     }
 )
 
 TREE_USES = (
     Use(
-        ("alpha", "cv", "one_standard_error"),
+        ("ccp_alpha", "ccp_cv", "one_standard_error"),
         "pruning",
         lambda pruning: pruning == "cost_complexity",
         "set pruning='cost_complexity'",
     ),
-    Use(("cv", "one_standard_error"), "alpha", lambda a: a == "cv", "set alpha='cv'"),
+    Use(("ccp_cv", "one_standard_error"), "ccp_alpha", lambda a: a == "cv", "set ccp_alpha='cv'"),
     Use(
         ("validation_fraction",),
         "pruning",
@@ -78,7 +81,7 @@ TREE_USES = (
         "set pruning='reduced_error' or 'early_stopping'",
     ),
     Use(
-        ("n_iter_no_change", "tol"),
+        ("patience", "tol"),
         "pruning",
         lambda pruning: pruning == "early_stopping",
         "set pruning='early_stopping'",
@@ -113,14 +116,15 @@ class SingleTree(BoostedTrees):
         if params["pruning"] in HELD_OUT:
             params["early_stopping"] = True
             params["held_out_for"] = f"pruning={params['pruning']!r}"
-        elif params["pruning"] == "cost_complexity" and params["alpha"] == "cv":
-            params["early_stopping"] = "cv"
+        elif params["pruning"] == "cost_complexity" and params["ccp_alpha"] == "cv":
+            params["early_stopping"], params["cv"] = "cv", params["ccp_cv"]
         return params
 
     def _check_stopping(self, params: dict[str, Any], X_val: Any, groups: Any) -> None:
         if groups is not None and params["early_stopping"] != "cv":
             raise ValueError(
-                "groups was passed, but only pruning='cost_complexity' with alpha='cv' has folds."
+                "groups was passed, but only pruning='cost_complexity' with ccp_alpha='cv' has "
+                "folds."
             )
         if X_val is not None and params["pruning"] not in HELD_OUT:
             raise ValueError(
@@ -140,10 +144,10 @@ class SingleTree(BoostedTrees):
         details.pop("out_of_bag")
         pruned: Pruned | None = details.pop("pruned")
         details["leaves_grown"] = 1 if pruned is None else pruned.grown_leaves
-        for name in ("alpha_", "pruning_path_"):
+        for name in ("ccp_alpha_", "pruning_path_"):
             self.__dict__.pop(name, None)
         if pruned is not None and pruned.path is not None:
-            self.alpha_, self.pruning_path_ = pruned.alpha, pruned.path
+            self.ccp_alpha_, self.pruning_path_ = pruned.alpha, pruned.path
 
     def cost_complexity_pruning_path(
         self, X: Any, y: Any, sample_weight: Any = None
@@ -160,12 +164,18 @@ class SingleTree(BoostedTrees):
         PruningPath
             `alphas`, and the `impurities` and `n_leaves` of the trees that they lead to.
         """
-        usual: dict[str, Any] = {"cv": 5, "one_standard_error": False, "tol": 0.0}
-        usual |= {"validation_fraction": 0.2, "n_iter_no_change": 10}
-        usual |= {"pruning": "cost_complexity", "alpha": 0.0}
+        usual: dict[str, Any] = {"ccp_cv": 5, "one_standard_error": False, "tol": 0.0}
+        usual |= {"validation_fraction": 0.2, "patience": 10}
+        usual |= {"pruning": "cost_complexity", "ccp_alpha": 0.0}
         tree = clone(self).set_params(**usual).fit(X, y, sample_weight)
         path: PruningPath = tree.pruning_path_
         return path
+
+    def _plain_params(self) -> dict[str, Any]:
+        params: dict[str, Any] = super()._plain_params()
+        if not isinstance(params["ccp_cv"], (int, np.integer)):
+            params["ccp_cv"] = 5  # folds of one's own belong to the rows, not to the model
+        return params
 
     def recipe(self) -> str:
         """Say in one line what a fit does: criterion x tree x rows x pruning."""
@@ -174,7 +184,7 @@ class SingleTree(BoostedTrees):
         size += [f"depth at most {p['max_depth']}"] if p["max_depth"] else []
         kind = ["random thresholds"] if p["random_thresholds"] else []
         tree = ", ".join([p["growth"].replace("_", "-"), f"{p['split']} splits", *kind, *size])
-        alpha = f", α={p['alpha']}" if p["pruning"] == "cost_complexity" else ""
+        alpha = f", α={p['ccp_alpha']}" if p["pruning"] == "cost_complexity" else ""
         pruned = "unpruned" if p["pruning"] is None else p["pruning"].replace("_", " ") + alpha
         return f"{p['criterion']} x one tree ({tree}) x all rows x {pruned}"
 

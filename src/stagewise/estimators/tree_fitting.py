@@ -176,7 +176,7 @@ class TreeFit(CommitteeFit):
         """Return T(α): for an α that was given, or for that of the folds."""
         grown = self.grown or self._linked(tree, rows, scale)
         path = self.chosen or pruning_path(tree, grown.cost, grown.strength)
-        alpha = self.params["alpha"] if self.alpha is None else self.alpha
+        alpha = self.params["ccp_alpha"] if self.alpha is None else self.alpha
         self.pruned = Pruned(_n_leaves(tree), alpha, path)
         return cut(tree, (tree.feature >= 0) & (grown.strength <= alpha))
 
@@ -210,14 +210,12 @@ class TreeFit(CommitteeFit):
         order = split_order(tree)
         change = cost[tree.left[order]] + cost[tree.right[order]] - cost[order]
         curve = (cost[0] + np.append(0.0, np.cumsum(change))) / held.total_weight
-        patience = Patience(p["n_iter_no_change"], p["tol"])
+        patience = Patience(p["patience"], p["tol"])
         stop = next(
             (s for s, loss in enumerate(curve.tolist()) if patience.exhausted(s + 1, loss)), None
         )
         if stop is not None:
-            monitor.stopped_because = (
-                f"no better validation loss for {p['n_iter_no_change']} splits"
-            )
+            monitor.stopped_because = f"no better validation loss for {p['patience']} splits"
             curve = curve[: stop + 1]
         monitor.valid_loss = curve.tolist()
         self.pruned = Pruned(_n_leaves(tree))
