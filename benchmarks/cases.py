@@ -193,6 +193,12 @@ def surface_table(rows: int, features: int, seed: int) -> tuple[np.ndarray, np.n
     return X, (f + rng.normal(0.0, 2.0, rows)).astype(np.float32)
 
 
+def sides_table(rows: int, features: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Two classes: above the mean of the same surface, and below it."""
+    X, y = surface_table(rows, features, seed)
+    return X, (y > y.mean()).astype(np.int32)
+
+
 def spectrum_table(rows: int, features: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """Sixteen targets, each a mixture of the same six curved surfaces, and noise of its own."""
     rng = np.random.default_rng(seed)
@@ -352,6 +358,14 @@ CASES = (
          task="classes", way="joint", repeats=3),
     Case("joint-targets-16", "100k × 30, 16 targets, one tree for all", spectrum_table, 100_000, 30,
          task="targets", way="joint", repeats=3),
+    Case("forest-classes", "100k × 30, binary, random forest", sides_table, 100_000, 30,
+         loss="squared_error", way="forest", repeats=3,
+         goals=(Goal(4.0, "scikit-learn-forest"), Goal(1.5))),
+    Case("forest-numbers", "100k × 30, regression, random forest", surface_table, 100_000, 30,
+         task="regression", way="forest", repeats=3,
+         goals=(Goal(4.0, "scikit-learn-forest"), Goal(1.5))),
+    Case("forest-memory", "peak memory of the forest of classes beyond the input", sides_table,
+         100_000, 30, loss="squared_error", way="forest", kind="memory", held_out=1000, repeats=1),
     Case("wide-1000", "20k × 1000, binary", wide_table, 20_000, 1000, draws=3,
          goals=(Goal(1.5),)),
     Case("one-thread", "100k × 28, binary, one thread", collision_table, 100_000, 28, threads=1,

@@ -13,12 +13,13 @@ A library is imported when its adapter is made, so a worker holds one library on
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from importlib import import_module, metadata
+from collections.abc import Mapping
+from importlib import import_module
 from typing import Any, ClassVar, cast
 
 import numpy as np
+from forest_peers import FORESTS
+from library import OPENMP, USUAL, OneRow, Peer, Work, estimator_predict
 
 LEAVES = 31
 LEARNING_RATE = 0.1
@@ -32,63 +33,7 @@ ROWS = {"min_child_weight": float(MIN_ROWS)}
 HUBER_WIDTH = 3.3
 
 ANY_LEAVES = {"max_leaf_nodes": None}
-USUAL: Mapping[str, Mapping[str, Any]] = {"usual": {}}
 DEPTH = 6  # of trees that grow level by level
-# How idle OpenMP threads wait: "default" is what a user gets, "passive" lets them sleep at once.
-OPENMP = ("default", "passive")
-
-OneRow = Callable[[np.ndarray], Any]
-
-
-@dataclass(frozen=True)
-class Work:
-    """What one fit is asked to do."""
-
-    task: str
-    loss: str
-    n_classes: int
-    trees: int
-    threads: int
-    seed: int
-    variant: str
-    way: str = "usual"
-    categories: tuple[int, ...] = ()
-
-
-class Peer:
-    """How one library trains and predicts; subclasses fill in the four methods."""
-
-    name: ClassVar[str]  # of the library, or of a mode of it that is worth a line of its own
-    package: ClassVar[str]
-    policies: ClassVar[tuple[str, ...]] = ("default",)
-    variants: ClassVar[tuple[str, ...]] = ("",)
-    losses: ClassVar[Mapping[str, Any]]
-    ways: ClassVar[Mapping[str, Mapping[str, Any]]] = USUAL  # of growing trees: its words for them
-    reads_sparse: ClassVar[bool] = False  # CSR, without making it dense
-    kinds: ClassVar[frozenset[str]] = frozenset({"fit", "busy", "memory", "scaling", "one-row"})
-
-    def version(self) -> str:
-        return metadata.version(self.package)
-
-    @classmethod
-    def offers(cls, way: str, loss: str) -> bool:
-        return way in cls.ways and loss in cls.losses
-
-    def feed(self, X: np.ndarray, work: Work) -> Any:
-        """Return the table as the library wants it; not timed."""
-        return X
-
-    def fit(self, X: np.ndarray, y: np.ndarray, work: Work) -> Any:
-        """Train; this call, and nothing else, is timed."""
-        raise NotImplementedError
-
-    def predict(self, model: Any, X: np.ndarray, work: Work) -> np.ndarray:
-        """Probabilities (of the second class when there are two), or the mean."""
-        raise NotImplementedError
-
-    def one_row(self, model: Any, work: Work) -> OneRow:
-        """Return the shortest documented call that predicts one row."""
-        raise NotImplementedError
 
 
 class Stagewise(Peer):
@@ -117,6 +62,7 @@ class Stagewise(Peer):
         "levels": {},
         "linear": {"leaves": "linear"},
         "joint": {},  # a tree for each output, to compare with
+        "forest": {},
     }
 
     def __init__(self) -> None:
@@ -129,6 +75,11 @@ class Stagewise(Peer):
             )
             return stumps.fit(X, y)
         kind = "Classifier" if work.n_classes else "Regressor"
+        if work.way == "forest":
+            forest = getattr(self.lib, "RandomForest" + kind)(
+                n_estimators=work.trees, random_state=work.seed, n_jobs=work.threads
+            )
+            return forest.fit(X, y)
         model = getattr(self.lib, "GradientBoosting" + kind)(
             loss=work.loss,
             **self.losses[work.loss],
@@ -145,7 +96,7 @@ class Stagewise(Peer):
         return model.fit(X, y)
 
     def predict(self, model: Any, X: np.ndarray, work: Work) -> np.ndarray:
-        return _estimator_predict(model, X, work)
+        return estimator_predict(model, X, work)
 
     def one_row(self, model: Any, work: Work) -> OneRow:
         method = model.predict if work.task == "regression" else model.predict_proba
@@ -376,7 +327,7 @@ class CatBoost(Peer):
         return frame.astype(dict.fromkeys(work.categories, "int32"))
 
     def predict(self, model: Any, X: np.ndarray, work: Work) -> np.ndarray:
-        return _estimator_predict(model, X, work)
+        return estimator_predict(model, X, work)
 
     def one_row(self, model: Any, work: Work) -> OneRow:
         method = model.predict if work.task == "regression" else model.predict_proba
@@ -419,7 +370,7 @@ class ScikitLearn(Peer):
             return model.fit(X, y)
 
     def predict(self, model: Any, X: np.ndarray, work: Work) -> np.ndarray:
-        return _estimator_predict(model, X, work)
+        return estimator_predict(model, X, work)
 
     def one_row(self, model: Any, work: Work) -> OneRow:
         method = model.predict if work.task == "regression" else model.predict_proba
@@ -460,7 +411,7 @@ class ClassicScikitLearn(Peer):
         return model.fit(X, y)
 
     def predict(self, model: Any, X: np.ndarray, work: Work) -> np.ndarray:
-        return _estimator_predict(model, X, work)
+        return estimator_predict(model, X, work)
 
 
 class Perpetual(Peer):
@@ -485,18 +436,11 @@ class Perpetual(Peer):
         return model
 
     def predict(self, model: Any, X: np.ndarray, work: Work) -> np.ndarray:
-        return _estimator_predict(model, X.astype(np.float64), work)
+        return estimator_predict(model, X.astype(np.float64), work)
 
     def one_row(self, model: Any, work: Work) -> OneRow:
         method = model.predict if work.task == "regression" else model.predict_proba
         return cast(OneRow, method)
-
-
-def _estimator_predict(model: Any, X: np.ndarray, work: Work) -> np.ndarray:
-    if not work.n_classes:
-        return np.asarray(model.predict(X))
-    proba = np.asarray(model.predict_proba(X))
-    return proba[:, 1] if work.task == "binary" else proba
 
 
 OURS = Stagewise.name
@@ -514,5 +458,6 @@ PEERS: dict[str, type[Peer]] = {
         ScikitLearn,
         ClassicScikitLearn,
         Perpetual,
+        *FORESTS,
     )
 }

@@ -39,6 +39,10 @@ LABELS = {
     "scikit-learn": "scikit-learn HGB",
     "scikit-learn-exact": "scikit-learn, exact trees",
     "perpetual": "Perpetual",
+    "scikit-learn-forest": "scikit-learn",
+    "ydf": "Yggdrasil (YDF)",
+    "lightgbm-forest": "LightGBM, rf",
+    "xgboost-forest": "XGBoost, forest",
 }
 METRICS = {
     "log_loss": "log loss",

@@ -39,6 +39,12 @@ class ClassFinder final : public WordFinder {
   double magnitude(const Leaf& leaf, const Found&) const override {
     return static_cast<double>(word_gradient(leaf.word));
   }
+  // Of entropy: a unit for each logarithm of whole numbers, of which there are few per class.
+  double rounding() const override {
+    return rules_.criterion == ClassCriterion::entropy
+               ? scan_.logs.real * static_cast<double>(3 * (classes_ + 1))
+               : 0.0;
+  }
   std::vector<uint8_t> right_bins(const Search& search, size_t position, const Found& found,
                                   bool heavier_left, Scratch* scratch) const override;
 

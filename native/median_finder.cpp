@@ -270,12 +270,14 @@ Split MedianFinder::settle(Search* search, Scratch* scratch) const {
   const double units = best_score - search->unsplit;
   const bool forced = leaf.forced >= 0;
   const bool enough = units > -kRelativeGain * search->unsplit;
-  if (!forced && !(enough && target_.real(units) > rules_.min_gain)) return {};
+  const bool neutral =
+      rules_.to_the_end && rules_.min_gain == 0.0 && units >= kRelativeGain * search->unsplit;
+  if (!forced && !neutral && !(enough && target_.real(units) > rules_.min_gain)) return {};
   const Found& found = search->found[best];
   const int64_t left = found.result.left_word;
   const bool heavier_left = left >= leaf.word - left;
   Split split;
-  split.gain = std::max(target_.real(units), 0.0);
+  split.gain = std::max(target_.real(units), forced ? 0.0 : kNeutralGain);
   split.forced = forced;
   split.feature = (*features_)[best];
   split.bin = found.bin;

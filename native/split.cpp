@@ -232,10 +232,13 @@ void SplitFinder::scan_few_rows_of(const Code* codes, Search* search, Scratch* s
 }
 
 // Whether all rows have the same gradient, each as often as it counts.
-bool SplitFinder::pure(const Scratch& scratch, size_t n) const {
-  const int64_t g = word_gradient(scratch.row_words[0]), count = scratch.row_counts[0];
-  for (size_t i = 1; i < n; ++i)
-    if (word_gradient(scratch.row_words[i]) * count != g * scratch.row_counts[i]) return false;
+bool SplitFinder::uniform(const Search& search) const {
+  const auto gradient = [&](size_t i) {
+    return word_gradient(gradients_->slots()[search.rows[i]].word);
+  };
+  const int64_t g = gradient(0), count = weights_[search.rows[0]];
+  for (size_t i = 1; i < search.rows.n; ++i)
+    if (gradient(i) * count != g * weights_[search.rows[i]]) return false;
   return true;
 }
 
@@ -249,7 +252,7 @@ void SplitFinder::scan_few_rows(Search* search, Scratch* scratch) const {
     s.row_counts[i] = weights_[row];
     s.row_begin[i] = row * bins_.row_stride();
   }
-  search->pure = rules_.to_the_end && pure(s, n);
+  search->pure = rules_.to_the_end && uniform(*search);
   if (search->pure) return;
   const auto scan_all = [&](const auto* codes) {
     if (counts_needed_) {

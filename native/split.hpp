@@ -10,6 +10,7 @@
 // feature could gain comes first, and only features that could win are scanned.
 #pragma once
 
+#include <limits>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -88,6 +89,8 @@ class RowWeights {
 
 // Splits must gain more than rounding could fake; relative, so that the scale of y cannot matter.
 constexpr double kRelativeGain = 1e-10;
+// What a split that gains nothing says that it gains, where it is taken all the same.
+constexpr double kNeutralGain = std::numeric_limits<double>::min();
 
 bool any_missing(const Bins& bins, const Rows& rows, uint32_t feature);
 
@@ -230,10 +233,15 @@ class WordFinder : public Finder {
   virtual double unsplit(const Leaf& leaf, const Found& found) const = 0;
   // In these units too: what a gain must not be negligible beside.
   virtual double magnitude(const Leaf& leaf, const Found& found) const = 0;
+  // And what it may be wrong by, besides.
+  virtual double rounding() const { return 0.0; }
+  // Whether all rows want the same; false: somebody has looked already.
+  virtual bool uniform(const Search&) const { return false; }
   // Of a categorical feature: 1 for each bin that goes right.
   virtual std::vector<uint8_t> right_bins(const Search& search, size_t position, const Found& found,
                                           bool heavier_left, Scratch* scratch) const = 0;
 
+  bool neutral(const Search& search, const Found& found, double packed_gain) const;
   void count_bins(const Search& search, uint32_t feature, Scratch* scratch) const;
   bool proven(const Leaf& leaf, int64_t left_word) const;
   // Of a sparse table (sparse_scan.cpp); light: whether a side of every split would be.
@@ -316,7 +324,7 @@ class SplitFinder final : public WordFinder {
   size_t bound_pairs(Search* search, const std::vector<uint32_t>& positions, size_t first) const;
   BinSums collect_cells(const Search& search, uint32_t feature, size_t first,
                         Scratch* scratch) const;
-  bool pure(const Scratch& scratch, size_t n) const;
+  bool uniform(const Search& search) const override;
   template <bool kCounts, class Code>
   void scan_few_rows_of(const Code* codes, Search* search, Scratch* scratch) const;
   template <bool kCounts>

@@ -167,6 +167,14 @@ double WordFinder::price(uint32_t feature) const {
   return rules_.first_use[feature] / real_gain(1.0);
 }
 
+// Whether a split that gains nothing is taken: a tree that grows to the end must go on, because the
+// splits below may gain (of an exclusive or, the first gains nothing).
+bool WordFinder::neutral(const Search& search, const Found& found, double packed_gain) const {
+  return rules_.to_the_end && rules_.min_gain == 0.0 &&
+         packed_gain >= -kRelativeGain * magnitude(*search.leaf, found) - rounding() &&
+         !uniform(search);
+}
+
 Split WordFinder::settle(Search* search, Scratch* scratch) const {
   const Leaf& leaf = *search->leaf;
   Contest contest(features_->size(),
@@ -184,7 +192,8 @@ Split WordFinder::settle(Search* search, Scratch* scratch) const {
     const bool forced = leaf.forced >= 0;
     const double gain = real_gain(packed_gain);
     const bool enough = packed_gain > kRelativeGain * magnitude(leaf, found);
-    if (!forced && !(enough && gain > rules_.min_gain)) return {};
+    if (!forced && !(enough && gain > rules_.min_gain) && !neutral(*search, found, packed_gain))
+      return {};
     const uint32_t feature = (*features_)[best];
     const int64_t left_word = found.result.left_word;
     if (found.exact || proven(leaf, left_word)) {
@@ -194,8 +203,15 @@ Split WordFinder::settle(Search* search, Scratch* scratch) const {
                                                 : any_missing(bins_, search->rows, feature));
       const bool heavier_left = left >= both - left;
       const bool missing_left = decided ? found.result.missing_left : heavier_left;
-      Split split{std::max(gain, 0.0), forced,    feature, found.bin, found.next_bin,
-                  missing_left,        left_word, {},      {}};
+      Split split{forced ? std::max(gain, 0.0) : std::max(gain, kNeutralGain),
+                  forced,
+                  feature,
+                  found.bin,
+                  found.next_bin,
+                  missing_left,
+                  left_word,
+                  {},
+                  {}};
       if (bins_.coding(feature).categorical())
         split.right_bins = right_bins(*search, best, found, heavier_left, scratch);
       return split;

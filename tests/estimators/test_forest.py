@@ -203,6 +203,20 @@ def test_columns_are_drawn_until_one_splits_the_node():
     assert model.score(X, np.arange(64.0)) == 1.0
 
 
+@pytest.mark.parametrize("split", ["histogram", "exact"])
+@pytest.mark.parametrize("criterion", ["gini", "entropy", "misclassification"])
+def test_an_exclusive_or_is_learned_though_its_first_split_gains_nothing(criterion, split):
+    X = np.array([[0, 0], [0, 1], [1, 0], [1, 1]] * 5, dtype=float)
+    y = X[:, 0] != X[:, 1]
+    one = {"n_estimators": 1, "bootstrap": False, "out_of_bag": False, "max_features": None}
+    model = RandomForestClassifier(**one, criterion=criterion, split=split).fit(X, y)
+    assert model.score(X, y) == 1.0
+    assert len(model.model_.ensemble.trees[0].feature) == 7
+    for loss in ("squared_error", "absolute_error"):
+        number = RandomForestRegressor(**one, criterion=loss, split=split).fit(X, y.astype(float))
+        assert number.score(X, y) == 1.0
+
+
 def test_categories_and_missing_values_work():
     rng = np.random.default_rng(2)
     n = 1500

@@ -244,6 +244,14 @@ def test_auto_has_statistics_only_of_many_levels_and_few_classes() -> None:
     assert not fit(X, classes, GradientBoostingClassifier).model_.features.statistics
 
 
+def test_a_continued_fit_keeps_its_permutations() -> None:
+    X, y = shops(500)
+    model = fit(X, y, permutations=2, warm_start=True)
+    model.set_params(permutations=3, n_estimators=model.n_estimators + 1)
+    with pytest.raises(ValueError, match="permutations=2 orders, but now it is 3"):
+        model.fit(X, y)
+
+
 def test_permutations_without_statistics_are_refused() -> None:
     with pytest.raises(ValueError, match=r"permutations.*no effect with categorical='sets'"):
         fit(*shops(500), categorical="sets", permutations=2)

@@ -59,7 +59,7 @@ def test_pruning_by_held_out_rows_leaves_fewer_errors_and_fewer_leaves(kind, cri
     small.fit(X, y, X_val=X_val, y_val=y_val)
     power = 2 if criterion == "squared_error" else 1
     before, after = ((errors(m, X_val, y_val) ** power).mean() for m in (whole, small))
-    assert small.n_leaves_ < whole.n_leaves_ / 2
+    assert small.n_leaves_ < 0.7 * whole.n_leaves_
     assert after < before
     assert small.validation_loss_ == pytest.approx([after])
     assert small.fit_report_["leaves_grown"] == whole.n_leaves_

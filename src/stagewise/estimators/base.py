@@ -180,7 +180,8 @@ class BoostedTrees(ModelEstimator):
         continued = 0 if previous is None else previous.ensemble.n_rounds
         self._keep_out_of_bag(params, details, train, table.n_rows, continued)
         self.seed_, self.learning_rate_ = seed, params["learning_rate"]
-        details.update({name: params[name] for name in AUTO_RULES if name in params})
+        told = (*AUTO_RULES, "permutations")
+        details.update({name: params[name] for name in told if name in params})
         details["values_taken_as_missing"] = rows_of_columns(features, table.taken_as_missing)
         details["values_unseen"] = rows_of_columns(features, unseen.rows_of_columns + unseen_val)
         self.fit_report_ = fit_report(details, self, workers, begin)
@@ -275,6 +276,13 @@ class BoostedTrees(ModelEstimator):
             raise ValueError(
                 f"n_estimators={params['n_estimators']} must be larger or equal to "
                 f"n_iter_={model.ensemble.n_rounds} when warm_start==True"
+            )
+        before = getattr(self, "fit_report_", {}).get("permutations", params.get("permutations"))
+        if before != params.get("permutations"):
+            raise ValueError(
+                f"warm_start continues a model whose levels were told in permutations={before} "
+                f"orders, but now it is {params['permutations']}. Leave it as it was, or fit with "
+                "warm_start=False to begin anew."
             )
         old = model.classes
         if classes is not None and old is not None and not np.array_equal(classes, old):

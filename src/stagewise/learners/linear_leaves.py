@@ -75,12 +75,15 @@ class LinearLeaves:
 
     def times(self, share: float, grain: float) -> LinearLeaves:
         """Return the lines, multiplied, as multiples of a grain (0: as they come)."""
+        low, high = share * self.low, share * self.high
+        if grain > 0:  # as constants are, each time, so that what was in order stays in order
+            low, high = np.rint(low / grain) * grain, np.rint(high / grain) * grain
         return replace(
             self,
             slope=share * self.slope,
             intercept=share * self.intercept,
-            low=share * self.low,
-            high=share * self.high,
+            low=low,
+            high=high,
             grain=np.full(len(self.node), grain),
         )
 
