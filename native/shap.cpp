@@ -10,7 +10,8 @@ namespace {
 
 constexpr size_t kRows = 1024;      // that go through a tree while its tables are in the cache
 constexpr size_t kMostSets = 4096;  // of levels, each with a code for every row
-constexpr size_t kNodeBytes = 256;  // what a node of a walked tree needs, about
+constexpr size_t kLeafBytes = 128u << 10;  // a group's or a leaf's table, seldom more
+constexpr size_t kNodeBytes = 256;         // what a node of a walked tree needs, about
 
 // How many trees can be held at once.
 size_t last_tree(const FlatTrees& trees, const ShapRules& rules, size_t first,
@@ -20,7 +21,8 @@ size_t last_tree(const FlatTrees& trees, const ShapRules& rules, size_t first,
     const size_t nodes = trees.start[t + 1] - trees.start[t];
     for (size_t i = trees.start[t]; i < trees.start[t + 1]; ++i)
       sets += trees.feature[i] >= 0 && trees.categorical(static_cast<size_t>(trees.feature[i]));
-    bytes += std::max(rules.table_bytes, nodes * (kNodeBytes + background_rows / 2));
+    const size_t tables = std::min(rules.table_bytes, nodes / 2 * kLeafBytes);
+    bytes += std::max(tables, nodes * (kNodeBytes + background_rows / 2));
     if (t > first && (bytes > most_bytes || sets > kMostSets)) break;
   }
   return t;

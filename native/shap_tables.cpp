@@ -8,7 +8,7 @@
 namespace stagewise {
 namespace {
 
-constexpr size_t kMostBits = 12;           // of a pattern
+constexpr size_t kMostBits = 14;           // of a pattern
 constexpr size_t kGroupBytes = 32u << 10;  // of the table of several leaves
 
 }  // namespace

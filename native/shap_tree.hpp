@@ -25,7 +25,7 @@ struct ShapRules {
   bool interactions = false;  // of pairs, instead of single features
   size_t features = 0;
   size_t outputs = 1;
-  size_t table_bytes = 1u << 20;  // most, of a tree: its tables stay in the cache
+  size_t table_bytes = 8u << 20;  // most, of a tree: what rows look at stays in the cache
 
   // Where the credit of features f <= g for an output goes in a row of results; f = g: that of the
   // feature. Of pairs the half that is f's, the other one being the same.

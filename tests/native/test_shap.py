@@ -22,7 +22,7 @@ pytestmark = pytest.mark.native
 
 Vector = npt.NDArray[np.float64]
 
-WAYS = (2**20, 3000, 0)
+WAYS = (2**23, 3000, 0)
 """Bytes of tables: for all trees, for the smallest ones, for none."""
 
 
@@ -54,7 +54,7 @@ def credits_of(
     background: Vector | None = None,
     *,
     interactions: bool = False,
-    table_bytes: int = 2**20,
+    table_bytes: int = 2**23,
     most_bytes: int = 2**28,
     workers: Workers | None = None,
 ) -> tuple[Vector, Vector]:

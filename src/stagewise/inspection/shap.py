@@ -23,6 +23,7 @@ from stagewise.data.bins import core_columns
 from stagewise.data.frame import open_frame
 from stagewise.data.messages import shown
 from stagewise.data.sparse import Cells
+from stagewise.data.unseen import Rule
 from stagewise.errors import InvalidParameterError
 from stagewise.estimators.base import BoostedTrees
 from stagewise.estimators.parameters import check_parameter
@@ -252,7 +253,7 @@ def _check_size(n_rows: int, n_features: int, n_columns: int, n_outputs: int) ->
 def _columns(estimator: Any, model: Model, X: Any) -> Columns:
     """Return all columns that trees ask about."""
     features, caller = model.features, type(estimator).__name__
-    rule = check_parameter(estimator, "on_unseen") if features.categorical else "missing"
+    rule: Rule = check_parameter(estimator, "on_unseen") if features.categorical else "missing"
     values = features.match(X, caller, rule)
     if isinstance(values, Cells):
         values = values.dense()  # no larger than the result
@@ -345,8 +346,10 @@ def _by_feature(
     for column, features in enumerate(sources):
         share[column, list(features)] = 1 / len(features)
     if interactions:
-        return np.einsum("ncdk,cf,dg->nfgk", credit, share, share, optimize=True)
-    return np.einsum("nck,cf->nfk", credit, share)
+        shared = np.einsum("ncdk,cf,dg->nfgk", credit, share, share, optimize=True)
+    else:
+        shared = np.einsum("nck,cf->nfk", credit, share)
+    return np.ascontiguousarray(shared, dtype=np.float64)
 
 
 def _cells(X: Any, names: tuple[str, ...]) -> npt.NDArray[Any]:

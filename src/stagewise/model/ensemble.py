@@ -156,7 +156,7 @@ class Ensemble:
         background: Columns | None,
         interactions: bool,
         most_bytes: int,
-        table_bytes: int = 2**20,
+        table_bytes: int = 2**23,
     ) -> Shap:
         """Return the trees from `first` on, as many as fit, ready to be asked who deserves what.
 
