@@ -19,7 +19,7 @@ EXTRAS   := import sys, tomllib; p = tomllib.load(open("pyproject.toml", "rb"))[
 	print(*p["dependencies"], *sum((p["optional-dependencies"][e] for e in sys.argv[1:]), []), sep="\n")
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test accuracy bench figures sanitize format clean
+.PHONY: help setup build demo test accuracy explain bench figures sanitize format clean
 
 help: ## say what can be typed here
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -41,6 +41,9 @@ test: $(BUILT) ## the whole test suite: pytest, ruff, mypy, clang-format, import
 
 accuracy: $(BENCH)/.installed ## measure accuracy on the tables in DATA=folder against the peers
 	$(BENCH)/bin/python benchmarks/accuracy/run.py $(DATA)
+
+explain: $(BENCH)/.installed ## measure Shapley values against the peers
+	$(BENCH)/bin/python benchmarks/explain/run.py $(EXPLAIN_ARGS)
 
 bench: $(BENCH)/.installed ## measure against the peers and write benchmarks/RESULTS.md
 	$(BENCH)/bin/python benchmarks/run.py $(BENCH_ARGS)

@@ -12,6 +12,7 @@
 #include "kernels/products.hpp"
 #include "kernels/scoring.hpp"
 #include "kernels/search.hpp"
+#include "kernels/shap.hpp"
 #include "kernels/vector_histogram.hpp"
 #include "kernels/vector_search.hpp"
 
@@ -65,6 +66,11 @@ const Kernels STAGEWISE_JOIN(kernels_, STAGEWISE_ISA) = {
     .score_vectors = score_vectors,
     .leaf32 = leaf_block<4>,
     .leaf64 = leaf_block<8>,
+    .answers = answers,
+    .patterns = patterns,
+    .add_patterns = add_patterns,
+    .edge_products = edge_products,
+    .edge_credits = edge_credits,
     .products = products,
     .bin_doubles = bin_values<double>,
     .bin_floats = bin_values<float>,

@@ -21,4 +21,5 @@ NB_MODULE(_native, m) {
   bind_committee(m);
   bind_forest(m);
   bind_statistics(m);
+  bind_shap(m);
 }

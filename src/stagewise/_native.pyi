@@ -373,3 +373,34 @@ class Forest:
     ) -> None: ...
     def add_rows(self, rows: _F64, first: int, last: int, out: _F64) -> None: ...
     def leaves(self, workers: Workers, columns: Columns | SparseColumns, out: _I32) -> None: ...
+
+class Shap:
+    def __init__(
+        self,
+        workers: Workers,
+        start: _U64,
+        feature: _I32,
+        threshold: _F64,
+        missing_left: _U8,
+        left: _I32,
+        right: _I32,
+        value: _F64,
+        cover: _F64 | None,
+        background: Columns | None,
+        n_features: int,
+        n_outputs: int,
+        outputs_per_tree: int,
+        interactions: bool,
+        first: int,
+        most_bytes: int,
+        table_bytes: int = ...,
+        set_start: _I64 | None = None,
+        sets: _U64 | None = None,
+        levels: _U32 | None = None,
+    ) -> None: ...
+    @property
+    def last(self) -> int: ...
+    @property
+    def walked(self) -> int: ...
+    def base(self) -> _F64: ...
+    def add(self, workers: Workers, columns: Columns, begin: int, end: int, out: _F64) -> None: ...

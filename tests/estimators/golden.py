@@ -7,6 +7,7 @@ anew, type ``cd tests && ../.venv/bin/python -m estimators.golden``.
 from __future__ import annotations
 
 import json
+from hashlib import sha256
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +22,7 @@ from stagewise import (
     StagewiseLinearRegressor,
     StepwiseRegressor,
 )
+from stagewise.inspection import shap_values
 
 GOLDEN = Path(__file__).with_name("golden.json")
 
@@ -57,6 +59,10 @@ def fingerprints(**params: object) -> dict[str, str]:
         whole = make_table(rows, missing=False)
         for case, linear in LINEAR.items():
             found[f"{case}, {size}"] = linear.fit(whole.X, whole.number).fingerprint()
+        model = fit_case("vectors of classes", table, **params)
+        kinds = ({}, {"kind": "interventional", "background": table.X[:50]})
+        bits = [shap_values(model, table.X[:500], **kind).values.tobytes() for kind in kinds]
+        found[f"Shapley values, {size}"] = sha256(b"".join(bits)).hexdigest()
     return found
 
 

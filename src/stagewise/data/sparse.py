@@ -60,6 +60,13 @@ class Cells:
             self.start, self.index, self.values, *self.shape, self.by_rows, self.absent
         )
 
+    def dense(self) -> Array:
+        """Give all cells, shape (n_rows, n_columns)."""
+        lines = np.repeat(np.arange(len(self.start) - 1), np.diff(self.start))
+        whole = np.full(self.shape, self.absent, dtype=self.values.dtype)
+        whole[(lines, self.index) if self.by_rows else (self.index, lines)] = self.values
+        return whole
+
     def counts_by_column(self, chosen: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
         """Count, for each column, those of its stored cells that are chosen."""
         n_columns = self.shape[1]

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from stagewise._native import Columns, Forest, SparseColumns, Workers
+from stagewise._native import Columns, Forest, Shap, SparseColumns, Workers
 from stagewise.learners.linear_leaves import LINE_ARRAYS, LinearLeaves
 from stagewise.learners.tree import NODE_ARRAYS, LevelSets, Tree
 
@@ -147,6 +147,56 @@ class Ensemble:
         n_trees = len(self.trees) if rounds is None else rounds * self.trees_per_round
         self.forest.add_scores(workers, columns, 0, n_trees, out.reshape(-1))
         return out
+
+    def shap(
+        self,
+        workers: Workers,
+        first: int,
+        *,
+        background: Columns | None,
+        interactions: bool,
+        most_bytes: int,
+        table_bytes: int = 2**23,
+    ) -> Shap:
+        """Return the trees from `first` on, as many as fit, ready to be asked who deserves what.
+
+        Parameters
+        ----------
+        workers : Workers
+            The threads.
+        first : int
+            The first tree.
+        background : Columns or None
+            Whose values unknown features have; None: those of the training rows, by their cover.
+        interactions : bool
+            Whether credits are of pairs of features.
+        most_bytes : int
+            How much memory the trees may need, if there is more than one.
+        table_bytes : int
+            How large the tables of a tree may be; larger ones are walked.
+        """
+        flat = self.flat()
+        self.forest  # noqa: B018  made of the same arrays, which it checks
+        return Shap(
+            workers,
+            flat["tree_start"],
+            flat["feature"],
+            flat["threshold"],
+            flat["missing_left"],
+            flat["left"],
+            flat["right"],
+            flat["value"].reshape(-1),
+            flat["cover"] if background is None else None,
+            background,
+            self.n_features,
+            self.n_outputs,
+            self.outputs_per_tree,
+            interactions,
+            first,
+            most_bytes,
+            table_bytes,
+            **self._levels(flat),
+        )
 
     def flat(self) -> dict[str, npt.NDArray[Any]]:
         """All trees as one array per node field.
