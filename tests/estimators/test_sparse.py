@@ -40,6 +40,10 @@ NO_SPARSE = {
     "linear leaves",
     "linear leaves of classes",
     "linear leaves, quantile, dropout",
+    "a forest of five classes by entropy",
+    "extra trees by absolute error",
+    "one tree of classes",
+    "one tree of numbers",
 }
 SPARSE_CASES = pytest.mark.parametrize("case", [c for c in CASES if c not in NO_SPARSE])
 

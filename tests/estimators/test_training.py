@@ -502,4 +502,4 @@ def test_verbose_1_shows_a_bar_on_a_terminal(table, monkeypatch):
     screen = Terminal()
     monkeypatch.setattr("sys.stderr", screen)
     quick(GradientBoostingRegressor, verbose=1).fit(table.X, table.number)
-    assert "boosting" in screen.getvalue()
+    assert "fitting" in screen.getvalue()
