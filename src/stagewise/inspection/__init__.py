@@ -1,0 +1,31 @@
+"""Looking into fitted models, and at tables: importance, dependence, paths of rows, summaries."""
+
+from stagewise.inspection.ale import AccumulatedEffects, accumulated_effects
+from stagewise.inspection.dependence import Dependence, partial_dependence
+from stagewise.inspection.importance import Importance, importance
+from stagewise.inspection.interaction import Interactions, interactions
+from stagewise.inspection.leaves import (
+    Contributions,
+    DecisionPath,
+    decision_path,
+    proximity,
+    staged_contributions,
+)
+from stagewise.inspection.permutation import permutation_importance
+
+__all__ = [
+    "AccumulatedEffects",
+    "Contributions",
+    "DecisionPath",
+    "Dependence",
+    "Importance",
+    "Interactions",
+    "accumulated_effects",
+    "decision_path",
+    "importance",
+    "interactions",
+    "partial_dependence",
+    "permutation_importance",
+    "proximity",
+    "staged_contributions",
+]
