@@ -2,6 +2,7 @@
 
 from stagewise.inspection.ale import AccumulatedEffects, accumulated_effects
 from stagewise.inspection.dependence import Dependence, partial_dependence
+from stagewise.inspection.description import Description, describe
 from stagewise.inspection.importance import Importance, importance
 from stagewise.inspection.interaction import Interactions, interactions
 from stagewise.inspection.leaves import (
@@ -18,10 +19,12 @@ __all__ = [
     "Contributions",
     "DecisionPath",
     "Dependence",
+    "Description",
     "Importance",
     "Interactions",
     "accumulated_effects",
     "decision_path",
+    "describe",
     "importance",
     "interactions",
     "partial_dependence",

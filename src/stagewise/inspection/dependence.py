@@ -131,7 +131,7 @@ def partial_dependence(
     response: str = "score",
     grid: Any = 40,
     ice: int = 0,
-    max_rows: int | None = 2000,
+    max_rows: int | None = 1000,
     random_state: int = 0,
 ) -> Dependence:
     """Return how what a model says depends on one feature or two (Friedman 2001, section 8.2).
@@ -162,7 +162,7 @@ def partial_dependence(
         X; of a category all levels, the most frequent ones if there are more than that in X.
     ice : int, default=0
         How many rows' own curves to keep (Goldstein et al. 2015); of one feature, with X.
-    max_rows : int or None, default=2000
+    max_rows : int or None, default=1000
         "brute" draws this many rows if X has more; None: it takes all.
     random_state : int, default=0
         The seed of these draws.

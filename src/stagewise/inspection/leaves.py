@@ -27,7 +27,7 @@ __all__ = [
     "staged_contributions",
 ]
 
-PAIRS = 2**22
+PAIRS = 2**17
 """How many pairs of rows are compared at once."""
 LEVELS_SHOWN = 6
 
@@ -61,13 +61,15 @@ def proximity(model: Any, X: Any, Z: Any = None) -> Vector:
     n_trees = one.shape[1]
     if not n_trees:
         return np.ones((len(one), len(two)))
-    out = np.zeros((len(one), len(two)))
-    step = max(1, PAIRS // max(len(two), 1))
+    out = np.empty((len(one), len(two)))
+    step, trees = max(1, PAIRS // max(len(two), 1)), np.ascontiguousarray(two.T)
     for first in range(0, len(one), step):
         part = one[first : first + step]
-        for tree in range(n_trees):
-            out[first : first + step] += part[:, [tree]] == two[:, tree]
-    return np.asarray(out / n_trees)
+        shared = np.zeros((len(part), len(two)), dtype=np.uint32)
+        for own, theirs in zip(part.T, trees, strict=True):
+            shared += own[:, np.newaxis] == theirs
+        out[first : first + step] = shared / n_trees
+    return out
 
 
 # ---- contributions -----------------------------------------------------------------------------

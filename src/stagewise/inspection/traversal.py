@@ -2,18 +2,22 @@
 
 The one idea: a row walks down every tree. Where a node asks about a known column it goes where it
 must; elsewhere it goes both ways, in the proportion of the training rows that did (Friedman 2001,
-section 8.2). All trees and rows are walked at once, level by level, from the leaves up; subtrees
-that ask about nothing known are constants. Must not know features by name, nor grids.
+section 8.2). Subtrees that ask about nothing known are constants. Of one or two numbers, every one
+of these constants is said in a box of their values, and boxes are added up by their corners, so
+that it does not matter how many rows there are. Of more, or of levels, all trees and rows are
+walked at once, level by level, from the leaves up. Must not know features by name, nor grids.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from stagewise.inspection.boxes import Boxes
 from stagewise.model.ensemble import Ensemble
 
 __all__ = ["Traversal"]
@@ -45,6 +49,10 @@ class Traversal:
         self._levels = self._inner_by_level()
         self._share = self._left_shares()
         self._mean = self._means()
+        n_trees, n = len(start) - 1, ensemble.n_outputs
+        width = self._mean.shape[1]
+        of_tree = np.arange(n_trees)[:, np.newaxis] * width % n + np.arange(width)
+        self._outputs: Nodes = np.repeat(of_tree, np.diff(start), axis=0)
 
     def _inner_by_level(self) -> list[Nodes]:
         """Return the inner nodes of all trees, level by level from the roots."""
@@ -83,6 +91,9 @@ class Traversal:
         """
         n_rows = len(next(iter(known.values())))
         active, places = self._active(known)
+        values = self._axes(known)
+        if values is not None:
+            return self._by_boxes(known, values, places)
         out = np.empty((n_rows, self._ensemble.n_outputs))
         widest = max((len(nodes) for nodes in active), default=1) * self._mean.shape[1]
         step = max(1, CELLS // max(widest, 1))
@@ -105,6 +116,45 @@ class Traversal:
             place[own] = np.arange(len(own))
             found.append(own)
         return found[::-1], place
+
+    def _axes(self, known: Mapping[int, Vector]) -> dict[int, Vector] | None:
+        """Return the distinct values of one or two columns of numbers; None: walk instead."""
+        levels = self._ensemble.levels
+        if len(known) > 2 or any(len(levels) and levels[j] for j in known):
+            return None
+        values = {j: np.unique(x[~np.isnan(x)]) for j, x in known.items()}
+        cells = math.prod(len(v) + 3 for v in values.values()) * self._ensemble.n_outputs
+        return values if cells <= CELLS else None
+
+    def _by_boxes(
+        self, known: Mapping[int, Vector], values: Mapping[int, Vector], place: Nodes
+    ) -> Vector:
+        """Add up constants over boxes of values, and look the rows up."""
+        flat, columns = self._flat, list(values)
+        sizes = [len(v) for v in values.values()]
+        surface = np.zeros((*(n + 3 for n in sizes), self._ensemble.n_outputs))
+        boxes = Boxes.whole(self._roots, sizes)
+        while len(boxes.node):
+            constant = place[boxes.node] < 0
+            ended = boxes.chosen(constant)
+            ended.add(self._mean[ended.node], self._outputs[ended.node], surface)
+            boxes = boxes.chosen(~constant)
+            node = boxes.node
+            axis, cut = np.full(len(node), -1), np.zeros(len(node), dtype=np.intp)
+            for number, column in enumerate(columns):
+                own = flat["feature"][node] == column
+                axis[own] = number
+                cut[own] = np.searchsorted(values[column], flat["threshold"][node[own]], "right")
+            children = (self._left[node], self._right[node])
+            goes = flat["missing_left"][node] == 1
+            boxes = boxes.split(children, self._share[node], axis, cut, goes)
+        for number in range(len(columns)):
+            surface = surface.cumsum(axis=number)
+        where = [
+            np.where(np.isnan(x), len(values[j]) + 1, np.searchsorted(values[j], x))
+            for j, x in known.items()
+        ]
+        return np.asarray(self._ensemble.base + surface[tuple(where)])
 
     def _chunk(self, known: Mapping[int, Vector], active: list[Nodes], place: Nodes) -> Vector:
         """Walk some rows up all trees."""
