@@ -88,9 +88,10 @@ class AccumulatedEffects:
                 f"output must be one of {', '.join(map(repr, self.outputs))}; got {output!r}."
             )
         one = len(self.outputs) - 1 if output is None else self.outputs.index(output)
-        first, what = self.grids[0], f"accumulated local effect ({self.response})"
+        first, what = self.grids[0], f"accumulated effect ({self.response})"
         if len(self.grids) == 2:
-            labels = (first.name, self.grids[1].name, f"{what}: {self.outputs[one]}")
+            whose = f": {self.outputs[one]}" if len(self.outputs) > 1 else ""
+            labels = (first.name, self.grids[1].name, f"{what}{whose}")
             return plot_surface(first.x, self.grids[1].x, self.effect[..., one], labels, ax)
         chosen = list(range(len(self.outputs))) if output is None else [one]
         names, curves = [self.outputs[k] for k in chosen], self.effect[:, chosen]

@@ -106,7 +106,8 @@ class Dependence:
         first, what = self.grids[0], f"partial dependence ({self.response})"
         if len(self.grids) == 2:
             second = self.grids[1]
-            labels = (first.name, second.name, f"{what}: {self.outputs[one]}")
+            whose = f": {self.outputs[one]}" if len(self.outputs) > 1 else ""
+            labels = (first.name, second.name, f"{what}{whose}")
             ticks = (first.labels, second.labels)
             return plot_surface(first.x, second.x, self.mean[..., one], labels, ax, ticks=ticks)
         single = output is not None or self.individual is not None

@@ -31,6 +31,7 @@ def plot_bars(
     if limits is not None:
         ax.hlines(place, limits[0], limits[1], color="black", lw=1.2)
     ax.set_yticks(place, list(names))
+    ax.set_axisbelow(True)
     ax.set(xlabel=label)
     return ax
 
