@@ -36,7 +36,7 @@ def houses(n: int, seed: int) -> tuple[pd.DataFrame, np.ndarray]:
 
 
 def inspection() -> None:
-    """Importance, dependence, effects and interactions of one model."""
+    """Draw importance, dependence, effects and interactions of one model."""
     (X, y), (held, answers) = houses(4000, 0), houses(2000, 1)
     model = GradientBoostingRegressor(n_estimators=150, learning_rate=0.1).fit(X, y)
 

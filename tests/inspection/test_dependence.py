@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -253,6 +255,16 @@ def test_a_sparse_model_is_asked_about_dense_rows():
 def test_wrong_parameters_are_named(features, asked, words):
     with pytest.raises(InvalidParameterError, match=words):
         partial_dependence(fitted("a number"), features, **asked)
+
+
+def test_one_class_is_as_flat_as_can_be():
+    X = np.arange(60.0).reshape(20, 3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = GradientBoostingClassifier(n_estimators=2).fit(X, np.repeat("a", 20))
+        found = partial_dependence(model, 0, X, response="mean")
+    assert found.outputs == ("a",)
+    assert (found.mean == 1).all()
 
 
 def test_threads_do_not_matter():

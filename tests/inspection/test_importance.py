@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.linear_model import Ridge
 
 from inspection.tables import MODELS, fitted, mixed, targets
 from reference.inspection import improvements
@@ -14,6 +15,7 @@ from stagewise import (
     GradientBoostingRegressor,
     InvalidParameterError,
     RandomForestClassifier,
+    StagewiseRegressor,
     load,
 )
 from stagewise.inspection import importance, permutation_importance
@@ -118,6 +120,32 @@ def test_what_has_no_trees_is_refused():
         importance(fitted("a number"), "gains")
     with pytest.raises(InvalidParameterError, match="permutation_importance"):
         importance(fitted("a number"), "permutation")
+
+
+def test_terms_that_are_no_trees_are_refused():
+    X = np.arange(60.0).reshape(20, 3)
+    model = StagewiseRegressor(learner=Ridge(), n_estimators=2).fit(X, X[:, 0])
+    with pytest.raises(TypeError, match="another kind"):
+        importance(model)
+
+
+def test_a_monotone_transform_of_a_column_changes_nothing():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 3))
+    y = X[:, 0] * X[:, 1]
+    one, two = (
+        importance(GradientBoostingRegressor(n_estimators=5).fit(Z, y)).value
+        for Z in (X, np.exp(X))
+    )
+    np.testing.assert_array_equal(one, two)
+
+
+def test_a_continued_model_is_worth_what_an_uninterrupted_one_is():
+    X, y = mixed(), targets(mixed())["number"]
+    parts = GradientBoostingRegressor(n_estimators=4, learning_rate=0.1).fit(X, y)
+    parts.set_params(warm_start=True, n_estimators=9).fit(X, y)
+    whole = GradientBoostingRegressor(n_estimators=9, learning_rate=0.1).fit(X, y)
+    np.testing.assert_array_equal(importance(parts).value, importance(whole).value)
 
 
 # ---- permutation -------------------------------------------------------------------------------

@@ -65,6 +65,11 @@ class Fitted:
                 "Pass a boosting estimator, a forest or a tree; of a committee one of its members."
             )
         estimator.fingerprint()  # raises where nothing was fitted
+        if not isinstance(estimator.model_, Model):
+            raise TypeError(
+                f"{caller} reads trees, and the terms of this {type(estimator).__name__} are "
+                "estimators of another kind. Pass a model whose learner is a HistogramTree."
+            )
         return cls(estimator, estimator.model_)
 
     # ---- features ------------------------------------------------------------------------------
@@ -192,7 +197,7 @@ class Fitted:
         n = model.ensemble.n_outputs
         if model.classes is not None:
             labels = tuple(str(label) for label in model.classes.tolist())
-            return labels[1:] if response == "score" and n == 1 else labels
+            return labels[-1:] if response == "score" and n == 1 else labels
         return model.targets or (("prediction",) if n == 1 else tuple(f"y{k}" for k in range(n)))
 
     def weight(self, sample_weight: Any, n_rows: int) -> Vector:
