@@ -48,7 +48,7 @@ explain: $(BENCH)/.installed ## measure Shapley values against the peers
 bench: $(BENCH)/.installed ## measure against the peers and write benchmarks/RESULTS.md
 	$(BENCH)/bin/python benchmarks/run.py $(BENCH_ARGS)
 
-figures: $(BUILT) ## draw the figures of docs/methods again
+figures: $(BUILT) ## draw the figures of docs again
 	@$(BIN)/python -c '$(EXTRAS)' docs > $(VENV)/docs.txt && $(BIN)/python $(PIP) install --quiet -r $(VENV)/docs.txt
 	$(BIN)/python docs/figures/make.py
 

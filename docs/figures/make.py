@@ -16,6 +16,7 @@ from committees import bagging, committees, cross_validation_committees
 from data import additive, spheres, wave
 from draws import dart, sampling
 from forests import random_forest
+from inspect_models import inspection
 from linear import linear_model, stagewise_linear, stepwise
 from sklearn.linear_model import Ridge
 from sklearn.neighbors import KNeighborsRegressor
@@ -352,6 +353,7 @@ FIGURES: list[Callable[[], None]] = [
     linear_model,
     stepwise,
     stagewise_linear,
+    inspection,
 ]
 
 

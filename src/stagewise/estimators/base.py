@@ -395,6 +395,26 @@ class BoostedTrees(ModelEstimator):
         name = p["loss"] if isinstance(p["loss"], str) else type(loss).__name__
         return describe(p, name, self._method().describe(loss))
 
+    def columns_of(self, X: Any) -> Any:
+        """Return the columns of rows as the model has them: levels and wide integers as numbers.
+
+        Returns
+        -------
+        array of shape (n_rows, n_features), list of arrays, or Cells of a sparse matrix
+            Perhaps the caller's own memory: read it only.
+        """
+        return self._match(self._fitted(), X)
+
+    def answer(self, score: Vector) -> Vector:
+        """Return what scores predict, however they were made: numbers, or probabilities of classes.
+
+        Parameters
+        ----------
+        score : float64 array of shape (n_rows, n_outputs)
+            F(x), as `model_.ensemble.score` gives it.
+        """
+        return self._answer(self._fitted(), score)
+
     def _match(self, model: Model, X: Any) -> Any:
         """Return the columns of new rows, as the model knows them."""
         features = model.features

@@ -1,0 +1,55 @@
+"""``stagewise describe``: what is in a table, before anything is learned from it."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from stagewise.cli.files import pick, read_file
+from stagewise.cli.screen import Screen, amount
+from stagewise.inspection import describe
+
+__all__ = ["SUMMARY", "add_arguments", "run"]
+
+SUMMARY = "say what is in a table, and what to look at before training"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare what the command takes."""
+    parser.add_argument("data", type=Path, help="a CSV or Parquet file")
+    parser.add_argument("--target", metavar="COLUMN", help="the column that is to be predicted")
+    parser.add_argument(
+        "--top", type=int, default=10, metavar="N", help="lines of each ranking (default: 10)"
+    )
+
+
+def run(args: argparse.Namespace, screen: Screen) -> None:
+    """Read the table, and print what is in it."""
+    table = read_file(args.data)
+    if args.target is not None:
+        pick(table, args.target, option="--target", path=args.data)
+    found = describe(table, args.target)
+    screen.result(
+        {
+            "rows": found.n_rows,
+            "columns": found.table(),
+            "target": found.target,
+            "associations": found.associations,
+            "pairs": found.pairs,
+            "hints": [{"column": h.column, "kind": h.kind, "words": h.words} for h in found.hints],
+        }
+    )
+    size = f"{amount(found.n_rows, 'row')}, {amount(len(found.columns), 'column')}"
+    screen.table(f"{args.data}: {size}", found.table())
+    screen.line()
+    title = f"What columns say about {args.target!r}, the most telling first"
+    screen.table(title, found.associations[: args.top])
+    if found.pairs:
+        screen.line()
+        screen.table("Columns that go together", found.pairs[: args.top])
+    screen.line()
+    screen.line("To look at")
+    for hint in found.hints:
+        screen.line(f"  {hint.words}")
+    if not found.hints:
+        screen.line("  nothing stands out")

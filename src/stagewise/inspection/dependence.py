@@ -1,0 +1,311 @@
+"""Partial dependence: what a model says of a feature or two, the others averaged out.
+
+The one idea: there are two averages. Over rows, each asked about every point of a grid, which any
+model can do and which also gives the curves of single rows; and over the training rows as the
+trees remember them, which needs no data. Both end in one result, `Dependence`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from stagewise._native import Columns
+from stagewise.errors import InvalidParameterError
+from stagewise.estimators.parameters import Number, OneOf
+from stagewise.inspection.fitted import Fitted, Response, Vector, checked
+from stagewise.inspection.grid import Grid, make_grids
+from stagewise.inspection.plots import plot_curves, plot_levels, plot_surface
+from stagewise.inspection.traversal import Traversal
+
+__all__ = ["Dependence", "brute_score", "drawn_rows", "partial_dependence", "traversed_score"]
+
+METHODS = OneOf(("auto", "brute", "traversal"))
+RESPONSES = OneOf(("score", "mean"))
+
+
+@dataclass(frozen=True, eq=False)
+class Dependence:
+    """What a model says of one feature, or of two.
+
+    Attributes
+    ----------
+    grids : tuple of Grid
+        The points of each feature.
+    outputs : tuple of str
+        The classes or targets.
+    response : {"score", "mean"}
+        What is averaged.
+    method : {"brute", "traversal"}
+        Over what.
+    mean : float64 array of shape (n_points, n_outputs) or (n_points, n_points, n_outputs)
+        The partial dependence.
+    individual : float64 array of shape (n_rows, n_points, n_outputs), or None
+        The curves of single rows (ICE).
+    """
+
+    grids: tuple[Grid, ...]
+    outputs: tuple[str, ...]
+    response: Response
+    method: str
+    mean: Vector
+    individual: Vector | None = None
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        """What the features are called."""
+        return tuple(grid.name for grid in self.grids)
+
+    def centred(self, at: int = 0) -> Dependence:
+        """Return the same less what is said at one point of the grid, for every curve its own.
+
+        Curves of single rows that then fan out tell of interactions (Goldstein et al. 2015).
+        """
+        if len(self.grids) > 1:
+            raise InvalidParameterError("centred() is about curves of one feature.")
+        n = len(self.mean)
+        at = checked("at", Number(0, n - 1, whole=True), at)
+        curves = self.individual
+        moved = None if curves is None else curves - curves[:, [at]]
+        return replace(self, mean=self.mean - self.mean[at], individual=moved)
+
+    def table(self) -> list[dict[str, Any]]:
+        """Return a row for each point and output."""
+        rows = []
+        for place in product(*(range(len(grid.codes)) for grid in self.grids)):
+            point = {g.name: g.values[i] for g, i in zip(self.grids, place, strict=True)}
+            for k, output in enumerate(self.outputs):
+                value = float(self.mean[(*place, k)])
+                rows.append({**point, "output": output, "dependence": value})
+        return rows
+
+    def plot(self, ax: Any = None, *, output: str | None = None) -> Any:
+        """Draw a curve or dots for each output; of two features contours of one output.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, or None
+            Where to draw; None: on a new figure.
+        output : str or None
+            One of `outputs`. None: all of them; of two features, and with the curves of rows, the
+            last one.
+
+        Returns
+        -------
+        matplotlib axes
+        """
+        if output is not None and output not in self.outputs:
+            raise InvalidParameterError(
+                f"output must be one of {', '.join(map(repr, self.outputs))}; got {output!r}."
+            )
+        one = len(self.outputs) - 1 if output is None else self.outputs.index(output)
+        first, what = self.grids[0], f"partial dependence ({self.response})"
+        if len(self.grids) == 2:
+            second = self.grids[1]
+            whose = f": {self.outputs[one]}" if len(self.outputs) > 1 else ""
+            labels = (first.name, second.name, f"{what}{whose}")
+            ticks = (first.labels, second.labels)
+            return plot_surface(first.x, second.x, self.mean[..., one], labels, ax, ticks=ticks)
+        single = output is not None or self.individual is not None
+        chosen = [one] if single else list(range(len(self.outputs)))
+        names, labels_1d = [self.outputs[k] for k in chosen], (first.name, what)
+        curves = self.mean[:, chosen]
+        if first.labels is not None:
+            return plot_levels(first.labels, curves, names, labels_1d, ax)
+        rows = None if self.individual is None else self.individual[:, :, one]
+        return plot_curves(
+            first.x, curves, names, labels_1d, ax, individual=rows, rug=first.deciles
+        )
+
+
+def partial_dependence(
+    model: Any,
+    features: Any,
+    X: Any = None,
+    *,
+    sample_weight: Any = None,
+    method: str = "auto",
+    response: str = "score",
+    grid: Any = 40,
+    ice: int = 0,
+    max_rows: int | None = 1000,
+    random_state: int = 0,
+) -> Dependence:
+    """Return how what a model says depends on one feature or two (Friedman 2001, section 8.2).
+
+        f_S(x_S) = E over x_C of f(x_S, x_C)        C being all other features
+
+    Parameters
+    ----------
+    model : estimator
+        A fitted boosting estimator, forest or tree.
+    features : str, int, or two of them
+        The features, by name or place; numbers and categories.
+    X : array-like or data frame, or None
+        Rows to average over, and to choose the grid from.
+    sample_weight : array-like or None
+        How much each row counts.
+    method : {"auto", "brute", "traversal"}, default="auto"
+        "brute": the mean over the rows of X, each asked about every point of the grid.
+        "traversal": a walk down the trees that goes both ways, in the proportion of the training
+        rows, wherever a node asks about another feature. It needs no rows, and is fast. Both are
+        the same where features are independent. "auto": brute where X is passed.
+    response : {"score", "mean"}, default="score"
+        What is averaged: scores (of a regression with the identity as its link in the units of the
+        target, log odds of two classes with the log loss), or predictions and probabilities.
+        Traversal averages scores only, unless predictions are a + b · score.
+    grid : int, values, or mapping of feature to values, default=40
+        How many points of a number, at quantiles of X, or between thresholds of the trees without
+        X; of a category all levels, the most frequent ones if there are more than that in X.
+    ice : int, default=0
+        How many rows' own curves to keep (Goldstein et al. 2015); of one feature, with X.
+    max_rows : int or None, default=1000
+        "brute" draws this many rows if X has more; None: it takes all.
+    random_state : int, default=0
+        The seed of these draws.
+
+    Returns
+    -------
+    Dependence
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from stagewise import GradientBoostingRegressor
+    >>> from stagewise.inspection import partial_dependence
+    >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
+    >>> model = GradientBoostingRegressor(n_estimators=20).fit(X, y)
+    >>> partial_dependence(model, "bmi", X, grid=5).mean.shape
+    (5, 1)
+    """
+    fitted = Fitted.of(model, "partial_dependence")
+    places = fitted.positions(features)
+    if len(places) > 2:
+        raise InvalidParameterError(
+            f"features must be one or two; got {len(places)}. See interactions for three."
+        )
+    how = _method(fitted, checked("method", METHODS, method), X, sample_weight, ice)
+    kind: Response = checked("response", RESPONSES, response)
+    n_ice = checked("ice", Number(0, whole=True), ice)
+    if n_ice and len(places) > 1:
+        raise InvalidParameterError("ice keeps curves of rows, of one feature; pass one, or ice=0.")
+    fitted.warn_unused(places, "the dependence is flat")
+    columns = weight = None
+    if X is not None:
+        columns = fitted.columns(X)
+        weight = fitted.weight(sample_weight, len(columns[0]))
+    grids = make_grids(fitted, places, grid, columns, weight)
+    points = [g.ravel() for g in np.meshgrid(*(g.codes for g in grids), indexing="ij")]
+    known = dict(zip(places, points, strict=True))
+    shape, outputs = tuple(len(g.codes) for g in grids), fitted.outputs(kind)
+    if how == "traversal":
+        if kind == "mean" and not fitted.mean_is_affine:
+            raise InvalidParameterError(
+                "method='traversal' averages scores, and the mean of predictions is not the "
+                "prediction of a mean. Use response='score', or pass X for method='brute'."
+            )
+        mean = fitted.respond(traversed_score(fitted, known), kind)
+        return Dependence(grids, outputs, kind, how, mean.reshape(*shape, -1))
+    assert columns is not None
+    assert weight is not None
+    most = checked("max_rows", Number(1, whole=True, or_none=True), max_rows)
+    seed = checked("random_state", Number(0, whole=True), random_state)
+    rows = drawn_rows(weight, most, seed)
+    columns, weight = [c[rows] for c in columns], weight[rows]
+    mean, curves = brute_score(fitted, columns, weight, known, kind, min(n_ice, len(rows)), seed)
+    return Dependence(grids, outputs, kind, how, mean.reshape(*shape, -1), curves)
+
+
+def _method(fitted: Fitted, method: str, X: Any, sample_weight: Any, ice: Any) -> str:
+    """Return brute or traversal, or raise if it cannot be done with what was passed."""
+    if method == "auto":
+        method = "traversal" if X is None else "brute"
+    if method == "brute" and X is None:
+        raise InvalidParameterError("method='brute' averages over rows: pass X.")
+    if X is None and sample_weight is not None:
+        raise InvalidParameterError("sample_weight was passed without X.")
+    if method == "traversal" and ice:
+        raise InvalidParameterError(
+            "ice keeps curves of rows, which method='traversal' has none of"
+            ": pass X with method='brute', or ice=0."
+        )
+    if method == "traversal" and fitted.has_lines:
+        raise InvalidParameterError(
+            "method='traversal' needs leaves that are constants, and this model's say lines. Pass "
+            "X and use method='brute'."
+        )
+    return method
+
+
+def drawn_rows(weight: Vector, most: int | None, seed: int) -> np.ndarray[Any, Any]:
+    """Return the rows that count, at most so many of them, in their order."""
+    rows = np.flatnonzero(weight > 0)
+    if most is None or len(rows) <= most:
+        return rows
+    return np.sort(np.random.default_rng(seed).choice(rows, most, replace=False))
+
+
+def traversed_score(
+    fitted: Fitted, known: Mapping[int, Vector], traversal: Traversal | None = None
+) -> Vector:
+    """Return the expectation of F given some features, by traversal.
+
+    Parameters
+    ----------
+    fitted : Fitted
+        The model.
+    known : mapping of int to float64 array of shape (n_rows,)
+        The features that are known, as the model has them.
+    traversal : Traversal or None
+        The model's trees, where they have been made ready before.
+
+    Raises
+    ------
+    InvalidParameterError
+        If levels of a known and an unknown feature say something together.
+    """
+    features = fitted.model.features
+    n_rows = len(next(iter(known.values())))
+    blank = np.full(n_rows, np.nan)
+    table = Columns([known.get(j, blank) for j in range(features.n)])
+    columns, behind = dict(known), features.n
+    for statistic in features.statistics:
+        inside = [j in known for j in statistic.sources]
+        if any(inside) and not all(inside):
+            names = ", ".join(repr(fitted.names[j]) for j in statistic.sources)
+            raise InvalidParameterError(
+                f"The model has a statistic of the levels of {names} together, which traversal "
+                "cannot know from some of them. Pass X and use method='brute'."
+            )
+        told = statistic.columns(table) if all(inside) else []
+        for number, column in enumerate(told):
+            columns[behind + number] = np.asarray(column, dtype=np.float64)
+        behind += len(statistic.values)
+    return (traversal or Traversal(fitted.model.ensemble)).score(columns)
+
+
+def brute_score(
+    fitted: Fitted,
+    columns: Sequence[Vector],
+    weight: Vector,
+    known: Mapping[int, Vector],
+    response: Response,
+    n_curves: int = 0,
+    seed: int = 0,
+) -> tuple[Vector, Vector | None]:
+    """Return the mean response of rows at every point, and the curves of some of the rows."""
+    n, n_points = len(weight), len(next(iter(known.values())))
+    kept = np.sort(np.random.default_rng(seed).choice(n, n_curves, replace=False))
+    mean, curves = [], []
+    for i in range(n_points):
+        moved = list(columns)
+        for j, values in known.items():
+            moved[j] = np.full(n, values[i])
+        said = fitted.respond(fitted.score(moved), response)
+        mean.append(np.average(said, axis=0, weights=weight))
+        curves.append(said[kept])
+    return np.array(mean), np.stack(curves, axis=1) if n_curves else None

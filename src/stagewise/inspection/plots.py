@@ -1,0 +1,107 @@
+"""Pictures of what inspection finds; matplotlib is asked for only where a picture is drawn.
+
+The one idea: a drawing function takes plain arrays and gives axes back. Must not compute anything
+that a reader of the result could want as a number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from stagewise.estimators.linear_plots import DOTS, LINE, new_axes
+
+__all__ = ["plot_bars", "plot_curves", "plot_levels", "plot_surface"]
+
+Vector = npt.NDArray[np.float64]
+
+COLOURS = (DOTS, "#e08a1e", "#3a9d5d", "#c23b3b", "#7d5ba6", "#8a6d3b", "#d16ba5", "#4aa3a3")
+
+
+def plot_bars(
+    names: Sequence[str], value: Vector, limits: Vector | None, label: str, ax: Any
+) -> Any:
+    """Draw horizontal bars, the first on top; `limits` has a row of low and one of high ends."""
+    _, (ax,) = new_axes(1, ax, "plot")
+    place = np.arange(len(names))[::-1]
+    ax.barh(place, value, color=DOTS, height=0.7)
+    if limits is not None:
+        ax.hlines(place, limits[0], limits[1], color="black", lw=1.2)
+    ax.set_yticks(place, list(names))
+    ax.set_axisbelow(True)
+    ax.set(xlabel=label)
+    return ax
+
+
+def plot_curves(
+    x: Vector,
+    curves: Vector,
+    names: Sequence[str],
+    labels: tuple[str, str],
+    ax: Any,
+    *,
+    individual: Vector | None = None,
+    rug: Vector | None = None,
+    steps: bool = False,
+) -> Any:
+    """Draw a curve for each column of `curves`, behind them those of rows, below them deciles."""
+    _, (ax,) = new_axes(1, ax, "plot")
+    how = {"drawstyle": "steps-mid"} if steps else {}
+    if individual is not None:
+        ax.plot(x, individual.T, color=LINE, lw=0.5, alpha=0.35, zorder=1)
+    for k, (curve, name) in enumerate(zip(curves.T, names, strict=True)):
+        ax.plot(x, curve, color=COLOURS[k % len(COLOURS)], lw=2, label=name, **how)
+    if rug is not None and len(rug):
+        bottom = ax.get_xaxis_transform()
+        ax.vlines(rug, 0.0, 0.04, transform=bottom, color="black", lw=1)
+    if len(names) > 1:
+        ax.legend(frameon=False)
+    ax.set(xlabel=labels[0], ylabel=labels[1])
+    return ax
+
+
+def plot_levels(
+    levels: Sequence[str],
+    values: Vector,
+    names: Sequence[str],
+    labels: tuple[str, str],
+    ax: Any,
+) -> Any:
+    """Draw a dot for each level and each column of `values`."""
+    _, (ax,) = new_axes(1, ax, "plot")
+    place = np.arange(len(levels))
+    for k, (column, name) in enumerate(zip(values.T, names, strict=True)):
+        shift = 0.12 * (k - (len(names) - 1) / 2)
+        ax.plot(place + shift, column, "o", color=COLOURS[k % len(COLOURS)], label=name)
+    ax.set_xticks(place, list(levels), rotation=45 if len(levels) > 6 else 0)
+    if len(names) > 1:
+        ax.legend(frameon=False)
+    ax.set(xlabel=labels[0], ylabel=labels[1])
+    return ax
+
+
+def plot_surface(
+    x: Vector,
+    y: Vector,
+    surface: Vector,
+    labels: tuple[str, str, str],
+    ax: Any,
+    *,
+    ticks: tuple[Sequence[str] | None, Sequence[str] | None] = (None, None),
+) -> Any:
+    """Draw a function of two features: contours of numbers, a map where one is a category."""
+    figure, (ax,) = new_axes(1, ax, "plot")
+    if ticks == (None, None):
+        filled = ax.contourf(x, y, surface.T, levels=12, cmap="viridis")
+        ax.contour(x, y, surface.T, levels=12, colors="white", linewidths=0.4)
+    else:
+        filled = ax.pcolormesh(x, y, surface.T, cmap="viridis", shading="nearest")
+    for axis, names, places in ((ax.xaxis, ticks[0], x), (ax.yaxis, ticks[1], y)):
+        if names is not None:
+            axis.set_ticks(places, list(names))
+    figure.colorbar(filled, ax=ax, label=labels[2])
+    ax.set(xlabel=labels[0], ylabel=labels[1])
+    return ax

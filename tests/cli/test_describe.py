@@ -1,0 +1,36 @@
+"""``stagewise describe``."""
+
+import json
+
+import pytest
+
+pytest.importorskip("pyarrow")
+
+
+def test_a_table_is_described(run):
+    code, out, err = run("describe", "train.csv", "--target", "price")
+    assert (code, err) == (0, "")
+    assert "What columns say about 'price'" in out
+    assert "To look at" in out
+    assert "kind" in out
+
+
+def test_the_same_as_json(run):
+    code, out, _ = run("describe", "train.csv", "--json")
+    found = json.loads(out)
+    assert code == 0
+    assert found["target"] is None
+    assert {row["column"] for row in found["columns"]} >= {"price", "kind", "flag"}
+    assert all(hint["words"] for hint in found["hints"])
+
+
+def test_a_mistyped_target_is_named(run):
+    code, out, err = run("describe", "train.csv", "--target", "prize")
+    assert (code, out) == (1, "")
+    assert "no column 'prize' (did you mean 'price'?)" in err
+
+
+def test_a_file_that_is_not_there(run):
+    code, _, err = run("describe", "nothing.csv")
+    assert code == 1
+    assert "There is no file 'nothing.csv'" in err

@@ -1,0 +1,297 @@
+"""Partial dependence, by rows and by traversal."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.ensemble import GradientBoostingRegressor as ScikitBoosting
+from sklearn.inspection import partial_dependence as scikit_dependence
+
+from inspection.tables import MODELS, fitted, mixed, targets
+from reference.inspection import expectation
+from stagewise import GradientBoostingClassifier, GradientBoostingRegressor, InvalidParameterError
+from stagewise.inspection import partial_dependence
+from stagewise.inspection.traversal import Traversal
+from stagewise.learners.tree import Tree
+from stagewise.model.ensemble import Ensemble
+
+
+def in_units(model, score):
+    """Scores of a regression, in the units of its target."""
+    model = model.model_
+    return score if model.classes is not None else model.offset + model.scale * score
+
+
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("places", [(0,), (1,), (2,), (1, 2), (0, 1)])
+def test_traversal_is_friedmans_recursion(name, places):
+    model = fitted(name)
+    grid = {0: [-1.0, 0.2, 1.5], 1: [-0.5, np.nan, 0.7], 2: ["u", "z", None]}
+    found = partial_dependence(model, list(places), grid={j: grid[j] for j in places})
+    ensemble = model.model_.ensemble
+    codes = [g.codes for g in found.grids]
+    for place in np.ndindex(*(len(c) for c in codes)):
+        known = {j: codes[i][place[i]] for i, j in enumerate(places)}
+        slow = in_units(model, expectation(ensemble, known))
+        np.testing.assert_allclose(found.mean[place], slow, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("response", ["score", "mean"])
+def test_brute_force_is_the_mean_prediction_of_changed_rows(name, response):
+    model, X = fitted(name), mixed()[:80]
+    weight = np.arange(80.0) % 4
+    for feature, values in {"b": [0.3, np.nan], "c": ["v", "w"]}.items():
+        found = partial_dependence(
+            model, feature, X, sample_weight=weight, grid=values, response=response
+        )
+        for i, value in enumerate(values):
+            moved = X.copy()
+            moved[feature] = pd.Series([value] * 80, index=X.index).astype(X[feature].dtype)
+            if response == "score" and hasattr(model, "decision_function"):
+                said = model.decision_function(moved)
+            elif hasattr(model, "predict_proba"):
+                said = model.predict_proba(moved)
+            else:
+                said = model.predict(moved)
+            mean = np.average(said.reshape(80, -1), axis=0, weights=weight)
+            np.testing.assert_allclose(found.mean[i], mean, rtol=1e-9)
+
+
+def from_scikit(model, n_features):
+    """Scikit-learn's trees as an Ensemble."""
+    trees = []
+    for (one,) in model.estimators_:
+        t = one.tree_
+        leaf = t.children_left < 0
+        trees.append(
+            Tree(
+                feature=np.where(leaf, -1, t.feature).astype(np.int32),
+                threshold=np.where(leaf, 0.0, t.threshold),
+                missing_left=np.zeros(t.node_count, np.uint8),
+                left=t.children_left.astype(np.int32),
+                right=t.children_right.astype(np.int32),
+                value=model.learning_rate * t.value[:, 0, 0],
+                gain=np.zeros(t.node_count),
+                cover=t.weighted_n_node_samples,
+            )
+        )
+    return Ensemble(n_features, np.zeros(1), trees)
+
+
+@pytest.mark.parametrize("places", [(0,), (2,), (0, 2), (1, 3)])
+def test_traversal_of_scikit_learns_trees_is_its_recursion(places):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 4)).astype(np.float32).astype(np.float64)
+    X[:, 3] += X[:, 0]
+    y = X[:, 0] * X[:, 1] + np.sin(2 * X[:, 2]) + X[:, 3]
+    theirs = ScikitBoosting(n_estimators=25, max_depth=4, subsample=0.7)
+    theirs.fit(X, y, sample_weight=rng.random(300))  # its recursion leaves the constant out
+    told = scikit_dependence(theirs, X, list(places), method="recursion", grid_resolution=15)
+    points = [m.ravel() for m in np.meshgrid(*told["grid_values"], indexing="ij")]
+    ours = Traversal(from_scikit(theirs, 4)).score(dict(zip(places, points, strict=True)))
+    np.testing.assert_allclose(ours[:, 0], told["average"].ravel(), rtol=1e-9, atol=1e-12)
+
+
+def test_both_methods_agree_where_features_are_independent():
+    values = np.linspace(-1, 1, 9)
+    X = np.stack(np.meshgrid(values, values, values), -1).reshape(-1, 3)  # a full factorial
+    y = X[:, 0] * X[:, 1] + X[:, 2] ** 2
+    model = GradientBoostingRegressor(n_estimators=30, l2_regularization=0.0).fit(X, y)
+    brute = partial_dependence(model, 2, X, grid=values, max_rows=None)
+    walked = partial_dependence(model, 2, X, grid=values, method="traversal")
+    # Trees that part rows by other features first see the same rows of this one in every part.
+    np.testing.assert_allclose(walked.mean, brute.mean, atol=0.02)
+    np.testing.assert_allclose(brute.mean[:, 0], values**2, atol=0.1)
+
+
+def test_an_additive_model_is_the_same_either_way():
+    X, y = mixed(), targets(mixed())["number"]
+    model = GradientBoostingRegressor(n_estimators=30, max_leaf_nodes=2).fit(X, y)
+    brute = partial_dependence(model, "a", X, max_rows=None)
+    walked = partial_dependence(model, "a", X, method="traversal")
+    np.testing.assert_allclose(walked.mean, brute.mean, rtol=1e-9)
+
+
+def test_a_weight_is_the_row_that_often_and_the_order_does_not_matter():
+    X, model = mixed()[:60], fitted("a number")
+    weight = np.arange(60) % 3
+    twice = X.iloc[np.repeat(np.arange(60), weight)]
+    one = partial_dependence(model, "b", X, sample_weight=weight, grid=[0.0, 1.0])
+    two = partial_dependence(model, "b", twice, grid=[0.0, 1.0])
+    np.testing.assert_allclose(one.mean, two.mean, rtol=1e-12)
+    backwards = partial_dependence(model, "b", twice[::-1], grid=[0.0, 1.0])
+    np.testing.assert_allclose(backwards.mean, two.mean, rtol=1e-12)
+    grids = [
+        partial_dependence(model, "a", data, sample_weight=w, grid=7).grids[0].codes
+        for data, w in ((X, weight), (twice, None))
+    ]
+    np.testing.assert_array_equal(*grids)
+
+
+def test_curves_of_rows_average_to_the_dependence():
+    X, model = mixed(), fitted("two classes")
+    found = partial_dependence(model, "a", X, ice=400, grid=9)
+    assert found.individual.shape == (400, 9, 1)
+    np.testing.assert_allclose(found.individual.mean(axis=0), found.mean, rtol=1e-10, atol=1e-12)
+    centred = found.centred(at=2)
+    assert (centred.individual[:, 2] == 0).all()
+    np.testing.assert_allclose(centred.mean, found.mean - found.mean[2])
+
+
+def test_rows_of_the_walk_come_in_any_chunks(monkeypatch):
+    model = fitted("a forest of classes")
+    whole = partial_dependence(
+        model, ["a", "c"], grid={"a": np.linspace(-2, 2, 30), "c": list("uz")}
+    )
+    monkeypatch.setattr("stagewise.inspection.traversal.CELLS", 100)
+    parts = partial_dependence(
+        model, ["a", "c"], grid={"a": np.linspace(-2, 2, 30), "c": list("uz")}
+    )
+    np.testing.assert_array_equal(whole.mean, parts.mean)
+
+
+def test_wide_integers_are_told_as_integers():
+    base = 2**60
+    when = base + np.arange(400, dtype=np.int64) * 1000
+    X = pd.DataFrame({"when": when, "x": np.arange(400) % 7})
+    model = GradientBoostingRegressor(n_estimators=20).fit(X, (when - base) / 1e5)
+    found = partial_dependence(model, "when", X, grid=5)
+    assert all(isinstance(v, int) and base <= v <= when[-1] + 1000 for v in found.grids[0].values)
+    assert (np.diff(found.mean[:, 0]) > 0).all()
+    ends = partial_dependence(model, "when", X, grid=when[[0, -1]])
+    np.testing.assert_allclose(ends.mean[:, 0], found.mean[[0, -1], 0], atol=0.1)
+
+
+def statistics_model():
+    rng = np.random.default_rng(0)
+    level = rng.integers(0, 30, (4000, 2))
+    names = pd.DataFrame({"p": level[:, 0].astype(str), "q": level[:, 1].astype(str)})
+    X = names.astype("category").assign(x=rng.normal(size=4000))
+    y = rng.normal(size=(30, 30))[level[:, 0], level[:, 1]] * 3 + X.x
+    model = GradientBoostingRegressor(n_estimators=15, categorical="statistics").fit(X, y)
+    return model, X
+
+
+def test_statistics_of_levels_follow_their_features():
+    model, X = statistics_model()
+    assert any(len(s.sources) == 2 for s in model.model_.features.statistics)
+    with pytest.raises(InvalidParameterError, match=r"'p', 'q' together.*brute"):
+        partial_dependence(model, "p")
+    both = partial_dependence(model, ["p", "q"], grid={"p": ["3"], "q": ["5", "7"]})
+    brute = partial_dependence(
+        model, ["p", "q"], X, grid={"p": ["3"], "q": ["5", "7"]}, max_rows=None
+    )
+    np.testing.assert_allclose(both.mean, brute.mean, atol=0.25)
+    moved = X.assign(p=pd.Categorical(["3"] * 4000, categories=X.p.cat.categories))
+    one = partial_dependence(model, "p", X, grid=["3"], max_rows=None)
+    np.testing.assert_allclose(one.mean[0, 0], model.predict(moved).mean(), rtol=1e-9)
+
+
+def test_linear_leaves_go_by_rows():
+    X, y = mixed(), targets(mixed())["number"]
+    model = GradientBoostingRegressor(n_estimators=5, leaves="linear").fit(X, y)
+    with pytest.raises(InvalidParameterError, match=r"lines.*brute"):
+        partial_dependence(model, "a")
+    found = partial_dependence(model, "a", X, grid=[0.5])
+    moved = X.assign(a=0.5)
+    np.testing.assert_allclose(found.mean[0, 0], model.predict(moved).mean(), rtol=1e-9)
+
+
+def test_a_log_link_has_scores_and_means():
+    X, y = mixed(), np.exp(targets(mixed())["number"] / 3)
+    model = GradientBoostingRegressor(n_estimators=9, loss="poisson").fit(X, y)
+    score = partial_dependence(model, "a", X[:1], grid=[0.5]).mean
+    mean = partial_dependence(model, "a", X[:1], grid=[0.5], response="mean").mean
+    np.testing.assert_allclose(np.exp(score) * model.model_.scale + model.model_.offset, mean)
+    with pytest.raises(InvalidParameterError, match="averages scores"):
+        partial_dependence(model, "a", response="mean")
+
+
+def test_an_unused_feature_is_flat_and_that_is_said():
+    X = np.column_stack([np.arange(100.0), np.zeros(100)])
+    model = GradientBoostingRegressor(n_estimators=3).fit(X, X[:, 0])
+    with pytest.warns(UserWarning, match="never uses 'x1'"):
+        found = partial_dependence(model, 1, X)
+    assert np.ptp(found.mean) == 0
+    with pytest.warns(UserWarning, match="flat"):
+        assert len(partial_dependence(model, "x1").mean) == 1
+
+
+def test_a_sparse_model_is_asked_about_dense_rows():
+    import scipy.sparse
+
+    X = scipy.sparse.random_array((200, 5), density=0.4, rng=np.random.default_rng(0)).tocsr()
+    y = np.asarray(X.todense())[:, 1]
+    model = GradientBoostingRegressor(n_estimators=5).fit(X, y)
+    with pytest.raises(TypeError, match="toarray"):
+        partial_dependence(model, 1, X)
+    assert partial_dependence(model, 1, X.toarray(), grid=3).mean.shape[1] == 1
+
+
+@pytest.mark.parametrize(
+    ("features", "asked", "words"),
+    [
+        ("aa", {}, "no feature 'aa'. Did you mean 'a'"),
+        (7, {}, "place from 0 to 3; got 7"),
+        (True, {}, "got True"),
+        (["a", "b", "c"], {}, "one or two; got 3"),
+        (["a", "a"], {}, "different features"),
+        ("a", {"method": "recursion"}, "method must be one of"),
+        ("a", {"method": "brute"}, "pass X"),
+        ("a", {"response": "proba"}, "response must be"),
+        ("a", {"sample_weight": [1.0]}, "without X"),
+        ("a", {"ice": 5}, "ice"),
+        ("a", {"grid": 1}, "grid must be a whole number"),
+        ("a", {"grid": {"d": [1]}}, "'d', which is not among"),
+        ("a", {"grid": ["x"]}, "'a' must be numbers"),
+        ("c", {"grid": ["uu"]}, "no level of 'c'"),
+        (["a", "b"], {"grid": [1.0, 2.0]}, "dictionary"),
+    ],
+)
+def test_wrong_parameters_are_named(features, asked, words):
+    with pytest.raises(InvalidParameterError, match=words):
+        partial_dependence(fitted("a number"), features, **asked)
+
+
+def test_one_class_is_as_flat_as_can_be():
+    X = np.arange(60.0).reshape(20, 3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = GradientBoostingClassifier(n_estimators=2).fit(X, np.repeat("a", 20))
+        found = partial_dependence(model, 0, X, response="mean")
+    assert found.outputs == ("a",)
+    assert (found.mean == 1).all()
+
+
+def test_threads_do_not_matter():
+    X, y = mixed(), targets(mixed())["three"]
+    found = [
+        partial_dependence(
+            GradientBoostingClassifier(n_estimators=5, n_jobs=n).fit(X, y), "a", X, response="mean"
+        ).mean
+        for n in (1, 2, 3)
+    ]
+    np.testing.assert_array_equal(found[0], found[1])
+    np.testing.assert_array_equal(found[0], found[2])
+
+
+def test_tables_and_pictures():
+    X = mixed()
+    found = partial_dependence(fitted("three classes"), ["a", "c"], X, grid=4)
+    rows = found.table()
+    assert len(rows) == 4 * 4 * 3
+    assert rows[0].keys() == {"a", "c", "output", "dependence"}
+    assert found.plot(output="lo").get_xlabel() == "a"
+    curves = partial_dependence(fitted("three classes"), "a", X, grid=9)
+    assert [t.get_text() for t in curves.plot().get_legend().get_texts()] == ["hi", "lo", "mid"]
+    ice = partial_dependence(fitted("a number"), "a", X, grid=9, ice=20)
+    assert len(ice.plot().lines) == 21
+    dots = partial_dependence(fitted("a number"), "c", X).plot()
+    assert [t.get_text() for t in dots.get_xticklabels()] == list("uvwxyz")
+    assert partial_dependence(fitted("a number"), ["a", "b"], X, grid=4).plot().get_ylabel() == "b"
+    with pytest.raises(InvalidParameterError, match="output must be one of 'hi'"):
+        curves.plot(output="high")
