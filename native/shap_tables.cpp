@@ -27,25 +27,29 @@ class TableMaker {
     for (size_t m = 0; m <= kMostBits; ++m) rules_of_.emplace_back((m + 1) / 2);
   }
 
-  // False if they would be too large.
+  // False if they would be too large, which is found before any is made.
   bool run() {
     out_.stride_ = rules_.stride();
     if (tree_.is_leaf(0)) return true;
+    std::vector<Draft> drafts;
+    size_t total = 0;
     std::vector<size_t> roots = {0};
     while (!roots.empty()) {
       const size_t root = roots.back();
       roots.pop_back();
       Draft draft = draft_of(root);
-      const size_t bytes = (draft.width << draft.bits.size()) * sizeof(double);
-      const bool small = draft.bits.size() <= kMostBits && bytes <= kGroupBytes;
-      if (!small && !tree_.is_leaf(root)) {
+      const bool few = draft.bits.size() <= kMostBits;
+      const size_t bytes = few ? (draft.width << draft.bits.size()) * sizeof(double) : 0;
+      if (!tree_.is_leaf(root) && (!few || bytes > kGroupBytes)) {
         roots.push_back(static_cast<size_t>(tree_.right[root]));
         roots.push_back(static_cast<size_t>(tree_.left[root]));
         continue;
       }
-      if (draft.bits.size() > kMostBits || out_.bytes() + bytes > rules_.table_bytes) return false;
-      settle(draft);
+      total += bytes;
+      if (!few || total > rules_.table_bytes) return false;
+      drafts.push_back(std::move(draft));
     }
+    for (const Draft& draft : drafts) settle(draft);
     return true;
   }
 

@@ -188,7 +188,7 @@ def test_the_bits_depend_on_nothing_else(
 
 def test_a_path_of_many_features_is_walked() -> None:
     # A chain: every node asks about another feature, and its right child goes on.
-    n = 40
+    n = 70
     rng = np.random.default_rng(0)
     feature = np.full(2 * n + 1, -1, dtype=np.int32)
     left, right = feature.copy(), feature.copy()
