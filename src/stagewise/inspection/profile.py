@@ -70,7 +70,8 @@ class Profile:
 
     def row(self) -> dict[str, Any]:
         """Return the column as a line of a table."""
-        first = self.levels[0] if self.levels else (None, 0)
+        level, rows = self.levels[0] if self.levels else ("", 0)
+        written = level if isinstance(level, (str, int)) else f"{level:g}"
         nothing = float("nan")
         ends = (self.deciles[0], self.deciles[-1]) if self.is_number else (nothing, nothing)
         q1, q2, q3 = self.quartiles.tolist() if self.is_number else [nothing] * 3
@@ -87,7 +88,7 @@ class Profile:
             "mean": self.mean,
             "deviation": self.deviation,
             "outliers": self.outliers,
-            "most_frequent": "" if first[0] is None else f"{first[0]} ({first[1]:,})",
+            "most_frequent": f"{written} ({rows:,})" if rows > 1 else "",
         }
 
     def __str__(self) -> str:
