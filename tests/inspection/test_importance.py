@@ -52,7 +52,11 @@ def test_a_stump_of_squared_error_gains_half_of_what_it_improves():
     X = rng.normal(size=(300, 2))
     y = np.where(X[:, 0] > 0.3, 2.0, -1.0) + rng.normal(size=300) / 9
     model = GradientBoostingRegressor(
-        n_estimators=1, max_leaf_nodes=2, l2_regularization=0.0, min_samples_leaf=1
+        n_estimators=1,
+        max_leaf_nodes=2,
+        l2_regularization=0.0,
+        min_samples_leaf=1,
+        columns_per_node=1.0,
     ).fit(X, y)
     tree = model.model_.ensemble.trees[0]
     left = X[:, 0] <= tree.threshold[0]
