@@ -346,5 +346,5 @@ def test_too_many_interactions_are_refused_with_their_size(monkeypatch: Any) -> 
 def test_rows_that_go_both_ways_are_refused() -> None:
     X = TABLE.X[:200]
     model = DecisionTreeRegressor(missing="probability").fit(X, TABLE.number[:200])
-    with pytest.raises(InvalidParameterError, match="missing='probability'.*missing='learned'"):
+    with pytest.raises(InvalidParameterError, match=r"missing='probability'.*missing='learned'"):
         shap_values(model, X)

@@ -157,8 +157,8 @@ def shap_values(
     model = _model_of(estimator)
     if getattr(estimator, "missing", "learned") == "probability":
         raise InvalidParameterError(
-            f"This {type(estimator).__name__} has missing='probability': rows with missing cells go "
-            "both ways, and Shapley values of trees are about rows that go one. Fit it with "
+            f"This {type(estimator).__name__} has missing='probability': rows with missing cells "
+            "go both ways, and Shapley values of trees are about rows that go one. Fit it with "
             "missing='learned' or 'mean'."
         )
     _check_options(kind, background, interactions, verbose)
