@@ -37,7 +37,8 @@ void patterns(const PatternBits& bits, const int16_t* answers, uint16_t* out) {
                          sizeof answer);
         all &= answer ^ bits.literals[k].flip;
       }
-      pattern |= all & static_cast<int16_t>(1 << b);
+      const auto bit = static_cast<int16_t>(1u << b);  // of its own: GCC's sanitizers widen it else
+      pattern |= all & bit;
     }
     __builtin_memcpy(out + i, &pattern, sizeof pattern);
   }
