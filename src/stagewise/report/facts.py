@@ -19,9 +19,11 @@ from stagewise.estimators.base import BoostedTrees
 from stagewise.learners.tree import Tree
 from stagewise.model.model import Model
 
-__all__ = ["NodeFacts", "Question", "TreeFacts", "tree_facts"]
+__all__ = ["NodeFacts", "Question", "TreeFacts", "Units", "column_name", "tree_facts", "units_of"]
 
 Side = Literal["left", "right", "both"]
+Says = Literal["shares", "numbers", "additions"]
+Vector = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -96,7 +98,7 @@ class TreeFacts:
     """
 
     nodes: tuple[NodeFacts, ...]
-    says: Literal["shares", "numbers", "additions"]
+    says: Says
     names: tuple[str, ...]
 
     def share(self, node: NodeFacts) -> float:
@@ -112,6 +114,31 @@ class TreeFacts:
             if node.question is not None:
                 stack += [node.right, node.left]
         return order
+
+
+@dataclass(frozen=True, eq=False)
+class Units:
+    """How the values of a tree's nodes are told: ``offset + scale * (times * value)``.
+
+    Attributes
+    ----------
+    says, names
+        As of `TreeFacts`.
+    times : int
+        How many trees are averaged, each of which adds a part; 1: trees are added up.
+    offset, scale : float64 array
+        One number for each name; where a node has but one value, all are made of that.
+    """
+
+    says: Says
+    names: tuple[str, ...]
+    times: int
+    offset: Vector
+    scale: Vector
+
+    def of(self, value: Vector) -> Vector:
+        """Return the values of nodes, shape (n_nodes, n_values), as they are told."""
+        return self.offset + self.scale * (self.times * value)
 
 
 def tree_facts(model: Any, tree: int = 0) -> TreeFacts:
@@ -148,35 +175,34 @@ def tree_facts(model: Any, tree: int = 0) -> TreeFacts:
             f"{' (all rows were of one class)' if not trees else ''}."
         )
     place = int(tree) % len(trees)
-    says, names, value = _values(model, known, place)
+    units = units_of(model, known, place)
+    value = units.of(trees[place].value.reshape(len(trees[place].feature), -1))
     both = getattr(model, "missing", "learned") == "probability"
-    return TreeFacts(_nodes(trees[place], known.features, value, both=both), says, names)
+    nodes = _nodes(trees[place], known.features, value, both=both)
+    return TreeFacts(nodes, units.says, units.names)
 
 
-def _values(
-    model: Any, known: Model, place: int
-) -> tuple[Literal["shares", "numbers", "additions"], tuple[str, ...], npt.NDArray[np.float64]]:
-    """Return what values are, what they are about, and the values of all nodes."""
+def units_of(model: Any, known: Model, place: int) -> Units:
+    """Return how the values of a tree are told, given its place among the trees."""
     ensemble = known.ensemble
-    tree = ensemble.trees[place]
-    value = tree.value.reshape(len(tree.feature), -1)
     classes = None if known.classes is None else tuple(map(str, known.classes.tolist()))
+    offset, scale = np.atleast_1d(known.offset), np.atleast_1d(known.scale)
     if model.averages:
-        value = value * len(ensemble.trees)
+        times = len(ensemble.trees)
         if classes is None:
-            return "numbers", ("",), known.offset + known.scale * value
-        shares = value if value.shape[1] > 1 else np.hstack([1 - value, 1 + value]) / 2
-        return "shares", classes, shares
+            return Units("numbers", ("",), times, offset, scale)
+        if ensemble.outputs_per_tree == 1:  # the share of the second class less that of the first
+            return Units("shares", classes, times, np.full(2, 0.5), np.array([-0.5, 0.5]))
+        return Units("shares", classes, times, np.zeros(len(classes)), np.ones(len(classes)))
     outputs = classes if classes is not None and len(classes) > 2 else known.targets
     names = outputs or tuple(map(str, range(ensemble.n_outputs)))
     if ensemble.n_outputs == 1:
         names = ("",)
     elif ensemble.outputs_per_tree == 1:
         names = (names[place % ensemble.n_outputs],)
-    scale = np.atleast_1d(known.scale)
     if len(scale) > 1 and ensemble.outputs_per_tree == 1:
         scale = scale[[place % ensemble.n_outputs]]
-    return "additions", names, value * scale
+    return Units("additions", names, 1, np.zeros(len(names)), np.broadcast_to(scale, len(names)))
 
 
 def _nodes(
@@ -208,10 +234,10 @@ def _nodes(
 def _question(tree: Tree, node: int, features: Features, *, both: bool) -> Question:
     column, threshold = int(tree.feature[node]), float(tree.threshold[node])
     missing: Side = "both" if both else "left" if tree.missing_left[node] else "right"
+    name = column_name(features, column)
     if column >= features.n:
-        sources = " and ".join(_name(features, f) for f in features.sources[column])
-        return Question(f"what {sources} says", threshold, None, None, missing)
-    feature, name = features[column], _name(features, column)
+        return Question(name, threshold, None, None, missing)
+    feature = features[column]
     if feature.levels is not None:
         assert tree.sets is not None
         goes = tree.sets.left(node, len(feature.levels))
@@ -225,6 +251,10 @@ def _question(tree: Tree, node: int, features: Features, *, both: bool) -> Quest
     return Question(name, threshold, None, None, missing)
 
 
-def _name(features: Features, place: int) -> str:
+def column_name(features: Features, column: int) -> str:
+    """Return what a column that trees ask about is called: a feature, or what levels say."""
+    if column >= features.n:
+        sources = (column_name(features, place) for place in features.sources[column])
+        return f"what {' and '.join(sources)} says"
     names = features.names
-    return f"x{place}" if names is None else names[place]
+    return f"x{column}" if names is None else names[column]

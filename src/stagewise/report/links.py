@@ -1,0 +1,118 @@
+"""What the scores of a model mean, as a formula that needs no estimator.
+
+The one idea: a link is known by what it does. The few formulas that there are get the same scores
+as the estimator, and the one that gives the same answers is its link; so a loss of one's own has
+one, too, if its mean is one of them. Must not know losses by name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from scipy.special import expit, softmax
+
+from stagewise.inspection.fitted import Fitted, Vector
+
+__all__ = ["Link", "link_of"]
+
+PROBES = np.array([-30.0, -3.0, -0.9, -0.3, 0.0, 0.4, 1.2, 2.5, 30.0])
+"""Scores at which answers are compared: within all that links keep apart, and beyond it."""
+
+
+def _both(p: Vector) -> Vector:
+    """Return the probabilities of two classes from those of the second."""
+    return np.hstack([1.0 - p, p])
+
+
+def _shares(score: Vector) -> Vector:
+    positive = np.maximum(score, 0.0)
+    total = positive.sum(axis=1, keepdims=True)
+    return np.where(total > 0, positive, 1.0) / np.where(total > 0, total, score.shape[1])
+
+
+FORMULAS: Mapping[str, Callable[[Vector], Vector]] = MappingProxyType(
+    {
+        "identity": lambda score: score,
+        "exp": np.exp,
+        "certain": lambda score: np.ones((len(score), 1)),
+        "logistic": lambda score: np.hstack([expit(-score), expit(score)]),
+        "margin": lambda score: _both(np.clip(0.5 + 0.5 * score, 0.0, 1.0)),
+        "softmax": lambda score: softmax(score, axis=1),
+        "shares": _shares,
+    }
+)
+"""What rows of scores predict. "certain" is the answer of a model of one class, "margin" and
+"shares" those of scores that are shares of classes."""
+
+
+@dataclass(frozen=True, eq=False)
+class Link:
+    """From scores F to answers: ``offset + scale * g(F / divisor)``.
+
+    Attributes
+    ----------
+    kind : str
+        The name of g, one of `FORMULAS`.
+    divisor : float
+        What scores are divided by first: ½ for the exponential loss of two classes, whose score is
+        half the log odds; K - 1 for that of K classes.
+    offset, scale : float64 array
+        Of each answer, back to the units of the target; 0 and 1 for classes.
+    """
+
+    kind: str
+    divisor: float
+    offset: Vector
+    scale: Vector
+
+    def gives(self, said: Vector, score: Vector) -> bool:
+        """Whether the link makes these answers of these scores, up to rounding."""
+        meant = FORMULAS[self.kind](score / self.divisor)
+        if meant.shape != said.shape:
+            return False
+        return np.allclose(self.offset + self.scale * meant, said, rtol=1e-12, atol=1e-14)
+
+    def payload(self) -> dict[str, Any]:
+        """Return the link as plain data."""
+        return {
+            "kind": self.kind,
+            "divisor": self.divisor,
+            "offset": self.offset.tolist(),
+            "scale": self.scale.tolist(),
+        }
+
+
+def link_of(fitted: Fitted) -> Link | None:
+    """Return the link of an estimator; None: its loss is one whose mean is none of the formulas."""
+    score = _probes(fitted.model.ensemble.n_outputs)
+    said = np.asarray(fitted.estimator.answer(score)).reshape(len(score), -1)
+    candidates = _candidates(fitted, said.shape[1], said)
+    return next((link for link in candidates if link.gives(said, score)), None)
+
+
+def _probes(n_outputs: int) -> Vector:
+    """Return rows of scores in which outputs differ: each goes through the probes at its own."""
+    return np.column_stack([np.roll(PROBES, 2 * k) * (1 + k / 8) for k in range(n_outputs)])
+
+
+def _candidates(fitted: Fitted, n_answers: int, said: Vector) -> Iterator[Link]:
+    zero, one = np.zeros(n_answers), np.ones(n_answers)
+    if fitted.model.classes is not None:
+        n_classes = len(fitted.model.classes)
+        for kind in FORMULAS:
+            for divisor in sorted({1.0, 0.5, max(1.0, n_classes - 1.0)}, key=lambda d: d != 1.0):
+                yield Link(kind, divisor, zero, one)
+        return
+    offset = np.broadcast_to(fitted.model.offset, n_answers).astype(np.float64)
+    scale = np.broadcast_to(fitted.model.scale, n_answers).astype(np.float64)
+    yield Link("identity", 1.0, offset, scale)
+    yield Link("exp", 1.0, offset, scale)
+    # Any other line through two of the probes, target by target.
+    score = _probes(n_answers)
+    with np.errstate(all="ignore"):
+        slope = (said[1] - said[0]) / (score[1] - score[0])
+    yield Link("identity", 1.0, said[0] - slope * score[0], slope)

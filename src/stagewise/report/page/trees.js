@@ -1,0 +1,186 @@
+// The trees of a model as flat arrays.
+//
+// One idea: nodes lie in the order of their numbers, tree after tree and children after their
+// parents, so that a walk down is a loop over typed arrays. A node's children are counted through
+// all trees; `place` is its number among the leaves, or among the inner nodes, which is where
+// packed arrays keep what only these have. Must not know features by name.
+
+class Trees {
+  // arrays: what `stagewise.report.carried` has packed. levels: of each column, 0 of numbers.
+  constructor(arrays, levels, width) {
+    this.arrays = arrays;
+    this.levels = levels;
+    this.width = width; // values of a leaf: one, or one for each output
+    this.count = arrays.size.length;
+    this.start = new Int32Array(this.count + 1); // where trees begin, and where the last one ends
+    const n = arrays.left.length;
+    for (const name of ["left", "right", "feature", "setStart"]) {
+      this[name] = new Int32Array(n).fill(-1);
+    }
+    this.threshold = new Float64Array(n).fill(NaN); // NaN in leaves, and where levels are asked for
+    this.missingLeft = new Uint8Array(n);
+    this.place = new Int32Array(n);
+    this.depth = new Int32Array(n);
+    this.#layNodes();
+    this.cover = this.#covers();
+    this.line = this.#lines(); // of each leaf, or -1; null: all say constants
+  }
+
+  #layNodes() {
+    const { size, left, right, feature, missingLeft, threshold, thresholds } = this.arrays;
+    const first = this.#firstThresholds();
+    let inner = 0, leaves = 0, sets = 0, node = 0;
+    for (let t = 0; t < this.count; t++) {
+      const begin = node;
+      for (; node < begin + size[t]; node++) {
+        if (left[node] === 0) {
+          this.place[node] = leaves++;
+          continue;
+        }
+        const f = feature[inner];
+        const a = begin + left[node], b = right === undefined ? a + 1 : begin + right[inner];
+        this.feature[node] = f;
+        this.left[node] = a;
+        this.right[node] = b;
+        this.depth[a] = this.depth[b] = this.depth[node] + 1;
+        this.missingLeft[node] = missingLeft[inner];
+        if (first[f] < 0) {
+          this.setStart[node] = sets;
+          sets += (this.levels[f] >> 3) + 1;
+        } else {
+          this.threshold[node] = thresholds[first[f] + threshold[inner]];
+        }
+        this.place[node] = inner++;
+      }
+      this.start[t + 1] = node;
+    }
+  }
+
+  // Where the thresholds of each column begin; -1: it has levels.
+  #firstThresholds() {
+    let next = 0;
+    return Array.from(this.arrays.thresholdCount, (count, f) => {
+      const first = next;
+      next += count;
+      return this.levels[f] === null ? first : -1;
+    });
+  }
+
+  // Covers of all nodes, which may have come as those of leaves, of which the others are the sums.
+  #covers() {
+    const packed = this.arrays.cover, n = this.left.length, cover = new Float64Array(n);
+    for (let node = n - 1; node >= 0; node--) {
+      if (packed.length === n) cover[node] = packed[node];
+      else if (this.feature[node] < 0) cover[node] = packed[this.place[node]];
+      else cover[node] = cover[this.left[node]] + cover[this.right[node]];
+    }
+    return cover;
+  }
+
+  #lines() {
+    const nodes = this.arrays.line_node;
+    if (nodes === undefined) return null;
+    const line = new Int32Array(this.left.length).fill(-1);
+    nodes.forEach((node, i) => (line[node] = i));
+    return line;
+  }
+
+  // ---- walking -----------------------------------------------------------------------------------
+
+  leafOf(t, row) {
+    const { feature, threshold, left, right } = this;
+    let node = this.start[t];
+    for (let f = feature[node]; f >= 0; f = feature[node]) {
+      const x = row[f], cut = threshold[node];
+      node = x <= cut || (!(x > cut) && this.goesLeft(node, x)) ? left[node] : right[node];
+    }
+    return node;
+  }
+
+  // The numbers, within the tree, of the nodes from the root to the leaf.
+  path(t, row) {
+    const first = this.start[t], nodes = [];
+    for (let node = first; ; ) {
+      nodes.push(node - first);
+      const f = this.feature[node];
+      if (f < 0) return nodes;
+      node = this.goesLeft(node, row[f]) ? this.left[node] : this.right[node];
+    }
+  }
+
+  goesLeft(node, x) {
+    const cut = this.threshold[node];
+    if (x <= cut || x > cut) return x <= cut;
+    return x !== x ? this.missingLeft[node] === 1 : this.hasLevel(node, x);
+  }
+
+  hasLevel(node, x) {
+    const n = this.levels[this.feature[node]];
+    const level = x >= 0 && x < n ? Math.trunc(x) : n; // n stands for those that no row had
+    return ((this.arrays.sets[this.setStart[node] + (level >> 3)] >> (level & 7)) & 1) === 1;
+  }
+
+  // The share of the training rows in a node that went left.
+  leftShare(node) {
+    const left = this.cover[this.left[node]], right = this.cover[this.right[node]];
+    return left / (left + right);
+  }
+
+  // ---- what leaves say ---------------------------------------------------------------------------
+
+  // out += what all trees say of a row, in their order.
+  addScores(row, out) {
+    const { width, line, place } = this, value = this.arrays.leafValue, outputs = out.length;
+    for (let t = 0; t < this.count; t++) {
+      const leaf = this.leafOf(t, row), at = place[leaf] * width;
+      if (width > 1) {
+        for (let k = 0; k < width; k++) out[k] += value[at + k];
+      } else {
+        out[t % outputs] += line === null ? value[at] : this.#said(leaf, value[at], row);
+      }
+    }
+  }
+
+  // What a leaf says that may have a line; of rows of which that is no number, the constant.
+  #said(leaf, constant, row) {
+    const i = this.line[leaf], a = this.arrays;
+    if (i < 0) return constant;
+    let sum = a.line_intercept[i];
+    for (let k = a.line_start[i]; k < a.line_start[i + 1]; k++) {
+      sum += a.line_slope[k] * (row[a.line_feature[k]] - a.line_centre[k]);
+    }
+    // An infinite cell is missing, but where lines must rise or fall it is beyond all others.
+    const most = a.line_beyond[i] ? Infinity : Number.MAX_VALUE;
+    if (!(Math.abs(sum) <= most)) return constant;
+    const kept = sum < a.line_low[i] ? a.line_low[i] : sum > a.line_high[i] ? a.line_high[i] : sum;
+    const grain = a.line_grain[i];
+    return grain > 0 ? Trees.#roundEven(kept / grain) * grain : kept;
+  }
+
+  static #roundEven(x) {
+    const down = Math.floor(x), rest = x - down;
+    return rest < 0.5 || (rest === 0.5 && down % 2 === 0) ? down : down + 1;
+  }
+
+  // The same of a single tree in which rows go both ways, by cover, where a cell is missing: the
+  // leaves of a depth together, and of the next depth left children first, as Python has them.
+  addBothWays(row, out) {
+    const { width } = this, value = this.arrays.leafValue, said = new Float64Array(width);
+    let front = this.count > 0 ? [[0, 1]] : [];
+    while (front.length > 0) {
+      const lefts = [], rights = [];
+      for (const [node, share] of front) {
+        const x = row[this.feature[node]], at = this.place[node] * width;
+        if (this.feature[node] < 0) {
+          for (let k = 0; k < width; k++) said[k] += share * value[at + k];
+          continue;
+        }
+        const part = x !== x ? this.leftShare(node) : Number(this.goesLeft(node, x));
+        if (part > 0) lefts.push([this.left[node], share * part]);
+        if (1 - part > 0) rights.push([this.right[node], share * (1 - part)]);
+      }
+      front = lefts.concat(rights);
+    }
+    for (let k = 0; k < width; k++) out[k] += said[k];
+  }
+}

@@ -1,0 +1,47 @@
+"""One browser for all tests that need one, and a page for each of them.
+
+A Chromium or Chrome of the machine is used, or the one that STAGEWISE_BROWSER names.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+
+import pytest
+
+NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+
+
+def installed() -> str | None:
+    given = os.environ.get("STAGEWISE_BROWSER")
+    return shutil.which(given) if given else next(filter(None, map(shutil.which, NAMES)), None)
+
+
+@pytest.fixture(scope="session")
+def browser():
+    path = installed()
+    if path is None:
+        pytest.skip(
+            "no browser: install chromium (apt-get install chromium), or name one in "
+            "STAGEWISE_BROWSER"
+        )
+    playwright = pytest.importorskip("playwright.sync_api")
+    with playwright.sync_playwright() as driver:
+        # The sandbox of Chromium refuses to work for root, and tests open none but our own pages.
+        args = ["--no-sandbox"] if os.geteuid() == 0 else []
+        opened = driver.chromium.launch(executable_path=path, args=args)
+        yield opened
+        opened.close()
+
+
+@pytest.fixture
+def page(browser):
+    """An empty page; whatever it complains about fails the test."""
+    page = browser.new_page()
+    complaints: list[str] = []
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.on("console", lambda said: complaints.append(said.text) if said.type == "error" else None)
+    yield page
+    page.close()
+    assert not complaints
