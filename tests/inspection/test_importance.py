@@ -228,7 +228,7 @@ def test_threads_do_not_matter():
     ("asked", "error", "words"),
     [
         ({"loss": "log_los"}, InvalidParameterError, "Did you mean 'log_loss'"),
-        ({"loss": "squared_error"}, InvalidParameterError, "one of 'log_loss', 'error', 'auc'"),
+        ({"loss": "squared_error"}, InvalidParameterError, "'log_loss', 'error', 'brier', 'auc'"),
         ({"repeats": 0}, InvalidParameterError, "repeats must be a whole number"),
         ({"repeats": 1, "loss": "auc"}, InvalidParameterError, "repeats must be at least 2"),
         ({"level": 1.0}, InvalidParameterError, "level must be"),

@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import stagewise
-from stagewise.cli.evaluate import WORDS
+from stagewise.cli.evaluate import WORDS, figures
 from stagewise.cli.files import require, write_columns
 from stagewise.cli.models import save_model
-from stagewise.cli.scores import class_table, classification_scores
 from stagewise.cli.screen import Screen, amount
 from stagewise.cli.show import important
+from stagewise.inspection import Answers
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -89,8 +89,7 @@ def _tables() -> tuple[pa.Table, pa.Table]:
 
 def _report(model: stagewise.GradientBoostingClassifier, test: pa.Table, screen: Screen) -> None:
     y = np.asarray(test[TARGET].to_pylist())
-    proba = model.predict_proba(test.drop_columns([TARGET]))
-    scores = classification_scores(y, proba, model.classes_, None)
+    scores, per_class = figures(Answers.of(model, test.drop_columns([TARGET]), y))
     screen.line()
     stopped = f", stopped early at the best of {model.n_estimators}" * (
         model.n_iter_ < model.n_estimators
@@ -100,7 +99,7 @@ def _report(model: stagewise.GradientBoostingClassifier, test: pa.Table, screen:
         {WORDS[name]: value for name, value in scores.items()},
     )
     screen.line()
-    screen.table("Each class", class_table(y, proba, model.classes_, None))
+    screen.table("Each class", per_class)
     screen.line()
     screen.bars("Most important features (share of the total gain)", important(model, top=10))
 

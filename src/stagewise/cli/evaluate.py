@@ -10,16 +10,17 @@ import numpy as np
 import numpy.typing as npt
 
 from stagewise.cli.columns import labelled, labels, numbers
-from stagewise.cli.complaint import Complaint, listing
+from stagewise.cli.complaint import Complaint
 from stagewise.cli.files import pick, read_file
 from stagewise.cli.models import columns_of_text, model_input, open_model, remembered_target
-from stagewise.cli.scores import class_table, classification_scores, regression_scores
 from stagewise.cli.screen import Screen, amount
+from stagewise.inspection import Answers, Confusion, Scores
 
-__all__ = ["SUMMARY", "add_arguments", "run", "scores_of"]
+__all__ = ["SUMMARY", "WORDS", "add_arguments", "figures", "run", "scores_of"]
 
 SUMMARY = "measure a saved model on a table with known answers"
 
+# What is shown, and how it is called on the screen.
 WORDS = {
     "rmse": "RMSE",
     "mae": "MAE",
@@ -96,29 +97,20 @@ def scores_of(
 ) -> tuple[dict[str, float], list[dict[str, Any]]]:
     """Return a model's figures on a table, and those of each class if it has classes."""
     if estimator.model_.task == "regression":
-        y = numbers(table, target, "target")
-        return regression_scores(y, estimator.predict(features), weight), []
-    classes = np.asarray(estimator.classes_.tolist())
-    y = _known_labels(labels(table, target), classes, target)
-    proba = estimator.predict_proba(features)
-    return (
-        classification_scores(y, proba, classes, weight),
-        class_table(y, proba, classes, weight),
-    )
+        y, classes, said = numbers(table, target, "target"), None, estimator.predict(features)
+    else:
+        y, classes = labels(table, target), estimator.classes_
+        said = estimator.predict_proba(features)
+    try:
+        answers = Answers.given(said, y, classes, weight)
+    except ValueError as error:
+        # The words are those for y; say which column is meant.
+        raise Complaint(f"With {target!r} as y: {error}") from None
+    return figures(answers)
 
 
-def _known_labels(y: npt.NDArray[Any], classes: npt.NDArray[Any], target: str) -> npt.NDArray[Any]:
-    """Return labels in the type of the model's classes, all of them known to the model."""
-    if classes.dtype.kind == "U" and y.dtype.kind != "U":
-        # A file whose labels all look like numbers is read as numbers.
-        y = y.astype(np.str_)
-    alike = (classes.dtype.kind == "U") == (y.dtype.kind == "U")
-    unknown = ~np.isin(y, classes) if alike else np.ones(len(y), dtype=bool)
-    if unknown.any():
-        names = [str(value) for value in np.unique(y[unknown]).tolist()]
-        raise Complaint(
-            f"{target!r} holds labels the model never saw in training: {listing(names)} "
-            f"(in {amount(int(unknown.sum()), 'row')}); its classes are "
-            f"{listing([str(value) for value in classes.tolist()])}; remove these rows."
-        )
-    return y
+def figures(answers: Answers) -> tuple[dict[str, float], list[dict[str, Any]]]:
+    """Return the figures that are shown, by their names, and those of each class."""
+    scores = {score.name: score.value for score in Scores.of(answers, repeats=0).scores}
+    per_class = Confusion.of(answers).by_class() if answers.classes else []
+    return {name: scores[name] for name in WORDS if name in scores}, per_class

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -16,41 +15,16 @@ import numpy.typing as npt
 from scipy.special import ndtri
 from sklearn.metrics import roc_auc_score
 
-from stagewise.data import read_labels, read_target, read_targets
+from stagewise.data import read_target, read_targets
 from stagewise.data.messages import shown
 from stagewise.errors import InvalidParameterError
 from stagewise.estimators.parameters import Number, nearest_name
+from stagewise.inspection.answers import known_codes
 from stagewise.inspection.fitted import Fitted, Vector, checked
 from stagewise.inspection.importance import Importance
+from stagewise.inspection.row_losses import OF_CLASSES, OF_NUMBERS, Loss
 
 __all__ = ["permutation_importance"]
-
-Loss = Callable[[npt.NDArray[Any], Vector], Vector]
-"""Takes targets (or codes of classes) and predictions (or probabilities); a loss for each row."""
-
-SMALLEST = 1e-15  # a probability below it counts as this
-
-
-def _squared(y: npt.NDArray[Any], said: Vector) -> Vector:
-    return np.asarray(((y.reshape(said.shape) - said) ** 2).mean(axis=1))
-
-
-def _absolute(y: npt.NDArray[Any], said: Vector) -> Vector:
-    return np.asarray(np.abs(y.reshape(said.shape) - said).mean(axis=1))
-
-
-def _log_loss(y: npt.NDArray[Any], said: Vector) -> Vector:
-    return np.asarray(-np.log(np.maximum(said[np.arange(len(y)), y], SMALLEST)))
-
-
-def _error(y: npt.NDArray[Any], said: Vector) -> Vector:
-    return np.asarray((said.argmax(axis=1) != y).astype(np.float64))
-
-
-OF_NUMBERS: Mapping[str, Loss] = MappingProxyType(
-    {"squared_error": _squared, "absolute_error": _absolute}
-)
-OF_CLASSES: Mapping[str, Loss] = MappingProxyType({"log_loss": _log_loss, "error": _error})
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,10 +73,10 @@ def permutation_importance(
     sample_weight : array-like or None
         How much each row counts in the loss.
     loss : str or callable, default="auto"
-        "squared_error" or "absolute_error" of numbers; "log_loss", "error" (the share of wrong
-        answers) or "auc" (1 - AUC, two classes) of classes; or a function of y, predictions
-        (probabilities of classes, y then being their places in `classes_`) and weights that
-        returns a number, smaller being better. "auto": squared_error, or log_loss.
+        "squared_error" or "absolute_error" of numbers; "log_loss", "brier", "error" (the share
+        of wrong answers) or "auc" (1 - AUC, two classes) of classes; or a function of y,
+        predictions (probabilities of classes, y then being their places in `classes_`) and weights
+        that returns a number, smaller being better. "auto": squared_error, or log_loss.
     groups : mapping of str to features, or None
         Features that are permuted together, under a name of theirs. None: each by itself.
     repeats : int, default=5
@@ -174,23 +148,11 @@ def _judge(fitted: Fitted, y: Any, sample_weight: Any, n_rows: int, loss: Any) -
         read = read_target if fitted.model.ensemble.n_outputs == 1 else read_targets
         target: npt.NDArray[Any] = read(y, n_rows, caller=who)
     else:
-        target = _codes(y, n_rows, classes, who)
+        target = known_codes(y, n_rows, classes, who)
     if name == "auc":
         _check_auc(target, weight, classes)
         return _Judge(target, weight, None, _one_less_auc)
     return _Judge(target, weight, None if callable(name) else known[name], name)
-
-
-def _codes(y: Any, n_rows: int, classes: npt.NDArray[Any], who: str) -> npt.NDArray[np.intp]:
-    found, codes = read_labels(y, n_rows, caller=who)
-    place = {label: k for k, label in enumerate(classes.tolist())}
-    unseen = [label for label in found.tolist() if label not in place]
-    if unseen:
-        raise ValueError(
-            f"y has the label {unseen[0]!r}, which the model does not know (its classes are "
-            f"{classes.tolist()[:20]}). Leave such rows out."
-        )
-    return np.array([place[label] for label in found.tolist()], dtype=np.intp)[codes]
 
 
 def _check_auc(codes: npt.NDArray[Any], weight: Vector, classes: Any) -> None:
