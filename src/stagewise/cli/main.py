@@ -24,7 +24,7 @@ import traceback
 import warnings
 from collections.abc import Sequence
 
-from stagewise.cli import describe, evaluate, predict, show, train
+from stagewise.cli import describe, evaluate, predict, report, show, train
 from stagewise.cli.complaint import Complaint
 from stagewise.cli.screen import Screen
 
@@ -32,7 +32,7 @@ __all__ = ["main"]
 
 OK, BAD_INPUT, USAGE, INTERRUPTED = 0, 1, 2, 130
 
-_COMMANDS = (train, predict, evaluate, show, describe)
+_COMMANDS = (train, predict, evaluate, show, describe, report)
 
 _EPILOG = """\
 examples:
@@ -42,6 +42,7 @@ examples:
   stagewise evaluate houses.stgw test.parquet
   stagewise show houses.stgw
   stagewise describe houses.csv --target price
+  stagewise report houses.stgw test.parquet
 
 exit codes: 0 all went well, 1 a file or a parameter is wrong, 2 the command was
 mistyped, 130 interrupted. Results go to standard output, all else to standard error.

@@ -88,7 +88,7 @@ def describe(estimator: Any, path: Path) -> dict[str, Any]:
         "learning_rate": learning_rate_of(estimator),
         "trees": len(model.ensemble.trees),
         "leaves": int(np.count_nonzero(flat["feature"] < 0)),
-        "depth": max((_depth(tree) for tree in model.ensemble.trees), default=0),
+        "depth": max((int(t.depths.max()) for t in model.ensemble.trees), default=0),
         "features": len(names_of(estimator)),
         "levels": levels_of(estimator),
         "coefficients": slopes(estimator),
@@ -124,12 +124,3 @@ def important(estimator: Any, top: int | None) -> dict[str, float]:
     names = names_of(estimator)
     order = np.argsort(-shares, kind="stable")[:top]
     return {names[k]: float(shares[k]) for k in order if top is None or shares[k] > 0}
-
-
-def _depth(tree: Any) -> int:
-    """Return how many questions the deepest leaf of a tree is away from its root."""
-    depth = np.zeros(len(tree.feature), dtype=np.int64)
-    # Children always come after their parent, so one pass in order of nodes is enough.
-    for node in np.flatnonzero(tree.feature >= 0):
-        depth[tree.left[node]] = depth[tree.right[node]] = depth[node] + 1
-    return int(depth.max())

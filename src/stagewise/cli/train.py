@@ -26,6 +26,7 @@ from stagewise.cli.columns import (
 from stagewise.cli.complaint import Complaint, listing
 from stagewise.cli.evaluate import WORDS, scores_of
 from stagewise.cli.files import check_writable, read_file
+from stagewise.cli.judged import known_answers
 from stagewise.cli.methods import METHODS, takes, watches
 from stagewise.cli.models import learning_rate_of, levels_of, named_input, save_model
 from stagewise.cli.parameters import read_parameters
@@ -178,8 +179,9 @@ def _learned(estimator: Any, valid: Data | None, args: argparse.Namespace) -> di
         if len(losses):
             facts[name] = float(losses[-1])
     if valid is not None:
+        known = known_answers(estimator, valid.table, args.target)
         facts["validation"], _ = scores_of(
-            estimator, valid.features, valid.table, args.target, valid.weight
+            estimator, valid.features, known, args.target, valid.weight
         )
     return facts
 

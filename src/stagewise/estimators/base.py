@@ -29,6 +29,7 @@ from stagewise.estimators.fitting import Fit
 from stagewise.estimators.modelled import ModelEstimator
 from stagewise.estimators.parameters import check_parameter, check_parameters
 from stagewise.estimators.report import fit_report, rows_of_columns
+from stagewise.estimators.reported import Reported
 from stagewise.estimators.rows import (
     Sample,
     counted_rows,
@@ -53,7 +54,7 @@ SMALL = 200_000
 """Row-trees up to which predicting is not worth a thread."""
 
 
-class BoostedTrees(ModelEstimator):
+class BoostedTrees(Reported, ModelEstimator):
     """Base of the estimators; see `GradientBoostingRegressor` for the parameters."""
 
     _fixed: Mapping[str, Any] = MappingProxyType({})

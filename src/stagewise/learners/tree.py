@@ -101,6 +101,17 @@ class Tree:
     sets: LevelSets | None = None
     lines: LinearLeaves | None = None
 
+    @property
+    def depths(self) -> npt.NDArray[np.int64]:
+        """How many questions lie before each node."""
+        depth = np.zeros(len(self.feature), dtype=np.int64)
+        nodes = np.flatnonzero(self.feature[:1] >= 0)
+        while len(nodes):
+            below = np.concatenate([self.left[nodes], self.right[nodes]])
+            depth[below] = np.tile(depth[nodes] + 1, 2)
+            nodes = below[self.feature[below] >= 0]
+        return depth
+
     def with_values(self, value: npt.NDArray[np.float64]) -> Tree:
         """Return the same tree with other node values, all of them constants."""
         return replace(self, value=value, lines=None)

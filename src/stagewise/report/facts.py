@@ -209,10 +209,10 @@ def _nodes(
     tree: Tree, features: Features, value: npt.NDArray[np.float64], *, both: bool
 ) -> tuple[NodeFacts, ...]:
     n = len(tree.feature)
-    parent, depth = np.full(n, -1), np.zeros(n, dtype=np.int64)
+    parent, depth = np.full(n, -1), tree.depths
     for node in np.flatnonzero(tree.feature >= 0):
         for child in (tree.left[node], tree.right[node]):
-            parent[child], depth[child] = node, depth[node] + 1
+            parent[child] = node
     lines = frozenset() if tree.lines is None else frozenset(tree.lines.node.tolist())
     return tuple(
         NodeFacts(

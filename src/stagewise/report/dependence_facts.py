@@ -1,0 +1,180 @@
+"""How predictions depend on features, for a page where one picks them.
+
+The one idea: the curves of the features that matter are made beforehand, over a sample of rows and
+with some rows' own curves; so are the maps of the few pairs that matter most.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from stagewise.inspection.dependence import Dependence, partial_dependence
+from stagewise.inspection.fitted import Fitted, Vector
+from stagewise.inspection.grid import Grid
+from stagewise.report.row_facts import draw, take
+
+__all__ = ["Axis", "Curve", "DependenceFacts", "Map", "dependence_facts"]
+
+Small = npt.NDArray[np.float32]
+
+ROWS, ROWS_OF_MAPS = 500, 150
+"""Over how many rows predictions are averaged."""
+CURVES = 40
+"""How many rows' own curves are kept."""
+POINTS, POINTS_OF_MAPS = 32, 14
+FEATURES, FEATURES_OF_MAPS = 24, 6
+MOST_NUMBERS = 120_000
+"""How many numbers the curves of rows may take."""
+
+
+@dataclass(frozen=True, eq=False)
+class Axis:
+    """The points of a feature.
+
+    Attributes
+    ----------
+    feature : int
+        Its place.
+    codes : float64 array
+        The points as the model reads them.
+    x : float64 array
+        Where they are drawn.
+    labels : tuple of str, or None
+        What levels are called; None of numbers.
+    deciles : float64 array
+        Of the rows.
+    """
+
+    feature: int
+    codes: Vector
+    x: Vector
+    labels: tuple[str, ...] | None
+    deciles: Vector
+
+
+@dataclass(frozen=True, eq=False)
+class Curve:
+    """What is said on average, and of single rows, when a feature is changed.
+
+    Attributes
+    ----------
+    axis : Axis
+        The points.
+    mean : float32 array of shape (n_points, n_outputs)
+        The averages.
+    rows : float32 array of shape (n_rows, n_points, n_outputs)
+        What is said of single rows.
+    """
+
+    axis: Axis
+    mean: Small
+    rows: Small
+
+
+@dataclass(frozen=True, eq=False)
+class Map:
+    """The same of two features.
+
+    Attributes
+    ----------
+    first, second : Axis
+        The points of both.
+    mean : float32 array of shape (n_points, n_points, n_outputs)
+        The averages.
+    """
+
+    first: Axis
+    second: Axis
+    mean: Small
+
+
+@dataclass(frozen=True, eq=False)
+class DependenceFacts:
+    """Curves and maps.
+
+    Attributes
+    ----------
+    outputs : tuple of str
+        What predictions are of: classes or targets.
+    n_rows : int
+        Over how many rows averages are.
+    curves : tuple of Curve
+        Of the features that matter most, the first of them first.
+    maps : tuple of Map
+        Of pairs of the first few of them.
+    unused : tuple of str
+        Features whose curves would be flat, since the model never asks about them.
+    """
+
+    outputs: tuple[str, ...]
+    n_rows: int
+    curves: tuple[Curve, ...]
+    maps: tuple[Map, ...]
+    unused: tuple[str, ...]
+
+
+def dependence_facts(
+    fitted: Fitted, X: Any, weight: Vector, order: list[int], seed: int
+) -> DependenceFacts:
+    """Make the curves.
+
+    Parameters
+    ----------
+    fitted : Fitted
+        The model.
+    X : table
+        The rows.
+    weight : float64 array
+        How much they count.
+    order : list of int
+        The features, the most important first.
+    seed : int
+        Keys which rows are looked at.
+    """
+    rows = draw(weight, ROWS, seed)
+    some, own = take(X, rows), weight[rows]
+    few = draw(own, ROWS_OF_MAPS, seed)
+    fewer, own_fewer = take(some, few), own[few]
+    used = [j for j in order if j in fitted.used][:FEATURES]
+    outputs = fitted.outputs("mean")
+    kept = MOST_NUMBERS // (max(1, len(used)) * POINTS * len(outputs))
+    n_curves = int(np.clip(kept, 5, min(CURVES, len(rows))))
+    curves, maps = [], []
+    for j in used:
+        found = partial_dependence(
+            fitted.estimator,
+            j,
+            some,
+            sample_weight=own,
+            response="mean",
+            grid=POINTS,
+            ice=n_curves,
+        )
+        assert found.individual is not None
+        curves.append(Curve(_axis(found.grids[0]), _small(found.mean), _small(found.individual)))
+    for pair in combinations(used[:FEATURES_OF_MAPS], 2):
+        both: Dependence = partial_dependence(
+            fitted.estimator,
+            pair,
+            fewer,
+            sample_weight=own_fewer,
+            response="mean",
+            grid=POINTS_OF_MAPS,
+        )
+        maps.append(Map(_axis(both.grids[0]), _axis(both.grids[1]), _small(both.mean)))
+    unused = tuple(name for j, name in enumerate(fitted.names) if j not in fitted.used)
+    return DependenceFacts(outputs, len(rows), tuple(curves), tuple(maps), unused)
+
+
+def _axis(grid: Grid) -> Axis:
+    labels = None if grid.labels is None else tuple(grid.labels)
+    return Axis(grid.place, grid.codes, grid.x, labels, grid.deciles)
+
+
+def _small(values: Vector) -> Small:
+    return values.astype(np.float32)

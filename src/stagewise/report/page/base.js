@@ -1,0 +1,198 @@
+// What all sections stand on: facts, elements, numbers in words, and what is chosen.
+// All text reaches the page as text, never as markup.
+
+/** Turn packed arrays and unusual numbers of `payload.py` into what they were. */
+function revive(key, value) {
+  if (value === null || typeof value !== "object" || !("$" in value)) return value;
+  if (value.$ === "number") return value.of === "nan" ? NaN : value.of === "inf" ? Infinity : -Infinity;
+  const bytes = Uint8Array.from(atob(value.of), (sign) => sign.charCodeAt(0));
+  const kinds = { f4: Float32Array, f8: Float64Array, i4: Int32Array, u1: Uint8Array };
+  const data = new kinds[value.$](bytes.buffer);
+  return value.shape.length === 1 ? data : new Tensor(data, value.shape);
+}
+
+/** Numbers with several axes, in the order of rows. */
+class Tensor {
+  constructor(data, shape) {
+    this.data = data;
+    this.shape = shape;
+  }
+
+  at(...place) {
+    let k = 0;
+    for (let axis = 0; axis < this.shape.length; axis++) k = k * this.shape[axis] + place[axis];
+    return this.data[k];
+  }
+}
+
+// ---- elements -----------------------------------------------------------------------------------
+
+const SVG = "http://www.w3.org/2000/svg";
+
+function element(made, attributes, children) {
+  for (const [name, value] of Object.entries(attributes ?? {})) {
+    if (value === null || value === undefined || value === false) continue;
+    if (name.startsWith("on")) made.addEventListener(name.slice(2), value);
+    else if (name === "style") for (const [k, v] of Object.entries(value)) made.style.setProperty(k, v);
+    else if (name === "value" || name === "checked") made[name] = value;
+    else made.setAttribute(name, value === true ? "" : String(value));
+  }
+  made.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false));
+  return made;
+}
+
+/** Make an HTML element; children are elements or text. */
+function h(tag, attributes, ...children) {
+  return element(document.createElement(tag), attributes, children);
+}
+
+/** Add children to an element that is there; those that are null are none. */
+function put(parent, ...children) {
+  return element(parent, null, children);
+}
+
+/** Make an SVG element. */
+function g(tag, attributes, ...children) {
+  return element(document.createElementNS(SVG, tag), attributes, children);
+}
+
+// ---- numbers in words ---------------------------------------------------------------------------
+
+/** A number with so many digits that count, thousands apart. */
+function words(x, digits = 4) {
+  if (x === null || x === undefined || Number.isNaN(x)) return "–";
+  if (!Number.isFinite(x)) return x > 0 ? "∞" : "−∞";
+  const size = Math.abs(x);
+  if (size !== 0 && (size >= 1e9 || size < 1e-4)) return x.toExponential(Math.min(digits - 1, 2)).replace("-", "−").replace("e+", "e");
+  const whole = Number.isInteger(x) && size < 1e9;
+  const decimals = whole || size === 0 ? 0 : Math.max(0, digits - 1 - Math.floor(Math.log10(size)));
+  const text = x.toLocaleString("en-US", { maximumFractionDigits: Math.min(decimals, 12) });
+  return text.replace("-", "−");
+}
+
+const signed = (x, digits = 3) => (x >= 0 ? "+" : "") + words(x, digits);
+const share = (x, digits = 3) => (Number.isNaN(x) ? "–" : `${words(100 * x, digits)} %`);
+const amount = (n, noun) => `${words(n, 9)} ${noun}${n === 1 ? "" : "s"}`;
+const clipped = (text, most) => (text.length <= most ? text : `${text.slice(0, most - 1)}…`);
+
+// ---- what is chosen -----------------------------------------------------------------------------
+
+/** A choice that several places show and change. */
+class Choice {
+  constructor(value) {
+    this.value = value;
+    this.listeners = [];
+  }
+
+  set(value) {
+    this.value = value;
+    for (const listener of this.listeners) listener(value);
+  }
+
+  watch(listener) {
+    this.listeners.push(listener);
+    listener(this.value);
+  }
+}
+
+/** A menu of options [value, words] that shows and sets a choice. */
+function menu(label, options, choice) {
+  const select = h("select", { onchange: () => choice.set(options[select.selectedIndex][0]) },
+    options.map(([, text]) => h("option", {}, text)));
+  choice.watch((value) => {
+    select.selectedIndex = options.findIndex(([option]) => option === value);
+  });
+  return h("label", { class: "control" }, h("span", {}, label), select);
+}
+
+/** Buttons of which one is pressed. */
+function buttons(label, options, choice) {
+  const made = options.map(([value, text]) =>
+    h("button", { type: "button", onclick: () => choice.set(value) }, text));
+  choice.watch((value) => {
+    made.forEach((button, i) => button.setAttribute("aria-pressed", options[i][0] === value));
+  });
+  return h("div", { class: "buttons", role: "group", "aria-label": label }, made);
+}
+
+/** A number to type or to slide. */
+function slider(label, { least, most, step, choice, text = (x) => words(x, 3) }) {
+  const said = h("output", {});
+  const input = h("input", { type: "range", min: least, max: most, step, "aria-label": label,
+    oninput: () => choice.set(Number(input.value)) });
+  choice.watch((value) => {
+    input.value = value;
+    input.setAttribute("aria-valuetext", text(value));
+    said.textContent = text(value);
+  });
+  return h("label", { class: "control wide" }, h("span", {}, label), input, said);
+}
+
+// ---- a word at the pointer ----------------------------------------------------------------------
+
+const tip = h("div", { id: "tip", role: "status", hidden: true });
+
+function showTip(event, lines) {
+  tip.replaceChildren(...lines.map((line) => h("div", {}, line)));
+  tip.hidden = false;
+  const { clientX, clientY } = event;
+  const box = tip.getBoundingClientRect();
+  const left = Math.min(clientX + 14, window.innerWidth - box.width - 8);
+  const top = clientY + 18 + box.height > window.innerHeight ? clientY - box.height - 12 : clientY + 18;
+  tip.style.left = `${Math.max(8, left)}px`;
+  tip.style.top = `${Math.max(8, top)}px`;
+}
+
+function hideTip() {
+  tip.hidden = true;
+}
+
+/** Say something while the pointer is on a mark. */
+function tells(mark, lines) {
+  mark.addEventListener("pointermove", (event) => showTip(event, typeof lines === "function" ? lines(event) : lines));
+  mark.addEventListener("pointerleave", hideTip);
+  return mark;
+}
+
+// ---- tables -------------------------------------------------------------------------------------
+
+/** A table of columns {title, cell(row), number, key(row)}; a click on a title sorts. */
+function tableOf(caption, columns, rows) {
+  const body = h("tbody", {});
+  let order = [...rows];
+  const fill = () => body.replaceChildren(...order.map((row) =>
+    h("tr", {}, columns.map((column, i) =>
+      h(i === 0 ? "th" : "td", { scope: i === 0 ? "row" : null, class: column.number ? "number" : null }, column.cell(row))))));
+  const heads = columns.map((column) => {
+    const head = h("th", { scope: "col", class: column.number ? "number" : null });
+    if (!column.key) {
+      head.append(column.title);
+      return head;
+    }
+    head.append(h("button", { type: "button", class: "sort", onclick: () => {
+      const down = head.getAttribute("aria-sort") !== "descending";
+      heads.forEach((other) => other.removeAttribute("aria-sort"));
+      head.setAttribute("aria-sort", down ? "descending" : "ascending");
+      const missing = (x) => x === null || Number.isNaN(x);
+      order = [...rows].sort((one, two) => {
+        const [a, b] = [column.key(one), column.key(two)];
+        if (missing(a) || missing(b)) return missing(a) - missing(b);
+        return (a < b ? -1 : a > b ? 1 : 0) * (down ? -1 : 1);
+      });
+      fill();
+    } }, column.title));
+    return head;
+  });
+  fill();
+  return h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": caption },
+    h("table", {}, h("caption", {}, caption), h("thead", {}, h("tr", {}, heads)), body));
+}
+
+/** The same numbers for those who would rather read than look. */
+function asTable(title, caption, columns, rows) {
+  const details = h("details", { class: "numbers" }, h("summary", {}, title));
+  details.addEventListener("toggle", () => {
+    if (details.open && details.children.length === 1) details.append(tableOf(caption, columns, rows()));
+  });
+  return details;
+}

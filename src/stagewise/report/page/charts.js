@@ -1,0 +1,196 @@
+// Charts as SVG: scales, axes and marks. Colours come from style.css, so that charts follow the
+// theme and the printer. A chart is drawn anew when its width changes, so that its words stay
+// legible on a phone.
+
+const LOW_HIGH = ["#2f74c9", "#8d84b5", "#e0642c"];
+const SURFACE = ["#f6f0d8", "#bfdcae", "#6dbaa4", "#368ca3", "#2b5f8e", "#243a6b", "#1c1f45"];
+
+/** A colour between some, for a part from 0 to 1. */
+function blend(colours, part) {
+  const at = Math.min(Math.max(part, 0), 1) * (colours.length - 1);
+  const k = Math.min(Math.floor(at), colours.length - 2);
+  const channel = (colour, c) => parseInt(colour.slice(1 + 2 * c, 3 + 2 * c), 16);
+  const mixed = [0, 1, 2].map((c) =>
+    Math.round(channel(colours[k], c) + (at - k) * (channel(colours[k + 1], c) - channel(colours[k], c))));
+  return `rgb(${mixed.join(" ")})`;
+}
+
+/** A straight scale from numbers to pixels. */
+function scale([least, most], [from, to]) {
+  const span = most - least || 1;
+  const place = (x) => from + ((x - least) / span) * (to - from);
+  place.back = (pixel) => least + ((pixel - from) / (to - from)) * span;
+  return place;
+}
+
+/** Round numbers between two ends, about so many. */
+function ticks(least, most, about = 5) {
+  if (!(most > least)) return [least];
+  const rough = (most - least) / about;
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = [1, 2, 2.5, 5, 10].map((m) => m * power).find((s) => s >= rough);
+  const found = [];
+  for (let k = Math.ceil(least / step - 1e-9); k * step <= most + step * 1e-9; k++) found.push(Number((k * step).toPrecision(12)));
+  return found;
+}
+
+/** The ends of numbers, with some air around them. */
+function ends(numbers, air = 0.04) {
+  let [least, most] = [Infinity, -Infinity];
+  for (const x of numbers) {
+    if (x < least) least = x;
+    if (x > most) most = x;
+  }
+  if (!(most >= least)) return [0, 1];
+  const room = (most - least) * air || Math.abs(most) * 0.05 || 1;
+  return [least - room, most + room];
+}
+
+/** Where numbers and axes are: `x` and `y` are the ends of what is shown. */
+class Chart {
+  constructor(width, height, { x, y, left, right = 16, top = 14, bottom = 44, label }) {
+    this.width = width;
+    this.height = height;
+    this.yTicks = ticks(...y, Math.max(2, Math.round((height - top - bottom) / 60)));
+    // As much room as the numbers at the axis take, and a line for its name.
+    left ??= 34 + 6.8 * Math.max(...this.yTicks.map((t) => words(t, 4).length));
+    this.box = { left, right: width - right, top, bottom: height - bottom };
+    this.xTicks = ticks(...x, Math.max(2, Math.round((width - left - right) / 80)));
+    this.x = scale(x, [left, width - right]);
+    this.y = scale(y, [height - bottom, top]);
+    this.back = g("g", {});
+    this.marks = g("g", {});
+    this.svg = g("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": label },
+      this.back, this.marks);
+  }
+
+  /** Names on the axes; `xs` and `ys` are ticks [place, words], or none. */
+  axes({ xLabel, yLabel, xs, ys, grid = true }) {
+    const { left, right, top, bottom } = this.box;
+    const plain = (found) => found.map((t) => [t, words(t, 4)]);
+    for (const [t, text] of ys ?? plain(this.yTicks)) {
+      const y = this.y(t);
+      if (grid) this.back.append(g("line", { class: "grid", x1: left, x2: right, y1: y, y2: y }));
+      this.back.append(g("text", { class: "tick", x: left - 8, y: y + 4, "text-anchor": "end" }, text));
+    }
+    for (const [t, text] of xs ?? plain(this.xTicks)) {
+      const x = this.x(t);
+      if (grid) this.back.append(g("line", { class: "grid", x1: x, x2: x, y1: top, y2: bottom }));
+      this.back.append(g("text", { class: "tick", x, y: bottom + 17, "text-anchor": "middle" }, text));
+    }
+    if (xLabel) this.back.append(g("text", { class: "axis", x: (left + right) / 2, y: this.height - 6, "text-anchor": "middle" }, xLabel));
+    if (yLabel) this.back.append(g("text", { class: "axis", transform: `translate(13 ${(top + bottom) / 2}) rotate(-90)`, "text-anchor": "middle" }, yLabel));
+    return this;
+  }
+
+  add(...marks) {
+    this.marks.append(...marks);
+    return this;
+  }
+
+  path(xs, ys) {
+    let d = "";
+    let open = false;
+    for (let i = 0; i < xs.length; i++) {
+      if (!Number.isFinite(ys[i]) || !Number.isFinite(xs[i])) {
+        open = false;
+        continue;
+      }
+      d += `${open ? "L" : "M"}${this.x(xs[i]).toFixed(1)} ${this.y(ys[i]).toFixed(1)}`;
+      open = true;
+    }
+    return d;
+  }
+
+  line(xs, ys, attributes) {
+    return this.add(g("path", { ...attributes, class: `line ${attributes?.class ?? ""}`, d: this.path(xs, ys) }));
+  }
+
+  /** The area between two curves. */
+  band(xs, low, high, attributes) {
+    const back = [...xs].reverse();
+    const d = `${this.path(xs, low)}${this.path(back, [...high].reverse()).replace("M", "L")}Z`;
+    return this.add(g("path", { ...attributes, class: `band ${attributes?.class ?? ""}`, d }));
+  }
+
+  dot(x, y, attributes) {
+    const made = g("circle", { r: 3, ...attributes, cx: this.x(x).toFixed(1), cy: this.y(y).toFixed(1) });
+    this.add(made);
+    return made;
+  }
+
+  rule(attributes) {
+    const { left, right, top, bottom } = this.box;
+    const { x, y, ...rest } = attributes;
+    const at = x !== undefined
+      ? { x1: this.x(x), x2: this.x(x), y1: top, y2: bottom }
+      : { x1: left, x2: right, y1: this.y(y), y2: this.y(y) };
+    return this.add(g("line", { ...rest, class: `rule ${rest.class ?? ""}`, ...at }));
+  }
+
+  text(x, y, text, attributes) {
+    return this.add(g("text", { class: "note", ...attributes, x, y }, text));
+  }
+
+  /** Where the pointer is, in numbers. */
+  pointed(event) {
+    const box = this.svg.getBoundingClientRect();
+    const ratio = this.width / box.width;
+    const [px, py] = [(event.clientX - box.left) * ratio, (event.clientY - box.top) * ratio];
+    const inside = px >= this.box.left - 4 && px <= this.box.right + 4 && py >= this.box.top - 4 && py <= this.box.bottom + 4;
+    return { x: this.x.back(px), y: this.y.back(py), px, py, inside };
+  }
+}
+
+/**
+ * A figure that is drawn as wide as it is shown.
+ *
+ * `draw(width)` gives an SVG element; the figure's `redraw()` draws it again.
+ */
+function figure(caption, draw, attributes = {}) {
+  const holder = h("div", { class: "plot" });
+  const made = h("figure", attributes, holder, caption ? h("figcaption", {}, caption) : null);
+  let drawn = 0;
+  made.redraw = () => {
+    const width = Math.round(holder.clientWidth);
+    if (width < 40) return;
+    drawn = width;
+    holder.replaceChildren(draw(width));
+  };
+  new ResizeObserver(() => {
+    if (Math.abs(Math.round(holder.clientWidth) - drawn) > 1) made.redraw();
+  }).observe(holder);
+  return made;
+}
+
+/** What colours mean. */
+function legend(entries) {
+  return h("ul", { class: "legend" }, entries.map(([text, name]) => h("li", {}, h("i", { class: name }), text)));
+}
+
+/** Bars with names on the left; rows {name, value, low, high, lines}. */
+function bars(rows, width, { label, unit, most = 0.32 }) {
+  const line = 24;
+  const longest = Math.max(...rows.map((row) => row.name.length));
+  const names = Math.min(Math.max(60, 7 * longest + 12), width * most);
+  const reach = rows.flatMap((row) => [row.value, row.high, row.low]).filter(Number.isFinite);
+  const x = [Math.min(0, ...reach), Math.max(0, ...reach) || 1];
+  const chart = new Chart(width, rows.length * line + 56, { x, y: [rows.length, 0], left: names, right: 60, top: 6, bottom: 46, label })
+    .axes({ xLabel: unit, ys: [] });
+  rows.forEach((row, i) => {
+    const y = chart.y(i);
+    const [from, to] = [chart.x(Math.min(0, row.value)), chart.x(Math.max(0, row.value))];
+    const letters = Math.floor(names / 7.2);
+    const bar = g("g", { class: "hover" },
+      g("rect", { class: "hit", x: 0, y, width, height: line }),
+      g("text", { class: "name", x: names - 8, y: y + 16, "text-anchor": "end" }, clipped(row.name, letters)),
+      g("rect", { class: row.value < 0 ? "bar down" : "bar", x: from, y: y + 4, width: Math.max(to - from, 0.5), height: line - 8, rx: 2 }));
+    if (Number.isFinite(row.low)) {
+      bar.append(g("line", { class: "whisker", x1: chart.x(row.low), x2: chart.x(row.high), y1: y + 12, y2: y + 12 }));
+    }
+    bar.append(g("text", { class: "tick", x: chart.x(Math.max(row.value, Number.isFinite(row.high) ? row.high : row.value, 0)) + 6, y: y + 16 }, words(row.value, 3)));
+    tells(bar, row.lines ?? [`${row.name}: ${words(row.value, 5)}`]);
+    chart.add(bar);
+  });
+  return chart.svg;
+}

@@ -1,0 +1,152 @@
+// Why rows are told what they are told: all sampled rows at once, then one by one.
+
+function explainSection(page) {
+  const { rows, overview } = page.facts;
+  const section = h("section", { id: "explain", "aria-labelledby": "explain-title" },
+    h("h2", { id: "explain-title" }, "Explanations"));
+  const some = rows.row.length < overview.n_rows ? `${amount(rows.row.length, "row")} drawn at random from ${words(overview.n_rows, 9)}` : `all ${amount(rows.row.length, "row")}`;
+  if (rows.why_not) {
+    put(section, h("p", { class: "lead" }, "There are no Shapley values of this model here."), notes([[null, rows.why_not]]), rowExplorer(page));
+    return section;
+  }
+  put(section,
+    h("p", { class: "lead" }, `Shapley values: what each feature adds to what the model says of a row, starting from what it says when nothing is known. Here are ${some}; every dot is a row, and a click on it explains it.`),
+    h("div", { class: "controls" }, outputMenu(page)),
+    h("p", { class: "soft small" }, "value of the feature: low", h("span", { class: "ramp low-high" }), "high; grey: missing"));
+  const chart = figure(null, (width) => beeswarm(page, width));
+  put(section, chart, rowExplorer(page));
+  page.output.watch(() => chart.redraw());
+  page.row.watch(() => chart.redraw());
+  return section;
+}
+
+const SHOWN = 12;
+
+function beeswarm(page, width) {
+  const { rows } = page.facts;
+  const k = page.creditOutput();
+  const n = rows.row.length;
+  const size = Array.from(rows.credited, (_, f) => {
+    let sum = 0;
+    for (let i = 0; i < n; i++) sum += Math.abs(rows.credit.at(i, f, k));
+    return sum / n;
+  });
+  const top = Array.from(rows.credited, (_, f) => f).sort((a, b) => size[b] - size[a]).filter((f) => size[f] > 0).slice(0, SHOWN);
+  const line = 34;
+  const names = Math.min(170, Math.max(84, width * 0.26));
+  const x = ends(top.flatMap((f) => Array.from({ length: n }, (_, i) => rows.credit.at(i, f, k))));
+  const chart = new Chart(width, Math.max(top.length, 1) * line + 52, { x, y: [top.length, 0], left: names, right: 12, top: 6, bottom: 44, label: `Shapley values of the ${top.length} features that move predictions most` })
+    .axes({ xLabel: page.creditUnit(), ys: [] }).rule({ x: 0, class: "solid" });
+  const dots = g("g", {});
+  top.forEach((f, place) => {
+    const j = rows.credited[f];
+    const name = page.facts.overview.features[j];
+    chart.add(g("text", { class: "name", x: names - 10, y: chart.y(place + 0.5) + 4, "text-anchor": "end" }, clipped(name, Math.floor(names / 7.4))));
+    const rank = ranks(Array.from({ length: n }, (_, i) => rows.codes.at(i, j)));
+    const piles = new Map();
+    const order = Array.from({ length: n }, (_, i) => i).sort((a, b) => rows.credit.at(a, f, k) - rows.credit.at(b, f, k));
+    for (const i of order) {
+      const x = chart.x(rows.credit.at(i, f, k));
+      const bin = Math.round(x / 3.2);
+      const above = piles.get(bin) ?? 0;
+      piles.set(bin, above + 1);
+      // Up and down in turn; what does not fit lies on the last ones.
+      const offset = Math.min(Math.ceil(above / 2) * 2.9, line / 2 - 3) * (above % 2 ? 1 : -1);
+      const chosen = i === page.row.value;
+      dots.append(g("circle", { cx: x.toFixed(1), cy: (chart.y(place + 0.5) + offset).toFixed(1), r: chosen ? 5 : 2.7,
+        fill: Number.isNaN(rank[i]) ? "var(--faint)" : blend(LOW_HIGH, rank[i]), opacity: chosen ? 1 : 0.8,
+        stroke: chosen ? "var(--ink)" : null, "stroke-width": 1.6, "data-i": i, "data-f": f }));
+    }
+  });
+  dots.addEventListener("pointermove", (event) => {
+    const [i, f] = [Number(event.target.dataset.i), Number(event.target.dataset.f)];
+    const j = rows.credited[f];
+    showTip(event, [`row ${words(rows.row[i], 12)}`, `${page.facts.overview.features[j]} = ${page.cell(i, j)}`, signed(rows.credit.at(i, f, k), 4)]);
+  });
+  dots.addEventListener("pointerleave", hideTip);
+  dots.addEventListener("click", (event) => page.row.set(Number(event.target.dataset.i)));
+  return chart.add(dots).svg;
+}
+
+/** Ranks from 0 to 1 of what is not missing; equal values have equal ranks. */
+function ranks(values) {
+  const sorted = [...new Set(values.filter((v) => !Number.isNaN(v)))].sort((a, b) => a - b);
+  const place = new Map(sorted.map((v, i) => [v, sorted.length > 1 ? i / (sorted.length - 1) : 0.5]));
+  return values.map((v) => place.get(v) ?? NaN);
+}
+
+// ---- one row ------------------------------------------------------------------------------------
+
+function rowMenu(page) {
+  const n = page.facts.rows.row.length;
+  const options = Array.from({ length: n }, (_, i) => [i, page.rowWords(i)]);
+  const step = (by) => () => page.row.set((page.row.value + by + n) % n);
+  return [menu("Row", options, page.row),
+    h("button", { type: "button", onclick: step(-1), "aria-label": "previous row" }, "‹"),
+    h("button", { type: "button", onclick: step(1), "aria-label": "next row" }, "›")];
+}
+
+function rowExplorer(page) {
+  const { rows } = page.facts;
+  const chart = figure(null, (width) => {
+    const i = page.row.value;
+    const k = page.creditOutput();
+    const parts = Array.from(rows.credited, (j, f) => ({ feature: j, words: page.cell(i, j), credit: rows.credit.at(i, f, k) }));
+    const rest = rows.others.at(i, k);
+    return waterfall(page, parts, rest, rows.base[k], width);
+  });
+  const cells = h("div", {});
+  const far = () => {
+    const wrong = Array.from(rows.row, (_, i) => [page.error(i), i]).sort((a, b) => b[0] - a[0]);
+    page.row.set(wrong[0][1]);
+  };
+  page.row.watch((i) => {
+    const names = page.facts.overview.features;
+    cells.replaceChildren(asTable("Show its cells", `The cells of row ${words(rows.row[i], 12)}`, [
+      { title: "feature", cell: (j) => names[j], key: (j) => names[j] },
+      { title: "value", cell: (j) => page.cell(i, j) },
+    ], () => names.map((_, j) => j)));
+    chart.redraw();
+  });
+  page.output.watch(() => chart.redraw());
+  return h("div", { id: "row" }, h("h3", {}, "One row"),
+    h("div", { class: "controls" }, rowMenu(page), h("button", { type: "button", onclick: far }, "The worst prediction")),
+    rows.why_not ? null : chart, cells);
+}
+
+/** From what is said of nothing to what is said of a row, feature by feature. */
+function waterfall(page, parts, rest, base, width) {
+  const most = 10;
+  const order = [...parts].sort((a, b) => Math.abs(b.credit) - Math.abs(a.credit));
+  const shown = order.slice(0, most).filter((part) => part.credit !== 0);
+  const left = rest + order.slice(shown.length).reduce((sum, part) => sum + part.credit, 0);
+  const names = page.facts.overview.features;
+  const steps = shown.map((part) => ({ name: `${names[part.feature]} = ${part.words}`, credit: part.credit }));
+  const others = names.length - shown.length;
+  if (others > 0 && left !== 0) steps.push({ name: `${amount(others, "other")}`, credit: left });
+  const line = 28;
+  const room = Math.min(230, Math.max(110, width * 0.36));
+  const at = [base];
+  for (const step of steps) at.push(at[at.length - 1] + step.credit);
+  const total = at[at.length - 1];
+  const chart = new Chart(width, (steps.length + 2) * line + 52, { x: ends(at, 0.1), y: [steps.length + 2, 0], left: room, right: 58, top: 4, bottom: 44, label: "Waterfall: from what is said of nothing to what is said of this row" })
+    .axes({ xLabel: page.creditUnit(), ys: [] });
+  const named = (place, text, strong) => chart.add(g("text", { class: strong ? "strong" : "name", x: room - 10, y: chart.y(place + 0.5) + 4, "text-anchor": "end" }, clipped(text, Math.floor(room / 7.4))));
+  const end = (place, x, text) => {
+    named(place, text, true);
+    chart.add(g("circle", { class: "point", r: 6, cx: chart.x(x), cy: chart.y(place + 0.5) }),
+      g("text", { class: "strong", x: chart.x(x) + 11, y: chart.y(place + 0.5) + 4 }, words(x, 4)));
+  };
+  end(0, base, "nothing known");
+  steps.forEach((step, i) => {
+    named(i + 1, step.name, false);
+    const [x0, x1] = [chart.x(at[i]), chart.x(at[i + 1])];
+    const y = chart.y(i + 1) + 5;
+    const bar = g("rect", { class: step.credit > 0 ? "up" : "downward", x: Math.min(x0, x1), width: Math.max(Math.abs(x1 - x0), 1), y, height: line - 10, rx: 3 });
+    chart.add(g("line", { class: "join", x1: x0, x2: x0, y1: y - line / 2, y2: y }), tells(bar, [step.name, signed(step.credit, 4), `then ${words(at[i + 1], 4)}`]),
+      g("text", { class: "tick", x: Math.max(x0, x1) + 6, y: y + 13 }, signed(step.credit, 3)));
+  });
+  end(steps.length + 1, total, "this row");
+  chart.svg.dataset.total = total;
+  return chart.svg;
+}

@@ -1,0 +1,197 @@
+// Which features matter, by which measure; and how predictions depend on them.
+
+const MEASURES = {
+  squared_improvement: "√ of what the splits of a feature improved, the largest being 100 (Friedman 2001). It tells what the trees were built with, on the training rows.",
+  gain: "The share of all that splits gained that belongs to the feature, on the training rows.",
+  shap: "How far the feature moves a prediction, on average over the sampled rows of this table.",
+  permutation: "How much the loss on this table grows when the column's cells change places; lines are 95 % intervals. It tells what the model would miss, if other columns do not say the same.",
+  splits: "How many splits ask about the feature.",
+  cover: "The share of the training rows, over all splits, that splits of the feature part.",
+};
+
+function importanceSection({ facts }) {
+  const names = facts.overview.features;
+  const kind = new Choice(facts.importance[0].kind);
+  const output = new Choice(-1);
+  const now = () => facts.importance.find((one) => one.kind === kind.value);
+  const rowsOf = (one) => Array.from(one.feature, (j, i) => ({
+    name: names[j],
+    value: output.value >= 0 && one.by_output ? one.by_output.at(output.value, i) : one.value[i],
+    low: output.value < 0 && one.low ? one.low[i] : NaN,
+    high: output.value < 0 && one.high ? one.high[i] : NaN,
+  })).sort((a, b) => b.value - a.value);
+  const caption = h("p", { class: "soft small" });
+  const chart = figure(null, (width) => bars(rowsOf(now()).slice(0, 20), width, { label: `Importance of features: ${now().words}`, unit: now().unit }));
+  const several = h("span", {});
+  kind.watch(() => {
+    output.set(-1);
+    caption.textContent = MEASURES[kind.value];
+    const { outputs } = now();
+    several.replaceChildren(outputs.length ? menu("Of", [[-1, "all outputs"], ...outputs.map((name, k) => [k, name])], output) : "");
+  });
+  output.watch(() => chart.redraw());
+  const unused = facts.dependence.unused.length;
+  return h("section", { id: "importance", "aria-labelledby": "importance-title" },
+    h("h2", { id: "importance-title" }, "Importance"),
+    h("p", { class: "lead" }, `What the model owes to each feature.${unused ? ` ${amount(unused, "feature")} of ${words(names.length)} ${unused === 1 ? "is" : "are"} never asked about.` : ""} Measures answer different questions; where they disagree, look closer.`),
+    h("div", { class: "controls" }, buttons("Measure", facts.importance.map((one) => [one.kind, one.words]), kind), several),
+    caption, chart,
+    asTable("Show the numbers", "Importance of all features shown, by every measure", [
+      { title: "feature", cell: (j) => names[j] },
+      ...facts.importance.map((one) => ({ title: one.words, number: true,
+        cell: (j) => words(one.value[Array.from(one.feature).indexOf(j)], 5), key: (j) => one.value[Array.from(one.feature).indexOf(j)] ?? NaN })),
+    ], () => Array.from(facts.importance[0].feature)));
+}
+
+// ---- dependence ---------------------------------------------------------------------------------
+
+function outputMenu(page, label = "Of") {
+  const names = page.facts.dependence.outputs;
+  if (page.facts.overview.task === "classification" ? names.length <= 2 : names.length < 2) return null;
+  return menu(label, names.map((name, k) => [k, name]), page.output);
+}
+
+function dependenceSection(page) {
+  const d = page.facts.dependence;
+  const names = page.facts.overview.features;
+  const section = h("section", { id: "dependence", "aria-labelledby": "dependence-title" },
+    h("h2", { id: "dependence-title" }, "Dependence"));
+  if (!d.curves.length) {
+    put(section, h("p", { class: "lead" }, "The model asks about no feature, so every curve would be flat."));
+    return section;
+  }
+  const first = new Choice(0);
+  const second = new Choice(-1);
+  const centred = new Choice(false);
+  const offered = d.curves.map((curve, k) => [k, names[curve.axis.feature]]);
+  const check = h("input", { type: "checkbox", onchange: () => centred.set(check.checked) });
+  const unit = () => (page.facts.overview.task === "classification" ? `probability of ${d.outputs[page.output.value]}` : d.outputs.length > 1 ? d.outputs[page.output.value] : page.facts.overview.target);
+  const said = h("p", { class: "soft small", "aria-live": "polite" });
+  const chart = figure(null, (width) => {
+    const [a, b] = [d.curves[first.value], d.curves[second.value]];
+    said.textContent = "";
+    if (!b || a === b) return curveOf(a, width);
+    const map = mapOf(page, a, b);
+    if (map) return surface(map, width);
+    said.textContent = "This pair was not made beforehand, and the model is too large to be carried along. Pick two of the most important features.";
+    return g("svg", { viewBox: `0 0 ${width} 10` });
+  });
+  const curveOf = (curve, width) => (curve.axis.labels ? levelsChart(curve, width) : numbersChart(curve, width));
+  const label = (curve) => `How the ${unit()} depends on ${names[curve.axis.feature]}`;
+
+  function numbersChart(curve, width) {
+    const k = page.output.value;
+    const x = Array.from(curve.axis.x);
+    const shift = (values) => (centred.value ? values.map((v) => v - values[0]) : values);
+    const mean = shift(x.map((_, i) => curve.mean.at(i, k)));
+    const own = Array.from({ length: curve.rows.shape[0] }, (_, r) => shift(x.map((_, i) => curve.rows.at(r, i, k))));
+    const chart = new Chart(width, 360, { x: ends(x, 0.01), y: ends([...mean, ...own.flat()]), label: label(curve) })
+      .axes({ xLabel: names[curve.axis.feature], yLabel: centred.value ? `change of the ${unit()}` : unit() });
+    for (const values of own) chart.line(x, values, { class: "thin" });
+    chart.line(x, mean, { "stroke-width": 3 });
+    for (const t of curve.axis.deciles) chart.add(g("line", { class: "rug", x1: chart.x(t), x2: chart.x(t), y1: chart.box.bottom, y2: chart.box.bottom - 7 }));
+    const picked = g("path", { class: "line picked" });
+    chart.add(picked);
+    tells(chart.svg, (event) => {
+      const at = chart.pointed(event);
+      const i = x.reduce((near, v, n) => (Math.abs(v - at.x) < Math.abs(x[near] - at.x) ? n : near), 0);
+      const nearest = own.reduce((near, values, r) => (Math.abs(values[i] - at.y) < Math.abs(own[near][i] - at.y) ? r : near), 0);
+      picked.setAttribute("d", chart.path(x, own[nearest]));
+      return [`${names[curve.axis.feature]} ${words(x[i], 5)}`, `on average ${words(mean[i], 5)}`, `this row ${words(own[nearest][i], 5)}`];
+    });
+    chart.svg.addEventListener("pointerleave", () => picked.setAttribute("d", ""));
+    return chart.svg;
+  }
+
+  function levelsChart(curve, width) {
+    const k = page.output.value;
+    const n = curve.rows.shape[0];
+    const rows = curve.axis.labels.map((name, i) => {
+      const own = Array.from({ length: n }, (_, r) => curve.rows.at(r, i, k)).sort((a, b) => a - b);
+      return { name, value: curve.mean.at(i, k), low: own[Math.floor(0.1 * (n - 1))], high: own[Math.ceil(0.9 * (n - 1))] };
+    });
+    for (const row of rows) row.lines = [row.name, `on average ${words(row.value, 5)}`, `eight tenths of the rows: ${words(row.low, 4)} to ${words(row.high, 4)}`];
+    return bars(rows.sort((a, b) => b.value - a.value).slice(0, 25), width, { label: label(curve), unit: `${unit()}, if all rows were of this level` });
+  }
+
+  function surface(map, width) {
+    const k = page.output.value;
+    const [xs, ys] = [map.first, map.second];
+    const [xe, ye] = [edges(xs), edges(ys)];
+    const values = [];
+    for (let i = 0; i < xs.x.length; i++) for (let j = 0; j < ys.x.length; j++) values.push(map.mean.at(i, j, k));
+    const [least, most] = ends(values, 0);
+    const named = (axis, letters) => axis.labels?.map((text, i) => [axis.x[i], clipped(text, letters)]);
+    const title = `How the ${unit()} depends on ${names[xs.feature]} and ${names[ys.feature]}`;
+    const chart = new Chart(width, 420, { x: [xe[0], xe[xe.length - 1]], y: [ye[0], ye[ye.length - 1]], label: title, left: ys.labels ? 110 : undefined })
+      .axes({ xLabel: names[xs.feature], yLabel: names[ys.feature], xs: named(xs, Math.max(3, Math.floor(width / xs.x.length / 7))), ys: named(ys, 14), grid: false });
+    for (let i = 0; i < xs.x.length; i++) {
+      for (let j = 0; j < ys.x.length; j++) {
+        const value = map.mean.at(i, j, k);
+        const [x0, x1, y0, y1] = [chart.x(xe[i]), chart.x(xe[i + 1]), chart.y(ye[j + 1]), chart.y(ye[j])];
+        const cell = g("rect", { x: x0, y: y0, width: Math.max(x1 - x0, 0) + 0.6, height: Math.max(y1 - y0, 0) + 0.6, fill: blend(SURFACE, (value - least) / (most - least || 1)) });
+        const place = (axis, n) => (axis.labels ? axis.labels[n] : words(axis.x[n], 4));
+        chart.add(tells(cell, [`${names[xs.feature]} ${place(xs, i)}`, `${names[ys.feature]} ${place(ys, j)}`, `on average ${words(value, 5)}`]));
+      }
+    }
+    said.replaceChildren(words(least, 4), h("span", { class: "ramp surface" }), words(most, 4), ` ${unit()}`);
+    return chart.svg;
+  }
+
+  const idle = d.unused.length ? h("details", {}, h("summary", {}, `${amount(d.unused.length, "feature")} the model never uses`),
+    h("p", { class: "soft small" }, `Their curves are flat: ${d.unused.slice(0, 100).join(", ")}${d.unused.length > 100 ? ", …" : ""}.`)) : null;
+  put(section,
+    h("p", { class: "lead" }, `What is said on average over ${amount(d.n_rows, "row")} when a feature is set to each value in turn; thin lines are single rows, ticks at the bottom deciles. Lines that do not run side by side tell of interactions.`),
+    h("div", { class: "controls" }, menu("Feature", offered, first), menu("and", [[-1, "nothing else"], ...offered], second),
+      outputMenu(page), h("label", { class: "control check" }, check, "from a common start")),
+    said, chart, idle);
+  for (const choice of [first, second, centred, page.output]) choice.watch(() => chart.redraw());
+  return section;
+}
+
+/** The borders of cells around points. */
+function edges(axis) {
+  const x = Array.from(axis.x);
+  if (axis.labels || x.length === 1) return [...x.map((v) => v - 0.5), x[x.length - 1] + 0.5];
+  const between = x.slice(1).map((v, i) => (v + x[i]) / 2);
+  return [x[0] - (between[0] - x[0]), ...between, 2 * x[x.length - 1] - between[between.length - 1]];
+}
+
+/** The map of two features: made beforehand, or by asking the model here; null where it cannot be. */
+function mapOf(page, a, b) {
+  const [one, two] = [a.axis.feature, b.axis.feature];
+  for (const map of page.facts.dependence.maps) {
+    if (map.first.feature === one && map.second.feature === two) return map;
+    if (map.first.feature === two && map.second.feature === one) return turned(map);
+  }
+  if (!page.model.complete || !page.model.answerable) return null;
+  const [first, second] = [thinned(a.axis), thinned(b.axis)];
+  const rows = Math.min(page.facts.rows.row.length, 60);
+  const outputs = page.facts.dependence.outputs.length;
+  const mean = new Tensor(new Float64Array(first.x.length * second.x.length * outputs), [first.x.length, second.x.length, outputs]);
+  for (let r = 0; r < rows; r++) {
+    const codes = page.codesOf(r);
+    for (let i = 0; i < first.x.length; i++) {
+      codes[one] = first.codes[i];
+      for (let j = 0; j < second.x.length; j++) {
+        codes[two] = second.codes[j];
+        page.model.predict(codes).forEach((p, k) => { mean.data[(i * second.x.length + j) * outputs + k] += p / rows; });
+      }
+    }
+  }
+  return { first, second, mean };
+}
+
+function thinned(axis, most = 14) {
+  const n = axis.x.length;
+  const kept = [...new Set(Array.from({ length: Math.min(n, most) }, (_, i) => Math.round((i * (n - 1)) / (Math.min(n, most) - 1 || 1))))];
+  const pick = (values) => kept.map((i) => values[i]);
+  return { ...axis, codes: pick(axis.codes), x: pick(axis.x), labels: axis.labels && pick(axis.labels) };
+}
+
+function turned(map) {
+  const [n, m, outputs] = map.mean.shape;
+  const mean = new Tensor(new Float64Array(n * m * outputs), [m, n, outputs]);
+  for (let i = 0; i < n; i++) for (let j = 0; j < m; j++) for (let k = 0; k < outputs; k++) mean.data[(j * n + i) * outputs + k] = map.mean.at(i, j, k);
+  return { first: map.second, second: map.first, mean };
+}

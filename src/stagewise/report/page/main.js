@@ -1,0 +1,135 @@
+// The page: its sections in order, the menu beside them, and what they share.
+
+/** What sections share: facts, the model, and the row and output that are looked at. */
+class Page {
+  constructor(facts, model) {
+    this.facts = facts;
+    this.model = model;
+    this.row = new Choice(0);
+    const outputs = facts.overview.outputs.length;
+    this.output = new Choice(facts.overview.task === "classification" && outputs === 2 ? 1 : 0);
+    this.wide = new Map(facts.rows.written);
+  }
+
+  codesOf(i) {
+    const n = this.facts.overview.features.length;
+    return this.facts.rows.codes.data.slice(i * n, (i + 1) * n);
+  }
+
+  /** A cell as it could be typed; a missing one is empty. */
+  written(i, j) {
+    const code = this.facts.rows.codes.at(i, j);
+    if (this.wide.has(j)) return this.wide.get(j)[i];
+    if (Number.isNaN(code)) return "";
+    const { levels } = this.model.features[j];
+    if (levels) return levels[code] ?? "";
+    return code === Infinity ? "inf" : code === -Infinity ? "-inf" : String(code);
+  }
+
+  /** A cell in words. */
+  cell(i, j) {
+    const text = this.written(i, j);
+    const code = this.facts.rows.codes.at(i, j);
+    if (this.model.features[j].levels) return Number.isNaN(code) || text === "" ? "missing" : text;
+    if (this.wide.has(j)) return text || "missing";
+    return Number.isNaN(code) ? "missing" : words(code, 5);
+  }
+
+  /** Which column of the credits belongs to the chosen output. */
+  creditOutput() {
+    return this.facts.rows.base.length > 1 ? this.output.value : 0;
+  }
+
+  creditUnit() {
+    const { overview, rows } = this.facts;
+    const name = overview.outputs[this.output.value];
+    return overview.outputs.length > 1 ? `${rows.unit}: ${name}` : rows.unit;
+  }
+
+  rowWords(i) {
+    const { rows, overview } = this.facts;
+    if (overview.task === "classification") {
+      const said = overview.outputs.map((_, k) => rows.said.at(i, k));
+      const best = said.indexOf(Math.max(...said));
+      return `${words(rows.row[i], 12)}: ${rows.known[i]}, said ${clipped(overview.outputs[best], 18)} ${share(said[best])}`;
+    }
+    return `${words(rows.row[i], 12)}: ${words(rows.known.at(i, this.output.value))}, said ${words(rows.said.at(i, this.output.value))}`;
+  }
+
+  /** How far a prediction is from what is true. */
+  error(i) {
+    const { rows, overview } = this.facts;
+    if (overview.task === "classification") {
+      const k = overview.outputs.indexOf(rows.known[i]);
+      return k < 0 ? 1 : 1 - rows.said.at(i, k);
+    }
+    return Math.abs(rows.known.at(i, this.output.value) - rows.said.at(i, this.output.value));
+  }
+}
+
+const SECTIONS = [
+  ["overview", "Overview", overviewSection],
+  ["data", "Data", tableSection],
+  ["learning", "Learning", learningSection],
+  ["quality", "Quality", qualitySection],
+  ["importance", "Importance", importanceSection],
+  ["dependence", "Dependence", dependenceSection],
+  ["explain", "Explanations", explainSection],
+  ["trees", "Trees", treesSection],
+  ["what-if", "What if", whatIfSection],
+];
+
+function navigation(version) {
+  const themes = ["auto", "light", "dark"];
+  let theme = 0;
+  const toggle = h("button", { type: "button", class: "small", onclick: () => {
+    theme = (theme + 1) % themes.length;
+    if (theme) document.documentElement.dataset.theme = themes[theme];
+    else delete document.documentElement.dataset.theme;
+    toggle.textContent = { auto: "◐ auto", light: "○ light", dark: "● dark" }[themes[theme]];
+  }, "aria-label": "colours: auto, light or dark" }, "◐ auto");
+  const links = SECTIONS.map(([id, title]) => h("a", { href: `#${id}` }, title));
+  const mark = g("svg", { viewBox: "0 0 24 24", "aria-hidden": "true" },
+    g("rect", { class: "bar", x: 2, y: 14, width: 5, height: 8, rx: 1 }), g("rect", { class: "bar", x: 9.5, y: 8, width: 5, height: 14, rx: 1, opacity: 0.75 }), g("rect", { class: "up", x: 17, y: 2, width: 5, height: 20, rx: 1 }));
+  const nav = h("nav", { "aria-label": "Sections" }, h("div", { class: "brand" }, mark, h("span", {}, "Model report")),
+    h("ul", {}, links.map((link) => h("li", {}, link))), toggle, h("div", { class: "foot" }, `stagewise ${version}`));
+  nav.watch = (sections) => {
+    const seen = new Map();
+    const observer = new IntersectionObserver((entries) => {
+      for (const entry of entries) seen.set(entry.target.id, entry.isIntersecting);
+      const now = SECTIONS.find(([id]) => seen.get(id))?.[0];
+      if (!now) return;
+      links.forEach((link, i) => {
+        if (SECTIONS[i][0] === now) {
+          link.setAttribute("aria-current", "true");
+          const list = link.closest("ul");
+          list.scrollTo({ left: link.offsetLeft - list.clientWidth / 2 });
+        } else link.removeAttribute("aria-current");
+      });
+    }, { rootMargin: "-15% 0px -70% 0px" });
+    sections.forEach((section) => observer.observe(section));
+  };
+  return nav;
+}
+
+async function start() {
+  const facts = JSON.parse(document.getElementById("facts").textContent, revive);
+  const model = await Model.open(JSON.parse(document.getElementById("model").textContent));
+  const page = new Page(facts, model);
+  const nav = navigation(facts.overview.version);
+  const main = h("main", { id: "main" });
+  document.body.replaceChildren(h("a", { class: "skip", href: "#main" }, "To the report"), h("div", { class: "frame" }, nav, main), tip);
+  for (const [, , make] of SECTIONS) {
+    main.append(make(page));
+    // Let the browser paint between sections: the first is there at once.
+    await new Promise((done) => setTimeout(done));
+  }
+  nav.watch([...main.children]);
+  window.addEventListener("scroll", hideTip, { passive: true });
+  document.documentElement.dataset.ready = "true";
+}
+
+start().catch((error) => {
+  document.body.prepend(h("p", { class: "notes", role: "alert" }, `The report cannot be shown: ${error.message}. A browser of 2024 or later is needed.`));
+  throw error;
+});

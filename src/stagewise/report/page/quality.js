@@ -1,0 +1,250 @@
+// How the model learned, and how good it is.
+
+function learningSection({ facts }) {
+  const section = h("section", { id: "learning", "aria-labelledby": "learning-title" },
+    h("h2", { id: "learning-title" }, "Learning"));
+  const l = facts.learning;
+  if (!l) {
+    put(section, h("p", { class: "lead" }, "No loss was kept round by round: fit with early stopping, or with a validation set, to see how the model learned. Models of one tree have no rounds."));
+    return section;
+  }
+  const curves = [["training rows", l.train, ""], ["held-out rows", l.validation, "other"], ["out-of-bag rows", l.out_of_bag, "third"]]
+    .filter(([, values]) => values && values.length);
+  const longest = Math.max(...curves.map(([, values]) => values.length));
+  put(section,
+    h("p", { class: "lead" }, l.chosen < longest
+      ? `The model keeps ${words(l.chosen)} of ${words(longest)} ${l.unit}: the loss of rows that it was not fitted to was least there.`
+      : `The model keeps all ${words(l.chosen)} ${l.unit}.`),
+    legend(curves.map(([name, , colour]) => [name, colour])),
+    figure(`${l.loss} after each round; the line marks the round that predictions use.`, (width) => {
+      const all = curves.flatMap(([, values]) => Array.from(values)).filter(Number.isFinite);
+      const chart = new Chart(width, 300, { x: [1, Math.max(longest, 2)], y: ends(all), label: `Learning curves: ${l.loss} by round` })
+        .axes({ xLabel: l.unit, yLabel: l.loss });
+      chart.rule({ x: l.chosen, class: "mark" });
+      for (const [, values, colour] of curves) chart.line(Array.from(values, (_, i) => i + 1), values, { class: colour });
+      tells(chart.svg, (event) => {
+        const at = Math.min(Math.max(Math.round(chart.pointed(event).x), 1), longest);
+        return [`${l.unit} ${words(at)}`, ...curves.map(([name, values]) => `${name}: ${words(values[at - 1], 5)}`)];
+      });
+      return chart.svg;
+    }),
+    asTable("Show the numbers", `${l.loss} after each round`, [
+      { title: l.unit, cell: (i) => words(i + 1) },
+      ...curves.map(([name, values]) => ({ title: name, number: true, cell: (i) => words(values[i], 6) })),
+    ], () => Array.from({ length: longest }, (_, i) => i)));
+  return section;
+}
+
+function qualitySection(page) {
+  const { quality } = page.facts;
+  const section = h("section", { id: "quality", "aria-labelledby": "quality-title" },
+    h("h2", { id: "quality-title" }, "Quality"));
+  if (quality.numbers.length) numbersQuality(section, quality.numbers);
+  else classesQuality(section, quality, page);
+  return section;
+}
+
+// ---- numbers ------------------------------------------------------------------------------------
+
+function numbersQuality(section, all) {
+  const chosen = new Choice(0);
+  put(section, h("p", { class: "lead" }, "Predictions beside what came true. Dots are a sample of the rows; bands and bars count all of them."));
+  if (all.length > 1) put(section, h("div", { class: "controls" }, menu("Target", all.map((n, k) => [k, n.target]), chosen)));
+  const now = () => all[chosen.value];
+  const scatter = figure("On the line, predictions are right.", (width) => {
+    const n = now();
+    const both = ends([...n.predicted, ...n.observed]);
+    const chart = new Chart(width, Math.min(width, 380), { x: both, y: both, label: "Observed against predicted values" })
+      .axes({ xLabel: "predicted", yLabel: "observed" });
+    chart.line(both, both, { class: "thin picked" });
+    chart.add(rowDots(chart, n.predicted, n.observed, n, (i) => [`predicted ${words(n.predicted[i])}`, `observed ${words(n.observed[i])}`]));
+    return chart.svg;
+  });
+  const fan = figure("Residuals (observed − predicted) with their median and a band that holds half of the rows: a band that bends or widens tells where the model is wrong, or unsure.", (width) => {
+    const n = now();
+    const residual = Array.from(n.observed, (y, i) => y - n.predicted[i]);
+    const chart = new Chart(width, Math.min(width, 380), { x: ends(n.predicted), y: ends(residual), label: "Residuals against predicted values" }).axes({ xLabel: "predicted", yLabel: "residual" });
+    chart.add(rowDots(chart, n.predicted, residual, n, (i) => [`predicted ${words(n.predicted[i])}`, `residual ${signed(residual[i])}`]));
+    chart.band(n.middle, n.lower, n.upper).line(n.middle, n.median, {}).rule({ y: 0 });
+    return chart.svg;
+  });
+  const shape = figure("How residuals are distributed.", (width) => {
+    const n = now();
+    const chart = new Chart(width, 260, { x: [n.edges[0], n.edges[n.edges.length - 1]], y: [0, Math.max(...n.share) * 1.06], label: "Distribution of residuals" })
+      .axes({ xLabel: "residual", yLabel: "share of rows" });
+    n.share.forEach((part, i) => {
+      const [x0, x1, y] = [chart.x(n.edges[i]), chart.x(n.edges[i + 1]), chart.y(part)];
+      chart.add(tells(g("rect", { class: "bar", x: x0 + 0.5, width: Math.max(x1 - x0 - 1, 0.5), y, height: chart.box.bottom - y }),
+        [`${words(n.edges[i], 3)} to ${words(n.edges[i + 1], 3)}`, `${share(part)} of rows`]));
+    });
+    return chart.rule({ x: 0 }).svg;
+  });
+  const normal = figure("Residuals in units of their spread beside normal quantiles: ends that leave the line are tails heavier than normal.", (width) => {
+    const n = now();
+    const [x, y] = [ends(n.normal), ends(n.quantile)];
+    const chart = new Chart(width, 260, { x, y, label: "Quantiles of residuals against normal quantiles" })
+      .axes({ xLabel: "normal quantile", yLabel: "residual / spread" });
+    const line = [Math.max(x[0], y[0]), Math.min(x[1], y[1])];
+    chart.line(line, line, { class: "thin picked" });
+    const dots = g("g", { class: "dots" });
+    n.quantile.forEach((q, i) => dots.append(g("circle", { r: 2.5, cx: chart.x(n.normal[i]), cy: chart.y(q) })));
+    return chart.add(dots).svg;
+  });
+  const figures = [scatter, fan, shape, normal];
+  put(section, h("div", { class: "pair" }, figures));
+  chosen.watch(() => figures.forEach((f) => f.redraw()));
+}
+
+function rowDots(chart, xs, ys, n, lines) {
+  const dots = g("g", { class: "dots" });
+  for (let i = 0; i < xs.length; i++) {
+    dots.append(g("circle", { r: 2.4, cx: chart.x(xs[i]).toFixed(1), cy: chart.y(ys[i]).toFixed(1), "data-i": i }));
+  }
+  dots.addEventListener("pointermove", (event) => {
+    const i = Number(event.target.dataset.i);
+    showTip(event, [`row ${words(n.row[i], 12)}`, ...lines(i)]);
+  });
+  dots.addEventListener("pointerleave", hideTip);
+  return dots;
+}
+
+// ---- classes ------------------------------------------------------------------------------------
+
+function classesQuality(section, { classes, names, confusion }, page) {
+  if (!classes.length) {
+    put(section, h("p", { class: "lead" }, "All rows are of one class, so there is nothing to tell apart: pass rows of several classes for curves."));
+    put(section, h("div", { class: "scroll" }, matrix(names, (i, j) => confusion.at(i, j))));
+    return;
+  }
+  const several = names.length > 2;
+  const chosen = new Choice(0);
+  const threshold = new Choice(0.5);
+  const cost = { wrong: new Choice(1), missed: new Choice(1) };
+  put(section, h("p", { class: "lead" }, several
+    ? "Which classes are taken for which; below, one class against all others."
+    : `From which probability on a row counts as ${classes[0].positive} is yours to choose: move the threshold, or say what mistakes cost.`));
+  if (several) {
+    put(section, h("div", { class: "scroll" }, matrix(names, (i, j) => confusion.at(i, j))), h("br"),
+      h("div", { class: "controls" }, menu("Class", classes.map((c, k) => [k, c.positive]), chosen)));
+  }
+  const now = () => classes[chosen.value];
+  const cheapest = h("button", { type: "button", onclick: () => threshold.set(best(now(), cost)) }, "Use the cheapest threshold");
+  put(section, h("div", { class: "controls" },
+    slider("Threshold", { least: 0, most: 1, step: 0.001, choice: threshold }),
+    price("Cost of a false alarm", cost.wrong), price("Cost of a miss", cost.missed), cheapest));
+  const table = h("div", {});
+  const at = () => counts(now(), threshold.value);
+  const square = (draw) => (width) => draw(Math.min(width, 460), Math.min(width, 320));
+  const roc = figure("ROC: how many of the class are found, against false alarms among the others.", square((width, height) => {
+    const c = now();
+    const chart = new Chart(width, height, { x: [0, 1], y: [0, 1], label: `ROC curve, area ${words(c.area, 4)}` })
+      .axes({ xLabel: "false positive rate", yLabel: "true positive rate" });
+    chart.line([0, 1], [0, 1], { class: "thin" });
+    chart.line([0, ...Array.from(c.false_positive, (x) => x / c.negatives)], [0, ...Array.from(c.true_positive, (x) => x / c.positives)], {});
+    const m = at();
+    chart.dot(m.fp / c.negatives, m.tp / c.positives, { r: 6, class: "point" });
+    return chart.text(chart.box.right - 6, chart.box.bottom - 10, `area ${words(c.area, 4)}`, { "text-anchor": "end", class: "strong" }).svg;
+  }));
+  const precision = figure("How many alarms are right, against how many of the class are found.", square((width, height) => {
+    const c = now();
+    const chart = new Chart(width, height, { x: [0, 1], y: [0, 1], label: `Precision and recall, average precision ${words(c.average_precision, 4)}` })
+      .axes({ xLabel: "recall", yLabel: "precision" });
+    chart.rule({ y: c.positives / (c.positives + c.negatives) });
+    const right = Array.from(c.true_positive, (tp, i) => tp / (tp + c.false_positive[i]));
+    chart.line(Array.from(c.true_positive, (x) => x / c.positives), right, { class: "other" });
+    const m = at();
+    if (m.tp + m.fp > 0) chart.dot(m.tp / c.positives, m.tp / (m.tp + m.fp), { r: 6, class: "point" });
+    return chart.text(chart.box.left + 10, chart.box.bottom - 10, `average precision ${words(c.average_precision, 4)}`, { class: "strong" }).svg;
+  }));
+  const trust = figure("Calibration: of rows with a probability of 30 %, 30 % should be of the class. Bars are 95 % intervals.", square((width, height) => {
+    const c = now().calibration;
+    const chart = new Chart(width, height, { x: [0, 1], y: [0, 1], label: "Calibration: observed share against predicted probability" })
+      .axes({ xLabel: "predicted probability", yLabel: "observed share" });
+    chart.line([0, 1], [0, 1], { class: "thin" });
+    Array.from(c.predicted).forEach((p, i) => {
+      chart.add(g("line", { class: "whisker", x1: chart.x(p), x2: chart.x(p), y1: chart.y(c.low[i]), y2: chart.y(c.high[i]) }));
+    });
+    chart.line(c.predicted, c.observed, { class: "third" });
+    Array.from(c.predicted).forEach((p, i) => tells(chart.dot(p, c.observed[i], { r: 4, class: "point" }),
+      [`predicted ${share(p)}`, `observed ${share(c.observed[i])}`, `${words(c.weight[i], 6)} rows`]));
+    return chart.svg;
+  }));
+  const costs = figure("What mistakes cost on average, by threshold.", square((width, height) => {
+    const c = now();
+    const ts = Array.from({ length: 201 }, (_, i) => i / 200);
+    const prices = ts.map((t) => costOf(c, t, cost));
+    const chart = new Chart(width, height, { x: [0, 1], y: [0, Math.max(...prices) * 1.05 || 1], label: "Cost per row by threshold" })
+      .axes({ xLabel: "threshold", yLabel: "cost per row" });
+    chart.line(ts, prices, {});
+    const t = best(c, cost);
+    chart.rule({ x: threshold.value, class: "mark" });
+    tells(chart.dot(Math.min(t, 1), costOf(c, t, cost), { r: 6, class: "point" }), [`cheapest threshold ${words(t, 3)}`, `cost ${words(costOf(c, t, cost), 3)} per row`]);
+    return chart.svg;
+  }));
+  put(section, h("div", { class: "trio" }, table, roc, precision, trust, costs));
+  const redraw = () => {
+    const c = now();
+    const m = at();
+    const cells = [[m.tn, m.fp], [m.fn, m.tp]];
+    const rest = several ? "others" : page.facts.overview.outputs.find((name) => name !== c.positive) ?? "others";
+    const rate = (name, x) => h("div", {}, h("span", {}, name), h("b", {}, x));
+    table.replaceChildren(h("h3", {}, `At threshold ${words(threshold.value, 3)}`), matrix([rest, c.positive], (i, j) => cells[i][j]),
+      h("div", { class: "rates" }, rate("accuracy", share((m.tp + m.tn) / (c.positives + c.negatives))),
+        rate("precision", share(m.tp / (m.tp + m.fp))), rate("recall", share(m.tp / c.positives)),
+        rate("F₁", words((2 * m.tp) / (2 * m.tp + m.fp + m.fn), 3)), rate("false alarms", share(m.fp / c.negatives)),
+        rate("cost per row", words(costOf(c, threshold.value, cost), 3))));
+    for (const one of [roc, precision, trust, costs]) one.redraw();
+  };
+  for (const choice of [chosen, threshold, cost.wrong, cost.missed]) choice.watch(redraw);
+}
+
+function price(label, choice) {
+  const input = h("input", { type: "number", min: 0, step: "any", value: choice.value, oninput: () => {
+    const typed = Number(input.value);
+    if (input.value !== "" && typed >= 0) choice.set(typed);
+  } });
+  return h("label", { class: "control" }, h("span", {}, label), input);
+}
+
+/** Weights of right and wrong answers from a threshold on. */
+function counts(c, t) {
+  let [low, high] = [0, c.threshold.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (c.threshold[middle] >= t) low = middle + 1;
+    else high = middle;
+  }
+  const [tp, fp] = low ? [c.true_positive[low - 1], c.false_positive[low - 1]] : [0, 0];
+  return { tp, fp, fn: c.positives - tp, tn: c.negatives - fp };
+}
+
+function costOf(c, t, cost) {
+  const m = counts(c, t);
+  return (m.fp * cost.wrong.value + m.fn * cost.missed.value) / (c.positives + c.negatives);
+}
+
+function best(c, cost) {
+  let [least, at] = [costOf(c, 1.0001, cost), 1];
+  for (const t of c.threshold) {
+    const now = costOf(c, t, cost);
+    if (now < least) [least, at] = [now, t];
+  }
+  return at;
+}
+
+/** Rows are what is true, columns what is said. */
+function matrix(names, count) {
+  const short = (name) => h("span", { title: name }, clipped(name, 14));
+  return h("table", { class: "confusion" }, h("caption", {}, "Rows: what is true; columns: what the model says."),
+    h("thead", {}, h("tr", {}, h("td", {}), names.map((name) => h("th", { scope: "col" }, short(name))))),
+    h("tbody", {}, names.map((name, i) => {
+      const row = names.map((_, j) => count(i, j));
+      const all = row.reduce((a, b) => a + b, 0);
+      return h("tr", {}, h("th", { scope: "row" }, short(name)), row.map((n, j) => {
+        const part = all > 0 ? n / all : 0;
+        const colour = i === j ? "var(--accent)" : "var(--other)";
+        return h("td", { style: { background: `color-mix(in srgb, ${colour} ${Math.round(8 + 62 * part)}%, var(--card))` } },
+          words(n, 6), h("small", {}, share(part, 2)));
+      }));
+    })));
+}

@@ -1,0 +1,153 @@
+"""How good a model is, for a page where thresholds and costs can be moved.
+
+The one idea: of two classes, or one against the rest, everything follows from how many rows of
+either lie above each threshold; of numbers, from predictions beside what came true. Both are kept
+thin enough to be carried, and what is drawn was all counted on every row.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from stagewise.inspection.answers import Answers
+from stagewise.inspection.calibration import Calibration
+from stagewise.inspection.fitted import Vector
+from stagewise.inspection.residuals import Residuals
+from stagewise.inspection.thresholds import Thresholds
+from stagewise.report.row_facts import draw
+
+__all__ = ["ClassQuality", "NumberQuality", "class_quality", "number_quality"]
+
+THRESHOLDS = 300
+POINTS = 1200
+"""How many rows are drawn as dots."""
+BANDS = 24
+"""Into how many parts of equal weight predictions are divided, each with its quartiles."""
+BARS = 41
+QUANTILES = 120
+
+
+@dataclass(frozen=True, eq=False)
+class ClassQuality:
+    """How well one class is told from the rest.
+
+    Attributes
+    ----------
+    positive : str
+        The class.
+    threshold, true_positive, false_positive : float64 arrays
+        What counts as that class from each threshold on, by weight; thresholds decrease.
+    positives, negatives : float
+        The weight of all rows of the class, and of all others.
+    area, average_precision : float
+        Under the ROC curve; of the precision over recall.
+    calibration : Calibration
+        Probabilities beside shares that came true.
+    """
+
+    positive: str
+    threshold: Vector
+    true_positive: Vector
+    false_positive: Vector
+    positives: float
+    negatives: float
+    area: float
+    average_precision: float
+    calibration: Calibration
+
+
+@dataclass(frozen=True, eq=False)
+class NumberQuality:
+    """How close predictions of a number come.
+
+    Attributes
+    ----------
+    target : str
+        What is predicted.
+    row : int64 array
+        The rows drawn as dots.
+    predicted, observed : float32 arrays
+        Of these rows.
+    middle : float64 array of shape (n_bands,)
+        The mean predictions of parts of equal weight.
+    lower, median, upper : float64 arrays of shape (n_bands,)
+        The quartiles of the residuals there.
+    edges, share : float64 arrays
+        The distribution of residuals: edges of bars, and the share of rows between them.
+    normal, quantile : float64 arrays
+        Normal quantiles, and residuals in units of their spread that belong to them.
+    """
+
+    target: str
+    row: npt.NDArray[np.int64]
+    predicted: npt.NDArray[np.float32]
+    observed: npt.NDArray[np.float32]
+    middle: Vector
+    lower: Vector
+    median: Vector
+    upper: Vector
+    edges: Vector
+    share: Vector
+    normal: Vector
+    quantile: Vector
+
+
+def class_quality(answers: Answers) -> tuple[ClassQuality, ...]:
+    """Return how well classes are told from the rest: the second of two, or each of more.
+
+    Classes that none of the rows has, or all, cannot be told from anything and are left out.
+    """
+    codes = np.unique(answers.y[answers.weight > 0])
+    if len(codes) < 2 or len(answers.names) < 2:
+        return ()
+    asked = [1] if len(answers.names) == 2 else codes.tolist()
+    return tuple(_of_class(answers, int(k)) for k in asked)
+
+
+def _of_class(answers: Answers, k: int) -> ClassQuality:
+    assert answers.classes is not None
+    label = answers.classes[k]
+    counted = Thresholds.of(answers, label)
+    thin = counted.thinned(THRESHOLDS)
+    return ClassQuality(
+        answers.names[k],
+        thin.threshold,
+        thin.true_positive,
+        thin.false_positive,
+        counted.positives,
+        counted.negatives,
+        counted.roc().area,
+        counted.precision_recall().average,
+        Calibration.of(answers, label),
+    )
+
+
+def number_quality(answers: Answers, target: str, seed: int) -> NumberQuality:
+    """Return how close the predictions of one number come."""
+    found = Residuals.of(answers)
+    residual, weight = found.residual, found.weight
+    rows = draw(weight, POINTS, seed)
+    running = found.running(BANDS)
+    # Symmetric about 0, without the farthest half percent.
+    far = np.max(np.abs(found.quantiles([0.0025, 0.9975]))) or 1.0
+    edges = np.linspace(-far, far, BARS + 1)
+    share, _ = np.histogram(residual, bins=edges, weights=weight)
+    normal, own = found.against_normal()
+    kept = np.unique(np.linspace(0, len(own) - 1, QUANTILES).round().astype(np.intp))
+    return NumberQuality(
+        target,
+        rows,
+        found.predicted[rows].astype(np.float32),
+        found.observed[rows].astype(np.float32),
+        running["predicted"],
+        running["lower"],
+        running["median"],
+        running["upper"],
+        edges,
+        share / weight.sum(),
+        normal[kept],
+        own[kept],
+    )

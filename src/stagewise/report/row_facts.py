@@ -1,0 +1,151 @@
+"""Some rows of a table: what is in them, what a model says of them, and why.
+
+The one idea: a page shows a sample, drawn by a seed and small enough to be carried, and says so.
+Rows are known by their place in the table; cells are kept as the model reads them, so that the page
+can change them and ask again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from stagewise.data.frame import open_frame
+from stagewise.inspection.fitted import Fitted, Vector
+from stagewise.inspection.shap import shap_values
+
+__all__ = ["RowFacts", "draw", "row_facts", "take"]
+
+MOST_ROWS, FEWEST_ROWS = 250, 20
+"""How many rows are shown: as many as fit, between these."""
+MOST_NUMBERS = 120_000
+"""How many cells, and how many credits, a page has."""
+MOST_FEATURES = 60
+"""Credits are kept of so many features; those of the others are added up."""
+
+
+@dataclass(frozen=True, eq=False)
+class RowFacts:
+    """Rows that are shown one by one.
+
+    Attributes
+    ----------
+    row : int64 array of shape (n,)
+        Their places in the table.
+    codes : float64 array of shape (n, n_features)
+        Their cells, as the model reads them.
+    written : tuple of (int, tuple of str)
+        The cells of integers beyond 2**53 as they are written, by the place of the feature.
+    known : tuple of str or float64 array
+        Their answers: labels, or numbers with a column for each target.
+    said : float64 array of shape (n, n_outputs)
+        What the model says: numbers, or probabilities of all classes.
+    credited : int64 array of shape (m,)
+        The features with credits of their own.
+    base : float64 array of shape (n_credited_outputs,)
+        What the model says when nothing is known.
+    credit : float32 array of shape (n, m, n_credited_outputs)
+        Shapley values.
+    others : float32 array of shape (n, n_credited_outputs)
+        Those of all other features together.
+    unit : str
+        What credits are measured in.
+    why_not : str or None
+        Why there are no credits, if so.
+    """
+
+    row: npt.NDArray[np.int64]
+    codes: Vector
+    written: tuple[tuple[int, tuple[str, ...]], ...]
+    known: tuple[str, ...] | Vector
+    said: Vector
+    credited: npt.NDArray[np.int64]
+    base: Vector
+    credit: npt.NDArray[np.float32]
+    others: npt.NDArray[np.float32]
+    unit: str
+    why_not: str | None
+
+
+def draw(weight: Vector, most: int, seed: int) -> npt.NDArray[np.int64]:
+    """Return the places of at most so many rows that count, drawn without order, increasing."""
+    rows = np.flatnonzero(weight > 0)
+    if len(rows) <= most:
+        return rows
+    return np.sort(np.random.default_rng(seed).choice(rows, most, replace=False))
+
+
+def take(X: Any, rows: npt.NDArray[np.int64]) -> Any:
+    """Return some rows of a table of any kind that the library reads."""
+    frame = open_frame(X, "report")
+    if frame is not None:
+        return frame.frame[rows.tolist()].to_native()
+    if hasattr(X, "tocsr"):
+        return X.tocsr()[rows]
+    return np.asarray(X)[rows]
+
+
+def row_facts(fitted: Fitted, X: Any, known: Any, weight: Vector, seed: int) -> RowFacts:
+    """Draw rows, and explain what is said of them.
+
+    Parameters
+    ----------
+    fitted : Fitted
+        The model.
+    X : table
+        All rows.
+    known : sequence of str, or float64 array
+        Their labels, or numbers.
+    weight : float64 array
+        How much they count; rows without weight are not drawn.
+    seed : int
+        Keys what is drawn.
+    """
+    p, outputs = len(fitted.names), fitted.model.ensemble.n_outputs
+    fits = MOST_NUMBERS // max(p, min(p, MOST_FEATURES) * outputs)
+    rows = draw(weight, min(max(fits, FEWEST_ROWS), MOST_ROWS), seed)
+    some = take(X, rows)
+    codes = np.column_stack(fitted.columns(some))
+    said = fitted.respond(fitted.score(list(codes.T)), "mean")
+    answers = known[rows] if isinstance(known, np.ndarray) else tuple(known[i] for i in rows)
+    shared = (rows, codes, _written(fitted, some), answers, said)
+    try:
+        why = shap_values(fitted.estimator, some)
+    except ValueError as error:
+        none = np.zeros((len(rows), 0, outputs), dtype=np.float32)
+        nobody, nothing = np.empty(0, dtype=np.int64), np.zeros(outputs)
+        return RowFacts(*shared, nobody, nothing, none, none.sum(axis=1), "", str(error))
+    credit = why.values.reshape(len(rows), p, -1)
+    size = np.abs(credit).mean(axis=(0, 2))
+    credited = np.argsort(-size, kind="stable")[:MOST_FEATURES]
+    rest = np.delete(credit, credited, axis=1).sum(axis=1).astype(np.float32)
+    kept, base = credit[:, credited].astype(np.float32), np.atleast_1d(why.base_values)
+    return RowFacts(*shared, credited, base, kept, rest, _unit(fitted), None)
+
+
+def _unit(fitted: Fitted) -> str:
+    """Return what scores are measured in."""
+    if fitted.model.classes is None:
+        return "prediction" if fitted.mean_is_affine else "logarithm of the prediction"
+    if fitted.estimator.averages:
+        one = fitted.model.ensemble.n_outputs == 1
+        return "difference of the probabilities" if one else "probability"
+    odds = fitted.model.loss == "log_loss" and fitted.model.ensemble.n_outputs == 1
+    return "log odds" if odds else "score"
+
+
+def _written(fitted: Fitted, X: Any) -> tuple[tuple[int, tuple[str, ...]], ...]:
+    """Return the cells of wide integers, of which the model only knows between which cuts."""
+    wide = [j for j, f in enumerate(fitted.model.features) if f.cuts is not None]
+    if not wide:
+        return ()
+    table = fitted.model.features.read(X, "report")
+    return tuple((j, tuple(_words(table.column(j)))) for j in wide)
+
+
+def _words(column: Any) -> list[str]:
+    gone = np.zeros(len(column.values), dtype=bool) if column.missing is None else column.missing
+    return ["" if g else str(v) for v, g in zip(column.values.tolist(), gone.tolist(), strict=True)]

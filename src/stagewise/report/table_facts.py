@@ -1,0 +1,169 @@
+"""A table in a page: a line and a small picture for each column, and what to look at.
+
+The one idea: `describe` has found all there is to say; what is chosen here is how much of it fits.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import isfinite
+from typing import Any
+
+import numpy as np
+
+from stagewise.inspection.description import Description, describe
+from stagewise.inspection.fitted import Vector
+from stagewise.inspection.hints import Hint
+from stagewise.inspection.profile import Profile
+from stagewise.report.row_facts import draw, take
+from stagewise.report.words import number_words
+
+__all__ = ["ColumnFacts", "TableFacts", "table_facts"]
+
+ROWS = 100_000
+"""Larger tables are described by this many of their rows."""
+COLUMNS = 200
+LINES = 20
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnFacts:
+    """A column.
+
+    Attributes
+    ----------
+    name, kind : str
+        What it is called, and what it holds.
+    missing, distinct, outliers : int
+        How many cells are missing, values differ, numbers lie far out.
+    least, quartiles, largest, mean, deviation : floats
+        Of numbers; NaN of categories.
+    bars : float64 array
+        How many numbers lie in equal parts of the range.
+    levels : tuple of (str, int)
+        The most frequent values, and their rows.
+    is_number : bool
+        Whether its values have an order.
+    """
+
+    name: str
+    kind: str
+    missing: int
+    distinct: int
+    outliers: int
+    least: float
+    quartiles: Vector
+    largest: float
+    mean: float
+    deviation: float
+    bars: Vector
+    levels: tuple[tuple[str, int], ...]
+    is_number: bool
+
+
+@dataclass(frozen=True, eq=False)
+class TableFacts:
+    """A table.
+
+    Attributes
+    ----------
+    n_rows, n_looked_at, n_columns : int
+        Its rows, how many of them were looked at, and its columns, of which `columns` may have
+        fewer.
+    target : str
+        What is predicted.
+    columns : tuple of ColumnFacts
+        The target first, then the features.
+    associations : tuple of (str, str, float, float)
+        Column, the name and value of its correlation with the target, and mutual information.
+    pairs : tuple of (str, float)
+        Columns that go together, and their rank correlation.
+    hints : tuple of Hint
+        What to look at.
+    """
+
+    n_rows: int
+    n_looked_at: int
+    n_columns: int
+    target: str
+    columns: tuple[ColumnFacts, ...]
+    associations: tuple[tuple[str, str, float, float], ...]
+    pairs: tuple[tuple[str, float], ...]
+    hints: tuple[Hint, ...]
+
+
+MEASURES = {
+    "pearson": "Pearson's r",
+    "spearman": "Spearman's ρ",
+    "eta": "η",
+    "cramers_v": "Cramér's V",
+}
+CHOSEN = ("spearman", "eta", "cramers_v")
+"""One for every pairing of kinds."""
+
+
+def table_facts(X: Any, y: Any, name: str, seed: int) -> TableFacts:
+    """Describe rows and their answers.
+
+    Parameters
+    ----------
+    X : table
+        The rows.
+    y : array
+        Their answers: numbers or labels.
+    name : str
+        What the target is called.
+    seed : int
+        Keys which rows of a large table are looked at.
+    """
+    n_rows = len(y)
+    rows = draw(np.ones(n_rows), ROWS, seed)
+    some = X if len(rows) == n_rows else take(X, rows)
+    if hasattr(some, "toarray"):
+        some = some.toarray()
+    found = describe(some, np.asarray(y)[rows])
+    aim = found.target
+    profiles = sorted(found.columns, key=lambda c: c.name != aim)
+    columns = tuple(_column(c, name if c.name == aim else c.name) for c in profiles[:COLUMNS])
+    return TableFacts(
+        n_rows,
+        len(rows),
+        len(found.columns) - 1,
+        name,
+        columns,
+        _associations(found),
+        tuple((row["columns"], float(row["spearman"])) for row in found.pairs[:LINES]),
+        found.hints[:LINES],
+    )
+
+
+def _column(profile: Profile, name: str) -> ColumnFacts:
+    counts, _ = profile.density
+    return ColumnFacts(
+        name,
+        profile.kind,
+        profile.missing,
+        profile.distinct,
+        profile.outliers,
+        float(profile.deciles[0]),
+        profile.quartiles,
+        float(profile.deciles[-1]),
+        profile.mean,
+        profile.deviation,
+        counts.astype(np.float64),
+        tuple((_words(level), rows) for level, rows in profile.levels[:8]),
+        profile.is_number,
+    )
+
+
+def _words(level: Any) -> str:
+    return number_words(level, 6) if isinstance(level, float) and isfinite(level) else str(level)
+
+
+def _associations(found: Description) -> tuple[tuple[str, str, float, float], ...]:
+    lines = []
+    for row in found.associations[:LINES]:
+        measure = next((m for m in CHOSEN if row[m] == row[m]), "pearson")
+        told = float(row["mutual_information"])
+        lines.append((str(row["column"]), MEASURES[measure], float(row[measure]), told))
+    return tuple(lines)
