@@ -7,6 +7,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.figure import Figure
 from sklearn.ensemble import GradientBoostingRegressor as ScikitBoosting
 from sklearn.inspection import partial_dependence as scikit_dependence
 
@@ -295,3 +296,24 @@ def test_tables_and_pictures():
     assert partial_dependence(fitted("a number"), ["a", "b"], X, grid=4).plot().get_ylabel() == "b"
     with pytest.raises(InvalidParameterError, match="output must be one of 'hi'"):
         curves.plot(output="high")
+
+
+def test_two_numbers_have_a_surface():
+    X = mixed()
+    found = partial_dependence(fitted("a number"), ["a", "d"], X, grid=4)
+    ax = found.plot(kind="surface")
+    assert (ax.name, ax.get_xlabel(), ax.get_ylabel()) == ("3d", "a", "d")
+    ax.figure.canvas.draw()
+    low, high = found.mean.min(), found.mean.max()
+    assert ax.get_zlim()[0] <= low < high <= ax.get_zlim()[1]
+    given = Figure().add_subplot(projection="3d")
+    assert found.plot(given, kind="surface") is given
+    assert found.plot(kind="contour").name == "rectilinear"
+    with pytest.raises(InvalidParameterError, match="needs axes in three dimensions"):
+        found.plot(Figure().add_subplot(), kind="surface")
+    with pytest.raises(InvalidParameterError, match="kind must be one of None, 'contour'"):
+        found.plot(kind="relief")
+    with pytest.raises(InvalidParameterError, match=r"two numbers.*'c' \(a category\)"):
+        partial_dependence(fitted("a number"), ["a", "c"], X, grid=3).plot(kind="surface")
+    with pytest.raises(InvalidParameterError, match="two numbers"):
+        partial_dependence(fitted("a number"), "a", X, grid=3).plot(kind="contour")

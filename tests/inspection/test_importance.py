@@ -122,7 +122,7 @@ def test_what_has_no_trees_is_refused():
         importance(GradientBoostingRegressor)
     with pytest.raises(InvalidParameterError, match="Did you mean 'gain'"):
         importance(fitted("a number"), "gains")
-    with pytest.raises(InvalidParameterError, match="permutation_importance"):
+    with pytest.raises(InvalidParameterError, match="needs X: pass rows that were held out"):
         importance(fitted("a number"), "permutation")
 
 

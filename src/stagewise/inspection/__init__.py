@@ -6,7 +6,7 @@ from stagewise.inspection.calibration import Calibration, calibration
 from stagewise.inspection.confusion import Confusion, confusion
 from stagewise.inspection.dependence import Dependence, partial_dependence
 from stagewise.inspection.description import Description, describe
-from stagewise.inspection.importance import Importance, importance
+from stagewise.inspection.importance import Importance
 from stagewise.inspection.interaction import Interactions, interactions
 from stagewise.inspection.learning import LearningCurves, learning_curves
 from stagewise.inspection.leaves import (
@@ -27,6 +27,7 @@ from stagewise.inspection.thresholds import (
     Thresholds,
     thresholds,
 )
+from stagewise.inspection.worth import importance, importance_table
 
 __all__ = [
     "AccumulatedEffects",
@@ -54,6 +55,7 @@ __all__ = [
     "decision_path",
     "describe",
     "importance",
+    "importance_table",
     "interactions",
     "learning_curves",
     "partial_dependence",

@@ -19,13 +19,14 @@ from stagewise.errors import InvalidParameterError
 from stagewise.estimators.parameters import Number, OneOf
 from stagewise.inspection.fitted import Fitted, Response, Vector, checked
 from stagewise.inspection.grid import Grid, make_grids
-from stagewise.inspection.plots import plot_curves, plot_levels, plot_surface
+from stagewise.inspection.plots import plot_curves, plot_levels, plot_relief, plot_surface
 from stagewise.inspection.traversal import Traversal
 
 __all__ = ["Dependence", "brute_score", "drawn_rows", "partial_dependence", "traversed_score"]
 
 METHODS = OneOf(("auto", "brute", "traversal"))
 RESPONSES = OneOf(("score", "mean"))
+PICTURES = OneOf((None, "contour", "surface"))
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,16 +84,19 @@ class Dependence:
                 rows.append({**point, "output": output, "dependence": value})
         return rows
 
-    def plot(self, ax: Any = None, *, output: str | None = None) -> Any:
-        """Draw a curve or dots for each output; of two features contours of one output.
+    def plot(self, ax: Any = None, *, output: str | None = None, kind: str | None = None) -> Any:
+        """Draw a curve or dots for each output; of two features one output.
 
         Parameters
         ----------
         ax : matplotlib axes, or None
-            Where to draw; None: on a new figure.
+            Where to draw; None: on a new figure. A surface needs axes in three dimensions.
         output : str or None
             One of `outputs`. None: all of them; of two features, and with the curves of rows, the
             last one.
+        kind : {None, "contour", "surface"}
+            Of two numbers: contours (None as well), or a surface in three dimensions. Where one is
+            a category it is a map.
 
         Returns
         -------
@@ -102,12 +106,20 @@ class Dependence:
             raise InvalidParameterError(
                 f"output must be one of {', '.join(map(repr, self.outputs))}; got {output!r}."
             )
+        how = checked("kind", PICTURES, kind)
+        if how is not None and [grid.kind for grid in self.grids] != ["number", "number"]:
+            raise InvalidParameterError(
+                f"kind={how!r} is a picture of two numbers, and this is about "
+                f"{' and '.join(f'{g.name!r} (a {g.kind})' for g in self.grids)}. Leave kind out."
+            )
         one = len(self.outputs) - 1 if output is None else self.outputs.index(output)
         first, what = self.grids[0], f"partial dependence ({self.response})"
         if len(self.grids) == 2:
             second = self.grids[1]
             whose = f": {self.outputs[one]}" if len(self.outputs) > 1 else ""
             labels = (first.name, second.name, f"{what}{whose}")
+            if how == "surface":
+                return plot_relief(first.x, second.x, self.mean[..., one], labels, ax)
             ticks = (first.labels, second.labels)
             return plot_surface(first.x, second.x, self.mean[..., one], labels, ax, ticks=ticks)
         single = output is not None or self.individual is not None

@@ -14,14 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from stagewise.data.messages import shown, warn_caller
-from stagewise.errors import InvalidParameterError
-from stagewise.estimators.parameters import Number, nearest_name
+from stagewise.data.messages import warn_caller
+from stagewise.estimators.parameters import Number
 from stagewise.inspection.fitted import Fitted, Vector, checked
 from stagewise.inspection.plots import plot_bars
 from stagewise.model.model import Model
 
-__all__ = ["Importance", "importance"]
+__all__ = ["KINDS", "Importance", "split_importance"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,22 +141,8 @@ KINDS: Mapping[str, _Kind] = MappingProxyType(
 )
 
 
-def importance(model: Any, kind: str = "squared_improvement") -> Importance:
-    """Return what each feature is worth to the splits of a model.
-
-    Parameters
-    ----------
-    model : estimator
-        A fitted boosting estimator, forest or tree.
-    kind : {"squared_improvement", "gain", "splits", "cover"}
-        - "squared_improvement": I_j = √( (1/M) Σ_m Σ_{splits of T_m on j} i² ), the largest being
-          100 (Friedman 2001, eqs. 44 and 45). i² is what a split gained: for trees of gradients,
-          the improvement of the squared error of -g/h with weights h (half of it), less what the
-          penalties take. For K classes or targets there is an I_jk of the trees of each, and I_j²
-          is their mean square (Hastie, Tibshirani & Friedman 2009, eqs. 10.45 and 10.46).
-        - "gain": the share of the gain of all splits, as `feature_importances_`.
-        - "splits": how many splits ask about a feature.
-        - "cover": the share of the weight of training rows that pass through its splits.
+def split_importance(model: Any, kind: str) -> Importance:
+    """Return what each feature is worth to the splits of a model, by one of `KINDS`.
 
     Returns
     -------
@@ -166,27 +151,8 @@ def importance(model: Any, kind: str = "squared_improvement") -> Importance:
         splits are worth to each output by w_L w_R / (w_L + w_R) · (v_L - v_R)² (Friedman 2001, eq.
         35), w being covers and v values. What a statistic of levels is worth belongs to its
         features in equal parts.
-
-    See Also
-    --------
-    permutation_importance : what a model loses without a feature, on rows that were held out.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_diabetes
-    >>> from stagewise import GradientBoostingRegressor
-    >>> from stagewise.inspection import importance
-    >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
-    >>> importance(GradientBoostingRegressor(n_estimators=20).fit(X, y)).table(top=1)[0]["feature"]
-    's5'
     """
     fitted = Fitted.of(model, "importance")
-    if kind not in KINDS:
-        why = " See permutation_importance(model, X, y)." if kind == "permutation" else ""
-        raise InvalidParameterError(
-            f"kind must be one of {', '.join(map(repr, KINDS))}; got {shown(kind)}."
-            f"{why or nearest_name(str(kind), KINDS)}"
-        )
     rule, learned = KINDS[kind], fitted.model
     if not any((tree.feature >= 0).any() for tree in learned.ensemble.trees):
         warn_caller("The model has no splits, so no feature is worth anything to it.")

@@ -19,7 +19,7 @@ from stagewise.errors import InvalidParameterError
 from stagewise.estimators.parameters import Number, OneOf
 from stagewise.inspection.dependence import brute_score, drawn_rows, traversed_score
 from stagewise.inspection.fitted import Fitted, Vector, checked
-from stagewise.inspection.importance import importance
+from stagewise.inspection.importance import split_importance
 from stagewise.inspection.plots import plot_bars
 from stagewise.inspection.traversal import Traversal
 
@@ -140,7 +140,7 @@ def interactions(
             "method='brute'."
         )
     if features is None:
-        often = importance(model, "gain").order[:MOST]
+        often = split_importance(model, "gain").order[:MOST]
         places = tuple(sorted(j for j in often if j in fitted.used))
     else:
         places = fitted.positions(features)

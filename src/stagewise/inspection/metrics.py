@@ -147,22 +147,24 @@ class _Ranked:
     def _sums(self, weight: Vector) -> tuple[Vector, Vector, Vector]:
         """Return the weights in order, and those of the class and the rest at each value."""
         own = weight[self.order]
-        whole = np.add.reduceat(own, self.starts)
-        inside = np.add.reduceat(np.where(self.positive, own, 0.0), self.starts)
+        inside = np.where(self.positive, own, 0.0)
+        if len(self.starts) == len(own):  # no ties
+            return own, inside, own - inside
+        inside, whole = (np.add.reduceat(each, self.starts) for each in (inside, own))
         return own, inside, whole - inside
 
     def area(self, weight: Vector) -> float:
         _, inside, outside = self._sums(weight)
         pairs = inside.sum() * outside.sum()
         below = np.cumsum(outside) - outside / 2
-        return float(inside @ below / pairs) if pairs > 0 else NAN
+        return float((inside * below).sum() / pairs) if pairs > 0 else NAN
 
     def influence(self, weight: Vector) -> Vector:
         own, inside, outside = self._sums(weight)
         ins, out = inside.sum(), outside.sum()
         below = (np.cumsum(outside) - outside / 2) / out
         above = (ins - np.cumsum(inside) + inside / 2) / ins
-        area = float(inside @ below / ins)
+        area = float((inside * below).sum() / ins)
         group = np.repeat(np.arange(len(self.starts)), np.diff(np.r_[self.starts, len(own)]))
         moved = np.where(self.positive, (below[group] - area) / ins, (above[group] - area) / out)
         back = np.empty(len(own))

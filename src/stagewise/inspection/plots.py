@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from stagewise.errors import InvalidParameterError
 from stagewise.estimators.linear_plots import DOTS, LINE, new_axes
 
-__all__ = ["plot_bars", "plot_curves", "plot_levels", "plot_surface"]
+__all__ = ["plot_bars", "plot_curves", "plot_levels", "plot_relief", "plot_surface"]
 
 Vector = npt.NDArray[np.float64]
 
@@ -104,4 +105,26 @@ def plot_surface(
             axis.set_ticks(places, list(names))
     figure.colorbar(filled, ax=ax, label=labels[2])
     ax.set(xlabel=labels[0], ylabel=labels[1])
+    return ax
+
+
+def plot_relief(
+    x: Vector, y: Vector, surface: Vector, labels: tuple[str, str, str], ax: Any
+) -> Any:
+    """Draw a function of two numbers as a surface in three dimensions."""
+    if ax is None:
+        figure, (flat,) = new_axes(1, None, "plot")
+        flat.remove()
+        figure.set_size_inches(6.4, 4.8)
+        ax = figure.add_subplot(projection="3d")
+    if not hasattr(ax, "plot_surface"):
+        raise InvalidParameterError(
+            "kind='surface' needs axes in three dimensions: make them with "
+            "figure.add_subplot(projection='3d'), or leave ax out."
+        )
+    across, along = np.meshgrid(x, y, indexing="ij")
+    look = {"cmap": "viridis", "edgecolor": "#ffffff60", "linewidth": 0.3, "antialiased": True}
+    ax.plot_surface(across, along, surface, rcount=60, ccount=60, **look)
+    ax.set(xlabel=labels[0], ylabel=labels[1], zlabel=labels[2])
+    ax.view_init(elev=28, azim=-125)
     return ax

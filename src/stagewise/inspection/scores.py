@@ -23,7 +23,7 @@ from stagewise.inspection.quality_plots import plot_intervals
 __all__ = ["Score", "Scores", "scores"]
 
 NAN = float("nan")
-MOST_WORK = 40_000_000
+MOST_WORK = 20_000_000
 """Rows times draws times areas, beyond which limits are those of the normal distribution."""
 
 
@@ -189,8 +189,8 @@ def scores(
 
     Notes
     -----
-    Rows are drawn and then counted with their weights. If that is more work than 40 million rows
-    in all draws (200 draws of 200,000 rows), the limits are value ± z · standard error, the error
+    Rows are drawn and then counted with their weights. If that is more work than 20 million rows
+    in all draws (200 draws of 100,000 rows), the limits are value ± z · standard error, the error
     being √ Σ_i U_i² with U_i the derivative of the score by how often row i counts (infinitesimal
     jackknife, Jaeckel 1972; of the AUC this is that of DeLong et al. 1988). With so many rows the
     two hardly differ.

@@ -27,6 +27,7 @@ from stagewise.data.unseen import Rule
 from stagewise.errors import InvalidParameterError
 from stagewise.estimators.base import BoostedTrees
 from stagewise.estimators.parameters import check_parameter
+from stagewise.inspection.shap_pictures import ShapPictures
 from stagewise.model.ensemble import Ensemble
 from stagewise.model.model import Model
 from stagewise.workers import make_workers
@@ -45,7 +46,7 @@ WORK = 10**8
 
 
 @dataclass(frozen=True, eq=False)
-class ShapValues:
+class ShapValues(ShapPictures):
     """Credits of features, row by row.
 
     ``base_values`` plus the sum of a row's ``values`` is what the model says of the row: of a
