@@ -125,9 +125,9 @@ def accumulated_effects(
         A fitted boosting estimator, forest or tree.
     features : str, int, or two of them
         A feature of numbers or a category; or two features of numbers.
-    X : array-like or data frame
+    X : array-like, data frame or sparse matrix
         Rows like those that the model is for. Rows in which a feature is missing or infinite say
-        nothing about it.
+        nothing about it. Sparse rows become dense, up to 1 GiB of them.
     sample_weight : array-like or None
         How much each row counts.
     response : {"score", "mean"}, default="score"
@@ -150,27 +150,27 @@ def accumulated_effects(
             + ". See partial_dependence and interactions for others."
         )
     fitted.warn_unused(places, "the effect is 0")
-    columns = fitted.columns(X)
-    weight = fitted.weight(sample_weight, len(columns[0]))
+    rows = fitted.rows(X, least=1)
+    weight = fitted.weight(sample_weight, rows.n)
     kept = weight > 0
     for j in places:
-        kept &= np.isfinite(columns[j])
+        kept &= np.isfinite(rows.column(j))
     if not kept.any():
         raise ValueError(
             f"No row of X has a finite value of {', '.join(repr(fitted.names[j]) for j in places)}."
             " Pass other rows."
         )
-    columns, weight = [c[kept] for c in columns], weight[kept]
+    columns, weight = rows.columns(np.flatnonzero(kept)), weight[kept]
     if isinstance(grid, (int, np.integer)) and not categorical:
         grid = checked("grid", Number(1, whole=True), grid) + 1
-    grids = make_grids(fitted, places, grid, columns, weight)
+    grids = make_grids(fitted, places, grid, {j: columns[j] for j in places}, weight)
     ask = _Asked(fitted, columns, kind)
     if categorical:
         return _of_levels(fitted, grids[0], columns, weight, ask)
     for one in grids:
         _check_ends(one)
-    effect, rows = (_first if len(places) == 1 else _second)(ask, grids, columns, weight)
-    return AccumulatedEffects(grids, fitted.outputs(kind), kind, effect, rows)
+    effect, held = (_first if len(places) == 1 else _second)(ask, grids, columns, weight)
+    return AccumulatedEffects(grids, fitted.outputs(kind), kind, effect, held)
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,10 +19,10 @@ import numpy.typing as npt
 from stagewise._native import Columns, Workers
 from stagewise.data import check_weight
 from stagewise.data.messages import shown, warn_caller
-from stagewise.data.sparse import Cells
 from stagewise.errors import InvalidParameterError
 from stagewise.estimators.base import BoostedTrees
 from stagewise.estimators.parameters import Rule, nearest_name
+from stagewise.inspection.rows import Rows
 from stagewise.model.model import Model
 from stagewise.workers import make_workers
 
@@ -132,20 +132,35 @@ class Fitted:
 
     # ---- rows ----------------------------------------------------------------------------------
 
+    def rows(self, X: Any, name: str = "X", *, least: int = 0) -> Rows:
+        """Return rows as the model has them, dense or sparse.
+
+        Parameters
+        ----------
+        X : array-like, data frame or sparse matrix
+            The rows.
+        name : str
+            The parameter that they were passed as, for errors.
+        least : int
+            How many there must be.
+        """
+        try:
+            rows = Rows(self.estimator.columns_of(X), self.model.features, name)
+        except (TypeError, ValueError) as error:
+            if name == "X":
+                raise
+            # The words are those for X; say that other rows are meant.
+            raise type(error)(f"In {name}: {error}") from None
+        if rows.n < least:
+            raise ValueError(
+                f"{name} has {rows.n} rows, and at least {least} "
+                f"{'is' if least == 1 else 'are'} needed. Pass more rows."
+            )
+        return rows
+
     def columns(self, X: Any, *, least: int = 1) -> list[Vector]:
         """Return the columns of rows as the model has them, one array for each feature."""
-        values = self.estimator.columns_of(X)
-        if isinstance(values, Cells):
-            raise TypeError(
-                "X is a sparse matrix, and inspection changes cells of dense columns. Pass "
-                "X.toarray(), perhaps of some of the rows."
-            )
-        columns = values if isinstance(values, list) else list(np.asarray(values).T)
-        if len(columns[0]) < least:
-            raise ValueError(
-                f"X has {len(columns[0])} rows, and at least {least} are needed. Pass more rows."
-            )
-        return [np.ascontiguousarray(column, dtype=np.float64) for column in columns]
+        return self.rows(X, least=least).columns()
 
     def extended(self, columns: Sequence[Vector]) -> list[Vector]:
         """Put what levels say behind the columns: all that trees ask about."""
@@ -160,8 +175,23 @@ class Fitted:
 
     def score(self, columns: Sequence[Vector]) -> Vector:
         """Return F, shape (n_rows, n_outputs)."""
-        table = self.model.features.extended(Columns(list(columns)))
-        return self.model.ensemble.score(table, self.workers)
+        return self.estimator.scores_of(list(columns))
+
+    @property
+    def both_ways(self) -> bool:
+        """Whether rows go both ways at a node that asks about a missing cell of theirs."""
+        return getattr(self.estimator, "missing", "learned") == "probability"
+
+    def check_one_way(self, rows: Rows) -> None:
+        """Raise if a row would reach more than one leaf of a tree."""
+        for j in sorted(self.used) if self.both_ways else ():
+            if np.isnan(rows.column(j)).any():
+                raise InvalidParameterError(
+                    f"This {type(self.estimator).__name__} has missing='probability': rows with "
+                    f"missing cells go both ways, as some of {rows.name} do at {self.names[j]!r}, "
+                    "and what is asked for is about rows that go one. Leave such rows out, or fit "
+                    "it with missing='learned' or 'mean'."
+                )
 
     # ---- answers -------------------------------------------------------------------------------
 

@@ -79,7 +79,7 @@ def make_grids(
     fitted: Fitted,
     places: Sequence[int],
     grid: Any,
-    columns: Sequence[Vector] | None,
+    columns: Mapping[int, Vector] | None,
     weight: Vector | None,
 ) -> tuple[Grid, ...]:
     """Return a grid for each feature.
@@ -92,8 +92,9 @@ def make_grids(
         The features.
     grid : int, values, or mapping of feature to values
         How many points to choose, or which; values without a name are those of a single feature.
-    columns, weight : list of arrays and array, or None
-        Rows to choose points from; None: the thresholds of the trees say where something happens.
+    columns, weight : mapping of int to array and array, or None
+        The features of rows to choose points from; None: the thresholds of the trees say where
+        something happens.
     """
     given: dict[int, Any] = {}
     n = 40
@@ -121,7 +122,7 @@ def _grid(
     place: int,
     given: Any,
     n: int,
-    columns: Sequence[Vector] | None,
+    columns: Mapping[int, Vector] | None,
     weight: Vector | None,
 ) -> Grid:
     feature, name = fitted.model.features[place], fitted.names[place]

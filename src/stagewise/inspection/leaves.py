@@ -10,12 +10,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from stagewise._native import Columns
 from stagewise.data.messages import shown
 from stagewise.errors import InvalidParameterError
 from stagewise.estimators.parameters import Number
+from stagewise.inspection import size
 from stagewise.inspection.fitted import Fitted, Vector, checked
+from stagewise.inspection.rows import Rows
 from stagewise.learners.tree import Tree
 
 __all__ = [
@@ -42,9 +44,9 @@ def proximity(model: Any, X: Any, Z: Any = None) -> Vector:
     ----------
     model : estimator
         A fitted boosting estimator, forest or tree.
-    X : array-like or data frame
+    X : array-like, data frame or sparse matrix
         Rows.
-    Z : array-like or data frame, or None
+    Z : array-like, data frame or sparse matrix, or None
         Other rows, such as those of the training; None: X itself.
 
     Returns
@@ -56,11 +58,13 @@ def proximity(model: Any, X: Any, Z: Any = None) -> Vector:
     fitted = Fitted.of(model, "proximity")
     if fitted.has_lines and not any(len(t.feature) > 1 for t in fitted.model.ensemble.trees):
         raise InvalidParameterError("proximity compares leaves, and linear terms have none.")
-    one = fitted.estimator.apply(X)
-    two = one if Z is None else fitted.estimator.apply(Z)
+    one = _leaves(fitted, fitted.rows(X))
+    two = one if Z is None else _leaves(fitted, fitted.rows(Z, "Z"))
     n_trees = one.shape[1]
     if not n_trees:
         return np.ones((len(one), len(two)))
+    pairs = f"Proximity of {len(one)} rows of X and {len(two)} others"
+    size.check_size(pairs, len(one), 8 * len(two), size.RESULT_BYTES)
     out = np.empty((len(one), len(two)))
     step, trees = max(1, PAIRS // max(len(two), 1)), np.ascontiguousarray(two.T)
     for first in range(0, len(one), step):
@@ -69,6 +73,15 @@ def proximity(model: Any, X: Any, Z: Any = None) -> Vector:
         for own, theirs in zip(part.T, trees, strict=True):
             shared += own[:, np.newaxis] == theirs
         out[first : first + step] = shared / n_trees
+    return out
+
+
+def _leaves(fitted: Fitted, rows: Rows) -> npt.NDArray[np.int32]:
+    """Return the leaf that each row reaches, shape (n_rows, n_trees)."""
+    fitted.check_one_way(rows)
+    ensemble = fitted.model.ensemble
+    out = np.empty((rows.n, len(ensemble.trees)), dtype=np.int32)
+    ensemble.forest.leaves(fitted.workers, rows.asked(), out.reshape(-1))
     return out
 
 
@@ -120,7 +133,7 @@ def staged_contributions(model: Any, X: Any) -> Contributions:
     ----------
     model : estimator
         A fitted boosting estimator, forest or tree.
-    X : array-like or data frame
+    X : array-like, data frame or sparse matrix
         Rows.
 
     Returns
@@ -131,8 +144,15 @@ def staged_contributions(model: Any, X: Any) -> Contributions:
     """
     fitted = Fitted.of(model, "staged_contributions")
     ensemble = fitted.model.ensemble
-    columns = fitted.model.features.extended(Columns(fitted.columns(X)))
-    n, per_round = columns.n_rows, ensemble.trees_per_round
+    given = fitted.rows(X)
+    fitted.check_one_way(given)
+    columns, n, per_round = given.asked(), given.n, ensemble.trees_per_round
+    size.check_size(
+        f"What {ensemble.n_rounds} rounds add to {ensemble.n_outputs} scores of {n} rows",
+        n,
+        8 * ensemble.n_rounds * ensemble.n_outputs,
+        size.RESULT_BYTES,
+    )
     rounds = np.zeros((ensemble.n_rounds, n, ensemble.n_outputs))
     for m, out in enumerate(rounds):
         first = m * per_round
@@ -226,7 +246,7 @@ def decision_path(model: Any, row: Any) -> DecisionPath:
     ----------
     model : estimator
         A fitted boosting estimator, forest or tree.
-    row : array-like or data frame of shape (1, n_features)
+    row : array-like, data frame or sparse matrix of shape (1, n_features)
         The row; of a frame ``X.iloc[[0]]``.
 
     Returns
@@ -237,12 +257,12 @@ def decision_path(model: Any, row: Any) -> DecisionPath:
         row.
     """
     fitted = Fitted.of(model, "decision_path")
-    columns = fitted.columns(row)
-    if len(columns[0]) != 1:
-        raise ValueError(f"decision_path is about one row; got {len(columns[0])}. Pass X[:1].")
-    ensemble = fitted.model.ensemble
+    given = fitted.rows(row, "row")
+    if given.n != 1:
+        raise ValueError(f"decision_path is about one row; got {given.n}. Pass X[:1].")
+    fitted.check_one_way(given)
+    ensemble, columns, table = fitted.model.ensemble, given.columns(), given.asked_dense()
     x = np.array([c[0] for c in fitted.extended(columns)])
-    table = fitted.model.features.extended(Columns(columns))
     paths = []
     for number, tree in enumerate(ensemble.trees):
         out = np.zeros(ensemble.n_outputs)

@@ -94,8 +94,8 @@ def permutation_importance(
     ----------
     model : estimator
         A fitted boosting estimator, forest or tree.
-    X, y : array-like or data frame, and array-like
-        Rows with known answers.
+    X, y : array-like, data frame or sparse matrix, and array-like
+        Rows with known answers. Sparse rows become dense, up to 1 GiB of them.
     sample_weight : array-like or None
         How much each row counts in the loss.
     loss : str or callable, default="auto"

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from stagewise.data import Features
 from stagewise.data.levels import Level
 from stagewise.data.messages import shown
-from stagewise.estimators.base import BoostedTrees
+from stagewise.inspection.fitted import Fitted
 from stagewise.learners.tree import Tree
 from stagewise.model.model import Model
 
@@ -131,14 +131,8 @@ def tree_facts(model: Any, tree: int = 0) -> TreeFacts:
     IndexError
         If it has no such tree.
     """
-    known = getattr(model, "model_", None)
-    if isinstance(model, BoostedTrees) and known is None:
-        model.fingerprint()  # says that it is not fitted
-    if not isinstance(known, Model):
-        raise TypeError(
-            f"{type(model).__name__} has no trees to show; pass a fitted estimator of Stagewise "
-            "whose learners are trees."
-        )
+    fitted = Fitted.of(model, "This report")
+    known = fitted.model
     trees = known.ensemble.trees
     if isinstance(tree, bool) or not isinstance(tree, (int, np.integer)):
         raise TypeError(f"tree must be the number of a tree; got {shown(tree)}.")
@@ -149,8 +143,8 @@ def tree_facts(model: Any, tree: int = 0) -> TreeFacts:
         )
     place = int(tree) % len(trees)
     says, names, value = _values(model, known, place)
-    both = getattr(model, "missing", "learned") == "probability"
-    return TreeFacts(_nodes(trees[place], known.features, value, both=both), says, names)
+    nodes = _nodes(trees[place], known.features, value, both=fitted.both_ways)
+    return TreeFacts(nodes, says, names)
 
 
 def _values(
