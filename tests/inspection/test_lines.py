@@ -9,9 +9,17 @@ import pandas as pd
 import pytest
 
 from reference import shap as reference
-from stagewise import GradientBoostingClassifier, GradientBoostingRegressor
+from stagewise import GradientBoostingClassifier, GradientBoostingRegressor, export_text, rules
 from stagewise.inspection import (
+    accumulated_effects,
+    decision_path,
+    importance,
+    interactions,
+    partial_dependence,
+    permutation_importance,
+    proximity,
     shap_values,
+    staged_contributions,
 )
 
 OPTIONS: dict[str, Any] = {"n_estimators": 6, "leaves": "linear", "random_state": 0}
@@ -31,7 +39,7 @@ def table(n: int = 500) -> tuple[pd.DataFrame, np.ndarray]:
     y = X.a * (X.b > 0) + 2 * X.b + 3.0 * (X.c == "u") * X.d + rng.normal(size=n) / 5
     X.loc[rng.random(n) < 0.15, "b"] = np.nan
     X.loc[rng.random(n) < 0.15, "d"] = np.nan
-    return X, y.fillna(0.0).to_numpy() if y.isna().any() else y.to_numpy()
+    return X, y.to_numpy()
 
 
 X, Y = table()
@@ -110,3 +118,72 @@ def test_threads_and_blocks_change_no_bit(models: dict[str, Any]) -> None:
     )
     some = shap_values(model, many[1100:1117], **asked).values
     assert some.tobytes() == plain[1100:1117].tobytes()
+
+
+# ---- everything else -----------------------------------------------------------------------------
+
+
+def test_effects_are_those_of_predictions(models: dict[str, Any]) -> None:
+    model, rows = models["a direction"], X[["a", "b", "d"]].notna().all(axis=1)
+    some = X[rows][:80]
+    found = accumulated_effects(model, "b", some, grid=4)
+    ends = found.grids[0].codes
+    place = np.searchsorted(ends[1:-1], some.b.to_numpy(), side="left")
+    up, down = (model.predict(some.assign(b=ends[place + k])) for k in (1, 0))
+    steps = [np.mean((up - down)[place == k]) for k in range(4)]
+    np.testing.assert_allclose(np.diff(found.effect[:, 0]), steps, rtol=1e-9, atol=1e-9)
+    assert (np.diff(found.effect[:, 0]) >= -1e-9).all()
+
+
+def test_dependence_and_interactions_are_those_of_predictions(models: dict[str, Any]) -> None:
+    model, few = models["squared error"], X[:25]
+    said = {}
+    for names in (["a"], ["d"], ["a", "d"]):
+        means = [
+            model.predict(few.assign(**{n: few[n].iloc[i] for n in names})).mean()
+            for i in range(len(few))
+        ]
+        said["".join(names)] = np.array(means) - np.mean(means)
+    left = said["ad"] - said["a"] - said["d"]
+    found = interactions(model, few, ["a", "d"], method="brute")
+    assert found.h[0, 0] == pytest.approx(np.sqrt((left**2).sum() / (said["ad"] ** 2).sum()))
+    curve = partial_dependence(model, "a", few, grid=[-2.0, 0.5])
+    means = [model.predict(few.assign(a=v)).mean() for v in (-2.0, 0.5)]
+    np.testing.assert_allclose(curve.mean[:, 0], means)
+    with pytest.raises(ValueError, match=r"say lines\. Pass X and use method='brute'"):
+        partial_dependence(model, "a")
+
+
+def test_rounds_and_paths_add_up_to_the_score(models: dict[str, Any]) -> None:
+    for model in models.values():
+        ensemble = model.model_.ensemble
+        rounds = staged_contributions(model, X[:40])
+        score = model.scores_of(model.columns_of(X[:40]))
+        np.testing.assert_allclose(rounds.scores()[:, -1], score, rtol=1e-9, atol=1e-9)
+        path = decision_path(model, X[:1])
+        total = ensemble.base.copy()
+        for one in path.paths:
+            total[one.output] += one.value[0]
+            assert list(one.nodes[-1:]) == [model.apply(X[:1])[0, one.tree]]
+            lines = ensemble.trees[one.tree].lines
+            assert bool(one.line) == (lines is not None and one.nodes[-1] in lines.node)
+        np.testing.assert_allclose(total, score[0])
+        assert "on a line in" in path.words(None)
+
+
+def test_what_lines_need_counts_as_used(models: dict[str, Any]) -> None:
+    model = models["squared error"]
+    moved = permutation_importance(model, X, Y, repeats=1)
+    own = model.predict(X.assign(a=X.a.to_numpy()[::-1]))
+    assert moved.value[0] > 0
+    assert np.ptp(own - model.predict(X)) > 0
+    assert importance(model, "gain").value.sum() == pytest.approx(1.0)
+    assert np.diag(proximity(model, X[:5])).tolist() == [1.0] * 5
+
+
+def test_reports_say_which_leaves_say_lines(models: dict[str, Any]) -> None:
+    for model in models.values():
+        tree = model.model_.ensemble.trees[0]
+        assert tree.lines is not None
+        assert export_text(model).count("and a line") == len(tree.lines.node)
+        assert sum(row["line"] for row in rules(model)) == len(tree.lines.node)

@@ -20,7 +20,7 @@ from stagewise.errors import InvalidParameterError
 from stagewise.estimators.parameters import Number
 from stagewise.inspection.dependence import RESPONSES
 from stagewise.inspection.fitted import Fitted, Response, Vector, checked
-from stagewise.inspection.grid import Grid, make_grids
+from stagewise.inspection.grid import MOST_POINTS, Grid, make_grids
 from stagewise.inspection.plots import plot_curves, plot_levels, plot_surface
 from stagewise.inspection.similarity import similar_order
 
@@ -162,13 +162,13 @@ def accumulated_effects(
         )
     columns, weight = rows.columns(np.flatnonzero(kept)), weight[kept]
     if isinstance(grid, (int, np.integer)) and not categorical:
-        grid = checked("grid", Number(1, whole=True), grid) + 1
+        grid = checked("grid", Number(1, MOST_POINTS - 1, whole=True), grid) + 1
     grids = make_grids(fitted, places, grid, {j: columns[j] for j in places}, weight)
     ask = _Asked(fitted, columns, kind)
     if categorical:
         return _of_levels(fitted, grids[0], columns, weight, ask)
     for one in grids:
-        _check_ends(one)
+        _check_ends(one, given=not isinstance(grid, (int, np.integer)))
     effect, held = (_first if len(places) == 1 else _second)(ask, grids, columns, weight)
     return AccumulatedEffects(grids, fitted.outputs(kind), kind, effect, held)
 
@@ -188,16 +188,17 @@ class _Asked:
         return self.fitted.respond(self.fitted.score(moved), self.response)
 
 
-def _check_ends(grid: Grid) -> None:
-    if len(grid.codes) < 2:
+def _check_ends(grid: Grid, given: bool) -> None:
+    if len(grid.codes) < 2 and not given:
         raise ValueError(
             f"The feature {grid.name!r} has one value in X, so nothing can change with it. Pass "
             "rows in which it differs, or leave it out."
         )
-    if not np.isfinite(grid.codes).all() or not (np.diff(grid.codes) > 0).all():
+    increasing = np.isfinite(grid.codes).all() and (np.diff(grid.codes) > 0).all()
+    if len(grid.codes) < 2 or not increasing:
         raise InvalidParameterError(
-            f"grid: the ends of the intervals of {grid.name!r} must be finite and increasing; got "
-            f"{shown(list(grid.values))}."
+            f"grid: the ends of the intervals of {grid.name!r} must be two or more, finite and "
+            f"increasing; got {shown(list(grid.values))}."
         )
 
 

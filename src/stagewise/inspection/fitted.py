@@ -30,6 +30,7 @@ __all__ = ["Fitted", "Response", "Vector", "checked"]
 
 Vector = npt.NDArray[np.float64]
 Response = Literal["score", "mean"]
+NAMES_SHOWN = 10
 
 
 def checked(name: str, rule: Rule, value: Any) -> Any:
@@ -58,10 +59,15 @@ class Fitted:
     @classmethod
     def of(cls, estimator: Any, caller: str) -> Fitted:
         """Take an estimator, or raise if it has no trees or has not been fitted."""
-        if not isinstance(estimator, BoostedTrees):
-            kind = estimator.__name__ if isinstance(estimator, type) else type(estimator).__name__
+        if isinstance(estimator, type):
             raise TypeError(
-                f"{caller} reads the trees of a fitted stagewise estimator, and {kind} has none. "
+                f"{caller} reads the trees of a fitted estimator, and {estimator.__name__} is a "
+                f"class. Pass what was fitted, such as {estimator.__name__}().fit(X, y)."
+            )
+        if not isinstance(estimator, BoostedTrees):
+            raise TypeError(
+                f"{caller} reads the trees of a fitted stagewise estimator, and "
+                f"{type(estimator).__name__} has none. "
                 "Pass a boosting estimator, a forest or a tree; of a committee one of its members."
             )
         estimator.fingerprint()  # raises where nothing was fitted
@@ -85,8 +91,11 @@ class Fitted:
         if isinstance(feature, str):
             if feature in self.names:
                 return self.names.index(feature)
+            known = ", ".join(map(repr, self.names[:NAMES_SHOWN]))
+            more = ", …" if len(self.names) > NAMES_SHOWN else ""
             raise InvalidParameterError(
-                f"{name}: there is no feature {feature!r}.{nearest_name(feature, self.names)}"
+                f"{name}: there is no feature {feature!r}."
+                f"{nearest_name(feature, self.names) or f' There are {known}{more}.'}"
             )
         whole = isinstance(feature, numbers.Integral) and not isinstance(feature, bool)
         if not whole or not 0 <= int(feature) < len(self.names):
@@ -130,6 +139,14 @@ class Fitted:
         """Whether some leaf says a line instead of a constant."""
         return any(tree.lines is not None for tree in self.model.ensemble.trees)
 
+    def check_leaves(self, caller: str) -> None:
+        """Raise if terms are lines of all rows, so that there are no leaves to tell of."""
+        if self.has_lines and not self.model.ensemble.features_used():
+            raise InvalidParameterError(
+                f"{caller} is about leaves of trees, and linear terms have none. See the "
+                "coefficients, partial_dependence or permutation_importance."
+            )
+
     # ---- rows ----------------------------------------------------------------------------------
 
     def rows(self, X: Any, name: str = "X", *, least: int = 0) -> Rows:
@@ -153,7 +170,7 @@ class Fitted:
             raise type(error)(f"In {name}: {error}") from None
         if rows.n < least:
             raise ValueError(
-                f"{name} has {rows.n} rows, and at least {least} "
+                f"{name} has {rows.n} row{'' if rows.n == 1 else 's'}, and at least {least} "
                 f"{'is' if least == 1 else 'are'} needed. Pass more rows."
             )
         return rows
@@ -188,8 +205,8 @@ class Fitted:
             if np.isnan(rows.column(j)).any():
                 raise InvalidParameterError(
                     f"This {type(self.estimator).__name__} has missing='probability': rows with "
-                    f"missing cells go both ways, as some of {rows.name} do at {self.names[j]!r}, "
-                    "and what is asked for is about rows that go one. Leave such rows out, or fit "
+                    f"missing cells go both ways, and {rows.name} has some at {self.names[j]!r}, "
+                    "but what is asked for is about rows that go one. Leave such rows out, or fit "
                     "it with missing='learned' or 'mean'."
                 )
 

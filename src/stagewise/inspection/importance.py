@@ -142,6 +142,15 @@ KINDS: Mapping[str, _Kind] = MappingProxyType(
 )
 
 
+ELSEWHERE: Mapping[str, str] = MappingProxyType(
+    {
+        "permutation": " See permutation_importance(model, X, y).",
+        "shap": " See shap_values(model, X).",
+    }
+)
+"""Where to find what is not read off splits."""
+
+
 def importance(model: Any, kind: str = "squared_improvement") -> Importance:
     """Return what each feature is worth to the splits of a model.
 
@@ -158,6 +167,9 @@ def importance(model: Any, kind: str = "squared_improvement") -> Importance:
         - "gain": the share of the gain of all splits, as `feature_importances_`.
         - "splits": how many splits ask about a feature.
         - "cover": the share of the weight of training rows that pass through its splits.
+
+        What linear leaves add to their constants is not in any of them; see `shap_values` and
+        `permutation_importance`.
 
     Returns
     -------
@@ -182,14 +194,17 @@ def importance(model: Any, kind: str = "squared_improvement") -> Importance:
     """
     fitted = Fitted.of(model, "importance")
     if kind not in KINDS:
-        why = " See permutation_importance(model, X, y)." if kind == "permutation" else ""
+        why = ELSEWHERE.get(str(kind)) or nearest_name(str(kind), KINDS)
         raise InvalidParameterError(
-            f"kind must be one of {', '.join(map(repr, KINDS))}; got {shown(kind)}."
-            f"{why or nearest_name(str(kind), KINDS)}"
+            f"kind must be one of {', '.join(map(repr, KINDS))}; got {shown(kind)}.{why}"
         )
     rule, learned = KINDS[kind], fitted.model
     if not any((tree.feature >= 0).any() for tree in learned.ensemble.trees):
-        warn_caller("The model has no splits, so no feature is worth anything to it.")
+        warn_caller(
+            "The model has no splits; what its lines are worth is told by permutation_importance."
+            if fitted.has_lines
+            else "The model has no splits, so no feature is worth anything to it."
+        )
     totals = _totals(learned, rule)
     several = learned.ensemble.n_outputs > 1
     value = rule.scaled(totals.sum(axis=0))

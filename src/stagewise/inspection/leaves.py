@@ -13,7 +13,6 @@ import numpy as np
 import numpy.typing as npt
 
 from stagewise.data.messages import shown
-from stagewise.errors import InvalidParameterError
 from stagewise.estimators.parameters import Number
 from stagewise.inspection import size
 from stagewise.inspection.fitted import Fitted, Vector, checked
@@ -56,8 +55,7 @@ def proximity(model: Any, X: Any, Z: Any = None) -> Vector:
         ``np.argsort(-proximity(model, X, Z)[0])``.
     """
     fitted = Fitted.of(model, "proximity")
-    if fitted.has_lines and not any(len(t.feature) > 1 for t in fitted.model.ensemble.trees):
-        raise InvalidParameterError("proximity compares leaves, and linear terms have none.")
+    fitted.check_leaves("proximity")
     one = _leaves(fitted, fitted.rows(X))
     two = one if Z is None else _leaves(fitted, fitted.rows(Z, "Z"))
     n_trees = one.shape[1]
@@ -112,6 +110,8 @@ class Contributions:
 
     def table(self, row: int = 0) -> list[dict[str, Any]]:
         """Return a line for each round and output of one row."""
+        if not len(self.rounds):
+            raise ValueError("There are no rows to tell of. Ask about at least one.")
         row = checked("row", Number(0, len(self.rounds) - 1, whole=True), row)
         after = self.scores()[row]
         return [
@@ -180,11 +180,13 @@ class Path:
     value : float64 array
         What the leaf adds: to the score of the tree's output, or to those of all.
     surprise : float64 array
-        The same less what the tree says of the training rows on average.
+        The same less what the tree, by its constants, says of the training rows on average.
     cover : float
         The weight of the training rows in the leaf.
     output : int or None
         Whose tree it is; None: it has a value for all.
+    line : tuple of str
+        The features of the line that the leaf says; empty: it says a constant.
     """
 
     tree: int
@@ -194,6 +196,7 @@ class Path:
     surprise: Vector
     cover: float
     output: int | None
+    line: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -233,7 +236,8 @@ class DecisionPath:
         several = path.output is not None and len(self.outputs) > 1
         whose = f" of {self.outputs[path.output]}" if several and path.output is not None else ""
         rule = " and ".join(path.rule) or "always"
-        return f"tree {path.tree}{whose}: {rule}: adds {adds} (cover {path.cover:g})"
+        line = f" on a line in {', '.join(path.line)}" if path.line else ""
+        return f"tree {path.tree}{whose}: {rule}: adds {adds}{line} (cover {path.cover:g})"
 
     def __str__(self) -> str:
         return self.words()
@@ -257,6 +261,7 @@ def decision_path(model: Any, row: Any) -> DecisionPath:
         row.
     """
     fitted = Fitted.of(model, "decision_path")
+    fitted.check_leaves("decision_path")
     given = fitted.rows(row, "row")
     if given.n != 1:
         raise ValueError(f"decision_path is about one row; got {given.n}. Pass X[:1].")
@@ -274,13 +279,23 @@ def decision_path(model: Any, row: Any) -> DecisionPath:
         surprise = value - _mean(tree)
         rule = tuple(_rule(fitted, tree, nodes, x))
         cover = float(tree.cover[nodes[-1]])
-        paths.append(Path(number, nodes, rule, value, surprise, cover, output))
+        line = _line(fitted, tree, nodes[-1])
+        paths.append(Path(number, nodes, rule, value, surprise, cover, output, line))
     paths.sort(key=lambda path: (-float(np.abs(path.surprise).max()), path.tree))
     return DecisionPath(tuple(paths), fitted.outputs("score"), fitted.score(columns)[0])
 
 
+def _line(fitted: Fitted, tree: Tree, leaf: int) -> tuple[str, ...]:
+    """Return the features of a leaf's line."""
+    if tree.lines is None or leaf not in tree.lines.node:
+        return ()
+    at = int(np.searchsorted(tree.lines.node, leaf))
+    begin, end = tree.lines.start[at : at + 2].tolist()
+    return tuple(_column_name(fitted, f) for f in tree.lines.feature[begin:end].tolist())
+
+
 def _mean(tree: Tree) -> Vector:
-    """Return what a tree says of its training rows on average."""
+    """Return what the constants of a tree say of its training rows on average."""
     leaf = tree.feature < 0
     value = tree.value.reshape(len(leaf), -1)
     return np.asarray(np.average(value[leaf], axis=0, weights=tree.cover[leaf]))

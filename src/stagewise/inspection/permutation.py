@@ -53,6 +53,17 @@ OF_NUMBERS: Mapping[str, Loss] = MappingProxyType(
 OF_CLASSES: Mapping[str, Loss] = MappingProxyType({"log_loss": _log_loss, "error": _error})
 
 
+def _finite(lost: Any) -> float:
+    """Return what a loss of the caller's own said, if it is a number."""
+    try:
+        number = float(lost)
+    except (TypeError, ValueError):
+        number = np.nan
+    if not np.isfinite(number):
+        raise ValueError(f"loss must return a finite number; your function returned {shown(lost)}.")
+    return number
+
+
 @dataclass(frozen=True, eq=False)
 class _Judge:
     """How wrong predictions are: a loss for each row where there is one, and one for all."""
@@ -65,7 +76,7 @@ class _Judge:
     def __call__(self, said: Vector) -> tuple[Vector | None, float]:
         if self.rows is None:
             assert self.whole is not None
-            return None, float(self.whole(self.y, said, self.weight))
+            return None, _finite(self.whole(self.y, said, self.weight))
         each = self.rows(self.y, said)
         return each, float(np.average(each, weights=self.weight))
 

@@ -132,6 +132,7 @@ def tree_facts(model: Any, tree: int = 0) -> TreeFacts:
         If it has no such tree.
     """
     fitted = Fitted.of(model, "This report")
+    fitted.check_leaves("This report")
     known = fitted.model
     trees = known.ensemble.trees
     if isinstance(tree, bool) or not isinstance(tree, (int, np.integer)):
