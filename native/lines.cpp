@@ -51,7 +51,7 @@ Lines::Lines(const FlatLines& flat, size_t nodes, size_t features)
 
 void Lines::add(int32_t line, double constant, const Columns& table, const uint32_t* rows, size_t n,
                 double* score) const {
-  const Head& head = heads_[static_cast<size_t>(line)];
+  const Head& own = head(line);
   size_t at[kBlock];
   double sums[kBlock];
   for (size_t begin = 0; begin < n; begin += kBlock) {
@@ -59,9 +59,9 @@ void Lines::add(int32_t line, double constant, const Columns& table, const uint3
     for (size_t i = 0; i < m; ++i) {
       const uint32_t row = rows[begin + i];
       at[i] = table.chosen != nullptr ? table.chosen[row] : row;
-      sums[i] = head.intercept;
+      sums[i] = own.intercept;
     }
-    for (size_t k = head.begin; k < head.end; ++k) {
+    for (size_t k = own.begin; k < own.end; ++k) {
       const Term& term = terms_[k];
       const Column& column = table.columns[static_cast<size_t>(term.feature)];
       if (column.single) {
@@ -70,7 +70,7 @@ void Lines::add(int32_t line, double constant, const Columns& table, const uint3
         add_term<double>(column, at, m, term.slope, term.centre, sums);
       }
     }
-    for (size_t i = 0; i < m; ++i) score[rows[begin + i]] += settle(head, constant, sums[i]);
+    for (size_t i = 0; i < m; ++i) score[rows[begin + i]] += settle(own, constant, sums[i]);
   }
 }
 

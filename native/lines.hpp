@@ -40,15 +40,41 @@ class Lines {
   // The line of a node, or -1.
   int32_t of(size_t node) const { return of_node_[node]; }
 
+  // Of a line: its terms are [begin, end) of terms().
+  struct Head {
+    size_t begin, end;
+    double intercept, low, high, grain;
+    double most;  // the largest absolute sum that counts
+
+    // Whether the line is for rows in which its terms add up to this.
+    bool counts(double sum) const { return std::abs(sum) <= most; }
+  };
+  struct Term {
+    int32_t feature;
+    double slope, centre;
+
+    double of(double x) const { return slope * (x - centre); }
+  };
+  const Head& head(int32_t line) const { return heads_[static_cast<size_t>(line)]; }
+  std::span<const Term> terms(int32_t line) const {
+    return std::span(terms_).subspan(head(line).begin, head(line).end - head(line).begin);
+  }
+
+  // What a leaf says of rows whose terms add up to this, the intercept included.
+  static double settle(const Head& head, double constant, double sum) {
+    if (!head.counts(sum)) return constant;
+    const double v = sum < head.low ? head.low : (sum > head.high ? head.high : sum);
+    return head.grain > 0.0 ? std::nearbyint(v / head.grain) * head.grain : v;
+  }
+
   // value_of(feature): that of the row. constant: what the leaf says of rows without a line.
   template <class ValueOf>
   double say(int32_t line, double constant, ValueOf&& value_of) const {
-    const Head& head = heads_[static_cast<size_t>(line)];
-    double sum = head.intercept;
-    for (size_t k = head.begin; k < head.end; ++k)
-      sum +=
-          terms_[k].slope * (value_of(static_cast<size_t>(terms_[k].feature)) - terms_[k].centre);
-    return settle(head, constant, sum);
+    const Head& own = head(line);
+    double sum = own.intercept;
+    for (const Term& term : terms(line))
+      sum += term.of(value_of(static_cast<size_t>(term.feature)));
+    return settle(own, constant, sum);
   }
 
   // score[row] += what the leaf says of it, for the listed rows of a table.
@@ -56,22 +82,6 @@ class Lines {
            double* score) const;
 
  private:
-  struct Head {
-    size_t begin, end;
-    double intercept, low, high, grain;
-    double most;  // the largest absolute sum that counts
-  };
-  struct Term {
-    int32_t feature;
-    double slope, centre;
-  };
-
-  static double settle(const Head& head, double constant, double sum) {
-    if (!(std::abs(sum) <= head.most)) return constant;
-    const double v = sum < head.low ? head.low : (sum > head.high ? head.high : sum);
-    return head.grain > 0.0 ? std::nearbyint(v / head.grain) * head.grain : v;
-  }
-
   size_t features_;
   std::vector<int32_t> of_node_;
   std::vector<Head> heads_;

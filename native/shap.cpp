@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "shap_pairs.hpp"
 #include "shap_tables.hpp"
 #include "shap_walks.hpp"
 
@@ -30,10 +31,12 @@ size_t last_tree(const FlatTrees& trees, const ShapRules& rules, size_t first,
 
 }  // namespace
 
-Shap::Shap(Workers& workers, const Kernels& kernels, const FlatTrees& trees,
+Shap::Shap(Workers& workers, const Kernels& kernels, const FlatTrees& constants,
            std::span<const double> cover, const Columns* background, const ShapRules& rules,
-           size_t first, size_t most_bytes)
-    : rules_(rules), first_(first), base_(rules.outputs, 0.0) {
+           size_t first, size_t most_bytes, std::shared_ptr<const Lines> lines)
+    : rules_(rules), lines_(std::move(lines)), first_(first), base_(rules.outputs, 0.0) {
+  FlatTrees trees = constants;
+  trees.lines = lines_.get();
   const size_t rows = background == nullptr ? 0 : background->rows;
   last_ = last_tree(trees, rules, first, rows, most_bytes);
   codes_.emplace(trees, rules.features, first, last_);
@@ -47,13 +50,13 @@ Shap::Shap(Workers& workers, const Kernels& kernels, const FlatTrees& trees,
   tree_base_.resize(last_ - first_);
   for (size_t t = first_; t < last_; ++t) most_splits_ = std::max(most_splits_, codes_->count(t));
   workers.run(last_ - first_,
-              [&](size_t t, int) { ready(kernels, trees, cover, codes, rows, first_ + t); });
+              [&](size_t t, int) { ready(kernels, trees, cover, codes, background, first_ + t); });
   for (const auto& said : tree_base_)
     for (size_t k = 0; k < rules_.outputs; ++k) base_[k] += said[k];
 }
 
 void Shap::ready(const Kernels& kernels, const FlatTrees& trees, std::span<const double> cover,
-                 const std::vector<int16_t>& codes, size_t background_rows, size_t tree) {
+                 const std::vector<int16_t>& codes, const Columns* others, size_t tree) {
   ShapTree shape(trees, cover, tree, rules_.outputs);
   std::vector<double>& said = tree_base_[tree - first_];
   said.assign(rules_.outputs, 0.0);
@@ -61,7 +64,12 @@ void Shap::ready(const Kernels& kernels, const FlatTrees& trees, std::span<const
     for (size_t k = 0; k < shape.outputs; ++k)
       said[shape.output + k] += share * shape.value[leaf * shape.outputs + k];
   };
-  Background background{nullptr, background_rows, codes_->count(tree)};
+  const auto say_of = [&](size_t leaf, size_t row, double share) {
+    if (!shape.has_line(leaf)) return say(leaf, share);
+    said[shape.output] += share * shape.lines->say(shape.line[leaf], shape.value[leaf],
+                                                   [&](size_t f) { return others->at(f, row); });
+  };
+  Background background{nullptr, others, others == nullptr ? 0 : others->rows, codes_->count(tree)};
   std::vector<int16_t> answers(background.parts() * background.splits * kAnswerRows);
   background.answers = answers.data();
   for (size_t p = 0; p < background.parts(); ++p) {
@@ -69,13 +77,14 @@ void Shap::ready(const Kernels& kernels, const FlatTrees& trees, std::span<const
                     codes.data() + p * codes_->places() * kAnswerRows,
                     answers.data() + p * background.splits * kAnswerRows);
     for (size_t i = 0; i < background.in_part(p); ++i)
-      say(leaf_of(shape, background.part(p), i), 1.0 / static_cast<double>(background_rows));
+      say_of(leaf_of(shape, background.part(p), i), p * kAnswerRows + i,
+             1.0 / static_cast<double>(background.rows));
   }
   if (rules_.kind == ShapKind::path)
     for (size_t node = 0; node < shape.nodes(); ++node)
       if (shape.is_leaf(node)) say(node, shape.reach[node]);
   std::unique_ptr<TreeCredits>& made = trees_[tree - first_];
-  made = TabledCredits::make(kernels, shape, rules_, background);
+  if (shape.lines == nullptr) made = TabledCredits::make(kernels, shape, rules_, background);
   if (made != nullptr) return;
   ++walked_;
   made = rules_.kind == ShapKind::path ? walked_credits(std::move(shape), rules_)
@@ -95,8 +104,9 @@ void Shap::add(Workers& workers, const Kernels& kernels, const Columns& table, s
       for (size_t p = 0; p < parts; ++p) {
         kernels.answers(codes_->splits(t), codes_->count(t),
                         codes.data() + p * places * kAnswerRows, answers.data());
-        trees_[t - first_]->add(kernels, answers.data(), std::min(kAnswerRows, n - p * kAnswerRows),
-                                rows + p * kAnswerRows * rules_.stride());
+        const AskedRows asked{answers.data(), &table, from + p * kAnswerRows,
+                              std::min(kAnswerRows, n - p * kAnswerRows)};
+        trees_[t - first_]->add(kernels, asked, rows + p * kAnswerRows * rules_.stride());
       }
   });
 }

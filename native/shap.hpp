@@ -18,13 +18,14 @@ namespace stagewise {
 class Shap {
  public:
   // Of the trees [first, last()), which are at least one and at most as many as `most_bytes` hold.
-  // cover: of the path kind; background: of the other. The trees are sound, without lines.
+  // cover: of the path kind; background: of the other, which alone knows lines. The trees are
+  // sound.
   Shap(Workers& workers, const Kernels& kernels, const FlatTrees& trees,
        std::span<const double> cover, const Columns* background, const ShapRules& rules,
-       size_t first, size_t most_bytes);
+       size_t first, size_t most_bytes, std::shared_ptr<const Lines> lines = nullptr);
 
   size_t last() const { return last_; }
-  // How many of them are too large for tables.
+  // How many of them are too large for tables, or say lines.
   size_t walked() const { return walked_; }
   const ShapRules& rules() const { return rules_; }
   // What is said of each output when nothing is known.
@@ -36,9 +37,10 @@ class Shap {
 
  private:
   void ready(const Kernels& kernels, const FlatTrees& trees, std::span<const double> cover,
-             const std::vector<int16_t>& codes, size_t background_rows, size_t tree);
+             const std::vector<int16_t>& codes, const Columns* others, size_t tree);
 
   ShapRules rules_;
+  std::shared_ptr<const Lines> lines_;
   size_t first_, last_;
   std::optional<SplitCodes> codes_;
   size_t most_splits_ = 0;

@@ -244,13 +244,12 @@ std::unique_ptr<TabledCredits> TabledCredits::make(const Kernels& kernels, const
   return made;
 }
 
-void TabledCredits::add(const Kernels& kernels, const int16_t* answers, size_t n,
-                        double* out) const {
+void TabledCredits::add(const Kernels& kernels, const AskedRows& rows, double* out) const {
   uint16_t pattern[kAnswerRows];
   for (const Group& group : groups_) {
-    kernels.patterns(bits_of(group), answers, pattern);
+    kernels.patterns(bits_of(group), rows.answers, pattern);
     kernels.add_patterns(table_.data() + group.table, slots_.data() + group.slots, group.width,
-                         pattern, n, stride_, out);
+                         pattern, rows.n, stride_, out);
   }
 }
 

@@ -13,11 +13,11 @@ namespace stagewise {
 
 class TabledCredits : public TreeCredits {
  public:
-  // Nothing if the tables would be too large.
+  // Nothing if the tables would be too large. The leaves are constants.
   static std::unique_ptr<TabledCredits> make(const Kernels& kernels, const ShapTree& tree,
                                              const ShapRules& rules, const Background& background);
 
-  void add(const Kernels& kernels, const int16_t* answers, size_t n, double* out) const override;
+  void add(const Kernels& kernels, const AskedRows& rows, double* out) const override;
   size_t bytes() const override { return table_.size() * sizeof(double); }
 
  private:

@@ -16,6 +16,11 @@ ShapTree::ShapTree(const FlatTrees& trees, std::span<const double> cover, size_t
   reach.assign(n, 1.0);
   value.assign(trees.value.begin() + static_cast<ptrdiff_t>(begin * outputs),
                trees.value.begin() + static_cast<ptrdiff_t>((begin + n) * outputs));
+  if (trees.lines != nullptr) {
+    for (size_t i = 0; i < n; ++i) line.push_back(trees.lines->of(begin + i));
+    if (std::all_of(line.begin(), line.end(), [](int32_t l) { return l < 0; })) line.clear();
+    if (!line.empty()) lines = trees.lines;
+  }
   uint32_t splits = 0;
   for (size_t i = 0; i < n; ++i) {
     if (feature[i] < 0) continue;

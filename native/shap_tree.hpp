@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "kernels.hpp"
+#include "lines.hpp"
 #include "mask_scorer.hpp"
 
 namespace stagewise {
@@ -40,16 +41,19 @@ struct ShapTree {
   size_t outputs = 1;  // of the tree
   size_t output = 0;   // the first one of them
   std::vector<int32_t> feature, left, right, parent;
-  std::vector<uint32_t> split;  // the number of an inner node among them
-  std::vector<double> share;    // of the parent's rows that go to the node, by their cover
-  std::vector<double> value;    // per node and output of the tree
-  std::vector<double> reach;    // the product of the shares from the root on
+  std::vector<uint32_t> split;   // the number of an inner node among them
+  std::vector<double> share;     // of the parent's rows that go to the node, by their cover
+  std::vector<double> value;     // per node and output of the tree
+  std::vector<double> reach;     // the product of the shares from the root on
+  const Lines* lines = nullptr;  // of leaves; must stay
+  std::vector<int32_t> line;     // per node, or -1; empty: the leaves are constants
 
   // cover may be empty: shares are then 0.
   ShapTree(const FlatTrees& trees, std::span<const double> cover, size_t tree, size_t all_outputs);
 
   size_t nodes() const { return feature.size(); }
   bool is_leaf(size_t node) const { return feature[node] < 0; }
+  bool has_line(size_t node) const { return !line.empty() && line[node] >= 0; }
   // That a row which is at the parent goes to the node.
   Literal literal(size_t node) const {
     const auto above = static_cast<size_t>(parent[node]);
@@ -61,15 +65,23 @@ struct ShapTree {
   }
 };
 
-// What background rows answer: answers[(part * splits + s) * kAnswerRows + i].
+// What background rows answer: answers[(part * splits + s) * kAnswerRows + i]; and their values.
 struct Background {
   const int16_t* answers = nullptr;
+  const Columns* table = nullptr;
   size_t rows = 0;
   size_t splits = 0;
 
   const int16_t* part(size_t p) const { return answers + p * splits * kAnswerRows; }
   size_t parts() const { return (rows + kAnswerRows - 1) / kAnswerRows; }
   size_t in_part(size_t p) const { return std::min(kAnswerRows, rows - p * kAnswerRows); }
+};
+
+// Rows [begin, begin + n) of a table, at most kAnswerRows, and what they answer.
+struct AskedRows {
+  const int16_t* answers;
+  const Columns* table;
+  size_t begin, n;
 };
 
 // The leaf of row i of some answers.
@@ -79,8 +91,8 @@ size_t leaf_of(const ShapTree& tree, const int16_t* answers, size_t i);
 class TreeCredits {
  public:
   virtual ~TreeCredits() = default;
-  // out[i * stride + slot] += the credits of the first n rows of a part, by what they answer.
-  virtual void add(const Kernels& kernels, const int16_t* answers, size_t n, double* out) const = 0;
+  // out[i * stride + slot] += the credits of the i-th of the rows.
+  virtual void add(const Kernels& kernels, const AskedRows& rows, double* out) const = 0;
   virtual size_t bytes() const = 0;
 };
 

@@ -45,8 +45,8 @@ class Walked : public TreeCredits {
 
   size_t bytes() const override { return tree_.nodes() * 96; }
 
-  void add(const Kernels& kernels, const int16_t* answers, size_t n, double* out) const override {
-    Walk walk(*this, kernels, answers, n, out);
+  void add(const Kernels& kernels, const AskedRows& rows, double* out) const override {
+    Walk walk(*this, kernels, rows.answers, rows.n, out);
     walk.run();
   }
 
@@ -209,117 +209,10 @@ class Walked : public TreeCredits {
   Quadrature quadrature_;
 };
 
-class Paired : public TreeCredits {
- public:
-  Paired(ShapTree tree, const ShapRules& rules, const Background& background)
-      : tree_(std::move(tree)), rules_(rules), rows_(background.rows), edges_(tree_) {
-    // Bytes, row by row: a walk asks about one row at a time.
-    splits_ = background.splits;
-    right_.resize(rows_ * splits_);
-    for (size_t row = 0; row < rows_; ++row) {
-      const int16_t* const part = background.part(row / kAnswerRows);
-      for (size_t s = 0; s < splits_; ++s)
-        right_[row * splits_ + s] = part[s * kAnswerRows + row % kAnswerRows] != 0;
-    }
-    for (size_t gained = 0; gained <= edges_.most_features; ++gained)
-      for (size_t lost = 0; lost <= edges_.most_features; ++lost) worth_.emplace_back(gained, lost);
-  }
-
-  size_t bytes() const override { return right_.size() + tree_.nodes() * 96; }
-
-  void add(const Kernels&, const int16_t* answers, size_t n, double* out) const override {
-    std::vector<double> credit(rules_.stride());
-    std::vector<uint8_t> own(splits_);
-    Walk walk(edges_.most_features);
-    for (size_t i = 0; i < n; ++i) {
-      for (size_t s = 0; s < splits_; ++s) own[s] = answers[s * kAnswerRows + i] != 0;
-      std::fill(credit.begin(), credit.end(), 0.0);
-      for (size_t row = 0; row < rows_; ++row)
-        meet(own.data(), right_.data() + row * splits_, &walk, credit.data());
-      double* const to = out + i * rules_.stride();
-      for (size_t slot = 0; slot < credit.size(); ++slot)
-        to[slot] += credit[slot] / static_cast<double>(rows_);
-    }
-  }
-
- private:
-  // A node that the two come to, and by which feature they parted last.
-  struct Stop {
-    size_t node, gained, lost;
-    int32_t feature;
-    bool gains;  // it is the row's side
-  };
-  struct Walk {
-    explicit Walk(size_t most) : gained(most + 1), lost(most + 1) {}
-    std::vector<int32_t> gained, lost;  // features, in the order of the path
-    std::vector<Stop> stops;
-  };
-
-  void meet(const uint8_t* own, const uint8_t* other, Walk* walk, double* credit) const {
-    walk->stops.push_back({0, 0, 0, -1, false});
-    while (!walk->stops.empty()) {
-      const Stop at = walk->stops.back();
-      walk->stops.pop_back();
-      // What lies behind these places belongs to paths that have been left.
-      if (at.feature >= 0)
-        (at.gains ? walk->gained[at.gained - 1] : walk->lost[at.lost - 1]) = at.feature;
-      if (tree_.is_leaf(at.node)) {
-        arrive(at, *walk, credit);
-        continue;
-      }
-      const int32_t f = tree_.feature[at.node];
-      const uint32_t split = tree_.split[at.node];
-      const auto child = [&](uint8_t right) {
-        return static_cast<size_t>(right != 0 ? tree_.right[at.node] : tree_.left[at.node]);
-      };
-      const auto held = [f](const std::vector<int32_t>& list, size_t n) {
-        return std::find(list.begin(), list.begin() + static_cast<ptrdiff_t>(n), f) !=
-               list.begin() + static_cast<ptrdiff_t>(n);
-      };
-      if (own[split] == other[split] || held(walk->gained, at.gained)) {
-        walk->stops.push_back({child(own[split]), at.gained, at.lost, -1, false});
-      } else if (held(walk->lost, at.lost)) {
-        walk->stops.push_back({child(other[split]), at.gained, at.lost, -1, false});
-      } else {
-        walk->stops.push_back({child(other[split]), at.gained, at.lost + 1, f, false});
-        walk->stops.push_back({child(own[split]), at.gained + 1, at.lost, f, true});
-      }
-    }
-  }
-
-  void arrive(const Stop& at, const Walk& walk, double* credit) const {
-    const size_t m = at.gained + at.lost;
-    const BackgroundCredits& worth = worth_[at.gained * (edges_.most_features + 1) + at.lost];
-    const auto gains = [&](size_t i) { return i < at.gained; };
-    const auto feature = [&](size_t i) {
-      return static_cast<size_t>(gains(i) ? walk.gained[i] : walk.lost[i - at.gained]);
-    };
-    LeafGame::each_credit(m, rules_.interactions, [&](size_t i, size_t j) {
-      const size_t f = std::min(feature(i), feature(j)), g = std::max(feature(i), feature(j));
-      const double share = i == j ? worth.single(gains(i)) : worth.pair(gains(i), gains(j));
-      for (size_t k = 0; k < tree_.outputs; ++k)
-        credit[rules_.slot(f, g, tree_.output + k)] +=
-            tree_.value[at.node * tree_.outputs + k] * share;
-    });
-  }
-
-  ShapTree tree_;
-  ShapRules rules_;
-  size_t rows_, splits_ = 0;
-  Edges edges_;
-  std::vector<uint8_t> right_;
-  std::vector<BackgroundCredits> worth_;  // [gained * (most_features + 1) + lost]
-};
-
 }  // namespace
 
 std::unique_ptr<TreeCredits> walked_credits(ShapTree tree, const ShapRules& rules) {
   return std::make_unique<Walked>(std::move(tree), rules);
-}
-
-std::unique_ptr<TreeCredits> paired_credits(ShapTree tree, const ShapRules& rules,
-                                            const Background& background) {
-  return std::make_unique<Paired>(std::move(tree), rules, background);
 }
 
 }  // namespace stagewise

@@ -1,6 +1,8 @@
 // Shapley values.
 #include "shap.hpp"
 
+#include <nanobind/stl/shared_ptr.h>
+
 #include "bindings.hpp"
 
 namespace stagewise {
@@ -23,8 +25,11 @@ Shap* make_shap(Engine& engine, const In<uint64_t>& start, const In<int32_t>& fe
                 const std::optional<In<double>>& cover, const Table* background, size_t features,
                 size_t outputs, size_t outputs_per_tree, bool interactions, size_t first,
                 size_t most_bytes, size_t table_bytes, const std::optional<In<int64_t>>& set_start,
-                const std::optional<In<uint64_t>>& sets,
-                const std::optional<In<uint32_t>>& levels) {
+                const std::optional<In<uint64_t>>& sets, const std::optional<In<uint32_t>>& levels,
+                std::shared_ptr<const Lines> lines) {
+  require(lines == nullptr || (background != nullptr && lines->nodes() == feature.shape(0) &&
+                               lines->features() == features),
+          "lines of other trees, or without a background");
   require(cover.has_value() != (background != nullptr), "either covers or a background");
   require(!cover || cover->shape(0) == feature.shape(0), "one cover per node");
   require(background == nullptr ||
@@ -40,7 +45,8 @@ Shap* make_shap(Engine& engine, const In<uint64_t>& start, const In<int32_t>& fe
                         span_of(sets),         span_of(levels),  nullptr};
   nb::gil_scoped_release release;
   return new Shap(engine.workers, engine.kernels, trees, span_of(cover),
-                  background == nullptr ? nullptr : &background->columns, rules, first, most_bytes);
+                  background == nullptr ? nullptr : &background->columns, rules, first, most_bytes,
+                  std::move(lines));
 }
 
 void shap_add(const Shap& shap, Engine& engine, const Table& table, size_t begin, size_t end,
@@ -62,7 +68,7 @@ void bind_shap(nb::module_& m) {
            "background"_a.none(), "n_features"_a, "n_outputs"_a, "outputs_per_tree"_a,
            "interactions"_a, "first"_a, "most_bytes"_a, "table_bytes"_a = ShapRules().table_bytes,
            "set_start"_a.noconvert().none() = nb::none(), "sets"_a.noconvert().none() = nb::none(),
-           "levels"_a.noconvert().none() = nb::none())
+           "levels"_a.noconvert().none() = nb::none(), "lines"_a.none() = nb::none())
       .def_prop_ro("last", &Shap::last)
       .def_prop_ro("walked", &Shap::walked)
       .def("base", [](const Shap& shap) { return to_numpy(std::vector<double>(shap.base())); })

@@ -397,6 +397,7 @@ class Shap:
         set_start: _I64 | None = None,
         sets: _U64 | None = None,
         levels: _U32 | None = None,
+        lines: Lines | None = None,
     ) -> None: ...
     @property
     def last(self) -> int: ...

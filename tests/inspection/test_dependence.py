@@ -222,17 +222,6 @@ def test_an_unused_feature_is_flat_and_that_is_said():
         assert len(partial_dependence(model, "x1").mean) == 1
 
 
-def test_a_sparse_model_is_asked_about_dense_rows():
-    import scipy.sparse
-
-    X = scipy.sparse.random_array((200, 5), density=0.4, rng=np.random.default_rng(0)).tocsr()
-    y = np.asarray(X.todense())[:, 1]
-    model = GradientBoostingRegressor(n_estimators=5).fit(X, y)
-    with pytest.raises(TypeError, match="toarray"):
-        partial_dependence(model, 1, X)
-    assert partial_dependence(model, 1, X.toarray(), grid=3).mean.shape[1] == 1
-
-
 @pytest.mark.parametrize(
     ("features", "asked", "words"),
     [

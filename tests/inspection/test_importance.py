@@ -118,7 +118,7 @@ def test_a_constant_model_is_worth_nothing_and_says_so():
 def test_what_has_no_trees_is_refused():
     with pytest.raises(TypeError, match="BaggingRegressor has none"):
         importance(BaggingRegressor())
-    with pytest.raises(TypeError, match="stagewise estimator"):
+    with pytest.raises(TypeError, match="is a class"):
         importance(GradientBoostingRegressor)
     with pytest.raises(InvalidParameterError, match="Did you mean 'gain'"):
         importance(fitted("a number"), "gains")

@@ -29,7 +29,8 @@ from stagewise import (
     RandomForestRegressor,
 )
 from stagewise.inspection import shap as shap_module
-from stagewise.inspection import shap_values
+from stagewise.inspection import shap_values, size
+from stagewise.inspection.fitted import Fitted
 
 TABLE = make_table(600)
 KINDS = ("path", "interventional")
@@ -223,10 +224,11 @@ def test_statistics_belong_to_their_features_in_equal_parts(interactions: bool) 
     assert why.feature_names == ("city", "x", "day")
     check_sums(model, X.head(100), why)
     # By hand: the columns as they are, then shared out.
+    fitted = Fitted.of(model, "test")
     raw, _ = shap_module._credits(
         model.model_.ensemble,
-        shap_module.make_workers(1),
-        shap_module._columns(model, model.model_, X.head(100)),
+        fitted.workers,
+        fitted.rows(X.head(100)).asked_dense(),
         None,
         False,
         shap_module._Display(0, 100),
@@ -314,7 +316,7 @@ def test_rows_that_do_not_match_are_refused() -> None:
         shap_values(model, frame.drop(columns="b"))
     with pytest.raises(ValueError, match="In background: The feature names"):
         shap_values(model, frame, kind="interventional", background=frame.drop(columns="b"))
-    with pytest.raises(ValueError, match="background has no rows"):
+    with pytest.raises(ValueError, match="background has 0 rows, and at least 1 is needed"):
         shap_values(model, frame, kind="interventional", background=frame.head(0))
 
 
@@ -330,17 +332,19 @@ def test_what_has_no_trees_of_constants_is_refused() -> None:
     with pytest.raises(TypeError, match="LinearModel has none"):
         shap_values(LinearModel().fit(whole.X, whole.number), whole.X)
     lines = fit_case("linear leaves", TABLE)
-    for kind in KINDS:
-        with pytest.raises(ValueError, match="leaves='constant'"):
-            explained(lines, TABLE.X, kind)
+    with pytest.raises(ValueError, match="Pass kind='interventional' and a background"):
+        explained(lines, TABLE.X)
 
 
-def test_too_many_interactions_are_refused_with_their_size(monkeypatch: Any) -> None:
+def test_too_many_credits_are_refused_with_their_size(monkeypatch: Any) -> None:
     model = fit_case("five classes", TABLE)
-    monkeypatch.setattr(shap_module, "MOST_BYTES", 100_000)
+    monkeypatch.setattr(size, "RESULT_BYTES", 100_000)
     message = "600 rows x 5 x 5 features x 5 outputs would take .* Pass at most 100 rows"
     with pytest.raises(ValueError, match=message):
         shap_values(model, TABLE.X, interactions=True)
+    message = "Credits of 600 rows x 5 features x 5 outputs would take .* Pass at most 500 rows"
+    with pytest.raises(ValueError, match=message):
+        shap_values(model, TABLE.X)
 
 
 def test_rows_that_go_both_ways_are_refused() -> None:
@@ -348,3 +352,5 @@ def test_rows_that_go_both_ways_are_refused() -> None:
     model = DecisionTreeRegressor(missing="probability").fit(X, TABLE.number[:200])
     with pytest.raises(InvalidParameterError, match=r"missing='probability'.*missing='learned'"):
         shap_values(model, X)
+    whole = X[~np.isnan(X).any(axis=1)]
+    check_sums(model, whole, shap_values(model, whole))

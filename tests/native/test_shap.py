@@ -11,10 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from model_samples import random_tree, with_sets
+from model_samples import random_tree, with_lines, with_sets
 from reference import shap as reference
 from stagewise._native import Columns, Workers, supported_isas
 from stagewise.inspection.shap import _complete
+from stagewise.learners.linear_leaves import LinearLeaves
 from stagewise.learners.tree import Tree
 from stagewise.model.ensemble import Ensemble
 
@@ -27,7 +28,14 @@ WAYS = (2**23, 3000, 0)
 
 
 def sample(
-    seed: int, features: int, splits: int, outputs: int, *, vectors: bool, rounds: int = 2
+    seed: int,
+    features: int,
+    splits: int,
+    outputs: int,
+    *,
+    vectors: bool = False,
+    lines: bool = False,
+    rounds: int = 2,
 ) -> tuple[Ensemble, Vector, Sequence[int]]:
     """Return random trees, rows of all kinds of values, and the levels of the features."""
     rng = np.random.default_rng(seed)
@@ -37,7 +45,7 @@ def sample(
         tree = with_sets(random_tree(rng, features, splits), levels, rng)
         if vectors:
             tree = replace(tree, value=rng.normal(size=(len(tree.feature), outputs)))
-        trees.append(tree)
+        trees.append(with_lines(tree, features, rng) if lines else tree)
     X = rng.normal(size=(7, features))
     for j, n in enumerate(levels):
         if n:
@@ -144,6 +152,59 @@ def test_credits_add_up_to_the_score(
     )
     score = ensemble.score(Columns(X), Workers(1))
     np.testing.assert_allclose(base + found.sum(axis=1), score, rtol=1e-10, atol=1e-10)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.integers(0, 2**32),
+    st.sampled_from([1, 3, 5]),
+    st.sampled_from([0, 1, 5, 14]),
+    st.booleans(),
+)
+def test_credits_of_lines_are_those_of_the_definition(
+    seed: int, features: int, splits: int, interactions: bool
+) -> None:
+    # Most of these lines are cut off somewhere, and some cells are missing or infinite.
+    ensemble, X, levels = sample(seed, features, splits, 2, lines=True, rounds=1)
+    found, base = credits_of(ensemble, X[:2], X[2:4], interactions=interactions)
+    for i in range(2):
+        played = game(ensemble.trees, X[i], X[2:4], 2, levels)
+        define = reference.interactions if interactions else reference.shapley
+        # Some lines are rounded to multiples of 2**-36.
+        np.testing.assert_allclose(found[i], define(played, features), rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(base, played(frozenset()), rtol=1e-9, atol=1e-9)
+
+
+def wide_line(terms: int, low: float, high: float) -> Ensemble:
+    """Return the sum of many features, kept between bounds."""
+    tree = random_tree(np.random.default_rng(0), terms, 0)
+    one = np.ones(1)
+    lines = LinearLeaves(
+        node=np.zeros(1, np.int64),
+        start=np.array([0, terms], np.uint64),
+        feature=np.arange(terms, dtype=np.int32),
+        slope=np.ones(terms),
+        centre=np.zeros(terms),
+        intercept=0 * one,
+        low=low * one,
+        high=high * one,
+        beyond=np.zeros(1, np.uint8),
+        grain=0 * one,
+    )
+    return Ensemble(terms, np.zeros(1), [replace(tree, lines=lines)])
+
+
+def test_a_line_of_many_terms_is_gone_through_where_that_can_be_done() -> None:
+    x, z = np.ones((1, 40)), np.zeros((1, 40))
+    whole = credits_of(wide_line(40, -1.0, 41.0), x, z)[0]
+    np.testing.assert_allclose(whole, np.ones((1, 40, 1)))
+    # Who comes when the sum is at its bound gets nothing; all are alike.
+    first = np.concatenate([[[40.0]], np.ones((1, 39))], axis=1)
+    cut = credits_of(wide_line(40, -1.0, 39.0), first, z)[0]
+    np.testing.assert_allclose(cut.sum(), 39.0)
+    np.testing.assert_allclose(cut[0, 1:], cut[0, 1, 0])
+    with pytest.raises(OverflowError, match="more than 16384 ways"):
+        credits_of(wide_line(40, -1.0, 20.0), x, z)
 
 
 @pytest.mark.parametrize("interventional", [False, True])

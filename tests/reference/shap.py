@@ -12,6 +12,7 @@ from math import factorial
 import numpy as np
 import numpy.typing as npt
 
+from reference.lines import say
 from stagewise.learners.tree import Tree
 
 Vector = npt.NDArray[np.float64]
@@ -35,7 +36,7 @@ def expected(
     """What a tree says when only some features are known; both ways, by cover, where not."""
     f = int(tree.feature[node])
     if f < 0:
-        return np.atleast_1d(tree.value[node])
+        return np.atleast_1d(tree.value[node] if tree.lines is None else say(tree, node, x))
     left, right = int(tree.left[node]), int(tree.right[node])
     if f in known:
         to = left if goes_left(tree, node, x[f], levels) else right

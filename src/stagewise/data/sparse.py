@@ -60,12 +60,31 @@ class Cells:
             self.start, self.index, self.values, *self.shape, self.by_rows, self.absent
         )
 
-    def dense(self) -> Array:
-        """Give all cells, shape (n_rows, n_columns)."""
-        lines = np.repeat(np.arange(len(self.start) - 1), np.diff(self.start))
-        whole = np.full(self.shape, self.absent, dtype=self.values.dtype)
-        whole[(lines, self.index) if self.by_rows else (self.index, lines)] = self.values
+    def dense(self, rows: npt.NDArray[np.intp] | None = None) -> Array:
+        """Give all cells, shape (n_rows, n_columns), or those of some rows, in their order."""
+        row, column = self._places()
+        values, n_rows = self.values, self.shape[0]
+        if rows is not None:
+            place = np.full(n_rows, -1, dtype=np.int64)
+            place[rows] = np.arange(len(rows))
+            kept = place[row] >= 0
+            row, column, values, n_rows = place[row[kept]], column[kept], values[kept], len(rows)
+        whole = np.full((n_rows, self.shape[1]), self.absent, dtype=values.dtype)
+        whole[row, column] = values
         return whole
+
+    def column(self, place: int) -> Array:
+        """Give all cells of one column."""
+        row, column = self._places()
+        own = column == place
+        whole = np.full(self.shape[0], self.absent, dtype=self.values.dtype)
+        whole[row[own]] = self.values[own]
+        return whole
+
+    def _places(self) -> tuple[Indices, Indices]:
+        """Give the row and the column of every stored cell."""
+        lines = np.repeat(np.arange(len(self.start) - 1), np.diff(self.start))
+        return (lines, self.index) if self.by_rows else (self.index, lines)
 
     def counts_by_column(self, chosen: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
         """Count, for each column, those of its stored cells that are chosen."""

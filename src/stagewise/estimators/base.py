@@ -406,6 +406,10 @@ class BoostedTrees(Reported, ModelEstimator):
         """
         return self._match(self._fitted(), X)
 
+    def scores_of(self, columns: Any) -> Vector:
+        """Return F of rows that `columns_of` has read, shape (n_rows, n_outputs)."""
+        return self._score_values(self._fitted(), columns)
+
     def answer(self, score: Vector) -> Vector:
         """Return what scores predict, however they were made: numbers, or probabilities of classes.
 

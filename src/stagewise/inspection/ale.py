@@ -20,7 +20,7 @@ from stagewise.errors import InvalidParameterError
 from stagewise.estimators.parameters import Number
 from stagewise.inspection.dependence import RESPONSES
 from stagewise.inspection.fitted import Fitted, Response, Vector, checked
-from stagewise.inspection.grid import Grid, make_grids
+from stagewise.inspection.grid import MOST_POINTS, Grid, make_grids
 from stagewise.inspection.plots import plot_curves, plot_levels, plot_surface
 from stagewise.inspection.similarity import similar_order
 
@@ -125,9 +125,9 @@ def accumulated_effects(
         A fitted boosting estimator, forest or tree.
     features : str, int, or two of them
         A feature of numbers or a category; or two features of numbers.
-    X : array-like or data frame
+    X : array-like, data frame or sparse matrix
         Rows like those that the model is for. Rows in which a feature is missing or infinite say
-        nothing about it.
+        nothing about it. Sparse rows become dense, up to 1 GiB of them.
     sample_weight : array-like or None
         How much each row counts.
     response : {"score", "mean"}, default="score"
@@ -150,27 +150,27 @@ def accumulated_effects(
             + ". See partial_dependence and interactions for others."
         )
     fitted.warn_unused(places, "the effect is 0")
-    columns = fitted.columns(X)
-    weight = fitted.weight(sample_weight, len(columns[0]))
+    rows = fitted.rows(X, least=1)
+    weight = fitted.weight(sample_weight, rows.n)
     kept = weight > 0
     for j in places:
-        kept &= np.isfinite(columns[j])
+        kept &= np.isfinite(rows.column(j))
     if not kept.any():
         raise ValueError(
             f"No row of X has a finite value of {', '.join(repr(fitted.names[j]) for j in places)}."
             " Pass other rows."
         )
-    columns, weight = [c[kept] for c in columns], weight[kept]
+    columns, weight = rows.columns(np.flatnonzero(kept)), weight[kept]
     if isinstance(grid, (int, np.integer)) and not categorical:
-        grid = checked("grid", Number(1, whole=True), grid) + 1
-    grids = make_grids(fitted, places, grid, columns, weight)
+        grid = checked("grid", Number(1, MOST_POINTS - 1, whole=True), grid) + 1
+    grids = make_grids(fitted, places, grid, {j: columns[j] for j in places}, weight)
     ask = _Asked(fitted, columns, kind)
     if categorical:
         return _of_levels(fitted, grids[0], columns, weight, ask)
     for one in grids:
-        _check_ends(one)
-    effect, rows = (_first if len(places) == 1 else _second)(ask, grids, columns, weight)
-    return AccumulatedEffects(grids, fitted.outputs(kind), kind, effect, rows)
+        _check_ends(one, given=not isinstance(grid, (int, np.integer)))
+    effect, held = (_first if len(places) == 1 else _second)(ask, grids, columns, weight)
+    return AccumulatedEffects(grids, fitted.outputs(kind), kind, effect, held)
 
 
 @dataclass(frozen=True, eq=False)
@@ -188,16 +188,17 @@ class _Asked:
         return self.fitted.respond(self.fitted.score(moved), self.response)
 
 
-def _check_ends(grid: Grid) -> None:
-    if len(grid.codes) < 2:
+def _check_ends(grid: Grid, given: bool) -> None:
+    if len(grid.codes) < 2 and not given:
         raise ValueError(
             f"The feature {grid.name!r} has one value in X, so nothing can change with it. Pass "
             "rows in which it differs, or leave it out."
         )
-    if not np.isfinite(grid.codes).all() or not (np.diff(grid.codes) > 0).all():
+    increasing = np.isfinite(grid.codes).all() and (np.diff(grid.codes) > 0).all()
+    if len(grid.codes) < 2 or not increasing:
         raise InvalidParameterError(
-            f"grid: the ends of the intervals of {grid.name!r} must be finite and increasing; got "
-            f"{shown(list(grid.values))}."
+            f"grid: the ends of the intervals of {grid.name!r} must be two or more, finite and "
+            f"increasing; got {shown(list(grid.values))}."
         )
 
 

@@ -157,8 +157,9 @@ def partial_dependence(
         A fitted boosting estimator, forest or tree.
     features : str, int, or two of them
         The features, by name or place; numbers and categories.
-    X : array-like or data frame, or None
-        Rows to average over, and to choose the grid from.
+    X : array-like, data frame or sparse matrix, or None
+        Rows to average over, and to choose the grid from. Of sparse rows those that are drawn
+        become dense.
     sample_weight : array-like or None
         How much each row counts.
     method : {"auto", "brute", "traversal"}, default="auto"
@@ -206,10 +207,11 @@ def partial_dependence(
     if n_ice and len(places) > 1:
         raise InvalidParameterError("ice keeps curves of rows, of one feature; pass one, or ice=0.")
     fitted.warn_unused(places, "the dependence is flat")
-    columns = weight = None
+    rows = weight = columns = None
     if X is not None:
-        columns = fitted.columns(X)
-        weight = fitted.weight(sample_weight, len(columns[0]))
+        rows = fitted.rows(X, least=1)
+        weight = fitted.weight(sample_weight, rows.n)
+        columns = {j: rows.column(j) for j in places}
     grids = make_grids(fitted, places, grid, columns, weight)
     points = [g.ravel() for g in np.meshgrid(*(g.codes for g in grids), indexing="ij")]
     known = dict(zip(places, points, strict=True))
@@ -222,13 +224,13 @@ def partial_dependence(
             )
         mean = fitted.respond(traversed_score(fitted, known), kind)
         return Dependence(grids, outputs, kind, how, mean.reshape(*shape, -1))
-    assert columns is not None
+    assert rows is not None
     assert weight is not None
     most = checked("max_rows", Number(1, whole=True, or_none=True), max_rows)
     seed = checked("random_state", Number(0, whole=True), random_state)
-    rows = drawn_rows(weight, most, seed)
-    columns, weight = [c[rows] for c in columns], weight[rows]
-    mean, curves = brute_score(fitted, columns, weight, known, kind, min(n_ice, len(rows)), seed)
+    drawn = drawn_rows(weight, most, seed)
+    cells, weight = rows.columns(drawn), weight[drawn]
+    mean, curves = brute_score(fitted, cells, weight, known, kind, min(n_ice, len(drawn)), seed)
     return Dependence(grids, outputs, kind, how, mean.reshape(*shape, -1), curves)
 
 
@@ -278,9 +280,14 @@ def traversed_score(
     Raises
     ------
     InvalidParameterError
-        If levels of a known and an unknown feature say something together.
+        If levels of a known and an unknown feature say something together, or rows go both ways.
     """
     features = fitted.model.features
+    if fitted.both_ways and any(np.isnan(x).any() for x in known.values()):
+        raise InvalidParameterError(
+            "Rows with missing cells go both ways in this model (missing='probability'), which "
+            "traversal does not. Pass X and use method='brute'."
+        )
     n_rows = len(next(iter(known.values())))
     blank = np.full(n_rows, np.nan)
     table = Columns([known.get(j, blank) for j in range(features.n)])

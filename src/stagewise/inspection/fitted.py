@@ -19,10 +19,10 @@ import numpy.typing as npt
 from stagewise._native import Columns, Workers
 from stagewise.data import check_weight
 from stagewise.data.messages import shown, warn_caller
-from stagewise.data.sparse import Cells
 from stagewise.errors import InvalidParameterError
 from stagewise.estimators.base import BoostedTrees
 from stagewise.estimators.parameters import Rule, nearest_name
+from stagewise.inspection.rows import Rows
 from stagewise.model.model import Model
 from stagewise.workers import make_workers
 
@@ -30,6 +30,7 @@ __all__ = ["Fitted", "Response", "Vector", "checked"]
 
 Vector = npt.NDArray[np.float64]
 Response = Literal["score", "mean"]
+NAMES_SHOWN = 10
 
 
 def checked(name: str, rule: Rule, value: Any) -> Any:
@@ -58,10 +59,15 @@ class Fitted:
     @classmethod
     def of(cls, estimator: Any, caller: str) -> Fitted:
         """Take an estimator, or raise if it has no trees or has not been fitted."""
-        if not isinstance(estimator, BoostedTrees):
-            kind = estimator.__name__ if isinstance(estimator, type) else type(estimator).__name__
+        if isinstance(estimator, type):
             raise TypeError(
-                f"{caller} reads the trees of a fitted stagewise estimator, and {kind} has none. "
+                f"{caller} reads the trees of a fitted estimator, and {estimator.__name__} is a "
+                f"class. Pass what was fitted, such as {estimator.__name__}().fit(X, y)."
+            )
+        if not isinstance(estimator, BoostedTrees):
+            raise TypeError(
+                f"{caller} reads the trees of a fitted stagewise estimator, and "
+                f"{type(estimator).__name__} has none. "
                 "Pass a boosting estimator, a forest or a tree; of a committee one of its members."
             )
         estimator.fingerprint()  # raises where nothing was fitted
@@ -85,8 +91,11 @@ class Fitted:
         if isinstance(feature, str):
             if feature in self.names:
                 return self.names.index(feature)
+            known = ", ".join(map(repr, self.names[:NAMES_SHOWN]))
+            more = ", …" if len(self.names) > NAMES_SHOWN else ""
             raise InvalidParameterError(
-                f"{name}: there is no feature {feature!r}.{nearest_name(feature, self.names)}"
+                f"{name}: there is no feature {feature!r}."
+                f"{nearest_name(feature, self.names) or f' There are {known}{more}.'}"
             )
         whole = isinstance(feature, numbers.Integral) and not isinstance(feature, bool)
         if not whole or not 0 <= int(feature) < len(self.names):
@@ -130,22 +139,45 @@ class Fitted:
         """Whether some leaf says a line instead of a constant."""
         return any(tree.lines is not None for tree in self.model.ensemble.trees)
 
+    def check_leaves(self, caller: str) -> None:
+        """Raise if terms are lines of all rows, so that there are no leaves to tell of."""
+        if self.has_lines and not self.model.ensemble.features_used():
+            raise InvalidParameterError(
+                f"{caller} is about leaves of trees, and linear terms have none. See the "
+                "coefficients, partial_dependence or permutation_importance."
+            )
+
     # ---- rows ----------------------------------------------------------------------------------
+
+    def rows(self, X: Any, name: str = "X", *, least: int = 0) -> Rows:
+        """Return rows as the model has them, dense or sparse.
+
+        Parameters
+        ----------
+        X : array-like, data frame or sparse matrix
+            The rows.
+        name : str
+            The parameter that they were passed as, for errors.
+        least : int
+            How many there must be.
+        """
+        try:
+            rows = Rows(self.estimator.columns_of(X), self.model.features, name)
+        except (TypeError, ValueError) as error:
+            if name == "X":
+                raise
+            # The words are those for X; say that other rows are meant.
+            raise type(error)(f"In {name}: {error}") from None
+        if rows.n < least:
+            raise ValueError(
+                f"{name} has {rows.n} row{'' if rows.n == 1 else 's'}, and at least {least} "
+                f"{'is' if least == 1 else 'are'} needed. Pass more rows."
+            )
+        return rows
 
     def columns(self, X: Any, *, least: int = 1) -> list[Vector]:
         """Return the columns of rows as the model has them, one array for each feature."""
-        values = self.estimator.columns_of(X)
-        if isinstance(values, Cells):
-            raise TypeError(
-                "X is a sparse matrix, and inspection changes cells of dense columns. Pass "
-                "X.toarray(), perhaps of some of the rows."
-            )
-        columns = values if isinstance(values, list) else list(np.asarray(values).T)
-        if len(columns[0]) < least:
-            raise ValueError(
-                f"X has {len(columns[0])} rows, and at least {least} are needed. Pass more rows."
-            )
-        return [np.ascontiguousarray(column, dtype=np.float64) for column in columns]
+        return self.rows(X, least=least).columns()
 
     def extended(self, columns: Sequence[Vector]) -> list[Vector]:
         """Put what levels say behind the columns: all that trees ask about."""
@@ -160,8 +192,23 @@ class Fitted:
 
     def score(self, columns: Sequence[Vector]) -> Vector:
         """Return F, shape (n_rows, n_outputs)."""
-        table = self.model.features.extended(Columns(list(columns)))
-        return self.model.ensemble.score(table, self.workers)
+        return self.estimator.scores_of(list(columns))
+
+    @property
+    def both_ways(self) -> bool:
+        """Whether rows go both ways at a node that asks about a missing cell of theirs."""
+        return getattr(self.estimator, "missing", "learned") == "probability"
+
+    def check_one_way(self, rows: Rows) -> None:
+        """Raise if a row would reach more than one leaf of a tree."""
+        for j in sorted(self.used) if self.both_ways else ():
+            if np.isnan(rows.column(j)).any():
+                raise InvalidParameterError(
+                    f"This {type(self.estimator).__name__} has missing='probability': rows with "
+                    f"missing cells go both ways, and {rows.name} has some at {self.names[j]!r}, "
+                    "but what is asked for is about rows that go one. Leave such rows out, or fit "
+                    "it with missing='learned' or 'mean'."
+                )
 
     # ---- answers -------------------------------------------------------------------------------
 

@@ -6,6 +6,7 @@ model has it (levels and wide integers as numbers). Must not evaluate anything.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -20,7 +21,10 @@ from stagewise.errors import InvalidParameterError
 from stagewise.estimators.parameters import Number, nearest_name
 from stagewise.inspection.fitted import Fitted, Vector, checked
 
-__all__ = ["Grid", "make_grids", "quantile_points"]
+__all__ = ["MOST_POINTS", "Grid", "make_grids", "quantile_points"]
+
+MOST_POINTS = 10**5
+"""How many points a function is looked at, at most; of two features, pairs of points."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +83,7 @@ def make_grids(
     fitted: Fitted,
     places: Sequence[int],
     grid: Any,
-    columns: Sequence[Vector] | None,
+    columns: Mapping[int, Vector] | None,
     weight: Vector | None,
 ) -> tuple[Grid, ...]:
     """Return a grid for each feature.
@@ -92,8 +96,9 @@ def make_grids(
         The features.
     grid : int, values, or mapping of feature to values
         How many points to choose, or which; values without a name are those of a single feature.
-    columns, weight : list of arrays and array, or None
-        Rows to choose points from; None: the thresholds of the trees say where something happens.
+    columns, weight : mapping of int to array and array, or None
+        The features of rows to choose points from; None: the thresholds of the trees say where
+        something happens.
     """
     given: dict[int, Any] = {}
     n = 40
@@ -112,8 +117,14 @@ def make_grids(
             )
         given = {places[0]: grid}
     else:
-        n = checked("grid", Number(2, whole=True), grid)
-    return tuple(_grid(fitted, j, given.get(j), n, columns, weight) for j in places)
+        n = checked("grid", Number(2, MOST_POINTS, whole=True), grid)
+    grids = tuple(_grid(fitted, j, given.get(j), n, columns, weight) for j in places)
+    sizes = [len(one.codes) for one in grids]
+    if math.prod(sizes) > MOST_POINTS:
+        raise InvalidParameterError(
+            f"grid has {' x '.join(map(str, sizes))} points; at most {MOST_POINTS} go. Pass fewer."
+        )
+    return grids
 
 
 def _grid(
@@ -121,7 +132,7 @@ def _grid(
     place: int,
     given: Any,
     n: int,
-    columns: Sequence[Vector] | None,
+    columns: Mapping[int, Vector] | None,
     weight: Vector | None,
 ) -> Grid:
     feature, name = fitted.model.features[place], fitted.names[place]
@@ -156,7 +167,12 @@ def _levels(
     assert feature.levels is not None
     known = feature.levels.values
     if given is not None:
-        return tuple(None if v is None or v != v else v for v in np.asarray(given, object).tolist())
+        values = np.asarray(given, object)
+        if values.ndim != 1 or not len(values):
+            raise InvalidParameterError(
+                f"grid: the levels of {name!r} must be a list of them; got {shown(given)}."
+            )
+        return tuple(None if v is None or v != v else v for v in values.tolist())
     if x is None or len(known) <= n:
         if not known:
             raise ValueError(f"The feature {name!r} has no levels; no function of it can be shown.")

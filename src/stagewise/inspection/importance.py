@@ -144,6 +144,9 @@ KINDS: Mapping[str, _Kind] = MappingProxyType(
 def split_importance(model: Any, kind: str) -> Importance:
     """Return what each feature is worth to the splits of a model, by one of `KINDS`.
 
+        What linear leaves add to their constants is not in any of them; see `shap_values` and
+        `permutation_importance`.
+
     Returns
     -------
     Importance
@@ -155,7 +158,11 @@ def split_importance(model: Any, kind: str) -> Importance:
     fitted = Fitted.of(model, "importance")
     rule, learned = KINDS[kind], fitted.model
     if not any((tree.feature >= 0).any() for tree in learned.ensemble.trees):
-        warn_caller("The model has no splits, so no feature is worth anything to it.")
+        warn_caller(
+            "The model has no splits; what its lines are worth is told by permutation_importance."
+            if fitted.has_lines
+            else "The model has no splits, so no feature is worth anything to it."
+        )
     totals = _totals(learned, rule)
     several = learned.ensemble.n_outputs > 1
     value = rule.scaled(totals.sum(axis=0))

@@ -112,8 +112,9 @@ def interactions(
     ----------
     model : estimator
         A fitted boosting estimator, forest or tree.
-    X : array-like or data frame
-        Rows to look at, and with method="brute" to average over.
+    X : array-like, data frame or sparse matrix
+        Rows to look at, and with method="brute" to average over. Of sparse rows those that are
+        drawn become dense.
     features : features or None
         Which to combine, numbers and categories; None: the 8 that gain most.
     sample_weight : array-like or None
@@ -150,11 +151,11 @@ def interactions(
             f"order={size} needs at least {size} features that the model uses; there are "
             f"{len(places)}. Name more, or lower order."
         )
-    columns = fitted.columns(X, least=2)
-    weight = fitted.weight(sample_weight, len(columns[0]))
+    given = fitted.rows(X, least=2)
+    weight = fitted.weight(sample_weight, given.n)
     most = checked("max_rows", Number(2, whole=True, or_none=True), max_rows)
     rows = drawn_rows(weight, most, checked("random_state", Number(0, whole=True), random_state))
-    parts = _Parts(fitted, [c[rows] for c in columns], weight[rows], how)
+    parts = _Parts(fitted, given.columns(rows), weight[rows], how)
     sets = list(combinations(places, size))
     found = [parts.h(chosen) for chosen in sets]
     return Interactions(

@@ -10,12 +10,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from stagewise._native import Columns
 from stagewise.data.messages import shown
-from stagewise.errors import InvalidParameterError
 from stagewise.estimators.parameters import Number
+from stagewise.inspection import size
 from stagewise.inspection.fitted import Fitted, Vector, checked
+from stagewise.inspection.rows import Rows
 from stagewise.learners.tree import Tree
 
 __all__ = [
@@ -42,9 +43,9 @@ def proximity(model: Any, X: Any, Z: Any = None) -> Vector:
     ----------
     model : estimator
         A fitted boosting estimator, forest or tree.
-    X : array-like or data frame
+    X : array-like, data frame or sparse matrix
         Rows.
-    Z : array-like or data frame, or None
+    Z : array-like, data frame or sparse matrix, or None
         Other rows, such as those of the training; None: X itself.
 
     Returns
@@ -54,13 +55,14 @@ def proximity(model: Any, X: Any, Z: Any = None) -> Vector:
         ``np.argsort(-proximity(model, X, Z)[0])``.
     """
     fitted = Fitted.of(model, "proximity")
-    if fitted.has_lines and not any(len(t.feature) > 1 for t in fitted.model.ensemble.trees):
-        raise InvalidParameterError("proximity compares leaves, and linear terms have none.")
-    one = fitted.estimator.apply(X)
-    two = one if Z is None else fitted.estimator.apply(Z)
+    fitted.check_leaves("proximity")
+    one = _leaves(fitted, fitted.rows(X))
+    two = one if Z is None else _leaves(fitted, fitted.rows(Z, "Z"))
     n_trees = one.shape[1]
     if not n_trees:
         return np.ones((len(one), len(two)))
+    pairs = f"Proximity of {len(one)} rows of X and {len(two)} others"
+    size.check_size(pairs, len(one), 8 * len(two), size.RESULT_BYTES)
     out = np.empty((len(one), len(two)))
     step, trees = max(1, PAIRS // max(len(two), 1)), np.ascontiguousarray(two.T)
     for first in range(0, len(one), step):
@@ -69,6 +71,15 @@ def proximity(model: Any, X: Any, Z: Any = None) -> Vector:
         for own, theirs in zip(part.T, trees, strict=True):
             shared += own[:, np.newaxis] == theirs
         out[first : first + step] = shared / n_trees
+    return out
+
+
+def _leaves(fitted: Fitted, rows: Rows) -> npt.NDArray[np.int32]:
+    """Return the leaf that each row reaches, shape (n_rows, n_trees)."""
+    fitted.check_one_way(rows)
+    ensemble = fitted.model.ensemble
+    out = np.empty((rows.n, len(ensemble.trees)), dtype=np.int32)
+    ensemble.forest.leaves(fitted.workers, rows.asked(), out.reshape(-1))
     return out
 
 
@@ -99,6 +110,8 @@ class Contributions:
 
     def table(self, row: int = 0) -> list[dict[str, Any]]:
         """Return a line for each round and output of one row."""
+        if not len(self.rounds):
+            raise ValueError("There are no rows to tell of. Ask about at least one.")
         row = checked("row", Number(0, len(self.rounds) - 1, whole=True), row)
         after = self.scores()[row]
         return [
@@ -120,7 +133,7 @@ def staged_contributions(model: Any, X: Any) -> Contributions:
     ----------
     model : estimator
         A fitted boosting estimator, forest or tree.
-    X : array-like or data frame
+    X : array-like, data frame or sparse matrix
         Rows.
 
     Returns
@@ -131,8 +144,15 @@ def staged_contributions(model: Any, X: Any) -> Contributions:
     """
     fitted = Fitted.of(model, "staged_contributions")
     ensemble = fitted.model.ensemble
-    columns = fitted.model.features.extended(Columns(fitted.columns(X)))
-    n, per_round = columns.n_rows, ensemble.trees_per_round
+    given = fitted.rows(X)
+    fitted.check_one_way(given)
+    columns, n, per_round = given.asked(), given.n, ensemble.trees_per_round
+    size.check_size(
+        f"What {ensemble.n_rounds} rounds add to {ensemble.n_outputs} scores of {n} rows",
+        n,
+        8 * ensemble.n_rounds * ensemble.n_outputs,
+        size.RESULT_BYTES,
+    )
     rounds = np.zeros((ensemble.n_rounds, n, ensemble.n_outputs))
     for m, out in enumerate(rounds):
         first = m * per_round
@@ -160,11 +180,13 @@ class Path:
     value : float64 array
         What the leaf adds: to the score of the tree's output, or to those of all.
     surprise : float64 array
-        The same less what the tree says of the training rows on average.
+        The same less what the tree, by its constants, says of the training rows on average.
     cover : float
         The weight of the training rows in the leaf.
     output : int or None
         Whose tree it is; None: it has a value for all.
+    line : tuple of str
+        The features of the line that the leaf says; empty: it says a constant.
     """
 
     tree: int
@@ -174,6 +196,7 @@ class Path:
     surprise: Vector
     cover: float
     output: int | None
+    line: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -213,7 +236,8 @@ class DecisionPath:
         several = path.output is not None and len(self.outputs) > 1
         whose = f" of {self.outputs[path.output]}" if several and path.output is not None else ""
         rule = " and ".join(path.rule) or "always"
-        return f"tree {path.tree}{whose}: {rule}: adds {adds} (cover {path.cover:g})"
+        line = f" on a line in {', '.join(path.line)}" if path.line else ""
+        return f"tree {path.tree}{whose}: {rule}: adds {adds}{line} (cover {path.cover:g})"
 
     def __str__(self) -> str:
         return self.words()
@@ -226,7 +250,7 @@ def decision_path(model: Any, row: Any) -> DecisionPath:
     ----------
     model : estimator
         A fitted boosting estimator, forest or tree.
-    row : array-like or data frame of shape (1, n_features)
+    row : array-like, data frame or sparse matrix of shape (1, n_features)
         The row; of a frame ``X.iloc[[0]]``.
 
     Returns
@@ -237,12 +261,13 @@ def decision_path(model: Any, row: Any) -> DecisionPath:
         row.
     """
     fitted = Fitted.of(model, "decision_path")
-    columns = fitted.columns(row)
-    if len(columns[0]) != 1:
-        raise ValueError(f"decision_path is about one row; got {len(columns[0])}. Pass X[:1].")
-    ensemble = fitted.model.ensemble
+    fitted.check_leaves("decision_path")
+    given = fitted.rows(row, "row")
+    if given.n != 1:
+        raise ValueError(f"decision_path is about one row; got {given.n}. Pass X[:1].")
+    fitted.check_one_way(given)
+    ensemble, columns, table = fitted.model.ensemble, given.columns(), given.asked_dense()
     x = np.array([c[0] for c in fitted.extended(columns)])
-    table = fitted.model.features.extended(Columns(columns))
     paths = []
     for number, tree in enumerate(ensemble.trees):
         out = np.zeros(ensemble.n_outputs)
@@ -254,13 +279,23 @@ def decision_path(model: Any, row: Any) -> DecisionPath:
         surprise = value - _mean(tree)
         rule = tuple(_rule(fitted, tree, nodes, x))
         cover = float(tree.cover[nodes[-1]])
-        paths.append(Path(number, nodes, rule, value, surprise, cover, output))
+        line = _line(fitted, tree, nodes[-1])
+        paths.append(Path(number, nodes, rule, value, surprise, cover, output, line))
     paths.sort(key=lambda path: (-float(np.abs(path.surprise).max()), path.tree))
     return DecisionPath(tuple(paths), fitted.outputs("score"), fitted.score(columns)[0])
 
 
+def _line(fitted: Fitted, tree: Tree, leaf: int) -> tuple[str, ...]:
+    """Return the features of a leaf's line."""
+    if tree.lines is None or leaf not in tree.lines.node:
+        return ()
+    at = int(np.searchsorted(tree.lines.node, leaf))
+    begin, end = tree.lines.start[at : at + 2].tolist()
+    return tuple(_column_name(fitted, f) for f in tree.lines.feature[begin:end].tolist())
+
+
 def _mean(tree: Tree) -> Vector:
-    """Return what a tree says of its training rows on average."""
+    """Return what the constants of a tree say of its training rows on average."""
     leaf = tree.feature < 0
     value = tree.value.reshape(len(leaf), -1)
     return np.asarray(np.average(value[leaf], axis=0, weights=tree.cover[leaf]))

@@ -27,6 +27,17 @@ from stagewise.inspection.row_losses import OF_CLASSES, OF_NUMBERS, Loss
 __all__ = ["permutation_importance"]
 
 
+def _finite(lost: Any) -> float:
+    """Return what a loss of the caller's own said, if it is a number."""
+    try:
+        number = float(lost)
+    except (TypeError, ValueError):
+        number = np.nan
+    if not np.isfinite(number):
+        raise ValueError(f"loss must return a finite number; your function returned {shown(lost)}.")
+    return number
+
+
 @dataclass(frozen=True, eq=False)
 class _Judge:
     """How wrong predictions are: a loss for each row where there is one, and one for all."""
@@ -39,7 +50,7 @@ class _Judge:
     def __call__(self, said: Vector) -> tuple[Vector | None, float]:
         if self.rows is None:
             assert self.whole is not None
-            return None, float(self.whole(self.y, said, self.weight))
+            return None, _finite(self.whole(self.y, said, self.weight))
         each = self.rows(self.y, said)
         return each, float(np.average(each, weights=self.weight))
 
@@ -68,8 +79,8 @@ def permutation_importance(
     ----------
     model : estimator
         A fitted boosting estimator, forest or tree.
-    X, y : array-like or data frame, and array-like
-        Rows with known answers.
+    X, y : array-like, data frame or sparse matrix, and array-like
+        Rows with known answers. Sparse rows become dense, up to 1 GiB of them.
     sample_weight : array-like or None
         How much each row counts in the loss.
     loss : str or callable, default="auto"

@@ -16,21 +16,16 @@ from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.utils.validation import check_is_fitted
 
 from stagewise._native import Columns, Shap, Workers
-from stagewise.data.bins import core_columns
 from stagewise.data.frame import open_frame
 from stagewise.data.messages import shown
-from stagewise.data.sparse import Cells
-from stagewise.data.unseen import Rule
 from stagewise.errors import InvalidParameterError
-from stagewise.estimators.base import BoostedTrees
-from stagewise.estimators.parameters import check_parameter
+from stagewise.inspection import size
+from stagewise.inspection.fitted import Fitted
 from stagewise.inspection.shap_pictures import ShapPictures
 from stagewise.model.ensemble import Ensemble
 from stagewise.model.model import Model
-from stagewise.workers import make_workers
 
 __all__ = ["ShapValues", "shap_values"]
 
@@ -39,8 +34,6 @@ Kind = Literal["path", "interventional"]
 
 TREE_BYTES = 2**28
 """How much memory trees that are ready to be asked may need at once."""
-MOST_BYTES = 2**32
-"""The largest table of interactions that is made in one go."""
 WORK = 10**8
 """Nodes and rows, multiplied, that are asked about at once: a fraction of a second."""
 
@@ -119,16 +112,18 @@ def shap_values(
     Parameters
     ----------
     estimator : a fitted estimator of trees
-        Of boosting, of the AdaBoost family, a forest, or a tree; leaves must be constants.
+        Of boosting, of the AdaBoost family, a forest, or a tree.
     X : array-like, data frame or sparse matrix of shape (n_rows, n_features)
         The rows, as for `predict`.
     kind : {"path", "interventional"}, default="path"
         Whose values the other features have. "path": at a node that asks about one of them, rows go
-        both ways, in the proportions of the training rows, by their weights (Lundberg et al. 2020).
-        "interventional": those of a background row, averaged over the rows of `background`.
+        both ways, in the proportions of the training rows, by their weights (Lundberg et al. 2020);
+        leaves must be constants. "interventional": those of a background row, averaged over the
+        rows of `background`; with linear leaves too.
     background : array-like, data frame or sparse matrix or None, default=None
         For kind="interventional": rows to compare with, such as some hundred training rows. The
-        time that a row of X takes does not depend on how many they are, unless trees are large.
+        time that a row of X takes does not depend on how many they are, unless trees are large or
+        have linear leaves.
     interactions : bool, default=False
         Return the credits of pairs of features (Shapley interaction values, Lundberg et al. 2020).
     verbose : int, default=0
@@ -144,6 +139,12 @@ def shap_values(
     estimator) and however rows are divided into calls. The credit of a column of statistics
     (``categorical="statistics"``) belongs to the features whose levels it is about, in equal parts.
 
+    A leaf that says a line, c + Σ_j β_j x_j, is reached if the features in A come from the row x
+    and those in B from the background row z. Its constant and the terms that this settles are one
+    game of A and B; every other term is one more, in which j too must come from the row, and which
+    is worth β_j (x_j - z_j). Where a line is cut off at its bounds, or says nothing since a cell is
+    missing, all ways to mix x and z that differ are gone through.
+
     Examples
     --------
     >>> import numpy as np
@@ -155,53 +156,41 @@ def shap_values(
     >>> bool(np.allclose(why.base_values + why.values.sum(axis=1), model.predict(X)))
     True
     """
-    model = _model_of(estimator)
-    if getattr(estimator, "missing", "learned") == "probability":
-        raise InvalidParameterError(
-            f"This {type(estimator).__name__} has missing='probability': rows with missing cells "
-            "go both ways, and Shapley values of trees are about rows that go one. Fit it with "
-            "missing='learned' or 'mean'."
-        )
+    fitted = Fitted.of(estimator, "shap_values")
+    model = fitted.model
     _check_options(kind, background, interactions, verbose)
     _check_trees(model, kind)
-    columns = _columns(estimator, model, X)
-    others = None if background is None else _background(estimator, model, background)
-    n_outputs, n_features = model.ensemble.n_outputs, model.features.n
-    if interactions:
-        _check_size(columns.n_rows, n_features, len(model.features.sources), n_outputs)
-    workers = make_workers(estimator.n_jobs)
+    rows = fitted.rows(X)
+    others = None if background is None else fitted.rows(background, "background", least=1)
+    for given in (rows, others):
+        if given is not None:
+            fitted.check_one_way(given)
+    _check_size(rows.n, fitted, interactions)
     credit, base = _credits(
-        model.ensemble, workers, columns, others, interactions, _Display(verbose, columns.n_rows)
+        model.ensemble,
+        fitted.workers,
+        rows.asked_dense(),  # no larger than the result
+        None if others is None else others.asked_dense(),
+        interactions,
+        _Display(verbose, rows.n),
     )
     if interactions:
-        for part in _blocks(columns.n_rows, credit[:1].size):
+        for part in _blocks(rows.n, credit[:1].size):
             _complete(credit[part])
-    credit = _by_feature(credit, model.features.sources, n_features, interactions)
+    credit = _by_feature(credit, model.features.sources, model.features.n, interactions)
     credit *= model.scale
     base = model.offset + model.scale * base
-    one = n_outputs == 1
+    one = model.ensemble.n_outputs == 1
     return ShapValues(
         credit[..., 0] if one else credit,
         np.asarray(base[0] if one else base),
-        tuple(model.features.names or (f"x{j}" for j in range(n_features))),
-        None if one else _output_names(model),
+        fitted.names,
+        None if one else fitted.outputs("score"),
         X,
     )
 
 
 # ---- what was passed -----------------------------------------------------------------------------
-
-
-def _model_of(estimator: Any) -> Model:
-    if not isinstance(estimator, BoostedTrees):
-        kind = estimator.__name__ if isinstance(estimator, type) else type(estimator).__name__
-        raise TypeError(
-            f"shap_values reads the trees of a fitted stagewise estimator, and {kind} has none. "
-            "Pass a boosting estimator, a forest or a tree; of a committee one of its members; of "
-            "anything else shap.Explainer(estimator.predict, background) of the package shap."
-        )
-    check_is_fitted(estimator, "model_")
-    return estimator.model_
 
 
 def _check_options(kind: Any, background: Any, interactions: Any, verbose: Any) -> None:
@@ -229,12 +218,11 @@ def _check_options(kind: Any, background: Any, interactions: Any, verbose: Any) 
 
 def _check_trees(model: Model, kind: str) -> None:
     trees = model.ensemble.trees
-    if any(tree.lines is not None for tree in trees):
+    if kind == "path" and any(tree.lines is not None for tree in trees):
         raise ValueError(
-            "This model has linear leaves, which depend on features even where their values are "
-            "unknown, so its trees have no exact Shapley values here. Fit it with "
-            "leaves='constant', or use shap.Explainer(estimator.predict, background) of the "
-            "package shap."
+            "This model has linear leaves, and kind='path' would need the mean of every term in "
+            "every leaf, which a model does not keep. Pass kind='interventional' and a background, "
+            "such as background=X_train[:100]."
         )
     for number, tree in enumerate(trees if kind == "path" else ()):
         inner = tree.feature >= 0
@@ -246,44 +234,22 @@ def _check_trees(model: Model, kind: str) -> None:
             )
 
 
-def _check_size(n_rows: int, n_features: int, n_columns: int, n_outputs: int) -> None:
-    row = 8 * n_outputs * (n_features**2 + (n_columns**2 if n_columns > n_features else 0))
-    if n_rows * row > MOST_BYTES:
-        raise ValueError(
-            f"Interactions of {n_rows} rows x {n_features} x {n_features} features"
-            f"{f' x {n_outputs} outputs' if n_outputs > 1 else ''} would take "
-            f"{n_rows * row / 2**30:.1f} GiB. Pass at most {max(1, MOST_BYTES // row)} rows at a "
-            "time, or leave out the interactions."
-        )
-
-
-def _columns(estimator: Any, model: Model, X: Any) -> Columns:
-    """Return all columns that trees ask about."""
-    features, caller = model.features, type(estimator).__name__
-    rule: Rule = check_parameter(estimator, "on_unseen") if features.categorical else "missing"
-    values = features.match(X, caller, rule)
-    if isinstance(values, Cells):
-        values = values.dense()  # no larger than the result
-    columns = features.extended(core_columns(values))
-    assert isinstance(columns, Columns)
-    return columns
-
-
-def _background(estimator: Any, model: Model, background: Any) -> Columns:
-    try:
-        columns = _columns(estimator, model, background)
-    except (TypeError, ValueError) as error:
-        # The words are those for X; say that other rows are meant.
-        raise type(error)(f"In background: {error}") from None
-    if columns.n_rows == 0:
-        raise ValueError("background has no rows. Pass some, such as background=X_train[:200].")
-    return columns
-
-
-def _output_names(model: Model) -> tuple[str, ...]:
-    if model.classes is not None:
-        return tuple(str(label) for label in model.classes.tolist())
-    return model.targets or tuple(f"y{k}" for k in range(model.ensemble.n_outputs))
+def _check_size(n_rows: int, fitted: Fitted, interactions: bool) -> None:
+    """Raise if credits of so many rows would be too large to be made in one go."""
+    features, n_outputs = fitted.model.features, fitted.model.ensemble.n_outputs
+    power = 2 if interactions else 1
+    # What levels say has credits of its own before they are shared out.
+    behind = len(features.sources) ** power if len(features.sources) > features.n else 0
+    row = 8 * n_outputs * (features.n**power + behind)
+    size.check_size(
+        f"{'Interactions' if interactions else 'Credits'} of {n_rows} rows"
+        f"{f' x {features.n}' * power} features"
+        f"{f' x {n_outputs} outputs' if n_outputs > 1 else ''}",
+        n_rows,
+        row,
+        size.RESULT_BYTES,
+        ", or leave out the interactions" if interactions else "",
+    )
 
 
 # ---- credits -------------------------------------------------------------------------------------
@@ -314,10 +280,21 @@ def _credits(
         base += shap.base()
         cost = _cost(ensemble, shap, first, background)
         for part in _blocks(columns.n_rows, cost):
-            shap.add(workers, columns, part.start, part.stop, credit[part].reshape(-1))
+            _add(shap, workers, columns, part, credit)
             display.show((first + (shap.last - first) * part.stop / columns.n_rows) / n_trees)
         first = shap.last
     return credit, base
+
+
+def _add(shap: Shap, workers: Workers, columns: Columns, part: slice, credit: Values) -> None:
+    """Add the credits of some rows."""
+    try:
+        shap.add(workers, columns, part.start, part.stop, credit[part].reshape(-1))
+    except OverflowError as error:
+        raise ValueError(
+            f"{error} Exact Shapley values would take too long; fit it with a smaller max_depth or "
+            "leaves='constant'."
+        ) from None
 
 
 def _cost(ensemble: Ensemble, shap: Shap, first: int, background: Columns | None) -> int:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from stagewise._native import Columns, Forest, Shap, SparseColumns, Workers
+from stagewise._native import Columns, Forest, Lines, Shap, SparseColumns, Workers
 from stagewise.learners.linear_leaves import LINE_ARRAYS, LinearLeaves
 from stagewise.learners.tree import NODE_ARRAYS, LevelSets, Tree
 
@@ -96,7 +96,7 @@ class Ensemble:
     def forest(self) -> Forest:
         """The trees as the native core reads them, made once."""
         if self._forest is None:
-            flat, lines = self.flat(), self._all_lines()
+            flat = self.flat()
             self._forest = Forest(
                 flat["tree_start"],
                 flat["feature"],
@@ -109,11 +109,14 @@ class Ensemble:
                 self.n_outputs,
                 self.outputs_per_tree,
                 **self._levels(flat),
-                lines=None
-                if lines is None
-                else lines.native(len(flat["feature"]), self.n_features),
+                lines=self._native_lines(),
             )
         return self._forest
+
+    def _native_lines(self) -> Lines | None:
+        lines = self._all_lines()
+        nodes = sum(len(tree.feature) for tree in self.trees)
+        return None if lines is None else lines.native(nodes, self.n_features)
 
     def _levels(self, flat: Mapping[str, npt.NDArray[Any]]) -> dict[str, npt.NDArray[Any]]:
         if "set_start" not in flat:
@@ -167,7 +170,8 @@ class Ensemble:
         first : int
             The first tree.
         background : Columns or None
-            Whose values unknown features have; None: those of the training rows, by their cover.
+            Whose values unknown features have; None: those of the training rows, by their cover,
+            where leaves are constants.
         interactions : bool
             Whether credits are of pairs of features.
         most_bytes : int
@@ -196,6 +200,7 @@ class Ensemble:
             most_bytes,
             table_bytes,
             **self._levels(flat),
+            lines=self._native_lines(),
         )
 
     def flat(self) -> dict[str, npt.NDArray[Any]]:

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from stagewise.data import Features
 from stagewise.data.levels import Level
 from stagewise.data.messages import shown
-from stagewise.estimators.base import BoostedTrees
+from stagewise.inspection.fitted import Fitted
 from stagewise.learners.tree import Tree
 from stagewise.model.model import Model
 
@@ -158,14 +158,9 @@ def tree_facts(model: Any, tree: int = 0) -> TreeFacts:
     IndexError
         If it has no such tree.
     """
-    known = getattr(model, "model_", None)
-    if isinstance(model, BoostedTrees) and known is None:
-        model.fingerprint()  # says that it is not fitted
-    if not isinstance(known, Model):
-        raise TypeError(
-            f"{type(model).__name__} has no trees to show; pass a fitted estimator of Stagewise "
-            "whose learners are trees."
-        )
+    fitted = Fitted.of(model, "This report")
+    fitted.check_leaves("This report")
+    known = fitted.model
     trees = known.ensemble.trees
     if isinstance(tree, bool) or not isinstance(tree, (int, np.integer)):
         raise TypeError(f"tree must be the number of a tree; got {shown(tree)}.")
@@ -177,8 +172,7 @@ def tree_facts(model: Any, tree: int = 0) -> TreeFacts:
     place = int(tree) % len(trees)
     units = units_of(model, known, place)
     value = units.of(trees[place].value.reshape(len(trees[place].feature), -1))
-    both = getattr(model, "missing", "learned") == "probability"
-    nodes = _nodes(trees[place], known.features, value, both=both)
+    nodes = _nodes(trees[place], known.features, value, both=fitted.both_ways)
     return TreeFacts(nodes, units.says, units.names)
 
 

@@ -21,10 +21,11 @@ from stagewise.estimators.report import VERSION
 from stagewise.inspection.answers import Answers
 from stagewise.inspection.confusion import Confusion
 from stagewise.inspection.fitted import Fitted, Vector, checked
-from stagewise.inspection.importance import Importance, importance
+from stagewise.inspection.importance import Importance
 from stagewise.inspection.learning import LearningCurves, learning_curves
 from stagewise.inspection.permutation import permutation_importance
 from stagewise.inspection.scores import Score, Scores
+from stagewise.inspection.worth import importance
 from stagewise.report.carried import Carried, carry
 from stagewise.report.dependence_facts import DependenceFacts, dependence_facts
 from stagewise.report.quality_facts import (
@@ -339,7 +340,7 @@ class _Gathering:
         model = self.fitted.estimator
         found = {kind: importance(model, kind) for kind in ("squared_improvement", "gain")}
         if rows.why_not is None:
-            found["shap"] = self._by_credit(rows)
+            found["shap"] = importance(model, "shap", X=take(self.X, rows.row))
         drawn = draw(self.weight, ROWS_OF_PERMUTATION, self.seed)
         if len(drawn) > 1:
             found["permutation"] = permutation_importance(
@@ -352,20 +353,6 @@ class _Gathering:
             )
         found |= {kind: importance(model, kind) for kind in ("splits", "cover")}
         return tuple(_ranked(kind, own) for kind, own in found.items())
-
-    def _by_credit(self, rows: RowFacts) -> Importance:
-        size = np.zeros((len(rows.base), len(self.fitted.names)))
-        size[:, rows.credited] = np.abs(rows.credit).mean(axis=0, dtype=np.float64).T
-        several = len(size) > 1
-        outputs = self.fitted.outputs("score") if several else ()
-        return Importance(
-            "shap",
-            rows.unit,
-            self.fitted.names,
-            size.mean(axis=0),
-            outputs,
-            size if several else None,
-        )
 
 
 def _answers(fitted: Fitted, X: Any, y: Any, sample_weight: Any) -> dict[str, Answers]:

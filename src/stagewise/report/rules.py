@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from stagewise.data.levels import Level
+from stagewise.inspection.fitted import checked
 from stagewise.report.facts import NodeFacts, TreeFacts, tree_facts
-from stagewise.report.words import levels_words, number_words
+from stagewise.report.words import DIGITS, levels_words, number_words
 
 __all__ = ["Condition", "Rule", "leaf_rules", "rules"]
 
@@ -123,6 +124,8 @@ def rules(model: Any, tree: int = 0, *, digits: int = 4) -> list[dict[str, Any]]
         ``leaf`` (its number, as `apply` says it), ``rule`` (the conditions in words), ``weight``
         (the sum of the weights of its training rows), ``share`` (of all rows); of classes
         ``class``, and ``p(…)`` for each; else ``value``, or one of ``value(…)`` for each output.
+        With linear leaves also ``line``: whether the leaf says a line, of which ``value`` is the
+        constant.
 
     Examples
     --------
@@ -133,7 +136,9 @@ def rules(model: Any, tree: int = 0, *, digits: int = 4) -> list[dict[str, Any]]
     >>> table[0]["rule"], table[0]["p(0)"]
     ('petal length (cm) <= 2.45', 1.0)
     """
+    digits = checked("digits", DIGITS, digits)
     facts = tree_facts(model, tree)
+    lines = any(node.line for node in facts.nodes)
     table = []
     for rule in leaf_rules(facts):
         node = rule.leaf
@@ -148,5 +153,7 @@ def rules(model: Any, tree: int = 0, *, digits: int = 4) -> list[dict[str, Any]]
         what = "p" if facts.says == "shares" else "value"
         for name, value in zip(facts.names, node.value, strict=True):
             row[f"{what}({name})" if name else what] = value
+        if lines:
+            row["line"] = node.line
         table.append(row)
     return table

@@ -11,9 +11,10 @@ from typing import Any
 from xml.sax.saxutils import escape
 
 from stagewise.estimators.parameters import Number
+from stagewise.inspection.fitted import checked
 from stagewise.report.facts import NodeFacts, TreeFacts, tree_facts
-from stagewise.report.text import checked_number, leaves_below
-from stagewise.report.words import says_words, side_words, weight_words
+from stagewise.report.text import leaves_below
+from stagewise.report.words import DIGITS, says_words, side_words, weight_words
 
 __all__ = ["Picture", "export_svg"]
 
@@ -80,8 +81,8 @@ def export_svg(
     >>> export_svg(DecisionTreeClassifier(max_leaf_nodes=3).fit(X, y))[:4]
     '<svg'
     """
-    depth = checked_number("max_depth", max_depth, Number(1, whole=True, or_none=True))
-    digits = checked_number("digits", digits, Number(1, 17, whole=True))
+    depth = checked("max_depth", Number(1, whole=True, or_none=True), max_depth)
+    digits = checked("digits", DIGITS, digits)
     facts = tree_facts(model, tree)
     drawing = _Drawing(facts, _limit(facts) if depth is None else depth, digits)
     return Picture(drawing.svg())

@@ -4,20 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from stagewise.errors import InvalidParameterError
 from stagewise.estimators.parameters import Number
+from stagewise.inspection.fitted import checked
 from stagewise.report.facts import NodeFacts, TreeFacts, tree_facts
-from stagewise.report.words import says_words, side_words, weight_words
+from stagewise.report.words import DIGITS, says_words, side_words, weight_words
 
-__all__ = ["checked_number", "export_text"]
-
-
-def checked_number(name: str, value: Any, rule: Number) -> Any:
-    """Return a number that a function was given, or raise InvalidParameterError."""
-    try:
-        return rule(value)
-    except ValueError as error:
-        raise InvalidParameterError(f"{name} must be {error}; got {value!r}.") from None
+__all__ = ["export_text"]
 
 
 def export_text(model: Any, tree: int = 0, *, max_depth: int | None = None, digits: int = 4) -> str:
@@ -47,8 +39,8 @@ def export_text(model: Any, tree: int = 0, *, max_depth: int | None = None, digi
        ├─ petal width (cm) <= 1.75 or missing: 1 90.7 % (n 54, 36 %)
        └─ petal width (cm) > 1.75: 2 97.8 % (n 46, 30.7 %)
     """
-    depth = checked_number("max_depth", max_depth, Number(1, whole=True, or_none=True))
-    digits = checked_number("digits", digits, Number(1, 17, whole=True))
+    depth = checked("max_depth", Number(1, whole=True, or_none=True), max_depth)
+    digits = checked("digits", DIGITS, digits)
     facts = tree_facts(model, tree)
     lines, prefix = [], {0: ""}
     for node in facts.ordered():

@@ -8,10 +8,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from stagewise.data.levels import Level
+from stagewise.estimators.parameters import Number
 from stagewise.report.facts import NodeFacts, Question, TreeFacts
 
-__all__ = ["levels_words", "number_words", "says_words", "side_words", "weight_words"]
+__all__ = ["DIGITS", "levels_words", "number_words", "says_words", "side_words", "weight_words"]
 
+DIGITS = Number(1, 17, whole=True)
+"""How many digits of a number can be shown."""
 LEVELS_SHOWN = 6
 
 
@@ -51,9 +54,8 @@ def says_words(facts: TreeFacts, node: NodeFacts, digits: int = 4) -> str:
         return f"{facts.names[best]} {100 * node.value[best]:.3g} %"
     sign = "+" if facts.says == "additions" else ""
     said = [f"{'+' if sign and v >= 0 else ''}{number_words(v, digits)}" for v in node.value]
-    if facts.names == ("",):
-        return said[0] + (" and a line" if node.line else "")
-    return ", ".join(f"{name} {v}" for name, v in zip(facts.names, said, strict=True))
+    named = (f"{name} {v}".strip() for name, v in zip(facts.names, said, strict=True))
+    return ", ".join(named) + (" and a line" if node.line else "")
 
 
 def weight_words(facts: TreeFacts, node: NodeFacts) -> str:

@@ -1,0 +1,74 @@
+"""Sparse rows: every function says of them what it says of their dense copies."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.sparse import csc_array, csr_array
+
+from stagewise import GradientBoostingRegressor
+from stagewise.data.missing_values import MissingValues
+from stagewise.data.sparse import read_cells
+from stagewise.inspection import (
+    accumulated_effects,
+    decision_path,
+    interactions,
+    partial_dependence,
+    permutation_importance,
+    proximity,
+    size,
+    staged_contributions,
+)
+
+RNG = np.random.default_rng(0)
+DENSE = RNG.normal(size=(150, 6)) * (RNG.random((150, 6)) < 0.4)
+Y = DENSE[:, 1] + DENSE[:, 2] * DENSE[:, 3]
+
+ASKED = {
+    "partial_dependence": lambda m, X: partial_dependence(m, [1, 2], X, grid=4, max_rows=40).mean,
+    "traversal": lambda m, X: partial_dependence(m, 1, X, grid=4, method="traversal").mean,
+    "accumulated_effects": lambda m, X: accumulated_effects(m, 1, X, grid=4).effect,
+    "interactions": lambda m, X: interactions(m, X, [1, 2, 3], max_rows=30).h,
+    "permutation_importance": lambda m, X: permutation_importance(m, X, Y, repeats=2).value,
+    "proximity": lambda m, X: proximity(m, X, X),
+    "staged_contributions": lambda m, X: staged_contributions(m, X).rounds,
+    "decision_path": lambda m, X: np.array([p.nodes[-1] for p in decision_path(m, X[[3]]).paths]),
+}
+
+
+@pytest.fixture(scope="module")
+def model() -> Any:
+    return GradientBoostingRegressor(n_estimators=8, random_state=0).fit(csr_array(DENSE), Y)
+
+
+@pytest.mark.parametrize("form", [csr_array, csc_array])
+@pytest.mark.parametrize("name", ASKED)
+def test_sparse_rows_are_their_dense_copies(name: str, form: Any, model: Any) -> None:
+    ask = ASKED[name]
+    np.testing.assert_array_equal(ask(model, form(DENSE)), ask(model, DENSE))
+
+
+@pytest.mark.parametrize("missing", [(), (0,)])
+@pytest.mark.parametrize("form", [csr_array, csc_array])
+def test_some_rows_and_columns_of_cells_are_those_of_all(form: Any, missing: Any) -> None:
+    cells, _ = read_cells(form(DENSE), "test", MissingValues.of(missing))
+    whole = np.where(DENSE == 0, np.nan, DENSE) if missing else DENSE
+    np.testing.assert_array_equal(cells.dense(), whole)
+    np.testing.assert_array_equal(cells.column(2), whole[:, 2])
+    chosen = np.array([0, 7, 149])
+    np.testing.assert_array_equal(cells.dense(chosen), whole[chosen])
+    assert cells.dense(chosen[:0]).shape == (0, 6)
+
+
+@pytest.mark.parametrize("name", ["accumulated_effects", "permutation_importance"])
+def test_copies_that_are_too_large_are_refused_with_their_size(
+    name: str, model: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(size, "COPY_BYTES", 100 * 6 * 8)
+    message = r"sparse matrix, and a dense copy of 150 .*GiB.*Pass at most 100 rows at a time"
+    with pytest.raises(ValueError, match=message):
+        ASKED[name](model, csr_array(DENSE))
+    # Where rows are drawn, only these become dense.
+    ASKED["partial_dependence"](model, csr_array(DENSE))
