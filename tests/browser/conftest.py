@@ -1,4 +1,4 @@
-"""One browser for all tests that need one, and a page for each of them.
+"""One browser for all tests that need one, and pages in it.
 
 A Chromium or Chrome of the machine is used, or the one that STAGEWISE_BROWSER names.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from contextlib import contextmanager
 
 import pytest
 
@@ -16,6 +17,18 @@ NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable"
 def installed() -> str | None:
     given = os.environ.get("STAGEWISE_BROWSER")
     return shutil.which(given) if given else next(filter(None, map(shutil.which, NAMES)), None)
+
+
+@contextmanager
+def watched(browser):
+    """An empty page; whatever it complains about fails the test."""
+    page = browser.new_page()
+    complaints: list[str] = []
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.on("console", lambda said: complaints.append(said.text) if said.type == "error" else None)
+    yield page
+    page.close()
+    assert not complaints
 
 
 @pytest.fixture(scope="session")
@@ -37,11 +50,12 @@ def browser():
 
 @pytest.fixture
 def page(browser):
-    """An empty page; whatever it complains about fails the test."""
-    page = browser.new_page()
-    complaints: list[str] = []
-    page.on("pageerror", lambda error: complaints.append(str(error)))
-    page.on("console", lambda said: complaints.append(said.text) if said.type == "error" else None)
-    yield page
-    page.close()
-    assert not complaints
+    with watched(browser) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def shared_page(browser):
+    """One page for all tests of a file."""
+    with watched(browser) as opened:
+        yield opened

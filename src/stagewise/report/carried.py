@@ -20,6 +20,7 @@ import numpy.typing as npt
 from stagewise.data.levels import Level
 from stagewise.estimators.parameters import Number, check_parameter
 from stagewise.inspection.fitted import Fitted, checked
+from stagewise.learners.linear_leaves import LINE_ARRAYS
 from stagewise.learners.tree import Tree
 from stagewise.model.ensemble import Ensemble
 from stagewise.report.facts import column_name, units_of
@@ -32,8 +33,6 @@ Array = npt.NDArray[Any]
 
 FORMAT = 1
 SCRIPTS = ("trees.js", "credits.js", "rows.js", "model.js")
-MOST_GAIN = 8
-"""By how much packing can shrink arrays of trees, at most: what is larger is not tried."""
 
 KINDS = MappingProxyType({"real": "number", "wide_integer": "integer", "categorical": "category"})
 """What a feature's kind is called on the page."""
@@ -111,13 +110,9 @@ def carry(model: Any, *, most_bytes: int = 1_500_000) -> Carried:
     fitted = Fitted.of(model, "carry")
     most = checked("most_bytes", Number(0, whole=True), most_bytes)
     ensemble = fitted.model.ensemble
-    n_trees = _worth_trying(ensemble, most)
+    n_trees = _worth_trying(fitted, most)
     while True:
-        complete = n_trees == len(ensemble.trees)
-        arrays = _tree_arrays(ensemble, n_trees) | _level_arrays(fitted)
-        if complete:
-            arrays |= _statistic_arrays(fitted)
-        places, packed = pack(arrays)
+        places, packed = pack(_arrays(fitted, n_trees))
         if len(packed) <= most or n_trees == 0:
             break
         # A little less than what would fit, so that a few trials are enough.
@@ -132,13 +127,26 @@ def engine() -> str:
     return "\n".join(["const Model = (() => {", *parts, "return Model;", "})();", ""])
 
 
-def _worth_trying(ensemble: Ensemble, most: int) -> int:
-    """Return how many of the first trees could fit at best."""
+def _worth_trying(fitted: Fitted, most: int) -> int:
+    """Return how many of the first trees could fit, judged by a few of them if they are large."""
+    ensemble = fitted.model.ensemble
+    n_trees = len(ensemble.trees)
     size = np.cumsum([8 * len(tree.feature) * ensemble.outputs_per_tree for tree in ensemble.trees])
-    return int(np.searchsorted(size, MOST_GAIN * most, side="right"))
+    few = max(1, int(np.searchsorted(size, most, side="right")))
+    if few >= n_trees:
+        return n_trees
+    _, packed = pack(_arrays(fitted, few))
+    return min(n_trees, int(1.1 * few * most / len(packed)))
 
 
 # ---- arrays --------------------------------------------------------------------------------------
+
+
+def _arrays(fitted: Fitted, n_trees: int) -> dict[str, Array]:
+    """Return all arrays that a page needs for the first trees; to predict, with all of them."""
+    ensemble = fitted.model.ensemble
+    arrays = _tree_arrays(ensemble, n_trees) | _level_arrays(fitted)
+    return arrays | _statistic_arrays(fitted) if n_trees == len(ensemble.trees) else arrays
 
 
 def _tree_arrays(ensemble: Ensemble, n_trees: int) -> dict[str, Array]:
@@ -153,7 +161,7 @@ def _tree_arrays(ensemble: Ensemble, n_trees: int) -> dict[str, Array]:
     flat = part.flat()
     inner = flat["feature"] >= 0
     left, right, asked = flat["left"], flat["right"], flat["feature"][inner]
-    value = flat["value"].reshape(len(inner), -1)
+    value = flat["value"].reshape(len(inner), part.outputs_per_tree)
     indices, thresholds, counts = _thresholds(asked, flat["threshold"][inner], part)
     arrays = {
         "size": narrow(np.diff(flat["tree_start"])),
@@ -172,9 +180,9 @@ def _tree_arrays(ensemble: Ensemble, n_trees: int) -> dict[str, Array]:
         arrays["right"] = narrow(right[inner])
     if "set_start" in flat:
         arrays["sets"] = _sets(flat, asked, inner, part.levels)
-    for name in (name for name in flat if name.startswith("line_")):
-        array = flat[name]
-        arrays[name] = array if array.dtype.kind == "f" else narrow(array)
+    for name in LINE_ARRAYS if "line_node" in flat else ():
+        array = flat[f"line_{name}"]
+        arrays[f"line{name.capitalize()}"] = array if array.dtype.kind == "f" else narrow(array)
     return arrays
 
 

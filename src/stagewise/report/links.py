@@ -31,7 +31,8 @@ def _both(p: Vector) -> Vector:
 def _shares(score: Vector) -> Vector:
     positive = np.maximum(score, 0.0)
     total = positive.sum(axis=1, keepdims=True)
-    return np.where(total > 0, positive, 1.0) / np.where(total > 0, total, score.shape[1])
+    shares = np.where(total > 0, positive, 1.0) / np.where(total > 0, total, score.shape[1])
+    return np.asarray(shares, dtype=np.float64)
 
 
 FORMULAS: Mapping[str, Callable[[Vector], Vector]] = MappingProxyType(

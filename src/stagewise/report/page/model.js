@@ -48,7 +48,7 @@ class Model {
     if (!this.complete) {
       throw new Error(`${this.nTrees} of ${this.treeCount} trees are here, which cannot predict.`);
     }
-    const row = this.#rows.extended(codes), out = Float64Array.from(this.#facts.base);
+    const row = this.#rows.extended(codes), out = new Float64Array(this.#facts.base);
     if (this.#facts.bothWays) this.#trees.addBothWays(row, out);
     else this.#trees.addScores(row, out);
     return out;

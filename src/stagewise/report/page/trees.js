@@ -78,7 +78,7 @@ class Trees {
   }
 
   #lines() {
-    const nodes = this.arrays.line_node;
+    const nodes = this.arrays.lineNode;
     if (nodes === undefined) return null;
     const line = new Int32Array(this.left.length).fill(-1);
     nodes.forEach((node, i) => (line[node] = i));
@@ -145,15 +145,15 @@ class Trees {
   #said(leaf, constant, row) {
     const i = this.line[leaf], a = this.arrays;
     if (i < 0) return constant;
-    let sum = a.line_intercept[i];
-    for (let k = a.line_start[i]; k < a.line_start[i + 1]; k++) {
-      sum += a.line_slope[k] * (row[a.line_feature[k]] - a.line_centre[k]);
+    let sum = a.lineIntercept[i];
+    for (let k = a.lineStart[i]; k < a.lineStart[i + 1]; k++) {
+      sum += a.lineSlope[k] * (row[a.lineFeature[k]] - a.lineCentre[k]);
     }
     // An infinite cell is missing, but where lines must rise or fall it is beyond all others.
-    const most = a.line_beyond[i] ? Infinity : Number.MAX_VALUE;
+    const most = a.lineBeyond[i] ? Infinity : Number.MAX_VALUE;
     if (!(Math.abs(sum) <= most)) return constant;
-    const kept = sum < a.line_low[i] ? a.line_low[i] : sum > a.line_high[i] ? a.line_high[i] : sum;
-    const grain = a.line_grain[i];
+    const kept = sum < a.lineLow[i] ? a.lineLow[i] : sum > a.lineHigh[i] ? a.lineHigh[i] : sum;
+    const grain = a.lineGrain[i];
     return grain > 0 ? Trees.#roundEven(kept / grain) * grain : kept;
   }
 

@@ -1,0 +1,309 @@
+"""What a model says on a page is what Python says."""
+
+from __future__ import annotations
+
+import itertools
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from browser.samples import SAMPLES, Rooted, cells, fitted, hard_rows, table, target
+from model_samples import sample_models
+from reference.shap import goes_left, path_game, shapley
+
+from stagewise import GradientBoostingClassifier, GradientBoostingRegressor, RandomForestRegressor
+from stagewise.inspection import shap_values
+from stagewise.inspection.fitted import Fitted
+from stagewise.report.carried import carry, engine, level_words
+from stagewise.report.facts import tree_facts
+
+TREES_READ = 4
+
+ASK = """async ([payload, rows, treesRead]) => {
+  const model = await Model.open(payload);
+  const trees = Array.from({ length: model.nTrees }, (_, t) => t);
+  return {
+    score: rows.map((row) => Array.from(model.score(row))),
+    answer: model.answerable ? rows.map((row) => model.predict(row)) : null,
+    paths: rows.map((row) => trees.map((t) => model.path(t, row))),
+    why: model.explainable ? rows.map((row) => model.explain(row)) : model.whyNot,
+    trees: trees.slice(0, treesRead).map((t) => model.tree(t)),
+    outputs: model.outputs,
+    scoreOutputs: model.scoreOutputs,
+    features: model.features,
+    nTrees: model.nTrees,
+    complete: model.complete,
+  };
+}"""
+
+
+@pytest.fixture(scope="module")
+def lab(shared_page):
+    """A page with the engine, in which models can be asked."""
+    shared_page.evaluate(f"() => {{ 'use strict'; {engine()} window.Model = Model; }}")
+    return shared_page
+
+
+def ask(lab, model, columns):
+    rows = np.column_stack(columns).tolist()
+    return lab.evaluate(ASK, [carry(model).payload(), rows, TREES_READ])
+
+
+@pytest.fixture(scope="module", params=SAMPLES)
+def case(request, lab):
+    name = request.param
+    return fitted(name), cells(name), ask(lab, fitted(name), cells(name))
+
+
+# ---- as Python says ------------------------------------------------------------------------------
+
+
+def test_scores_are_the_same_bits_and_answers_the_same_numbers(case):
+    model, columns, told = case
+    score = model._score_values(model.model_, columns)
+    assert np.array_equal(told["score"], score)
+    answer = model.answer(score).reshape(len(score), -1)
+    assert np.allclose(told["answer"], answer, rtol=1e-12, atol=1e-14)
+    assert told["outputs"] == list(Fitted.of(model, "").outputs("mean"))
+    assert told["complete"]
+
+
+def test_explanations_are_those_of_python(case):
+    model, columns, told = case
+    if isinstance(told["why"], str):
+        has_lines = Fitted.of(model, "").has_lines
+        both_ways = getattr(model, "missing", None) == "probability"
+        assert has_lines or both_ways
+        return
+    names = Fitted.of(model, "").names
+    X = rows_again(model, columns)
+    known = shap_values(model, X)
+    values = known.values.reshape(len(X), len(names), -1)
+    assert np.allclose([why["values"] for why in told["why"]], values, rtol=1e-9, atol=1e-11)
+    base = [np.atleast_1d(known.base_values)] * len(X)
+    assert np.allclose([why["base"] for why in told["why"]], base, rtol=1e-12, atol=1e-12)
+    assert len(told["scoreOutputs"]) == values.shape[2]
+
+
+def rows_again(model, columns):
+    """The hard rows, without what is no level if that is taken as missing anyway."""
+    X = hard_rows()
+    for j, feature in enumerate(model.model_.features):
+        if feature.levels is not None and getattr(model, "on_unseen", "") != "prior":
+            X[feature.name] = X[feature.name].where(~np.isnan(columns[j]), None)
+    return X
+
+
+def test_paths_end_in_the_leaves_of_python(case):
+    model, columns, told = case
+    facts = [tree_facts(model, t) for t in range(told["nTrees"])]
+    leaves = np.array([[path[-1] for path in paths] for paths in told["paths"]])
+    if facts:
+        assert np.array_equal(leaves, model.apply(rows_again(model, columns)))
+    for paths in told["paths"][:5]:
+        for path, tree in zip(paths, facts, strict=True):
+            assert path[0] == 0
+            for above, below in itertools.pairwise(path):
+                assert below in (tree.nodes[above].left, tree.nodes[above].right)
+
+
+def test_trees_are_the_facts_of_python(case):
+    model, _, told = case
+    features = {feature["name"]: feature for feature in told["features"]}
+    for t, tree in enumerate(told["trees"]):
+        facts = tree_facts(model, t)
+        assert (tree["says"], tree["names"]) == (facts.says, list(facts.names))
+        size = max(1e-3, *(abs(v) for node in facts.nodes for v in node.value))
+        for node, known in zip(tree["nodes"], facts.nodes, strict=True):
+            exact = ("id", "left", "right", "depth", "cover", "line")
+            same = (known.number, known.left, known.right, known.depth, known.weight, known.line)
+            assert tuple(node[name] for name in exact) == same
+            assert node["gain"] == pytest.approx(known.gain, rel=1e-6)
+            near = 0.0 if known.question is None else 1e-6 * size  # leaves to the bit
+            assert np.abs(np.subtract(node["value"], known.value)).max() <= near
+            assert (node["question"] is None) == (known.question is None)
+            if known.question is not None:
+                check_question(node["question"], known.question, features)
+
+
+def check_question(asked, known, features):
+    assert asked["name"] == known.name
+    assert asked["missingLeft"] == {"left": True, "right": False, "both": None}[known.missing]
+    if known.left is None:
+        assert asked["threshold"] == known.threshold
+        return
+    words = dict(zip(known.left + known.right, level_words(known.left + known.right), strict=True))
+    assert sorted(asked["leftLevels"]) == sorted(words[level] for level in known.left)
+    assert sorted(asked["rightLevels"]) == sorted(words[level] for level in known.right)
+    assert set(asked["leftLevels"] + asked["rightLevels"]) == set(features[known.name]["levels"])
+
+
+# ---- trees made by hand, and slow twins ----------------------------------------------------------
+
+HAND_MADE = [name for name in sample_models() if not name.startswith("linear model")]
+
+
+@pytest.mark.parametrize("name", HAND_MADE)
+def test_random_trees_are_walked_and_credited_as_the_slow_twins_do(lab, name):
+    model = sample_models()[name]
+    kind = GradientBoostingRegressor if model.classes is None else GradientBoostingClassifier
+    estimator = kind.from_model(model, {"loss": model.loss}, {})
+    rng = np.random.default_rng(3)
+    special = [np.nan, np.inf, -np.inf, 0.0, 1.0, 3.0, 5.0, 1e9]
+    shape = (12, model.features.n)
+    x = np.where(rng.random(shape) < 0.5, rng.choice(special, shape), rng.normal(size=shape))
+    told = ask(lab, estimator, list(x.T))
+    fitted_model = Fitted.of(estimator, "")
+    assert np.array_equal(told["score"], fitted_model.score(list(np.ascontiguousarray(x.T))))
+    trees, levels = model.ensemble.trees, model.ensemble.levels
+    assert told["paths"] == [[walk(tree, row, levels) for tree in trees] for row in x]
+    if isinstance(told["why"], str):
+        assert fitted_model.has_lines
+        return
+    for row, why in zip(x[:4], told["why"], strict=False):
+        game = path_game(trees, row, model.ensemble.n_outputs, levels)
+        credit = shapley(game, model.features.n) * model.scale
+        assert np.allclose(why["values"], credit, rtol=1e-9, atol=1e-11)
+        base = model.offset + model.scale * (model.ensemble.base + game(frozenset()))
+        assert np.allclose(why["base"], base, rtol=1e-12)
+
+
+def walk(tree, row, levels):
+    nodes = [0]
+    while tree.feature[nodes[-1]] >= 0:
+        node = nodes[-1]
+        to = tree.left if goes_left(tree, node, row[tree.feature[node]], levels) else tree.right
+        nodes.append(int(to[node]))
+    return nodes
+
+
+# ---- what a person types -------------------------------------------------------------------------
+
+
+def encoded(lab, model, texts):
+    """What becomes of a text, one for each feature."""
+    script = """async ([payload, texts]) => {
+      const model = await Model.open(payload);
+      return texts.map(([j, text]) => model.encode(j, text));
+    }"""
+    return lab.evaluate(script, [carry(model).payload(), texts])
+
+
+def test_what_is_typed_becomes_what_python_makes_of_it(lab):
+    model = fitted("a number")
+    frame = pd.DataFrame(
+        {
+            "a": ["1.5", "-inf", "inf", "", "0.1", "1e-3", "-0.25", "7"],
+            "b": ["2", "-3.", ".5", "NaN", "+4", "1e3", "missing", " 8 "],
+            "few": ["u", "x y", 'z"', "", "w", "missing", "v", "u"],
+            "many": ["0", "89", "17", "7.0", "5", "", "1e1", "3"],
+            "id": [str(2**60 + k) for k in (0, 1, 39, 17, -5, 100, 2**59)] + [""],
+        }
+    )
+    texts = [[j, text] for j, name in enumerate(frame) for text in frame[name]]
+    told = np.reshape([found["code"] for found in encoded(lab, model, texts)], frame.shape[::-1])
+    X = frame.apply(lambda column: column.str.strip().replace({"": None, "missing": None}))
+    X["a"], X["b"] = X["a"].astype(float), X["b"].replace({"NaN": None}).astype(float)
+    X["many"] = pd.to_numeric(X["many"]).astype("Int64").astype("category")
+    X["id"] = X["id"].astype("Int64")
+    known = Fitted.of(model, "").columns(X)
+    assert np.array_equal(told, known, equal_nan=True)
+
+
+def test_integers_of_any_width_keep_their_side_of_a_threshold(lab):
+    X = pd.DataFrame({"wide": 2**60 + np.arange(40), "real": np.arange(40.0)})
+    model = GradientBoostingRegressor(n_estimators=3).fit(X, np.arange(40) % 7)
+    wide = [-(2**70), 0, 2**60 + 3, 2**60 + 40, 2**64, 2**70]
+    real = [2**53 + 1, -(2**53) - 1, 2**53, 10**400]
+    texts = [[0, str(v)] for v in wide] + [[1, str(v)] for v in real]
+    texts += [[0, str(2.0**60 + 256)], [0, "-inf"], [0, "inf"]]
+    told = [found["code"] for found in encoded(lab, model, texts)]
+    cuts = [int(cut) for cut in model.model_.features[0].cuts]
+    assert told[:6] == [sum(cut < v for cut in cuts) for v in wide]
+    assert told[6:10] == [2.0**53 + 2, -(2.0**53), 2.0**53, np.inf]
+    assert told[10:] == [len(cuts), 0, len(cuts)]
+
+
+def test_what_is_wrong_is_said(lab):
+    texts = [[0, "many"], [0, "1,5"], [0, "0x10"], [2, "never"], [3, "1000"], [4, "12a"]]
+    wrong = [found["error"] for found in encoded(lab, fitted("a number"), texts)]
+    assert wrong[0] == "a is a number; “many” is none. Type one, or “missing”."
+    assert all("is a number" in words for words in (*wrong[:3], wrong[5]))
+    assert wrong[3].startswith("“never” is no level of few. Choose one of its levels (u, v, w, x y")
+    assert "(0, 1, 2, 3, 4, …)" in wrong[4]
+    prior = encoded(lab, fitted("levels without rows"), [[2, "never"], [3, "1000"]])
+    assert prior == [{"code": 5}, {"code": 90}]
+
+
+def test_values_that_stand_for_missing_cells_are_missing(lab):
+    X = pd.DataFrame({"a": [1.0, 2.0, -999.0] * 9, "c": pd.Categorical([4, 5, -999] * 9)})
+    model = GradientBoostingRegressor(n_estimators=2, missing_values=[-999, 0.5], min_samples_leaf=1)
+    model.fit(X, np.arange(27) % 3)
+    told = encoded(lab, model, [[0, "-999"], [0, "-999.0"], [0, "0.5"], [1, "-999"], [1, "5"]])
+    assert np.array_equal([found["code"] for found in told], [np.nan] * 4 + [1.0], equal_nan=True)
+
+
+# ---- what cannot be done -------------------------------------------------------------------------
+
+REFUSE = """async ([payload, row]) => {
+  const model = await Model.open(payload);
+  const said = (f) => { try { return f(); } catch (error) { return `refused: ${error.message}`; } };
+  return {
+    complete: model.complete, nTrees: model.nTrees, treeCount: model.treeCount,
+    explainable: model.explainable, answerable: model.answerable,
+    score: said(() => Array.from(model.score(row))), answer: said(() => model.predict(row)),
+    explain: said(() => model.explain(row)), path: said(() => model.path(0, row)),
+    tree: said(() => model.tree(0).nodes.length), none: said(() => model.tree(1e6)),
+    short: said(() => model.path(0, row.slice(1))),
+  };
+}"""
+
+
+def test_of_a_model_that_is_too_large_the_first_trees_are_shown(lab):
+    model = RandomForestRegressor(n_estimators=6).fit(table()[["a", "b"]], target("number"))
+    row = [0.3, -0.2]
+    all_trees = lab.evaluate(REFUSE, [carry(model).payload(), row])
+    few = carry(model, most_bytes=20_000)
+    assert 0 < few.n_trees < 6
+    assert len(few.packed) <= 20_000
+    told = lab.evaluate(REFUSE, [few.payload(), row])
+    assert (told["complete"], told["nTrees"], told["treeCount"]) == (False, few.n_trees, 6)
+    assert not told["explainable"]
+    assert (told["tree"], told["path"]) == (all_trees["tree"], all_trees["path"])
+    for name in ("score", "answer", "explain"):
+        assert told[name].startswith("refused: ")
+        assert not isinstance(all_trees[name], str)
+    assert all_trees["none"].startswith("refused: There is no tree 1000000")
+    assert all_trees["short"] == "refused: A row has 2 codes, not 1."
+    none = lab.evaluate(REFUSE, [carry(model, most_bytes=0).payload(), row])
+    assert (none["complete"], none["nTrees"]) == (False, 0)
+
+
+def test_of_a_loss_whose_mean_is_unknown_there_are_scores_only(lab):
+    X = table()[["a", "b"]]
+    model = GradientBoostingRegressor(loss=Rooted(), n_estimators=3).fit(X, target("amount"))
+    told = lab.evaluate(REFUSE, [carry(model).payload(), [0.3, -0.2]])
+    assert told["complete"]
+    assert not told["answerable"]
+    assert told["answer"].startswith("refused: What the scores of this model's own loss mean")
+    assert told["score"] == Fitted.of(model, "").score([np.array([0.3]), np.array([-0.2])])[0]
+
+
+def test_names_with_markup_and_quotes_survive_a_file(page, tmp_path):
+    names = ["</script><b>", "it's \"quoted\"", "größe 🌲", "<!--"]
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(60, 3)), columns=names[:3])
+    X[names[3]] = pd.Categorical(rng.choice(["</script>", "\\u003c", "身長"], 60))
+    model = GradientBoostingRegressor(n_estimators=3).fit(X, X[names[0]])
+    payload = json.dumps(carry(model).payload()).replace("<", "\\u003c")
+    file = tmp_path / "page.html"
+    file.write_text(
+        f"<!doctype html><meta charset=utf-8><script>(() => {{ 'use strict'; {engine()}"
+        f"window.opened = Model.open({payload}); }})();</script>",
+        encoding="utf-8",
+    )
+    page.goto(file.as_uri())
+    features = page.evaluate("() => window.opened.then((model) => model.features)")
+    assert [feature["name"] for feature in features] == names
+    assert features[3]["levels"] == list(model.model_.features[3].levels.values)
