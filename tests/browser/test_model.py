@@ -131,7 +131,8 @@ def check_question(asked, known, features):
     assert asked["name"] == known.name
     assert asked["missingLeft"] == {"left": True, "right": False, "both": None}[known.missing]
     if known.left is None:
-        assert asked["threshold"] == known.threshold
+        wide = features.get(known.name, {}).get("kind") == "integer"
+        assert asked["threshold"] == (str(known.threshold) if wide else known.threshold)
         return
     words = dict(zip(known.left + known.right, level_words(known.left + known.right), strict=True))
     assert sorted(asked["leftLevels"]) == sorted(words[level] for level in known.left)

@@ -17,6 +17,7 @@ from stagewise import (
     GradientBoostingRegressor,
     InvalidParameterError,
     LinearModel,
+    StagewiseLinearRegressor,
 )
 from stagewise.inspection.fitted import Fitted
 from stagewise.report.carried import carry, engine, level_words
@@ -132,6 +133,8 @@ def test_models_without_trees_are_refused(numbers):
     for other in (LinearModel(), BaggingRegressor(GradientBoostingRegressor(), n_estimators=2)):
         with pytest.raises(TypeError, match=r"carry reads the trees of a fitted .* has none"):
             carry(other.fit(*numbers))
+    with pytest.raises(TypeError, match="StagewiseLinearRegressor has none.*coef_"):
+        carry(StagewiseLinearRegressor(n_estimators=2).fit(*numbers))
     with pytest.raises(TypeError, match="GradientBoostingRegressor has none"):
         carry(GradientBoostingRegressor)
 

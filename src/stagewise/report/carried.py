@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from stagewise.data.levels import Level
 from stagewise.estimators.parameters import Number, check_parameter
+from stagewise.estimators.stagewise_linear import StagewiseLinearRegressor
 from stagewise.inspection.fitted import Fitted, checked
 from stagewise.learners.linear_leaves import LINE_ARRAYS
 from stagewise.learners.tree import Tree
@@ -108,6 +109,11 @@ def carry(model: Any, *, most_bytes: int = 1_500_000) -> Carried:
     (True, 20)
     """
     fitted = Fitted.of(model, "carry")
+    if isinstance(model, StagewiseLinearRegressor):
+        raise TypeError(
+            "carry takes trees along, and a StagewiseLinearRegressor has none: what it has learned "
+            "is in its coef_ and intercept_."
+        )
     most = checked("most_bytes", Number(0, whole=True), most_bytes)
     ensemble = fitted.model.ensemble
     n_trees = _worth_trying(fitted, most)

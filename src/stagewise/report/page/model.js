@@ -123,8 +123,8 @@ class Model {
     return { nodes, says, names };
   }
 
-  // Rows with a number of at most `threshold`, or one of `leftLevels`, go left, and those whose cell
-  // is missing if `missingLeft` is true; null: these go both ways.
+  // Rows with a number of at most `threshold` (a text, of integers too wide for a double), or one of
+  // `leftLevels`, go left, and those whose cell is missing if `missingLeft`; null: these go both ways.
   #question(node) {
     const trees = this.#trees, f = trees.feature[node], threshold = trees.threshold[node];
     const missingLeft = this.#facts.bothWays ? null : trees.missingLeft[node] === 1;
@@ -133,7 +133,7 @@ class Model {
     }
     const { name, levels } = this.features[f], cuts = this.#rows.cuts[f];
     if (levels === null) {
-      return { name, threshold: cuts === null ? threshold : cuts[threshold], missingLeft };
+      return { name, threshold: cuts === null ? threshold : String(cuts[Math.floor(threshold)]), missingLeft };
     }
     const goes = levels.map((_, level) => trees.hasLevel(node, level));
     const leftLevels = levels.filter((_, level) => goes[level]);
