@@ -1,5 +1,6 @@
 # What a developer types. Needs Python >= 3.11, a C++20 compiler and make; the rest comes from pip.
-# Stamps (.venv/.ready, .venv/.browser, build/.installed) remember what is done, so nothing is repeated needlessly.
+# Stamps (.venv/.ready, .venv/.browser, build/.installed) remember what is done, so nothing is
+# repeated needlessly.
 
 PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)

@@ -31,7 +31,8 @@ def watched(browser):
     assert not complaints
 
 
-@pytest.fixture(scope="session")
+# Not of the session: the driver has an event loop and a thread, and other tests fork.
+@pytest.fixture(scope="package")
 def browser():
     path = installed()
     if path is None:

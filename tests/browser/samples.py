@@ -19,8 +19,10 @@ from stagewise import (
     LogitBoostClassifier,
     RandomForestClassifier,
     RandomForestRegressor,
+    StagewiseRegressor,
 )
 from stagewise.inspection.fitted import Fitted
+from stagewise.learners.histogram_tree import HistogramTree
 from stagewise.losses import Loss
 
 __all__ = ["SAMPLES", "Doubled", "Rooted", "cells", "fitted", "hard_rows", "table", "target"]
@@ -34,7 +36,9 @@ def table(n=400, seed=0):
             "a": rng.normal(size=n),
             "b": rng.normal(size=n),
             "few": pd.Categorical(rng.choice(["u", "v", "w", "x y", 'z"'], n)),
-            "many": pd.Categorical(np.where(np.arange(n) < 90, np.arange(n), rng.integers(0, 90, n))),
+            "many": pd.Categorical(
+                np.where(np.arange(n) < 90, np.arange(n), rng.integers(0, 90, n))
+            ),
             "id": 2**60 + rng.integers(0, 40, n),
         }
     )
@@ -147,6 +151,10 @@ SAMPLES = {
     "a pruned tree": (
         DecisionTreeClassifier(pruning="cost_complexity", ccp_alpha=0.005),
         "three",
+    ),
+    "a learner of one's own": (
+        StagewiseRegressor(learner=HistogramTree(max_leaf_nodes=6), n_estimators=4),
+        "number",
     ),
     "AdaBoost": (AdaBoostClassifier(n_estimators=6), "two"),
     "AdaBoost of three": (AdaBoostClassifier(n_estimators=6, algorithm="real"), "three"),

@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import itertools
 import json
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
-from browser.samples import SAMPLES, Rooted, cells, fitted, hard_rows, table, target
-from model_samples import sample_models
-from reference.shap import goes_left, path_game, shapley
 
+from browser.samples import SAMPLES, Rooted, cells, fitted, hard_rows, table, target
+from model_samples import make_model, random_tree, sample_models, with_sets
+from reference.shap import goes_left, path_game, shapley
 from stagewise import GradientBoostingClassifier, GradientBoostingRegressor, RandomForestRegressor
+from stagewise.data.features import Feature, Features
+from stagewise.data.levels import Levels
+from stagewise.data.statistics import Statistic
 from stagewise.inspection import shap_values
 from stagewise.inspection.fitted import Fitted
+from stagewise.learners.tree import NODE_ARRAYS, Tree
+from stagewise.model.ensemble import Ensemble
 from stagewise.report.carried import carry, engine, level_words
 from stagewise.report.facts import tree_facts
-
-TREES_READ = 4
 
 ASK = """async ([payload, rows, treesRead]) => {
   const model = await Model.open(payload);
@@ -31,7 +35,7 @@ ASK = """async ([payload, rows, treesRead]) => {
     trees: trees.slice(0, treesRead).map((t) => model.tree(t)),
     outputs: model.outputs,
     scoreOutputs: model.scoreOutputs,
-    features: model.features,
+    features: treesRead > 0 ? model.features : null,
     nTrees: model.nTrees,
     complete: model.complete,
   };
@@ -45,9 +49,9 @@ def lab(shared_page):
     return shared_page
 
 
-def ask(lab, model, columns):
+def ask(lab, model, columns, trees_read=4):
     rows = np.column_stack(columns).tolist()
-    return lab.evaluate(ASK, [carry(model).payload(), rows, TREES_READ])
+    return lab.evaluate(ASK, [carry(model).payload(), rows, trees_read])
 
 
 @pytest.fixture(scope="module", params=SAMPLES)
@@ -170,6 +174,66 @@ def test_random_trees_are_walked_and_credited_as_the_slow_twins_do(lab, name):
         assert np.allclose(why["base"], base, rtol=1e-12)
 
 
+def mirrored(tree):
+    """The same tree with the numbers of siblings exchanged."""
+    order = np.arange(len(tree.feature))
+    order[1:] = order[1:].reshape(-1, 2)[:, ::-1].ravel()
+    arrays = {name: getattr(tree, name)[order] for name in NODE_ARRAYS}
+    for name in ("left", "right"):
+        children = arrays[name]
+        arrays[name] = np.where(children < 0, -1, order[children]).astype(np.int32)
+    return Tree(**arrays)
+
+
+def combining_model(rng):
+    """A model of combinations of levels, some of whose keys no double holds."""
+    n = 10_000
+    known = Levels.of(range(n))
+    keys = {
+        2: np.sort(rng.choice(12, 6, replace=False)).astype(np.uint64),
+        4: np.array([0, 1, (n + 2) ** 3, (n + 2) ** 4 - 2, (n + 2) ** 4 - 1], dtype=np.uint64),
+    }
+    statistics = [
+        Statistic(
+            tuple(range(sources)),
+            (n,) * sources,
+            own,
+            rng.normal(size=(1, len(own) + 1)).astype(np.float32),
+        )
+        for sources, own in keys.items()
+    ]
+    features = Features(
+        [Feature(None, "categorical", None, known) for _ in range(4)], statistics=statistics
+    )
+    levels = features.levels_per_column()
+    trees = [mirrored(random_tree(rng, 6, 6)) for _ in range(4)]
+    trees = [with_sets(tree, levels, rng) for tree in trees]
+    return replace(
+        make_model(), features=features, ensemble=Ensemble(6, np.array([0.25]), trees, levels)
+    )
+
+
+def test_combinations_of_levels_are_found_by_keys_of_any_width(lab):
+    rng = np.random.default_rng(1)
+    model = combining_model(rng)
+    estimator = GradientBoostingRegressor.from_model(model, {}, {})
+    x = rng.choice([0.0, 1.0, 2.0, 9_999.0, 10_000.0, 12_345.0, np.nan], size=(40, 4))
+    x[:3] = [[0, 0, 0, 1], [np.nan] * 4, [np.nan, np.nan, np.nan, 10_000.0]]  # known keys
+    columns = list(np.ascontiguousarray(x.T))
+    fitted_model = Fitted.of(estimator, "")
+    told = ask(lab, estimator, columns, trees_read=0)
+    assert np.array_equal(told["score"], fitted_model.score(columns))
+    extended = np.column_stack(fitted_model.extended(columns))
+    assert set(extended[:, 5]) > set(model.features.statistics[1].values[0, [1, 3, 4]])
+    trees, levels = model.ensemble.trees, model.ensemble.levels
+    assert told["paths"] == [[walk(tree, row, levels) for tree in trees] for row in extended]
+    for row, why in zip(extended[:3], told["why"], strict=False):
+        credit = shapley(path_game(trees, row, 1, levels), 6) * model.scale
+        shared = credit[:4] + credit[5] / 4
+        shared[:2] += credit[4] / 2
+        assert np.allclose(why["values"], shared, rtol=1e-9, atol=1e-11)
+
+
 def walk(tree, row, levels):
     nodes = [0]
     while tree.feature[nodes[-1]] >= 0:
@@ -239,10 +303,25 @@ def test_what_is_wrong_is_said(lab):
 
 def test_values_that_stand_for_missing_cells_are_missing(lab):
     X = pd.DataFrame({"a": [1.0, 2.0, -999.0] * 9, "c": pd.Categorical([4, 5, -999] * 9)})
-    model = GradientBoostingRegressor(n_estimators=2, missing_values=[-999, 0.5], min_samples_leaf=1)
+    model = GradientBoostingRegressor(
+        n_estimators=2, missing_values=[-999, 0.5], min_samples_leaf=1
+    )
     model.fit(X, np.arange(27) % 3)
     told = encoded(lab, model, [[0, "-999"], [0, "-999.0"], [0, "0.5"], [1, "-999"], [1, "5"]])
     assert np.array_equal([found["code"] for found in told], [np.nan] * 4 + [1.0], equal_nan=True)
+
+
+def test_a_level_that_is_called_missing_is_a_level(lab):
+    X = pd.DataFrame({"c": pd.Categorical(["missing", " x ", "", "7", 7] * 6)})
+    model = GradientBoostingRegressor(n_estimators=2, min_samples_leaf=1).fit(X, np.arange(30) % 5)
+    levels = list(model.model_.features[0].levels.values)
+    told = encoded(
+        lab, model, [[0, word] for word in ("missing", " x ", '""', '"7"', "7", "", "y")]
+    )
+    codes = [found.get("code") for found in told]
+    assert codes[:5] == [levels.index(level) for level in ("missing", " x ", "", "7", 7)]
+    assert np.isnan(codes[5])
+    assert "is no level of c" in told[6]["error"]
 
 
 # ---- what cannot be done -------------------------------------------------------------------------
@@ -292,7 +371,7 @@ def test_of_a_loss_whose_mean_is_unknown_there_are_scores_only(lab):
 
 
 def test_names_with_markup_and_quotes_survive_a_file(page, tmp_path):
-    names = ["</script><b>", "it's \"quoted\"", "größe 🌲", "<!--"]
+    names = ["</script><b>", 'it\'s "quoted"', "größe 🌲", "<!--"]
     rng = np.random.default_rng(0)
     X = pd.DataFrame(rng.normal(size=(60, 3)), columns=names[:3])
     X[names[3]] = pd.Categorical(rng.choice(["</script>", "\\u003c", "身長"], 60))

@@ -41,7 +41,7 @@ class Model {
     return this.#rows.encode(j, text);
   }
 
-  // ---- predicting --------------------------------------------------------------------------------
+  // ---- predicting -------------------------------------------------------------------------------
 
   // F(x), one number for each output.
   score(codes) {
@@ -68,7 +68,7 @@ class Model {
     return this.answer(this.score(codes));
   }
 
-  // ---- explaining --------------------------------------------------------------------------------
+  // ---- explaining -------------------------------------------------------------------------------
 
   // Exact Shapley values: base[k] is what is said when nothing is known of a row, values[j][k] what
   // feature j adds; together they are the score, of a regression in the units of the target.
@@ -92,7 +92,7 @@ class Model {
     };
   }
 
-  // ---- trees -------------------------------------------------------------------------------------
+  // ---- trees ------------------------------------------------------------------------------------
 
   // One tree in the words and units of the data: {nodes, says, names}; see stagewise.report.facts.
   tree(t) {
@@ -123,8 +123,8 @@ class Model {
     return { nodes, says, names };
   }
 
-  // Rows with a number of at most `threshold` (a text, of integers too wide for a double), or one of
-  // `leftLevels`, go left, and those whose cell is missing if `missingLeft`; null: these go both ways.
+  // Rows with a number of at most `threshold` (a text where integers are too wide for a double), or
+  // one of `leftLevels`, go left; rows without one do if `missingLeft` (null: these go both ways).
   #question(node) {
     const trees = this.#trees, f = trees.feature[node], threshold = trees.threshold[node];
     const missingLeft = this.#facts.bothWays ? null : trees.missingLeft[node] === 1;
@@ -132,12 +132,14 @@ class Model {
       return { name: this.#facts.derived[f - this.features.length].name, threshold, missingLeft };
     }
     const { name, levels } = this.features[f], cuts = this.#rows.cuts[f];
-    if (levels === null) {
-      return { name, threshold: cuts === null ? threshold : String(cuts[Math.floor(threshold)]), missingLeft };
+    if (cuts !== null) {
+      return { name, threshold: String(cuts[Math.floor(threshold)]), missingLeft };
     }
+    if (levels === null) return { name, threshold, missingLeft };
     const goes = levels.map((_, level) => trees.hasLevel(node, level));
     const leftLevels = levels.filter((_, level) => goes[level]);
-    return { name, leftLevels, rightLevels: levels.filter((_, level) => !goes[level]), missingLeft };
+    const rightLevels = levels.filter((_, level) => !goes[level]);
+    return { name, leftLevels, rightLevels, missingLeft };
   }
 
   // The numbers of the nodes that a row passes in a tree, from the root to the leaf.
@@ -170,7 +172,8 @@ function shares(parts) {
 
 // The arrays of a text; see stagewise.report.packing.
 async function unpack(text, places) {
-  const zipped = Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
+  const letters = atob(text), zipped = new Uint8Array(letters.length);
+  for (let i = 0; i < letters.length; i++) zipped[i] = letters.charCodeAt(i);
   const stream = new Blob([zipped]).stream().pipeThrough(new DecompressionStream("gzip"));
   const bytes = new Uint8Array(await new Response(stream).arrayBuffer());
   const kinds = { u1: Uint8Array, u2: Uint16Array, u4: Uint32Array, u8: BigUint64Array };

@@ -85,7 +85,7 @@ class Trees {
     return line;
   }
 
-  // ---- walking -----------------------------------------------------------------------------------
+  // ---- walking ----------------------------------------------------------------------------------
 
   leafOf(t, row) {
     const { feature, threshold, left, right } = this;
@@ -126,7 +126,7 @@ class Trees {
     return left / (left + right);
   }
 
-  // ---- what leaves say ---------------------------------------------------------------------------
+  // ---- what leaves say --------------------------------------------------------------------------
 
   // out += what all trees say of a row, in their order.
   addScores(row, out) {
