@@ -11,6 +11,8 @@ from contextlib import contextmanager
 
 import pytest
 
+from stagewise.report.carried import engine
+
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 
 
@@ -56,7 +58,8 @@ def page(browser):
 
 
 @pytest.fixture(scope="module")
-def shared_page(browser):
-    """One page for all tests of a file."""
+def lab(browser):
+    """A page with the engine, in which models can be asked; one for all tests of a file."""
     with watched(browser) as opened:
+        opened.evaluate(f"() => {{ 'use strict'; {engine()} window.Model = Model; }}")
         yield opened

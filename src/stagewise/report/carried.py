@@ -151,7 +151,7 @@ def _worth_trying(fitted: Fitted, most: int) -> int:
 def _arrays(fitted: Fitted, n_trees: int) -> dict[str, Array]:
     """Return all arrays that a page needs for the first trees; to predict, with all of them."""
     ensemble = fitted.model.ensemble
-    arrays = _tree_arrays(ensemble, n_trees) | _level_arrays(fitted)
+    arrays = _tree_arrays(ensemble, n_trees) | _feature_arrays(fitted)
     return arrays | _statistic_arrays(fitted) if n_trees == len(ensemble.trees) else arrays
 
 
@@ -168,7 +168,7 @@ def _tree_arrays(ensemble: Ensemble, n_trees: int) -> dict[str, Array]:
     inner = flat["feature"] >= 0
     left, right, asked = flat["left"], flat["right"], flat["feature"][inner]
     value = flat["value"].reshape(len(inner), part.outputs_per_tree)
-    indices, thresholds, counts = _thresholds(asked, flat["threshold"][inner], part)
+    indices, thresholds, counts = _thresholds(asked, flat["threshold"][inner], part.n_features)
     arrays = {
         "size": narrow(np.diff(flat["tree_start"])),
         "left": narrow(np.where(inner, left, 0)),  # the root is nobody's child
@@ -192,17 +192,20 @@ def _tree_arrays(ensemble: Ensemble, n_trees: int) -> dict[str, Array]:
     return arrays
 
 
-def _thresholds(asked: Array, threshold: Array, part: Ensemble) -> tuple[Array, Array, Array]:
-    """Return which of a column's thresholds a node has, all of these, and how many a column has."""
-    indices, tables = np.zeros(len(asked), dtype=np.int64), []
-    for column in range(part.n_features):
-        nodes = np.flatnonzero(asked == column)
-        is_category = bool(part.levels) and part.levels[column] > 0
-        table, place = np.unique(threshold[nodes], return_inverse=True)
-        indices[nodes] = place
-        tables.append(np.empty(0) if is_category else table)
-    counts = np.array([len(table) for table in tables], dtype=np.int64)
-    return indices, np.concatenate([np.empty(0), *tables]), counts
+def _thresholds(asked: Array, threshold: Array, n_columns: int) -> tuple[Array, Array, Array]:
+    """Return which of a column's thresholds a node has, all of these, and how many a column has.
+
+    A column with levels has one, which nobody asks about.
+    """
+    order = np.lexsort((threshold, asked))
+    column, cut = asked[order], threshold[order]
+    new = np.ones(len(order), dtype=bool)
+    new[1:] = (column[1:] != column[:-1]) | (cut[1:] != cut[:-1])
+    counts = np.bincount(column[new], minlength=n_columns)
+    first = np.cumsum(counts) - counts
+    indices = np.empty(len(order), dtype=np.int64)
+    indices[order] = np.cumsum(new) - 1 - first[column]
+    return indices, cut[new], counts
 
 
 def _covers(flat: Mapping[str, Array], inner: Array, trees: Sequence[Tree]) -> Array:
@@ -226,11 +229,19 @@ def _sets(
     return np.concatenate(parts)
 
 
-def _level_arrays(fitted: Fitted) -> dict[str, Array]:
-    """Return what the levels of categories are called, as a text."""
-    features = fitted.model.features
-    words = [None if f.levels is None else level_words(f.levels.values) for f in features]
-    return {"levels": np.frombuffer(json.dumps(words).encode("ascii"), dtype=np.uint8)}
+def _feature_arrays(fitted: Fitted) -> dict[str, Array]:
+    """Return what is known of the features, as a text: names and levels may be many."""
+    known = [
+        {
+            "name": name,
+            "kind": KINDS[feature.kind],
+            # Integers this wide are no numbers in JSON.
+            "cuts": None if feature.cuts is None else [str(cut) for cut in feature.cuts],
+            "levels": None if feature.levels is None else level_words(feature.levels.values),
+        }
+        for name, feature in zip(fitted.names, fitted.model.features, strict=True)
+    ]
+    return {"features": np.frombuffer(json.dumps(known).encode("ascii"), dtype=np.uint8)}
 
 
 def level_words(levels: Sequence[Level]) -> list[str]:
@@ -268,19 +279,10 @@ def _statistic_arrays(fitted: Fitted) -> dict[str, Array]:
 def _facts(fitted: Fitted, n_trees: int) -> dict[str, Any]:
     model = fitted.model
     features, ensemble = model.features, model.ensemble
-    names, sources = fitted.names, features.sources
+    sources = features.sources
     rule = check_parameter(fitted.estimator, "on_unseen") if features.categorical else "missing"
     link = link_of(fitted)
     return {
-        "features": [
-            {
-                "name": name,
-                "kind": KINDS[feature.kind],
-                # As text: integers this wide are no numbers in JSON.
-                "cuts": None if feature.cuts is None else [str(cut) for cut in feature.cuts],
-            }
-            for name, feature in zip(names, features, strict=True)
-        ],
         "derived": [
             {"name": column_name(features, column), "sources": list(sources[column])}
             for column in range(features.n, len(sources))

@@ -10,7 +10,8 @@ class Model {
   #rows;
   #credits = null; // made when a row is explained
 
-  // The model that a payload holds, as JSON.parse gives it.
+  // The model that a payload holds, as JSON.parse gives it. Its `features` are {name, kind: "number",
+  // "integer" (too wide for a double) or "category", levels: what these are called, or null}.
   static async open(payload) {
     if (payload.format !== 1) {
       throw new Error(`This page reads models of format 1, not of format ${payload.format}.`);
@@ -19,13 +20,11 @@ class Model {
   }
 
   constructor(facts, arrays) {
-    const words = JSON.parse(new TextDecoder().decode(arrays.levels));
-    const numbers = facts.derived.map(() => null);
-    const levels = [...words, ...numbers].map((own) => own?.length || null);
     this.#facts = facts;
+    this.features = JSON.parse(new TextDecoder().decode(arrays.features));
+    const levels = [...this.features, ...facts.derived].map((column) => column.levels?.length);
     this.#trees = new Trees(arrays, levels, facts.width);
-    this.#rows = new Rows(facts, words, arrays);
-    this.features = this.#rows.features; // {name, kind, levels} of each
+    this.#rows = new Rows(this.features, facts, arrays);
     this.outputs = facts.outputs; // what `answer` is about
     this.scoreOutputs = facts.scoreOutputs; // what `score` and `explain` are about
     this.complete = facts.complete; // false: only the first trees are here, to be looked at
@@ -131,9 +130,9 @@ class Model {
     if (f >= this.features.length) {
       return { name: this.#facts.derived[f - this.features.length].name, threshold, missingLeft };
     }
-    const { name, levels } = this.features[f], cuts = this.#rows.cuts[f];
+    const { name, levels, cuts } = this.features[f];
     if (cuts !== null) {
-      return { name, threshold: String(cuts[Math.floor(threshold)]), missingLeft };
+      return { name, threshold: cuts[Math.floor(threshold)], missingLeft };
     }
     if (levels === null) return { name, threshold, missingLeft };
     const goes = levels.map((_, level) => trees.hasLevel(node, level));

@@ -5,11 +5,10 @@
 // Must not know trees.
 
 class Rows {
-  // facts: of the payload. words: the levels of each feature, or null. arrays: those of statistics.
-  constructor(facts, words, arrays) {
+  // facts: of the payload. arrays: what was packed, perhaps with statistics.
+  constructor(features, facts, arrays) {
+    this.features = features;
     this.facts = facts;
-    this.features = facts.features.map(({ name, kind }, j) => ({ name, kind, levels: words[j] }));
-    this.cuts = facts.features.map((f) => f.cuts?.map(BigInt) ?? null);
     this.missing = facts.missingValues.map(numberOf);
     this.statistics = arrays.told === undefined ? [] : this.#readStatistics(arrays);
     this.row = new Float64Array(this.features.length + facts.derived.length);
@@ -42,8 +41,8 @@ class Rows {
 
   // How many cuts are below a number.
   #rank(j, number) {
-    const rank = this.cuts[j].findIndex((cut) => cut >= number);
-    return rank < 0 ? this.cuts[j].length : rank;
+    const { cuts } = this.features[j], rank = cuts.findIndex((cut) => BigInt(cut) >= number);
+    return rank < 0 ? cuts.length : rank;
   }
 
   // ---- what levels say --------------------------------------------------------------------------

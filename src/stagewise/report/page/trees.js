@@ -6,7 +6,8 @@
 // packed arrays keep what only these have. Must not know features by name.
 
 class Trees {
-  // arrays: what `stagewise.report.carried` has packed. levels: of each column, 0 of numbers.
+  // arrays: what `stagewise.report.carried` has packed. levels: how many a column has; falsy: it has
+  // numbers.
   constructor(arrays, levels, width) {
     this.arrays = arrays;
     this.levels = levels;
@@ -56,13 +57,13 @@ class Trees {
     }
   }
 
-  // Where the thresholds of each column begin; -1: it has levels.
+  // Where the thresholds of each column begin; -1: it is asked about levels.
   #firstThresholds() {
     let next = 0;
     return Array.from(this.arrays.thresholdCount, (count, f) => {
       const first = next;
       next += count;
-      return this.levels[f] === null ? first : -1;
+      return this.levels[f] ? -1 : first;
     });
   }
 
