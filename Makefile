@@ -1,5 +1,6 @@
 # What a developer types. Needs Python >= 3.11, a C++20 compiler and make; the rest comes from pip.
-# Stamps (.venv/.ready, build/.installed) remember what is done, so nothing is repeated needlessly.
+# Stamps (.venv/.ready, .venv/.browser, build/.installed) remember what is done, so nothing is
+# repeated needlessly.
 
 PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
@@ -9,6 +10,7 @@ BENCH := .venv-bench
 BIN   := $(VENV)/bin
 READY := $(VENV)/.ready
 BUILT := build/.installed
+PAGES := $(VENV)/.browser
 
 NATIVE  := $(wildcard native/*.cpp native/*.hpp native/kernels/*.hpp native/bindings/*)
 PACKAGE := pyproject.toml CMakeLists.txt
@@ -31,7 +33,7 @@ build: $(BUILT) ## compile the native core (only what changed) and install the p
 demo: $(BUILT) ## train, score, save and reload a model on a table that ships with scikit-learn
 	$(BIN)/python -m stagewise.cli.demo
 
-test: $(BUILT) ## the whole test suite: pytest, ruff, mypy, clang-format, import layers
+test: $(BUILT) $(PAGES) ## the whole test suite: pytest, ruff, mypy, clang-format, import layers
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/clang-format --dry-run -Werror $(NATIVE)
@@ -76,6 +78,11 @@ endef
 
 $(READY): pyproject.toml
 	$(call make-venv,$(VENV),test)
+	@touch $@
+
+# A browser for the tests of pages, if there is none and one can be had.
+$(PAGES): $(READY) tests/browser/install.sh
+	@tests/browser/install.sh
 	@touch $@
 
 # An editable install: Python files are used where they lie, and the build folder is kept, so that

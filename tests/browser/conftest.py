@@ -1,4 +1,4 @@
-"""One browser for all tests that need one, and a page for each of them.
+"""One browser for all tests that need one, and pages in it.
 
 A Chromium or Chrome of the machine is used, or the one that STAGEWISE_BROWSER names.
 """
@@ -7,8 +7,11 @@ from __future__ import annotations
 
 import os
 import shutil
+from contextlib import contextmanager
 
 import pytest
+
+from stagewise.report.carried import engine
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 
@@ -18,7 +21,20 @@ def installed() -> str | None:
     return shutil.which(given) if given else next(filter(None, map(shutil.which, NAMES)), None)
 
 
-@pytest.fixture(scope="session")
+@contextmanager
+def watched(browser):
+    """An empty page; whatever it complains about fails the test."""
+    page = browser.new_page()
+    complaints: list[str] = []
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.on("console", lambda said: complaints.append(said.text) if said.type == "error" else None)
+    yield page
+    page.close()
+    assert not complaints
+
+
+# Not of the session: the driver has an event loop and a thread, and other tests fork.
+@pytest.fixture(scope="package")
 def browser():
     path = installed()
     if path is None:
@@ -37,11 +53,13 @@ def browser():
 
 @pytest.fixture
 def page(browser):
-    """An empty page; whatever it complains about fails the test."""
-    page = browser.new_page()
-    complaints: list[str] = []
-    page.on("pageerror", lambda error: complaints.append(str(error)))
-    page.on("console", lambda said: complaints.append(said.text) if said.type == "error" else None)
-    yield page
-    page.close()
-    assert not complaints
+    with watched(browser) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def lab(browser):
+    """A page with the engine, in which models can be asked; one for all tests of a file."""
+    with watched(browser) as opened:
+        opened.evaluate(f"() => {{ 'use strict'; {engine()} window.Model = Model; }}")
+        yield opened

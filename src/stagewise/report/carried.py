@@ -19,7 +19,9 @@ import numpy.typing as npt
 
 from stagewise.data.levels import Level
 from stagewise.estimators.parameters import Number, check_parameter
+from stagewise.estimators.stagewise_linear import StagewiseLinearRegressor
 from stagewise.inspection.fitted import Fitted, checked
+from stagewise.learners.linear_leaves import LINE_ARRAYS
 from stagewise.learners.tree import Tree
 from stagewise.model.ensemble import Ensemble
 from stagewise.report.facts import column_name, units_of
@@ -32,8 +34,6 @@ Array = npt.NDArray[Any]
 
 FORMAT = 1
 SCRIPTS = ("trees.js", "credits.js", "rows.js", "model.js")
-MOST_GAIN = 8
-"""By how much packing can shrink arrays of trees, at most: what is larger is not tried."""
 
 KINDS = MappingProxyType({"real": "number", "wide_integer": "integer", "categorical": "category"})
 """What a feature's kind is called on the page."""
@@ -109,15 +109,16 @@ def carry(model: Any, *, most_bytes: int = 1_500_000) -> Carried:
     (True, 20)
     """
     fitted = Fitted.of(model, "carry")
+    if isinstance(model, StagewiseLinearRegressor):
+        raise TypeError(
+            "carry takes trees along, and a StagewiseLinearRegressor has none: what it has learned "
+            "is in its coef_ and intercept_."
+        )
     most = checked("most_bytes", Number(0, whole=True), most_bytes)
     ensemble = fitted.model.ensemble
-    n_trees = _worth_trying(ensemble, most)
+    n_trees = _worth_trying(fitted, most)
     while True:
-        complete = n_trees == len(ensemble.trees)
-        arrays = _tree_arrays(ensemble, n_trees) | _level_arrays(fitted)
-        if complete:
-            arrays |= _statistic_arrays(fitted)
-        places, packed = pack(arrays)
+        places, packed = pack(_arrays(fitted, n_trees))
         if len(packed) <= most or n_trees == 0:
             break
         # A little less than what would fit, so that a few trials are enough.
@@ -132,13 +133,26 @@ def engine() -> str:
     return "\n".join(["const Model = (() => {", *parts, "return Model;", "})();", ""])
 
 
-def _worth_trying(ensemble: Ensemble, most: int) -> int:
-    """Return how many of the first trees could fit at best."""
+def _worth_trying(fitted: Fitted, most: int) -> int:
+    """Return how many of the first trees could fit, judged by a few of them if they are large."""
+    ensemble = fitted.model.ensemble
+    n_trees = len(ensemble.trees)
     size = np.cumsum([8 * len(tree.feature) * ensemble.outputs_per_tree for tree in ensemble.trees])
-    return int(np.searchsorted(size, MOST_GAIN * most, side="right"))
+    few = max(1, int(np.searchsorted(size, most, side="right")))
+    if few >= n_trees:
+        return n_trees
+    _, packed = pack(_arrays(fitted, few))
+    return min(n_trees, int(1.1 * few * most / len(packed)))
 
 
 # ---- arrays --------------------------------------------------------------------------------------
+
+
+def _arrays(fitted: Fitted, n_trees: int) -> dict[str, Array]:
+    """Return all arrays that a page needs for the first trees; to predict, with all of them."""
+    ensemble = fitted.model.ensemble
+    arrays = _tree_arrays(ensemble, n_trees) | _feature_arrays(fitted)
+    return arrays | _statistic_arrays(fitted) if n_trees == len(ensemble.trees) else arrays
 
 
 def _tree_arrays(ensemble: Ensemble, n_trees: int) -> dict[str, Array]:
@@ -153,8 +167,8 @@ def _tree_arrays(ensemble: Ensemble, n_trees: int) -> dict[str, Array]:
     flat = part.flat()
     inner = flat["feature"] >= 0
     left, right, asked = flat["left"], flat["right"], flat["feature"][inner]
-    value = flat["value"].reshape(len(inner), -1)
-    indices, thresholds, counts = _thresholds(asked, flat["threshold"][inner], part)
+    value = flat["value"].reshape(len(inner), part.outputs_per_tree)
+    indices, thresholds, counts = _thresholds(asked, flat["threshold"][inner], part.n_features)
     arrays = {
         "size": narrow(np.diff(flat["tree_start"])),
         "left": narrow(np.where(inner, left, 0)),  # the root is nobody's child
@@ -172,23 +186,26 @@ def _tree_arrays(ensemble: Ensemble, n_trees: int) -> dict[str, Array]:
         arrays["right"] = narrow(right[inner])
     if "set_start" in flat:
         arrays["sets"] = _sets(flat, asked, inner, part.levels)
-    for name in (name for name in flat if name.startswith("line_")):
-        array = flat[name]
-        arrays[name] = array if array.dtype.kind == "f" else narrow(array)
+    for name in LINE_ARRAYS if "line_node" in flat else ():
+        array = flat[f"line_{name}"]
+        arrays[f"line{name.capitalize()}"] = array if array.dtype.kind == "f" else narrow(array)
     return arrays
 
 
-def _thresholds(asked: Array, threshold: Array, part: Ensemble) -> tuple[Array, Array, Array]:
-    """Return which of a column's thresholds a node has, all of these, and how many a column has."""
-    indices, tables = np.zeros(len(asked), dtype=np.int64), []
-    for column in range(part.n_features):
-        nodes = np.flatnonzero(asked == column)
-        is_category = bool(part.levels) and part.levels[column] > 0
-        table, place = np.unique(threshold[nodes], return_inverse=True)
-        indices[nodes] = place
-        tables.append(np.empty(0) if is_category else table)
-    counts = np.array([len(table) for table in tables], dtype=np.int64)
-    return indices, np.concatenate([np.empty(0), *tables]), counts
+def _thresholds(asked: Array, threshold: Array, n_columns: int) -> tuple[Array, Array, Array]:
+    """Return which of a column's thresholds a node has, all of these, and how many a column has.
+
+    A column with levels has one, which nobody asks about.
+    """
+    order = np.lexsort((threshold, asked))
+    column, cut = asked[order], threshold[order]
+    new = np.ones(len(order), dtype=bool)
+    new[1:] = (column[1:] != column[:-1]) | (cut[1:] != cut[:-1])
+    counts = np.bincount(column[new], minlength=n_columns)
+    first = np.cumsum(counts) - counts
+    indices = np.empty(len(order), dtype=np.int64)
+    indices[order] = np.cumsum(new) - 1 - first[column]
+    return indices, cut[new], counts
 
 
 def _covers(flat: Mapping[str, Array], inner: Array, trees: Sequence[Tree]) -> Array:
@@ -212,11 +229,19 @@ def _sets(
     return np.concatenate(parts)
 
 
-def _level_arrays(fitted: Fitted) -> dict[str, Array]:
-    """Return what the levels of categories are called, as a text."""
-    features = fitted.model.features
-    words = [None if f.levels is None else level_words(f.levels.values) for f in features]
-    return {"levels": np.frombuffer(json.dumps(words).encode("ascii"), dtype=np.uint8)}
+def _feature_arrays(fitted: Fitted) -> dict[str, Array]:
+    """Return what is known of the features, as a text: names and levels may be many."""
+    known = [
+        {
+            "name": name,
+            "kind": KINDS[feature.kind],
+            # Integers this wide are no numbers in JSON.
+            "cuts": None if feature.cuts is None else [str(cut) for cut in feature.cuts],
+            "levels": None if feature.levels is None else level_words(feature.levels.values),
+        }
+        for name, feature in zip(fitted.names, fitted.model.features, strict=True)
+    ]
+    return {"features": np.frombuffer(json.dumps(known).encode("ascii"), dtype=np.uint8)}
 
 
 def level_words(levels: Sequence[Level]) -> list[str]:
@@ -254,19 +279,10 @@ def _statistic_arrays(fitted: Fitted) -> dict[str, Array]:
 def _facts(fitted: Fitted, n_trees: int) -> dict[str, Any]:
     model = fitted.model
     features, ensemble = model.features, model.ensemble
-    names, sources = fitted.names, features.sources
+    sources = features.sources
     rule = check_parameter(fitted.estimator, "on_unseen") if features.categorical else "missing"
     link = link_of(fitted)
     return {
-        "features": [
-            {
-                "name": name,
-                "kind": KINDS[feature.kind],
-                # As text: integers this wide are no numbers in JSON.
-                "cuts": None if feature.cuts is None else [str(cut) for cut in feature.cuts],
-            }
-            for name, feature in zip(names, features, strict=True)
-        ],
         "derived": [
             {"name": column_name(features, column), "sources": list(sources[column])}
             for column in range(features.n, len(sources))

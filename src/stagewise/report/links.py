@@ -31,8 +31,8 @@ def _both(p: Vector) -> Vector:
 def _shares(score: Vector) -> Vector:
     positive = np.maximum(score, 0.0)
     total = positive.sum(axis=1, keepdims=True)
-    whole = np.where(total > 0, total, score.shape[1])
-    return np.asarray(np.where(total > 0, positive, 1.0) / whole)
+    shares = np.where(total > 0, positive, 1.0) / np.where(total > 0, total, score.shape[1])
+    return np.asarray(shares, dtype=np.float64)
 
 
 FORMULAS: Mapping[str, Callable[[Vector], Vector]] = MappingProxyType(

@@ -15,7 +15,7 @@ import numpy as np
 
 from stagewise.data import match_targets, read_targets
 from stagewise.data.messages import shown, warn_caller
-from stagewise.errors import InvalidParameterError
+from stagewise.errors import InvalidParameterError, UnseenLevelWarning
 from stagewise.estimators.parameters import Number
 from stagewise.estimators.report import VERSION
 from stagewise.inspection.answers import Answers
@@ -191,11 +191,13 @@ def report_facts(
     """
     fitted = Fitted.of(model, "report")
     seed = checked("random_state", Number(0, whole=True), random_state)
-    gathering = _Gathering(fitted, X, y, sample_weight, _target_name(fitted, y, target), seed, say)
+    name = _target_name(fitted, y, target)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
+        gathering = _Gathering(fitted, X, y, sample_weight, name, seed, say)
+        # Later parts look at some of the same rows, and would say of them what was said of all.
+        warnings.simplefilter("ignore", UnseenLevelWarning)
         facts = gathering.facts(title)
-    # Many parts look at the same rows; what is to be said of them is said once.
     noticed = tuple(dict.fromkeys(str(warning.message) for warning in caught))
     for words in noticed:
         warn_caller(words)

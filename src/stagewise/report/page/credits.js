@@ -19,7 +19,7 @@ class Credits {
     this.length = 0; // how many features the path to a node has
     this.feature = new Int32Array(most);
     for (const name of ["met", "share", "before", "weight"]) this[name] = new Float64Array(most);
-    this.quadratures = Array.from({ length: most + 1 }, (_, n) => quadrature(Math.ceil(n / 2)));
+    this.quadratures = []; // for paths of n features, once there is one
   }
 
   // Credits of columns: of column j for output k at j * outputs + k.
@@ -53,7 +53,7 @@ class Credits {
 
   #creditLeaf(leaf, output, credit) {
     const { length: n, feature, met, share, before, weight, outputs } = this;
-    const [points, weights] = this.quadratures[n];
+    const [points, weights] = (this.quadratures[n] ??= quadrature(Math.ceil(n / 2)));
     weight.fill(0, 0, n);
     for (let q = 0; q < points.length; q++) {
       const t = points[q];

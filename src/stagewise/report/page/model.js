@@ -10,7 +10,8 @@ class Model {
   #rows;
   #credits = null; // made when a row is explained
 
-  // The model that a payload holds, as JSON.parse gives it.
+  // The model that a payload holds, as JSON.parse gives it. Its `features` are {name, kind: "number",
+  // "integer" (too wide for a double) or "category", levels: what these are called, or null}.
   static async open(payload) {
     if (payload.format !== 1) {
       throw new Error(`This page reads models of format 1, not of format ${payload.format}.`);
@@ -19,13 +20,11 @@ class Model {
   }
 
   constructor(facts, arrays) {
-    const words = JSON.parse(new TextDecoder().decode(arrays.levels));
-    const numbers = facts.derived.map(() => null);
-    const levels = [...words, ...numbers].map((own) => own?.length || null);
     this.#facts = facts;
+    this.features = JSON.parse(new TextDecoder().decode(arrays.features));
+    const levels = [...this.features, ...facts.derived].map((column) => column.levels?.length);
     this.#trees = new Trees(arrays, levels, facts.width);
-    this.#rows = new Rows(facts, words, arrays);
-    this.features = this.#rows.features; // {name, kind, levels} of each
+    this.#rows = new Rows(this.features, facts, arrays);
     this.outputs = facts.outputs; // what `answer` is about
     this.scoreOutputs = facts.scoreOutputs; // what `score` and `explain` are about
     this.complete = facts.complete; // false: only the first trees are here, to be looked at
@@ -41,14 +40,14 @@ class Model {
     return this.#rows.encode(j, text);
   }
 
-  // ---- predicting --------------------------------------------------------------------------------
+  // ---- predicting -------------------------------------------------------------------------------
 
   // F(x), one number for each output.
   score(codes) {
     if (!this.complete) {
       throw new Error(`${this.nTrees} of ${this.treeCount} trees are here, which cannot predict.`);
     }
-    const row = this.#rows.extended(codes), out = Float64Array.from(this.#facts.base);
+    const row = this.#rows.extended(codes), out = new Float64Array(this.#facts.base);
     if (this.#facts.bothWays) this.#trees.addBothWays(row, out);
     else this.#trees.addScores(row, out);
     return out;
@@ -68,7 +67,7 @@ class Model {
     return this.answer(this.score(codes));
   }
 
-  // ---- explaining --------------------------------------------------------------------------------
+  // ---- explaining -------------------------------------------------------------------------------
 
   // Exact Shapley values: base[k] is what is said when nothing is known of a row, values[j][k] what
   // feature j adds; together they are the score, of a regression in the units of the target.
@@ -92,7 +91,7 @@ class Model {
     };
   }
 
-  // ---- trees -------------------------------------------------------------------------------------
+  // ---- trees ------------------------------------------------------------------------------------
 
   // One tree in the words and units of the data: {nodes, says, names}; see stagewise.report.facts.
   tree(t) {
@@ -123,21 +122,23 @@ class Model {
     return { nodes, says, names };
   }
 
-  // Rows with a number of at most `threshold`, or one of `leftLevels`, go left, and those whose cell
-  // is missing if `missingLeft` is true; null: these go both ways.
+  // Rows with a number of at most `threshold` (a text where integers are too wide for a double), or
+  // one of `leftLevels`, go left; rows without one do if `missingLeft` (null: these go both ways).
   #question(node) {
     const trees = this.#trees, f = trees.feature[node], threshold = trees.threshold[node];
     const missingLeft = this.#facts.bothWays ? null : trees.missingLeft[node] === 1;
     if (f >= this.features.length) {
       return { name: this.#facts.derived[f - this.features.length].name, threshold, missingLeft };
     }
-    const { name, levels } = this.features[f], cuts = this.#rows.cuts[f];
-    if (levels === null) {
-      return { name, threshold: cuts === null ? threshold : cuts[threshold], missingLeft };
+    const { name, levels, cuts } = this.features[f];
+    if (cuts !== null) {
+      return { name, threshold: cuts[Math.floor(threshold)], missingLeft };
     }
+    if (levels === null) return { name, threshold, missingLeft };
     const goes = levels.map((_, level) => trees.hasLevel(node, level));
     const leftLevels = levels.filter((_, level) => goes[level]);
-    return { name, leftLevels, rightLevels: levels.filter((_, level) => !goes[level]), missingLeft };
+    const rightLevels = levels.filter((_, level) => !goes[level]);
+    return { name, leftLevels, rightLevels, missingLeft };
   }
 
   // The numbers of the nodes that a row passes in a tree, from the root to the leaf.
@@ -170,7 +171,8 @@ function shares(parts) {
 
 // The arrays of a text; see stagewise.report.packing.
 async function unpack(text, places) {
-  const zipped = Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
+  const letters = atob(text), zipped = new Uint8Array(letters.length);
+  for (let i = 0; i < letters.length; i++) zipped[i] = letters.charCodeAt(i);
   const stream = new Blob([zipped]).stream().pipeThrough(new DecompressionStream("gzip"));
   const bytes = new Uint8Array(await new Response(stream).arrayBuffer());
   const kinds = { u1: Uint8Array, u2: Uint16Array, u4: Uint32Array, u8: BigUint64Array };

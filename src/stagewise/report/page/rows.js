@@ -5,17 +5,16 @@
 // Must not know trees.
 
 class Rows {
-  // facts: of the payload. words: the levels of each feature, or null. arrays: those of statistics.
-  constructor(facts, words, arrays) {
+  // facts: of the payload. arrays: what was packed, perhaps with statistics.
+  constructor(features, facts, arrays) {
+    this.features = features;
     this.facts = facts;
-    this.features = facts.features.map((f, j) => ({ name: f.name, kind: f.kind, levels: words[j] }));
-    this.cuts = facts.features.map((f) => f.cuts?.map(BigInt) ?? null);
     this.missing = facts.missingValues.map(numberOf);
     this.statistics = arrays.told === undefined ? [] : this.#readStatistics(arrays);
     this.row = new Float64Array(this.features.length + facts.derived.length);
   }
 
-  // ---- what a person typed -----------------------------------------------------------------------
+  // ---- what a person typed ----------------------------------------------------------------------
 
   encode(j, text) {
     const { name, kind, levels } = this.features[j], typed = String(text).trim();
@@ -42,11 +41,11 @@ class Rows {
 
   // How many cuts are below a number.
   #rank(j, number) {
-    const rank = this.cuts[j].findIndex((cut) => cut >= number);
-    return rank < 0 ? this.cuts[j].length : rank;
+    const { cuts } = this.features[j], rank = cuts.findIndex((cut) => BigInt(cut) >= number);
+    return rank < 0 ? cuts.length : rank;
   }
 
-  // ---- what levels say ---------------------------------------------------------------------------
+  // ---- what levels say --------------------------------------------------------------------------
 
   #readStatistics({ keys, told }) {
     let key = 0, said = 0;
@@ -115,8 +114,8 @@ function numberOf(text) {
 // The smallest double that is not below a whole number, so that it keeps its side of any threshold.
 function notBelow(number) {
   const nearest = Number(number);
-  const isBelow = typeof number === "bigint" && Number.isFinite(nearest) && BigInt(nearest) < number;
-  if (!isBelow) return nearest;
+  if (typeof number !== "bigint" || !Number.isFinite(nearest)) return nearest;
+  if (BigInt(nearest) >= number) return nearest;
   const bits = new BigInt64Array(new Float64Array([nearest]).buffer);
   bits[0] += nearest > 0 ? 1n : -1n;
   return new Float64Array(bits.buffer)[0];

@@ -6,7 +6,8 @@
 // packed arrays keep what only these have. Must not know features by name.
 
 class Trees {
-  // arrays: what `stagewise.report.carried` has packed. levels: of each column, 0 of numbers.
+  // arrays: what `stagewise.report.carried` has packed. levels: how many a column has; falsy: it has
+  // numbers.
   constructor(arrays, levels, width) {
     this.arrays = arrays;
     this.levels = levels;
@@ -56,13 +57,13 @@ class Trees {
     }
   }
 
-  // Where the thresholds of each column begin; -1: it has levels.
+  // Where the thresholds of each column begin; -1: it is asked about levels.
   #firstThresholds() {
     let next = 0;
     return Array.from(this.arrays.thresholdCount, (count, f) => {
       const first = next;
       next += count;
-      return this.levels[f] === null ? first : -1;
+      return this.levels[f] ? -1 : first;
     });
   }
 
@@ -78,14 +79,14 @@ class Trees {
   }
 
   #lines() {
-    const nodes = this.arrays.line_node;
+    const nodes = this.arrays.lineNode;
     if (nodes === undefined) return null;
     const line = new Int32Array(this.left.length).fill(-1);
     nodes.forEach((node, i) => (line[node] = i));
     return line;
   }
 
-  // ---- walking -----------------------------------------------------------------------------------
+  // ---- walking ----------------------------------------------------------------------------------
 
   leafOf(t, row) {
     const { feature, threshold, left, right } = this;
@@ -126,7 +127,7 @@ class Trees {
     return left / (left + right);
   }
 
-  // ---- what leaves say ---------------------------------------------------------------------------
+  // ---- what leaves say --------------------------------------------------------------------------
 
   // out += what all trees say of a row, in their order.
   addScores(row, out) {
@@ -145,15 +146,15 @@ class Trees {
   #said(leaf, constant, row) {
     const i = this.line[leaf], a = this.arrays;
     if (i < 0) return constant;
-    let sum = a.line_intercept[i];
-    for (let k = a.line_start[i]; k < a.line_start[i + 1]; k++) {
-      sum += a.line_slope[k] * (row[a.line_feature[k]] - a.line_centre[k]);
+    let sum = a.lineIntercept[i];
+    for (let k = a.lineStart[i]; k < a.lineStart[i + 1]; k++) {
+      sum += a.lineSlope[k] * (row[a.lineFeature[k]] - a.lineCentre[k]);
     }
     // An infinite cell is missing, but where lines must rise or fall it is beyond all others.
-    const most = a.line_beyond[i] ? Infinity : Number.MAX_VALUE;
+    const most = a.lineBeyond[i] ? Infinity : Number.MAX_VALUE;
     if (!(Math.abs(sum) <= most)) return constant;
-    const kept = sum < a.line_low[i] ? a.line_low[i] : sum > a.line_high[i] ? a.line_high[i] : sum;
-    const grain = a.line_grain[i];
+    const kept = sum < a.lineLow[i] ? a.lineLow[i] : sum > a.lineHigh[i] ? a.lineHigh[i] : sum;
+    const grain = a.lineGrain[i];
     return grain > 0 ? Trees.#roundEven(kept / grain) * grain : kept;
   }
 

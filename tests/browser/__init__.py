@@ -1,0 +1,1 @@
+"""Pages in a browser. A package, so that the browser is closed when its last test has run."""

@@ -1,0 +1,187 @@
+"""Models of every kind that a page can carry, and rows that are hard to read."""
+
+from __future__ import annotations
+
+import functools
+import warnings
+
+import numpy as np
+import pandas as pd
+
+from stagewise import (
+    AdaBoostClassifier,
+    DecisionTreeClassifier,
+    DecisionTreeRegressor,
+    ExtraTreesClassifier,
+    GentleBoostClassifier,
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
+    LogitBoostClassifier,
+    RandomForestClassifier,
+    RandomForestRegressor,
+    StagewiseRegressor,
+)
+from stagewise.inspection.fitted import Fitted
+from stagewise.learners.histogram_tree import HistogramTree
+from stagewise.losses import Loss
+
+__all__ = ["SAMPLES", "Doubled", "Rooted", "cells", "fitted", "hard_rows", "table", "target"]
+
+
+def table(n=400, seed=0):
+    """Numbers, also missing and infinite ones, levels, few and many, and wide integers."""
+    rng = np.random.default_rng(seed)
+    X = pd.DataFrame(
+        {
+            "a": rng.normal(size=n),
+            "b": rng.normal(size=n),
+            "few": pd.Categorical(rng.choice(["u", "v", "w", "x y", 'z"'], n)),
+            "many": pd.Categorical(
+                np.where(np.arange(n) < 90, np.arange(n), rng.integers(0, 90, n))
+            ),
+            "id": 2**60 + rng.integers(0, 40, n),
+        }
+    )
+    X.loc[rng.random(n) < 0.1, "a"] = np.nan
+    X.loc[rng.random(n) < 0.05, "a"] = np.inf
+    X.loc[rng.random(n) < 0.05, "a"] = -np.inf
+    X.loc[rng.random(n) < 0.1, "few"] = None
+    return X
+
+
+def hard_rows(n=40, seed=7):
+    """Rows with values that no training row had."""
+    X = table(n, seed)
+    X["few"] = X["few"].astype(object)
+    X.loc[::7, "few"] = "never"
+    X["many"] = X["many"].astype(object)
+    X.loc[::9, "many"] = 1000
+    X.loc[::11, "many"] = None
+    return X
+
+
+def target(kind):
+    X = table()
+    rng = np.random.default_rng(1)
+    a = X.a.clip(-3, 3).fillna(0.5)
+    f = a * X.b + (X.few == "u") * 2 + X.many.astype(int) % 7 / 3 + (X.id % 5) / 4
+    f = (f + rng.normal(size=len(X)) / 4).to_numpy()
+    return {
+        "number": f * 100 + 1000,
+        "count": np.round(np.exp(f / 3)),
+        "amount": np.exp(f / 3),
+        "two": np.where(f > 1.5, "yes", "no"),
+        "three": np.select([f < 1, f < 2], [3, 7], 11),
+        "pair": np.column_stack([f, 50 - 3 * X.b]),
+        "one": np.full(len(f), "always"),
+        "constant": np.full(len(f), 3.5),
+    }[kind]
+
+
+class Doubled(Loss):
+    """Squared error of half the target: its mean is a line."""
+
+    def loss(self, y, score):
+        return (y - 2 * score[0] - 1) ** 2
+
+    def derivatives(self, y, score):
+        return -4 * (y - 2 * score - 1), np.full_like(score, 8.0)
+
+    def mean(self, score):
+        return 2 * score[0] + 1
+
+
+class Rooted(Loss):
+    """Its mean is none that a page knows."""
+
+    def loss(self, y, score):
+        return (np.cbrt(y) - score[0]) ** 2
+
+    def derivatives(self, y, score):
+        return -2 * (np.cbrt(y) - score), np.full_like(score, 2.0)
+
+    def mean(self, score):
+        return score[0] ** 3
+
+
+Regressor = functools.partial(GradientBoostingRegressor, n_estimators=6, max_leaf_nodes=8)
+Classifier = functools.partial(GradientBoostingClassifier, n_estimators=4, max_leaf_nodes=6)
+LINES = {"leaves": "linear", "min_samples_leaf": 10}
+SETS = {"categorical": "sets"}
+PRIOR = {"on_unseen": "prior"}
+FEW = {"n_estimators": 5, "max_leaf_nodes": 12}
+
+SAMPLES = {
+    "a number": (Regressor(**SETS), "number"),
+    "levels without rows": (Regressor(**SETS, **PRIOR), "number"),
+    "statistics": (Regressor(categorical="statistics", n_estimators=12), "number"),
+    "statistics, levels without rows": (Regressor(categorical="statistics", **PRIOR), "number"),
+    "statistics of classes": (Classifier(categorical="statistics", **PRIOR), "three"),
+    "two classes": (Classifier(), "two"),
+    "three classes": (Classifier(), "three"),
+    "exponential, two": (Classifier(loss="exponential"), "two"),
+    "exponential, three": (Classifier(loss="exponential"), "three"),
+    "squares of two classes": (Classifier(loss="squared_error", learning_rate=1.0), "two"),
+    "squares of three classes": (Classifier(loss="squared_error", learning_rate=1.0), "three"),
+    "vector leaves": (Classifier(multi_output="vector"), "three"),
+    "two targets": (Regressor(), "pair"),
+    "two targets, vector leaves": (Regressor(multi_output="vector"), "pair"),
+    "poisson": (Regressor("poisson"), "count"),
+    "gamma": (Regressor("gamma"), "amount"),
+    "tweedie": (Regressor("tweedie"), "count"),
+    "huber": (Regressor("huber"), "number"),
+    "quantile": (Regressor("quantile", quantile=0.8), "number"),
+    "symmetric": (Regressor(growth="symmetric", max_depth=3, max_leaf_nodes=None), "number"),
+    "lines": (Regressor(**LINES), "number"),
+    "lines that rise, with dropout": (
+        Regressor(**LINES, drop_rate=0.3, monotonic_cst={"b": 1}),
+        "number",
+    ),
+    "lines of classes": (Classifier(**LINES), "three"),
+    "a loss with a line": (Regressor(loss=Doubled()), "amount"),
+    "a forest": (RandomForestRegressor(**FEW), "number"),
+    "a forest of two classes": (RandomForestClassifier(**FEW), "two"),
+    "extra trees": (ExtraTreesClassifier(**FEW), "three"),
+    "a tree": (DecisionTreeRegressor(max_leaf_nodes=12, missing="mean"), "number"),
+    "both ways": (DecisionTreeRegressor(max_leaf_nodes=20, missing="probability"), "number"),
+    "both ways, classes": (
+        DecisionTreeClassifier(max_leaf_nodes=20, missing="probability", **PRIOR),
+        "three",
+    ),
+    "a pruned tree": (
+        DecisionTreeClassifier(pruning="cost_complexity", ccp_alpha=0.005),
+        "three",
+    ),
+    "a learner of one's own": (
+        StagewiseRegressor(learner=HistogramTree(max_leaf_nodes=6), n_estimators=4),
+        "number",
+    ),
+    "AdaBoost": (AdaBoostClassifier(n_estimators=6), "two"),
+    "AdaBoost of three": (AdaBoostClassifier(n_estimators=6, algorithm="real"), "three"),
+    "GentleBoost": (GentleBoostClassifier(n_estimators=6), "two"),
+    "LogitBoost": (LogitBoostClassifier(n_estimators=6), "three"),
+    "one class": (Classifier(), "one"),
+    "a constant": (Regressor(), "constant"),
+}
+
+
+ONLY = {"a tree": ["b", "few", "many", "id"]}
+"""The columns of models that do not take all: infinite cells have no mean."""
+
+
+@functools.cache
+def fitted(name):
+    estimator, kind = SAMPLES[name]
+    X = table()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that there is but one class is meant
+        return estimator.fit(X[ONLY.get(name, list(X))], target(kind))
+
+
+@functools.cache
+def cells(name):
+    """Hard rows as the model has them, one array for each feature."""
+    model = fitted(name)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that some levels are taken as missing is meant
+        return Fitted.of(model, "cells").columns(hard_rows())

@@ -1,0 +1,316 @@
+"""What a model says on a page is what Python says."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from browser.samples import SAMPLES, Rooted, cells, fitted, hard_rows, table, target
+from model_samples import make_model, random_tree, sample_models, with_sets
+from reference.shap import goes_left, path_game, shapley
+from stagewise import GradientBoostingClassifier, GradientBoostingRegressor, RandomForestRegressor
+from stagewise.data.features import Feature, Features
+from stagewise.data.levels import Levels
+from stagewise.data.statistics import Statistic
+from stagewise.inspection import shap_values
+from stagewise.inspection.fitted import Fitted
+from stagewise.learners.tree import NODE_ARRAYS, Tree
+from stagewise.model.ensemble import Ensemble
+from stagewise.report.carried import carry, engine, level_words
+from stagewise.report.facts import tree_facts
+
+ASK = """async ([payload, rows, treesRead]) => {
+  const model = await Model.open(payload);
+  const trees = Array.from({ length: model.nTrees }, (_, t) => t);
+  return {
+    score: rows.map((row) => Array.from(model.score(row))),
+    answer: model.answerable ? rows.map((row) => model.predict(row)) : null,
+    paths: rows.map((row) => trees.map((t) => model.path(t, row))),
+    why: model.explainable ? rows.map((row) => model.explain(row)) : model.whyNot,
+    trees: trees.slice(0, treesRead).map((t) => model.tree(t)),
+    outputs: model.outputs,
+    scoreOutputs: model.scoreOutputs,
+    features: treesRead > 0 ? model.features : null,
+    nTrees: model.nTrees,
+    complete: model.complete,
+  };
+}"""
+
+
+def ask(lab, model, columns, trees_read=4):
+    rows = np.column_stack(columns).tolist()
+    return lab.evaluate(ASK, [carry(model).payload(), rows, trees_read])
+
+
+@pytest.fixture(scope="module", params=SAMPLES)
+def case(request, lab):
+    name = request.param
+    return fitted(name), cells(name), ask(lab, fitted(name), cells(name))
+
+
+# ---- as Python says ------------------------------------------------------------------------------
+
+
+def test_scores_are_the_same_bits_and_answers_the_same_numbers(case):
+    model, columns, told = case
+    score = model._score_values(model.model_, columns)
+    assert np.array_equal(told["score"], score)
+    answer = model.answer(score).reshape(len(score), -1)
+    assert np.allclose(told["answer"], answer, rtol=1e-12, atol=1e-14)
+    assert told["outputs"] == list(Fitted.of(model, "").outputs("mean"))
+    assert told["complete"]
+
+
+def test_explanations_are_those_of_python(case):
+    model, columns, told = case
+    if isinstance(told["why"], str):
+        has_lines = Fitted.of(model, "").has_lines
+        both_ways = getattr(model, "missing", None) == "probability"
+        assert has_lines or both_ways
+        return
+    names = Fitted.of(model, "").names
+    X = rows_again(model, columns)
+    known = shap_values(model, X)
+    values = known.values.reshape(len(X), len(names), -1)
+    assert np.allclose([why["values"] for why in told["why"]], values, rtol=1e-9, atol=1e-11)
+    base = [np.atleast_1d(known.base_values)] * len(X)
+    assert np.allclose([why["base"] for why in told["why"]], base, rtol=1e-12, atol=1e-12)
+    assert len(told["scoreOutputs"]) == values.shape[2]
+
+
+def rows_again(model, columns):
+    """The hard rows, without what is no level if that is taken as missing anyway."""
+    X = hard_rows()
+    for j, feature in enumerate(model.model_.features):
+        if feature.levels is not None and getattr(model, "on_unseen", "") != "prior":
+            X[feature.name] = X[feature.name].where(~np.isnan(columns[j]), None)
+    return X
+
+
+def test_paths_end_in_the_leaves_of_python(case):
+    model, columns, told = case
+    facts = [tree_facts(model, t) for t in range(told["nTrees"])]
+    leaves = np.array([[path[-1] for path in paths] for paths in told["paths"]])
+    if facts:
+        assert np.array_equal(leaves, model.apply(rows_again(model, columns)))
+    for paths in told["paths"][:5]:
+        for path, tree in zip(paths, facts, strict=True):
+            assert path[0] == 0
+            for above, below in itertools.pairwise(path):
+                assert below in (tree.nodes[above].left, tree.nodes[above].right)
+
+
+def test_trees_are_the_facts_of_python(case):
+    model, _, told = case
+    features = {feature["name"]: feature for feature in told["features"]}
+    for t, tree in enumerate(told["trees"]):
+        facts = tree_facts(model, t)
+        assert (tree["says"], tree["names"]) == (facts.says, list(facts.names))
+        size = max(1e-3, *(abs(v) for node in facts.nodes for v in node.value))
+        for node, known in zip(tree["nodes"], facts.nodes, strict=True):
+            exact = ("id", "left", "right", "depth", "cover", "line")
+            same = (known.number, known.left, known.right, known.depth, known.weight, known.line)
+            assert tuple(node[name] for name in exact) == same
+            assert node["gain"] == pytest.approx(known.gain, rel=1e-6)
+            near = 0.0 if known.question is None else 1e-6 * size  # leaves to the bit
+            assert np.abs(np.subtract(node["value"], known.value)).max() <= near
+            assert (node["question"] is None) == (known.question is None)
+            if known.question is not None:
+                check_question(node["question"], known.question, features)
+
+
+def check_question(asked, known, features):
+    assert asked["name"] == known.name
+    assert asked["missingLeft"] == {"left": True, "right": False, "both": None}[known.missing]
+    if known.left is None:
+        wide = features.get(known.name, {}).get("kind") == "integer"
+        assert asked["threshold"] == (str(known.threshold) if wide else known.threshold)
+        return
+    words = dict(zip(known.left + known.right, level_words(known.left + known.right), strict=True))
+    assert sorted(asked["leftLevels"]) == sorted(words[level] for level in known.left)
+    assert sorted(asked["rightLevels"]) == sorted(words[level] for level in known.right)
+    assert set(asked["leftLevels"] + asked["rightLevels"]) == set(features[known.name]["levels"])
+
+
+# ---- trees made by hand, and slow twins ----------------------------------------------------------
+
+HAND_MADE = [name for name in sample_models() if not name.startswith("linear model")]
+
+
+@pytest.mark.parametrize("name", HAND_MADE)
+def test_random_trees_are_walked_and_credited_as_the_slow_twins_do(lab, name):
+    model = sample_models()[name]
+    kind = GradientBoostingRegressor if model.classes is None else GradientBoostingClassifier
+    estimator = kind.from_model(model, {"loss": model.loss}, {})
+    rng = np.random.default_rng(3)
+    special = [np.nan, np.inf, -np.inf, 0.0, 1.0, 3.0, 5.0, 1e9]
+    shape = (12, model.features.n)
+    x = np.where(rng.random(shape) < 0.5, rng.choice(special, shape), rng.normal(size=shape))
+    told = ask(lab, estimator, list(x.T))
+    fitted_model = Fitted.of(estimator, "")
+    assert np.array_equal(told["score"], fitted_model.score(list(np.ascontiguousarray(x.T))))
+    trees, levels = model.ensemble.trees, model.ensemble.levels
+    assert told["paths"] == [[walk(tree, row, levels) for tree in trees] for row in x]
+    if isinstance(told["why"], str):
+        assert fitted_model.has_lines
+        return
+    for row, why in zip(x[:4], told["why"], strict=False):
+        game = path_game(trees, row, model.ensemble.n_outputs, levels)
+        credit = shapley(game, model.features.n) * model.scale
+        assert np.allclose(why["values"], credit, rtol=1e-9, atol=1e-11)
+        base = model.offset + model.scale * (model.ensemble.base + game(frozenset()))
+        assert np.allclose(why["base"], base, rtol=1e-12)
+
+
+def mirrored(tree):
+    """The same tree with the numbers of siblings exchanged."""
+    order = np.arange(len(tree.feature))
+    order[1:] = order[1:].reshape(-1, 2)[:, ::-1].ravel()
+    arrays = {name: getattr(tree, name)[order] for name in NODE_ARRAYS}
+    for name in ("left", "right"):
+        children = arrays[name]
+        arrays[name] = np.where(children < 0, -1, order[children]).astype(np.int32)
+    return Tree(**arrays)
+
+
+def combining_model(rng):
+    """A model of combinations of levels, some of whose keys no double holds."""
+    n = 10_000
+    known = Levels.of(range(n))
+    keys = {
+        2: np.sort(rng.choice(12, 6, replace=False)).astype(np.uint64),
+        4: np.array([0, 1, (n + 2) ** 3, (n + 2) ** 4 - 2, (n + 2) ** 4 - 1], dtype=np.uint64),
+    }
+    statistics = [
+        Statistic(
+            tuple(range(sources)),
+            (n,) * sources,
+            own,
+            rng.normal(size=(1, len(own) + 1)).astype(np.float32),
+        )
+        for sources, own in keys.items()
+    ]
+    features = Features(
+        [Feature(None, "categorical", None, known) for _ in range(4)], statistics=statistics
+    )
+    levels = features.levels_per_column()
+    trees = [mirrored(random_tree(rng, 6, 6)) for _ in range(4)]
+    trees = [with_sets(tree, levels, rng) for tree in trees]
+    return replace(
+        make_model(), features=features, ensemble=Ensemble(6, np.array([0.25]), trees, levels)
+    )
+
+
+def test_combinations_of_levels_are_found_by_keys_of_any_width(lab):
+    rng = np.random.default_rng(1)
+    model = combining_model(rng)
+    estimator = GradientBoostingRegressor.from_model(model, {}, {})
+    x = rng.choice([0.0, 1.0, 2.0, 9_999.0, 10_000.0, 12_345.0, np.nan], size=(40, 4))
+    x[:3] = [[0, 0, 0, 1], [np.nan] * 4, [np.nan, np.nan, np.nan, 10_000.0]]  # known keys
+    columns = list(np.ascontiguousarray(x.T))
+    fitted_model = Fitted.of(estimator, "")
+    told = ask(lab, estimator, columns, trees_read=0)
+    assert np.array_equal(told["score"], fitted_model.score(columns))
+    extended = np.column_stack(fitted_model.extended(columns))
+    assert set(extended[:, 5]) > set(model.features.statistics[1].values[0, [1, 3, 4]])
+    trees, levels = model.ensemble.trees, model.ensemble.levels
+    assert told["paths"] == [[walk(tree, row, levels) for tree in trees] for row in extended]
+    for row, why in zip(extended[:3], told["why"], strict=False):
+        credit = shapley(path_game(trees, row, 1, levels), 6) * model.scale
+        shared = credit[:4] + credit[5] / 4
+        shared[:2] += credit[4] / 2
+        assert np.allclose(why["values"], shared, rtol=1e-9, atol=1e-11)
+
+
+def walk(tree, row, levels):
+    nodes = [0]
+    while tree.feature[nodes[-1]] >= 0:
+        node = nodes[-1]
+        to = tree.left if goes_left(tree, node, row[tree.feature[node]], levels) else tree.right
+        nodes.append(int(to[node]))
+    return nodes
+
+
+def test_long_paths_are_credited_exactly(lab):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(500, 40))
+    model = RandomForestRegressor(n_estimators=2, max_features=0.2).fit(X, X.sum(axis=1))
+    why = shap_values(model, X[:5])
+    told = ask(lab, model, list(X[:5].T), trees_read=0)["why"]
+    assert np.allclose(
+        [one["values"] for one in told], why.values[..., None], rtol=1e-9, atol=1e-12
+    )
+
+
+# ---- what cannot be done -------------------------------------------------------------------------
+
+REFUSE = """async ([payload, row]) => {
+  const model = await Model.open(payload);
+  const said = (f) => { try { return f(); } catch (error) { return `refused: ${error.message}`; } };
+  return {
+    complete: model.complete, nTrees: model.nTrees, treeCount: model.treeCount,
+    explainable: model.explainable, answerable: model.answerable,
+    score: said(() => Array.from(model.score(row))), answer: said(() => model.predict(row)),
+    explain: said(() => model.explain(row)), path: said(() => model.path(0, row)),
+    tree: said(() => model.tree(0).nodes.length), none: said(() => model.tree(1e6)),
+    short: said(() => model.path(0, row.slice(1))),
+  };
+}"""
+
+
+def test_of_a_model_that_is_too_large_the_first_trees_are_shown(lab):
+    model = RandomForestRegressor(n_estimators=6).fit(table()[["a", "b"]], target("number"))
+    row = [0.3, -0.2]
+    all_trees = lab.evaluate(REFUSE, [carry(model).payload(), row])
+    few = carry(model, most_bytes=20_000)
+    assert 0 < few.n_trees < 6
+    assert len(few.packed) <= 20_000
+    told = lab.evaluate(REFUSE, [few.payload(), row])
+    assert (told["complete"], told["nTrees"], told["treeCount"]) == (False, few.n_trees, 6)
+    assert not told["explainable"]
+    assert (told["tree"], told["path"]) == (all_trees["tree"], all_trees["path"])
+    for name in ("score", "answer", "explain"):
+        assert told[name].startswith("refused: ")
+        assert not isinstance(all_trees[name], str)
+    assert all_trees["none"].startswith("refused: There is no tree 1000000")
+    assert all_trees["short"] == "refused: A row has 2 codes, not 1."
+    whole = carry(fitted("statistics"))
+    part = carry(fitted("statistics"), most_bytes=len(whole.packed) // 2)
+    told = lab.evaluate(REFUSE, [part.payload(), [0.0] * 5])
+    assert told["path"].startswith("refused: What levels say is not on this page")
+    none = lab.evaluate(REFUSE, [carry(model, most_bytes=0).payload(), row])
+    assert (none["complete"], none["nTrees"]) == (False, 0)
+
+
+def test_of_a_loss_whose_mean_is_unknown_there_are_scores_only(lab):
+    X = table()[["a", "b"]]
+    model = GradientBoostingRegressor(loss=Rooted(), n_estimators=3).fit(X, target("amount"))
+    told = lab.evaluate(REFUSE, [carry(model).payload(), [0.3, -0.2]])
+    assert told["complete"]
+    assert not told["answerable"]
+    assert told["answer"].startswith("refused: What the scores of this model's own loss mean")
+    assert told["score"] == Fitted.of(model, "").score([np.array([0.3]), np.array([-0.2])])[0]
+
+
+def test_names_with_markup_and_quotes_survive_a_file(page, tmp_path):
+    names = ["</script><b>", 'it\'s "quoted"', "größe 🌲", "<!--"]
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(60, 3)), columns=names[:3])
+    X[names[3]] = pd.Categorical(rng.choice(["</script>", "\\u003c", "身長"], 60))
+    model = GradientBoostingRegressor(n_estimators=3).fit(X, X[names[0]])
+    payload = json.dumps(carry(model).payload()).replace("<", "\\u003c")
+    file = tmp_path / "page.html"
+    file.write_text(
+        f"<!doctype html><meta charset=utf-8><script>(() => {{ 'use strict'; {engine()}"
+        f"window.opened = Model.open({payload}); }})();</script>",
+        encoding="utf-8",
+    )
+    page.goto(file.as_uri())
+    features = page.evaluate("() => window.opened.then((model) => model.features)")
+    assert [feature["name"] for feature in features] == names
+    assert features[3]["levels"] == list(model.model_.features[3].levels.values)

@@ -1,0 +1,89 @@
+"""What a person types becomes what Python makes of a cell."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from browser.samples import fitted
+from stagewise import GradientBoostingRegressor
+from stagewise.inspection.fitted import Fitted
+from stagewise.report.carried import carry
+
+
+def encoded(lab, model, texts):
+    """What becomes of a text, one for each feature."""
+    script = """async ([payload, texts]) => {
+      const model = await Model.open(payload);
+      return texts.map(([j, text]) => model.encode(j, text));
+    }"""
+    return lab.evaluate(script, [carry(model).payload(), texts])
+
+
+def test_what_is_typed_becomes_what_python_makes_of_it(lab):
+    model = fitted("a number")
+    frame = pd.DataFrame(
+        {
+            "a": ["1.5", "-inf", "inf", "", "0.1", "1e-3", "-0.25", "7"],
+            "b": ["2", "-3.", ".5", "NaN", "+4", "1e3", "missing", " 8 "],
+            "few": ["u", "x y", 'z"', "", "w", "missing", "v", "u"],
+            "many": ["0", "89", "17", "7.0", "5", "", "1e1", "3"],
+            "id": [str(2**60 + k) for k in (0, 1, 39, 17, -5, 100, 2**59)] + [""],
+        }
+    )
+    texts = [[j, text] for j, name in enumerate(frame) for text in frame[name]]
+    told = np.reshape([found["code"] for found in encoded(lab, model, texts)], frame.shape[::-1])
+    X = frame.apply(lambda column: column.str.strip().replace({"": None, "missing": None}))
+    X["a"], X["b"] = X["a"].astype(float), X["b"].replace({"NaN": None}).astype(float)
+    X["many"] = pd.to_numeric(X["many"]).astype("Int64").astype("category")
+    X["id"] = X["id"].astype("Int64")
+    known = Fitted.of(model, "").columns(X)
+    assert np.array_equal(told, known, equal_nan=True)
+
+
+def test_integers_of_any_width_keep_their_side_of_a_threshold(lab):
+    X = pd.DataFrame({"wide": 2**60 + np.arange(40), "real": np.arange(40.0)})
+    model = GradientBoostingRegressor(n_estimators=3).fit(X, np.arange(40) % 7)
+    wide = [-(2**70), 0, 2**60 + 3, 2**60 + 40, 2**64, 2**70]
+    real = [2**53 + 1, -(2**53) - 1, 2**53, 10**400]
+    texts = [[0, str(v)] for v in wide] + [[1, str(v)] for v in real]
+    texts += [[0, str(2.0**60 + 256)], [0, "-inf"], [0, "inf"]]
+    told = [found["code"] for found in encoded(lab, model, texts)]
+    cuts = [int(cut) for cut in model.model_.features[0].cuts]
+    assert told[:6] == [sum(cut < v for cut in cuts) for v in wide]
+    assert told[6:10] == [2.0**53 + 2, -(2.0**53), 2.0**53, np.inf]
+    assert told[10:] == [len(cuts), 0, len(cuts)]
+
+
+def test_what_is_wrong_is_said(lab):
+    texts = [[0, "many"], [0, "1,5"], [0, "0x10"], [2, "never"], [3, "1000"], [4, "12a"]]
+    wrong = [found["error"] for found in encoded(lab, fitted("a number"), texts)]
+    assert wrong[0] == "a is a number; “many” is none. Type one, or “missing”."
+    assert all("is a number" in words for words in (*wrong[:3], wrong[5]))
+    assert wrong[3].startswith("“never” is no level of few. Choose one of its levels (u, v, w, x y")
+    assert "(0, 1, 2, 3, 4, …)" in wrong[4]
+    prior = encoded(lab, fitted("levels without rows"), [[2, "never"], [3, "1000"]])
+    assert prior == [{"code": 5}, {"code": 90}]
+
+
+def test_values_that_stand_for_missing_cells_are_missing(lab):
+    X = pd.DataFrame({"a": [1.0, 2.0, -999.0] * 9, "c": pd.Categorical([4, 5, -999] * 9)})
+    model = GradientBoostingRegressor(
+        n_estimators=2, missing_values=[-999, 0.5], min_samples_leaf=1
+    )
+    model.fit(X, np.arange(27) % 3)
+    told = encoded(lab, model, [[0, "-999"], [0, "-999.0"], [0, "0.5"], [1, "-999"], [1, "5"]])
+    assert np.array_equal([found["code"] for found in told], [np.nan] * 4 + [1.0], equal_nan=True)
+
+
+def test_a_level_that_is_called_missing_is_a_level(lab):
+    X = pd.DataFrame({"c": pd.Categorical(["missing", " x ", "", "7", 7] * 6)})
+    model = GradientBoostingRegressor(n_estimators=2, min_samples_leaf=1).fit(X, np.arange(30) % 5)
+    levels = list(model.model_.features[0].levels.values)
+    told = encoded(
+        lab, model, [[0, word] for word in ("missing", " x ", '""', '"7"', "7", "", "y")]
+    )
+    codes = [found.get("code") for found in told]
+    assert codes[:5] == [levels.index(level) for level in ("missing", " x ", "", "7", 7)]
+    assert np.isnan(codes[5])
+    assert "is no level of c" in told[6]["error"]

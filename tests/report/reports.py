@@ -1,0 +1,85 @@
+"""Models and tables that reports are written of."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pandas as pd
+
+import stagewise as sw
+
+EVIL = "</script><script>window.hacked=1</script>"
+IMAGE = "<img src=x onerror=window.hacked=1>"
+
+
+def houses(n: int = 300) -> tuple[pd.DataFrame, pd.Series]:
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(
+        {
+            "rooms": rng.integers(1, 9, n).astype(float),
+            "age": rng.gamma(2.0, 20.0, n),
+            "kind": pd.Categorical(rng.choice(["flat", "house", "boat"], n)),
+            "idle": np.zeros(n),
+        }
+    )
+    X.loc[::11, "age"] = np.nan
+    base = {"flat": 0.0, "house": 30.0, "boat": -20.0}
+    lift = X["kind"].map(base).astype(float)
+    y = 20 * X["rooms"] + 0.3 * X["age"].fillna(80) + lift + rng.normal(size=n)
+    return X, y.rename("price")
+
+
+@cache
+def report_of(name: str) -> tuple:
+    """Return a fitted model, rows, answers and weights."""
+    rng = np.random.default_rng(1)
+    X, y = houses()
+    quick = {"n_estimators": 12, "max_leaf_nodes": 6, "random_state": 0}
+    if name == "number":
+        return sw.GradientBoostingRegressor(**quick, early_stopping=True).fit(X, y), X, y, None
+    if name == "two classes":
+        label = np.where(y > y.median(), "dear", "cheap")
+        weight = rng.integers(0, 3, len(y)).astype(float)
+        return sw.GradientBoostingClassifier(**quick).fit(X, label), X, label, weight
+    if name == "evil":
+        rows = X.rename(columns={"rooms": EVIL, "age": IMAGE})
+        rows["kind"] = rows["kind"].cat.rename_categories({"flat": EVIL, "boat": IMAGE})
+        label = np.where(y > y.median(), EVIL, IMAGE)
+        return sw.GradientBoostingClassifier(**quick).fit(rows, label), rows, label, None
+    if name == "three classes":
+        label = np.digitize(y, np.quantile(y, [0.3, 0.7]))
+        return sw.RandomForestClassifier(n_estimators=8, random_state=0).fit(X, label), X, label, None
+    if name == "two targets":
+        both = pd.DataFrame({"price": y, "rent": np.sqrt(np.abs(y))})
+        return sw.GradientBoostingRegressor(**quick).fit(X, both), X, both, None
+    if name == "one tree":
+        A = rng.normal(size=(200, 3))
+        return sw.DecisionTreeRegressor(max_leaf_nodes=5).fit(A, A[:, 0]), A, A[:, 0], None
+    if name == "lines":
+        A = rng.normal(size=(200, 3))
+        model = sw.GradientBoostingRegressor(**quick, leaves="linear").fit(A, A[:, 0])
+        return model, A, A[:, 0], None
+    if name == "wide integers":
+        wide = pd.DataFrame({"id": rng.integers(2**60, 2**62, 200), "x": rng.normal(size=200)})
+        target = (wide["id"] > 2**61) * 3.0 + wide["x"]
+        return sw.GradientBoostingRegressor(**quick).fit(wide, target), wide, target, None
+    assert name == "nothing to split"
+    A = np.zeros((60, 2))
+    import warnings
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return sw.GradientBoostingRegressor(**quick).fit(A, rng.normal(size=60)), A, A[:, 0], None
+
+
+NAMES = (
+    "number",
+    "two classes",
+    "three classes",
+    "two targets",
+    "one tree",
+    "lines",
+    "wide integers",
+    "nothing to split",
+)

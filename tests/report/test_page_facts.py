@@ -1,0 +1,225 @@
+"""What a report says, without any page."""
+
+from __future__ import annotations
+
+import json
+import re
+import warnings
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import scipy.sparse
+from report.reports import EVIL, NAMES, houses, report_of
+
+import stagewise as sw
+from stagewise.inspection import importance, learning_curves, partial_dependence, scores
+from stagewise.report.html import report_html
+from stagewise.report.page_facts import report_facts
+from stagewise.report.payload import as_json, plain
+
+
+@pytest.fixture(scope="module")
+def facts():
+    found = {}
+
+    def of(name):
+        if name not in found:
+            model, X, y, weight = report_of(name)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", UserWarning)
+                found[name] = report_facts(model, X, y, weight)
+        return found[name]
+
+    return of
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_model_has_all_facts(facts, name):
+    found = facts(name)
+    model, _, y, _ = report_of(name)
+    assert found.overview.estimator == type(model).__name__
+    assert found.overview.fingerprint == model.fingerprint()
+    assert found.overview.n_rows == len(y)
+    assert found.carried.complete
+    json.loads(as_json({"overview": found.overview, "rows": found.rows, "table": found.table}))
+    assert len(report_html(found).encode()) < 3_000_000
+
+
+def test_scores_are_those_of_scores(facts):
+    model, X, y, weight = report_of("two classes")
+    ((name, told),) = facts("two classes").overview.scores
+    assert name == ""
+    assert told == scores(model, X, y, weight).scores
+
+
+def test_every_target_has_scores(facts):
+    names = [name for name, _ in facts("two targets").overview.scores]
+    assert names == ["price", "rent"]
+    assert [n.target for n in facts("two targets").quality.numbers] == names
+
+
+@pytest.mark.parametrize("name", ["number", "two classes", "three classes", "wide integers"])
+def test_credits_add_up_to_what_is_said(facts, name):
+    model, X, _, _ = report_of(name)
+    rows = facts(name).rows
+    total = rows.base + rows.credit.sum(axis=1) + rows.others
+    some = X.iloc[rows.row]
+    if name == "two classes":
+        said = model.decision_function(some)[:, np.newaxis]
+    else:
+        said = model.predict_proba(some) if name == "three classes" else model.predict(some)
+    np.testing.assert_allclose(total, said.reshape(len(some), -1), rtol=1e-5, atol=1e-4)
+    np.testing.assert_array_equal(rows.said, model.predict_proba(some)) if "classes" in name else (
+        np.testing.assert_array_equal(rows.said[:, 0], model.predict(some))
+    )
+
+
+def test_rows_without_weight_are_not_shown(facts):
+    *_, weight = report_of("two classes")
+    assert (weight[facts("two classes").rows.row] > 0).all()
+
+
+def test_curves_are_partial_dependence(facts):
+    model, X, _, _ = report_of("number")
+    curve = facts("number").dependence.curves[0]
+    points = partial_dependence(
+        model, curve.axis.feature, X, response="mean", grid=curve.axis.codes, max_rows=None
+    )
+    np.testing.assert_allclose(curve.mean, points.mean, rtol=1e-5)
+    assert facts("number").dependence.unused == ("idle",)
+
+
+def test_rankings_are_those_of_importance(facts):
+    model, *_ = report_of("number")
+    by_kind = {one.kind: one for one in facts("number").importance}
+    assert set(by_kind) >= {"squared_improvement", "gain", "splits", "cover", "shap", "permutation"}
+    found = by_kind["squared_improvement"]
+    expected = importance(model)
+    np.testing.assert_array_equal(found.value, expected.value[expected.order])
+    assert found.value[0] == 100.0
+
+
+def test_learning_is_what_the_fit_wrote_down(facts):
+    model, *_ = report_of("number")
+    told = facts("number").learning
+    assert told.chosen == model.best_iteration_
+    np.testing.assert_array_equal(told.validation, learning_curves(model).validation)
+    assert facts("one tree").learning is None
+
+
+def test_linear_leaves_say_why_there_are_no_credits(facts):
+    rows = facts("lines").rows
+    assert "linear leaves" in rows.why_not
+    assert rows.credit.shape[1] == 0
+
+
+def test_wide_integers_are_written_out(facts):
+    _, X, _, _ = report_of("wide integers")
+    rows = facts("wide integers").rows
+    ((place, written),) = rows.written
+    assert place == 0
+    assert [int(w) for w in written] == X["id"].iloc[rows.row].tolist()
+
+
+def test_the_same_rows_give_the_same_bytes(tmp_path):
+    model, X, y, _ = report_of("one tree")
+    one, two = (model.report(X, y, tmp_path / f"{k}.html").read_bytes() for k in range(2))
+    assert one == two
+    other = model.report(X, y, tmp_path / "c.html", random_state=1).read_bytes()
+    assert other != one  # another seed shuffles columns in another order
+
+
+def test_kinds_of_tables_give_the_same_report(tmp_path):
+    rng = np.random.default_rng(0)
+    X, y = pd.DataFrame(rng.normal(size=(80, 3)), columns=list("abc")), rng.normal(size=80)
+    model = sw.GradientBoostingRegressor(n_estimators=5).fit(X, y)
+    tables = [X, pl.from_pandas(X), pl.from_pandas(X).to_arrow()]
+    pages = [model.report(t, y, tmp_path / "r.html").read_bytes() for t in tables]
+    assert pages[0] == pages[1] == pages[2]
+
+
+def test_sparse_rows():
+    X = scipy.sparse.random(200, 6, density=0.4, random_state=0, format="csr")
+    y = X.toarray()[:, 0]
+    found = report_facts(sw.GradientBoostingRegressor(n_estimators=5).fit(X, y), X, y)
+    assert found.rows.codes.shape[1] == 6
+
+
+def test_a_large_model_is_not_carried_whole():
+    X, y = np.random.default_rng(0).normal(size=(2, 60_000)).reshape(60_000, 2), None
+    y = X[:, 0]
+    model = sw.RandomForestRegressor(n_estimators=20, random_state=0).fit(X, y)
+    found = report_facts(model, X[:200], y[:200])
+    assert not found.carried.complete
+    assert 0 < found.carried.n_trees < 20
+    assert len(report_html(found).encode()) < 3_000_000
+
+
+def test_what_is_noticed_is_said_once_and_kept():
+    model, X, y, _ = report_of("number")
+    strange = X.assign(kind="castle")
+    with pytest.warns(UserWarning, match="castle") as said:
+        found = report_facts(model, strange, y)
+    assert len(said) == len(found.overview.notes)
+    assert any("castle" in note for note in found.overview.notes)
+
+
+def test_markup_in_data_is_text():
+    model, X, y, _ = report_of("evil")
+    page = report_html(report_facts(model, X, y, title=EVIL, target="<b>"))
+    assert page.count("<script") == 3  # facts, model, and our own
+    assert EVIL not in page
+    assert re.search(r"<title>&lt;/script&gt;", page)
+
+
+def test_plain_forms():
+    assert plain(float("nan")) == {"$": "number", "of": "nan"}
+    assert plain(np.array([1.0, np.inf])) == [1.0, {"$": "number", "of": "inf"}]
+    packed = plain(np.arange(30, dtype=np.float32))
+    assert (packed["$"], packed["shape"]) == ("f4", [30])
+    assert as_json({"a": "</script>&"}) == '{"a":"\\u003c/script\\u003e\\u0026"}'
+    with pytest.raises(TypeError, match="object has no form"):
+        plain(object())
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"path": 3}, "path must say where"),
+        ({"title": 3}, "title must be text"),
+        ({"target": 3}, "target must be the name"),
+        ({"random_state": -1}, "random_state must be"),
+        ({"verbose": -1}, "verbose must be"),
+        ({"y": np.zeros(5)}, "5"),
+        ({"X": houses()[0].drop(columns="age")}, "age"),
+        ({"path": "no/such/folder/r.html"}, "directory does not exist"),
+    ],
+)
+def test_what_cannot_be_reported(tmp_path, monkeypatch, change, says):
+    monkeypatch.chdir(tmp_path)
+    model, X, y, _ = report_of("number")
+    given = {"X": X, "y": y, "path": "r.html", **change}
+    with pytest.raises((ValueError, TypeError, OSError), match=says):
+        model.report(given.pop("X"), given.pop("y"), given.pop("path"), **given)
+    assert not list(tmp_path.iterdir())
+
+
+def test_labels_the_model_never_saw(tmp_path):
+    model, X, y, _ = report_of("two classes")
+    with pytest.raises(ValueError, match="never saw in training: 'free'"):
+        model.report(X, np.where(y == "dear", "free", y), tmp_path / "r.html")
+
+
+def test_rows_of_one_class(tmp_path):
+    model, X, y, _ = report_of("two classes")
+    found = report_facts(model, X[y == "dear"], y[y == "dear"])
+    assert found.quality.classes == ()
+    assert np.isnan(dict((s.name, s.value) for s in found.overview.scores[0][1])["auc"])
+
+
+def test_progress(tmp_path, capsys):
+    model, X, y, _ = report_of("one tree")
+    model.report(X, y, tmp_path / "r.html", verbose=1)
+    assert "explaining rows" in capsys.readouterr().err
