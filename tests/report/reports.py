@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from functools import cache
 
 import numpy as np
@@ -49,7 +50,12 @@ def report_of(name: str) -> tuple:
         return sw.GradientBoostingClassifier(**quick).fit(rows, label), rows, label, None
     if name == "three classes":
         label = np.digitize(y, np.quantile(y, [0.3, 0.7]))
-        return sw.RandomForestClassifier(n_estimators=8, random_state=0).fit(X, label), X, label, None
+        return (
+            sw.RandomForestClassifier(n_estimators=8, random_state=0).fit(X, label),
+            X,
+            label,
+            None,
+        )
     if name == "two targets":
         both = pd.DataFrame({"price": y, "rent": np.sqrt(np.abs(y))})
         return sw.GradientBoostingRegressor(**quick).fit(X, both), X, both, None
@@ -64,10 +70,16 @@ def report_of(name: str) -> tuple:
         wide = pd.DataFrame({"id": rng.integers(2**60, 2**62, 200), "x": rng.normal(size=200)})
         target = (wide["id"] > 2**61) * 3.0 + wide["x"]
         return sw.GradientBoostingRegressor(**quick).fit(wide, target), wide, target, None
+    if name == "large":
+        A = rng.normal(size=(14_000, 2))
+        return (
+            sw.ExtraTreesRegressor(n_estimators=16, random_state=0).fit(A, A[:, 0]),
+            A,
+            A[:, 0],
+            None,
+        )
     assert name == "nothing to split"
     A = np.zeros((60, 2))
-    import warnings
-
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return sw.GradientBoostingRegressor(**quick).fit(A, rng.normal(size=60)), A, A[:, 0], None

@@ -1,0 +1,196 @@
+"""Report pages in a real browser: every section is there, and says what Python says."""
+
+from __future__ import annotations
+
+import json
+import re
+import warnings
+
+import numpy as np
+import pytest
+from report.reports import EVIL, IMAGE, NAMES, report_of
+
+from stagewise.inspection import shap_values, thresholds
+
+SECTIONS = [
+    "overview",
+    "data",
+    "learning",
+    "quality",
+    "importance",
+    "dependence",
+    "explain",
+    "trees",
+    "what-if",
+]
+READY = "html[data-ready]"
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory):
+    folder, pages = tmp_path_factory.mktemp("reports"), {}
+
+    def of(name, **options):
+        if name not in pages:
+            model, X, y, weight = report_of(name)
+            if name == "large":
+                X, y = X[:100], y[:100]
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", UserWarning)
+                path = folder / f"{name}.html"
+                pages[name] = model.report(X, y, path, sample_weight=weight, **options).as_uri()
+        return pages[name]
+
+    return of
+
+
+def show(page, address, *, width=1280, height=900):
+    page.set_viewport_size({"width": width, "height": height})
+    page.goto(address)
+    page.wait_for_selector(READY)
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("name", [*NAMES, "large"])
+def test_every_section_is_shown(page, written, name, width):
+    asked = []
+    page.on("request", lambda request: asked.append(request.url))
+    show(page, written(name), width=width)
+    assert page.eval_on_selector_all("main > section", "all => all.map(s => s.id)") == SECTIONS
+    # Nothing is wider than the page, nothing is drawn at NaN, every picture has a size and a name.
+    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    assert "NaN" not in page.evaluate("document.querySelector('main').innerHTML")
+    pictures = page.eval_on_selector_all(
+        "figure svg[role=img]",
+        "all => all.map(s => [s.getAttribute('aria-label'), s.getBoundingClientRect().width])",
+    )
+    assert all(label for label, _ in pictures)
+    assert all(20 < wide <= width for _, wide in pictures)
+    assert re.search(r"\bnull\b|undefined|\[object", page.inner_text("main")) is None
+    assert [url for url in asked if not url.startswith(("file:", "blob:"))] == []
+
+
+def said(page):
+    return json.loads(page.get_attribute(".verdict", "data-said"))
+
+
+def change(page, feature, value):
+    field = page.locator(f".field[data-feature='{feature}'] :is(input[type=text], select)")
+    if field.evaluate("e => e.tagName") == "SELECT":
+        field.select_option(value)
+    else:
+        field.fill(value)
+
+
+def test_what_if_says_what_python_says(page, written):
+    model, X, _, _ = report_of("number")
+    show(page, written("number"))
+    row = X.iloc[[int(page.evaluate("document.querySelector('#row select').value.split(':')[0]"))]]
+    row = row.copy()
+    np.testing.assert_allclose(said(page), model.predict(row), rtol=1e-12)
+    for feature, text, value in [
+        (0, "7", 7.0),
+        (1, "", np.nan),
+        (2, "boat", "boat"),
+        (0, "-1e3", -1e3),
+    ]:
+        change(page, feature, text)
+        row.iloc[0, feature] = value
+        np.testing.assert_allclose(said(page), model.predict(row), rtol=1e-9)
+    # The waterfall ends where the prediction is, and its parts are those of Python.
+    total = float(page.get_attribute("#what-if figure svg", "data-total"))
+    why = shap_values(model, row)
+    np.testing.assert_allclose(total, why.base_values + why.values.sum(), rtol=1e-9)
+    assert page.locator(".field.changed").count() == 3
+
+
+def test_what_if_tells_what_cannot_be(page, written):
+    model, X, _, _ = report_of("number")
+    show(page, written("number"))
+    before = said(page)
+    change(page, 0, "seven")
+    assert "is a number" in page.inner_text(".field[data-feature='0'] .error")
+    assert said(page) == before
+    page.get_by_role("button", name="Reset").click()
+    assert page.inner_text(".field[data-feature='0'] .error") == ""
+    assert page.locator(".field.changed").count() == 0
+
+
+def test_what_if_of_classes(page, written):
+    model, X, _, _ = report_of("three classes")
+    show(page, written("three classes"))
+    change(page, 2, "house")
+    change(page, 0, "8")
+    row = X.iloc[[int(page.evaluate("document.querySelector('#row select').value.split(':')[0]"))]]
+    row = row.assign(kind="house", rooms=8.0)
+    np.testing.assert_allclose(said(page), model.predict_proba(row)[0], rtol=1e-9)
+
+
+def test_the_threshold_moves_what_is_counted(page, written):
+    model, X, y, weight = report_of("two classes")
+    show(page, written("two classes"))
+    page.locator("#quality input[type=range]").fill("0.3")
+    cells = page.locator("#quality .confusion td").all_inner_texts()
+    shown = [float(text.split()[0].replace(",", "")) for text in cells if text.strip()]
+    told = thresholds(model, X, y, sample_weight=weight).at(0.3)
+    assert shown == [told["tn"], told["fp"], told["fn"], told["tp"]]
+    page.get_by_label("Cost of a miss").fill("50")
+    page.get_by_role("button", name="Use the cheapest threshold").click()
+    best = thresholds(model, X, y, sample_weight=weight).cost(1.0, 50.0)
+    now = page.locator("#quality .rates div", has_text="cost per row").locator("b").inner_text()
+    assert float(now) == pytest.approx(best.best_cost, rel=0.01)
+
+
+def test_measures_features_and_rows_can_be_chosen(page, written):
+    show(page, written("number"))
+    page.get_by_role("button", name="Number of splits").click()
+    assert "Number of splits" in page.get_attribute("#importance svg", "aria-label")
+    page.locator("#dependence select").nth(0).select_option("age")
+    assert "depends on age" in page.get_attribute("#dependence svg", "aria-label")
+    page.locator("#dependence select").nth(1).select_option("rooms")
+    assert "on age and rooms" in page.get_attribute("#dependence svg", "aria-label")
+    page.locator("#dependence .plot svg").hover()
+    before = page.get_attribute("#row svg", "data-total")
+    page.locator("#row").get_by_label("next row").click()
+    assert page.get_attribute("#row svg", "data-total") != before
+
+
+def test_trees_are_walked_by_keys(page, written):
+    model, X, _, _ = report_of("number")
+    show(page, written("number"))
+    page.locator("#trees .node").first.focus()
+    page.keyboard.press("ArrowRight")
+    left = int(model.model_.ensemble.trees[0].left[0])
+    assert page.evaluate("document.activeElement.dataset.id") == str(left)
+    page.keyboard.press("ArrowLeft")
+    nodes = page.locator("#trees .node").count()
+    page.keyboard.press("Enter")
+    assert page.locator("#trees .node").count() == 1
+    page.keyboard.press("Enter")
+    assert page.locator("#trees .node").count() == nodes
+    # The way of the chosen row is the one that Python says.
+    row = int(page.evaluate("document.querySelector('#row select').value.split(':')[0]"))
+    marked = page.eval_on_selector_all("#trees .node.on", "all => all.map(n => +n.dataset.id)")
+    assert max(marked) == model.apply(X.iloc[[row]])[0, 0]
+
+
+def test_markup_in_data_stays_text(page, written):
+    show(page, written("evil", title=IMAGE, target=EVIL))
+    assert page.inner_text("h1") == IMAGE
+    assert page.evaluate("window.hacked") is None
+    assert page.locator("img").count() == 0
+    names = page.locator("#data tbody th span").all_inner_texts()
+    assert {EVIL, IMAGE} <= set(names)
+
+
+def test_dark_and_print(page, written):
+    page.emulate_media(color_scheme="dark")
+    show(page, written("two classes"))
+    colour = "getComputedStyle(document.body).backgroundColor"
+    dark = page.evaluate(colour)
+    page.get_by_role("button", name="colours").click()
+    assert page.evaluate(colour) != dark
+    page.emulate_media(media="print")
+    assert page.evaluate("getComputedStyle(document.querySelector('nav')).display") == "none"
+    assert page.evaluate(colour) == "rgb(255, 255, 255)"
+    assert len(page.pdf()) > 20_000
