@@ -19,6 +19,7 @@ from stagewise.data.levels import Levels
 from stagewise.data.statistics import Statistic
 from stagewise.inspection import shap_values
 from stagewise.inspection.fitted import Fitted
+from stagewise.learners.linear_leaves import LINE_ARRAYS, LinearLeaves
 from stagewise.learners.tree import NODE_ARRAYS, Tree
 from stagewise.model.ensemble import Ensemble
 from stagewise.report.carried import carry, engine, level_words
@@ -149,6 +150,7 @@ def test_random_trees_are_walked_and_credited_as_the_slow_twins_do(lab, name):
     estimator = kind.from_model(model, {"loss": model.loss}, {})
     rng = np.random.default_rng(3)
     special = [np.nan, np.inf, -np.inf, 0.0, 1.0, 3.0, 5.0, 1e9]
+    special += [cut for tree in model.ensemble.trees for cut in tree.threshold[tree.feature >= 0]]
     shape = (12, model.features.n)
     x = np.where(rng.random(shape) < 0.5, rng.choice(special, shape), rng.normal(size=shape))
     told = ask(lab, estimator, list(x.T))
@@ -165,6 +167,26 @@ def test_random_trees_are_walked_and_credited_as_the_slow_twins_do(lab, name):
         assert np.allclose(why["values"], credit, rtol=1e-9, atol=1e-11)
         base = model.offset + model.scale * (model.ensemble.base + game(frozenset()))
         assert np.allclose(why["base"], base, rtol=1e-12)
+
+
+@pytest.mark.parametrize("beyond", [0, 1])
+@pytest.mark.parametrize("grain", [0.0, 1.0])
+def test_lines_are_bounded_and_rounded_as_in_the_core(lab, beyond, grain):
+    leaf = random_tree(np.random.default_rng(0), 1, 0)
+    one = {name: np.zeros(1, dtype=kind) for name, kind in LINE_ARRAYS.items()}
+    given = {"start": [0, 1], "slope": [1.0], "low": [-3.0], "high": [4.0]}
+    given |= {"beyond": [beyond], "grain": [grain]}
+    one |= {name: np.array(value, dtype=LINE_ARRAYS[name]) for name, value in given.items()}
+    tree = replace(leaf, lines=LinearLeaves(**one))
+    model = replace(
+        make_model(features=[Feature("x", "real")]), ensemble=Ensemble(1, np.zeros(1), [tree])
+    )
+    estimator = GradientBoostingRegressor.from_model(model, {}, {})
+    halves = np.arange(-8, 11) / 2
+    x = np.concatenate([halves, np.nextafter(halves, 9), [np.nan, np.inf, -np.inf]])
+    told = ask(lab, estimator, [x])
+    assert np.array_equal(told["score"], Fitted.of(estimator, "").score([x]))
+    assert told["why"].startswith("Leaves say lines")
 
 
 def mirrored(tree):
