@@ -8,8 +8,9 @@ import warnings
 
 import numpy as np
 import pytest
-from report.reports import EVIL, IMAGE, NAMES, report_of
 
+from browser.conftest import watched
+from report.reports import EVIL, IMAGE, report_of
 from stagewise.inspection import shap_values, thresholds
 
 SECTIONS = [
@@ -23,11 +24,12 @@ SECTIONS = [
     "trees",
     "what-if",
 ]
-READY = "html[data-ready]"
+SHOWN = ["two classes", "three classes", "two targets", "lines", "nothing to split", "large"]
 
 
 @pytest.fixture(scope="module")
 def written(tmp_path_factory):
+    """Reports, each written once."""
     folder, pages = tmp_path_factory.mktemp("reports"), {}
 
     def of(name, **options):
@@ -44,19 +46,39 @@ def written(tmp_path_factory):
     return of
 
 
-def show(page, address, *, width=1280, height=900):
-    page.set_viewport_size({"width": width, "height": height})
+def show(page, address):
+    page.set_viewport_size({"width": 1280, "height": 900})
     page.goto(address)
-    page.wait_for_selector(READY)
+    page.wait_for_selector("html[data-ready]")
 
 
-@pytest.mark.parametrize("width", [1280, 390])
-@pytest.mark.parametrize("name", [*NAMES, "large"])
-def test_every_section_is_shown(page, written, name, width):
+@pytest.fixture(scope="module")
+def number(browser, written):
+    """One report of a number, for all tests that look at it."""
+    with watched(browser) as page:
+        show(page, written("number"))
+        yield page
+
+
+def row_of(page):
+    return int(page.evaluate("document.querySelector('#row select').value.split(':')[0]"))
+
+
+@pytest.mark.parametrize("name", SHOWN)
+def test_every_section_is_shown(page, written, name):
     asked = []
     page.on("request", lambda request: asked.append(request.url))
-    show(page, written(name), width=width)
+    show(page, written(name))
     assert page.eval_on_selector_all("main > section", "all => all.map(s => s.id)") == SECTIONS
+    look(page, 1280)
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.wait_for_function("document.querySelector('figure svg').viewBox.baseVal.width < 390")
+    look(page, 390)
+    assert re.search(r"\bnull\b|undefined|\[object", page.inner_text("main")) is None
+    assert [url for url in asked if not url.startswith(("file:", "blob:"))] == []
+
+
+def look(page, width):
     # Nothing is wider than the page, nothing is drawn at NaN, every picture has a size and a name.
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
     assert "NaN" not in page.evaluate("document.querySelector('main').innerHTML")
@@ -66,8 +88,6 @@ def test_every_section_is_shown(page, written, name, width):
     )
     assert all(label for label, _ in pictures)
     assert all(20 < wide <= width for _, wide in pictures)
-    assert re.search(r"\bnull\b|undefined|\[object", page.inner_text("main")) is None
-    assert [url for url in asked if not url.startswith(("file:", "blob:"))] == []
 
 
 def said(page):
@@ -82,11 +102,11 @@ def change(page, feature, value):
         field.fill(value)
 
 
-def test_what_if_says_what_python_says(page, written):
+def test_what_if_says_what_python_says(number):
+    page = number
     model, X, _, _ = report_of("number")
-    show(page, written("number"))
-    row = X.iloc[[int(page.evaluate("document.querySelector('#row select').value.split(':')[0]"))]]
-    row = row.copy()
+    row = X.iloc[[row_of(page)]]
+    before, row = row, row.copy()
     np.testing.assert_allclose(said(page), model.predict(row), rtol=1e-12)
     for feature, text, value in [
         (0, "7", 7.0),
@@ -101,12 +121,12 @@ def test_what_if_says_what_python_says(page, written):
     total = float(page.get_attribute("#what-if figure svg", "data-total"))
     why = shap_values(model, row)
     np.testing.assert_allclose(total, why.base_values + why.values.sum(), rtol=1e-9)
-    assert page.locator(".field.changed").count() == 3
+    same = [a == b or (a != a and b != b) for a, b in zip(before.iloc[0], row.iloc[0], strict=True)]
+    assert page.locator(".field.changed").count() == same.count(False)
 
 
-def test_what_if_tells_what_cannot_be(page, written):
-    model, X, _, _ = report_of("number")
-    show(page, written("number"))
+def test_what_if_tells_what_cannot_be(number):
+    page = number
     before = said(page)
     change(page, 0, "seven")
     assert "is a number" in page.inner_text(".field[data-feature='0'] .error")
@@ -121,7 +141,7 @@ def test_what_if_of_classes(page, written):
     show(page, written("three classes"))
     change(page, 2, "house")
     change(page, 0, "8")
-    row = X.iloc[[int(page.evaluate("document.querySelector('#row select').value.split(':')[0]"))]]
+    row = X.iloc[[row_of(page)]]
     row = row.assign(kind="house", rooms=8.0)
     np.testing.assert_allclose(said(page), model.predict_proba(row)[0], rtol=1e-9)
 
@@ -141,8 +161,8 @@ def test_the_threshold_moves_what_is_counted(page, written):
     assert float(now) == pytest.approx(best.best_cost, rel=0.01)
 
 
-def test_measures_features_and_rows_can_be_chosen(page, written):
-    show(page, written("number"))
+def test_measures_features_and_rows_can_be_chosen(number):
+    page = number
     page.get_by_role("button", name="Number of splits").click()
     assert "Number of splits" in page.get_attribute("#importance svg", "aria-label")
     page.locator("#dependence select").nth(0).select_option("age")
@@ -155,9 +175,9 @@ def test_measures_features_and_rows_can_be_chosen(page, written):
     assert page.get_attribute("#row svg", "data-total") != before
 
 
-def test_trees_are_walked_by_keys(page, written):
+def test_trees_are_walked_by_keys(number):
+    page = number
     model, X, _, _ = report_of("number")
-    show(page, written("number"))
     page.locator("#trees .node").first.focus()
     page.keyboard.press("ArrowRight")
     left = int(model.model_.ensemble.trees[0].left[0])
@@ -169,7 +189,7 @@ def test_trees_are_walked_by_keys(page, written):
     page.keyboard.press("Enter")
     assert page.locator("#trees .node").count() == nodes
     # The way of the chosen row is the one that Python says.
-    row = int(page.evaluate("document.querySelector('#row select').value.split(':')[0]"))
+    row = row_of(page)
     marked = page.eval_on_selector_all("#trees .node.on", "all => all.map(n => +n.dataset.id)")
     assert max(marked) == model.apply(X.iloc[[row]])[0, 0]
 

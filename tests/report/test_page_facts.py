@@ -11,9 +11,9 @@ import pandas as pd
 import polars as pl
 import pytest
 import scipy.sparse
-from report.reports import EVIL, NAMES, houses, report_of
 
 import stagewise as sw
+from report.reports import EVIL, NAMES, houses, report_of
 from stagewise.inspection import importance, learning_curves, partial_dependence, scores
 from stagewise.report.html import report_html
 from stagewise.report.page_facts import report_facts
@@ -213,7 +213,7 @@ def test_rows_of_one_class(tmp_path):
     model, X, y, _ = report_of("two classes")
     found = report_facts(model, X[y == "dear"], y[y == "dear"])
     assert found.quality.classes == ()
-    assert np.isnan(dict((s.name, s.value) for s in found.overview.scores[0][1])["auc"])
+    assert np.isnan({s.name: s.value for s in found.overview.scores[0][1]}["auc"])
 
 
 def test_progress(tmp_path, capsys):

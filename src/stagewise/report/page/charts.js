@@ -145,7 +145,7 @@ class Chart {
 /**
  * A figure that is drawn as wide as it is shown.
  *
- * `draw(width)` gives an SVG element; the figure's `redraw()` draws it again.
+ * `draw(width)` gives an SVG element, which is `shown`; `redraw()` draws it again.
  */
 function figure(caption, draw, attributes = {}) {
   const holder = h("div", { class: "plot" });
@@ -155,7 +155,8 @@ function figure(caption, draw, attributes = {}) {
     const width = Math.round(holder.clientWidth);
     if (width < 40) return;
     drawn = width;
-    holder.replaceChildren(draw(width));
+    made.shown = draw(width);
+    holder.replaceChildren(made.shown);
   };
   new ResizeObserver(() => {
     if (Math.abs(Math.round(holder.clientWidth) - drawn) > 1) made.redraw();

@@ -16,7 +16,7 @@ function explainSection(page) {
   const chart = figure(null, (width) => beeswarm(page, width));
   put(section, chart, rowExplorer(page));
   page.output.watch(() => chart.redraw());
-  page.row.watch(() => chart.redraw());
+  page.row.watch((i) => chart.shown?.mark(i));
   return section;
 }
 
@@ -38,6 +38,8 @@ function beeswarm(page, width) {
   const chart = new Chart(width, Math.max(top.length, 1) * line + 52, { x, y: [top.length, 0], left: names, right: 12, top: 6, bottom: 44, label: `Shapley values of the ${top.length} features that move predictions most` })
     .axes({ xLabel: page.creditUnit(), ys: [] }).rule({ x: 0, class: "solid" });
   const dots = g("g", {});
+  const chosen = g("g", {});
+  const at = top.map(() => new Array(n)); // where the dots are
   top.forEach((f, place) => {
     const j = rows.credited[f];
     const name = page.facts.overview.features[j];
@@ -52,10 +54,9 @@ function beeswarm(page, width) {
       piles.set(bin, above + 1);
       // Up and down in turn; what does not fit lies on the last ones.
       const offset = Math.min(Math.ceil(above / 2) * 2.9, line / 2 - 3) * (above % 2 ? 1 : -1);
-      const chosen = i === page.row.value;
-      dots.append(g("circle", { cx: x.toFixed(1), cy: (chart.y(place + 0.5) + offset).toFixed(1), r: chosen ? 5 : 2.7,
-        fill: Number.isNaN(rank[i]) ? "var(--faint)" : blend(LOW_HIGH, rank[i]), opacity: chosen ? 1 : 0.8,
-        stroke: chosen ? "var(--ink)" : null, "stroke-width": 1.6, "data-i": i, "data-f": f }));
+      const fill = Number.isNaN(rank[i]) ? "var(--faint)" : blend(LOW_HIGH, rank[i]);
+      at[place][i] = { cx: x.toFixed(1), cy: (chart.y(place + 0.5) + offset).toFixed(1), fill };
+      dots.append(g("circle", { ...at[place][i], r: 2.7, opacity: 0.8, "data-i": i, "data-f": f }));
     }
   });
   dots.addEventListener("pointermove", (event) => {
@@ -65,7 +66,9 @@ function beeswarm(page, width) {
   });
   dots.addEventListener("pointerleave", hideTip);
   dots.addEventListener("click", (event) => page.row.set(Number(event.target.dataset.i)));
-  return chart.add(dots).svg;
+  chart.add(dots, chosen).svg.mark = (i) => chosen.replaceChildren(...at.map((places) => g("circle", { ...places[i], r: 5, class: "chosen" })));
+  chart.svg.mark(page.row.value);
+  return chart.svg;
 }
 
 /** Ranks from 0 to 1 of what is not missing; equal values have equal ranks. */
