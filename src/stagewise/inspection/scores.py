@@ -89,7 +89,8 @@ class Scores:
         n_repeats = checked("repeats", Number(0, whole=True), repeats)
         seed = checked("random_state", Number(0, whole=True), random_state)
         counting = answers.counted()
-        metrics, weight = metrics_of(counting), counting.weight
+        # Only ratios of weights matter; these can be multiplied without overflow.
+        metrics, weight = metrics_of(counting), counting.weight / counting.weight.max()
         n = len(counting.y)
         low, high = np.full((2, len(metrics)), NAN)
         if n > 1 and n_repeats:
