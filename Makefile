@@ -50,9 +50,10 @@ explain: $(BENCH)/.installed ## measure Shapley values against the peers
 bench: $(BENCH)/.installed ## measure against the peers and write benchmarks/RESULTS.md
 	$(BENCH)/bin/python benchmarks/run.py $(BENCH_ARGS)
 
-figures: $(BUILT) ## draw the figures of docs again
+figures: $(BUILT) ## draw the figures of docs again (CALIFORNIA=table: those of docs/california.md too)
 	@$(BIN)/python -c '$(EXTRAS)' docs > $(VENV)/docs.txt && $(BIN)/python $(PIP) install --quiet -r $(VENV)/docs.txt
 	$(BIN)/python docs/figures/make.py
+	@test -z "$(CALIFORNIA)" || $(BIN)/python docs/figures/california.py $(CALIFORNIA)
 
 format: $(READY) ## format all Python and C++
 	$(BIN)/ruff check --fix-only .

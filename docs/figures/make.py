@@ -1,4 +1,4 @@
-"""Draws the figures of docs/methods: `make figures`.
+"""Draws the figures of docs: `make figures`.
 
 The one idea: one function a figure, each on data that it makes itself, so that anybody gets the
 same pictures. Prints what it measured, for the words around the pictures.
@@ -18,6 +18,7 @@ from draws import dart, sampling
 from forests import random_forest
 from inspect_models import inspection
 from linear import linear_model, stagewise_linear, stepwise
+from quality import quality, shapley
 from sklearn.linear_model import Ridge
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
@@ -354,6 +355,8 @@ FIGURES: list[Callable[[], None]] = [
     stepwise,
     stagewise_linear,
     inspection,
+    quality,
+    shapley,
 ]
 
 

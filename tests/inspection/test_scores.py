@@ -188,6 +188,13 @@ def test_many_rows_have_the_same_limits_without_draws(name, monkeypatch):
         assert one.high == pytest.approx(other.high, abs=0.15 * width)
 
 
+def test_only_ratios_of_weights_matter(weight):
+    one = Scores.of(asked("two classes", weight * 2.0**1000), repeats=9)
+    assert one == Scores.of(asked("two classes", weight), repeats=9)
+    many = Scores.of(asked("three classes", weight * 2.0**1000), repeats=9)
+    assert many == Scores.of(asked("three classes", weight), repeats=9)
+
+
 def test_the_same_seed_gives_the_same_limits():
     answers = asked("a number")
     assert Scores.of(answers, repeats=20) == Scores.of(answers, repeats=20)

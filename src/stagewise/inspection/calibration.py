@@ -52,7 +52,8 @@ class Calibration:
         most = checked("bins", Number(1, whole=True), bins)
         share = checked("confidence", Number(0.0, 1.0, open_low=True, open_high=True), confidence)
         rows = answers.counted()
-        said, weight = rows.said[:, place], rows.weight
+        said, largest = rows.said[:, place], rows.weight.max()
+        weight = rows.weight / largest  # whose squares do not overflow
         number = _bins(said, weight, most)
         n = number.max() + 1
         total, squares, p, own = (
@@ -61,7 +62,7 @@ class Calibration:
         )
         predicted, observed = p / total, own / total
         low, high = _wilson(observed, total**2 / squares, share)
-        return cls(answers.names[place], predicted, observed, low, high, total)
+        return cls(answers.names[place], predicted, observed, low, high, total * largest)
 
     @property
     def error(self) -> float:

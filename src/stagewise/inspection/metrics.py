@@ -43,7 +43,7 @@ class Metric(ABC):
 
 
 class _Mean(Metric):
-    """A mean of losses, perhaps its root, or what is left of 1."""
+    """A mean of losses."""
 
     def __init__(self, name: str, words: str, loss: Vector) -> None:
         self.name, self.words, self._loss = name, words, loss
@@ -65,6 +65,12 @@ class _Root(_Mean):
         root = self.value(weight)
         moved = weight * (self._loss - root**2) / weight.sum()
         return np.asarray(moved / (2 * root) if root > 0 else moved)
+
+
+class _Right(_Mean):
+    """A mean of what is not lost."""
+
+    larger_is_better = True
 
 
 class _Explained(Metric):
@@ -182,11 +188,9 @@ def metrics_of(answers: Answers) -> list[Metric]:
             _Mean("mae", "MAE", OF_NUMBERS["absolute_error"](y, said)),
             _Explained(y, squared),
         ]
-    right = _Mean("accuracy", "accuracy", 1.0 - OF_CLASSES["error"](y, said))
-    right.larger_is_better = True
     return [
         _Mean("log_loss", "log loss", OF_CLASSES["log_loss"](y, said)),
-        right,
+        _Right("accuracy", "accuracy", 1.0 - OF_CLASSES["error"](y, said)),
         _Area(answers),
         _Mean("brier", "Brier", OF_CLASSES["brier"](y, said)),
     ]

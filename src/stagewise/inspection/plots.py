@@ -123,8 +123,8 @@ def plot_relief(
             "figure.add_subplot(projection='3d'), or leave ax out."
         )
     across, along = np.meshgrid(x, y, indexing="ij")
-    look = {"cmap": "viridis", "edgecolor": "#ffffff60", "linewidth": 0.3, "antialiased": True}
+    look = {"cmap": "viridis", "edgecolor": "#00000030", "linewidth": 0.3, "antialiased": True}
     ax.plot_surface(across, along, surface, rcount=60, ccount=60, **look)
     ax.set(xlabel=labels[0], ylabel=labels[1], zlabel=labels[2])
-    ax.view_init(elev=28, azim=-125)
+    ax.view_init(elev=30, azim=-130)
     return ax

@@ -51,11 +51,15 @@ def plot_trade(
     *,
     guess: Vector | None = None,
     mark: tuple[float, float] | None = None,
-    steps: bool = False,
+    steps: str = "default",
 ) -> Any:
-    """Draw what is gained against what it costs; `guess` has the ends of a line to compare with."""
+    """Draw what is gained against what it costs; `guess` has the ends of a line to compare with.
+
+    `steps` is how matplotlib connects points: "steps-pre" has the value of the right end of each
+    interval in the order of the points, "steps-post" that of the left one.
+    """
     _, (ax,) = new_axes(1, ax, "plot")
-    ax.plot(x, y, color=DOTS, lw=2, drawstyle="steps-pre" if steps else "default")
+    ax.plot(x, y, color=DOTS, lw=2, drawstyle=steps)
     if guess is not None:
         ax.plot([0.0, 1.0], guess, color=LINE, lw=1, ls="--")
         ax.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.05))
@@ -119,11 +123,12 @@ def plot_three_looks(
     left.plot(predicted[some], residual[some], "o", **dots)
     left.axhline(0.0, color=LINE, lw=1, ls="--")
     x = running["predicted"]
-    left.fill_between(x, running["lower"], running["upper"], color=COLOURS[1], alpha=0.3, lw=0)
-    left.plot(x, running["median"], color=COLOURS[1], lw=2)
+    band = {"color": COLOURS[1], "alpha": 0.45, "lw": 0, "zorder": 3}
+    left.fill_between(x, running["lower"], running["upper"], **band)
+    left.plot(x, running["median"], color="#a85f06", lw=2, zorder=4)
     left.set(xlabel="predicted", ylabel="residual", title="median and middle half")
     kept = np.unique(np.linspace(0, len(normal[0]) - 1, MOST_DOTS).astype(np.intp))
-    shape.axline((0.0, 0.0), slope=1.0, color=LINE, lw=1, ls="--")
+    shape.axline((0.0, 0.0), slope=1.0, color=LINE, lw=1, ls="--", zorder=3)
     shape.plot(normal[0][kept], normal[1][kept], "o", **dots)
     shape.set(xlabel="normal quantile", ylabel="residual / spread", title="normal errors")
     return list(drawn)
@@ -138,5 +143,5 @@ def plot_learning(
         ax.plot(np.arange(1, len(curve) + 1), curve, color=COLOURS[k], lw=1.8, label=name)
     ax.axvline(chosen, color=LINE, lw=1, ls="--", label=f"{chosen} {labels[0]}")
     ax.legend(frameon=False)
-    ax.set(xlabel=labels[0], ylabel=labels[1])
+    ax.set(xlabel=labels[0], ylabel=labels[1].replace("_", " "))
     return ax

@@ -89,7 +89,10 @@ class Scores:
         n_repeats = checked("repeats", Number(0, whole=True), repeats)
         seed = checked("random_state", Number(0, whole=True), random_state)
         counting = answers.counted()
-        metrics, weight = metrics_of(counting), counting.weight
+        # Only ratios of weights matter. A power of two leaves every digit in place, and products
+        # of the weights finite.
+        weight = np.ldexp(counting.weight, -np.frexp(counting.weight.max())[1])
+        metrics = metrics_of(counting)
         n = len(counting.y)
         low, high = np.full((2, len(metrics)), NAN)
         if n > 1 and n_repeats:

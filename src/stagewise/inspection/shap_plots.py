@@ -84,7 +84,8 @@ def plot_waterfall(
     ax.barh(place, credit, left=before, color=colours, height=0.62, zorder=2)
     for i in range(n - 1):
         ax.vlines(before[i], place[i] - 1, place[i], color=LINE, lw=0.8, ls=":", zorder=1)
-    reach = max(np.ptp(np.r_[before, after]), 1e-300)
+    low, high = float(np.min([before, after])), float(np.max([before, after]))
+    reach = max(high - low, 1e-300)
     for y, begin, end, own in zip(place, before, after, credit, strict=True):
         text = f"{own:+.3g}".replace("-", "−")
         if abs(own) > 0.14 * reach:
@@ -94,10 +95,10 @@ def plot_waterfall(
             ax.text(right, y, text, ha="left", va="center", color=UP if own > 0 else DOWN)
     for value, where, words in ((ends[0], -0.75, "base"), (ends[1], n - 0.25, "prediction")):
         ax.axvline(value, color=LINE, lw=0.8, ls="--", zorder=0)
-        told = ax.text(value, where, f"{words} {value:.4g}", ha="center", va="center")
-        told.set(color="#444444", bbox={"color": "white", "pad": 1.5})
+        side = "left" if 2 * value < low + high else "right"  # into the picture, not out of it
+        told = ax.text(value, where, f" {words} {value:.4g} ", ha=side, va="center")
+        told.set(color="#444444")
     ax.set_yticks(place, list(names))
-    low, high = np.min([before, after]), np.max([before, after])
     ax.set(xlabel=label, xlim=(low - 0.12 * reach, high + 0.12 * reach), ylim=(-1.1, n + 0.1))
     ax.grid(visible=False, axis="y")
     return ax

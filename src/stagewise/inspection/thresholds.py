@@ -90,7 +90,8 @@ class PrecisionRecall:
         title = f"{self.positive}: average precision {self.average:.3f}"
         guess = np.full(2, self.share)
         labels = ("recall", "precision")
-        return plot_trade(self.recall, self.precision, labels, title, ax, guess=guess, steps=True)
+        x, y = self.recall, self.precision
+        return plot_trade(x, y, labels, title, ax, guess=guess, steps="steps-pre")
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,11 +136,11 @@ class CostCurve:
     def plot(self, ax: Any = None) -> Any:
         """Draw the cost by threshold, with the least one marked; return the axes."""
         labels = ("threshold", "cost of a row")
-        title = f"{self.positive}: {self.best_cost:.3g} at {self.best_threshold:.3g}"
+        title = f"{self.positive}: least cost {self.best_cost:.3g} at {self.best_threshold:.2g}"
         # Infinity is not on the axis; what it stands for holds for all thresholds above the last.
         x = np.minimum(self.threshold, 1.0)
         mark = (x[self.best], self.best_cost)
-        return plot_trade(x, self.cost, labels, title, ax, mark=mark, steps=True)
+        return plot_trade(x, self.cost, labels, title, ax, mark=mark, steps="steps-post")
 
 
 @dataclass(frozen=True, eq=False)
