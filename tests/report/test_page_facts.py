@@ -60,12 +60,14 @@ def test_every_target_has_scores(facts):
     assert [n.target for n in facts("two targets").quality.numbers] == names
 
 
-@pytest.mark.parametrize("name", ["number", "two classes", "three classes", "wide integers"])
+@pytest.mark.parametrize(
+    "name", ["number", "two classes", "three classes", "wide integers", "lines"]
+)
 def test_credits_add_up_to_what_is_said(facts, name):
     model, X, _, _ = report_of(name)
     rows = facts(name).rows
     total = rows.base + rows.credit.sum(axis=1) + rows.others
-    some = X.iloc[rows.row]
+    some = X.iloc[rows.row] if hasattr(X, "iloc") else X[rows.row]
     if name == "two classes":
         said = model.decision_function(some)[:, np.newaxis]
     else:
@@ -108,9 +110,12 @@ def test_learning_is_what_the_fit_wrote_down(facts):
     assert facts("one tree").learning is None
 
 
-def test_linear_leaves_say_why_there_are_no_credits(facts):
-    rows = facts("lines").rows
-    assert "linear leaves" in rows.why_not
+def test_rows_that_go_both_ways_say_why_there_are_no_credits():
+    X, y = np.random.default_rng(0).normal(size=(2, 60, 1))
+    X[::5] = np.nan
+    tree = sw.DecisionTreeRegressor(max_leaf_nodes=4, missing="probability").fit(X, y[:, 0])
+    rows = report_facts(tree, X, y[:, 0]).rows
+    assert "missing='probability'" in rows.why_not
     assert rows.credit.shape[1] == 0
 
 

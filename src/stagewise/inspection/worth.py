@@ -21,9 +21,9 @@ from stagewise.estimators.parameters import nearest_name
 from stagewise.inspection.fitted import Fitted, Vector
 from stagewise.inspection.importance import KINDS, Importance, split_importance
 from stagewise.inspection.permutation import permutation_importance
-from stagewise.inspection.shap import shap_values
+from stagewise.inspection.shap import ShapValues, shap_values
 
-__all__ = ["importance", "importance_table"]
+__all__ = ["credit_importance", "importance", "importance_table"]
 
 LEVEL = 0.95
 
@@ -168,8 +168,12 @@ def _by_shap(model: Any, *, X: Any, sample_weight: Any) -> Importance:
     n = len(why.values)
     if n == 0:
         raise ValueError("X has no rows. Pass some to average over.")
-    size = np.abs(why.values).reshape(n, len(why.feature_names), -1)
-    weight = Fitted.of(model, "importance").weight(sample_weight, n)
+    return credit_importance(why, Fitted.of(model, "importance").weight(sample_weight, n))
+
+
+def credit_importance(why: ShapValues, weight: Vector) -> Importance:
+    """Return the weighted mean over rows of absolute Shapley values, with its standard error."""
+    size = np.abs(why.values).reshape(len(why.values), len(why.feature_names), -1)
     own = size.mean(axis=2)  # of each row, over the outputs
     value = np.average(own, axis=0, weights=weight)
     spread = np.average((own - value) ** 2, axis=0, weights=weight)

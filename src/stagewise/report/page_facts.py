@@ -25,7 +25,8 @@ from stagewise.inspection.importance import Importance
 from stagewise.inspection.learning import LearningCurves, learning_curves
 from stagewise.inspection.permutation import permutation_importance
 from stagewise.inspection.scores import Score, Scores
-from stagewise.inspection.worth import importance
+from stagewise.inspection.shap import ShapValues
+from stagewise.inspection.worth import credit_importance, importance
 from stagewise.report.carried import Carried, carry
 from stagewise.report.dependence_facts import DependenceFacts, dependence_facts
 from stagewise.report.quality_facts import (
@@ -235,18 +236,19 @@ class _Gathering:
     def facts(self, title: str | None) -> ReportFacts:
         fitted, X, seed = self.fitted, self.X, self.seed
         model = fitted.estimator
+        self.say("packing the model")
+        carried = carry(model)
         ranking = importance(model, "gain")
         self.say("describing the table")
         table = table_facts(X, self._known_column(), self.target, seed)
         self.say("judging predictions")
         quality, scored = self._quality(), self._scores()
         self.say("explaining rows")
-        rows = row_facts(fitted, X, self._known(), self.weight, seed)
+        rows, why = row_facts(fitted, X, self._known(), self.weight, seed)
         self.say("shuffling columns")
-        rankings = self._importance(rows)
+        rankings = self._importance(why)
         self.say("following features")
         dependence = dependence_facts(fitted, X, self.weight, ranking.order, seed)
-        self.say("packing the model")
         return ReportFacts(
             self._overview(title, scored),
             table,
@@ -255,7 +257,7 @@ class _Gathering:
             rankings,
             dependence,
             rows,
-            carry(model),
+            carried,
         )
 
     # ---- what is known -------------------------------------------------------------------------
@@ -338,11 +340,11 @@ class _Gathering:
         except (TypeError, ValueError):  # nothing was written down
             return None
 
-    def _importance(self, rows: RowFacts) -> tuple[ImportanceFacts, ...]:
+    def _importance(self, why: ShapValues | None) -> tuple[ImportanceFacts, ...]:
         model = self.fitted.estimator
         found = {kind: importance(model, kind) for kind in ("squared_improvement", "gain")}
-        if rows.why_not is None:
-            found["shap"] = importance(model, "shap", X=take(self.X, rows.row))
+        if why is not None:
+            found["shap"] = credit_importance(why, np.ones(len(why.values)))
         drawn = draw(self.weight, ROWS_OF_PERMUTATION, self.seed)
         if len(drawn) > 1:
             found["permutation"] = permutation_importance(

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from stagewise.data.frame import open_frame
 from stagewise.inspection.fitted import Fitted, Vector
-from stagewise.inspection.shap import shap_values
+from stagewise.inspection.shap import ShapValues, shap_values
 
 __all__ = ["RowFacts", "draw", "row_facts", "take"]
 
@@ -23,6 +23,8 @@ MOST_ROWS, FEWEST_ROWS = 250, 20
 """How many rows are shown: as many as fit, between these."""
 MOST_NUMBERS = 120_000
 """How many cells, and how many credits, a page has."""
+BACKGROUND = 100
+"""How many rows linear leaves are compared with."""
 MOST_FEATURES = 60
 """Credits are kept of so many features; those of the others are added up."""
 
@@ -53,6 +55,8 @@ class RowFacts:
         Those of all other features together.
     unit : str
         What credits are measured in.
+    compared : str
+        With whom rows are compared: whose values features have that are not known.
     why_not : str or None
         Why there are no credits, if so.
     """
@@ -67,6 +71,7 @@ class RowFacts:
     credit: npt.NDArray[np.float32]
     others: npt.NDArray[np.float32]
     unit: str
+    compared: str
     why_not: str | None
 
 
@@ -88,7 +93,9 @@ def take(X: Any, rows: npt.NDArray[np.int64]) -> Any:
     return np.asarray(X)[rows]
 
 
-def row_facts(fitted: Fitted, X: Any, known: Any, weight: Vector, seed: int) -> RowFacts:
+def row_facts(
+    fitted: Fitted, X: Any, known: Any, weight: Vector, seed: int
+) -> tuple[RowFacts, ShapValues | None]:
     """Draw rows, and explain what is said of them.
 
     Parameters
@@ -103,6 +110,11 @@ def row_facts(fitted: Fitted, X: Any, known: Any, weight: Vector, seed: int) -> 
         How much they count; rows without weight are not drawn.
     seed : int
         Keys what is drawn.
+
+    Returns
+    -------
+    RowFacts, and ShapValues or None
+        The rows; and what was found of them, if anything could be.
     """
     p, outputs = len(fitted.names), fitted.model.ensemble.n_outputs
     fits = MOST_NUMBERS // max(p, min(p, MOST_FEATURES) * outputs)
@@ -112,18 +124,31 @@ def row_facts(fitted: Fitted, X: Any, known: Any, weight: Vector, seed: int) -> 
     said = fitted.respond(fitted.score(list(codes.T)), "mean")
     answers = known[rows] if isinstance(known, np.ndarray) else tuple(known[i] for i in rows)
     shared = (rows, codes, _written(fitted, some), answers, said)
+    compared, options = _comparison(fitted, X, weight, seed)
     try:
-        why = shap_values(fitted.estimator, some)
+        why = shap_values(fitted.estimator, some, **options)
     except ValueError as error:
         none = np.zeros((len(rows), 0, outputs), dtype=np.float32)
         nobody, nothing = np.empty(0, dtype=np.int64), np.zeros(outputs)
-        return RowFacts(*shared, nobody, nothing, none, none.sum(axis=1), "", str(error))
+        rest, said_why = none.sum(axis=1), str(error)
+        return RowFacts(*shared, nobody, nothing, none, rest, "", "", said_why), None
     credit = why.values.reshape(len(rows), p, -1)
     size = np.abs(credit).mean(axis=(0, 2))
     credited = np.argsort(-size, kind="stable")[:MOST_FEATURES]
     rest = np.delete(credit, credited, axis=1).sum(axis=1).astype(np.float32)
     kept, base = credit[:, credited].astype(np.float32), np.atleast_1d(why.base_values)
-    return RowFacts(*shared, credited, base, kept, rest, _unit(fitted), None)
+    unit = _unit(fitted)
+    return RowFacts(*shared, credited, base, kept, rest, unit, compared, None), why
+
+
+def _comparison(fitted: Fitted, X: Any, weight: Vector, seed: int) -> tuple[str, dict[str, Any]]:
+    """Return with whom rows are compared, and what Shapley values have to be told of it."""
+    if not fitted.has_lines:
+        return "the training rows", {}
+    # Lines say something even where their features are not known, so these need values.
+    others = draw(weight, BACKGROUND, seed)
+    background = {"kind": "interventional", "background": take(X, others)}
+    return f"{len(others):,} rows of this table", background
 
 
 def _unit(fitted: Fitted) -> str:

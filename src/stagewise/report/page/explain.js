@@ -10,7 +10,7 @@ function explainSection(page) {
     return section;
   }
   put(section,
-    h("p", { class: "lead" }, `Shapley values: what each feature adds to what the model says of a row, starting from what it says when nothing is known. Here are ${some}; every dot is a row, and a click on it explains it.`),
+    h("p", { class: "lead" }, `Shapley values: what each feature adds to what the model says of a row, starting from what it says when nothing is known, on average over ${rows.compared}. Here are ${some}; every dot is a row, and a click on it explains it.`),
     h("div", { class: "controls" }, outputMenu(page)),
     h("p", { class: "soft small" }, "value of the feature: low", h("span", { class: "ramp low-high" }), "high; grey: missing"));
   const chart = figure(null, (width) => beeswarm(page, width));
