@@ -30,3 +30,5 @@ strongest = interactions(model, X_train, ["bmi", "bp", "s5"]).table()[0]
 print(f"{strongest['features']} interact: H = {strongest['h']:.2f}")
 
 print(decision_path(model, X_test.iloc[[0]]).words(top=2))
+
+print(f"all of it, to look at: {model.report(X_test, y_test, 'report.html')}")

@@ -55,7 +55,7 @@ def test_what_the_demo_says_to_type_next_works(seen, capsys, monkeypatch, tmp_pa
     _, out = seen
     monkeypatch.chdir(tmp_path)
     lines = out.split("Next, type:")[1].strip().splitlines()
-    assert len(lines) == 4
+    assert len(lines) == 5
     for line in lines:
         assert main(line.split()[1:]) == 0
     assert capsys.readouterr().out

@@ -67,6 +67,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         f"Saved the model, loaded it again, predicted {amount(test.num_rows, 'row')}: "
         + ("every probability is the same to the last bit." if same else "ANSWERS DIFFER.")
     )
+    y_test = np.asarray(test[TARGET].to_pylist())
+    page = model.report(X_test, y_test, folder / "report.html", target=TARGET)
+    screen.line(f"Wrote {page}: open it in a browser to look into the model and ask it questions.")
     _next(folder, screen)
     return 0 if same else 1
 
@@ -112,11 +115,14 @@ def _next(folder: Path, screen: Screen) -> None:
         if Path(program).is_relative_to(Path.cwd()):
             program = str(Path(program).relative_to(Path.cwd()))
     screen.line()
-    screen.line(f"Files in {folder}: model.stgw (the model), train.csv, test.csv (the tables).")
+    screen.line(
+        f"Files in {folder}: model.stgw (the model), report.html, train.csv, test.csv (the tables)."
+    )
     screen.line("Next, type:")
     screen.line(f"  {program} show {folder}/model.stgw")
     screen.line(f"  {program} evaluate {folder}/model.stgw {folder}/test.csv")
     screen.line(f"  {program} predict {folder}/model.stgw {folder}/test.csv --proba")
+    screen.line(f"  {program} report {folder}/model.stgw {folder}/test.csv")
     screen.line(f"  {program} train {folder}/train.csv --target {TARGET} --valid {folder}/test.csv")
 
 

@@ -22,7 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--out", type=Path, metavar="FILE", help="the page (default: beside the model, .html)"
     )
-    parser.add_argument("--title", help="what to call it (default: target and method)")
+    parser.add_argument("--title", help="what to call it (default: what is predicted)")
     parser.add_argument(
         "--seed", type=int, default=0, metavar="N", help="of what is drawn (default: 0)"
     )

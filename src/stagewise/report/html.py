@@ -89,7 +89,7 @@ def write_report(
     sample_weight : array-like or None
         How much each row counts.
     title : str or None
-        The page's title. None: target and estimator.
+        The page's title. None: what is predicted.
     target : str or None
         What the target is called. None: the name of y, if it has one.
     random_state : int, default=0

@@ -296,7 +296,7 @@ class _Gathering:
             for name, value in estimator.get_params(deep=False).items()
         )
         return Overview(
-            title or f"{self.target}: {type(estimator).__name__}",
+            title or f"Predicting {self.target}",
             type(estimator).__name__,
             model.task,
             self.target,

@@ -78,8 +78,17 @@ class Chart {
       if (grid) this.back.append(g("line", { class: "grid", x1: x, x2: x, y1: top, y2: bottom }));
       this.back.append(g("text", { class: "tick", x, y: bottom + 17, "text-anchor": "middle" }, text));
     }
-    if (xLabel) this.back.append(g("text", { class: "axis", x: (left + right) / 2, y: this.height - 6, "text-anchor": "middle" }, xLabel));
-    if (yLabel) this.back.append(g("text", { class: "axis", transform: `translate(13 ${(top + bottom) / 2}) rotate(-90)`, "text-anchor": "middle" }, yLabel));
+    const letter = 6.9;
+    if (xLabel) {
+      // A long name stands in the middle of the picture, a short one in that of the axis.
+      const half = (Math.min(xLabel.length, this.width / letter) * letter) / 2;
+      const x = Math.min(Math.max((left + right) / 2, half), this.width - half);
+      this.back.append(g("text", { class: "axis", x, y: this.height - 6, "text-anchor": "middle" }, clipped(xLabel, Math.floor(this.width / letter))));
+    }
+    if (yLabel) {
+      const text = clipped(yLabel, Math.floor(this.height / letter));
+      this.back.append(g("text", { class: "axis", transform: `translate(13 ${(top + bottom) / 2}) rotate(-90)`, "text-anchor": "middle" }, text));
+    }
     return this;
   }
 

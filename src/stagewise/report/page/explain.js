@@ -124,30 +124,36 @@ function waterfall(page, parts, rest, base, width) {
   const shown = order.slice(0, most).filter((part) => part.credit !== 0);
   const left = rest + order.slice(shown.length).reduce((sum, part) => sum + part.credit, 0);
   const names = page.facts.overview.features;
-  const steps = shown.map((part) => ({ name: `${names[part.feature]} = ${part.words}`, credit: part.credit }));
+  const narrow = width < 520; // names and values below each other
+  const steps = shown.map((part) => ({ name: names[part.feature], value: part.words, credit: part.credit }));
   const others = names.length - shown.length;
   if (others > 0 && left !== 0) steps.push({ name: `${amount(others, "other")}`, credit: left });
-  const line = 28;
+  const line = narrow ? 38 : 28;
   const room = Math.min(230, Math.max(110, width * 0.36));
+  const letters = Math.floor(room / 7.4);
   const at = [base];
   for (const step of steps) at.push(at[at.length - 1] + step.credit);
   const total = at[at.length - 1];
   const chart = new Chart(width, (steps.length + 2) * line + 52, { x: ends(at, 0.1), y: [steps.length + 2, 0], left: room, right: 58, top: 4, bottom: 44, label: "Waterfall: from what is said of nothing to what is said of this row" })
     .axes({ xLabel: page.creditUnit(), ys: [] });
-  const named = (place, text, strong) => chart.add(g("text", { class: strong ? "strong" : "name", x: room - 10, y: chart.y(place + 0.5) + 4, "text-anchor": "end" }, clipped(text, Math.floor(room / 7.4))));
+  const named = (place, text, kind, down = 4) => chart.add(g("text", { class: kind, x: room - 10, y: chart.y(place + 0.5) + down, "text-anchor": "end" }, clipped(text, letters)));
   const end = (place, x, text) => {
-    named(place, text, true);
+    named(place, text, "strong");
     chart.add(g("circle", { class: "point", r: 6, cx: chart.x(x), cy: chart.y(place + 0.5) }),
       g("text", { class: "strong", x: chart.x(x) + 11, y: chart.y(place + 0.5) + 4 }, words(x, 4)));
   };
   end(0, base, "nothing known");
   steps.forEach((step, i) => {
-    named(i + 1, step.name, false);
+    const whole = step.value === undefined ? step.name : `${step.name} = ${step.value}`;
+    if (narrow && step.value !== undefined) {
+      named(i + 1, step.name, "name", -3);
+      named(i + 1, step.value, "tick", 12);
+    } else named(i + 1, whole, "name");
     const [x0, x1] = [chart.x(at[i]), chart.x(at[i + 1])];
     const y = chart.y(i + 1) + 5;
     const bar = g("rect", { class: step.credit > 0 ? "up" : "downward", x: Math.min(x0, x1), width: Math.max(Math.abs(x1 - x0), 1), y, height: line - 10, rx: 3 });
-    chart.add(g("line", { class: "join", x1: x0, x2: x0, y1: y - line / 2, y2: y }), tells(bar, [step.name, signed(step.credit, 4), `then ${words(at[i + 1], 4)}`]),
-      g("text", { class: "tick", x: Math.max(x0, x1) + 6, y: y + 13 }, signed(step.credit, 3)));
+    chart.add(g("line", { class: "join", x1: x0, x2: x0, y1: y - line / 2, y2: y }), tells(bar, [whole, signed(step.credit, 4), `then ${words(at[i + 1], 4)}`]),
+      g("text", { class: "tick", x: Math.max(x0, x1) + 6, y: y + line / 2 - 1 }, signed(step.credit, 3)));
   });
   end(steps.length + 1, total, "this row");
   chart.svg.dataset.total = total;

@@ -111,7 +111,7 @@ function dependenceSection(page) {
       return { name, value: curve.mean.at(i, k), low: own[Math.floor(0.1 * (n - 1))], high: own[Math.ceil(0.9 * (n - 1))] };
     });
     for (const row of rows) row.lines = [row.name, `on average ${words(row.value, 5)}`, `eight tenths of the rows: ${words(row.low, 4)} to ${words(row.high, 4)}`];
-    return bars(rows.sort((a, b) => b.value - a.value).slice(0, 25), width, { label: label(curve), unit: `${unit()}, if all rows were of this level` });
+    return bars(rows.sort((a, b) => b.value - a.value).slice(0, 25), width, { label: label(curve), unit: unit() });
   }
 
   function surface(map, width) {
