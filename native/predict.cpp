@@ -167,7 +167,8 @@ template <class Arrived>
 void Forest::walk_rows(Workers& workers, const Columns& table, size_t first, size_t last,
                        Arrived&& arrived) const {
   const size_t most = kWalkBytes / (kBlock * std::max<size_t>(features_, 1) * sizeof(double));
-  const size_t share = table.rows / (4 * static_cast<size_t>(workers.threads()) * kBlock);
+  const auto threads = static_cast<size_t>(workers.threads());
+  const size_t share = table.rows / ((threads == 1 ? 1 : 4 * threads) * kBlock);
   const size_t at_once = kBlock * std::clamp<size_t>(share, 1, std::max<size_t>(most, 1));
   workers.run((table.rows + at_once - 1) / at_once, [&](size_t chunk, int) {
     const size_t begin = chunk * at_once, n = std::min(at_once, table.rows - begin);
