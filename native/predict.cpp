@@ -7,7 +7,8 @@
 namespace stagewise {
 namespace {
 
-constexpr size_t kBlock = 64;  // rows that walk together
+constexpr size_t kBlock = 64;              // rows that walk together
+constexpr size_t kWalkBytes = 256u << 10;  // of rows that see a tree while it is in the cache
 
 }  // namespace
 
@@ -49,17 +50,11 @@ void Forest::add_tree(const FlatTrees& trees, size_t t) {
     throw std::invalid_argument("a tree has no nodes or starts out of order");
   const auto size = static_cast<int64_t>(end - start);
   const size_t first = nodes_.size();
-  struct Entry {
-    int64_t node;
-    uint32_t depth;
-  };
-  std::vector<Entry> order = {{0, 0}};  // breadth first: children land next to each other
+  std::vector<int64_t> order = {0};  // breadth first: children land next to each other
   std::vector<uint8_t> reached(static_cast<size_t>(size), 0);
-  uint32_t deepest = 0;
   for (size_t i = 0; i < order.size(); ++i) {
-    const auto [node, depth] = order[i];
+    const int64_t node = order[i];
     const size_t at = start + static_cast<size_t>(node);
-    deepest = std::max(deepest, depth);
     const int32_t feature = trees.feature[at];
     for (size_t k = 0; k < width_; ++k) values_.push_back(trees.value[at * width_ + k]);
     original_.push_back(static_cast<int32_t>(node));
@@ -87,13 +82,12 @@ void Forest::add_tree(const FlatTrees& trees, size_t t) {
       split.feature |= kLevelsBit;
     }
     nodes_.push_back(split);
-    order.push_back({left, depth + 1});
-    order.push_back({right, depth + 1});
+    order.push_back(left);
+    order.push_back(right);
   }
   if (order.size() != static_cast<size_t>(size))
     throw std::invalid_argument("a tree has nodes that no split leads to");
   roots_.push_back(static_cast<uint32_t>(first));
-  depths_.push_back(deepest);
 }
 
 bool Forest::goes_right(const Node& node, double x) const {
@@ -139,48 +133,68 @@ void Forest::walk_block(const double* rows, size_t n, size_t tree, Arrived&& arr
 
 template <bool kLevels, class Arrived>
 void Forest::walk_block_of(const double* rows, size_t n, size_t tree, Arrived&& arrived) const {
-  uint32_t at[kBlock];
+  uint32_t at[kBlock], live[kBlock];  // where rows are, and which are not in leaves yet
   const Node* const nodes = nodes_.data();
-  for (size_t i = 0; i < n; ++i) at[i] = roots_[tree];
-  for (uint32_t step = 0; step < depths_[tree]; ++step) {
-    for (size_t i = 0; i < n; ++i) {
-      const Node node = nodes[at[i]];
+  for (size_t i = 0; i < n; ++i) {
+    at[i] = roots_[tree];
+    live[i] = static_cast<uint32_t>(i);
+  }
+  for (size_t left = n; left > 0;) {
+    size_t kept = 0;
+    for (size_t k = 0; k < left; ++k) {
+      const uint32_t i = live[k], here = at[i];
+      const Node node = nodes[here];
+      const auto inner = static_cast<uint32_t>(node.child != here);  // a leaf is its own left child
       const double x = rows[i * features_ + (node.feature & kFeatureBits)];
       if constexpr (kLevels) {
-        // A leaf is its own left child: it must not go right.
-        at[i] = node.child + static_cast<uint32_t>(node.child != at[i] && goes_right(node, x));
+        at[i] = node.child + (inner & static_cast<uint32_t>(goes_right(node, x)));
       } else {
         const uint32_t missing_right = static_cast<uint32_t>(x != x) & (node.feature >> 31);
         at[i] = node.child + (static_cast<uint32_t>(x > node.threshold) | missing_right);
       }
+      live[kept] = i;
+      kept += inner;
     }
+    left = kept;
   }
   for (size_t i = 0; i < n; ++i) arrived(i, at[i]);
 }
 
-void Forest::walk_rows(const Columns& table, size_t begin, size_t n, size_t first, size_t last,
-                       double* out) const {
-  std::vector<double> rows(kBlock * features_);
-  for (size_t at = 0; at < n; at += kBlock) {
-    const size_t m = std::min(kBlock, n - at);
-    for (size_t f = 0; f < features_; ++f) table.read(f, begin + at, m, rows.data() + f, features_);
+// arrived(tree, row, its values, node) for all rows and trees [first, last), of a row in their
+// order. Many rows go through a tree before the next one, so that it stays in the cache; but there
+// is work for everybody.
+template <class Arrived>
+void Forest::walk_rows(Workers& workers, const Columns& table, size_t first, size_t last,
+                       Arrived&& arrived) const {
+  const size_t most = kWalkBytes / (kBlock * std::max<size_t>(features_, 1) * sizeof(double));
+  const auto threads = static_cast<size_t>(workers.threads());
+  const size_t share = table.rows / ((threads == 1 ? 1 : 4 * threads) * kBlock);
+  const size_t at_once = kBlock * std::clamp<size_t>(share, 1, std::max<size_t>(most, 1));
+  workers.run((table.rows + at_once - 1) / at_once, [&](size_t chunk, int) {
+    const size_t begin = chunk * at_once, n = std::min(at_once, table.rows - begin);
+    std::vector<double> rows(n * features_);
+    for (size_t f = 0; f < features_; ++f) table.read(f, begin, n, rows.data() + f, features_);
     for (size_t t = first; t < last; ++t)
-      walk_block(rows.data(), m, t, [&](size_t i, uint32_t node) {
-        add_value(t, node, rows.data() + i * features_, out + (at + i) * outputs_);
-      });
-  }
+      for (size_t b = 0; b < n; b += kBlock) {
+        const double* const block = rows.data() + b * features_;
+        walk_block(block, std::min(kBlock, n - b), t, [&](size_t i, uint32_t node) {
+          arrived(t, begin + b + i, block + i * features_, node);
+        });
+      }
+  });
 }
 
 void Forest::add_scores(Workers& workers, const Kernels& kernels, const Columns& table,
                         size_t first, size_t last, double* out) const {
+  if (!masks_)
+    return walk_rows(workers, table, first, last,
+                     [&](size_t t, size_t row, const double* values, uint32_t node) {
+                       add_value(t, node, values, out + row * outputs_);
+                     });
   constexpr size_t kRows = FeatureCuts::kMost;
   workers.run((table.rows + kRows - 1) / kRows, [&](size_t chunk, int) {
     const size_t begin = chunk * kRows, n = std::min(kRows, table.rows - begin);
-    if (masks_) {
-      masks_->add(kernels, table, begin, n, first, last, out + begin * outputs_);
-    } else {
-      walk_rows(table, begin, n, first, last, out + begin * outputs_);
-    }
+    masks_->add(kernels, table, begin, n, first, last, out + begin * outputs_);
   });
 }
 
@@ -221,15 +235,8 @@ void Forest::leaves(Workers& workers, const SparseTable& table, int32_t* out) co
 }
 
 void Forest::leaves(Workers& workers, const Columns& table, int32_t* out) const {
-  const size_t blocks = (table.rows + kBlock - 1) / kBlock;
-  workers.run(blocks, [&](size_t b, int) {
-    std::vector<double> rows(kBlock * features_);
-    const size_t begin = b * kBlock, n = std::min(kBlock, table.rows - begin);
-    for (size_t f = 0; f < features_; ++f) table.read(f, begin, n, rows.data() + f, features_);
-    for (size_t t = 0; t < trees(); ++t)
-      walk_block(rows.data(), n, t, [&](size_t i, uint32_t node) {
-        out[(begin + i) * trees() + t] = original_[node];
-      });
+  walk_rows(workers, table, 0, trees(), [&](size_t t, size_t row, const double*, uint32_t node) {
+    out[row * trees() + t] = original_[node];
   });
 }
 

@@ -50,8 +50,9 @@ class Forest {
 
   void add_tree(const FlatTrees& trees, size_t t);
   void add_value(size_t tree, size_t node, const double* row, double* out) const;
-  void walk_rows(const Columns& table, size_t begin, size_t n, size_t first, size_t last,
-                 double* out) const;
+  template <class Arrived>
+  void walk_rows(Workers& workers, const Columns& table, size_t first, size_t last,
+                 Arrived&& arrived) const;
   bool goes_right(const Node& node, double x) const;
   size_t leaf_of(const double* row, size_t tree) const;
   template <class Body>
@@ -74,7 +75,6 @@ class Forest {
   std::vector<int32_t> line_of_;   // per node, or -1; empty: there are no lines
   std::vector<int32_t> original_;  // node number in its tree
   std::vector<uint32_t> roots_;
-  std::vector<uint32_t> depths_;
   std::vector<uint64_t> sets_;
   std::vector<uint32_t> levels_;  // per feature; empty: all are numbers
   std::optional<MaskScorer> masks_;

@@ -114,5 +114,6 @@ void bind_forest(nb::module_& m);
 void bind_statistics(nb::module_& m);
 void bind_lines(nb::module_& m);
 void bind_shap(nb::module_& m);
+void bind_boxes(nb::module_& m);
 
 }  // namespace stagewise

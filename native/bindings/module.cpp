@@ -22,4 +22,5 @@ NB_MODULE(_native, m) {
   bind_forest(m);
   bind_statistics(m);
   bind_shap(m);
+  bind_boxes(m);
 }

@@ -405,3 +405,21 @@ class Shap:
     def walked(self) -> int: ...
     def base(self) -> _F64: ...
     def add(self, workers: Workers, columns: Columns, begin: int, end: int, out: _F64) -> None: ...
+
+def node_means(
+    start: _U64, feature: _I32, left: _I32, right: _I32, value: _F64, cover: _F64, width: int
+) -> tuple[_F64, _F64]: ...
+def add_boxes(
+    start: _U64,
+    feature: _I32,
+    threshold: _F64,
+    missing_left: _U8,
+    left: _I32,
+    right: _I32,
+    share: _F64,
+    mean: _F64,
+    width: int,
+    outputs: int,
+    known: Sequence[tuple[int, _F64]],
+    out: _F64,
+) -> None: ...

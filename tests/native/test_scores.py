@@ -116,14 +116,17 @@ def test_chosen_rows_are_scored_as_a_copy_of_them_would_be(workers: Workers) -> 
         np.testing.assert_array_equal(scores, plain(trees, X[rows], np.zeros(300))[:, 0])
 
 
-@pytest.mark.parametrize("threads", [1, 2, 4])
-def test_many_rows_in_many_threads_equal_plain_traversal(threads: int) -> None:
+@pytest.mark.parametrize("splits", [30, 90])  # by masks, by walks
+def test_many_rows_in_many_threads_equal_plain_traversal(splits: int) -> None:
     rng = np.random.default_rng(1)
     X = odd_table(rng, 3_000, 4)
-    trees = [random_tree(rng, 4, 30) for _ in range(6)]
-    scores = np.zeros(3_000)
-    forest_of(trees, 4).add_scores(Workers(threads), Columns(np.asfortranarray(X)), 0, 6, scores)
-    np.testing.assert_array_equal(scores, plain(trees, X, np.zeros(3_000))[:, 0])
+    trees = [random_tree(rng, 4, splits) for _ in range(6)]
+    expected = plain(trees, X, np.zeros(3_000))[:, 0]
+    forest, columns = forest_of(trees, 4), Columns(np.asfortranarray(X))
+    for threads in (1, 2, 4):
+        scores = np.zeros(3_000)
+        forest.add_scores(Workers(threads), columns, 0, 6, scores)
+        np.testing.assert_array_equal(scores, expected)
 
 
 def test_a_range_of_trees_adds_just_these(workers: Workers) -> None:

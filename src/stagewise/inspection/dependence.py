@@ -27,6 +27,8 @@ __all__ = ["Dependence", "brute_score", "drawn_rows", "partial_dependence", "tra
 METHODS = OneOf(("auto", "brute", "traversal"))
 RESPONSES = OneOf(("score", "mean"))
 PICTURES = OneOf((None, "contour", "surface"))
+ROWS_AT_ONCE = 2**14
+"""How many rows, at one point or several, a model is asked about together."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -320,11 +322,16 @@ def brute_score(
     n, n_points = len(weight), len(next(iter(known.values())))
     kept = np.sort(np.random.default_rng(seed).choice(n, n_curves, replace=False))
     mean, curves = [], []
-    for i in range(n_points):
-        moved = list(columns)
-        for j, values in known.items():
-            moved[j] = np.full(n, values[i])
-        said = fitted.respond(fitted.score(moved), response)
-        mean.append(np.average(said, axis=0, weights=weight))
-        curves.append(said[kept])
-    return np.array(mean), np.stack(curves, axis=1) if n_curves else None
+    step = max(1, ROWS_AT_ONCE // n)
+    for first in range(0, n_points, step):
+        points = {j: values[first : first + step] for j, values in known.items()}
+        several = min(step, n_points - first)
+        moved = [
+            np.repeat(points[j], n) if j in points else np.tile(column, several)
+            for j, column in enumerate(columns)
+        ]
+        said = fitted.respond(fitted.score(moved), response).reshape(several, n, -1)
+        mean.append(np.average(said, axis=1, weights=weight))
+        curves.append(said[:, kept])
+    together = np.concatenate(curves).swapaxes(0, 1)
+    return np.concatenate(mean), np.ascontiguousarray(together) if n_curves else None

@@ -15,6 +15,7 @@ from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.utils.validation import check_is_fitted
 
 from stagewise._native import Columns, Workers
 from stagewise.data import check_weight
@@ -70,7 +71,7 @@ class Fitted:
                 f"{type(estimator).__name__} has none. "
                 "Pass a boosting estimator, a forest or a tree; of a committee one of its members."
             )
-        estimator.fingerprint()  # raises where nothing was fitted
+        check_is_fitted(estimator, "model_")
         if not isinstance(estimator.model_, Model):
             raise TypeError(
                 f"{caller} reads trees, and the terms of this {type(estimator).__name__} are "

@@ -3,7 +3,7 @@
 The one idea: a row walks down every tree. Where a node asks about a known column it goes where it
 must; elsewhere it goes both ways, in the proportion of the training rows that did (Friedman 2001,
 section 8.2). Subtrees that ask about nothing known are constants. Of one or two numbers, every one
-of these constants is said in a box of their values, and boxes are added up by their corners, so
+of these constants is said in a box of their values, which the core adds up (native/boxes.hpp), so
 that it does not matter how many rows there are. Of more, or of levels, all trees and rows are
 walked at once, level by level, from the leaves up. Must not know features by name, nor grids.
 """
@@ -12,12 +12,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from stagewise.inspection.boxes import Boxes
+from stagewise._native import add_boxes, node_means
 from stagewise.model.ensemble import Ensemble
 
 __all__ = ["Traversal"]
@@ -41,44 +42,38 @@ class Traversal:
     def __init__(self, ensemble: Ensemble) -> None:
         self._ensemble, self._flat = ensemble, ensemble.flat()
         flat = self._flat
-        start = flat["tree_start"].astype(np.intp)
-        root = np.repeat(start[:-1], np.diff(start))
-        self._left, self._right = root + flat["left"], root + flat["right"]
         self._inner = flat["feature"] >= 0
-        self._roots: Nodes = start[:-1]
-        self._levels = self._inner_by_level()
-        self._share = self._left_shares()
-        self._mean = self._means()
-        n_trees, n = len(start) - 1, ensemble.n_outputs
-        width = self._mean.shape[1]
-        of_tree = np.arange(n_trees)[:, np.newaxis] * width % n + np.arange(width)
-        self._outputs: Nodes = np.repeat(of_tree, np.diff(start), axis=0)
+        share, mean = node_means(
+            flat["tree_start"],
+            flat["feature"],
+            flat["left"],
+            flat["right"],
+            flat["value"].reshape(-1),
+            flat["cover"],
+            ensemble.outputs_per_tree,
+        )
+        # The share of the training rows of a node that went left, and what it says of a row about
+        # which nothing is known.
+        self._share, self._mean = share, mean.reshape(-1, ensemble.outputs_per_tree)
+        self._roots: Nodes = flat["tree_start"][:-1].astype(np.intp)
 
-    def _inner_by_level(self) -> list[Nodes]:
-        """Return the inner nodes of all trees, level by level from the roots."""
+    @cached_property
+    def _children(self) -> tuple[Nodes, Nodes]:
+        """The left and the right child of each node, counted through all trees."""
+        start = self._flat["tree_start"].astype(np.intp)
+        root = np.repeat(start[:-1], np.diff(start))
+        return root + self._flat["left"], root + self._flat["right"]
+
+    @cached_property
+    def _levels(self) -> list[Nodes]:
+        """The inner nodes of all trees, level by level from the roots."""
+        left, right = self._children
         levels, nodes = [], self._roots[self._inner[self._roots]]
         while len(nodes):
             levels.append(nodes)
-            children = np.concatenate([self._left[nodes], self._right[nodes]])
+            children = np.concatenate([left[nodes], right[nodes]])
             nodes = children[self._inner[children]]
         return levels
-
-    def _left_shares(self) -> Vector:
-        """Return the share of the training rows of each inner node that went left."""
-        cover, share = self._flat["cover"], np.full(len(self._inner), 0.5)
-        nodes = np.flatnonzero(self._inner)
-        left, right = cover[self._left[nodes]], cover[self._right[nodes]]
-        some = left + right > 0
-        share[nodes[some]] = left[some] / (left + right)[some]
-        return share
-
-    def _means(self) -> Vector:
-        """Return what each node says of a row about which nothing is known."""
-        mean = self._flat["value"].reshape(len(self._inner), -1).copy()
-        for nodes in reversed(self._levels):
-            share = self._share[nodes, np.newaxis]
-            mean[nodes] = share * mean[self._left[nodes]] + (1 - share) * mean[self._right[nodes]]
-        return mean
 
     def score(self, known: Mapping[int, Vector]) -> Vector:
         """Return the expectation of F for every row, shape (n_rows, n_outputs).
@@ -90,10 +85,10 @@ class Traversal:
             missing.
         """
         n_rows = len(next(iter(known.values())))
-        active, places = self._active(known)
         values = self._axes(known)
         if values is not None:
-            return self._by_boxes(known, values, places)
+            return self._by_boxes(known, values)
+        active, places = self._active(known)
         out = np.empty((n_rows, self._ensemble.n_outputs))
         widest = max((len(nodes) for nodes in active), default=1) * self._mean.shape[1]
         step = max(1, CELLS // max(widest, 1))
@@ -107,11 +102,12 @@ class Traversal:
 
         Also the place of each of them among those of its level; -1 for all others.
         """
+        left, right = self._children
         asks = self._inner & np.isin(self._flat["feature"], list(known))
         place = np.full(len(self._inner), -1, dtype=np.intp)
         found = []
         for nodes in reversed(self._levels):
-            below = (place[self._left[nodes]] >= 0) | (place[self._right[nodes]] >= 0)
+            below = (place[left[nodes]] >= 0) | (place[right[nodes]] >= 0)
             own = nodes[asks[nodes] | below]
             place[own] = np.arange(len(own))
             found.append(own)
@@ -126,29 +122,26 @@ class Traversal:
         cells = math.prod(len(v) + 3 for v in values.values()) * self._ensemble.n_outputs
         return values if cells <= CELLS else None
 
-    def _by_boxes(
-        self, known: Mapping[int, Vector], values: Mapping[int, Vector], place: Nodes
-    ) -> Vector:
+    def _by_boxes(self, known: Mapping[int, Vector], values: Mapping[int, Vector]) -> Vector:
         """Add up constants over boxes of values, and look the rows up."""
-        flat, columns = self._flat, list(values)
+        flat, ensemble = self._flat, self._ensemble
         sizes = [len(v) for v in values.values()]
-        surface = np.zeros((*(n + 3 for n in sizes), self._ensemble.n_outputs))
-        boxes = Boxes.whole(self._roots, sizes)
-        while len(boxes.node):
-            constant = place[boxes.node] < 0
-            ended = boxes.chosen(constant)
-            ended.add(self._mean[ended.node], self._outputs[ended.node], surface)
-            boxes = boxes.chosen(~constant)
-            node = boxes.node
-            axis, cut = np.full(len(node), -1), np.zeros(len(node), dtype=np.intp)
-            for number, column in enumerate(columns):
-                own = flat["feature"][node] == column
-                axis[own] = number
-                cut[own] = np.searchsorted(values[column], flat["threshold"][node[own]], "right")
-            children = (self._left[node], self._right[node])
-            goes = flat["missing_left"][node] == 1
-            boxes = boxes.split(children, self._share[node], axis, cut, goes)
-        for number in range(len(columns)):
+        surface = np.zeros((*(n + 3 for n in sizes), ensemble.n_outputs))
+        add_boxes(
+            flat["tree_start"],
+            flat["feature"],
+            flat["threshold"],
+            flat["missing_left"],
+            flat["left"],
+            flat["right"],
+            self._share,
+            self._mean.reshape(-1),
+            ensemble.outputs_per_tree,
+            ensemble.n_outputs,
+            list(values.items()),
+            surface.reshape(-1),
+        )
+        for number in range(len(sizes)):
             surface = surface.cumsum(axis=number)
         where = [
             np.where(np.isnan(x), len(values[j]) + 1, np.searchsorted(values[j], x))
@@ -162,8 +155,7 @@ class Traversal:
         above = np.empty((0, n_rows, width))
         for nodes in reversed(active):
             here = np.empty((len(nodes), n_rows, width))
-            left = self._answers(self._left[nodes], above, place)
-            right = self._answers(self._right[nodes], above, place)
+            left, right = (self._answers(side[nodes], above, place) for side in self._children)
             asked = np.isin(self._flat["feature"][nodes], list(known))
             share = self._share[nodes[~asked], np.newaxis, np.newaxis]
             here[~asked] = share * left[~asked] + (1 - share) * right[~asked]

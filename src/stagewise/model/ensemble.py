@@ -65,8 +65,8 @@ class Ensemble:
 
     def features_used(self) -> tuple[int, ...]:
         """Return the features that some tree asks about, in increasing order."""
-        asked = {int(f) for tree in self.trees for f in tree.feature if f >= 0}
-        return tuple(sorted(asked))
+        asked = [np.unique(tree.feature) for tree in self.trees]
+        return tuple(int(f) for f in np.unique(np.concatenate([[-1], *asked])) if f >= 0)
 
     def append(self, tree: Tree) -> None:
         """Add the next tree."""

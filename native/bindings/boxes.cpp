@@ -1,0 +1,84 @@
+// Trees of which some columns are known.
+#include "boxes.hpp"
+
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/vector.h>
+
+#include "bindings.hpp"
+
+namespace stagewise {
+namespace {
+
+template <class T>
+std::span<const T> span_of(const In<T>& a) {
+  return {a.data(), a.shape(0)};
+}
+
+std::pair<Out<double>, Out<double>> means_of(const In<uint64_t>& start, const In<int32_t>& feature,
+                                             const In<int32_t>& left, const In<int32_t>& right,
+                                             const In<double>& value, const In<double>& cover,
+                                             size_t width) {
+  require(cover.shape(0) == feature.shape(0) && value.shape(0) == width * feature.shape(0),
+          "a cover and `width` values per node");
+  const FlatTrees trees{span_of(start),
+                        span_of(feature),
+                        {},
+                        {},
+                        span_of(left),
+                        span_of(right),
+                        span_of(value),
+                        width,
+                        {},
+                        {},
+                        {},
+                        nullptr};
+  NodeMeans made = [&] {
+    nb::gil_scoped_release release;
+    return node_means(trees, span_of(cover));
+  }();
+  return {to_numpy(std::move(made.share)), to_numpy(std::move(made.mean))};
+}
+
+void boxes_add(const In<uint64_t>& start, const In<int32_t>& feature, const In<double>& threshold,
+               const In<uint8_t>& missing_left, const In<int32_t>& left, const In<int32_t>& right,
+               const In<double>& share, const In<double>& mean, size_t width, size_t outputs,
+               const std::vector<std::pair<int32_t, In<double>>>& known, const InOut<double>& out) {
+  require(known.size() == 1 || known.size() == 2, "one or two known columns");
+  require(share.shape(0) == feature.shape(0) && mean.shape(0) == width * feature.shape(0),
+          "a share and `width` means per node");
+  std::vector<BoxAxis> axes;
+  size_t cells = outputs;
+  for (const auto& [column, values] : known) {
+    axes.push_back({column, span_of(values)});
+    cells *= axes.back().places();
+  }
+  require(out.shape(0) == cells, "the surface has the wrong shape");
+  const FlatTrees trees{span_of(start),
+                        span_of(feature),
+                        span_of(threshold),
+                        span_of(missing_left),
+                        span_of(left),
+                        span_of(right),
+                        {},
+                        width,
+                        {},
+                        {},
+                        {},
+                        nullptr};
+  nb::gil_scoped_release release;
+  add_boxes(trees, span_of(share), span_of(mean), outputs, axes, out.data());
+}
+
+}  // namespace
+
+void bind_boxes(nb::module_& m) {
+  m.def("node_means", &means_of, "start"_a.noconvert(), "feature"_a.noconvert(),
+        "left"_a.noconvert(), "right"_a.noconvert(), "value"_a.noconvert(), "cover"_a.noconvert(),
+        "width"_a);
+  m.def("add_boxes", &boxes_add, "start"_a.noconvert(), "feature"_a.noconvert(),
+        "threshold"_a.noconvert(), "missing_left"_a.noconvert(), "left"_a.noconvert(),
+        "right"_a.noconvert(), "share"_a.noconvert(), "mean"_a.noconvert(), "width"_a, "outputs"_a,
+        "known"_a, "out"_a.noconvert());
+}
+
+}  // namespace stagewise
