@@ -34,8 +34,8 @@ class LineGame {
   void play(size_t gained, size_t lost, std::span<FreeTerm> free, double sum) {
     if (++parts_ > kMostParts)
       throw std::overflow_error("A line is cut off, or not, in more than " +
-                              std::to_string(kMostParts) +
-                              " ways between a row and a background row.");
+                                std::to_string(kMostParts) +
+                                " ways between a row and a background row.");
     if (free.empty() || !head_.counts(sum))
       return arrive_(gained, lost, Lines::settle(head_, constant_, sum));
     double low = sum, high = sum, base = sum;

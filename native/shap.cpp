@@ -23,7 +23,9 @@ size_t last_tree(const FlatTrees& trees, const ShapRules& rules, size_t first,
     for (size_t i = trees.start[t]; i < trees.start[t + 1]; ++i)
       sets += trees.feature[i] >= 0 && trees.categorical(static_cast<size_t>(trees.feature[i]));
     const size_t tables = std::min(rules.table_bytes, nodes / 2 * kLeafBytes);
+    const size_t values = trees.lines == nullptr ? 0 : std::min(rules.features, nodes / 2 + 1);
     bytes += std::max(tables, nodes * (kNodeBytes + background_rows / 2));
+    bytes += background_rows * values * sizeof(double);
     if (t > first && (bytes > most_bytes || sets > kMostSets)) break;
   }
   return t;

@@ -228,7 +228,7 @@ def test_statistics_belong_to_their_features_in_equal_parts(interactions: bool) 
     raw, _ = shap_module._credits(
         model.model_.ensemble,
         fitted.workers,
-        fitted.rows(X.head(100)).asked_dense(),
+        fitted.rows(X.head(100)).asked_dense(2**30),
         None,
         False,
         shap_module._Display(0, 100),

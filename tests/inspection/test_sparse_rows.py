@@ -18,6 +18,7 @@ from stagewise.inspection import (
     partial_dependence,
     permutation_importance,
     proximity,
+    shap_values,
     size,
     staged_contributions,
 )
@@ -70,5 +71,7 @@ def test_copies_that_are_too_large_are_refused_with_their_size(
     message = r"sparse matrix, and a dense copy of 150 .*GiB.*Pass at most 100 rows at a time"
     with pytest.raises(ValueError, match=message):
         ASKED[name](model, csr_array(DENSE))
+    with pytest.raises(ValueError, match=r"background is a sparse matrix.* at most 100 rows"):
+        shap_values(model, DENSE, kind="interventional", background=csr_array(DENSE))
     # Where rows are drawn, only these become dense.
     ASKED["partial_dependence"](model, csr_array(DENSE))

@@ -266,7 +266,8 @@ def decision_path(model: Any, row: Any) -> DecisionPath:
     if given.n != 1:
         raise ValueError(f"decision_path is about one row; got {given.n}. Pass X[:1].")
     fitted.check_one_way(given)
-    ensemble, columns, table = fitted.model.ensemble, given.columns(), given.asked_dense()
+    ensemble, columns = fitted.model.ensemble, given.columns()
+    table = given.asked_dense(size.COPY_BYTES)
     x = np.array([c[0] for c in fitted.extended(columns)])
     paths = []
     for number, tree in enumerate(ensemble.trees):

@@ -67,29 +67,34 @@ class Rows:
             If rows are sparse, and their dense copy would take more than COPY_BYTES.
         """
         if isinstance(self.values, Cells):
-            n, width = self.n if chosen is None else len(chosen), self.features.n
-            size.check_size(
-                f"{self.name} is a sparse matrix, and a dense copy of {n} of its rows x {width} "
-                "features",
-                n,
-                8 * width,
-                size.COPY_BYTES,
-                ", or a smaller max_rows where there is one",
-            )
-            dense = self.values.dense(chosen)
+            dense = self._dense(self.values, size.COPY_BYTES, chosen)
             return [np.ascontiguousarray(column, dtype=np.float64) for column in dense.T]
-        every = [self.column(place) for place in range(self.features.n)]
-        return every if chosen is None else [column[chosen] for column in every]
+        every = (self.column(place) for place in range(self.features.n))
+        return [column if chosen is None else column[chosen] for column in every]
+
+    def _dense(self, cells: Cells, most: int, chosen: npt.NDArray[np.intp] | None = None) -> Array:
+        """Return sparse rows, or some of them, as an array, if that takes no more bytes."""
+        n, width = self.n if chosen is None else len(chosen), self.features.n
+        size.check_size(
+            f"{self.name} is a sparse matrix, and a dense copy of {n} of its rows x {width} "
+            "features",
+            n,
+            8 * width,
+            most,
+            ", or a smaller max_rows where there is one",
+        )
+        return cells.dense(chosen)
 
     def asked(self) -> Columns | SparseColumns:
         """Return all columns that trees ask about, what levels say included, as they lie."""
         columns: Columns | SparseColumns = self.features.extended(core_columns(self.values))
         return columns
 
-    def asked_dense(self) -> Columns:
-        """Return the same, dense; of sparse rows a copy, whatever its size."""
+    def asked_dense(self, most: int) -> Columns:
+        """Return the same, dense; of sparse rows a copy of at most so many bytes."""
         if isinstance(self.values, Cells):
-            return Rows(self.values.dense(), self.features, self.name).asked_dense()
+            copy = Rows(self._dense(self.values, most), self.features, self.name)
+            return copy.asked_dense(most)
         columns = self.asked()
         assert isinstance(columns, Columns)
         return columns

@@ -169,8 +169,8 @@ def shap_values(
     credit, base = _credits(
         model.ensemble,
         fitted.workers,
-        rows.asked_dense(),  # no larger than the result
-        None if others is None else others.asked_dense(),
+        rows.asked_dense(size.RESULT_BYTES),  # no larger than the result
+        None if others is None else others.asked_dense(size.COPY_BYTES),
         interactions,
         _Display(verbose, rows.n),
     )
