@@ -19,7 +19,7 @@ learners = {
 }
 for name, learner in learners.items():
     model = StagewiseRegressor(
-        "huber", learner=learner, response="gradient", n_estimators=200, early_stopping="cv"
+        "huber", learner=learner, response="gradient", n_estimators=200, early_stopping=True
     )
     model.fit(X_train, y_train)
     print(f"{name:15s} {model.n_iter_:3d} rounds, R² {model.score(X_test, y_test):.2f}")

@@ -114,8 +114,8 @@ def test_limits_of_the_variance():
 
 @pytest.mark.slow
 def test_a_committee_of_trees_has_the_variance_that_the_formula_says():
-    # ρ and σ² from pairs of members; the average from others, of the same 600 training sets.
-    rng, M, sets = np.random.default_rng(0), 20, 600
+    # ρ and σ² from pairs of members; the average from others, of the same 250 training sets.
+    rng, M, sets = np.random.default_rng(0), 12, 250
     at = np.linspace(0.1, 0.9, 9)[:, np.newaxis]
     said = np.empty((sets, M + 6, len(at)))
     for number in range(sets):
@@ -136,7 +136,7 @@ def test_a_committee_of_trees_has_the_variance_that_the_formula_says():
     assert 0.2 < rho < 0.8
     for m in (1, 5, M):
         measured = others[:, :m].mean(axis=1).var(axis=0).mean()
-        assert measured == pytest.approx(variance_of_average(rho, sigma2, m), rel=0.1)
+        assert measured == pytest.approx(variance_of_average(rho, sigma2, m), rel=0.15)
 
 
 numbers = st.floats(-1e3, 1e3)
