@@ -343,11 +343,24 @@ def _cells(X: Any, names: tuple[str, ...]) -> npt.NDArray[Any]:
         return np.asarray(X.toarray() if hasattr(X, "toarray") else X)
     if frame.names is not None and set(names) <= set(frame.names):
         frame = frame.select(list(names))
-    cells = [np.asarray(frame.cells(j)[0]) for j in range(len(names))]
+    cells = [_without_masked(*frame.cells(j)) for j in range(len(names))]
     kinds = {column.dtype.kind for column in cells}
     if kinds <= set("biuf"):
         return np.column_stack(cells)
     return np.column_stack([column.astype(object) for column in cells])
+
+
+def _without_masked(
+    cells: npt.NDArray[Any], missing: npt.NDArray[np.bool_] | None
+) -> npt.NDArray[Any]:
+    """Return cells with NaN, or None, for those that a mask says are missing."""
+    if missing is None or not missing.any():
+        return np.asarray(cells)
+    if cells.dtype.kind in "biuf":
+        return np.where(missing, np.nan, cells.astype(np.float64))
+    objects = cells.astype(object)
+    objects[missing] = None
+    return objects
 
 
 class _Display:
