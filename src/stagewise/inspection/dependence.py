@@ -22,13 +22,22 @@ from stagewise.inspection.grid import Grid, make_grids
 from stagewise.inspection.plots import plot_curves, plot_levels, plot_relief, plot_surface
 from stagewise.inspection.traversal import Traversal
 
-__all__ = ["Dependence", "brute_score", "drawn_rows", "partial_dependence", "traversed_score"]
+__all__ = [
+    "Dependence",
+    "brute_score",
+    "drawn_rows",
+    "over_rows",
+    "partial_dependence",
+    "traversed_score",
+]
 
 METHODS = OneOf(("auto", "brute", "traversal"))
 RESPONSES = OneOf(("score", "mean"))
 PICTURES = OneOf((None, "contour", "surface"))
 ROWS_AT_ONCE = 2**14
 """How many rows, at one point or several, a model is asked about together."""
+CELLS_AT_ONCE = 2**22
+"""How many of their cells: of wide tables fewer rows are asked about."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -215,25 +224,46 @@ def partial_dependence(
         weight = fitted.weight(sample_weight, rows.n)
         columns = {j: rows.column(j) for j in places}
     grids = make_grids(fitted, places, grid, columns, weight)
-    points = [g.ravel() for g in np.meshgrid(*(g.codes for g in grids), indexing="ij")]
-    known = dict(zip(places, points, strict=True))
-    shape, outputs = tuple(len(g.codes) for g in grids), fitted.outputs(kind)
     if how == "traversal":
         if kind == "mean" and not fitted.mean_is_affine:
             raise InvalidParameterError(
                 "method='traversal' averages scores, and the mean of predictions is not the "
                 "prediction of a mean. Use response='score', or pass X for method='brute'."
             )
-        mean = fitted.respond(traversed_score(fitted, known), kind)
-        return Dependence(grids, outputs, kind, how, mean.reshape(*shape, -1))
+        mean = fitted.respond(traversed_score(fitted, _points(grids)), kind)
+        return Dependence(grids, fitted.outputs(kind), kind, how, _shaped(mean, grids))
     assert rows is not None
     assert weight is not None
     most = checked("max_rows", Number(1, whole=True, or_none=True), max_rows)
     seed = checked("random_state", Number(0, whole=True), random_state)
     drawn = drawn_rows(weight, most, seed)
-    cells, weight = rows.columns(drawn), weight[drawn]
-    mean, curves = brute_score(fitted, cells, weight, known, kind, min(n_ice, len(drawn)), seed)
-    return Dependence(grids, outputs, kind, how, mean.reshape(*shape, -1), curves)
+    return over_rows(fitted, grids, rows.columns(drawn), weight[drawn], kind, n_ice, seed)
+
+
+def over_rows(
+    fitted: Fitted,
+    grids: tuple[Grid, ...],
+    columns: Sequence[Vector],
+    weight: Vector,
+    response: Response,
+    n_curves: int = 0,
+    seed: int = 0,
+) -> Dependence:
+    """Return what a model says of one feature or two, averaged over rows that have been read."""
+    n = min(n_curves, len(weight))
+    mean, curves = brute_score(fitted, columns, weight, _points(grids), response, n, seed)
+    outputs = fitted.outputs(response)
+    return Dependence(grids, outputs, response, "brute", _shaped(mean, grids), curves)
+
+
+def _points(grids: tuple[Grid, ...]) -> dict[int, Vector]:
+    """Return all points of a grid, feature by feature."""
+    points = np.meshgrid(*(g.codes for g in grids), indexing="ij")
+    return {g.place: p.ravel() for g, p in zip(grids, points, strict=True)}
+
+
+def _shaped(mean: Vector, grids: tuple[Grid, ...]) -> Vector:
+    return mean.reshape(*(len(g.codes) for g in grids), -1)
 
 
 def _method(fitted: Fitted, method: str, X: Any, sample_weight: Any, ice: Any) -> str:
@@ -322,14 +352,15 @@ def brute_score(
     n, n_points = len(weight), len(next(iter(known.values())))
     kept = np.sort(np.random.default_rng(seed).choice(n, n_curves, replace=False))
     mean, curves = [], []
-    step = max(1, ROWS_AT_ONCE // n)
+    used = fitted.used
+    step = max(1, min(ROWS_AT_ONCE, CELLS_AT_ONCE // max(len(used), 1)) // n)
     for first in range(0, n_points, step):
         points = {j: values[first : first + step] for j, values in known.items()}
         several = min(step, n_points - first)
-        moved = [
-            np.repeat(points[j], n) if j in points else np.tile(column, several)
-            for j, column in enumerate(columns)
-        ]
+        nobody = np.zeros(several * n)  # a column that no tree asks about can be any
+        moved = [np.tile(c, several) if j in used else nobody for j, c in enumerate(columns)]
+        for j, values in points.items():
+            moved[j] = np.repeat(values, n)
         said = fitted.respond(fitted.score(moved), response).reshape(several, n, -1)
         mean.append(np.average(said, axis=1, weights=weight))
         curves.append(said[:, kept])

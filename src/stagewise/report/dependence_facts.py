@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from stagewise.inspection.dependence import Dependence, partial_dependence
+from stagewise.inspection.dependence import over_rows
 from stagewise.inspection.fitted import Fitted, Vector
-from stagewise.inspection.grid import Grid
+from stagewise.inspection.grid import Grid, make_grids
 from stagewise.report.row_facts import draw, take
 
 __all__ = ["Axis", "Curve", "DependenceFacts", "Map", "dependence_facts"]
@@ -137,35 +137,23 @@ def dependence_facts(
         Keys which rows are looked at.
     """
     rows = draw(weight, ROWS, seed)
-    some, own = take(X, rows), weight[rows]
+    columns, own = fitted.columns(take(X, rows)), weight[rows]
     few = draw(own, ROWS_OF_MAPS, seed)
-    fewer, own_fewer = take(some, few), own[few]
+    fewer, own_fewer = [column[few] for column in columns], own[few]
     used = [j for j in order if j in fitted.used][:FEATURES]
     outputs = fitted.outputs("mean")
     kept = MOST_NUMBERS // (max(1, len(used)) * POINTS * len(outputs))
     n_curves = int(np.clip(kept, 5, min(CURVES, len(rows))))
     curves, maps = [], []
     for j in used:
-        found = partial_dependence(
-            fitted.estimator,
-            j,
-            some,
-            sample_weight=own,
-            response="mean",
-            grid=POINTS,
-            ice=n_curves,
-        )
+        grids = make_grids(fitted, (j,), POINTS, {j: columns[j]}, own)
+        found = over_rows(fitted, grids, columns, own, "mean", n_curves, seed)
         assert found.individual is not None
         curves.append(Curve(_axis(found.grids[0]), _small(found.mean), _small(found.individual)))
     for pair in combinations(used[:FEATURES_OF_MAPS], 2):
-        both: Dependence = partial_dependence(
-            fitted.estimator,
-            pair,
-            fewer,
-            sample_weight=own_fewer,
-            response="mean",
-            grid=POINTS_OF_MAPS,
-        )
+        points = {j: fewer[j] for j in pair}
+        grids = make_grids(fitted, pair, POINTS_OF_MAPS, points, own_fewer)
+        both = over_rows(fitted, grids, fewer, own_fewer, "mean")
         maps.append(Map(_axis(both.grids[0]), _axis(both.grids[1]), _small(both.mean)))
     unused = tuple(name for j, name in enumerate(fitted.names) if j not in fitted.used)
     return DependenceFacts(outputs, len(rows), tuple(curves), tuple(maps), unused)

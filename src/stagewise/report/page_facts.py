@@ -240,7 +240,7 @@ class _Gathering:
         carried = carry(model)
         ranking = importance(model, "gain")
         self.say("describing the table")
-        table = table_facts(X, self._known_column(), self.target, seed)
+        table = table_facts(fitted, X, self._known_column(), self.target, ranking.order, seed)
         self.say("judging predictions")
         quality, scored = self._quality(), self._scores()
         self.say("explaining rows")
@@ -342,21 +342,26 @@ class _Gathering:
 
     def _importance(self, why: ShapValues | None) -> tuple[ImportanceFacts, ...]:
         model = self.fitted.estimator
-        found = {kind: importance(model, kind) for kind in ("squared_improvement", "gain")}
+        every = list(range(len(self.fitted.names)))
+        found = {kind: (importance(model, kind), every) for kind in ("squared_improvement", "gain")}
         if why is not None:
-            found["shap"] = credit_importance(why, np.ones(len(why.values)))
+            found["shap"] = credit_importance(why, np.ones(len(why.values))), every
         drawn = draw(self.weight, ROWS_OF_PERMUTATION, self.seed)
         if len(drawn) > 1:
-            found["permutation"] = permutation_importance(
+            # Of wide tables only the columns that can be among the first are worth the time.
+            some = sorted(found["gain"][0].order[:FEATURES])
+            shuffled = permutation_importance(
                 model,
                 take(self.X, drawn),
                 self._target()[drawn],
                 self.weight[drawn],
+                groups={str(j): j for j in some},
                 repeats=REPEATS,
                 random_state=self.seed,
             )
-        found |= {kind: importance(model, kind) for kind in ("splits", "cover")}
-        return tuple(_ranked(kind, own) for kind, own in found.items())
+            found["permutation"] = shuffled, some
+        found |= {kind: (importance(model, kind), every) for kind in ("splits", "cover")}
+        return tuple(_ranked(kind, own, places) for kind, (own, places) in found.items())
 
 
 def _answers(fitted: Fitted, X: Any, y: Any, sample_weight: Any) -> dict[str, Answers]:
@@ -377,19 +382,19 @@ def _answers(fitted: Fitted, X: Any, y: Any, sample_weight: Any) -> dict[str, An
     }
 
 
-def _ranked(kind: str, found: Importance) -> ImportanceFacts:
-    places = np.array(found.order[:FEATURES], dtype=np.int64)
-    limits = (None if ends is None else ends[places] for ends in (found.low, found.high))
+def _ranked(kind: str, found: Importance, places: list[int]) -> ImportanceFacts:
+    """Return the first of a ranking, given which features it is about."""
+    first = found.order[:FEATURES]
+    limits = (None if ends is None else ends[first] for ends in (found.low, found.high))
     low, high = limits
-    by_output = None if found.by_output is None else found.by_output[:, places]
     return ImportanceFacts(
         kind,
         KINDS[kind],
         found.unit,
-        places,
-        found.value[places],
+        np.array([places[i] for i in first], dtype=np.int64),
+        found.value[first],
         low,
         high,
         found.outputs,
-        by_output,
+        None if found.by_output is None else found.by_output[:, first],
     )

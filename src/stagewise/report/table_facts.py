@@ -5,14 +5,16 @@ The one idea: `describe` has found all there is to say; what is chosen here is h
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import isfinite
 from typing import Any
 
 import numpy as np
 
+from stagewise.data.frame import open_frame
 from stagewise.inspection.description import Description, describe
-from stagewise.inspection.fitted import Vector
+from stagewise.inspection.fitted import Fitted, Vector
 from stagewise.inspection.hints import Hint
 from stagewise.inspection.profile import Profile
 from stagewise.report.row_facts import draw, take
@@ -102,39 +104,52 @@ CHOSEN = ("spearman", "eta", "cramers_v")
 """One for every pairing of kinds."""
 
 
-def table_facts(X: Any, y: Any, name: str, seed: int) -> TableFacts:
+def table_facts(
+    fitted: Fitted, X: Any, y: Any, name: str, order: Sequence[int], seed: int
+) -> TableFacts:
     """Describe rows and their answers.
 
     Parameters
     ----------
+    fitted : Fitted
+        The model, whose features are described.
     X : table
         The rows.
     y : array
         Their answers: numbers or labels.
     name : str
         What the target is called.
+    order : sequence of int
+        The features, the most important first; of a wide table only the first are described.
     seed : int
         Keys which rows of a large table are looked at.
     """
     n_rows = len(y)
     rows = draw(np.ones(n_rows), ROWS, seed)
-    some = X if len(rows) == n_rows else take(X, rows)
-    if hasattr(some, "toarray"):
-        some = some.toarray()
+    places = sorted(order[:COLUMNS]) if len(order) > COLUMNS else list(range(len(order)))
+    some = _columns(fitted, X if len(rows) == n_rows else take(X, rows), places)
     found = describe(some, np.asarray(y)[rows])
     aim = found.target
     profiles = sorted(found.columns, key=lambda c: c.name != aim)
-    columns = tuple(_column(c, name if c.name == aim else c.name) for c in profiles[:COLUMNS])
+    columns = tuple(_column(c, name if c.name == aim else c.name) for c in profiles)
     return TableFacts(
         n_rows,
         len(rows),
-        len(found.columns) - 1,
+        len(fitted.names),
         name,
         columns,
         _associations(found),
         tuple((row["columns"], float(row["spearman"])) for row in found.pairs[:LINES]),
         found.hints[:LINES],
     )
+
+
+def _columns(fitted: Fitted, X: Any, places: list[int]) -> Any:
+    """Return the columns of some features, under their names; other columns are not described."""
+    frame = open_frame(X, "report")
+    if frame is not None and frame.names is not None and fitted.model.features.names is not None:
+        return frame.frame[:, [frame.names.index(fitted.names[j]) for j in places]].to_native()
+    return X[:, places].toarray() if hasattr(X, "toarray") else np.asarray(X)[:, places]
 
 
 def _column(profile: Profile, name: str) -> ColumnFacts:
