@@ -232,10 +232,11 @@ function best(c, cost) {
   return at;
 }
 
-/** Rows are what is true, columns what is said. */
+/** Rows are what is true, columns what is said; of many classes only the counts fit. */
 function matrix(names, count) {
-  const short = (name) => h("span", { title: name }, clipped(name, 14));
-  return h("table", { class: "confusion" }, h("caption", {}, "Rows: what is true; columns: what the model says."),
+  const many = names.length > 8;
+  const short = (name) => h("span", { title: name }, clipped(name, many ? 8 : 14));
+  return h("table", { class: many ? "confusion many" : "confusion" }, h("caption", {}, "Rows: what is true; columns: what the model says."),
     h("thead", {}, h("tr", {}, h("td", {}), names.map((name) => h("th", { scope: "col" }, short(name))))),
     h("tbody", {}, names.map((name, i) => {
       const row = names.map((_, j) => count(i, j));
@@ -243,8 +244,9 @@ function matrix(names, count) {
       return h("tr", {}, h("th", { scope: "row" }, short(name)), row.map((n, j) => {
         const part = all > 0 ? n / all : 0;
         const colour = i === j ? "var(--accent)" : "var(--other)";
-        return h("td", { style: { background: `color-mix(in srgb, ${colour} ${Math.round(8 + 62 * part)}%, var(--card))` } },
-          words(n, 6), h("small", {}, share(part, 2)));
+        const style = { background: `color-mix(in srgb, ${colour} ${Math.round(6 + 64 * part)}%, var(--card))` };
+        if (!many) return h("td", { style }, words(n, 6), h("small", {}, share(part, 2)));
+        return tells(h("td", { style }, n ? words(n, 6) : ""), [`${name}, taken for ${names[j]}`, `${words(n, 6)}, ${share(part)}`]);
       }));
     })));
 }
