@@ -180,8 +180,8 @@ def known_codes(
 ) -> npt.NDArray[np.intp]:
     """Return the places of labels among a model's classes.
 
-    Labels that look like numbers are compared as text where the classes are text: a file whose
-    labels all look like numbers is read as numbers.
+    Labels are compared as text where either they or the classes are text: a file whose labels all
+    look like numbers is read as numbers, and one with quotes as text.
 
     Raises
     ------
@@ -191,17 +191,20 @@ def known_codes(
     found, codes = read_labels(y, n_rows, caller=caller)
     known = classes.tolist()
     labels = found.tolist()
-    if all(isinstance(label, str) for label in known):
+    texts = [all(isinstance(label, str) for label in those) for those in (known, labels)]
+    if texts == [True, False]:
         labels = [str(label) for label in labels]
+    elif texts == [False, True] and len({str(label) for label in known}) == len(known):
+        known = [str(label) for label in known]
     place = {label: k for k, label in enumerate(known)}
     places = np.array([place.get(label, -1) for label in labels], dtype=np.intp)[codes]
     unseen = places < 0
     if unseen.any():
-        strange = [str(label) for label in labels if label not in place]
+        strange = [label for label in labels if label not in place]
         count = int(unseen.sum())
         raise ValueError(
             f"y holds labels the model never saw in training: {_listing(strange)} (in {count:,} "
-            f"row{'s' if count > 1 else ''}); its classes are {_listing([str(k) for k in known])}. "
+            f"row{'s' if count > 1 else ''}); its classes are {_listing(known)}. "
             "Leave these rows out."
         )
     return places

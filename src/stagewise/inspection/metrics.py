@@ -27,6 +27,8 @@ class Metric(ABC):
     name: str
     words: str
     larger_is_better = False
+    ends: tuple[float, float] = (0.0, float("inf"))
+    """Between what it lies, whatever the rows."""
     passes = 1  # how often a value goes through the rows
 
     @abstractmethod
@@ -43,40 +45,46 @@ class Metric(ABC):
 
 
 class _Mean(Metric):
-    """A mean of losses."""
+    """A mean of losses, times the unit that these are measured in."""
 
-    def __init__(self, name: str, words: str, loss: Vector) -> None:
-        self.name, self.words, self._loss = name, words, loss
+    def __init__(self, name: str, words: str, loss: Vector, unit: float = 1.0) -> None:
+        self.name, self.words, self._loss, self._unit = name, words, loss, unit
 
-    def value(self, weight: Vector) -> float:
+    def _mean(self, weight: Vector) -> float:
         return float(np.average(self._loss, weights=weight))
 
+    def value(self, weight: Vector) -> float:
+        return self._unit * self._mean(weight)
+
     def influence(self, weight: Vector) -> Vector:
-        return np.asarray(weight * (self._loss - self.value(weight)) / weight.sum())
+        moved = weight * (self._loss - self._mean(weight)) / weight.sum()
+        return np.asarray(self._unit * moved)
 
 
 class _Root(_Mean):
     """The root of a mean."""
 
     def value(self, weight: Vector) -> float:
-        return float(super().value(weight) ** 0.5)
+        return self._unit * self._mean(weight) ** 0.5
 
     def influence(self, weight: Vector) -> Vector:
-        root = self.value(weight)
-        moved = weight * (self._loss - root**2) / weight.sum()
-        return np.asarray(moved / (2 * root) if root > 0 else moved)
+        mean = self._mean(weight)
+        moved = self._unit * weight * (self._loss - mean) / weight.sum()
+        return np.asarray(moved / (2 * mean**0.5) if mean > 0 else moved)
 
 
 class _Right(_Mean):
     """A mean of what is not lost."""
 
     larger_is_better = True
+    ends = (0.0, 1.0)
 
 
 class _Explained(Metric):
     """R²: what is left of the squared distance to the mean."""
 
     name, words, larger_is_better = "r2", "R²", True
+    ends = (float("-inf"), 1.0)
 
     def __init__(self, y: Vector, loss: Vector) -> None:
         self._y, self._loss = y, loss
@@ -109,6 +117,7 @@ class _Area(Metric):
     """The area under the ROC curve, of one class or the mean of several against the rest."""
 
     name, words, larger_is_better = "auc", "AUC", True
+    ends = (0.0, 1.0)
 
     def __init__(self, answers: Answers) -> None:
         assert answers.classes is not None
@@ -180,14 +189,18 @@ class _Ranked:
 
 def metrics_of(answers: Answers) -> list[Metric]:
     """Return the scores of a task, ready to be asked for."""
-    y, said = answers.y, answers.said
     if answers.task == "regression":
+        # Numbers of any size have squares that are numbers: the unit is a power of two near them.
+        largest = float(np.max(np.abs([answers.y, answers.said]), initial=0.0))
+        unit = 2.0 ** float(np.frexp(largest)[1] - 1) if 0 < largest < np.inf else 1.0
+        y, said = answers.y / unit, answers.said / unit
         squared = OF_NUMBERS["squared_error"](y, said)
         return [
-            _Root("rmse", "RMSE", squared),
-            _Mean("mae", "MAE", OF_NUMBERS["absolute_error"](y, said)),
+            _Root("rmse", "RMSE", squared, unit),
+            _Mean("mae", "MAE", OF_NUMBERS["absolute_error"](y, said), unit),
             _Explained(y, squared),
         ]
+    y, said = answers.y, answers.said
     return [
         _Mean("log_loss", "log loss", OF_CLASSES["log_loss"](y, said)),
         _Right("accuracy", "accuracy", 1.0 - OF_CLASSES["error"](y, said)),

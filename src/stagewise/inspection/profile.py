@@ -143,7 +143,12 @@ def _density(finite: Vector) -> tuple[npt.NDArray[np.int64], Vector]:
     spread = float(np.ptp(finite)) if len(finite) else 0.0
     if not 0 < spread < np.inf:
         return np.zeros(0, dtype=np.int64), np.zeros(0)
-    counts, edges = np.histogram(finite, bins=BARS)
+    edges = np.linspace(finite.min(), finite.max(), BARS + 1)
+    if not (
+        np.diff(edges) > 0
+    ).all():  # so few doubles lie between the ends that bars would be none
+        return np.zeros(0, dtype=np.int64), np.zeros(0)
+    counts, _ = np.histogram(finite, bins=edges)
     return counts.astype(np.int64), edges
 
 

@@ -238,6 +238,13 @@ def _drawn(
 
 def _normal(metrics: Sequence[Metric], weight: Vector, share: float) -> tuple[Vector, Vector]:
     value = np.array([m.value(weight) for m in metrics])
-    error = np.array([np.sqrt((m.influence(weight) ** 2).sum()) for m in metrics])
+    error = np.array([_length(m.influence(weight)) for m in metrics])
     reach = ndtri((1 + share) / 2) * error
-    return value - reach, value + reach
+    least, most = np.array([m.ends for m in metrics]).T
+    return np.clip(value - reach, least, most), np.clip(value + reach, least, most)
+
+
+def _length(moved: Vector) -> float:
+    """Return the root of the sum of squares, also where squares are no numbers."""
+    largest = float(np.max(np.abs(moved)))
+    return largest * float(np.sqrt(((moved / largest) ** 2).sum())) if largest > 0 else largest

@@ -174,6 +174,7 @@ def _by_shap(model: Any, *, X: Any, sample_weight: Any) -> Importance:
 def credit_importance(why: ShapValues, weight: Vector) -> Importance:
     """Return the weighted mean over rows of absolute Shapley values, with its standard error."""
     size = np.abs(why.values).reshape(len(why.values), len(why.feature_names), -1)
+    weight = weight / weight.max()  # only ratios matter, and squares of weights must be numbers
     own = size.mean(axis=2)  # of each row, over the outputs
     value = np.average(own, axis=0, weights=weight)
     spread = np.average((own - value) ** 2, axis=0, weights=weight)

@@ -11,16 +11,14 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from stagewise.inspection.dependence import over_rows
 from stagewise.inspection.fitted import Fitted, Vector
 from stagewise.inspection.grid import Grid, make_grids
+from stagewise.report.payload import compact
 from stagewise.report.row_facts import draw, take
 
 __all__ = ["Axis", "Curve", "DependenceFacts", "Map", "dependence_facts"]
-
-Small = npt.NDArray[np.float32]
 
 ROWS, ROWS_OF_MAPS = 500, 150
 """Over how many rows predictions are averaged."""
@@ -65,15 +63,15 @@ class Curve:
     ----------
     axis : Axis
         The points.
-    mean : float32 array of shape (n_points, n_outputs)
+    mean : float array of shape (n_points, n_outputs)
         The averages.
-    rows : float32 array of shape (n_rows, n_points, n_outputs)
+    rows : float array of shape (n_rows, n_points, n_outputs)
         What is said of single rows.
     """
 
     axis: Axis
-    mean: Small
-    rows: Small
+    mean: Vector
+    rows: Vector
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,13 +82,13 @@ class Map:
     ----------
     first, second : Axis
         The points of both.
-    mean : float32 array of shape (n_points, n_points, n_outputs)
+    mean : float array of shape (n_points, n_points, n_outputs)
         The averages.
     """
 
     first: Axis
     second: Axis
-    mean: Small
+    mean: Vector
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,12 +147,12 @@ def dependence_facts(
         grids = make_grids(fitted, (j,), POINTS, {j: columns[j]}, own)
         found = over_rows(fitted, grids, columns, own, "mean", n_curves, seed)
         assert found.individual is not None
-        curves.append(Curve(_axis(found.grids[0]), _small(found.mean), _small(found.individual)))
+        curves.append(Curve(_axis(found.grids[0]), compact(found.mean), compact(found.individual)))
     for pair in combinations(used[:FEATURES_OF_MAPS], 2):
         points = {j: fewer[j] for j in pair}
         grids = make_grids(fitted, pair, POINTS_OF_MAPS, points, own_fewer)
         both = over_rows(fitted, grids, fewer, own_fewer, "mean")
-        maps.append(Map(_axis(both.grids[0]), _axis(both.grids[1]), _small(both.mean)))
+        maps.append(Map(_axis(both.grids[0]), _axis(both.grids[1]), compact(both.mean)))
     unused = tuple(name for j, name in enumerate(fitted.names) if j not in fitted.used)
     return DependenceFacts(outputs, len(rows), tuple(curves), tuple(maps), unused)
 
@@ -162,7 +160,3 @@ def dependence_facts(
 def _axis(grid: Grid) -> Axis:
     labels = None if grid.labels is None else tuple(grid.labels)
     return Axis(grid.place, grid.codes, grid.x, labels, grid.deciles)
-
-
-def _small(values: Vector) -> Small:
-    return values.astype(np.float32)

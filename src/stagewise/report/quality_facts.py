@@ -17,6 +17,7 @@ from stagewise.inspection.calibration import Calibration
 from stagewise.inspection.fitted import Vector
 from stagewise.inspection.residuals import Residuals
 from stagewise.inspection.thresholds import Thresholds
+from stagewise.report.payload import compact
 from stagewise.report.row_facts import draw
 
 __all__ = ["ClassQuality", "NumberQuality", "class_quality", "number_quality"]
@@ -69,7 +70,7 @@ class NumberQuality:
         What is predicted.
     row : int64 array
         The rows drawn as dots.
-    predicted, observed : float32 arrays
+    predicted, observed, residual : float arrays
         Of these rows.
     middle : float64 array of shape (n_bands,)
         The mean predictions of parts of equal weight.
@@ -83,8 +84,9 @@ class NumberQuality:
 
     target: str
     row: npt.NDArray[np.int64]
-    predicted: npt.NDArray[np.float32]
-    observed: npt.NDArray[np.float32]
+    predicted: Vector
+    observed: Vector
+    residual: Vector
     middle: Vector
     lower: Vector
     median: Vector
@@ -140,8 +142,9 @@ def number_quality(answers: Answers, target: str, seed: int) -> NumberQuality:
     return NumberQuality(
         target,
         rows,
-        found.predicted[rows].astype(np.float32),
-        found.observed[rows].astype(np.float32),
+        compact(found.predicted[rows]),
+        compact(found.observed[rows]),
+        compact(residual[rows]),
         running["predicted"],
         running["lower"],
         running["median"],

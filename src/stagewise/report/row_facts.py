@@ -16,6 +16,7 @@ import numpy.typing as npt
 from stagewise.data.frame import open_frame
 from stagewise.inspection.fitted import Fitted, Vector
 from stagewise.inspection.shap import ShapValues, shap_values
+from stagewise.report.payload import compact
 
 __all__ = ["RowFacts", "draw", "row_facts", "take"]
 
@@ -49,9 +50,9 @@ class RowFacts:
         The features with credits of their own.
     base : float64 array of shape (n_credited_outputs,)
         What the model says when nothing is known.
-    credit : float32 array of shape (n, m, n_credited_outputs)
+    credit : float array of shape (n, m, n_credited_outputs)
         Shapley values.
-    others : float32 array of shape (n, n_credited_outputs)
+    others : float array of shape (n, n_credited_outputs)
         Those of all other features together.
     unit : str
         What credits are measured in.
@@ -68,8 +69,8 @@ class RowFacts:
     said: Vector
     credited: npt.NDArray[np.int64]
     base: Vector
-    credit: npt.NDArray[np.float32]
-    others: npt.NDArray[np.float32]
+    credit: Vector
+    others: Vector
     unit: str
     compared: str
     why_not: str | None
@@ -128,15 +129,15 @@ def row_facts(
     try:
         why = shap_values(fitted.estimator, some, **options)
     except ValueError as error:
-        none = np.zeros((len(rows), 0, outputs), dtype=np.float32)
+        none = np.zeros((len(rows), 0, outputs))
         nobody, nothing = np.empty(0, dtype=np.int64), np.zeros(outputs)
         rest, said_why = none.sum(axis=1), str(error)
         return RowFacts(*shared, nobody, nothing, none, rest, "", "", said_why), None
     credit = why.values.reshape(len(rows), p, -1)
     size = np.abs(credit).mean(axis=(0, 2))
     credited = np.argsort(-size, kind="stable")[:MOST_FEATURES]
-    rest = np.delete(credit, credited, axis=1).sum(axis=1).astype(np.float32)
-    kept, base = credit[:, credited].astype(np.float32), np.atleast_1d(why.base_values)
+    rest = compact(np.delete(credit, credited, axis=1).sum(axis=1))
+    kept, base = compact(credit[:, credited]), np.atleast_1d(why.base_values)
     unit = _unit(fitted)
     return RowFacts(*shared, credited, base, kept, rest, unit, compared, None), why
 
