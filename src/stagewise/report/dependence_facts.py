@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from stagewise.data.moments import Moment
 from stagewise.inspection.dependence import Dependence, partial_dependence
 from stagewise.inspection.fitted import Fitted, Vector
 from stagewise.inspection.grid import Grid
@@ -48,6 +49,8 @@ class Axis:
         What levels are called; None of numbers.
     deciles : float64 array
         Of the rows.
+    moment : {"date", "duration", "time of day"}, or None
+        What `x` stands for, if it is in nanoseconds.
     """
 
     feature: int
@@ -55,6 +58,7 @@ class Axis:
     x: Vector
     labels: tuple[str, ...] | None
     deciles: Vector
+    moment: Moment | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,7 +177,7 @@ def dependence_facts(
 
 def _axis(grid: Grid) -> Axis:
     labels = None if grid.labels is None else tuple(grid.labels)
-    return Axis(grid.place, grid.codes, grid.x, labels, grid.deciles)
+    return Axis(grid.place, grid.codes, grid.x, labels, grid.deciles, grid.moment)
 
 
 def _small(values: Vector) -> Small:
