@@ -28,8 +28,8 @@ def model():
     return report_of("moments")[0]
 
 
-@pytest.fixture(scope="module")
-def X():
+@pytest.fixture(scope="module", name="X")
+def rows():
     return report_of("moments")[1]
 
 

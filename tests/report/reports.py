@@ -35,7 +35,7 @@ def houses(n: int = 300) -> tuple[pd.DataFrame, pd.Series]:
 def journeys(n: int = 240) -> pd.DataFrame:
     """Dates, durations and times of day, some missing, and a number that depends on all."""
     rng = np.random.default_rng(2)
-    day, lasts, at = rng.integers(0, 900, n), rng.integers(0, 4 * 24 * 60, n), rng.integers(0, 96, n)
+    day, lasts, at = (rng.integers(0, most, n) for most in (900, 4 * 24 * 60, 96))
     X = pd.DataFrame(
         {
             "day": pd.Timestamp("2019-01-01") + pd.to_timedelta(day, unit="D"),

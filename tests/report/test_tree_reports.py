@@ -230,7 +230,7 @@ def test_the_example_of_a_docstring_is_true(name):
 
 
 def test_moments_are_told_as_people_write_them():
-    model, X, _, _ = report_of("moments")
+    model, *_ = report_of("moments")
     text = export_text(model)
     assert re.search(r"day <= 2020-0\d-\d\d( 12:00:00)? or missing", text)
     assert re.search(r"lasts > \d d \d\d:\d\d:\d\d", text)

@@ -13,7 +13,6 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 
 from stagewise.data.cell import MOMENTS, Moment, family, is_missing

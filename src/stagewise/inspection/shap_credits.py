@@ -55,7 +55,7 @@ class Places:
         missing: npt.NDArray[np.bool_] | None = None,
         moment: Moment | None = None,
     ) -> Places:
-        """Read a column of any type; `missing` and `moment` are what cells do not say themselves."""
+        """Read a column of any type; `missing` and `moment` say what its cells do not."""
         if cells.dtype.kind in "biuf":
             return cls(with_missing(cells.astype(np.float64), missing), None, moment)
         # A list, in which numpy's own moments stay what they are.

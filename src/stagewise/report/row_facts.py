@@ -180,4 +180,5 @@ def _written(fitted: Fitted, X: Any) -> tuple[tuple[int, tuple[str, ...]], ...]:
 def _words(column: Column, moment: Moment | None) -> list[str]:
     gone = np.isnan(column.values) if column.missing is None else column.missing
     words: Callable[[Any], str] = str if moment is None else partial(moment_words, moment=moment)
-    return ["" if g else words(v) for v, g in zip(column.values.tolist(), gone.tolist(), strict=True)]
+    cells = zip(column.values.tolist(), gone.tolist(), strict=True)
+    return ["" if absent else words(cell) for cell, absent in cells]
