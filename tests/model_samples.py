@@ -192,6 +192,16 @@ def wide_features() -> list[Feature]:
     ]
 
 
+def moment_features() -> list[Feature]:
+    days = np.array([-(10**17), 0, 1_584_792_000 * 10**9], dtype=np.int64)
+    return [
+        Feature("day", "wide_integer", days, moment="date"),
+        Feature("number", "real"),
+        Feature("lasts", "real", moment="duration"),
+        Feature("at", "real", moment="time of day"),
+    ]
+
+
 def categorical_features() -> list[Feature]:
     mixed = Levels.of([-7, 0.5, 2**64 - 1, "", "größe"])
     return [
@@ -221,6 +231,7 @@ def sample_models() -> dict[str, Model]:
         "object labels": make_model(classes=objects("a", 2, True), seed=7),
         "missing values": make_model(missing_values=SENTINELS, seed=9),
         "categorical": make_model(features=categorical_features(), seed=10),
+        "moments": make_model(features=moment_features(), seed=16),
         "many levels": make_model(
             features=[Feature(None, "categorical", None, Levels.of(range(150)))], seed=11
         ),

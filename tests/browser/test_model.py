@@ -16,6 +16,7 @@ from reference.shap import goes_left, path_game, shapley
 from stagewise import GradientBoostingClassifier, GradientBoostingRegressor, RandomForestRegressor
 from stagewise.data.features import Feature, Features
 from stagewise.data.levels import Levels
+from stagewise.data.moments import short_words
 from stagewise.data.statistics import Statistic
 from stagewise.inspection import shap_values
 from stagewise.inspection.fitted import Fitted
@@ -130,7 +131,9 @@ def check_question(asked, known, features):
     assert asked["missingLeft"] == {"left": True, "right": False, "both": None}[known.missing]
     if known.left is None:
         wide = features.get(known.name, {}).get("kind") == "integer"
-        assert asked["threshold"] == (str(known.threshold) if wide else known.threshold)
+        plain = str(known.threshold) if wide else known.threshold
+        in_words = known.moment and short_words(known.threshold, known.moment, 4)
+        assert asked["threshold"] == (in_words or plain)
         return
     words = dict(zip(known.left + known.right, level_words(known.left + known.right), strict=True))
     assert sorted(asked["leftLevels"]) == sorted(words[level] for level in known.left)

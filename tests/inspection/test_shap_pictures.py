@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import datetime as dt
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -135,7 +137,12 @@ def test_cells_become_places():
     numbers = Places.of(np.array([1, None, True], dtype=object))
     np.testing.assert_array_equal(numbers.x, [1, np.nan, 1])
     days = Places.of(np.array(["1970-01-03", "NaT"], dtype="datetime64[s]"))
-    np.testing.assert_array_equal(days.x, [2, np.nan])
+    np.testing.assert_array_equal(days.x, [2 * 86_400e9, np.nan])
+    assert (days.moment, days.ends) == ("date", ("1970-01-03", "1970-01-03"))
+    times = Places.of(np.array([dt.time(7), None, dt.time(19, 30)], dtype=object))
+    assert (times.moment, times.ends) == ("time of day", ("07:00:00", "19:30:00"))
+    mixed = Places.of(np.array([dt.date(2020, 1, 1), "never"], dtype=object))
+    assert mixed.labels == ["2020-01-01", "never"]
     masked = Places.of(np.array([5, 0]), np.array([False, True]))
     np.testing.assert_array_equal(masked.x, [5, np.nan])
     assert Places.of(np.full(3, np.nan)).ends == ("low", "high")

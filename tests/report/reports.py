@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import warnings
 from functools import cache
 
@@ -29,6 +30,22 @@ def houses(n: int = 300) -> tuple[pd.DataFrame, pd.Series]:
     lift = X["kind"].map(base).astype(float)
     y = 20 * X["rooms"] + 0.3 * X["age"].fillna(80) + lift + rng.normal(size=n)
     return X, y.rename("price")
+
+
+def journeys(n: int = 240) -> pd.DataFrame:
+    """Dates, durations and times of day, some missing, and a number that depends on all."""
+    rng = np.random.default_rng(2)
+    day, lasts, at = (rng.integers(0, most, n) for most in (900, 4 * 24 * 60, 96))
+    X = pd.DataFrame(
+        {
+            "day": pd.Timestamp("2019-01-01") + pd.to_timedelta(day, unit="D"),
+            "lasts": pd.to_timedelta(lasts, unit="min"),
+            "at": [dt.time(int(k) // 4, int(k) % 4 * 15) for k in at],
+        }
+    )
+    X.loc[::9, "day"] = pd.NaT
+    X["late"] = 5.0 * (day > 444) + lasts / 1440 + 2.0 * (at > 50) + rng.normal(size=n) / 9
+    return X
 
 
 @cache
@@ -78,6 +95,10 @@ def report_of(name: str) -> tuple:
             A[:, 0],
             None,
         )
+    if name == "moments":
+        trips = journeys()
+        y = trips.pop("late")
+        return sw.GradientBoostingRegressor(**quick).fit(trips, y), trips, y, None
     assert name == "nothing to split"
     A = np.zeros((60, 2))
     with warnings.catch_warnings():
@@ -93,5 +114,6 @@ NAMES = (
     "one tree",
     "lines",
     "wide integers",
+    "moments",
     "nothing to split",
 )

@@ -127,6 +127,24 @@ def test_wide_integers_are_written_out(facts):
     assert [int(w) for w in written] == X["id"].iloc[rows.row].tolist()
 
 
+def test_moments_are_told_as_people_write_them(facts):
+    _, X, _, _ = report_of("moments")
+    found = facts("moments")
+    ((place, written),) = found.rows.written
+    assert place == 0
+    days = X["day"].iloc[found.rows.row]
+    assert list(written) == ["" if pd.isna(d) else str(d.date()) for d in days]
+    told = {c.name: c for c in found.table.columns}
+    kinds = [told[name].kind for name in ("day", "lasts", "at")]
+    assert kinds == ["date", "duration", "time of day"]
+    assert told["day"].in_words.least == str(X["day"].min().date())
+    assert told["at"].in_words.largest == str(max(X["at"]))
+    assert len(told["lasts"].in_words.quartiles) == 3
+    assert told["late"].in_words is None
+    moments = {curve.axis.feature: curve.axis.moment for curve in found.dependence.curves}
+    assert moments == dict(enumerate(kinds))
+
+
 def test_the_same_rows_give_the_same_bytes(tmp_path):
     model, X, y, _ = report_of("one tree")
     one, two = (model.report(X, y, tmp_path / f"{k}.html").read_bytes() for k in range(2))

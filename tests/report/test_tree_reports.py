@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import doctest
 import importlib
+import pickle
+import re
 import xml.etree.ElementTree as ET
 from itertools import pairwise
 
@@ -13,6 +15,7 @@ import pytest
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import Ridge
 
+from report.reports import report_of
 from stagewise import (
     DecisionTreeClassifier,
     DecisionTreeRegressor,
@@ -224,3 +227,18 @@ def test_what_cannot_be_shown_is_said(fitted):
 def test_the_example_of_a_docstring_is_true(name):
     failed, tried = doctest.testmod(importlib.import_module(f"stagewise.report.{name}"))
     assert (failed, tried > 3) == (0, True)
+
+
+def test_moments_are_told_as_people_write_them():
+    model, *_ = report_of("moments")
+    text = export_text(model)
+    assert re.search(r"day <= 2020-0\d-\d\d( 12:00:00)? or missing", text)
+    assert re.search(r"lasts > \d d \d\d:\d\d:\d\d", text)
+    assert not re.search(r"\d{10}", text)
+    assert not any(re.search(r"\d{10}", row["rule"]) for t in range(12) for row in rules(model, t))
+    assert "day &lt;= 2020-0" in export_svg(model)
+    # The words are the thresholds: they send the same rows left.
+    question = tree_facts(model).nodes[0].question
+    said = pd.Timestamp(text.split("day <= ")[1].split(" or missing")[0])
+    assert (question.moment, said.value) == ("date", question.threshold)
+    assert export_text(pickle.loads(pickle.dumps(model))) == text

@@ -31,7 +31,7 @@ def read(X: Any) -> Table:
 
 def column(table: Table) -> list[Any]:
     """The first column as Python numbers, None where missing."""
-    values, missing = table.column(0)
+    values, missing, _ = table.column(0)
     gone = np.isnan(values) if values.dtype.kind == "f" else missing
     gone = np.zeros(len(values), bool) if gone is None else gone
     return [None if g else v for v, g in zip(values.tolist(), gone, strict=True)]

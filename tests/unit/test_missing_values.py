@@ -33,7 +33,7 @@ def cells(table: Table) -> list[list[Any]]:
     """The columns as lists of Python numbers, None where missing."""
     columns = []
     for j in range(table.n_features):
-        values, missing = table.column(j)
+        values, missing, _ = table.column(j)
         gone = np.isnan(values) if values.dtype.kind == "f" else missing
         gone = np.zeros(len(values), bool) if gone is None else gone
         columns.append([None if g else v for v, g in zip(values.tolist(), gone, strict=True)])

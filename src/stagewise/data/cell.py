@@ -15,11 +15,12 @@ from typing import Any, Literal
 
 import numpy as np
 
-__all__ = ["MOMENTS", "Family", "family", "is_missing", "number_of"]
+__all__ = ["MOMENTS", "Family", "Moment", "family", "is_missing", "number_of"]
 
-Family = Literal["missing", "text", "number", "date", "duration", "time of day", "other"]
+Moment = Literal["date", "duration", "time of day"]
+Family = Moment | Literal["missing", "text", "number", "other"]
 
-MOMENTS: tuple[Family, ...] = ("date", "duration", "time of day")
+MOMENTS: tuple[Moment, ...] = ("date", "duration", "time of day")
 """The families whose numbers are nanoseconds."""
 
 LARGEST_DECIMAL = 400

@@ -15,12 +15,12 @@ import numpy.typing as npt
 
 from stagewise.data.cell import MOMENTS, Family, family, is_missing, number_of
 from stagewise.data.messages import shown, warn_caller
+from stagewise.data.moments import Moment, moment_of
 
 __all__ = [
     "LARGEST_EXACT",
     "Column",
     "as_floats",
-    "holds_moments",
     "is_wide",
     "missing_items",
     "plain_floats",
@@ -47,14 +47,18 @@ class Column(NamedTuple):
         one that holds integers no double can.
     missing : bool array of shape (n_rows,), or None
         Which cells of a wide column are missing; None when none is.
+    moment : {"date", "duration", "time of day"}, or None
+        What the cells were, if their numbers are nanoseconds.
     """
 
     values: Array
     missing: Mask | None
+    moment: Moment | None = None
 
     def take(self, rows: npt.NDArray[np.uint32]) -> Column:
         """Choose cells by their rows."""
-        return Column(self.values[rows], None if self.missing is None else self.missing[rows])
+        missing = None if self.missing is None else self.missing[rows]
+        return Column(self.values[rows], missing, self.moment)
 
 
 def read_column(cells: Array, missing: Mask | None, label: str, remedy: str) -> Column:
@@ -159,13 +163,6 @@ def missing_items(items: Sequence[Any]) -> Mask:
     return np.array([is_missing(item) for item in items], dtype=bool)
 
 
-def holds_moments(cells: Array) -> bool:
-    """Say whether some of these cells are dates, durations or times of day."""
-    if cells.dtype.kind != "O":
-        return cells.dtype.kind in "mM"
-    return any(family(kind) in MOMENTS for kind in set(map(type, cells.tolist())))
-
-
 def with_missing(values: Array, missing: Mask | None) -> Array:
     """Floats with NaN where a cell is missing; copied only if one is."""
     if missing is None or not missing.any():
@@ -215,7 +212,7 @@ def _read_instants(cells: Array, missing: Mask | None, label: str) -> Column:
     if wrapped.any():
         row = int(np.argmax(wrapped))
         _refuse_moment(cells[row], row, label)
-    return _read_integers(exact.view(np.int64), gone)
+    return _read_integers(exact.view(np.int64), gone)._replace(moment=moment_of(cells))
 
 
 def _refuse_moment(cell: object, row: int, label: str) -> NoReturn:
@@ -237,8 +234,9 @@ def _read_objects(cells: Array, label: str, remedy: str) -> Column:
     if families.keys() <= {float, type(None)}:
         return Column(cells.astype(np.float64), None)
     numbers = _numbers_of(items, label)
-    if not set(MOMENTS).isdisjoint(families.values()):
-        return _from_moments(numbers)
+    moment = moment_of(cells)
+    if moment is not None:
+        return _from_moments(numbers)._replace(moment=moment)
     return _from_numbers(numbers, label)
 
 

@@ -23,6 +23,7 @@ from stagewise.data.frame import Frame, open_frame
 from stagewise.data.levels import Kind, Levels
 from stagewise.data.messages import column_label, shown, warn_caller
 from stagewise.data.missing_values import ONLY_NAN, MissingValues
+from stagewise.data.moments import Moment
 from stagewise.data.sparse import Cells
 from stagewise.data.statistics import Statistic
 from stagewise.data.table import Table, read_array, read_frame
@@ -59,12 +60,16 @@ class Feature:
         Increasing; only for a wide_integer column.
     levels : Levels or None
         Only for a categorical column.
+    moment : {"date", "duration", "time of day"}, or None
+        What its numbers stand for, if these are nanoseconds. It is only shown: features that
+        differ in nothing else are equal.
     """
 
     name: str | None
     kind: Literal["real", "wide_integer", "categorical"]
     cuts: Array | None = None
     levels: Levels | None = None
+    moment: Moment | None = None
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Feature):
@@ -156,7 +161,8 @@ class Features(Sequence[Feature]):
             if column.values.dtype.kind in "iu":
                 column = column if rows is None else column.take(rows)
                 cuts = learn_cuts(column, weight, max_bins) if is_wide(column.values) else None
-            features.append(Feature(name, "real" if cuts is None else "wide_integer", cuts))
+            kind: Literal["real", "wide_integer"] = "real" if cuts is None else "wide_integer"
+            features.append(Feature(name, kind, cuts, moment=column.moment))
         return cls(features, table.missing_values)
 
     @property

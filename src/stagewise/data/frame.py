@@ -124,6 +124,10 @@ class Frame:
             return any(family(kind) == "text" for kind in set(map(type, series.to_list())))
         return bool(series.dtype == nw.String)
 
+    def is_time_of_day(self, position: int) -> bool:
+        """Whether a column is of a type of times of day, whose cells are given as numbers."""
+        return bool(self._series(position).dtype == nw.Time)
+
     def refuse_category(self, position: int, remedy: str) -> None:
         """Raise for a column of a category type, unless no row has a category."""
         series = self._series(position)

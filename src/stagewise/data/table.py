@@ -33,6 +33,7 @@ from stagewise.data.factor import Factor, factorise
 from stagewise.data.frame import Frame, open_frame
 from stagewise.data.messages import column_label
 from stagewise.data.missing_values import ONLY_NAN, MissingValues
+from stagewise.data.moments import Moment
 from stagewise.data.sparse import Cells, read_cells
 
 __all__ = ["Table", "exact_array", "read_array", "read_frame", "read_table"]
@@ -61,6 +62,8 @@ class Table:
         For a column that held some of these: in how many cells.
     factors : mapping of int to Factor
         For a categorical column: its values and their codes.
+    moments : mapping of int to {"date", "duration", "time of day"}
+        For a column of nanoseconds: what these stand for.
     """
 
     columns: Array | list[Array] | Cells
@@ -71,11 +74,13 @@ class Table:
     missing_values: MissingValues = ONLY_NAN
     taken_as_missing: Mapping[int, int] = field(default_factory=dict)
     factors: Mapping[int, Factor] = field(default_factory=dict)
+    moments: Mapping[int, Moment] = field(default_factory=dict)
 
     def column(self, position: int) -> Column:
         """Give one column and which of its cells are missing, if it is wide; not of `Cells`."""
         if isinstance(self.columns, list):
-            return Column(self.columns[position], self.missing.get(position))
+            its = self.missing.get(position), self.moments.get(position)
+            return Column(self.columns[position], *its)
         if isinstance(self.columns, Cells):
             raise TypeError("the columns of a sparse table are not taken out")
         return Column(self.columns[:, position], None)
@@ -104,6 +109,9 @@ class _Grid:
         if self.values.dtype.kind != "O":
             return self.values.dtype.kind in "UT"
         return any(family(kind) == "text" for kind in set(map(type, self.values[:, position])))
+
+    def is_time_of_day(self, position: int) -> bool:
+        return False
 
     def refuse_category(self, position: int, remedy: str) -> None:
         """Never: an array has no category type."""
@@ -298,6 +306,7 @@ def _by_columns(
     missing: dict[int, Mask] = {}
     taken: dict[int, int] = {}
     factors: dict[int, Factor] = {}
+    moments: dict[int, Moment] = {}
     for j in range(n_features):
         label, remedy = column_label(names, j), categorical.remedy(names, j)
         if j in places:
@@ -316,8 +325,12 @@ def _by_columns(
         columns.append(column.values)
         if column.missing is not None:
             missing[j] = column.missing
+        moment: Moment | None = "time of day" if source.is_time_of_day(j) else column.moment
+        if moment is not None:
+            moments[j] = moment
     taken = {j: n for j, n in taken.items() if n}
-    return Table(columns, n_rows, n_features, names, missing, missing_values, taken, factors)
+    known = (missing, missing_values, taken, factors, moments)
+    return Table(columns, n_rows, n_features, names, *known)
 
 
 def _refuse_ragged(X: Any) -> None:

@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from stagewise.data.column import Array, Mask, holds_moments, read_column
+from stagewise.data.column import Array, Mask, read_column
 from stagewise.data.labels import Labels, read_labels
 from stagewise.data.messages import warn_caller
+from stagewise.data.moments import moment_of
 from stagewise.data.target_scale import TargetScale
 from stagewise.data.vector import read_vector, refuse_infinite, refuse_missing, require_y
 
@@ -63,7 +64,7 @@ def read_target(y: Any, n_rows: int, *, caller: str = "regressor") -> Vector:
 
 def read_numbers(cells: Array, missing: Mask | None, *, caller: str) -> Vector:
     """Read the cells of one target; `missing` marks those that do not say so themselves."""
-    if holds_moments(cells):
+    if moment_of(cells) is not None:
         raise TypeError(
             f"y has dtype {cells.dtype} and holds moments, and {caller} predicts numbers. "
             "Convert it to a number of days or seconds first."
@@ -163,7 +164,7 @@ def as_frequencies(weight: Vector, *, total: float | None = None) -> Vector | No
 
 def _read_weights(sample_weight: Any, n_rows: int) -> Vector:
     cells, missing = read_vector(sample_weight, n_rows, "sample_weight", ravel=False)
-    if holds_moments(cells):
+    if moment_of(cells) is not None:
         raise TypeError(
             f"sample_weight has dtype {cells.dtype} and holds moments. Weights must be numbers."
         )

@@ -21,7 +21,7 @@ from stagewise.estimators.parameters import Number
 from stagewise.inspection.dependence import RESPONSES
 from stagewise.inspection.fitted import Fitted, Response, Vector, checked
 from stagewise.inspection.grid import MOST_POINTS, Grid, make_grids
-from stagewise.inspection.plots import plot_curves, plot_levels, plot_surface
+from stagewise.inspection.plots import name_moments, plot_curves, plot_levels, plot_surface
 from stagewise.inspection.similarity import similar_order
 
 __all__ = ["AccumulatedEffects", "accumulated_effects"]
@@ -64,7 +64,7 @@ class AccumulatedEffects:
         """Return a row for each point and output."""
         rows = []
         for place in product(*(range(len(grid.codes)) for grid in self.grids)):
-            point = {g.name: g.values[i] for g, i in zip(self.grids, place, strict=True)}
+            point = {g.name: g.written[i] for g, i in zip(self.grids, place, strict=True)}
             for k, output in enumerate(self.outputs):
                 rows.append({**point, "output": output, "effect": float(self.effect[(*place, k)])})
         return rows
@@ -92,12 +92,15 @@ class AccumulatedEffects:
         if len(self.grids) == 2:
             whose = f": {self.outputs[one]}" if len(self.outputs) > 1 else ""
             labels = (first.name, self.grids[1].name, f"{what}{whose}")
-            return plot_surface(first.x, self.grids[1].x, self.effect[..., one], labels, ax)
+            second = self.grids[1]
+            drawn = plot_surface(first.x, second.x, self.effect[..., one], labels, ax)
+            return name_moments(drawn, first.moment, second.moment)
         chosen = list(range(len(self.outputs))) if output is None else [one]
         names, curves = [self.outputs[k] for k in chosen], self.effect[:, chosen]
         if first.labels is not None:
             return plot_levels(first.labels, curves, names, (first.name, what), ax)
-        return plot_curves(first.x, curves, names, (first.name, what), ax, rug=first.deciles)
+        drawn = plot_curves(first.x, curves, names, (first.name, what), ax, rug=first.deciles)
+        return name_moments(drawn, first.moment)
 
 
 def accumulated_effects(
@@ -133,7 +136,8 @@ def accumulated_effects(
     response : {"score", "mean"}, default="score"
         What changes; see `partial_dependence`.
     grid : int, values, or mapping of feature to values, default=40
-        How many intervals (and one end more) at quantiles, or their ends, increasing.
+        How many intervals (and one end more) at quantiles, or their ends, increasing; those of
+        moments as objects, text or nanoseconds.
 
     Returns
     -------
@@ -198,7 +202,7 @@ def _check_ends(grid: Grid, given: bool) -> None:
     if len(grid.codes) < 2 or not increasing:
         raise InvalidParameterError(
             f"grid: the ends of the intervals of {grid.name!r} must be two or more, finite and "
-            f"increasing; got {shown(list(grid.values))}."
+            f"increasing; got {shown(list(grid.written))}."
         )
 
 

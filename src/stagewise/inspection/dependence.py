@@ -19,7 +19,13 @@ from stagewise.errors import InvalidParameterError
 from stagewise.estimators.parameters import Number, OneOf
 from stagewise.inspection.fitted import Fitted, Response, Vector, checked
 from stagewise.inspection.grid import Grid, make_grids
-from stagewise.inspection.plots import plot_curves, plot_levels, plot_relief, plot_surface
+from stagewise.inspection.plots import (
+    name_moments,
+    plot_curves,
+    plot_levels,
+    plot_relief,
+    plot_surface,
+)
 from stagewise.inspection.traversal import Traversal
 
 __all__ = [
@@ -89,7 +95,7 @@ class Dependence:
         """Return a row for each point and output."""
         rows = []
         for place in product(*(range(len(grid.codes)) for grid in self.grids)):
-            point = {g.name: g.values[i] for g, i in zip(self.grids, place, strict=True)}
+            point = {g.name: g.written[i] for g, i in zip(self.grids, place, strict=True)}
             for k, output in enumerate(self.outputs):
                 value = float(self.mean[(*place, k)])
                 rows.append({**point, "output": output, "dependence": value})
@@ -130,9 +136,17 @@ class Dependence:
             whose = f": {self.outputs[one]}" if len(self.outputs) > 1 else ""
             labels = (first.name, second.name, f"{what}{whose}")
             if how == "surface":
-                return plot_relief(first.x, second.x, self.mean[..., one], labels, ax)
-            ticks = (first.labels, second.labels)
-            return plot_surface(first.x, second.x, self.mean[..., one], labels, ax, ticks=ticks)
+                drawn = plot_relief(first.x, second.x, self.mean[..., one], labels, ax)
+            else:
+                drawn = plot_surface(
+                    first.x,
+                    second.x,
+                    self.mean[..., one],
+                    labels,
+                    ax,
+                    ticks=(first.labels, second.labels),
+                )
+            return name_moments(drawn, first.moment, second.moment)
         single = output is not None or self.individual is not None
         chosen = [one] if single else list(range(len(self.outputs)))
         names, labels_1d = [self.outputs[k] for k in chosen], (first.name, what)
@@ -140,9 +154,10 @@ class Dependence:
         if first.labels is not None:
             return plot_levels(first.labels, curves, names, labels_1d, ax)
         rows = None if self.individual is None else self.individual[:, :, one]
-        return plot_curves(
+        drawn = plot_curves(
             first.x, curves, names, labels_1d, ax, individual=rows, rug=first.deciles
         )
+        return name_moments(drawn, first.moment)
 
 
 def partial_dependence(
@@ -185,6 +200,8 @@ def partial_dependence(
     grid : int, values, or mapping of feature to values, default=40
         How many points of a number, at quantiles of X, or between thresholds of the trees without
         X; of a category all levels, the most frequent ones if there are more than that in X.
+        Values of moments are objects (dates, durations, times), text that spells them such as
+        "2024-03-01 14:05", or nanoseconds.
     ice : int, default=0
         How many rows' own curves to keep (Goldstein et al. 2015); of one feature, with X.
     max_rows : int or None, default=1000

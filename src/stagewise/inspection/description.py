@@ -13,8 +13,6 @@ import numpy as np
 import numpy.typing as npt
 
 from stagewise.data.categorical import CategoricalFeatures
-from stagewise.data.column import holds_moments
-from stagewise.data.frame import open_frame
 from stagewise.data.messages import shown
 from stagewise.data.sparse import Cells
 from stagewise.data.table import Table, read_table
@@ -112,10 +110,9 @@ def describe(table: Any, target: Any = None) -> Description:
             "describe reads dense columns, and X is a sparse matrix. Pass X.toarray(), perhaps of "
             "some of its columns."
         )
-    moments = _moments(table, read)
     names = read.names or [f"x{j}" for j in range(read.n_features)]
     values = {name: _values(read, j) for j, name in enumerate(names)}
-    profiles = {name: _profile(read, j, name, moments) for j, name in enumerate(names)}
+    profiles = {name: _profile(read, j, name) for j, name in enumerate(names)}
     aim, known = _target(target, values, profiles, read.n_rows)
     others = {n: v for n, v in values.items() if n != aim}
     told = [] if known is None else _associations(others, known)
@@ -123,16 +120,6 @@ def describe(table: Any, target: Any = None) -> Description:
     return Description(
         read.n_rows, tuple(profiles.values()), aim, told, _pairs(others), tuple(hints)
     )
-
-
-def _moments(X: Any, table: Table) -> frozenset[int]:
-    """Return the places of columns of dates, durations or times of day."""
-    frame = open_frame(X, "describe")
-    if frame is None:
-        dated = isinstance(X, np.ndarray) and X.dtype.kind in "mM"
-        return frozenset(range(table.n_features)) if dated else frozenset()
-    numbers = (j for j in range(table.n_features) if j not in table.factors)
-    return frozenset(j for j in numbers if holds_moments(frame.cells(j)[0]))
 
 
 def _values(table: Table, place: int) -> npt.NDArray[Any]:
@@ -144,10 +131,10 @@ def _values(table: Table, place: int) -> npt.NDArray[Any]:
     return values if column.missing is None else np.where(column.missing, np.nan, values)
 
 
-def _profile(table: Table, place: int, name: str, moments: frozenset[int]) -> Profile:
+def _profile(table: Table, place: int, name: str) -> Profile:
     if place in table.factors:
         return profile_levels(name, table.factors[place])
-    return profile_numbers(name, table.column(place), is_moment=place in moments)
+    return profile_numbers(name, table.column(place))
 
 
 def _target(
@@ -173,7 +160,7 @@ def _target(
     own = read_table(cells[:, np.newaxis], caller="describe", categorical=chosen)
     name = str(getattr(target, "name", None) or "target")
     name = name if name not in values else f"{name} (target)"
-    profiles[name] = _profile(own, 0, name, frozenset())
+    profiles[name] = _profile(own, 0, name)
     return name, _values(own, 0)
 
 

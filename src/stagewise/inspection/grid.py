@@ -1,21 +1,24 @@
 """The values of a feature at which a function of it is looked at.
 
-The one idea: a grid has every point twice: as the caller writes it (a number, a level) and as the
-model has it (levels and wide integers as numbers). Must not evaluate anything.
+The one idea: a grid has every point twice: as the caller knows it (a number, a level; moments as
+nanoseconds) and as the model has it (levels and wide integers as numbers). Must not evaluate
+anything.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from stagewise.data.cell import family, is_missing, number_of
 from stagewise.data.column import Column
 from stagewise.data.features import Feature
 from stagewise.data.messages import shown
+from stagewise.data.moments import Moment, moment_number, moment_words, short_words
 from stagewise.data.wide import ranks
 from stagewise.errors import InvalidParameterError
 from stagewise.estimators.parameters import Number, nearest_name
@@ -23,6 +26,8 @@ from stagewise.inspection.fitted import Fitted, Vector, checked
 
 __all__ = ["MOST_POINTS", "Grid", "make_grids", "quantile_points"]
 
+DIGITS = 6
+"""How many digits of durations and times of day are told."""
 MOST_POINTS = 10**5
 """How many points a function is looked at, at most; of two features, pairs of points."""
 
@@ -45,6 +50,8 @@ class Grid:
         The same points as the model has them.
     deciles : float64 array
         Of the rows that were passed; empty without rows, and of a category.
+    moment : {"date", "duration", "time of day"}, or None
+        What its numbers stand for, if these are nanoseconds.
     """
 
     name: str
@@ -53,6 +60,14 @@ class Grid:
     values: tuple[Any, ...]
     codes: Vector
     deciles: Vector
+    moment: Moment | None = None
+
+    @property
+    def written(self) -> tuple[Any, ...]:
+        """The points as they are told in a table: moments in words."""
+        if self.moment is None:
+            return self.values
+        return tuple(short_words(value, self.moment, DIGITS) for value in self.values)
 
     @property
     def x(self) -> Vector:
@@ -142,6 +157,7 @@ def _grid(
         values = _levels(feature, name, given, n, x, weight)
         return Grid(name, place, "category", values, _numbers(feature, values, name), deciles)
     if given is not None:
+        given = given if feature.moment is None else _given_moments(feature.moment, name, given)
         codes = _given_numbers(feature, name, given)
         if codes.shape[0] < 1:
             raise InvalidParameterError(f"grid has no values of {name!r}.")
@@ -157,7 +173,7 @@ def _grid(
     shown_as = _written(feature, codes) if given is None else tuple(np.asarray(given).tolist())
     if feature.cuts is not None:
         deciles = np.array(_written(feature, deciles), dtype=np.float64)
-    return Grid(name, place, "number", shown_as, codes, deciles)
+    return Grid(name, place, "number", shown_as, codes, deciles, feature.moment)
 
 
 def _levels(
@@ -213,6 +229,34 @@ def _given_numbers(feature: Feature, name: str, given: Any) -> Vector:
     if numbers.ndim != 1:
         raise InvalidParameterError(f"grid: the values of {name!r} must be a list of numbers.")
     return numbers if feature.cuts is None else ranks(Column(numbers, None), feature.cuts)
+
+
+def _given_moments(moment: Moment, name: str, given: Any) -> list[int | float]:
+    """Return nanoseconds of dates, durations or times, of text that spells them, or of numbers."""
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        raise InvalidParameterError(
+            f"grid: the values of {name!r} must be a list of {moment}s; got {shown(given)}."
+        )
+    return [_moment_given(moment, name, item) for item in given]
+
+
+def _moment_given(moment: Moment, name: str, item: Any) -> int | float:
+    if isinstance(item, str):
+        try:
+            return moment_number(item, moment)
+        except ValueError as error:
+            raise InvalidParameterError(f"grid: {name!r} holds {moment}s, and {error}") from None
+    if is_missing(item):
+        return math.nan
+    if family(type(item)) not in (moment, "number"):
+        raise InvalidParameterError(
+            f"grid: {name!r} holds {moment}s, and {shown(item)} is none. Pass such objects, text "
+            f"such as {moment_words(0, moment)!r}, or nanoseconds."
+        )
+    try:
+        return number_of(item)
+    except OverflowError as error:
+        raise InvalidParameterError(f"grid: of {name!r}, {error} (years 1678 to 2262).") from None
 
 
 def _written(feature: Feature, codes: Vector) -> tuple[Any, ...]:

@@ -134,7 +134,7 @@ def _alone(profile: Profile) -> Iterator[Hint]:
 
 def _sentinels(profile: Profile) -> Iterator[Hint]:
     """Yield extreme values that come again and again, far from all others."""
-    if not profile.is_number or profile.kind == "date":
+    if not profile.is_number or profile.moment is not None:
         return
     q1, _, q3 = profile.quartiles
     for value, rows in profile.levels:

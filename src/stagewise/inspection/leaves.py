@@ -12,7 +12,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from stagewise.data.features import Feature
 from stagewise.data.messages import shown
+from stagewise.data.moments import short_words
 from stagewise.estimators.parameters import Number
 from stagewise.inspection import size
 from stagewise.inspection.fitted import Fitted, Vector, checked
@@ -31,6 +33,8 @@ __all__ = [
 PAIRS = 2**17
 """How many pairs of rows are compared at once."""
 LEVELS_SHOWN = 6
+DIGITS = 6
+"""How many digits of thresholds are shown."""
 
 
 # ---- proximity ---------------------------------------------------------------------------------
@@ -339,8 +343,8 @@ def _rule(fitted: Fitted, tree: Tree, nodes: Sequence[int], x: Vector) -> list[s
             else:
                 rules.append(f"{name} is {_set_words(tree, where, int(x[column]), levels.values)}")
         else:
-            cuts = None if column >= features.n else features[column].cuts
-            rules.append(_interval_words(name, tree.threshold[where], x[column], cuts))
+            feature = features[column] if column < features.n else None
+            rules.append(_interval_words(name, tree.threshold[where], x[column], feature))
     return rules
 
 
@@ -350,12 +354,16 @@ def _column_name(fitted: Fitted, column: int) -> str:
     return names[0] if column < features.n else f"what {' and '.join(names)} say"
 
 
-def _interval_words(name: str, cuts: Vector, x: float, wide: Any) -> str:
+def _interval_words(name: str, cuts: Vector, x: float, feature: Feature | None) -> str:
     """Say between which thresholds a number lies; of wide integers, between which integers."""
     above, below = cuts[cuts < x], cuts[cuts >= x]
+    wide, moment = (None, None) if feature is None else (feature.cuts, feature.moment)
 
     def word(cut: float) -> str:
-        return f"{cut:.6g}" if wide is None else str(int(wide[min(int(cut), len(wide) - 1)]))
+        number = cut if wide is None else int(wide[min(int(cut), len(wide) - 1)])
+        if moment is not None:
+            return short_words(number, moment, DIGITS)
+        return f"{number:.{DIGITS}g}" if wide is None else str(number)
 
     if len(above) and len(below):
         return f"{word(above.max())} < {name} ≤ {word(below.min())}"

@@ -65,7 +65,7 @@ class _Root(_Mean):
     """The root of a mean."""
 
     def value(self, weight: Vector) -> float:
-        return self._unit * self._mean(weight) ** 0.5
+        return self._unit * float(np.sqrt(self._mean(weight)))
 
     def influence(self, weight: Vector) -> Vector:
         mean = self._mean(weight)

@@ -12,14 +12,51 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from stagewise.data.moments import Moment, moment_ticks, moment_words
 from stagewise.errors import InvalidParameterError
 from stagewise.estimators.linear_plots import DOTS, LINE, new_axes
 
-__all__ = ["plot_bars", "plot_curves", "plot_levels", "plot_relief", "plot_surface"]
+__all__ = [
+    "name_moments",
+    "plot_bars",
+    "plot_curves",
+    "plot_levels",
+    "plot_relief",
+    "plot_surface",
+]
 
 Vector = npt.NDArray[np.float64]
 
+TICKS = 4
+"""At most about so many moments are named at an axis."""
 COLOURS = (DOTS, "#e08a1e", "#3a9d5d", "#c23b3b", "#7d5ba6", "#8a6d3b", "#d16ba5", "#4aa3a3")
+
+
+def name_moments(ax: Any, across: Moment | None, along: Moment | None = None) -> Any:
+    """Put ticks on axes of nanoseconds where days, months or hours begin, named in words."""
+    for axis, moment in ((ax.xaxis, across), (ax.yaxis, along)):
+        if moment is not None:
+            _name_moments(axis, moment)
+    return ax
+
+
+def _name_moments(axis: Any, moment: Moment) -> None:
+    from matplotlib.ticker import FuncFormatter, Locator
+
+    class Begins(Locator):
+        """Whole units of time, however the picture is moved or zoomed."""
+
+        def __call__(self) -> Any:
+            return self.tick_values(*axis.get_view_interval())
+
+        def tick_values(self, vmin: float, vmax: float) -> Any:
+            return moment_ticks(min(vmin, vmax), max(vmin, vmax), moment, TICKS)
+
+    def words(x: float, _: Any) -> str:
+        return moment_words(x, moment, within=float(np.ptp(axis.get_view_interval())))
+
+    axis.set_major_locator(Begins())
+    axis.set_major_formatter(FuncFormatter(words))
 
 
 def plot_bars(

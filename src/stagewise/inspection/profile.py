@@ -7,14 +7,16 @@ empty. Must not know other columns.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from stagewise.data.cell import MOMENTS
 from stagewise.data.column import Column
 from stagewise.data.factor import Factor
 from stagewise.data.levels import by_value
+from stagewise.data.moments import PARTS, SECOND, Moment, moment_words
 
 __all__ = ["Profile", "profile_levels", "profile_numbers"]
 
@@ -33,11 +35,13 @@ class Profile:
     Attributes
     ----------
     name, kind : str
-        What it is called; "number", "whole number", "date", "category" or "empty".
+        What it is called; "number", "whole number", "date", "duration", "time of day",
+        "category" or "empty".
     n_rows, missing, distinct : int
         How many rows, missing cells and different values there are.
     deciles : float64 array of shape (11,)
-        From the smallest to the largest value, in steps of a tenth of the rows; of numbers.
+        From the smallest to the largest value, in steps of a tenth of the rows; of numbers. All
+        that is said of moments is in nanoseconds here, and in words where it is shown.
     quartiles : float64 array of shape (3,)
         Of numbers.
     mean, deviation : float
@@ -66,43 +70,72 @@ class Profile:
     @property
     def is_number(self) -> bool:
         """Whether its values have an order and a distance."""
-        return self.kind in ("number", "whole number", "date")
+        return self.kind in ("number", "whole number", *MOMENTS)
+
+    @property
+    def moment(self) -> Moment | None:
+        """What its numbers stand for, if they are nanoseconds."""
+        return next((moment for moment in MOMENTS if moment == self.kind), None)
+
+    def written(self, number: float, what: Literal["value", "mean", "distance"] = "mean") -> Any:
+        """Return one of its numbers as it is shown: moments in words, others as they are.
+
+        Parameters
+        ----------
+        number : float
+            What is to be shown.
+        what : {"value", "mean", "distance"}
+            Whether some row has it, it lies between rows, or says how far these are apart. Of
+            moments the first is told to the second at least, the others are rounded as the
+            spread of the rows suggests; distances of dates are durations.
+        """
+        if self.moment is None:
+            return float(number)
+        span = float(self.deciles[-1] - self.deciles[0])
+        within = min(span, PARTS * SECOND) if what == "value" else span
+        kind = "duration" if what == "distance" else self.moment
+        return moment_words(number, kind, within=within)
+
+    def level_words(self, place: int) -> str:
+        """Return one of the most frequent values as it is shown."""
+        level, _ = self.levels[place]
+        if self.moment is not None:
+            return moment_words(level, self.moment)
+        return str(level) if isinstance(level, (str, int)) else f"{level:g}"
 
     def row(self) -> dict[str, Any]:
         """Return the column as a line of a table."""
-        level, rows = self.levels[0] if self.levels else ("", 0)
-        written = level if isinstance(level, (str, int)) else f"{level:g}"
-        nothing = float("nan")
-        ends = (self.deciles[0], self.deciles[-1]) if self.is_number else (nothing, nothing)
-        q1, q2, q3 = self.quartiles.tolist() if self.is_number else [nothing] * 3
+        _, rows = self.levels[0] if self.levels else ("", 0)
+        q1, q2, q3 = (self.written(q) for q in self.quartiles)
         return {
             "column": self.name,
             "kind": self.kind,
             "missing": self.missing,
             "distinct": self.distinct,
-            "min": float(ends[0]),
+            "min": self.written(self.deciles[0], "value"),
             "q1": q1,
             "median": q2,
             "q3": q3,
-            "max": float(ends[1]),
-            "mean": self.mean,
-            "deviation": self.deviation,
+            "max": self.written(self.deciles[-1], "value"),
+            "mean": self.written(self.mean),
+            "deviation": self.written(self.deviation, "distance"),
             "outliers": self.outliers,
-            "most_frequent": f"{written} ({rows:,})" if rows > 1 else "",
+            "most_frequent": f"{self.level_words(0)} ({rows:,})" if rows > 1 else "",
         }
 
     def __str__(self) -> str:
         gaps = f", {self.missing:,} missing" if self.missing else ""
         if self.is_number:
-            a, b, c = self.quartiles
-            low, high = self.deciles[[0, -1]]
-            where = f"{low:.6g} … {a:.6g} {b:.6g} {c:.6g} … {high:.6g}"
+            row = self.row()
+            told = (row[name] for name in ("min", "q1", "median", "q3", "max"))
+            low, a, b, c, high = (t if isinstance(t, str) else f"{t:.6g}" for t in told)
+            where = f"{low} … {a} {b} {c} … {high}"
         else:
             where = ", ".join(f"{level} ({rows:,})" for level, rows in self.levels[:5])
         return f"{self.name}: {self.kind}, {self.distinct:,} distinct{gaps}: {where}"
 
 
-def profile_numbers(name: str, column: Column, *, is_moment: bool) -> Profile:
+def profile_numbers(name: str, column: Column) -> Profile:
     """Return what is in a column of numbers."""
     values = column.values
     gone = np.isnan(values) if values.dtype.kind == "f" else np.zeros(len(values), dtype=bool)
@@ -112,7 +145,7 @@ def profile_numbers(name: str, column: Column, *, is_moment: bool) -> Profile:
     known = exact.astype(np.float64)
     finite = known[np.isfinite(known)]
     whole = len(exact) > 0 and bool(np.isfinite(known).all() and (known == np.floor(known)).all())
-    kind = "date" if is_moment else "whole number" if whole else "number"
+    kind = column.moment or ("whole number" if whole else "number")
     often = np.argsort(-rows, kind="stable")[:MOST_LEVELS]
     nothing = np.full(11, np.nan)
     # Observed values: an interpolation between infinities would be none.

@@ -14,9 +14,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from stagewise.data.cell import MOMENTS, family, number_of
 from stagewise.data.column import missing_items, with_missing
 from stagewise.data.frame import open_frame
 from stagewise.data.messages import shown
+from stagewise.data.moments import Moment, moment_of, moment_words
 from stagewise.errors import InvalidParameterError
 from stagewise.estimators.parameters import Number, nearest_name
 from stagewise.inspection.fitted import Vector, checked
@@ -34,31 +36,38 @@ class Places:
     Attributes
     ----------
     x : float64 array of shape (n_rows,)
-        Numbers as they are, moments in days since 1970, levels by their number in the order of
-        their names; NaN where a cell is missing.
+        Numbers as they are, moments in nanoseconds, levels by their number in the order of their
+        names; NaN where a cell is missing.
     labels : list of str, or None
         What the levels are called; None of numbers.
+    moment : {"date", "duration", "time of day"}, or None
+        What the numbers stand for, if they are nanoseconds.
     """
 
     x: Vector
     labels: list[str] | None = None
+    moment: Moment | None = None
 
     @classmethod
-    def of(cls, cells: npt.NDArray[Any], missing: npt.NDArray[np.bool_] | None = None) -> Places:
-        """Read a column of any type; `missing` marks cells that do not say so themselves."""
+    def of(
+        cls,
+        cells: npt.NDArray[Any],
+        missing: npt.NDArray[np.bool_] | None = None,
+        moment: Moment | None = None,
+    ) -> Places:
+        """Read a column of any type; `missing` and `moment` say what its cells do not."""
         if cells.dtype.kind in "biuf":
-            return cls(with_missing(cells.astype(np.float64), missing))
-        if cells.dtype.kind in "mM":
-            since = cells - np.datetime64(0, "D") if cells.dtype.kind == "M" else cells
-            days = np.asarray(since / np.timedelta64(1, "D"), dtype=np.float64)
-            return cls(with_missing(days, missing))
-        items = cells.tolist()
+            return cls(with_missing(cells.astype(np.float64), missing), None, moment)
+        # A list, in which numpy's own moments stay what they are.
+        items = list(cells)
         absent = missing_items(items) if missing is None else missing | missing_items(items)
         known = [item for item, gone in zip(items, absent, strict=True) if not gone]
         x = np.full(len(items), np.nan)
-        if all(isinstance(item, numbers.Real) for item in known):
-            x[~absent] = np.array(known, dtype=np.float64)
-            return cls(x)
+        families = {family(type(item)) for item in known}
+        only = next(iter(families)) if len(families) == 1 else None
+        if only in ("number", *MOMENTS) or not known:
+            x[~absent] = np.array([number_of(item) for item in known], dtype=np.float64)
+            return cls(x, None, moment_of(np.array(known, dtype=object)))
         levels = sorted(set(map(str, known)))
         place = {level: float(k) for k, level in enumerate(levels)}
         x[~absent] = [place[str(item)] for item in known]
@@ -83,7 +92,12 @@ class Places:
         if self.labels:
             return self.labels[0], self.labels[-1]
         low, high = np.nanmin(self.x, initial=np.inf), np.nanmax(self.x, initial=-np.inf)
-        return (f"{low:.3g}", f"{high:.3g}") if low <= high else ("low", "high")
+        if not low <= high:
+            return "low", "high"
+        if self.moment is None:
+            return f"{low:.3g}", f"{high:.3g}"
+        one, two = (moment_words(end, self.moment, within=high - low) for end in (low, high))
+        return one, two
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,23 +186,32 @@ class Credits:
 
     def written(self, row: int, feature: int) -> str:
         """Return a cell as people write it, with the name of the feature."""
-        cells, missing = self._cells(feature)
-        cell = cells[row].item() if isinstance(cells[row], np.generic) else cells[row]
+        cells, missing, moment = self._cells(feature)
+        cell = cells[row]
         if (missing is not None and missing[row]) or missing_items([cell])[0]:
             return f"{self.names[feature]} is missing"
-        text = f"{cell:.4g}" if isinstance(cell, float) else str(cell)
+        moment = moment or moment_of(np.array([cell], dtype=object))
+        if moment is not None:
+            return f"{self.names[feature]} = {moment_words(number_of(cell), moment)}"
+        text = f"{cell:.4g}" if isinstance(cell, (float, np.floating)) else str(cell)
         return f"{self.names[feature]} = {text}"
 
-    def _cells(self, feature: int) -> tuple[npt.NDArray[Any], npt.NDArray[np.bool_] | None]:
-        """Return a column as it was given, and which cells are missing without saying so."""
+    def _cells(
+        self, feature: int
+    ) -> tuple[npt.NDArray[Any], npt.NDArray[np.bool_] | None, Moment | None]:
+        """Return a column as it was given, and which cells are missing without saying so.
+
+        Also, of times of day that come as numbers, that they are such.
+        """
         frame = open_frame(self.data, "shap_values")
         if frame is None:
             if hasattr(self.data, "tocsc"):
-                return self.data.tocsc()[:, [feature]].toarray()[:, 0], None
-            return np.asarray(self.data)[:, feature], None
+                return self.data.tocsc()[:, [feature]].toarray()[:, 0], None, None
+            return np.asarray(self.data)[:, feature], None, None
         if frame.names is not None and set(self.names) <= set(frame.names):
             frame = frame.select(list(self.names))
-        return frame.cells(feature)
+        timed: Moment | None = "time of day" if frame.is_time_of_day(feature) else None
+        return *frame.cells(feature), timed
 
     def steps(self, row: int, top: Any) -> tuple[list[str], Vector]:
         """Return the largest credits of a row with their cells, and the sum of the others."""

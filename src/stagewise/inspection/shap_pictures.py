@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from stagewise.inspection.plots import name_moments
 from stagewise.inspection.shap_credits import Credits
 from stagewise.inspection.shap_plots import plot_beeswarm, plot_dependence, plot_waterfall
 
@@ -120,9 +121,10 @@ class ShapPictures:
         own = one.places(j)
         labels = (one.names[j], one.label)
         if other is None:
-            return plot_dependence(own.x, one.values[:, j], labels, ax, levels=own.labels)
+            drawn = plot_dependence(own.x, one.values[:, j], labels, ax, levels=own.labels)
+            return name_moments(drawn, own.moment)
         beside = one.places(other)
-        return plot_dependence(
+        drawn = plot_dependence(
             own.x,
             one.values[:, j],
             labels,
@@ -132,6 +134,7 @@ class ShapPictures:
             companion=one.names[other],
             ends=beside.ends,
         )
+        return name_moments(drawn, own.moment)
 
     def _one(self, output: Any) -> Credits:
         names, outputs = self.feature_names, self.output_names

@@ -35,6 +35,7 @@ from stagewise.model.labels import pack_labels, unpack_labels
 from stagewise.model.least_squares import pack_least_squares, unpack_least_squares
 from stagewise.model.levels import pack_levels, unpack_levels
 from stagewise.model.model import Model
+from stagewise.model.moments import pack_moments, unpack_moments
 from stagewise.model.sections import (
     LABELS,
     LINES,
@@ -88,6 +89,7 @@ def pack(model: Model, estimator: Mapping[str, Any]) -> tuple[dict[str, Any], di
         **_pack_trees(model.ensemble),
         **_pack_targets(model.targets),
         **_pack_features(model.features),
+        **pack_moments([feature.moment for feature in model.features]),
         **_pack_missing_values(model.features.missing_values),
         **pack_levels([feature.levels for feature in model.features]),
         **pack_statistics(model.features.statistics),
@@ -321,17 +323,17 @@ def _unpack_features(arrays: Mapping[str, Array]) -> Features:
     bounds = check_features(kinds, arrays["cut_start"], cuts).tolist()
     signed = cuts.view(np.int64)
     names = _unpack_names(arrays, len(kinds))
-    levels = unpack_levels(arrays, kinds)
+    levels, moments = unpack_levels(arrays, kinds), unpack_moments(arrays, kinds)
     features = []
-    heads = zip(names, kinds.tolist(), pairwise(bounds), levels, strict=True)
-    for name, kind, (first, last), its in heads:
+    heads = zip(names, kinds.tolist(), pairwise(bounds), levels, moments, strict=True)
+    for name, kind, (first, last), its, moment in heads:
         if kind == REAL:
-            features.append(Feature(name, "real", None))
+            features.append(Feature(name, "real", moment=moment))
         elif kind == CATEGORICAL:
             features.append(Feature(name, "categorical", None, its))
         else:
             values = signed if kind == INT64_CUTS else cuts
-            features.append(Feature(name, "wide_integer", values[first:last]))
+            features.append(Feature(name, "wide_integer", values[first:last], moment=moment))
     return Features(features, _unpack_missing_values(arrays))
 
 

@@ -27,7 +27,7 @@ __all__ = ["decode", "encode", "read_model", "write_model"]
 
 # Not text, and with both kinds of line ends: a transfer that treats the file as text shows.
 MAGIC = b"\x93STGW\r\n\x1a"
-MAJOR, MINOR = 1, 3
+MAJOR, MINOR = 1, 4
 
 # Magic, major version, minor version, length of the header.
 _PREFIX = struct.Struct("<8sIIQ")

@@ -24,6 +24,7 @@ __all__ = [
     "LEVELS",
     "LINES",
     "MISSING_VALUES",
+    "MOMENTS",
     "NAMES",
     "OPTIONAL",
     "SECTIONS",
@@ -45,6 +46,7 @@ MISSING_VALUES = {
     "missing_uint64": "uint64",
     "missing_float64": "float64",
 }
+MOMENTS = {"feature_moment": "uint8"}
 LEVELS = {
     "level_start": "uint64",
     "level_type": "uint8",
@@ -74,6 +76,7 @@ TARGETS = {"target_start": "uint64", "target_names": "uint8"}
 OPTIONAL = {
     **NAMES,
     **MISSING_VALUES,
+    **MOMENTS,
     **LEVELS,
     **SETS,
     **LINES,
@@ -138,7 +141,8 @@ def pack_sections(arrays: Mapping[str, Array]) -> tuple[list[dict[str, Any]], li
                 "shape": list(array.shape),
                 "offset": offset,
                 "size": len(content),
-                "optional": False,
+                # What is only shown may be skipped by a reader that does not know it.
+                "optional": name in MOMENTS,
             }
         )
         contents.append(content)

@@ -33,7 +33,7 @@ __all__ = ["Carried", "carry", "engine"]
 Array = npt.NDArray[Any]
 
 FORMAT = 1
-SCRIPTS = ("trees.js", "credits.js", "rows.js", "model.js")
+SCRIPTS = ("moments.js", "trees.js", "credits.js", "rows.js", "model.js")
 
 KINDS = MappingProxyType({"real": "number", "wide_integer": "integer", "categorical": "category"})
 """What a feature's kind is called on the page."""
@@ -235,6 +235,7 @@ def _feature_arrays(fitted: Fitted) -> dict[str, Array]:
         {
             "name": name,
             "kind": KINDS[feature.kind],
+            "moment": feature.moment,
             # Integers this wide are no numbers in JSON.
             "cuts": None if feature.cuts is None else [str(cut) for cut in feature.cuts],
             "levels": None if feature.levels is None else level_words(feature.levels.values),

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from stagewise.data.moments import Moment
 from stagewise.inspection.dependence import over_rows
 from stagewise.inspection.fitted import Fitted, Vector
 from stagewise.inspection.grid import Grid, make_grids
@@ -46,6 +47,8 @@ class Axis:
         What levels are called; None of numbers.
     deciles : float64 array
         Of the rows.
+    moment : {"date", "duration", "time of day"}, or None
+        What `x` stands for, if it is in nanoseconds.
     """
 
     feature: int
@@ -53,6 +56,7 @@ class Axis:
     x: Vector
     labels: tuple[str, ...] | None
     deciles: Vector
+    moment: Moment | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,4 +163,4 @@ def dependence_facts(
 
 def _axis(grid: Grid) -> Axis:
     labels = None if grid.labels is None else tuple(grid.labels)
-    return Axis(grid.place, grid.codes, grid.x, labels, grid.deciles)
+    return Axis(grid.place, grid.codes, grid.x, labels, grid.deciles, grid.moment)

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from stagewise.data import Features
 from stagewise.data.levels import Level
 from stagewise.data.messages import shown
+from stagewise.data.moments import Moment
 from stagewise.inspection.fitted import Fitted
 from stagewise.learners.tree import Tree
 from stagewise.model.model import Model
@@ -40,6 +41,8 @@ class Question:
         Of a category: which levels go left, and which right.
     missing : {"left", "right", "both"}
         Where rows go whose cell is missing.
+    moment : {"date", "duration", "time of day"}, or None
+        What the threshold stands for, if it is in nanoseconds.
     """
 
     name: str
@@ -47,6 +50,7 @@ class Question:
     left: tuple[Level, ...] | None
     right: tuple[Level, ...] | None
     missing: Side
+    moment: Moment | None = None
 
 
 @dataclass(frozen=True)
@@ -240,9 +244,10 @@ def _question(tree: Tree, node: int, features: Features, *, both: bool) -> Quest
             for side in (True, False)
         )
         return Question(name, None, sides[0], sides[1], missing)
+    asked: float | int = threshold
     if feature.cuts is not None:  # trees see the number of cuts below a wide integer
-        return Question(name, int(feature.cuts[int(threshold)]), None, None, missing)
-    return Question(name, threshold, None, None, missing)
+        asked = int(feature.cuts[int(threshold)])
+    return Question(name, asked, None, None, missing, feature.moment)
 
 
 def column_name(features: Features, column: int) -> str:

@@ -7,13 +7,17 @@ can change them and ask again.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from stagewise.data.column import Column
 from stagewise.data.frame import open_frame
+from stagewise.data.moments import Moment, moment_words
 from stagewise.inspection.fitted import Fitted, Vector
 from stagewise.inspection.shap import ShapValues, shap_values
 from stagewise.report.payload import compact
@@ -41,7 +45,8 @@ class RowFacts:
     codes : float64 array of shape (n, n_features)
         Their cells, as the model reads them.
     written : tuple of (int, tuple of str)
-        The cells of integers beyond 2**53 as they are written, by the place of the feature.
+        The cells of integers beyond 2**53 as they are written, by the place of the feature;
+        moments as people write them.
     known : tuple of str or float64 array
         Their answers: labels, or numbers with a column for each target.
     said : float64 array of shape (n, n_outputs)
@@ -165,13 +170,16 @@ def _unit(fitted: Fitted) -> str:
 
 def _written(fitted: Fitted, X: Any) -> tuple[tuple[int, tuple[str, ...]], ...]:
     """Return the cells of wide integers, of which the model only knows between which cuts."""
-    wide = [j for j, f in enumerate(fitted.model.features) if f.cuts is not None]
+    features = fitted.model.features
+    wide = [j for j, feature in enumerate(features) if feature.cuts is not None]
     if not wide:
         return ()
-    table = fitted.model.features.read(X, "report")
-    return tuple((j, tuple(_words(table.column(j)))) for j in wide)
+    table = features.read(X, "report")
+    return tuple((j, tuple(_words(table.column(j), features[j].moment))) for j in wide)
 
 
-def _words(column: Any) -> list[str]:
-    gone = np.zeros(len(column.values), dtype=bool) if column.missing is None else column.missing
-    return ["" if g else str(v) for v, g in zip(column.values.tolist(), gone.tolist(), strict=True)]
+def _words(column: Column, moment: Moment | None) -> list[str]:
+    gone = np.isnan(column.values) if column.missing is None else column.missing
+    words: Callable[[Any], str] = str if moment is None else partial(moment_words, moment=moment)
+    cells = zip(column.values.tolist(), gone.tolist(), strict=True)
+    return ["" if absent else words(cell) for cell, absent in cells]

@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from stagewise.data.levels import Level
+from stagewise.data.moments import Moment
 from stagewise.inspection.fitted import checked
 from stagewise.report.facts import NodeFacts, TreeFacts, tree_facts
-from stagewise.report.words import DIGITS, levels_words, number_words
+from stagewise.report.words import DIGITS, cell_words, levels_words
 
 __all__ = ["Condition", "Rule", "leaf_rules", "rules"]
 
@@ -32,6 +33,8 @@ class Condition:
         Of a category: which it may be.
     missing : bool
         Whether rows whose cell is missing come here, perhaps among other leaves.
+    moment : {"date", "duration", "time of day"}, or None
+        What its numbers stand for, if these are nanoseconds.
     """
 
     name: str
@@ -39,17 +42,18 @@ class Condition:
     at_most: float | int = math.inf
     levels: tuple[Level, ...] | None = None
     missing: bool = True
+    moment: Moment | None = None
 
     def words(self, digits: int = 4) -> str:
         """Return the condition as a person would write it."""
+        low, high = (cell_words(x, self.moment, digits) for x in (self.above, self.at_most))
         if self.levels is not None:
             words = f"{self.name} in {{{levels_words(self.levels)}}}"
         elif self.above == -math.inf:
-            words = f"{self.name} <= {number_words(self.at_most, digits)}"
+            words = f"{self.name} <= {high}"
         elif self.at_most == math.inf:
-            words = f"{self.name} > {number_words(self.above, digits)}"
+            words = f"{self.name} > {low}"
         else:
-            low, high = (number_words(x, digits) for x in (self.above, self.at_most))
             words = f"{low} < {self.name} <= {high}"
         return f"({words} or missing)" if self.missing else words
 
@@ -101,7 +105,7 @@ def _narrowed(before: Condition, node: NodeFacts, *, left: bool) -> Condition:
         return Condition(before.name, levels=levels, missing=missing)
     above = before.above if left else max(before.above, question.threshold)
     at_most = min(before.at_most, question.threshold) if left else before.at_most
-    return Condition(before.name, above, at_most, missing=missing)
+    return Condition(before.name, above, at_most, missing=missing, moment=question.moment)
 
 
 def rules(model: Any, tree: int = 0, *, digits: int = 4) -> list[dict[str, Any]]:

@@ -28,6 +28,24 @@ COLUMNS = 200
 LINES = 20
 
 
+@dataclass(frozen=True)
+class MomentFacts:
+    """Where the dates, durations or times of a column lie, in words.
+
+    Attributes
+    ----------
+    least, largest, mean : str
+        As of `ColumnFacts`.
+    quartiles : tuple of str
+        Likewise.
+    """
+
+    least: str
+    quartiles: tuple[str, ...]
+    largest: str
+    mean: str
+
+
 @dataclass(frozen=True, eq=False)
 class ColumnFacts:
     """A column.
@@ -46,6 +64,8 @@ class ColumnFacts:
         The most frequent values, and their rows.
     is_number : bool
         Whether its values have an order.
+    in_words : MomentFacts or None
+        Of moments: the same as people write it.
     """
 
     name: str
@@ -61,6 +81,7 @@ class ColumnFacts:
     bars: Vector
     levels: tuple[tuple[str, int], ...]
     is_number: bool
+    in_words: MomentFacts | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,13 +187,22 @@ def _column(profile: Profile, name: str) -> ColumnFacts:
         profile.mean,
         profile.deviation,
         counts.astype(np.float64),
-        tuple((_words(level), rows) for level, rows in profile.levels[:8]),
+        tuple((_level(profile, k), rows) for k, (_, rows) in enumerate(profile.levels[:8])),
         profile.is_number,
+        None if profile.moment is None else _in_words(profile),
     )
 
 
-def _words(level: Any) -> str:
-    return number_words(level, 6) if isinstance(level, float) and isfinite(level) else str(level)
+def _in_words(profile: Profile) -> MomentFacts:
+    row = profile.row()
+    return MomentFacts(row["min"], (row["q1"], row["median"], row["q3"]), row["max"], row["mean"])
+
+
+def _level(profile: Profile, place: int) -> str:
+    level, _ = profile.levels[place]
+    if profile.moment is None and isinstance(level, float) and isfinite(level):
+        return number_words(level, 6)
+    return profile.level_words(place)
 
 
 def _associations(found: Description) -> tuple[tuple[str, str, float, float], ...]:

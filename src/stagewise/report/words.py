@@ -8,10 +8,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from stagewise.data.levels import Level
+from stagewise.data.moments import Moment, short_words
 from stagewise.estimators.parameters import Number
 from stagewise.report.facts import NodeFacts, Question, TreeFacts
 
-__all__ = ["DIGITS", "levels_words", "number_words", "says_words", "side_words", "weight_words"]
+__all__ = [
+    "DIGITS",
+    "cell_words",
+    "levels_words",
+    "number_words",
+    "says_words",
+    "side_words",
+    "weight_words",
+]
 
 DIGITS = Number(1, 17, whole=True)
 """How many digits of a number can be shown."""
@@ -25,6 +34,13 @@ def number_words(number: float, digits: int = 4) -> str:
     return f"{number:.{digits}g}"
 
 
+def cell_words(number: float, moment: Moment | None, digits: int = 4) -> str:
+    """Return a number of a column, or the moment that it stands for."""
+    if moment is None:
+        return number_words(number, digits)
+    return short_words(number, moment, digits)
+
+
 def levels_words(levels: Sequence[Level], most: int = LEVELS_SHOWN) -> str:
     """Return a list of levels, of long ones the beginning."""
     listed = [str(level) for level in levels[:most]]
@@ -36,7 +52,7 @@ def side_words(question: Question, *, left: bool, digits: int = 4, missing: bool
     """Return what is true of the rows that go to one side, perhaps with those that are missing."""
     if question.threshold is not None:
         sign = "<=" if left else ">"
-        words = f"{question.name} {sign} {number_words(question.threshold, digits)}"
+        words = f"{question.name} {sign} {cell_words(question.threshold, question.moment, digits)}"
     else:
         assert question.left is not None
         assert question.right is not None

@@ -42,7 +42,7 @@ function ends(numbers, air = 0.04) {
     if (x > most) most = x;
   }
   if (!(most >= least)) return [0, 1];
-  const room = (most - least) * air || Math.abs(most) * 0.05 || 1;
+  const room = most > least ? (most - least) * air : Math.abs(most) * 0.05 || 1;
   return [least - room, most + room];
 }
 

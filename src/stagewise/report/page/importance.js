@@ -86,7 +86,7 @@ function dependenceSection(page) {
     const mean = shift(x.map((_, i) => curve.mean.at(i, k)));
     const own = Array.from({ length: curve.rows.shape[0] }, (_, r) => shift(x.map((_, i) => curve.rows.at(r, i, k))));
     const chart = new Chart(width, 360, { x: ends(x, 0.01), y: ends([...mean, ...own.flat()]), label: label(curve) })
-      .axes({ xLabel: names[curve.axis.feature], yLabel: centred.value ? `change of the ${unit()}` : unit() });
+      .axes({ xLabel: names[curve.axis.feature], yLabel: centred.value ? `change of the ${unit()}` : unit(), xs: momentTicks(curve.axis, ends(x, 0.01), width / 110) });
     for (const values of own) chart.line(x, values, { class: "thin" });
     chart.line(x, mean, { "stroke-width": 3 });
     for (const t of curve.axis.deciles) chart.add(g("line", { class: "rug", x1: chart.x(t), x2: chart.x(t), y1: chart.box.bottom, y2: chart.box.bottom - 7 }));
@@ -97,7 +97,7 @@ function dependenceSection(page) {
       const i = x.reduce((near, v, n) => (Math.abs(v - at.x) < Math.abs(x[near] - at.x) ? n : near), 0);
       const nearest = own.reduce((near, values, r) => (Math.abs(values[i] - at.y) < Math.abs(own[near][i] - at.y) ? r : near), 0);
       picked.setAttribute("d", chart.path(x, own[nearest]));
-      return [`${names[curve.axis.feature]} ${words(x[i], 5)}`, `on average ${words(mean[i], 5)}`, `this row ${words(own[nearest][i], 5)}`];
+      return [`${names[curve.axis.feature]} ${placeWords(curve.axis, i)}`, `on average ${words(mean[i], 5)}`, `this row ${words(own[nearest][i], 5)}`];
     });
     chart.svg.addEventListener("pointerleave", () => picked.setAttribute("d", ""));
     return chart.svg;
@@ -122,16 +122,16 @@ function dependenceSection(page) {
     for (let i = 0; i < xs.x.length; i++) for (let j = 0; j < ys.x.length; j++) values.push(map.mean.at(i, j, k));
     const [least, most] = ends(values, 0);
     const named = (axis, letters) => axis.labels?.map((text, i) => [axis.x[i], clipped(text, letters)]);
+    const timed = (axis, borders, about) => momentTicks(axis, [borders[0], borders[borders.length - 1]], about);
     const title = `How the ${unit()} depends on ${names[xs.feature]} and ${names[ys.feature]}`;
-    const chart = new Chart(width, 420, { x: [xe[0], xe[xe.length - 1]], y: [ye[0], ye[ye.length - 1]], label: title, left: ys.labels ? 110 : undefined })
-      .axes({ xLabel: names[xs.feature], yLabel: names[ys.feature], xs: named(xs, Math.max(3, Math.floor(width / xs.x.length / 7))), ys: named(ys, 14), grid: false });
+    const chart = new Chart(width, 420, { x: [xe[0], xe[xe.length - 1]], y: [ye[0], ye[ye.length - 1]], label: title, left: ys.labels || ys.moment ? 110 : undefined })
+      .axes({ xLabel: names[xs.feature], yLabel: names[ys.feature], xs: named(xs, Math.max(3, Math.floor(width / xs.x.length / 7))) ?? timed(xs, xe, width / 110), ys: named(ys, 14) ?? timed(ys, ye, 7), grid: false });
     for (let i = 0; i < xs.x.length; i++) {
       for (let j = 0; j < ys.x.length; j++) {
         const value = map.mean.at(i, j, k);
         const [x0, x1, y0, y1] = [chart.x(xe[i]), chart.x(xe[i + 1]), chart.y(ye[j + 1]), chart.y(ye[j])];
         const cell = g("rect", { x: x0, y: y0, width: Math.max(x1 - x0, 0) + 0.6, height: Math.max(y1 - y0, 0) + 0.6, fill: blend(SURFACE, (value - least) / (most - least || 1)) });
-        const place = (axis, n) => (axis.labels ? axis.labels[n] : words(axis.x[n], 4));
-        chart.add(tells(cell, [`${names[xs.feature]} ${place(xs, i)}`, `${names[ys.feature]} ${place(ys, j)}`, `on average ${words(value, 5)}`]));
+        chart.add(tells(cell, [`${names[xs.feature]} ${placeWords(xs, i)}`, `${names[ys.feature]} ${placeWords(ys, j)}`, `on average ${words(value, 5)}`]));
       }
     }
     said.replaceChildren(words(least, 4), h("span", { class: "ramp surface" }), words(most, 4), ` ${unit()}`);
@@ -147,6 +147,21 @@ function dependenceSection(page) {
     said, chart, idle);
   for (const choice of [first, second, centred, page.output]) choice.watch(() => chart.redraw());
   return section;
+}
+
+/** A point of an axis in words. */
+function placeWords(axis, i) {
+  if (axis.labels) return axis.labels[i];
+  if (!axis.moment) return words(axis.x[i], 5);
+  const [least, most] = ends(axis.x, 0);
+  return Model.moments.words(axis.x[i], axis.moment, most - least);
+}
+
+/** Ticks of an axis of moments; none of any other. */
+function momentTicks(axis, [least, most], about) {
+  if (!axis.moment) return undefined;
+  const found = Model.moments.ticks(least, most, axis.moment, Math.max(2, Math.round(about)));
+  return found.map((t) => [t, Model.moments.words(t, axis.moment, most - least)]);
 }
 
 /** The borders of cells around points. */

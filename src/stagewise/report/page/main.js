@@ -21,8 +21,9 @@ class Page {
     const code = this.facts.rows.codes.at(i, j);
     if (this.wide.has(j)) return this.wide.get(j)[i];
     if (Number.isNaN(code)) return "";
-    const { levels } = this.model.features[j];
+    const { levels, moment } = this.model.features[j];
     if (levels) return levels[code] ?? "";
+    if (moment) return Model.moments.words(code, moment);
     return code === Infinity ? "inf" : code === -Infinity ? "-inf" : String(code);
   }
 
@@ -31,7 +32,7 @@ class Page {
     const text = this.written(i, j);
     const code = this.facts.rows.codes.at(i, j);
     if (this.model.features[j].levels) return Number.isNaN(code) || text === "" ? "missing" : text;
-    if (this.wide.has(j)) return text || "missing";
+    if (this.wide.has(j) || this.model.features[j].moment) return text || "missing";
     return Number.isNaN(code) ? "missing" : words(code, 5);
   }
 

@@ -5,13 +5,15 @@
 // `stagewise.report.carried` writes what is read here.
 
 class Model {
+  static moments = Moments; // moments in words, and back
   #facts; // what is not an array
   #trees;
   #rows;
   #credits = null; // made when a row is explained
 
   // The model that a payload holds, as JSON.parse gives it. Its `features` are {name, kind: "number",
-  // "integer" (too wide for a double) or "category", levels: what these are called, or null}.
+  // "integer" (too wide for a double) or "category", levels: what these are called, or null, moment:
+  // "date", "duration", "time of day" where numbers are nanoseconds, or null}.
   static async open(payload) {
     if (payload.format !== 1) {
       throw new Error(`This page reads models of format 1, not of format ${payload.format}.`);
@@ -122,19 +124,20 @@ class Model {
     return { nodes, says, names };
   }
 
-  // Rows with a number of at most `threshold` (a text where integers are too wide for a double), or
-  // one of `leftLevels`, go left; rows without one do if `missingLeft` (null: these go both ways).
+  // Rows with a number of at most `threshold` (a text where integers are too wide for a double, and of
+  // moments), or one of `leftLevels`, go left; rows without one do if `missingLeft` (null: these go
+  // both ways).
   #question(node) {
     const trees = this.#trees, f = trees.feature[node], threshold = trees.threshold[node];
     const missingLeft = this.#facts.bothWays ? null : trees.missingLeft[node] === 1;
     if (f >= this.features.length) {
       return { name: this.#facts.derived[f - this.features.length].name, threshold, missingLeft };
     }
-    const { name, levels, cuts } = this.features[f];
-    if (cuts !== null) {
-      return { name, threshold: cuts[Math.floor(threshold)], missingLeft };
+    const { name, levels, cuts, moment } = this.features[f];
+    if (levels === null) {
+      const asked = cuts === null ? threshold : cuts[Math.floor(threshold)];
+      return { name, threshold: moment ? Moments.shortWords(asked, moment, 4) : asked, missingLeft };
     }
-    if (levels === null) return { name, threshold, missingLeft };
     const goes = levels.map((_, level) => trees.hasLevel(node, level));
     const leftLevels = levels.filter((_, level) => goes[level]);
     const rightLevels = levels.filter((_, level) => !goes[level]);

@@ -1,7 +1,8 @@
 // Rows as trees see them: cells as codes, and behind them what levels say.
 //
-// One idea: a code is what Python makes of a cell: a number as it is, the number of a level, of an
-// integer that is too wide for a double how many cuts are below it, NaN where the cell is missing.
+// One idea: a code is what Python makes of a cell: a number as it is, a moment as its nanoseconds, the
+// number of a level, of an integer that is too wide for a double how many cuts are below it, NaN where
+// the cell is missing.
 // Must not know trees.
 
 class Rows {
@@ -17,13 +18,16 @@ class Rows {
   // ---- what a person typed ----------------------------------------------------------------------
 
   encode(j, text) {
-    const { name, kind, levels } = this.features[j], typed = String(text).trim();
+    const { name, kind, levels, moment } = this.features[j], typed = String(text).trim();
     if (levels?.includes(typed)) return { code: levels.indexOf(typed) };
     if (levels?.includes(String(text))) return { code: levels.indexOf(String(text)) };
-    const number = numberOf(typed);
+    const number = (moment && Moments.number(typed, moment)) ?? numberOf(typed);
     const stands = number !== null && this.missing.includes(number);
     if (stands || /^(|missing|nan)$/i.test(typed)) return { code: NaN };
     if (levels !== null) return this.#encodeLevel(name, levels, typed, number);
+    if (number === null && moment) {
+      return { error: `${name} is a ${moment}; “${typed}” is none. Type one as ${Moments.example(moment)}, or “missing”.` };
+    }
     if (number === null) {
       return { error: `${name} is a number; “${typed}” is none. Type one, or “missing”.` };
     }

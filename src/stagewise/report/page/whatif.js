@@ -86,16 +86,24 @@ function whatIfSection(page) {
 
 function numberField(page, j) {
   const curve = page.facts.dependence.curves.find((one) => one.axis.feature === j);
-  const input = h("input", { type: "text", inputmode: "decimal", id: `cell-${j}`, autocomplete: "off" });
+  const { kind, moment } = page.model.features[j];
+  const input = h("input", { type: "text", inputmode: moment ? "text" : "decimal", id: `cell-${j}`, autocomplete: "off", title: moment ? `such as ${Model.moments.example(moment)}` : null });
   let range = null;
-  if (curve && !curve.axis.labels && curve.axis.x.length > 1 && page.model.features[j].kind === "number") {
-    const [least, most] = ends(curve.axis.x, 0);
-    const whole = Array.from(curve.axis.x).every(Number.isInteger);
+  const [least, most] = curve ? ends(curve.axis.x, 0) : [0, 0];
+  if (curve && !curve.axis.labels && curve.axis.x.length > 1 && (moment || kind === "number")) {
+    const whole = !moment && Array.from(curve.axis.x).every(Number.isInteger);
     range = h("input", { type: "range", min: least, max: most, step: whole ? 1 : (most - least) / 200, tabindex: -1, "aria-hidden": "true" });
   }
+  // Where on the slider what was typed is, and what a place on it is called.
+  const placed = (text) => Number((moment && Model.moments.number(text, moment)) ?? text);
+  const called = (place) => (moment ? Model.moments.words(place, moment, most - least) : String(Number(place.toPrecision(6))));
+  const slide = () => {
+    if (range && input.value !== "" && Number.isFinite(placed(input.value))) range.value = placed(input.value);
+  };
   const reset = () => {
     input.value = page.written(page.row.value, j);
-    if (range) range.value = page.facts.rows.codes.at(page.row.value, j);
+    if (range) range.value = (least + most) / 2; // where it stays if the cell has no place on it
+    slide();
   };
   reset();
   return {
@@ -104,11 +112,11 @@ function numberField(page, j) {
     reset,
     listen: (read) => {
       input.addEventListener("input", () => {
-        if (range && Number.isFinite(Number(input.value))) range.value = Number(input.value);
+        slide();
         read();
       });
       range?.addEventListener("input", () => {
-        input.value = String(Number(Number(range.value).toPrecision(6)));
+        input.value = called(Number(range.value));
         read();
       });
     },

@@ -1,0 +1,273 @@
+"""Dates, durations and times of day: words, numbers, and what tables and models know of them."""
+
+from __future__ import annotations
+
+import datetime as dt
+import hashlib
+import json
+import struct
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from model_samples import make_model, moment_features
+from stagewise.data.cell import MOMENTS
+from stagewise.data.features import Features
+from stagewise.data.moments import (
+    moment_number,
+    moment_of,
+    moment_ticks,
+    moment_words,
+    short_words,
+)
+from stagewise.data.table import read_table
+from stagewise.errors import ModelFormatError
+from stagewise.model.contents import pack, unpack
+from stagewise.model.file import decode, encode
+
+SECOND = 10**9
+DAY = 86_400 * SECOND
+UNITS = (1, 1000, 10**6, SECOND, 60 * SECOND, 3600 * SECOND, DAY)
+
+
+@pytest.fixture(scope="module")
+def numbers() -> list[int]:
+    """Nanoseconds of all sizes, round and not, and those at the ends."""
+    rng = np.random.default_rng(0)
+    sizes = 2.0 ** rng.uniform(0, 62, 400) * rng.choice([-1, 1], 400)
+    round_ones = [int(x // unit) * unit for x, unit in zip(sizes, UNITS * 58, strict=False)]
+    return [*round_ones, 0, -1, 1, DAY, -DAY, DAY - 1, 2**63 - 1, -(2**63) + 1]
+
+
+# ---- words ---------------------------------------------------------------------------------------
+
+
+def test_dates_are_written_as_numpy_writes_them(numbers):
+    for number in numbers:
+        whole, part = str(np.datetime64(number, "ns")).replace("T", " ").split(".")
+        part = part.rstrip("0")
+        expected = f"{whole}.{part}" if part else whole.removesuffix(" 00:00:00")
+        assert moment_words(number, "date") == expected
+
+
+def test_durations_are_written_as_pandas_takes_them_apart(numbers):
+    for number in numbers:
+        parts = pd.Timedelta(abs(number), "ns").components
+        clock = f"{parts.hours:02}:{parts.minutes:02}:{parts.seconds:02}"
+        fraction = f"{parts.milliseconds:03}{parts.microseconds:03}{parts.nanoseconds:03}"
+        clock += f".{fraction}".rstrip("0").rstrip(".")
+        days = f"{parts.days} d" if parts.days else ""
+        expected = f"{days} {clock}".strip() if clock != "00:00:00" or not days else days
+        assert moment_words(number, "duration") == ("-" if number < 0 else "") + expected
+
+
+def test_what_is_written_is_read_again(numbers):
+    for moment in ("date", "duration"):
+        assert [moment_number(moment_words(n, moment), moment) for n in numbers] == numbers
+    within = [n % DAY for n in numbers]
+    again = [moment_number(moment_words(n, "time of day"), "time of day") for n in within]
+    assert again == within
+
+
+def test_words_for_what_is_no_moment():
+    for moment in MOMENTS:
+        assert moment_words(None, moment) == moment_words(np.nan, moment) == "missing"
+        assert moment_words(np.inf, moment) == moment_words(1e300, moment) == "inf"
+        assert moment_words(-np.inf, moment) == moment_words(-(2.0**64), moment) == "-inf"
+
+
+def test_a_threshold_between_whole_nanoseconds_keeps_its_side():
+    assert moment_words(5.5, "duration") == "00:00:00.000000005"
+    assert moment_words(-5.5, "duration") == "-00:00:00.000000006"
+
+
+@pytest.mark.parametrize(
+    ("within", "words"),
+    [
+        (0, "2024-03-01 14:05:07.123456789"),
+        (10**6, "2024-03-01 14:05:07.123457"),
+        (1000 * SECOND, "2024-03-01 14:05:07"),
+        (DAY, "2024-03-01 14:05:00"),
+        (30 * DAY, "2024-03-01 14:00:00"),
+        (3000 * DAY, "2024-03-02"),
+    ],
+)
+def test_words_are_as_fine_as_the_range_they_stand_in(within, words):
+    number = moment_number("2024-03-01 14:05:07.123456789", "date")
+    assert moment_words(number, "date", within=within) == words
+
+
+def test_short_words_have_the_digits_that_count():
+    number = moment_number("2 d 01:11:31.998763776", "duration")
+    assert short_words(number, "duration", 4) == "2 d 01:11:32"
+    assert short_words(number, "duration", 17) == moment_words(number, "duration")
+    assert short_words(5 * SECOND + 123, "time of day", 4) == "00:00:05"
+    day = moment_number("2024-03-01 00:00:00.5", "date")
+    assert short_words(day, "date", 1) == "2024-03-01 00:00:00.5"
+
+
+@pytest.mark.parametrize(
+    ("text", "moment", "number"),
+    [
+        ("2024-03-01T14:05Z", "date", 1_709_301_900 * SECOND),
+        (" 2024-03-01 16:05+02:00 ", "date", 1_709_301_900 * SECOND),
+        ("2024-03-01 13:05:00.25-0100", "date", 1_709_301_900 * SECOND + SECOND // 4),
+        ("76:00:00", "duration", 76 * 3600 * SECOND),
+        ("3d 04:00", "duration", 76 * 3600 * SECOND),
+        ("-3 d", "duration", -3 * DAY),
+        ("14:05", "time of day", (14 * 60 + 5) * 60 * SECOND),
+    ],
+)
+def test_other_ways_to_write(text, moment, number):
+    assert moment_number(text, moment) == number
+
+
+@pytest.mark.parametrize(
+    ("text", "moment"),
+    [
+        ("2023-02-29", "date"),
+        ("2024-3-1", "date"),
+        ("2024-03-01 24:00", "date"),
+        ("3000-01-01", "date"),
+        ("1 March", "date"),
+        ("2024-03-01", "duration"),
+        ("", "duration"),
+        ("-", "duration"),
+        ("9999999 d", "duration"),
+        ("24:00", "time of day"),
+        ("14:60", "time of day"),
+        ("٣ d", "duration"),
+    ],
+)
+def test_what_is_no_moment_is_refused_with_an_example(text, moment):
+    with pytest.raises(ValueError, match=f"is no {moment}; write one as .* or "):
+        moment_number(text, moment)
+
+
+# ---- ticks ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("moment", MOMENTS)
+def test_ticks_are_few_and_inside_and_their_words_short(moment):
+    rng = np.random.default_rng(1)
+    for size in 2.0 ** rng.uniform(10, 62, 200):
+        middle = rng.uniform(-(2**61), 2**61) if moment == "date" else 0.0
+        ticks = moment_ticks(middle - size / 2, middle + size / 2, moment)
+        assert 1 <= len(ticks) <= 7
+        assert ticks == sorted(set(ticks))
+        assert all(abs(t - middle) <= size / 2 + 1024 for t in ticks)
+        gaps = np.diff(ticks)
+        assert len(gaps) < 2 or gaps.max() <= 1.2 * gaps.min()  # months are of several lengths
+    assert moment_ticks(3.0, 3.0, moment) == []
+
+
+def test_ticks_of_dates_are_first_days_of_months():
+    ends = [moment_number(text, "date") for text in ("2019-05-03", "2021-06-01")]
+    told = [moment_words(t, "date") for t in moment_ticks(*ends, "date")]
+    assert told == ["2019-07-01", "2020-01-01", "2020-07-01", "2021-01-01"]
+
+
+# ---- columns and models --------------------------------------------------------------------------
+
+STAMPS = [dt.datetime(2020, 1, 1), None, dt.datetime(2021, 5, 1, 12)]
+LASTS = [dt.timedelta(hours=5), dt.timedelta(days=2), None]
+TIMES = [None, dt.time(7), dt.time(19, 30)]
+FRAME = {"day": STAMPS, "lasts": LASTS, "at": TIMES, "x": [1.0, 2.0, 3.0]}
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        pd.DataFrame(FRAME),
+        pd.DataFrame(FRAME).astype(object),
+        pl.DataFrame(FRAME),
+        pa.table(FRAME),
+        pa.table(FRAME).to_pandas(types_mapper=pd.ArrowDtype),
+        np.array(list(zip(*FRAME.values(), strict=True)), dtype=object),
+        list(zip(*FRAME.values(), strict=True)),
+    ],
+    ids=["pandas", "objects", "polars", "pyarrow", "arrow in pandas", "array", "list"],
+)
+def test_every_library_says_what_numbers_stand_for(table):
+    read = read_table(table, caller="a test")
+    assert read.moments == {0: "date", 1: "duration", 2: "time of day"}
+    assert [f.moment for f in Features.learn(read)] == ["date", "duration", "time of day", None]
+
+
+def test_arrays_of_numpys_own_types():
+    assert read_table(np.array([["2020-01-01"]], "M8[D]"), caller="").moments == {0: "date"}
+    assert read_table(np.array([[3]], "m8[s]"), caller="").moments == {0: "duration"}
+    assert read_table(np.array([[3]]), caller="").moments == {}
+
+
+def test_a_missing_moment_makes_no_moments_of_numbers():
+    cells = np.array([1.5, np.datetime64("NaT")], dtype=object)
+    assert moment_of(cells) is None
+    read = read_table(cells.reshape(-1, 1), caller="")
+    assert read.moments == {}
+    assert np.array_equal(read.column(0).values, [1.5, np.nan], equal_nan=True)
+    late = np.array([np.timedelta64("NaT"), dt.date(2020, 1, 1)], dtype=object)
+    assert moment_of(late) == "date"
+
+
+def test_features_that_differ_in_moments_only_are_equal():
+    features = moment_features()
+    plain = [replace(f, moment=None) for f in features]
+    assert Features(features) == Features(plain)
+    assert hash(Features(features)) == hash(Features(plain))
+    one, two = (make_model(features=its) for its in (features, plain))
+    assert one.fingerprint() == two.fingerprint()
+
+
+def header_of(data: bytes) -> dict:
+    return json.loads(data[24 : 24 + struct.unpack_from("<Q", data, 16)[0]])
+
+
+def test_a_file_remembers_moments_in_a_section_that_may_be_skipped():
+    model = make_model(features=moment_features())
+    again, _ = decode(encode(model))
+    assert [f.moment for f in again.features] == [f.moment for f in model.features]
+    entries = {entry["name"]: entry for entry in header_of(encode(model))["sections"]}
+    assert [name for name, entry in entries.items() if entry["optional"]] == ["feature_moment"]
+    plain = make_model(features=[replace(f, moment=None) for f in model.features])
+    assert "feature_moment" not in {entry["name"] for entry in header_of(encode(plain))["sections"]}
+
+
+def test_a_reader_that_does_not_know_moments_reads_the_rest():
+    model = make_model(features=moment_features())
+    data = encode(model)
+    # The same bytes under a name that nobody knows, as this one is to an older reader.
+    body = data.replace(b'"feature_moment"', b'"feature_memory"')[:-32]
+    again, _ = decode(body + hashlib.sha256(body).digest())
+    assert [f.moment for f in again.features] == [None] * 4
+    assert again.fingerprint() == model.fingerprint()
+
+
+@pytest.mark.parametrize(
+    ("moments", "words"),
+    [
+        ([1, 0, 2, 4], "what the numbers of its features stand for"),
+        ([1, 0, 2], "what the numbers of its features stand for"),
+        ([0, 0, 0, 0], "what the numbers of its features stand for"),
+    ],
+)
+def test_moments_that_cannot_be_are_refused(moments, words):
+    facts, arrays = pack(make_model(features=moment_features()), {})
+    arrays["feature_moment"] = np.array(moments, dtype=np.uint8)
+    with pytest.raises(ModelFormatError, match=words):
+        unpack(facts, arrays)
+
+
+def test_levels_and_unsigned_integers_are_no_moments():
+    for kind in (2, 3):
+        facts, arrays = pack(make_model(features=moment_features()), {})
+        arrays["feature_kind"] = np.array([1, kind, 0, 0], dtype=np.uint8)
+        arrays["feature_moment"] = np.array([1, 3, 0, 0], dtype=np.uint8)
+        levels = {"level_start": np.zeros(5, np.uint64), "level_type": np.empty(0, np.uint8)}
+        levels |= {"level_bits": np.empty(0, np.uint64), "level_text": np.empty(0, np.uint8)}
+        with pytest.raises(ModelFormatError, match="no signed integers"):
+            unpack(facts, {**arrays, **(levels if kind == 3 else {})})
