@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from stagewise.axes import DOTS, LINE, new_axes
 from stagewise.errors import InvalidParameterError
-from stagewise.estimators.linear_plots import DOTS, LINE, new_axes
 
 __all__ = ["plot_bars", "plot_curves", "plot_levels", "plot_relief", "plot_surface"]
 
