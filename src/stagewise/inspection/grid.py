@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from stagewise.data.column import Column
-from stagewise.data.features import Feature
+from stagewise.data.feature import Feature
 from stagewise.data.messages import shown
 from stagewise.data.wide import ranks
 from stagewise.errors import InvalidParameterError
