@@ -30,9 +30,10 @@ from stagewise.estimators.forest_importance import (
     impurity_by_class,
     out_of_bag_importances,
 )
-from stagewise.estimators.parameters import Number, OneOf, check_parameter, flag
+from stagewise.estimators.parameters import check_parameter
 from stagewise.estimators.regressor import BoostedRegressor
 from stagewise.estimators.rows import Sample
+from stagewise.estimators.rules import Number, OneOf, flag
 from stagewise.losses import CLASSIFICATION_LOSSES, AbsoluteError, Loss, SquaredError
 from stagewise.workers import make_workers
 

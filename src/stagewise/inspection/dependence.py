@@ -16,7 +16,7 @@ import numpy as np
 
 from stagewise._native import Columns
 from stagewise.errors import InvalidParameterError
-from stagewise.estimators.parameters import Number, OneOf
+from stagewise.estimators.rules import Number, OneOf
 from stagewise.inspection.fitted import Fitted, Response, Vector, checked
 from stagewise.inspection.grid import Grid, make_grids
 from stagewise.inspection.plots import plot_curves, plot_levels, plot_relief, plot_surface

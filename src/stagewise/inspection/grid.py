@@ -18,7 +18,8 @@ from stagewise.data.feature import Feature
 from stagewise.data.messages import shown
 from stagewise.data.wide import ranks
 from stagewise.errors import InvalidParameterError
-from stagewise.estimators.parameters import Number, nearest_name
+from stagewise.estimators.parameters import nearest_name
+from stagewise.estimators.rules import Number
 from stagewise.inspection.fitted import Fitted, Vector, checked
 
 __all__ = ["MOST_POINTS", "Grid", "make_grids", "quantile_points"]

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from stagewise.errors import InvalidParameterError
-from stagewise.estimators.parameters import Number, OneOf
+from stagewise.estimators.rules import Number, OneOf
 from stagewise.inspection.dependence import brute_score, drawn_rows, traversed_score
 from stagewise.inspection.fitted import Fitted, Vector, checked
 from stagewise.inspection.importance import split_importance

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stagewise.data.messages import shown
-from stagewise.estimators.parameters import Number
+from stagewise.estimators.rules import Number
 from stagewise.inspection import size
 from stagewise.inspection.fitted import Fitted, Vector, checked
 from stagewise.inspection.rows import Rows

@@ -10,7 +10,7 @@ from scipy.special import ndtri
 
 from stagewise.data.messages import shown
 from stagewise.errors import InvalidParameterError
-from stagewise.estimators.parameters import Number
+from stagewise.estimators.rules import Number
 from stagewise.inspection.answers import Answers
 from stagewise.inspection.fitted import Vector, checked
 from stagewise.inspection.quality_plots import plot_three_looks

@@ -19,7 +19,7 @@ from typing import Any
 
 from stagewise.data.messages import shown
 from stagewise.errors import InvalidParameterError
-from stagewise.estimators.parameters import Number
+from stagewise.estimators.rules import Number
 from stagewise.inspection.fitted import checked
 from stagewise.model.atomic import replace_file
 from stagewise.report.carried import engine

@@ -16,8 +16,8 @@ import numpy as np
 from stagewise.data import match_targets, read_targets
 from stagewise.data.messages import shown, warn_caller
 from stagewise.errors import InvalidParameterError, UnseenLevelWarning
-from stagewise.estimators.parameters import Number
 from stagewise.estimators.report import VERSION
+from stagewise.estimators.rules import Number
 from stagewise.inspection.answers import Answers
 from stagewise.inspection.confusion import Confusion
 from stagewise.inspection.fitted import Fitted, Vector, checked

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from stagewise.data.levels import Level
-from stagewise.estimators.parameters import Number
+from stagewise.estimators.rules import Number
 from stagewise.report.facts import NodeFacts, Question, TreeFacts
 
 __all__ = ["DIGITS", "levels_words", "number_words", "says_words", "side_words", "weight_words"]
