@@ -16,6 +16,7 @@ from stagewise.boosting.loop import Rows
 from stagewise.boosting.monitor import Monitor
 from stagewise.estimators.fitting import Fit, Scale
 from stagewise.estimators.rows import Folds, Sample
+from stagewise.estimators.tree_rules import proposal
 from stagewise.learners.histogram_tree import HistogramTree
 from stagewise.losses import Margin
 from stagewise.model.ensemble import Ensemble
@@ -146,7 +147,7 @@ class CommitteeFit(Fit):
             to_the_end=True,
             level_smoothing=0.0,
             level_l2=0.0,
-            **self._proposal(),
+            **proposal(p),
         )
 
     def _growth(self) -> str:

@@ -29,44 +29,21 @@ from stagewise.data import TargetScale, TargetScales
 from stagewise.data.bins import learn_codings, rank_values
 from stagewise.errors import InvalidParameterError
 from stagewise.estimators.drawing import make_dropout, make_sampling
-from stagewise.estimators.feature_rules import (
-    feature_label,
-    forced_splits,
-    interactions,
-    numbers_by_feature,
-)
 from stagewise.estimators.report import warn_if_constant
 from stagewise.estimators.rows import Folds, Sample
 from stagewise.estimators.statistics import Statistics, few_cuts
 from stagewise.estimators.tree_needs import check_needs, check_sparse, is_joint
-from stagewise.learners.histogram_tree import HistogramTree, version_of
+from stagewise.estimators.tree_rules import in_units, make_tree
+from stagewise.learners.histogram_tree import version_of
 from stagewise.learners.learner import Learner
 from stagewise.losses import Loss
 from stagewise.model.ensemble import Ensemble
 from stagewise.model.model import Model
 
-__all__ = ["Fit", "Scale", "in_units"]
+__all__ = ["Fit", "Scale"]
 
 Vector = npt.NDArray[np.float64]
 Scale = TargetScale | TargetScales
-
-DEFAULT_BINS = 255
-EPSILON = 0.02
-"""Of split="approx": about fifty candidates a feature."""
-TREE_PARAMETERS = (
-    "max_leaf_nodes",
-    "max_depth",
-    "min_samples_leaf",
-    "min_hessian",
-    "min_gain",
-    "criterion",
-    "columns_per_tree",
-    "columns_per_level",
-    "columns_per_node",
-    "path_smoothing",
-    "random_thresholds",
-)
-"""Those that the estimators and a tree call the same."""
 
 
 class Fit:
@@ -415,90 +392,13 @@ class Fit:
         return float(self.params["max_step"] or 0.0)
 
     def _learner(self, unit: float, gradient_unit: float) -> Learner:
-        p = self.params
-        check_needs(p, self.loss.n_outputs)
-        tree = HistogramTree(
-            **{name: p[name] for name in TREE_PARAMETERS if name in p},
-            **self._feature_rules(),
-            **self._proposal(),
-            l1=p["l1_regularization"],
-            l2=p["l2_regularization"],
-            max_step=self._max_step(),
-            growth=p["growth"],
-        )
+        check_needs(self.params, self.loss.n_outputs)
+        used = () if self.previous is None else self.previous.ensemble.features_used()
+        tree = make_tree(self.params, self.features, self._max_step(), used)
         return in_units(tree, self.loss, unit, gradient_unit)
-
-    def _feature_rules(self) -> dict[str, Any]:
-        """Return the rules of a tree that speak of single features."""
-        p, features = self.params, self.features
-        directions = numbers_by_feature(
-            p.get("monotonic_cst"), features, "monotonic_cst", "-1, 0 or 1", of=(-1, 0, 1)
-        )
-        for position, direction in enumerate(directions):
-            if direction and position in features.categorical:
-                raise InvalidParameterError(
-                    f"monotonic_cst: feature {feature_label(features, position)} is categorical, "
-                    "and its levels have no order; leave its direction at 0."
-                )
-        together, most = interactions(p.get("interaction_cst"), features)
-        weights = numbers_by_feature(
-            p.get("feature_weights"), features, "feature_weights", "a number, at least 0"
-        )
-        if p.get("feature_weights") is not None and not self._draws_columns():
-            raise InvalidParameterError(
-                "feature_weights says how likely a feature is to be drawn, but none are drawn: set "
-                "columns_per_tree, columns_per_level or columns_per_node below 1."
-            )
-        told = features.sources[features.n :]  # behind the features, what their levels say
-        if weights:
-            weights = (*weights, *(min(weights[f] for f in sources) for sources in told))
-        return {
-            "monotone": tuple(int(d) for d in directions) + (0,) * (len(told) if directions else 0),
-            "together": together,
-            "most_together": most,
-            "first_use": numbers_by_feature(
-                p.get("first_use_penalty"), features, "first_use_penalty", "a number, at least 0"
-            ),
-            "used": () if self.previous is None else self.previous.ensemble.features_used(),
-            "feature_weights": weights,
-            "forced": forced_splits(p.get("forced_splits"), features),
-        }
-
-    def _proposal(self) -> dict[str, Any]:
-        """Return which values are candidates where each has a code of its own."""
-        p = self.params
-        split, given = p.get("split", "histogram"), (p.get("proposal"), p.get("epsilon"))
-        if split != "approx" and given != (None, None):
-            raise InvalidParameterError(
-                "proposal and epsilon say which values split='approx' tries; with "
-                f"split={split!r} they must be None."
-            )
-        if split != "histogram" and p["max_bins"] != DEFAULT_BINS:
-            raise InvalidParameterError(
-                f"max_bins has no meaning with split={split!r}, which has no bins; leave it at "
-                f"{DEFAULT_BINS}."
-            )
-        if split != "approx":
-            return {}
-        return {"proposal": given[0] or "global", "epsilon": given[1] or EPSILON}
-
-    def _draws_columns(self) -> bool:
-        return any(self.params[f"columns_per_{what}"] < 1 for what in ("tree", "level", "node"))
 
 
 def _check_alike(y: npt.NDArray[Any], training: npt.NDArray[Any]) -> None:
     n, known = (1 if t.ndim == 1 else t.shape[1] for t in (y, training))
     if n != known:
         raise ValueError(f"there must be as many targets as in y, {known}; got {n}.")
-
-
-def in_units(tree: HistogramTree, loss: Loss, unit: float, gradient_unit: float) -> HistogramTree:
-    """Return a tree whose limits are in units of the target's spread."""
-    by_quantile = loss.leaf_quantile is not None
-    return replace(
-        tree,
-        l1=tree.l1 * gradient_unit,
-        min_gain=tree.min_gain * gradient_unit**2,
-        first_use=tuple(price * gradient_unit**2 for price in tree.first_use),
-        max_step=0.0 if by_quantile else tree.max_step * unit,
-    )
