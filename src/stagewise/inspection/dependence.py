@@ -20,9 +20,10 @@ from stagewise.estimators.rules import Number, OneOf
 from stagewise.inspection.fitted import Fitted, Response, Vector, checked
 from stagewise.inspection.grid import Grid, make_grids
 from stagewise.inspection.plots import plot_curves, plot_levels, plot_relief, plot_surface
+from stagewise.inspection.rows import drawn_rows
 from stagewise.inspection.traversal import Traversal
 
-__all__ = ["Dependence", "brute_score", "drawn_rows", "partial_dependence", "traversed_score"]
+__all__ = ["Dependence", "brute_score", "partial_dependence", "traversed_score"]
 
 METHODS = OneOf(("auto", "brute", "traversal"))
 RESPONSES = OneOf(("score", "mean"))
@@ -255,14 +256,6 @@ def _method(fitted: Fitted, method: str, X: Any, sample_weight: Any, ice: Any) -
             "X and use method='brute'."
         )
     return method
-
-
-def drawn_rows(weight: Vector, most: int | None, seed: int) -> np.ndarray[Any, Any]:
-    """Return the rows that count, at most so many of them, in their order."""
-    rows = np.flatnonzero(weight > 0)
-    if most is None or len(rows) <= most:
-        return rows
-    return np.sort(np.random.default_rng(seed).choice(rows, most, replace=False))
 
 
 def traversed_score(

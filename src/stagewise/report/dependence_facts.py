@@ -16,7 +16,8 @@ import numpy.typing as npt
 from stagewise.inspection.dependence import Dependence, partial_dependence
 from stagewise.inspection.fitted import Fitted, Vector
 from stagewise.inspection.grid import Grid
-from stagewise.report.row_facts import draw, take
+from stagewise.inspection.rows import drawn_rows
+from stagewise.report.row_facts import take
 
 __all__ = ["Axis", "Curve", "DependenceFacts", "Map", "dependence_facts"]
 
@@ -136,9 +137,9 @@ def dependence_facts(
     seed : int
         Keys which rows are looked at.
     """
-    rows = draw(weight, ROWS, seed)
+    rows = drawn_rows(weight, ROWS, seed)
     some, own = take(X, rows), weight[rows]
-    few = draw(own, ROWS_OF_MAPS, seed)
+    few = drawn_rows(own, ROWS_OF_MAPS, seed)
     fewer, own_fewer = take(some, few), own[few]
     used = [j for j in order if j in fitted.used][:FEATURES]
     outputs = fitted.outputs("mean")

@@ -15,7 +15,8 @@ from stagewise.inspection.description import Description, describe
 from stagewise.inspection.fitted import Vector
 from stagewise.inspection.hints import Hint
 from stagewise.inspection.profile import Profile
-from stagewise.report.row_facts import draw, take
+from stagewise.inspection.rows import drawn_rows
+from stagewise.report.row_facts import take
 from stagewise.report.words import number_words
 
 __all__ = ["ColumnFacts", "TableFacts", "table_facts"]
@@ -117,7 +118,7 @@ def table_facts(X: Any, y: Any, name: str, seed: int) -> TableFacts:
         Keys which rows of a large table are looked at.
     """
     n_rows = len(y)
-    rows = draw(np.ones(n_rows), ROWS, seed)
+    rows = drawn_rows(np.ones(n_rows), ROWS, seed)
     some = X if len(rows) == n_rows else take(X, rows)
     if hasattr(some, "toarray"):
         some = some.toarray()
