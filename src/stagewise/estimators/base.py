@@ -216,8 +216,7 @@ class BoostedTrees(Reported, ScoredTrees):
             self.__dict__.pop("oof_prediction_", None)
             return
         known = self._answer(self._fitted(), np.ascontiguousarray(scores.T))
-        self.oof_prediction_ = np.full((n_rows, *known.shape[1:]), np.nan)
-        self.oof_prediction_[slice(None) if train.rows is None else train.rows] = known
+        self.oof_prediction_ = train.spread(known, n_rows)
 
     def _keep_out_of_bag(
         self,

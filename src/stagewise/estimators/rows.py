@@ -78,6 +78,12 @@ class Sample:
         """Return the same rows of other columns."""
         return Sample(columns, self.rows, self.y, self.weight)
 
+    def spread(self, values: Vector, n_rows: int) -> Vector:
+        """Return what is known of these rows in the order of all that were given; else NaN."""
+        whole = np.full((n_rows, *values.shape[1:]), np.nan)
+        whole[slice(None) if self.rows is None else self.rows] = values
+        return whole
+
     def table(self) -> Any:
         """Return the features of just these rows, without copying them."""
         return self.columns if self.rows is None else self.columns.take(self.rows)
