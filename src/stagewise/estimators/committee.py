@@ -261,8 +261,7 @@ class Committee(NamedParameters):
             return
         known = left_out.prediction
         known = known[:, 0] if self._ballot.classes is None else known
-        kept = np.full((n_rows, *known.shape[1:]), np.nan)
-        kept[slice(None) if train.rows is None else train.rows] = known
+        kept = train.spread(known, n_rows)
         if folds:
             self.oof_prediction_, self.oof_score_ = kept, left_out.score()
         else:
