@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from stagewise.data.features import Feature, Features
+from stagewise.data.feature import Feature
+from stagewise.data.features import Features
 from stagewise.data.levels import Levels
 from stagewise.data.missing_values import MissingValues
 from stagewise.learners.least_squares import LeastSquares

@@ -14,7 +14,8 @@ from browser.samples import SAMPLES, Rooted, cells, fitted, hard_rows, table, ta
 from model_samples import make_model, random_tree, sample_models, with_sets
 from reference.shap import goes_left, path_game, shapley
 from stagewise import GradientBoostingClassifier, GradientBoostingRegressor, RandomForestRegressor
-from stagewise.data.features import Feature, Features
+from stagewise.data.feature import Feature
+from stagewise.data.features import Features
 from stagewise.data.levels import Levels
 from stagewise.data.moments import short_words
 from stagewise.data.statistics import Statistic

@@ -29,7 +29,7 @@ from stagewise import (
     RandomForestRegressor,
 )
 
-__all__ = ["CASES", "Table", "fit_case", "hashed", "make_table", "quick"]
+__all__ = ["CASES", "Table", "fit_case", "hashed", "make_table", "overfit", "quick"]
 
 
 def hashed(rows: int, columns: int, seed: int = 0) -> np.ndarray:
@@ -255,3 +255,8 @@ def fit_case(name: str, table: Table, *, X: Any = None, **params: Any) -> Any:
 def quick(kind: type, **params: Any) -> Any:
     """Return an estimator that is fitted in a moment and splits small tables."""
     return kind(**{"n_estimators": 8, "min_samples_leaf": 5, "max_leaf_nodes": 8, **params})
+
+
+def overfit(kind: type, **params: Any) -> Any:
+    """Return an estimator that is at its best after a few rounds."""
+    return quick(kind, **{"n_estimators": 80, "learning_rate": 0.8, **params})

@@ -28,6 +28,7 @@ from stagewise import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
+from stagewise.boosting.progress import Lines
 from stagewise.inspection import shap as shap_module
 from stagewise.inspection import shap_values, size
 from stagewise.inspection.fitted import Fitted
@@ -231,7 +232,7 @@ def test_statistics_belong_to_their_features_in_equal_parts(interactions: bool) 
         fitted.rows(X.head(100)).asked_dense(2**30),
         None,
         False,
-        shap_module._Display(0, 100),
+        Lines(0),
     )
     expected = np.zeros((100, 3))
     for column, features in enumerate(sources):

@@ -14,7 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stagewise.data.column import Column
-from stagewise.data.features import Feature, Features
+from stagewise.data.feature import Feature
+from stagewise.data.features import Features
 from stagewise.data.table import read_table
 from stagewise.data.unseen import Unseen
 from stagewise.data.wide import doubles_not_below, learn_cuts, ranks

@@ -23,7 +23,7 @@ from model_samples import (
     sample_models,
     wide_features,
 )
-from stagewise.data.features import Feature
+from stagewise.data.feature import Feature
 from stagewise.errors import ModelFormatError
 from stagewise.learners.tree import NODE_ARRAYS
 from stagewise.model.ensemble import Ensemble

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from model_samples import ESTIMATOR, categorical_features, make_model
-from stagewise.data.features import Feature
+from stagewise.data.feature import Feature
 from stagewise.data.levels import Levels
 from stagewise.errors import ModelFormatError
 from stagewise.model.contents import pack, unpack

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from model_samples import make_model
-from stagewise.data.features import Feature
+from stagewise.data.feature import Feature
 from stagewise.data.levels import Levels
 from stagewise.data.statistics import Statistic
 from stagewise.errors import ModelFormatError

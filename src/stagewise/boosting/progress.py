@@ -1,4 +1,4 @@
-"""What the user sees while a model is trained: nothing, a bar, or a line now and then."""
+"""What the user sees while something takes long: nothing, a bar, or a line now and then."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 if TYPE_CHECKING:
     from stagewise.boosting.monitor import Progress
 
-__all__ = ["ProgressDisplay"]
+__all__ = ["Lines", "ProgressDisplay"]
 
 
 class ProgressDisplay:
@@ -76,3 +76,30 @@ class ProgressDisplay:
         if progress.round == progress.n_rounds:
             self.close()
         return True
+
+
+class Lines:
+    """Says on standard error what is done, and how long it has taken so far.
+
+    Parameters
+    ----------
+    verbose : int
+        0: nothing is said.
+    prefix : str
+        What every line begins with.
+    seconds : float
+        How many pass from line to line, at least.
+    """
+
+    def __init__(self, verbose: int, prefix: str = "", seconds: float = 0.0) -> None:
+        self._on, self._prefix, self._seconds = verbose > 0, prefix, seconds
+        self._begin = self._said = time.monotonic()
+
+    def say(self, words: str, *, last: bool = False) -> None:
+        """Say it, unless a line was said just now; the last one is said in any case."""
+        now = time.monotonic()
+        if not self._on or (now - self._said < self._seconds and not last) or sys.stderr is None:
+            return
+        self._said = now
+        line = f"{self._prefix}{words}  {now - self._begin:.1f} s"
+        print(line, file=sys.stderr, flush=True)  # noqa: T201  asked for

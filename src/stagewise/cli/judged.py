@@ -13,7 +13,13 @@ import numpy.typing as npt
 from stagewise.cli.columns import labelled, labels, numbers
 from stagewise.cli.complaint import Complaint
 from stagewise.cli.files import pick, read_file
-from stagewise.cli.models import columns_of_text, model_input, open_model, remembered_target
+from stagewise.cli.models import (
+    add_input_arguments,
+    columns_of_text,
+    model_input,
+    open_model,
+    remembered_target,
+)
 
 __all__ = ["Judged", "add_judged_arguments", "known_answers", "read_judged"]
 
@@ -54,14 +60,7 @@ def add_judged_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--drop-unlabelled", action="store_true", help="leave out rows whose target is missing"
     )
-    parser.add_argument(
-        "--ignore",
-        nargs="+",
-        default=[],
-        metavar="COLUMN",
-        help="columns that are no features (needed only for models trained without names)",
-    )
-    parser.add_argument("--threads", type=int, metavar="N", help="threads to use (default: all)")
+    add_input_arguments(parser)
 
 
 def read_judged(args: argparse.Namespace) -> Judged:

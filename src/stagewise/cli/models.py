@@ -6,6 +6,7 @@ the table holds and in whatever order; one trained on a nameless array takes col
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 __all__ = [
+    "add_input_arguments",
     "columns_of_text",
     "learning_rate_of",
     "levels_of",
@@ -89,6 +91,18 @@ def columns_of_text(estimator: Any) -> list[str]:
         for feature in estimator.model_.features
         if feature.name is not None and feature.levels is not None and feature.levels.kind == "text"
     ]
+
+
+def add_input_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare how a saved model reads a table."""
+    parser.add_argument(
+        "--ignore",
+        nargs="+",
+        default=[],
+        metavar="COLUMN",
+        help="columns that are no features (needed only for models trained without names)",
+    )
+    parser.add_argument("--threads", type=int, metavar="N", help="threads to use (default: all)")
 
 
 def model_input(estimator: Any, table: pa.Table, path: Path, besides: Collection[str] = ()) -> Any:

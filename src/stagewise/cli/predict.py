@@ -8,7 +8,7 @@ from typing import Any
 
 from stagewise.cli.complaint import Complaint
 from stagewise.cli.files import PARQUET, check_writable, pick, read_file, write_columns
-from stagewise.cli.models import columns_of_text, model_input, open_model
+from stagewise.cli.models import add_input_arguments, columns_of_text, model_input, open_model
 from stagewise.cli.screen import Screen, amount
 
 __all__ = ["SUMMARY", "add_arguments", "run"]
@@ -32,14 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--keep", nargs="+", default=[], metavar="COLUMN", help="columns to copy to the answers"
     )
-    parser.add_argument(
-        "--ignore",
-        nargs="+",
-        default=[],
-        metavar="COLUMN",
-        help="columns that are no features (needed only for models trained without names)",
-    )
-    parser.add_argument("--threads", type=int, metavar="N", help="threads to use (default: all)")
+    add_input_arguments(parser)
 
 
 def run(args: argparse.Namespace, screen: Screen) -> None:

@@ -5,7 +5,8 @@ narwhals and never imported.
 """
 
 from stagewise.data.categorical import CategoricalFeatures
-from stagewise.data.features import Feature, Features
+from stagewise.data.feature import Feature
+from stagewise.data.features import Features
 from stagewise.data.missing_values import MissingValues
 from stagewise.data.table import Table, read_table
 from stagewise.data.target import (

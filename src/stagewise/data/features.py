@@ -19,18 +19,18 @@ import scipy.sparse
 from stagewise.data.categorical import Source
 from stagewise.data.column import Array, is_wide
 from stagewise.data.factor import Factor
+from stagewise.data.feature import Feature
 from stagewise.data.frame import Frame, open_frame
 from stagewise.data.levels import Kind, Levels
 from stagewise.data.messages import column_label, shown, warn_caller
 from stagewise.data.missing_values import ONLY_NAN, MissingValues
-from stagewise.data.moments import Moment
 from stagewise.data.sparse import Cells
 from stagewise.data.statistics import Statistic
 from stagewise.data.table import Table, read_array, read_frame
 from stagewise.data.unseen import Rule, Unseen
 from stagewise.data.wide import doubles_not_below, learn_cuts, ranks
 
-__all__ = ["Feature", "Features"]
+__all__ = ["Features"]
 
 NAMES_SHOWN = 5
 
@@ -42,47 +42,6 @@ NO_LEVELS: Mapping[Kind, tuple[Kind, ...]] = MappingProxyType(
     }
 )
 """What a column cannot hold whose levels were of some kind: it is another column."""
-
-
-@dataclass(frozen=True, eq=False)
-class Feature:
-    """One column of the training data.
-
-    Parameters
-    ----------
-    name : str or None
-        Its name, if it had one.
-    kind : {"real", "wide_integer", "categorical"}
-        A real column is used as it is. A wide_integer column held integers beyond 2**53 and is
-        replaced by the number of cuts below each value. A categorical column is replaced by the
-        number of each value's level.
-    cuts : int64 or uint64 array, or None
-        Increasing; only for a wide_integer column.
-    levels : Levels or None
-        Only for a categorical column.
-    moment : {"date", "duration", "time of day"}, or None
-        What its numbers stand for, if these are nanoseconds. It is only shown: features that
-        differ in nothing else are equal.
-    """
-
-    name: str | None
-    kind: Literal["real", "wide_integer", "categorical"]
-    cuts: Array | None = None
-    levels: Levels | None = None
-    moment: Moment | None = None
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Feature):
-            return NotImplemented
-        mine, theirs = (self.name, self.kind, self.levels), (other.name, other.kind, other.levels)
-        if mine != theirs:
-            return False
-        if self.cuts is None or other.cuts is None:
-            return self.cuts is other.cuts
-        return self.cuts.dtype == other.cuts.dtype and np.array_equal(self.cuts, other.cuts)
-
-    def __hash__(self) -> int:
-        return hash((self.name, self.kind))
 
 
 class Features(Sequence[Feature]):

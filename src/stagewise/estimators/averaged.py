@@ -30,9 +30,10 @@ from stagewise.estimators.forest_importance import (
     impurity_by_class,
     out_of_bag_importances,
 )
-from stagewise.estimators.parameters import Number, OneOf, check_parameter, flag
+from stagewise.estimators.parameters import check_parameter
 from stagewise.estimators.regressor import BoostedRegressor
 from stagewise.estimators.rows import Sample
+from stagewise.estimators.rules import Number, OneOf, flag
 from stagewise.losses import CLASSIFICATION_LOSSES, AbsoluteError, Loss, SquaredError
 from stagewise.workers import make_workers
 
@@ -130,8 +131,7 @@ class AveragedTrees(BoostedTrees):
         said = self._answer(self._fitted(), scores)
         known = average.trees > 0
         weight = None if train.weight is None else train.weight[known]
-        self.oob_prediction_ = np.full((n_rows, *said.shape[1:]), np.nan)
-        self.oob_prediction_[slice(None) if train.rows is None else train.rows] = said
+        self.oob_prediction_ = train.spread(said, n_rows)
         if known.any():
             self.oob_score_ = self._judge(train.y[known], said[known], weight)
         if not details["judged_by_held_out_rows"]:

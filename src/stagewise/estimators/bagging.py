@@ -20,8 +20,9 @@ from stagewise.data.messages import shown
 from stagewise.errors import InvalidParameterError
 from stagewise.estimators.class_weights import without_absent
 from stagewise.estimators.committee import COMMITTEE_RULES, Committee
-from stagewise.estimators.parameters import OneOf, suggests_names
+from stagewise.estimators.parameters import suggests_names
 from stagewise.estimators.report import warn_of_one_class
+from stagewise.estimators.rules import OneOf
 from stagewise.learners.estimator import name_of
 
 __all__ = ["BaggingClassifier", "BaggingRegressor"]

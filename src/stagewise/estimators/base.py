@@ -1,4 +1,4 @@
-"""What the boosting estimators share: the way from `fit` to a Model, and from a Model to scores.
+"""What the boosting estimators share: the way from `fit` to a Model.
 
 The one idea: everything that `fit` was given is read and checked, in one order for all of them,
 before anything is learned. Must not know how boosting works (`stagewise.boosting`) nor how columns
@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from abc import abstractmethod
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, Self
@@ -20,14 +20,13 @@ import numpy.typing as npt
 
 from stagewise.boosting.methods import Method
 from stagewise.data import Features, match_targets
-from stagewise.data.bins import core_columns
 from stagewise.estimators.columns import learn_columns, match_columns, read_training
+from stagewise.estimators.continued import check_loss, model_to_continue
 from stagewise.estimators.defaults import AUTO_RULES, RATE, settled
 from stagewise.estimators.describe import describe
 from stagewise.estimators.drawing import EVERYTHING, choose_seed
 from stagewise.estimators.fitting import Fit
-from stagewise.estimators.modelled import ModelEstimator
-from stagewise.estimators.parameters import check_parameter, check_parameters
+from stagewise.estimators.parameters import check_parameters
 from stagewise.estimators.report import fit_report, rows_of_columns
 from stagewise.estimators.reported import Reported
 from stagewise.estimators.rows import (
@@ -37,6 +36,7 @@ from stagewise.estimators.rows import (
     hold_out,
     make_folds,
 )
+from stagewise.estimators.scored import ScoredTrees
 from stagewise.estimators.tree_needs import reads_sparse
 from stagewise.losses import EachTarget, Loss
 from stagewise.model.model import Model
@@ -46,15 +46,11 @@ __all__ = ["BoostedTrees"]
 
 Vector = npt.NDArray[np.float64]
 
-FEW = 32
-"""Up to this many rows are predicted on the spot, without threads or descriptors."""
 ANY_CLASSES = np.arange(2)
 """Stands for the classes where they are not known yet."""
-SMALL = 200_000
-"""Row-trees up to which predicting is not worth a thread."""
 
 
-class BoostedTrees(Reported, ModelEstimator):
+class BoostedTrees(Reported, ScoredTrees):
     """Base of the estimators; see `GradientBoostingRegressor` for the parameters."""
 
     _fixed: Mapping[str, Any] = MappingProxyType({})
@@ -145,7 +141,7 @@ class BoostedTrees(Reported, ModelEstimator):
         table = read_training(X, params, caller, known)
         target, weight, classes = self._read_target(y, sample_weight, table.n_rows)
         targets = self._target_names(y)
-        previous = self._previous(params, classes, target, targets)
+        previous = model_to_continue(self, params, classes, target, targets)
         seed = self._choose_seed(params["random_state"], previous)
         rows, held = counted_rows(weight), None
         if X_val is None and params["early_stopping"] is True:
@@ -168,11 +164,8 @@ class BoostedTrees(Reported, ModelEstimator):
         loss = self._make_loss(classes)
         if target.ndim > 1:
             loss = EachTarget(loss, target.shape[1])
-        if previous is not None and previous.loss != loss.name:
-            raise ValueError(
-                f"warm_start continues a model of the loss {previous.loss!r}, but now it is "
-                f"{loss.name!r}. Fit with warm_start=False to begin anew."
-            )
+        if previous is not None:
+            check_loss(previous, loss)
         drawn = self._drawn_groups(params, groups, train, table.n_rows)
         fit = self._fit_class()(params, self._method(), loss, workers, seed, begin, drawn)
         model, details = fit.run(train, valid, features, classes, previous, folds)
@@ -223,8 +216,7 @@ class BoostedTrees(Reported, ModelEstimator):
             self.__dict__.pop("oof_prediction_", None)
             return
         known = self._answer(self._fitted(), np.ascontiguousarray(scores.T))
-        self.oof_prediction_ = np.full((n_rows, *known.shape[1:]), np.nan)
-        self.oof_prediction_[slice(None) if train.rows is None else train.rows] = known
+        self.oof_prediction_ = train.spread(known, n_rows)
 
     def _keep_out_of_bag(
         self,
@@ -255,49 +247,6 @@ class BoostedTrees(Reported, ModelEstimator):
                 "out_of_bag=True, or read from a file."
             )
         return int(np.argmax(np.cumsum(self.oob_improvement_))) + 1
-
-    @abstractmethod
-    def _answer(self, model: Model, score: Vector) -> Vector:
-        """Return what scores predict: numbers, or the probabilities of the classes."""
-
-    def _previous(
-        self,
-        params: dict[str, Any],
-        classes: npt.NDArray[Any] | None,
-        target: npt.NDArray[Any],
-        targets: tuple[str, ...] | None,
-    ) -> Model | None:
-        """Return the model to continue from, if warm_start says so and there is one."""
-        model: Model | None = getattr(self, "model_", None)
-        if not params["warm_start"] or model is None:
-            return None
-        if hasattr(self, "oof_prediction_"):  # its history is that of folds
-            model = replace(model, valid_loss=np.empty(0))
-        if params["n_estimators"] < model.ensemble.n_rounds:
-            raise ValueError(
-                f"n_estimators={params['n_estimators']} must be larger or equal to "
-                f"n_iter_={model.ensemble.n_rounds} when warm_start==True"
-            )
-        before = getattr(self, "fit_report_", {}).get("permutations", params.get("permutations"))
-        if before != params.get("permutations"):
-            raise ValueError(
-                f"warm_start continues a model whose levels were told in permutations={before} "
-                f"orders, but now it is {params['permutations']}. Leave it as it was, or fit with "
-                "warm_start=False to begin anew."
-            )
-        old = model.classes
-        if classes is not None and old is not None and not np.array_equal(classes, old):
-            raise ValueError(
-                f"warm_start continues a model of the classes {old.tolist()}, but y has "
-                f"{classes.tolist()}. Fit with warm_start=False to begin anew."
-            )
-        known, n = model.ensemble.n_outputs, target.shape[1] if target.ndim > 1 else 1
-        if classes is None and (n, targets) != (known, model.targets):
-            raise ValueError(
-                f"warm_start continues a model of {_listed(known, model.targets)}, but y has "
-                f"{_listed(n, targets)}. Fit with warm_start=False to begin anew."
-            )
-        return model
 
     def _choose_seed(self, random_state: Any, previous: Model | None) -> int:
         if previous is not None and hasattr(self, "seed_"):
@@ -362,33 +311,6 @@ class BoostedTrees(Reported, ModelEstimator):
     def _notes(self) -> dict[str, Any]:
         return {**super()._notes(), "learning_rate": self.learning_rate_}
 
-    # ---- reading the model -----------------------------------------------------------------------
-
-    @property
-    def best_iteration_(self) -> int:
-        """The number of rounds that predictions use: the best one, with early stopping."""
-        return int(self._fitted().ensemble.n_rounds)
-
-    @property
-    def feature_importances_(self) -> Vector:
-        """Each feature's share of the gain of all splits; sums to 1, or all 0 without a split.
-
-        The gain of a statistic belongs to the features whose levels it is about, in equal parts.
-        """
-        model = self._fitted()
-        flat = model.ensemble.flat()
-        inner = flat["feature"] >= 0
-        asked = np.bincount(
-            flat["feature"][inner],
-            weights=flat["gain"][inner],
-            minlength=len(model.features.sources),
-        )
-        gains = np.zeros(model.features.n)
-        for gain, sources in zip(asked, model.features.sources, strict=True):
-            gains[list(sources)] += gain / len(sources)
-        total = gains.sum()
-        return np.asarray(gains / total if total > 0 else gains, dtype=np.float64)
-
     def recipe(self) -> str:
         """Say in one line what a fit runs: loss x step x learner x rows x rounds."""
         p = self._settled()
@@ -396,87 +318,9 @@ class BoostedTrees(Reported, ModelEstimator):
         name = p["loss"] if isinstance(p["loss"], str) else type(loss).__name__
         return describe(p, name, self._method().describe(loss))
 
-    def columns_of(self, X: Any) -> Any:
-        """Return the columns of rows as the model has them: levels and wide integers as numbers.
-
-        Returns
-        -------
-        array of shape (n_rows, n_features), list of arrays, or Cells of a sparse matrix
-            Perhaps the caller's own memory: read it only.
-        """
-        return self._match(self._fitted(), X)
-
-    def scores_of(self, columns: Any) -> Vector:
-        """Return F of rows that `columns_of` has read, shape (n_rows, n_outputs)."""
-        return self._score_values(self._fitted(), columns)
-
-    def answer(self, score: Vector) -> Vector:
-        """Return what scores predict, however they were made: numbers, or probabilities of classes.
-
-        Parameters
-        ----------
-        score : float64 array of shape (n_rows, n_outputs)
-            F(x), as `model_.ensemble.score` gives it.
-        """
-        return self._answer(self._fitted(), score)
-
-    def _match(self, model: Model, X: Any) -> Any:
-        """Return the columns of new rows, as the model knows them."""
-        features = model.features
-        if not features.categorical:  # on the way of every single row
-            return features.match(X, type(self).__name__)
-        rule = check_parameter(self, "on_unseen")
-        return features.match(X, type(self).__name__, rule)
-
-    def _score(self, X: Any) -> Vector:
-        """Return F, shape (n_rows, n_outputs)."""
-        model = self._fitted()
-        return self._score_values(model, self._match(model, X))
-
-    def _score_values(self, model: Model, values: Any) -> Vector:
-        """Return the same of rows that `_match` has read."""
-        ensemble = model.ensemble
-        n_trees = len(ensemble.trees)
-        if type(values) is np.ndarray and len(values) <= FEW and values.flags.c_contiguous:
-            out = np.empty((len(values), ensemble.n_outputs))
-            out[:] = ensemble.base
-            rows = values if values.dtype.char == "d" else values.astype(np.float64)
-            ensemble.forest.add_rows(rows, 0, n_trees, out.reshape(-1))
-            return out
-        columns = model.features.extended(core_columns(values))
-        small = columns.n_rows * n_trees <= SMALL
-        return ensemble.score(columns, make_workers(1 if small else self.n_jobs))
-
-    def _staged_score(self, X: Any) -> Iterator[Vector]:
-        """Yield F after every round. Each array is new."""
-        model = self._fitted()
-        ensemble = model.ensemble
-        columns = model.features.extended(core_columns(self._match(model, X)))
-        workers = make_workers(self.n_jobs)
-        out = np.empty((columns.n_rows, ensemble.n_outputs))
-        out[:] = ensemble.base
-        for m in range(ensemble.n_rounds):
-            first, n = m * ensemble.trees_per_round, ensemble.trees_per_round
-            ensemble.forest.add_scores(workers, columns, first, first + n, out.reshape(-1))
-            yield out.copy()
-
-    def apply(self, X: Any) -> npt.NDArray[np.int32]:
-        """Return the node number of the leaf that each row reaches, shape (n_rows, n_trees)."""
-        model = self._fitted()
-        columns = model.features.extended(core_columns(self._match(model, X)))
-        out = np.empty((columns.n_rows, len(model.ensemble.trees)), dtype=np.int32)
-        model.ensemble.forest.leaves(make_workers(self.n_jobs), columns, out.reshape(-1))
-        return out
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         tags.input_tags.categorical = True
         tags.input_tags.sparse = reads_sparse(self.get_params(deep=False))
         return tags
-
-
-def _listed(n: int, targets: tuple[str, ...] | None) -> str:
-    """Return how many targets there are, and what they are called."""
-    names = "" if targets is None else f" ({', '.join(map(repr, targets))})"
-    return f"{n} target{'s' if n > 1 else ''}{names}"

@@ -29,9 +29,10 @@ from stagewise.estimators.combining import LeftOut, settled
 from stagewise.estimators.drawing import choose_seed, make_sampling
 from stagewise.estimators.members import Ballot, Member, Training, side_by_side
 from stagewise.estimators.named import NamedParameters
-from stagewise.estimators.parameters import RULES, OneOf, Use, check_parameters
+from stagewise.estimators.parameters import RULES, Use, check_parameters
 from stagewise.estimators.passed import Passed, pass_on
 from stagewise.estimators.rows import Sample, counted_rows, group_numbers, make_folds
+from stagewise.estimators.rules import OneOf
 from stagewise.estimators.shares import Share, copies, deal_bags, deal_folds
 from stagewise.learners.estimator import can_be_fitted, name_of, weight_argument
 from stagewise.workers import thread_count
@@ -260,8 +261,7 @@ class Committee(NamedParameters):
             return
         known = left_out.prediction
         known = known[:, 0] if self._ballot.classes is None else known
-        kept = np.full((n_rows, *known.shape[1:]), np.nan)
-        kept[slice(None) if train.rows is None else train.rows] = known
+        kept = train.spread(known, n_rows)
         if folds:
             self.oof_prediction_, self.oof_score_ = kept, left_out.score()
         else:

@@ -14,12 +14,12 @@ from stagewise._native import Committee
 from stagewise.boosting.averaging import Average, average
 from stagewise.boosting.loop import Rows
 from stagewise.boosting.monitor import Monitor
-from stagewise.estimators.fitting import Fit, Scale
-from stagewise.estimators.rows import Folds, Sample
+from stagewise.estimators.fitting import Fit
+from stagewise.estimators.ready import Ready, Scale
+from stagewise.estimators.tree_rules import proposal
 from stagewise.learners.histogram_tree import HistogramTree
 from stagewise.losses import Margin
 from stagewise.model.ensemble import Ensemble
-from stagewise.model.model import Model
 
 __all__ = ["CommitteeFit", "columns_share"]
 
@@ -55,34 +55,19 @@ class CommitteeFit(Fit):
     average: Average | None = None
     """What the trees say of training rows that they have not seen."""
 
-    def run(
-        self,
-        train: Sample,
-        valid: Sample | None,
-        features: Any,
-        classes: npt.NDArray[Any] | None,
-        previous: Model | None,
-        folds: Folds | None = None,
-    ) -> tuple[Any, dict[str, Any]]:
-        """Grow the trees and return the model, with what was noticed on the way."""
-        model, details = super().run(train, valid, features, classes, previous, folds)
-        details["out_of_bag_average"] = self.average
-        details["judged_by_held_out_rows"] = valid is not None
-        return model, details
+    def _noticed(self, monitor: Monitor, ready: Ready) -> dict[str, Any]:
+        return {
+            **super()._noticed(monitor, ready),
+            "out_of_bag_average": self.average,
+            "judged_by_held_out_rows": ready.held is not None,
+        }
 
     def _joint(self) -> bool:
         return self.loss.n_outputs > 1
 
-    def _boost(
-        self,
-        rows: Rows,
-        held: Rows | None,
-        ensemble: Ensemble,
-        scale: Scale,
-        previous: Model | None,
-        classes: npt.NDArray[Any] | None,
-    ) -> Monitor:
-        p = self.params
+    def _boost(self, ready: Ready, ensemble: Ensemble) -> Monitor:
+        p, rows, held = self.params, ready.rows, ready.held
+        scale, classes = ready.scale, ready.classes
         patient = held is not None or p["stops_by_bags"]
         monitor = self._monitor(scale, patient=patient, previous=None)
         if classes is not None and len(classes) == 1:
@@ -146,7 +131,7 @@ class CommitteeFit(Fit):
             to_the_end=True,
             level_smoothing=0.0,
             level_l2=0.0,
-            **self._proposal(),
+            **proposal(p),
         )
 
     def _growth(self) -> str:

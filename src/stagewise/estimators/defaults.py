@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from stagewise.estimators.parameters import RULES, Rule
+from stagewise.estimators.parameters import RULES
+from stagewise.estimators.rules import Rule
 from stagewise.estimators.tree_needs import allows
 
 __all__ = ["AUTO_RULES", "RATE", "settled"]

@@ -7,6 +7,7 @@ trees are grown.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from types import MappingProxyType
@@ -51,7 +52,7 @@ class Filling:
         return tree
 
 
-class _Known(Filling):
+class _Known(Filling, ABC):
     """Base of the rules that fill cells from those that are known."""
 
     def __init__(self, train: Sample, features: Features, seed: int) -> None:
@@ -75,9 +76,9 @@ class _Known(Filling):
             columns.append(values)
         return Sample(Columns(columns), None, sample.y, sample.weight)
 
+    @abstractmethod
     def _fillers(self, place: int, n: int, number: int) -> Vector:
         """Return what stands in n missing cells of a column."""
-        raise NotImplementedError
 
 
 class _Mean(_Known):

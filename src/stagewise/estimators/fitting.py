@@ -29,44 +29,21 @@ from stagewise.data import TargetScale, TargetScales
 from stagewise.data.bins import learn_codings, rank_values
 from stagewise.errors import InvalidParameterError
 from stagewise.estimators.drawing import make_dropout, make_sampling
-from stagewise.estimators.feature_rules import (
-    feature_label,
-    forced_splits,
-    interactions,
-    numbers_by_feature,
-)
+from stagewise.estimators.ready import Ready, Scale
 from stagewise.estimators.report import warn_if_constant
-from stagewise.estimators.rows import Folds, Sample
+from stagewise.estimators.rows import Folds, Sample, out_of_fold
 from stagewise.estimators.statistics import Statistics, few_cuts
 from stagewise.estimators.tree_needs import check_needs, check_sparse, is_joint
-from stagewise.learners.histogram_tree import HistogramTree, version_of
+from stagewise.estimators.tree_rules import in_units, make_tree
+from stagewise.learners.histogram_tree import version_of
 from stagewise.learners.learner import Learner
 from stagewise.losses import Loss
 from stagewise.model.ensemble import Ensemble
 from stagewise.model.model import Model
 
-__all__ = ["Fit", "Scale", "in_units"]
+__all__ = ["Fit"]
 
 Vector = npt.NDArray[np.float64]
-Scale = TargetScale | TargetScales
-
-DEFAULT_BINS = 255
-EPSILON = 0.02
-"""Of split="approx": about fifty candidates a feature."""
-TREE_PARAMETERS = (
-    "max_leaf_nodes",
-    "max_depth",
-    "min_samples_leaf",
-    "min_hessian",
-    "min_gain",
-    "criterion",
-    "columns_per_tree",
-    "columns_per_level",
-    "columns_per_node",
-    "path_smoothing",
-    "random_thresholds",
-)
-"""Those that the estimators and a tree call the same."""
 
 
 class Fit:
@@ -102,13 +79,7 @@ class Fit:
         With folds, their held-out rows choose the number of rounds first.
         """
         self.features, self.previous = features, previous
-        self.loss.check(train.y)
-        if valid is not None:
-            try:
-                _check_alike(valid.y, train.y)
-                self.loss.check(valid.y)
-            except ValueError as error:
-                raise ValueError(f"In y_val: {error}") from None
+        self._check_targets(train.y, None if valid is None else valid.y)
         scale = self._target_scale(train, previous)
         y = self._standardise(scale, train.y)
         statistics = self._statistics(train, y, features, previous)
@@ -120,63 +91,59 @@ class Fit:
         ensemble = self._start(features, y, train.weight, previous)
         score = self._start_score(ensemble, tables)
         rows = Rows(prepared, y, train.weight, score, self._source(tables[0]))
-        held = None
+        ready = Ready(train, features, classes, previous, scale, statistics, rows, None, alike)
         if valid is not None:
-            held_table = valid.of(features.extended(valid.columns)).table()
-            held = Rows(
-                alike(held_table),
-                self._standardise(scale, valid.y),
-                valid.weight,
-                self._start_score(ensemble, [held_table]),
-                self._source(held_table),
-            )
+            ready = replace(ready, held=self._unseen_rows(ready, valid, ensemble))
         if folds is None:
-            monitor = self._boost(rows, held, ensemble, scale, previous, classes)
-            details["stopped_because"] = monitor.stopped_because
-            details["method_ended"] = monitor.ended
-            details["out_of_bag"] = monitor.out_of_bag
-            return self._model(features, ensemble, scale, classes, monitor), details
-        chosen, held_out = self._cross_validate(
-            folds, train, rows, features, alike, statistics, scale
-        )
-        self.params = {**self.params, "n_estimators": chosen.best_round}
-        monitor = self._boost(rows, None, ensemble, scale, None, classes)
-        monitor.valid_loss = chosen.valid_loss
-        details["stopped_because"] = monitor.stopped_because or chosen.stopped_because
-        details["method_ended"] = monitor.ended
-        details["out_of_bag"] = monitor.out_of_bag
-        details["out_of_fold_scores"] = held_out
+            monitor = self._boost(ready, ensemble)
+        else:
+            chosen, details["out_of_fold_scores"] = self._cross_validate(folds, ready)
+            self.params = {**self.params, "n_estimators": chosen.best_round}
+            monitor = self._boost(replace(ready, held=None, previous=None), ensemble)
+            monitor.valid_loss = chosen.valid_loss
+            monitor.stopped_because = monitor.stopped_because or chosen.stopped_because
+        details |= self._noticed(monitor, ready)
         return self._model(features, ensemble, scale, classes, monitor), details
 
+    def _check_targets(self, y: npt.NDArray[Any], held: npt.NDArray[Any] | None) -> None:
+        """Raise unless the loss can be of these targets, and of those of held-out rows."""
+        self.loss.check(y)
+        if held is None:
+            return
+        try:
+            _check_alike(held, y)
+            self.loss.check(held)
+        except ValueError as error:
+            raise ValueError(f"In y_val: {error}") from None
+
+    def _noticed(self, monitor: Monitor, ready: Ready) -> dict[str, Any]:
+        """Return what is told of a fit besides its model."""
+        return {
+            "stopped_because": monitor.stopped_because,
+            "method_ended": monitor.ended,
+            "out_of_bag": monitor.out_of_bag,
+        }
+
     def _cross_validate(
-        self,
-        folds: Folds,
-        train: Sample,
-        rows: Rows,
-        features: Any,
-        alike: Callable[[Any], Any],
-        statistics: Statistics,
-        scale: Scale,
+        self, folds: Folds, ready: Ready
     ) -> tuple[Monitor, npt.NDArray[np.float64]]:
         """Grow a model for each fold on the shared bins; return what they showed.
 
         What levels say must come from the rows of the fold, so then it has bins of its own.
         """
+        train, rows, scale, statistics = ready.train, ready.rows, ready.scale, ready.statistics
         recipe = replace(self._recipe(scale), out_of_bag=False)
-        models, held_out = [], []
+        models = []
         for learned, held in folds:
-            own = train.part(learned)
+            own, fold, prepared = train.part(learned), ready, rows.table
             y = self._standardise(scale, own.y)
-            ensemble = self._start(features, y, own.weight, None)
+            ensemble = self._start(ready.features, y, own.weight, None)
             if not self.method.from_zero:  # nor is the offset the mean of these rows
                 ensemble.base = self._best_constant(y, own.weight)
-            prepared = rows.table
             if statistics.sources:
-                features, tables = statistics.learn(own, y, features, told=train)
+                features, tables = statistics.learn(own, y, ready.features, told=train)
                 prepared, alike = self._bins(tables, train.weight, features)
-            other = train.part(held)
-            table = other.of(features.extended(other.columns)).table()
-            held_out.append(table)
+                fold = replace(ready, features=features, alike=alike)
             # On the shared bins a row that is held out is one of weight 0: absent in every sum.
             weight = np.zeros(len(rows.y))
             weight[learned] = 1.0 if own.weight is None else own.weight
@@ -186,13 +153,7 @@ class Fit:
                     replace(recipe, sampling=OnlyRows(learned.astype(np.uint32), recipe.sampling)),
                     ensemble,
                     replace(rows, table=prepared, weight=weight, score=score),
-                    Rows(
-                        alike(table),
-                        self._standardise(scale, other.y),
-                        other.weight,
-                        self._start_score(ensemble, [table]),
-                        self._source(table),
-                    ),
+                    self._unseen_rows(fold, train.part(held), ensemble),
                     self.workers,
                     self.seed,
                 )
@@ -202,10 +163,19 @@ class Fit:
             boost_side_by_side(models, range(self.params["n_estimators"]), monitor)
         finally:
             monitor.close()
-        scores = np.full((self.loss.n_outputs, len(train.y)), np.nan)
-        for (_, held), model, table in zip(folds, models, held_out, strict=True):
-            scores[:, held] = self._score_of(model.ensemble, table)
-        return monitor, scores
+        said = [self._score_of(m.ensemble, m.valid.source) for m in models if m.valid is not None]
+        return monitor, out_of_fold(folds, said, len(train.y))
+
+    def _unseen_rows(self, ready: Ready, sample: Sample, ensemble: Ensemble) -> Rows:
+        """Return rows that are not learned from, as the ensemble and the learner read them."""
+        table = sample.of(ready.features.extended(sample.columns)).table()
+        return Rows(
+            ready.alike(table),
+            self._standardise(ready.scale, sample.y),
+            sample.weight,
+            self._start_score(ensemble, [table]),
+            self._source(table),
+        )
 
     def _source(self, table: Any) -> Any:
         """Return what the ensemble reads; lines read a few columns, here and there a row."""
@@ -272,21 +242,16 @@ class Fit:
             valid_loss=np.array(monitor.valid_loss),
         )
 
-    def _boost(
-        self,
-        rows: Rows,
-        held: Rows | None,
-        ensemble: Ensemble,
-        scale: Scale,
-        previous: Model | None,
-        classes: npt.NDArray[Any] | None,
-    ) -> Monitor:
-        first = ensemble.n_rounds
-        monitor = self._monitor(scale, patient=held is not None, previous=previous)
+    def _boost(self, ready: Ready, ensemble: Ensemble) -> Monitor:
+        """Add rounds to the ensemble."""
+        first, classes = ensemble.n_rounds, ready.classes
+        patient = ready.held is not None
+        monitor = self._monitor(ready.scale, patient=patient, previous=ready.previous)
         one_class = classes is not None and len(classes) == 1
         rounds = range(first, first if one_class else self.params["n_estimators"])
+        recipe = self._recipe(ready.scale)
         try:
-            model = Boosting(self._recipe(scale), ensemble, rows, held, self.workers, self.seed)
+            model = Boosting(recipe, ensemble, ready.rows, ready.held, self.workers, self.seed)
             boost(model, rounds, monitor)
         finally:
             monitor.close()
@@ -415,90 +380,13 @@ class Fit:
         return float(self.params["max_step"] or 0.0)
 
     def _learner(self, unit: float, gradient_unit: float) -> Learner:
-        p = self.params
-        check_needs(p, self.loss.n_outputs)
-        tree = HistogramTree(
-            **{name: p[name] for name in TREE_PARAMETERS if name in p},
-            **self._feature_rules(),
-            **self._proposal(),
-            l1=p["l1_regularization"],
-            l2=p["l2_regularization"],
-            max_step=self._max_step(),
-            growth=p["growth"],
-        )
+        check_needs(self.params, self.loss.n_outputs)
+        used = () if self.previous is None else self.previous.ensemble.features_used()
+        tree = make_tree(self.params, self.features, self._max_step(), used)
         return in_units(tree, self.loss, unit, gradient_unit)
-
-    def _feature_rules(self) -> dict[str, Any]:
-        """Return the rules of a tree that speak of single features."""
-        p, features = self.params, self.features
-        directions = numbers_by_feature(
-            p.get("monotonic_cst"), features, "monotonic_cst", "-1, 0 or 1", of=(-1, 0, 1)
-        )
-        for position, direction in enumerate(directions):
-            if direction and position in features.categorical:
-                raise InvalidParameterError(
-                    f"monotonic_cst: feature {feature_label(features, position)} is categorical, "
-                    "and its levels have no order; leave its direction at 0."
-                )
-        together, most = interactions(p.get("interaction_cst"), features)
-        weights = numbers_by_feature(
-            p.get("feature_weights"), features, "feature_weights", "a number, at least 0"
-        )
-        if p.get("feature_weights") is not None and not self._draws_columns():
-            raise InvalidParameterError(
-                "feature_weights says how likely a feature is to be drawn, but none are drawn: set "
-                "columns_per_tree, columns_per_level or columns_per_node below 1."
-            )
-        told = features.sources[features.n :]  # behind the features, what their levels say
-        if weights:
-            weights = (*weights, *(min(weights[f] for f in sources) for sources in told))
-        return {
-            "monotone": tuple(int(d) for d in directions) + (0,) * (len(told) if directions else 0),
-            "together": together,
-            "most_together": most,
-            "first_use": numbers_by_feature(
-                p.get("first_use_penalty"), features, "first_use_penalty", "a number, at least 0"
-            ),
-            "used": () if self.previous is None else self.previous.ensemble.features_used(),
-            "feature_weights": weights,
-            "forced": forced_splits(p.get("forced_splits"), features),
-        }
-
-    def _proposal(self) -> dict[str, Any]:
-        """Return which values are candidates where each has a code of its own."""
-        p = self.params
-        split, given = p.get("split", "histogram"), (p.get("proposal"), p.get("epsilon"))
-        if split != "approx" and given != (None, None):
-            raise InvalidParameterError(
-                "proposal and epsilon say which values split='approx' tries; with "
-                f"split={split!r} they must be None."
-            )
-        if split != "histogram" and p["max_bins"] != DEFAULT_BINS:
-            raise InvalidParameterError(
-                f"max_bins has no meaning with split={split!r}, which has no bins; leave it at "
-                f"{DEFAULT_BINS}."
-            )
-        if split != "approx":
-            return {}
-        return {"proposal": given[0] or "global", "epsilon": given[1] or EPSILON}
-
-    def _draws_columns(self) -> bool:
-        return any(self.params[f"columns_per_{what}"] < 1 for what in ("tree", "level", "node"))
 
 
 def _check_alike(y: npt.NDArray[Any], training: npt.NDArray[Any]) -> None:
     n, known = (1 if t.ndim == 1 else t.shape[1] for t in (y, training))
     if n != known:
         raise ValueError(f"there must be as many targets as in y, {known}; got {n}.")
-
-
-def in_units(tree: HistogramTree, loss: Loss, unit: float, gradient_unit: float) -> HistogramTree:
-    """Return a tree whose limits are in units of the target's spread."""
-    by_quantile = loss.leaf_quantile is not None
-    return replace(
-        tree,
-        l1=tree.l1 * gradient_unit,
-        min_gain=tree.min_gain * gradient_unit**2,
-        first_use=tuple(price * gradient_unit**2 for price in tree.first_use),
-        max_step=0.0 if by_quantile else tree.max_step * unit,
-    )

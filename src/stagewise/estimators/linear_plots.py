@@ -1,4 +1,4 @@
-"""Pictures of linear models; matplotlib is asked for only here."""
+"""Pictures of linear models."""
 
 from __future__ import annotations
 
@@ -9,40 +9,15 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtri
 
+from stagewise.axes import DOTS, LINE, new_axes
 from stagewise.data import read_target
-from stagewise.errors import InvalidParameterError
 from stagewise.learners.least_squares import LeastSquares
 
-__all__ = ["new_axes", "plot_paths", "plot_residuals", "plot_selection"]
+__all__ = ["plot_paths", "plot_residuals", "plot_selection"]
 
 Vector = npt.NDArray[np.float64]
 
-DOTS, LINE = "#2a6fbb", "#888888"
 MOST_NAMES = 12
-
-
-def new_axes(n: int, given: Any, what: str) -> tuple[Any, Sequence[Any]]:
-    """Return a figure and `n` axes to draw on: those that were given, or new ones.
-
-    Raises
-    ------
-    ImportError
-        If matplotlib is not installed; with the remedy.
-    """
-    if given is not None:
-        axes = list(given) if np.iterable(given) else [given]
-        if len(axes) != n or not all(hasattr(ax, "plot") for ax in axes):
-            raise InvalidParameterError(f"axes must be {n} matplotlib axes for {what}.")
-        return axes[0].figure, axes
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise ImportError(
-            f"{what} draws with matplotlib, which is not installed. Install it with "
-            "pip install 'stagewise[plot]'."
-        ) from None
-    figure = Figure(figsize=(4.2 * n if n > 1 else 6.4, 3.6), layout="constrained")
-    return figure, [figure.add_subplot(1, n, i + 1) for i in range(n)]
 
 
 def plot_residuals(

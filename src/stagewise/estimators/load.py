@@ -13,12 +13,8 @@ from stagewise.estimators.decision_tree import (
     DecisionTreeClassifier,
     DecisionTreeRegressor,
 )
-from stagewise.estimators.forest import (
-    ExtraTreesClassifier,
-    ExtraTreesRegressor,
-    RandomForestClassifier,
-    RandomForestRegressor,
-)
+from stagewise.estimators.extra_trees import ExtraTreesClassifier, ExtraTreesRegressor
+from stagewise.estimators.forest import RandomForestClassifier, RandomForestRegressor
 from stagewise.estimators.gradient_boosting_classifier import GradientBoostingClassifier
 from stagewise.estimators.gradient_boosting_regressor import GradientBoostingRegressor
 from stagewise.estimators.linear_model import LinearModel

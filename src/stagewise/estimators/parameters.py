@@ -1,4 +1,4 @@
-"""What a parameter may be, and what is said when it is something else.
+"""What each parameter may be, and what is said when it is something else.
 
 The one idea: one rule per name, in one table; a message says the name, what is allowed and what was
 given. Must not know data.
@@ -9,179 +9,25 @@ from __future__ import annotations
 import difflib
 import functools
 import inspect
-import math
-import numbers
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-import numpy as np
-
 from stagewise.data.messages import shown
 from stagewise.errors import InvalidParameterError
+from stagewise.estimators import rules
+from stagewise.estimators.rules import Number, OneOf, Rule, flag
 
 __all__ = [
     "RULES",
-    "Number",
-    "OneOf",
-    "Rule",
     "Use",
     "check_parameter",
     "check_parameters",
     "check_tree",
-    "flag",
     "nearest_name",
     "suggests_names",
 ]
-
-Rule = Callable[[Any], Any]
-"""Returns the value to use, or raises ValueError(what is allowed)."""
-
-
-@dataclass(frozen=True)
-class Number:
-    """A number in an interval; None if that is allowed."""
-
-    low: float
-    high: float = math.inf
-    whole: bool = False
-    open_low: bool = False
-    open_high: bool = False
-    or_none: bool = False
-
-    def __call__(self, value: Any) -> Any:
-        """Return the number, or raise ValueError(what is allowed)."""
-        if value is None and self.or_none:
-            return None
-        if not self._fits(value):
-            raise ValueError(self._allowed())
-        return int(value) if self.whole else float(value)
-
-    def _fits(self, value: Any) -> bool:
-        if isinstance(value, bool) or not isinstance(value, numbers.Real):
-            return False
-        try:
-            number = float(value)
-        except OverflowError:  # an integer or a fraction beyond all floats
-            return False
-        if not math.isfinite(number) or (self.whole and number != int(number)):
-            return False
-        above = number > self.low if self.open_low else number >= self.low
-        return above and (number < self.high if self.open_high else number <= self.high)
-
-    def _allowed(self) -> str:
-        kind = "a whole number" if self.whole else "a number"
-        low = f"{'above' if self.open_low else 'at least'} {self.low:g}"
-        limit = f"{self.high:,.0f}" if self.whole else f"{self.high:g}"
-        high = f" and {'below' if self.open_high else 'at most'} {limit}"
-        none = ", or None" if self.or_none else ""
-        return f"{kind} {low}{high if self.high < math.inf else ''}{none}"
-
-
-@dataclass(frozen=True)
-class OneOf:
-    """One of some values, by identity or as equal text."""
-
-    choices: tuple[Any, ...]
-
-    def __call__(self, value: Any) -> Any:
-        """Return the value, or raise ValueError(what is allowed)."""
-        if not any(value is c or (isinstance(value, str) and value == c) for c in self.choices):
-            raise ValueError("one of " + ", ".join(repr(c) for c in self.choices))
-        return value
-
-
-def flag(value: Any) -> bool:
-    """Return True or False, or raise ValueError(what is allowed)."""
-    # numpy's booleans come out of parameter grids
-    if type(value).__name__ not in ("bool", "bool_"):
-        raise ValueError("True or False")
-    return bool(value)
-
-
-def _stopping(value: Any) -> Any:
-    if isinstance(value, str) and value == "cv":
-        return value
-    try:
-        return flag(value)
-    except ValueError:
-        raise ValueError("True, False or 'cv'") from None
-
-
-def _folds(value: Any) -> Any:
-    """Return a number of folds, or what says them itself."""
-    if type(value) is not bool and isinstance(value, (int, np.integer)) and value >= 2:
-        return int(value)
-    if hasattr(value, "split") and not isinstance(value, (str, type)):
-        return value
-    pairs = value if isinstance(value, (list, tuple)) else []
-    if pairs and all(isinstance(pair, (list, tuple)) and len(pair) == 2 for pair in pairs):
-        return value
-    raise ValueError(
-        "a whole number of folds, at least 2, a scikit-learn splitter, or a list of pairs of "
-        "indices"
-    )
-
-
-def _seed(value: Any) -> Any:
-    """Seeds of scikit-learn's kinds; integers up to what the core's hash takes."""
-    if value is None or isinstance(value, np.random.RandomState):
-        return value
-    whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
-    if not whole or not 0 <= int(value) < 2**64:
-        raise ValueError("None, a numpy RandomState, or a whole number from 0 to 2**64 - 1")
-    return int(value)
-
-
-def _callbacks(value: Any) -> tuple[Any, ...]:
-    if value is None:
-        return ()
-    if callable(value):
-        return (value,)
-    if isinstance(value, Iterable) and not isinstance(value, (str, bytes)):
-        found = tuple(value)
-        if all(callable(v) for v in found):
-            return found
-    raise ValueError("None, a callable, or a list of callables")
-
-
-def _missing_values(value: Any) -> tuple[int | float, ...]:
-    if value is None:
-        return ()
-    found = [_plain_number(v) for v in (value if isinstance(value, (list, tuple)) else [value])]
-    plain = tuple(number for number in found if number is not None)
-    if not found or len(plain) < len(found):
-        raise ValueError(
-            "None, a finite number, or a list of finite numbers, whole ones of at most 64 bits "
-            "(NaN is always missing)"
-        )
-    return plain
-
-
-def _categorical(value: Any) -> Any:
-    """Return one of the words, None, or a tuple of names, of places or of truth values."""
-    if value is None or (isinstance(value, str) and value in ("from_dtype", "text")):
-        return value
-    items = value.tolist() if hasattr(value, "tolist") else value  # also an index of pandas
-    if isinstance(items, (list, tuple)):
-        plain = tuple(item.item() if isinstance(item, np.generic) else item for item in items)
-        if any({type(item) for item in plain} <= {kind} for kind in (str, int, bool)):
-            return plain
-    raise ValueError(
-        "'from_dtype', 'text', None, or a list: of column names, of places counted from 0, or of "
-        "one truth value for each column"
-    )
-
-
-def _plain_number(value: Any) -> int | float | None:
-    """Return a number as Python has it, or None for what is none that a model file can hold."""
-    if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
-        return int(value) if -(2**63) <= int(value) < 2**64 else None
-    if isinstance(value, (float, np.floating)) and math.isfinite(value):
-        return float(value)
-    return None
-
 
 _share = Number(0.0, 1.0, open_low=True)
 _inner_share = Number(0.0, 1.0, open_low=True, open_high=True)
@@ -229,21 +75,21 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         "path_smoothing": Number(0.0),
         "random_thresholds": flag,
         "max_bins": Number(2, 65_535, whole=True),
-        "missing_values": _missing_values,
-        "categorical_features": _categorical,
+        "missing_values": rules.missing_values,
+        "categorical_features": rules.categorical,
         "on_unseen": OneOf(("missing", "error", "prior")),
         "categorical": OneOf(("auto", "sets", "statistics")),
         "permutations": Number(1, 64, whole=True),
-        "early_stopping": _stopping,
-        "cv": _folds,
+        "early_stopping": rules.stopping,
+        "cv": rules.folds,
         "validation_fraction": _inner_share,
         "n_iter_no_change": Number(1, _size, whole=True),
         "tol": Number(0.0),
         "time_limit": Number(0.0, open_low=True, or_none=True),
         "warm_start": flag,
-        "random_state": _seed,
+        "random_state": rules.seed,
         "verbose": Number(0, 2, whole=True),
-        "callbacks": _callbacks,
+        "callbacks": rules.callbacks,
         "quantile": Number(0.0, 1.0, open_low=True, open_high=True, or_none=True),
         "power": Number(1.0, 2.0, open_low=True, open_high=True, or_none=True),
     }

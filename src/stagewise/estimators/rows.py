@@ -9,6 +9,7 @@ estimators.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,7 +23,15 @@ from sklearn.model_selection import (
     check_cv,
 )
 
-__all__ = ["Folds", "Sample", "counted_rows", "group_numbers", "hold_out", "make_folds"]
+__all__ = [
+    "Folds",
+    "Sample",
+    "counted_rows",
+    "group_numbers",
+    "hold_out",
+    "make_folds",
+    "out_of_fold",
+]
 
 Vector = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.uint32]
@@ -68,6 +77,12 @@ class Sample:
     def of(self, columns: Any) -> Sample:
         """Return the same rows of other columns."""
         return Sample(columns, self.rows, self.y, self.weight)
+
+    def spread(self, values: Vector, n_rows: int) -> Vector:
+        """Return what is known of these rows in the order of all that were given; else NaN."""
+        whole = np.full((n_rows, *values.shape[1:]), np.nan)
+        whole[slice(None) if self.rows is None else self.rows] = values
+        return whole
 
     def table(self) -> Any:
         """Return the features of just these rows, without copying them."""
@@ -183,6 +198,31 @@ def make_folds(
                 "for this many folds. Use fewer folds, or hold rows out in another way."
             )
     return folds
+
+
+def out_of_fold(
+    folds: Folds, said: Sequence[npt.NDArray[np.float64]], n_rows: int
+) -> npt.NDArray[np.float64]:
+    """Put what was said of the rows that each fold held out in the order of all rows.
+
+    Parameters
+    ----------
+    folds : Folds
+        Who was held out.
+    said : sequence of float64 arrays of shape (n_outputs, n_held)
+        One for each fold.
+    n_rows : int
+        How many rows there are.
+
+    Returns
+    -------
+    float64 array of shape (n_outputs, n_rows)
+        NaN where no fold held a row out.
+    """
+    scores = np.full((len(said[0]), n_rows), np.nan)
+    for (_, held), own in zip(folds, said, strict=True):
+        scores[:, held] = own
+    return scores
 
 
 def group_numbers(groups: Any, sample: Sample, n_rows: int) -> Indices:

@@ -19,15 +19,9 @@ from stagewise.boosting.methods import GENTLE, Method
 from stagewise.estimators.averaged import FIXED, OWN_RULES
 from stagewise.estimators.base import BoostedTrees
 from stagewise.estimators.fitting import Fit
-from stagewise.estimators.parameters import (
-    RULES,
-    Number,
-    OneOf,
-    Use,
-    check_parameter,
-    flag,
-)
+from stagewise.estimators.parameters import RULES, Use, check_parameter
 from stagewise.estimators.rows import Sample
+from stagewise.estimators.rules import Number, OneOf, flag
 from stagewise.estimators.tree_fitting import Pruned, TreeFit
 from stagewise.learners.both_ways import mean_of_both_ways
 from stagewise.learners.pruning import PruningPath, levels_of

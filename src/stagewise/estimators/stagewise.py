@@ -15,8 +15,9 @@ from stagewise.data.messages import shown
 from stagewise.errors import InvalidParameterError
 from stagewise.estimators.any_learner import RESPONSES, STEPS, Stagewise
 from stagewise.estimators.classifier import BoostedClassifier, make_class_loss
-from stagewise.estimators.parameters import OneOf, suggests_names
+from stagewise.estimators.parameters import suggests_names
 from stagewise.estimators.regressor import BoostedRegressor
+from stagewise.estimators.rules import OneOf
 from stagewise.losses import Loss
 
 __all__ = ["StagewiseClassifier", "StagewiseRegressor"]

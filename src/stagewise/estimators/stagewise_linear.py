@@ -20,8 +20,9 @@ from stagewise.estimators.describe import STOPPED
 from stagewise.estimators.fitting import Fit
 from stagewise.estimators.linear_columns import READING, match_linear
 from stagewise.estimators.linear_plots import plot_paths
-from stagewise.estimators.parameters import RULES, OneOf, suggests_names
+from stagewise.estimators.parameters import RULES, suggests_names
 from stagewise.estimators.regressor import BoostedRegressor
+from stagewise.estimators.rules import OneOf
 from stagewise.learners.linear_terms import merged, slopes_of
 from stagewise.model.ensemble import Ensemble
 from stagewise.model.model import Model

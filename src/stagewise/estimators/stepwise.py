@@ -14,8 +14,9 @@ from stagewise.errors import InvalidParameterError
 from stagewise.estimators.linear import LinearEstimator
 from stagewise.estimators.linear_columns import LinearRows, read_linear
 from stagewise.estimators.linear_plots import plot_selection
-from stagewise.estimators.parameters import RULES, OneOf, check_parameters, suggests_names
+from stagewise.estimators.parameters import RULES, check_parameters, suggests_names
 from stagewise.estimators.rows import make_folds
+from stagewise.estimators.rules import OneOf
 from stagewise.estimators.selection import (
     Criterion,
     FoldError,

@@ -10,9 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from stagewise.boosting.monitor import Monitor
-from stagewise.estimators.fitting import Fit, Scale, in_units
+from stagewise.estimators.fitting import Fit
 from stagewise.estimators.passed import Passed
+from stagewise.estimators.ready import Scale
 from stagewise.estimators.rows import Sample
+from stagewise.estimators.tree_rules import in_units
 from stagewise.learners.estimator import EstimatorLearner
 from stagewise.learners.learner import Learner
 from stagewise.model.terms import TermModel, Terms

@@ -7,7 +7,6 @@ where growing would have stopped.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -20,9 +19,8 @@ from stagewise.boosting.monitor import Monitor
 from stagewise.boosting.stopping import Patience
 from stagewise.estimators.committee_fitting import CommitteeFit
 from stagewise.estimators.filling import FILLINGS
-from stagewise.estimators.fitting import Scale
-from stagewise.estimators.rows import Folds, Sample
-from stagewise.estimators.statistics import Statistics
+from stagewise.estimators.ready import Ready, Scale
+from stagewise.estimators.rows import Folds, Sample, out_of_fold
 from stagewise.estimators.tree_needs import check_sparse
 from stagewise.learners.histogram_tree import tree_of
 from stagewise.learners.impurity import IMPURITIES, RowCosts
@@ -102,23 +100,18 @@ class TreeFit(CommitteeFit):
         valid = None if valid is None else self.filling.fill(valid, 1)
         if classes is not None and len(classes) == 1:
             folds = None
-        model, details = super().run(train, valid, features, classes, previous, folds)
-        del details["out_of_bag_average"], details["judged_by_held_out_rows"]
-        details["pruned"] = self.pruned
-        return model, details
+        return super().run(train, valid, features, classes, previous, folds)
+
+    def _noticed(self, monitor: Monitor, ready: Ready) -> dict[str, Any]:
+        told = {**super()._noticed(monitor, ready), "pruned": self.pruned}
+        del told["out_of_bag_average"], told["judged_by_held_out_rows"]  # it has seen all rows
+        return told
 
     def _growth(self) -> str:
         return str(self.params["growth"])
 
-    def _boost(
-        self,
-        rows: Rows,
-        held: Rows | None,
-        ensemble: Ensemble,
-        scale: Scale,
-        previous: Model | None,
-        classes: npt.NDArray[Any] | None,
-    ) -> Monitor:
+    def _boost(self, ready: Ready, ensemble: Ensemble) -> Monitor:
+        rows, held, scale, classes = ready.rows, ready.held, ready.scale, ready.classes
         monitor = self._monitor(scale, patient=False, previous=None)
         if classes is None or len(classes) > 1:
             tree = self._grow(rows, scale) if self.grown is None else self.grown.tree
@@ -226,20 +219,14 @@ class TreeFit(CommitteeFit):
     # ---- the choice of α -----------------------------------------------------------------------
 
     def _cross_validate(
-        self,
-        folds: Folds,
-        train: Sample,
-        rows: Rows,
-        features: Any,
-        alike: Callable[[Any], Any],
-        statistics: Statistics,
-        scale: Scale,
+        self, folds: Folds, ready: Ready
     ) -> tuple[Monitor, npt.NDArray[np.float64]]:
         """Choose α by the rows that the trees of the folds have not seen.
 
         Between α_k and α_(k+1) the tree of all rows is T(α_k). The trees of the folds are pruned by
         the geometric mean of both, as typical of that range (Breiman et al. 1984, section 3.4.2).
         """
+        train, rows, scale = ready.train, ready.rows, ready.scale
         self.grown = whole = self._linked(self._grow(rows, scale), rows, scale)
         path = pruning_path(whole.tree, whole.cost, whole.strength)
         last = np.finfo(np.float64).max  # beyond the last one all that is left are roots
@@ -247,7 +234,7 @@ class TreeFit(CommitteeFit):
         sums, found = np.zeros((2, len(typical))), []
         for learned, held in folds:
             own, other = train.part(learned), train.part(held)
-            (bins, *_), _ = self._bins([own.table()], own.weight, features)
+            (bins, *_), _ = self._bins([own.table()], own.weight, ready.features)
             y = self._standardise(scale, own.y)
             fold = Rows([bins], y, own.weight, np.zeros((1, len(y))), own.table())
             grown = self._linked(self._grow(fold, scale), fold, scale)
@@ -255,7 +242,7 @@ class TreeFit(CommitteeFit):
             y = self._standardise(scale, other.y)
             costs = self._costs(grown.tree, self._error(), y, scale)
             sums += path_costs(grown.tree, grown.strength, leaf, costs, other.weight, typical)
-            found.append((held, grown, leaf))
+            found.append((grown, leaf))
         n = rows.total_weight
         error = sums[0] / n
         spread = np.sqrt(np.maximum(sums[1] / n - error**2, 0.0) / n)
@@ -267,11 +254,11 @@ class TreeFit(CommitteeFit):
         monitor = self._monitor(scale, patient=False, previous=None)
         monitor.after_round(1, None, None)
         monitor.valid_loss = error.tolist()
-        scores = np.full((self.loss.n_outputs, len(train.y)), np.nan)
-        for held, grown, leaf in found:
+        said = []
+        for grown, leaf in found:
             node = answering(grown.tree, grown.strength <= typical[best])[leaf]
-            scores[:, held] = grown.tree.value.reshape(len(grown.strength), -1)[node].T
-        return monitor, scores
+            said.append(grown.tree.value.reshape(len(grown.strength), -1)[node].T)
+        return monitor, out_of_fold(folds, said, len(train.y))
 
 
 def _n_leaves(tree: Tree) -> int:

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from stagewise.data.messages import shown
 from stagewise.errors import InvalidParameterError
-from stagewise.estimators.parameters import Number
+from stagewise.estimators.rules import Number
 from stagewise.inspection.dependence import RESPONSES
 from stagewise.inspection.fitted import Fitted, Response, Vector, checked
 from stagewise.inspection.grid import MOST_POINTS, Grid, make_grids

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from stagewise.estimators.parameters import OneOf
+from stagewise.estimators.rules import OneOf
 from stagewise.inspection.answers import Answers
 from stagewise.inspection.fitted import Vector, checked
 from stagewise.inspection.quality_plots import plot_confusion

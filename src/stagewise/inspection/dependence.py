@@ -16,7 +16,7 @@ import numpy as np
 
 from stagewise._native import Columns
 from stagewise.errors import InvalidParameterError
-from stagewise.estimators.parameters import Number, OneOf
+from stagewise.estimators.rules import Number, OneOf
 from stagewise.inspection.fitted import Fitted, Response, Vector, checked
 from stagewise.inspection.grid import Grid, make_grids
 from stagewise.inspection.plots import (
@@ -26,12 +26,12 @@ from stagewise.inspection.plots import (
     plot_relief,
     plot_surface,
 )
+from stagewise.inspection.rows import drawn_rows
 from stagewise.inspection.traversal import Traversal
 
 __all__ = [
     "Dependence",
     "brute_score",
-    "drawn_rows",
     "over_rows",
     "partial_dependence",
     "traversed_score",
@@ -302,14 +302,6 @@ def _method(fitted: Fitted, method: str, X: Any, sample_weight: Any, ice: Any) -
             "X and use method='brute'."
         )
     return method
-
-
-def drawn_rows(weight: Vector, most: int | None, seed: int) -> np.ndarray[Any, Any]:
-    """Return the rows that count, at most so many of them, in their order."""
-    rows = np.flatnonzero(weight > 0)
-    if most is None or len(rows) <= most:
-        return rows
-    return np.sort(np.random.default_rng(seed).choice(rows, most, replace=False))
 
 
 def traversed_score(

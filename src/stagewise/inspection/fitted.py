@@ -22,7 +22,8 @@ from stagewise.data import check_weight
 from stagewise.data.messages import shown, warn_caller
 from stagewise.errors import InvalidParameterError
 from stagewise.estimators.base import BoostedTrees
-from stagewise.estimators.parameters import Rule, nearest_name
+from stagewise.estimators.parameters import nearest_name
+from stagewise.estimators.rules import Rule
 from stagewise.inspection.rows import Rows
 from stagewise.model.model import Model
 from stagewise.workers import make_workers

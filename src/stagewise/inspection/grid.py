@@ -16,13 +16,15 @@ import numpy as np
 
 from stagewise.data.cell import family, is_missing, number_of
 from stagewise.data.column import Column
-from stagewise.data.features import Feature
+from stagewise.data.feature import Feature
 from stagewise.data.messages import shown
 from stagewise.data.moments import Moment, moment_number, moment_words, short_words
 from stagewise.data.wide import ranks
 from stagewise.errors import InvalidParameterError
-from stagewise.estimators.parameters import Number, nearest_name
+from stagewise.estimators.parameters import nearest_name
+from stagewise.estimators.rules import Number
 from stagewise.inspection.fitted import Fitted, Vector, checked
+from stagewise.inspection.quantiles import weighted_quantiles
 
 __all__ = ["MOST_POINTS", "Grid", "make_grids", "quantile_points"]
 
@@ -89,9 +91,7 @@ def quantile_points(x: Vector, weight: Vector, n: int) -> Vector:
     kept = np.isfinite(x) & (weight > 0)
     if not kept.any():
         return np.empty(0)
-    shares = np.linspace(0.0, 1.0, n)
-    own = weight[kept]
-    return np.unique(np.quantile(x[kept], shares, weights=own, method="inverted_cdf"))
+    return np.unique(weighted_quantiles(x[kept], weight[kept], np.linspace(0.0, 1.0, n)))
 
 
 def make_grids(

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from stagewise.data.messages import warn_caller
-from stagewise.estimators.parameters import Number
+from stagewise.estimators.rules import Number
 from stagewise.inspection.fitted import Fitted, Vector, checked
 from stagewise.inspection.plots import plot_bars
 from stagewise.model.model import Model

@@ -16,11 +16,12 @@ from typing import Any
 import numpy as np
 
 from stagewise.errors import InvalidParameterError
-from stagewise.estimators.parameters import Number, OneOf
-from stagewise.inspection.dependence import brute_score, drawn_rows, traversed_score
+from stagewise.estimators.rules import Number, OneOf
+from stagewise.inspection.dependence import brute_score, traversed_score
 from stagewise.inspection.fitted import Fitted, Vector, checked
 from stagewise.inspection.importance import split_importance
 from stagewise.inspection.plots import plot_bars
+from stagewise.inspection.rows import drawn_rows
 from stagewise.inspection.traversal import Traversal
 
 __all__ = ["Interactions", "interactions"]

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from stagewise.data.features import Feature
+from stagewise.data.feature import Feature
 from stagewise.data.messages import shown
 from stagewise.data.moments import short_words
-from stagewise.estimators.parameters import Number
+from stagewise.estimators.rules import Number
 from stagewise.inspection import size
 from stagewise.inspection.fitted import Fitted, Vector, checked
 from stagewise.inspection.rows import Rows

@@ -18,7 +18,8 @@ from sklearn.metrics import roc_auc_score
 from stagewise.data import read_target, read_targets
 from stagewise.data.messages import shown
 from stagewise.errors import InvalidParameterError
-from stagewise.estimators.parameters import Number, nearest_name
+from stagewise.estimators.parameters import nearest_name
+from stagewise.estimators.rules import Number
 from stagewise.inspection.answers import known_codes
 from stagewise.inspection.fitted import Fitted, Vector, checked
 from stagewise.inspection.importance import Importance

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from stagewise.axes import DOTS, LINE, new_axes
 from stagewise.data.moments import Moment, moment_ticks, moment_words
 from stagewise.errors import InvalidParameterError
-from stagewise.estimators.linear_plots import DOTS, LINE, new_axes
 
 __all__ = [
     "name_moments",

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from stagewise.estimators.linear_plots import DOTS, LINE, new_axes
+from stagewise.axes import DOTS, LINE, new_axes
 from stagewise.inspection.plots import COLOURS
 
 __all__ = [

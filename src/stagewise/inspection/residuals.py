@@ -10,10 +10,11 @@ from scipy.special import ndtri
 
 from stagewise.data.messages import shown
 from stagewise.errors import InvalidParameterError
-from stagewise.estimators.parameters import Number
+from stagewise.estimators.rules import Number
 from stagewise.inspection.answers import Answers
 from stagewise.inspection.fitted import Vector, checked
 from stagewise.inspection.quality_plots import plot_three_looks
+from stagewise.inspection.quantiles import weighted_quantiles
 
 __all__ = ["Residuals", "residuals"]
 
@@ -51,7 +52,7 @@ class Residuals:
             raise InvalidParameterError(
                 f"shares must be numbers from 0 to 1, such as 0.9; got {shown(shares)}."
             )
-        return np.asarray(_quantiles(self.residual, self.weight, asked))
+        return weighted_quantiles(self.residual, self.weight, asked)
 
     def running(self, bins: int = 20) -> dict[str, Vector]:
         """Return quartiles of the residuals of rows that are predicted alike.
@@ -73,7 +74,7 @@ class Residuals:
         number = ((np.cumsum(own) - own / 2) / own.sum() * most).astype(np.intp)
         groups = np.split(order, np.flatnonzero(np.diff(number)) + 1)
         middle = [np.average(self.predicted[g], weights=self.weight[g]) for g in groups]
-        found = [_quantiles(self.residual[g], self.weight[g], QUARTILES) for g in groups]
+        found = [weighted_quantiles(self.residual[g], self.weight[g], QUARTILES) for g in groups]
         lower, median, upper = np.array(found).T
         return {"predicted": np.array(middle), "lower": lower, "median": median, "upper": upper}
 
@@ -144,9 +145,3 @@ def residuals(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Residual
     [2.0]
     """
     return Residuals.of(Answers.of(model, X, y, sample_weight))
-
-
-def _quantiles(values: Vector, weight: Vector, shares: Any) -> Vector:
-    kept = weight > 0
-    found = np.quantile(values[kept], shares, weights=weight[kept], method="inverted_cdf")
-    return np.asarray(found, dtype=np.float64)

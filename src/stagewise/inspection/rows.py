@@ -19,7 +19,7 @@ from stagewise.data.features import Features
 from stagewise.data.sparse import Cells
 from stagewise.inspection import size
 
-__all__ = ["Rows"]
+__all__ = ["Rows", "drawn_rows"]
 
 Vector = npt.NDArray[np.float64]
 
@@ -98,3 +98,11 @@ class Rows:
         columns = self.asked()
         assert isinstance(columns, Columns)
         return columns
+
+
+def drawn_rows(weight: Vector, most: int | None, seed: int) -> npt.NDArray[np.int64]:
+    """Return the places of the rows that count, at most so many of them, in their order."""
+    rows = np.flatnonzero(weight > 0)
+    if most is None or len(rows) <= most:
+        return rows
+    return np.sort(np.random.default_rng(seed).choice(rows, most, replace=False))

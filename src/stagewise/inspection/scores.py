@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtri
 
-from stagewise.estimators.parameters import Number
+from stagewise.estimators.rules import Number
 from stagewise.inspection.answers import Answers
 from stagewise.inspection.fitted import Vector, checked
 from stagewise.inspection.metrics import Metric, metrics_of

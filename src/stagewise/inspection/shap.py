@@ -8,8 +8,6 @@ model predicts in. Must not know how credits are found (native/shap.hpp).
 
 from __future__ import annotations
 
-import sys
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -18,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stagewise._native import Columns, Shap, Workers
+from stagewise.boosting.progress import Lines
 from stagewise.data.frame import open_frame
 from stagewise.data.messages import shown
 from stagewise.errors import InvalidParameterError
@@ -172,7 +171,7 @@ def shap_values(
         rows.asked_dense(size.RESULT_BYTES),  # no larger than the result
         None if others is None else others.asked_dense(size.COPY_BYTES),
         interactions,
-        _Display(verbose, rows.n),
+        Lines(verbose, seconds=1.0),
     )
     if interactions:
         for part in _blocks(rows.n, credit[:1].size):
@@ -261,7 +260,7 @@ def _credits(
     columns: Columns,
     background: Columns | None,
     interactions: bool,
-    display: _Display,
+    lines: Lines,
 ) -> tuple[Values, Values]:
     """Return the credits of the columns, of pairs above the diagonal only, and the base values."""
     n_columns, n_trees = ensemble.n_features, len(ensemble.trees)
@@ -281,7 +280,8 @@ def _credits(
         cost = _cost(ensemble, shap, first, background)
         for part in _blocks(columns.n_rows, cost):
             _add(shap, workers, columns, part, credit)
-            display.show((first + (shap.last - first) * part.stop / columns.n_rows) / n_trees)
+            share = (first + (shap.last - first) * part.stop / columns.n_rows) / n_trees
+            lines.say(f"explained {share:.0%} of {columns.n_rows} rows", last=share >= 1.0)
         first = shap.last
     return credit, base
 
@@ -361,19 +361,3 @@ def _without_masked(
     objects = cells.astype(object)
     objects[missing] = None
     return objects
-
-
-class _Display:
-    """Says on standard error how far it is, about once a second."""
-
-    def __init__(self, verbose: int, n_rows: int) -> None:
-        self._on, self._n_rows = verbose > 0, n_rows
-        self._begin = self._said = time.monotonic()
-
-    def show(self, share: float) -> None:
-        now = time.monotonic()
-        if not self._on or (now - self._said < 1.0 and share < 1.0) or sys.stderr is None:
-            return
-        self._said = now
-        line = f"explained {share:.0%} of {self._n_rows} rows  {now - self._begin:.1f} s"
-        print(line, file=sys.stderr, flush=True)  # noqa: T201  asked for

@@ -20,7 +20,8 @@ from stagewise.data.frame import open_frame
 from stagewise.data.messages import shown
 from stagewise.data.moments import Moment, moment_of, moment_words
 from stagewise.errors import InvalidParameterError
-from stagewise.estimators.parameters import Number, nearest_name
+from stagewise.estimators.parameters import nearest_name
+from stagewise.estimators.rules import Number
 from stagewise.inspection.fitted import Vector, checked
 
 __all__ = ["Credits", "Places"]

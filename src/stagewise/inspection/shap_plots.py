@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from stagewise.estimators.linear_plots import DOTS, LINE, new_axes
+from stagewise.axes import DOTS, LINE, new_axes
 
 __all__ = ["plot_beeswarm", "plot_dependence", "plot_waterfall"]
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from stagewise.estimators.parameters import Number
+from stagewise.estimators.rules import Number
 from stagewise.inspection.answers import Answers
 from stagewise.inspection.fitted import Vector, checked
 from stagewise.inspection.quality_plots import plot_trade

@@ -18,7 +18,8 @@ import numpy as np
 import numpy.typing as npt
 
 from stagewise.data.levels import Level
-from stagewise.estimators.parameters import Number, check_parameter
+from stagewise.estimators.parameters import check_parameter
+from stagewise.estimators.rules import Number
 from stagewise.estimators.stagewise_linear import StagewiseLinearRegressor
 from stagewise.inspection.fitted import Fitted, checked
 from stagewise.learners.linear_leaves import LINE_ARRAYS

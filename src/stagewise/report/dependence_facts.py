@@ -16,8 +16,9 @@ from stagewise.data.moments import Moment
 from stagewise.inspection.dependence import over_rows
 from stagewise.inspection.fitted import Fitted, Vector
 from stagewise.inspection.grid import Grid, make_grids
+from stagewise.inspection.rows import drawn_rows
 from stagewise.report.payload import compact
-from stagewise.report.row_facts import draw, take
+from stagewise.report.row_facts import take
 
 __all__ = ["Axis", "Curve", "DependenceFacts", "Map", "dependence_facts"]
 
@@ -138,9 +139,9 @@ def dependence_facts(
     seed : int
         Keys which rows are looked at.
     """
-    rows = draw(weight, ROWS, seed)
+    rows = drawn_rows(weight, ROWS, seed)
     columns, own = fitted.columns(take(X, rows)), weight[rows]
-    few = draw(own, ROWS_OF_MAPS, seed)
+    few = drawn_rows(own, ROWS_OF_MAPS, seed)
     fewer, own_fewer = [column[few] for column in columns], own[few]
     used = [j for j in order if j in fitted.used][:FEATURES]
     outputs = fitted.outputs("mean")

@@ -10,16 +10,15 @@ import base64
 import hashlib
 import html
 import os
-import sys
-import time
 from dataclasses import fields
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from stagewise.boosting.progress import Lines
 from stagewise.data.messages import shown
 from stagewise.errors import InvalidParameterError
-from stagewise.estimators.parameters import Number
+from stagewise.estimators.rules import Number
 from stagewise.inspection.fitted import checked
 from stagewise.model.atomic import replace_file
 from stagewise.report.carried import engine
@@ -124,7 +123,7 @@ def write_report(
     if title is not None and not isinstance(title, str):
         raise InvalidParameterError(f"title must be text; got {shown(title)}.")
     target_path = Path(path)
-    say = _Steps(checked("verbose", Number(0, whole=True), verbose))
+    say = Lines(checked("verbose", Number(0, whole=True), verbose), "report: ").say
     facts = report_facts(
         model,
         X,
@@ -173,15 +172,3 @@ def _scores(facts: ReportFacts) -> str:
         for score in scores
     ]
     return f"<ul>{''.join(lines)}</ul>"
-
-
-class _Steps:
-    """Says on standard error what is done, and how long it has taken so far."""
-
-    def __init__(self, verbose: int) -> None:
-        self._on, self._begin = verbose > 0, time.monotonic()
-
-    def __call__(self, words: str) -> None:
-        if self._on and sys.stderr is not None:
-            line = f"report: {words}  {time.monotonic() - self._begin:.1f} s"
-            print(line, file=sys.stderr, flush=True)  # noqa: T201  asked for

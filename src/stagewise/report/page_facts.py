@@ -16,14 +16,15 @@ import numpy as np
 from stagewise.data import match_targets, read_targets
 from stagewise.data.messages import shown, warn_caller
 from stagewise.errors import InvalidParameterError, UnseenLevelWarning
-from stagewise.estimators.parameters import Number
 from stagewise.estimators.report import VERSION
+from stagewise.estimators.rules import Number
 from stagewise.inspection.answers import Answers
 from stagewise.inspection.confusion import Confusion
 from stagewise.inspection.fitted import Fitted, Vector, checked
 from stagewise.inspection.importance import Importance
 from stagewise.inspection.learning import LearningCurves, learning_curves
 from stagewise.inspection.permutation import permutation_importance
+from stagewise.inspection.rows import drawn_rows
 from stagewise.inspection.scores import Score, Scores
 from stagewise.inspection.shap import ShapValues
 from stagewise.inspection.worth import credit_importance, importance
@@ -35,7 +36,7 @@ from stagewise.report.quality_facts import (
     class_quality,
     number_quality,
 )
-from stagewise.report.row_facts import RowFacts, draw, row_facts, take
+from stagewise.report.row_facts import RowFacts, row_facts, take
 from stagewise.report.table_facts import TableFacts, table_facts
 
 __all__ = ["ImportanceFacts", "Overview", "Quality", "ReportFacts", "report_facts"]
@@ -346,7 +347,7 @@ class _Gathering:
         found = {kind: (importance(model, kind), every) for kind in ("squared_improvement", "gain")}
         if why is not None:
             found["shap"] = credit_importance(why, np.ones(len(why.values))), every
-        drawn = draw(self.weight, ROWS_OF_PERMUTATION, self.seed)
+        drawn = drawn_rows(self.weight, ROWS_OF_PERMUTATION, self.seed)
         if len(drawn) > 1:
             # Of wide tables only the columns that can be among the first are worth the time.
             some = sorted(found["gain"][0].order[:FEATURES])

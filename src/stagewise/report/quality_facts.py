@@ -16,9 +16,9 @@ from stagewise.inspection.answers import Answers
 from stagewise.inspection.calibration import Calibration
 from stagewise.inspection.fitted import Vector
 from stagewise.inspection.residuals import Residuals
+from stagewise.inspection.rows import drawn_rows
 from stagewise.inspection.thresholds import Thresholds
 from stagewise.report.payload import compact
-from stagewise.report.row_facts import draw
 
 __all__ = ["ClassQuality", "NumberQuality", "class_quality", "number_quality"]
 
@@ -131,7 +131,7 @@ def number_quality(answers: Answers, target: str, seed: int) -> NumberQuality:
     """Return how close the predictions of one number come."""
     found = Residuals.of(answers)
     residual, weight = found.residual, found.weight
-    rows = draw(weight, POINTS, seed)
+    rows = drawn_rows(weight, POINTS, seed)
     running = found.running(BANDS)
     # Symmetric about 0, without the farthest half percent.
     far = np.max(np.abs(found.quantiles([0.0025, 0.9975]))) or 1.0

@@ -19,10 +19,11 @@ from stagewise.data.column import Column
 from stagewise.data.frame import open_frame
 from stagewise.data.moments import Moment, moment_words
 from stagewise.inspection.fitted import Fitted, Vector
+from stagewise.inspection.rows import drawn_rows
 from stagewise.inspection.shap import ShapValues, shap_values
 from stagewise.report.payload import compact
 
-__all__ = ["RowFacts", "draw", "row_facts", "take"]
+__all__ = ["RowFacts", "row_facts", "take"]
 
 MOST_ROWS, FEWEST_ROWS = 250, 20
 """How many rows are shown: as many as fit, between these."""
@@ -81,14 +82,6 @@ class RowFacts:
     why_not: str | None
 
 
-def draw(weight: Vector, most: int, seed: int) -> npt.NDArray[np.int64]:
-    """Return the places of at most so many rows that count, drawn without order, increasing."""
-    rows = np.flatnonzero(weight > 0)
-    if len(rows) <= most:
-        return rows
-    return np.sort(np.random.default_rng(seed).choice(rows, most, replace=False))
-
-
 def take(X: Any, rows: npt.NDArray[np.int64]) -> Any:
     """Return some rows of a table of any kind that the library reads."""
     frame = open_frame(X, "report")
@@ -124,7 +117,7 @@ def row_facts(
     """
     p, outputs = len(fitted.names), fitted.model.ensemble.n_outputs
     fits = MOST_NUMBERS // max(p, min(p, MOST_FEATURES) * outputs)
-    rows = draw(weight, min(max(fits, FEWEST_ROWS), MOST_ROWS), seed)
+    rows = drawn_rows(weight, min(max(fits, FEWEST_ROWS), MOST_ROWS), seed)
     some = take(X, rows)
     codes = np.column_stack(fitted.columns(some))
     said = fitted.respond(fitted.score(list(codes.T)), "mean")
@@ -152,7 +145,7 @@ def _comparison(fitted: Fitted, X: Any, weight: Vector, seed: int) -> tuple[str,
     if not fitted.has_lines:
         return "the training rows", {}
     # Lines say something even where their features are not known, so these need values.
-    others = draw(weight, BACKGROUND, seed)
+    others = drawn_rows(weight, BACKGROUND, seed)
     background = {"kind": "interventional", "background": take(X, others)}
     return f"{len(others):,} rows of this table", background
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 from xml.sax.saxutils import escape
 
-from stagewise.estimators.parameters import Number
+from stagewise.estimators.rules import Number
 from stagewise.inspection.fitted import checked
 from stagewise.report.facts import NodeFacts, TreeFacts, tree_facts
 from stagewise.report.text import leaves_below

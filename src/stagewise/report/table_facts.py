@@ -17,7 +17,8 @@ from stagewise.inspection.description import Description, describe
 from stagewise.inspection.fitted import Fitted, Vector
 from stagewise.inspection.hints import Hint
 from stagewise.inspection.profile import Profile
-from stagewise.report.row_facts import draw, take
+from stagewise.inspection.rows import drawn_rows
+from stagewise.report.row_facts import take
 from stagewise.report.words import number_words
 
 __all__ = ["ColumnFacts", "TableFacts", "table_facts"]
@@ -146,7 +147,7 @@ def table_facts(
         Keys which rows of a large table are looked at.
     """
     n_rows = len(y)
-    rows = draw(np.ones(n_rows), ROWS, seed)
+    rows = drawn_rows(np.ones(n_rows), ROWS, seed)
     places = sorted(order[:COLUMNS]) if len(order) > COLUMNS else list(range(len(order)))
     some = _columns(fitted, X if len(rows) == n_rows else take(X, rows), places)
     found = describe(some, np.asarray(y)[rows])

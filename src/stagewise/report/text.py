@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from stagewise.estimators.parameters import Number
+from stagewise.estimators.rules import Number
 from stagewise.inspection.fitted import checked
 from stagewise.report.facts import NodeFacts, TreeFacts, tree_facts
 from stagewise.report.words import DIGITS, says_words, side_words, weight_words

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from stagewise.data.levels import Level
 from stagewise.data.moments import Moment, short_words
-from stagewise.estimators.parameters import Number
+from stagewise.estimators.rules import Number
 from stagewise.report.facts import NodeFacts, Question, TreeFacts
 
 __all__ = [

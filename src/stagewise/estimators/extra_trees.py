@@ -1,0 +1,257 @@
+"""Extremely randomised trees.
+
+The one idea: the average of many trees whose cuts are drawn, not searched for; of those that a node
+draws, the best is taken.
+"""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+from typing import Any
+
+from stagewise.estimators.averaged import FIXED, AveragedClassifier, AveragedRegressor
+from stagewise.estimators.parameters import suggests_names
+
+__all__ = ["ExtraTreesClassifier", "ExtraTreesRegressor"]
+
+
+class ExtraTreesClassifier(AveragedClassifier):
+    """Extremely randomised trees: classes by the average of trees with random cuts.
+
+        p_k(x) = (1/M) Σ_m (share of class k in the leaf of tree m that x reaches)
+
+    Every node draws some columns and, for each, one cut between its smallest and largest value
+    there; the best of these is taken (Geurts, Ernst & Wehenkel 2006). By default trees see all
+    rows.
+
+    Parameters
+    ----------
+    n_estimators : int, default=100
+        M, the number of trees, at most.
+    criterion : {"gini", "entropy", "misclassification"}, default="gini"
+        What a split lowers: Σ p_k (1 - p_k), -Σ p_k log p_k, or 1 - max p_k.
+    max_features : {"sqrt", "log2", "third"}, int, float or None, default="sqrt"
+        How many columns are drawn for every node, or which share of them; None: all. Where none of
+        those drawn splits the node, others are drawn.
+    max_depth, max_leaf_nodes : int or None, default=None
+        Limits of a tree; without, it grows until its leaves are pure.
+    min_samples_leaf : float, default=1
+        The least sum of weights (without weights: number of rows, as often as they were drawn) in a
+        leaf, exactly.
+    min_impurity_decrease : float, default=0.0
+        A split must lower the impurity of the whole tree by more than this:
+        N_t / N · (i(t) - N_L / N_t · i(t_L) - N_R / N_t · i(t_R)).
+    bootstrap : bool, default=False
+        Draw every row a Poisson number of times for each tree (Oza & Russell 2001), in the mean
+        `subsample` times; a row that was drawn twice counts twice. False: each row with probability
+        `subsample`, once.
+    subsample : float, default=1.0
+        See `bootstrap`.
+    split : {"histogram", "exact"}, default="histogram"
+        Look for splits between at most `max_bins` groups of values, or between all values.
+    out_of_bag : bool, default=False
+        Keep what trees say of the rows that they have not seen.
+    early_stopping : bool, default=False
+        Stop when `n_iter_no_change` more trees have not improved the loss of the rows outside the
+        bags (of X_val, if it is passed to `fit`) by more than `tol`, and keep the best number.
+    max_bins, missing_values, categorical_features, on_unseen, time_limit, random_state, n_jobs, \
+verbose, callbacks, class_weight
+        As in `GradientBoostingClassifier`.
+
+    Attributes
+    ----------
+    oob_prediction_ : array
+        What trees say of training rows that they have not seen, in the mean, as probabilities;
+        NaN where all have seen a row.
+    oob_score_ : float
+        The accuracy of these.
+    oob_loss_path_ : array
+        The mean loss of these rows after one, two, … trees.
+    model_, n_iter_, feature_importances_, n_features_in_, feature_names_in_, fit_report_, \
+classes_
+        As in `GradientBoostingClassifier`; n_iter_ is the number of trees.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from stagewise import ExtraTreesClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> ExtraTreesClassifier(n_estimators=20).fit(X, y).predict(X[:2]).shape
+    (2,)
+    """
+
+    _fixed = MappingProxyType({**FIXED, "random_thresholds": True})
+
+    @suggests_names
+    def __init__(
+        self,
+        *,
+        n_estimators: int = 100,
+        criterion: str = "gini",
+        max_features: Any = "sqrt",
+        max_depth: int | None = None,
+        max_leaf_nodes: int | None = None,
+        min_samples_leaf: float = 1,
+        min_impurity_decrease: float = 0.0,
+        bootstrap: bool = False,
+        subsample: float = 1.0,
+        split: str = "histogram",
+        max_bins: int = 255,
+        missing_values: Any = None,
+        categorical_features: Any = "from_dtype",
+        on_unseen: str = "missing",
+        out_of_bag: bool = False,
+        early_stopping: bool = False,
+        n_iter_no_change: int = 10,
+        tol: float = 0.0,
+        time_limit: float | None = None,
+        random_state: Any = 0,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        callbacks: Any = None,
+        class_weight: Any = None,
+    ) -> None:
+        self.n_estimators = n_estimators
+        self.criterion = criterion
+        self.max_features = max_features
+        self.max_depth = max_depth
+        self.max_leaf_nodes = max_leaf_nodes
+        self.min_samples_leaf = min_samples_leaf
+        self.min_impurity_decrease = min_impurity_decrease
+        self.bootstrap = bootstrap
+        self.subsample = subsample
+        self.split = split
+        self.max_bins = max_bins
+        self.missing_values = missing_values
+        self.categorical_features = categorical_features
+        self.on_unseen = on_unseen
+        self.out_of_bag = out_of_bag
+        self.early_stopping = early_stopping
+        self.n_iter_no_change = n_iter_no_change
+        self.tol = tol
+        self.time_limit = time_limit
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.callbacks = callbacks
+        self.class_weight = class_weight
+
+
+class ExtraTreesRegressor(AveragedRegressor):
+    """Extremely randomised trees: numbers by the average of trees with random cuts.
+
+        f(x) = (1/M) Σ_m (mean target in the leaf of tree m that x reaches)
+
+    Every node draws some columns and, for each, one cut between its smallest and largest value
+    there; the best of these is taken (Geurts, Ernst & Wehenkel 2006). By default trees see all
+    rows.
+
+    Parameters
+    ----------
+    n_estimators : int, default=100
+        M, the number of trees, at most.
+    criterion : {"squared_error", "absolute_error"}, default="squared_error"
+        What a split lowers: the variance, or the mean distance from the median; leaves say the
+        mean, or the median.
+    max_features : {"sqrt", "log2", "third"}, int, float or None, default=None
+        How many columns are drawn for every node, or which share of them; None: all. Where none of
+        those drawn splits the node, others are drawn.
+    max_depth, max_leaf_nodes : int or None, default=None
+        Limits of a tree; without, it grows until its leaves are pure.
+    min_samples_leaf : float, default=1
+        The least sum of weights (without weights: number of rows, as often as they were drawn) in a
+        leaf, exactly.
+    min_impurity_decrease : float, default=0.0
+        A split must lower the impurity of the whole tree by more than this:
+        N_t / N · (i(t) - N_L / N_t · i(t_L) - N_R / N_t · i(t_R)).
+    bootstrap : bool, default=False
+        Draw every row a Poisson number of times for each tree (Oza & Russell 2001), in the mean
+        `subsample` times; a row that was drawn twice counts twice. False: each row with probability
+        `subsample`, once.
+    subsample : float, default=1.0
+        See `bootstrap`.
+    split : {"histogram", "exact"}, default="histogram"
+        Look for splits between at most `max_bins` groups of values, or between all values.
+    out_of_bag : bool, default=False
+        Keep what trees say of the rows that they have not seen.
+    early_stopping : bool, default=False
+        Stop when `n_iter_no_change` more trees have not improved the loss of the rows outside the
+        bags (of X_val, if it is passed to `fit`) by more than `tol`, and keep the best number.
+    max_bins, missing_values, categorical_features, on_unseen, time_limit, random_state, n_jobs, \
+verbose, callbacks
+        As in `GradientBoostingRegressor`.
+
+    Attributes
+    ----------
+    oob_prediction_ : array
+        What trees say of training rows that they have not seen, in the mean;
+        NaN where all have seen a row.
+    oob_score_ : float
+        R² of these.
+    oob_loss_path_ : array
+        The mean loss of these rows after one, two, … trees.
+    model_, n_iter_, feature_importances_, n_features_in_, feature_names_in_, fit_report_
+        As in `GradientBoostingRegressor`; n_iter_ is the number of trees.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from stagewise import ExtraTreesRegressor
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> ExtraTreesRegressor(n_estimators=20).fit(X, y).predict(X[:2]).shape
+    (2,)
+    """
+
+    _fixed = MappingProxyType({**FIXED, "random_thresholds": True})
+
+    @suggests_names
+    def __init__(
+        self,
+        *,
+        n_estimators: int = 100,
+        criterion: str = "squared_error",
+        max_features: Any = None,
+        max_depth: int | None = None,
+        max_leaf_nodes: int | None = None,
+        min_samples_leaf: float = 1,
+        min_impurity_decrease: float = 0.0,
+        bootstrap: bool = False,
+        subsample: float = 1.0,
+        split: str = "histogram",
+        max_bins: int = 255,
+        missing_values: Any = None,
+        categorical_features: Any = "from_dtype",
+        on_unseen: str = "missing",
+        out_of_bag: bool = False,
+        early_stopping: bool = False,
+        n_iter_no_change: int = 10,
+        tol: float = 0.0,
+        time_limit: float | None = None,
+        random_state: Any = 0,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        callbacks: Any = None,
+    ) -> None:
+        self.n_estimators = n_estimators
+        self.criterion = criterion
+        self.max_features = max_features
+        self.max_depth = max_depth
+        self.max_leaf_nodes = max_leaf_nodes
+        self.min_samples_leaf = min_samples_leaf
+        self.min_impurity_decrease = min_impurity_decrease
+        self.bootstrap = bootstrap
+        self.subsample = subsample
+        self.split = split
+        self.max_bins = max_bins
+        self.missing_values = missing_values
+        self.categorical_features = categorical_features
+        self.on_unseen = on_unseen
+        self.out_of_bag = out_of_bag
+        self.early_stopping = early_stopping
+        self.n_iter_no_change = n_iter_no_change
+        self.tol = tol
+        self.time_limit = time_limit
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.callbacks = callbacks

@@ -1,0 +1,179 @@
+"""Kinds of rules for what a parameter may be.
+
+The one idea: a rule is called with a value; it returns the value to use, in its plain type, or
+raises ValueError with what is allowed, for a message that knows whose value it was. Must not know
+parameters by name.
+"""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+__all__ = [
+    "Number",
+    "OneOf",
+    "Rule",
+    "callbacks",
+    "categorical",
+    "flag",
+    "folds",
+    "missing_values",
+    "seed",
+    "stopping",
+]
+
+Rule = Callable[[Any], Any]
+"""Returns the value to use, or raises ValueError(what is allowed)."""
+
+
+@dataclass(frozen=True)
+class Number:
+    """A number in an interval; None if that is allowed."""
+
+    low: float
+    high: float = math.inf
+    whole: bool = False
+    open_low: bool = False
+    open_high: bool = False
+    or_none: bool = False
+
+    def __call__(self, value: Any) -> Any:
+        """Return the number, or raise ValueError(what is allowed)."""
+        if value is None and self.or_none:
+            return None
+        if not self._fits(value):
+            raise ValueError(self._allowed())
+        return int(value) if self.whole else float(value)
+
+    def _fits(self, value: Any) -> bool:
+        if isinstance(value, bool) or not isinstance(value, numbers.Real):
+            return False
+        try:
+            number = float(value)
+        except OverflowError:  # an integer or a fraction beyond all floats
+            return False
+        if not math.isfinite(number) or (self.whole and number != int(number)):
+            return False
+        above = number > self.low if self.open_low else number >= self.low
+        return above and (number < self.high if self.open_high else number <= self.high)
+
+    def _allowed(self) -> str:
+        kind = "a whole number" if self.whole else "a number"
+        low = f"{'above' if self.open_low else 'at least'} {self.low:g}"
+        limit = f"{self.high:,.0f}" if self.whole else f"{self.high:g}"
+        high = f" and {'below' if self.open_high else 'at most'} {limit}"
+        none = ", or None" if self.or_none else ""
+        return f"{kind} {low}{high if self.high < math.inf else ''}{none}"
+
+
+@dataclass(frozen=True)
+class OneOf:
+    """One of some values, by identity or as equal text."""
+
+    choices: tuple[Any, ...]
+
+    def __call__(self, value: Any) -> Any:
+        """Return the value, or raise ValueError(what is allowed)."""
+        if not any(value is c or (isinstance(value, str) and value == c) for c in self.choices):
+            raise ValueError("one of " + ", ".join(repr(c) for c in self.choices))
+        return value
+
+
+def flag(value: Any) -> bool:
+    """Return True or False, or raise ValueError(what is allowed)."""
+    # numpy's booleans come out of parameter grids
+    if type(value).__name__ not in ("bool", "bool_"):
+        raise ValueError("True or False")
+    return bool(value)
+
+
+def stopping(value: Any) -> Any:
+    """Return True, False or "cv"."""
+    if isinstance(value, str) and value == "cv":
+        return value
+    try:
+        return flag(value)
+    except ValueError:
+        raise ValueError("True, False or 'cv'") from None
+
+
+def folds(value: Any) -> Any:
+    """Return a number of folds, or what says them itself."""
+    if type(value) is not bool and isinstance(value, (int, np.integer)) and value >= 2:
+        return int(value)
+    if hasattr(value, "split") and not isinstance(value, (str, type)):
+        return value
+    pairs = value if isinstance(value, (list, tuple)) else []
+    if pairs and all(isinstance(pair, (list, tuple)) and len(pair) == 2 for pair in pairs):
+        return value
+    raise ValueError(
+        "a whole number of folds, at least 2, a scikit-learn splitter, or a list of pairs of "
+        "indices"
+    )
+
+
+def seed(value: Any) -> Any:
+    """Return a seed of one of scikit-learn's kinds; integers up to what the core's hash takes."""
+    if value is None or isinstance(value, np.random.RandomState):
+        return value
+    whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
+    if not whole or not 0 <= int(value) < 2**64:
+        raise ValueError("None, a numpy RandomState, or a whole number from 0 to 2**64 - 1")
+    return int(value)
+
+
+def callbacks(value: Any) -> tuple[Any, ...]:
+    """Return all that is to be called, in a tuple."""
+    if value is None:
+        return ()
+    if callable(value):
+        return (value,)
+    if isinstance(value, Iterable) and not isinstance(value, (str, bytes)):
+        found = tuple(value)
+        if all(callable(v) for v in found):
+            return found
+    raise ValueError("None, a callable, or a list of callables")
+
+
+def missing_values(value: Any) -> tuple[int | float, ...]:
+    """Return all numbers that stand for missing cells, in a tuple."""
+    if value is None:
+        return ()
+    found = [_plain_number(v) for v in (value if isinstance(value, (list, tuple)) else [value])]
+    plain = tuple(number for number in found if number is not None)
+    if not found or len(plain) < len(found):
+        raise ValueError(
+            "None, a finite number, or a list of finite numbers, whole ones of at most 64 bits "
+            "(NaN is always missing)"
+        )
+    return plain
+
+
+def categorical(value: Any) -> Any:
+    """Return one of the words, None, or a tuple of names, of places or of truth values."""
+    if value is None or (isinstance(value, str) and value in ("from_dtype", "text")):
+        return value
+    items = value.tolist() if hasattr(value, "tolist") else value  # also an index of pandas
+    if isinstance(items, (list, tuple)):
+        plain = tuple(item.item() if isinstance(item, np.generic) else item for item in items)
+        if any({type(item) for item in plain} <= {kind} for kind in (str, int, bool)):
+            return plain
+    raise ValueError(
+        "'from_dtype', 'text', None, or a list: of column names, of places counted from 0, or of "
+        "one truth value for each column"
+    )
+
+
+def _plain_number(value: Any) -> int | float | None:
+    """Return a number as Python has it, or None for what is none that a model file can hold."""
+    if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
+        return int(value) if -(2**63) <= int(value) < 2**64 else None
+    if isinstance(value, (float, np.floating)) and math.isfinite(value):
+        return float(value)
+    return None

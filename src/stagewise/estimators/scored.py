@@ -1,0 +1,134 @@
+"""What the estimators of trees share once they are fitted: the way from a Model to scores.
+
+The one idea: everything is read off the model, so it does not matter how that came about. Must not
+know how a model is fitted (`base` does).
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from stagewise.data.bins import core_columns
+from stagewise.estimators.modelled import ModelEstimator
+from stagewise.estimators.parameters import check_parameter
+from stagewise.model.model import Model
+from stagewise.workers import make_workers
+
+__all__ = ["ScoredTrees"]
+
+Vector = npt.NDArray[np.float64]
+
+FEW = 32
+"""Up to this many rows are predicted on the spot, without threads or descriptors."""
+SMALL = 200_000
+"""Row-trees up to which predicting is not worth a thread."""
+
+
+class ScoredTrees(ModelEstimator):
+    """Base of the estimators whose model is a sum or an average of trees."""
+
+    @abstractmethod
+    def _answer(self, model: Model, score: Vector) -> Vector:
+        """Return what scores predict: numbers, or the probabilities of the classes."""
+
+    @property
+    def best_iteration_(self) -> int:
+        """The number of rounds that predictions use: the best one, with early stopping."""
+        return int(self._fitted().ensemble.n_rounds)
+
+    @property
+    def feature_importances_(self) -> Vector:
+        """Each feature's share of the gain of all splits; sums to 1, or all 0 without a split.
+
+        The gain of a statistic belongs to the features whose levels it is about, in equal parts.
+        """
+        model = self._fitted()
+        flat = model.ensemble.flat()
+        inner = flat["feature"] >= 0
+        asked = np.bincount(
+            flat["feature"][inner],
+            weights=flat["gain"][inner],
+            minlength=len(model.features.sources),
+        )
+        gains = np.zeros(model.features.n)
+        for gain, sources in zip(asked, model.features.sources, strict=True):
+            gains[list(sources)] += gain / len(sources)
+        total = gains.sum()
+        return np.asarray(gains / total if total > 0 else gains, dtype=np.float64)
+
+    def columns_of(self, X: Any) -> Any:
+        """Return the columns of rows as the model has them: levels and wide integers as numbers.
+
+        Returns
+        -------
+        array of shape (n_rows, n_features), list of arrays, or Cells of a sparse matrix
+            Perhaps the caller's own memory: read it only.
+        """
+        return self._match(self._fitted(), X)
+
+    def scores_of(self, columns: Any) -> Vector:
+        """Return F of rows that `columns_of` has read, shape (n_rows, n_outputs)."""
+        return self._score_values(self._fitted(), columns)
+
+    def answer(self, score: Vector) -> Vector:
+        """Return what scores predict, however they were made: numbers, or probabilities of classes.
+
+        Parameters
+        ----------
+        score : float64 array of shape (n_rows, n_outputs)
+            F(x), as `model_.ensemble.score` gives it.
+        """
+        return self._answer(self._fitted(), score)
+
+    def _match(self, model: Model, X: Any) -> Any:
+        """Return the columns of new rows, as the model knows them."""
+        features = model.features
+        if not features.categorical:  # on the way of every single row
+            return features.match(X, type(self).__name__)
+        rule = check_parameter(self, "on_unseen")
+        return features.match(X, type(self).__name__, rule)
+
+    def _score(self, X: Any) -> Vector:
+        """Return F, shape (n_rows, n_outputs)."""
+        model = self._fitted()
+        return self._score_values(model, self._match(model, X))
+
+    def _score_values(self, model: Model, values: Any) -> Vector:
+        """Return the same of rows that `_match` has read."""
+        ensemble = model.ensemble
+        n_trees = len(ensemble.trees)
+        if type(values) is np.ndarray and len(values) <= FEW and values.flags.c_contiguous:
+            out = np.empty((len(values), ensemble.n_outputs))
+            out[:] = ensemble.base
+            rows = values if values.dtype.char == "d" else values.astype(np.float64)
+            ensemble.forest.add_rows(rows, 0, n_trees, out.reshape(-1))
+            return out
+        columns = model.features.extended(core_columns(values))
+        small = columns.n_rows * n_trees <= SMALL
+        return ensemble.score(columns, make_workers(1 if small else self.n_jobs))
+
+    def _staged_score(self, X: Any) -> Iterator[Vector]:
+        """Yield F after every round. Each array is new."""
+        model = self._fitted()
+        ensemble = model.ensemble
+        columns = model.features.extended(core_columns(self._match(model, X)))
+        workers = make_workers(self.n_jobs)
+        out = np.empty((columns.n_rows, ensemble.n_outputs))
+        out[:] = ensemble.base
+        for m in range(ensemble.n_rounds):
+            first, n = m * ensemble.trees_per_round, ensemble.trees_per_round
+            ensemble.forest.add_scores(workers, columns, first, first + n, out.reshape(-1))
+            yield out.copy()
+
+    def apply(self, X: Any) -> npt.NDArray[np.int32]:
+        """Return the node number of the leaf that each row reaches, shape (n_rows, n_trees)."""
+        model = self._fitted()
+        columns = model.features.extended(core_columns(self._match(model, X)))
+        out = np.empty((columns.n_rows, len(model.ensemble.trees)), dtype=np.int32)
+        model.ensemble.forest.leaves(make_workers(self.n_jobs), columns, out.reshape(-1))
+        return out

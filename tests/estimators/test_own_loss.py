@@ -1,0 +1,181 @@
+"""Losses of one's own: what is learned with them, and what is found out about broken ones."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from estimators.tables import make_table, quick
+from stagewise import GradientBoostingClassifier, GradientBoostingRegressor
+from stagewise.losses import AbsoluteError, Logistic, Loss, Multinomial, SquaredError
+
+
+@pytest.fixture(scope="module")
+def table():
+    return make_table(500)
+
+
+def plainly(loss):
+    """The same loss without its native kernel."""
+    return type(loss.__name__, (loss,), {"bind": Loss.bind})
+
+
+@pytest.mark.parametrize(
+    "params", [{}, {"subsample": 0.6, "early_stopping": True}], ids=["all rows", "drawn rows"]
+)
+@pytest.mark.parametrize("loss", [SquaredError, AbsoluteError])
+def test_a_loss_in_python_learns_what_the_kernel_learns(loss, params, table):
+    weight = 1 + np.arange(500) % 3
+    own, native = (
+        quick(GradientBoostingRegressor, loss=choice, **params).fit(
+            table.X, table.number, sample_weight=weight
+        )
+        for choice in (plainly(loss)(), loss.name)
+    )
+    assert own.fingerprint() == native.fingerprint()
+    np.testing.assert_allclose(own.train_loss_, native.train_loss_, rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("loss", "classes"), [(plainly(Logistic)(), "two"), (plainly(Multinomial)(5), "many")]
+)
+def test_a_class_loss_in_python_learns_what_the_kernel_learns(loss, classes, table, monkeypatch):
+    y = getattr(table, classes)
+    native = quick(GradientBoostingClassifier).fit(table.X, y)
+    monkeypatch.setattr(GradientBoostingClassifier, "_make_loss", lambda self, classes: loss)
+    own = quick(GradientBoostingClassifier).fit(table.X, y)
+    # The kernels work in float32; see the docstrings.
+    np.testing.assert_allclose(own.predict_proba(table.X), native.predict_proba(table.X), atol=1e-5)
+
+
+class Asymmetric(Loss):
+    """Too little costs three times as much as too much; as a user would write it."""
+
+    def loss(self, y, score):
+        apart = y - score[0]
+        return np.where(apart > 0, 3.0, 1.0) * apart**2
+
+    def derivatives(self, y, score):
+        apart = y - score
+        factor = np.where(apart > 0, 3.0, 1.0)
+        return -2 * factor * apart, 2 * factor
+
+
+def test_a_loss_nobody_has_heard_of_is_minimised(table):
+    y = table.number / 1000
+    own = quick(GradientBoostingRegressor, loss=Asymmetric(), n_estimators=40).fit(table.X, y)
+    plain = quick(GradientBoostingRegressor, n_estimators=40).fit(table.X, y)
+    loss = Asymmetric()
+    assert (
+        loss.loss(y, own.predict(table.X)[np.newaxis]).mean()
+        < loss.loss(y, plain.predict(table.X)[np.newaxis]).mean()
+    )
+    assert own.model_.loss == "custom"
+
+
+@pytest.mark.parametrize("factor", [1e-20, 1e-15, 1e15, 1e30])
+def test_a_loss_of_ones_own_starts_from_its_best_constant_in_any_unit(factor, table):
+    y = table.number / 1000
+    plain, scaled = (Asymmetric().best_constant(y * unit, None)[0] for unit in (1.0, factor))
+    assert scaled / factor == pytest.approx(plain, rel=1e-6)
+    assert plain > y.mean(), "too little costs more"
+
+
+def test_a_loss_of_ones_own_cannot_be_put_in_a_file(table, tmp_path):
+    model = quick(GradientBoostingRegressor, loss=Asymmetric()).fit(table.X, table.number)
+    with pytest.raises(ValueError, match="holds no code"):
+        model.save(tmp_path / "m.stgw")
+    assert not list(tmp_path.iterdir())
+
+
+def broken(**parts):
+    return type("Broken", (Asymmetric,), {name: staticmethod(f) for name, f in parts.items()})()
+
+
+def derivatives(y, score):
+    return score - y, np.ones_like(score)
+
+
+BROKEN = {
+    "a loss that is not a number": (
+        broken(loss=lambda y, s: y * np.nan, derivatives=derivatives),
+        "the training loss became nan in round 1",
+    ),
+    "an infinite loss": (
+        broken(loss=lambda y, s: y * np.inf, derivatives=derivatives),
+        "the training loss became (inf|nan) in round 1",
+    ),
+    "gradients that are not numbers": (
+        broken(derivatives=lambda y, s: (s * np.nan, s * 0)),
+        "gradients that are not finite",
+    ),
+    "gradients beyond float32": (
+        broken(derivatives=lambda y, s: (s + 1e39, s * 0 + 1)),
+        "too large for a float32",
+    ),
+    "gradients too large to add": (
+        broken(derivatives=lambda y, s: (s + 1e38, s * 0 + 1)),
+        r"gradients whose absolute values sum to 5e\+40, too much .*degree",
+    ),
+    "hessians too large to add": (
+        broken(derivatives=lambda y, s: (s - y, s * 0 + 1e38)),
+        r"hessians whose absolute values sum to 5e\+40, too much",
+    ),
+    "gradients too small to tell apart": (
+        broken(derivatives=lambda y, s: (1e-30 * (s - y), s * 0 + 1)),
+        r"gradients whose absolute values sum to [0-9.]+e-27, too little .*degree",
+    ),
+    "infinite hessians": (
+        broken(derivatives=lambda y, s: (s, s * np.inf)),
+        "hessians that are not finite",
+    ),
+    "negative hessians": (
+        broken(derivatives=lambda y, s: (s - y, s * 0 - 1)),
+        r"negative hessian \(-1\)",
+    ),
+    "too few gradients": (
+        broken(derivatives=lambda y, s: (s[:, :5], s * 0)),
+        r"gradients of 5 numbers; expected shape \(1, 500\)",
+    ),
+}
+
+
+@pytest.mark.parametrize(("loss", "words"), BROKEN.values(), ids=BROKEN)
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_a_broken_loss_is_found_out(loss, words, table):
+    monkey = quick(GradientBoostingRegressor, loss=loss)
+    monkey.loss.best_constant = lambda y, weight: np.zeros(1)
+    with pytest.raises(ValueError, match=words):
+        monkey.fit(table.X, table.number / 1000)
+
+
+def test_gradients_may_vanish_once_all_is_learned():
+    X = np.arange(50.0)[:, np.newaxis]
+    model = quick(GradientBoostingRegressor, loss=Asymmetric(), min_samples_leaf=1)
+    model.set_params(learning_rate=1.0, l2_regularization=0.0, n_estimators=200, max_leaf_nodes=50)
+    y = np.arange(50) * 1e-20
+    np.testing.assert_allclose(model.fit(X, y).predict(X), y, rtol=1e-9, atol=1e-30)
+    assert model.train_loss_[-1] < 1e-55, "gradients of 1e-28 were no error in the last rounds"
+
+
+@pytest.mark.parametrize("value", [0.0, 1e-40, 1e-30, 3.0])
+def test_a_constant_target_is_learned_with_a_loss_of_ones_own(value):
+    model = quick(GradientBoostingRegressor, loss=Asymmetric())
+    with pytest.warns(UserWarning, match="y has only one value"):
+        model.fit(np.arange(50.0)[:, np.newaxis], np.full(50, value))
+    np.testing.assert_allclose(model.predict([[1.0]]), value, rtol=1e-6, atol=1e-12)
+
+
+def test_a_degree_makes_the_unit_of_y_a_matter_of_indifference(table):
+    loss = type("Scaled", (Asymmetric,), {"degree": 2})()
+    plain, tiny = (
+        quick(GradientBoostingRegressor, loss=loss).fit(table.X, table.number * unit)
+        for unit in (1.0, 2.0**-100)
+    )
+    np.testing.assert_allclose(tiny.predict(table.X) * 2.0**100, plain.predict(table.X), rtol=1e-9)
+
+
+def test_a_fit_that_diverges_says_so(table):
+    model = GradientBoostingRegressor(learning_rate=3.0, n_estimators=3000, l2_regularization=0)
+    with pytest.raises(ValueError, match=r"loss became (inf|nan) in round \d+.*learning_rate"):
+        model.fit(table.X, table.number)
