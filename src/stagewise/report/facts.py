@@ -245,7 +245,8 @@ def _question(tree: Tree, node: int, features: Features, *, both: bool) -> Quest
         )
         return Question(name, None, sides[0], sides[1], missing)
     asked: float | int = threshold
-    if feature.cuts is not None:  # trees see the number of cuts below a wide integer
+    # Trees see the number of cuts below a wide integer; ∞ parts known cells from missing ones.
+    if feature.cuts is not None and np.isfinite(threshold):
         asked = int(feature.cuts[int(threshold)])
     return Question(name, asked, None, None, missing, feature.moment)
 
