@@ -132,7 +132,7 @@ def check_question(asked, known, features):
     assert asked["missingLeft"] == {"left": True, "right": False, "both": None}[known.missing]
     if known.left is None:
         wide = features.get(known.name, {}).get("kind") == "integer"
-        plain = str(known.threshold) if wide else known.threshold
+        plain = str(known.threshold) if wide and np.isfinite(known.threshold) else known.threshold
         in_words = known.moment and short_words(known.threshold, known.moment, 4)
         assert asked["threshold"] == (in_words or plain)
         return

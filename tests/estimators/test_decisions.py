@@ -120,7 +120,7 @@ def test_a_recipe_says_what_will_run():
     )
     assert other.recipe() == (
         "Quantile x each leaf's own optimum x trees (depth-wise, depth at most 3, γ=0.5) x "
-        "50% of the rows a round x 100 rounds, stopped early, ν=0.1"
+        "50% of the rows a round x 100 rounds at most, by held-out rows, ν=0.1"
     )
     assert "absolute_error x each leaf's own optimum" in (
         GradientBoostingRegressor("absolute_error").recipe()

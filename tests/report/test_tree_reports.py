@@ -28,6 +28,7 @@ from stagewise import (
     export_text,
     rules,
 )
+from stagewise.inspection import decision_path
 from stagewise.report.facts import tree_facts
 from stagewise.report.rules import leaf_rules
 
@@ -242,3 +243,13 @@ def test_moments_are_told_as_people_write_them():
     said = pd.Timestamp(text.split("day <= ")[1].split(" or missing")[0])
     assert (question.moment, said.value) == ("date", question.threshold)
     assert export_text(pickle.loads(pickle.dumps(model))) == text
+
+
+def test_wide_integers_that_are_told_from_missing_ones():
+    wide = pd.Series(2**60 + np.arange(60), dtype="Int64").mask(np.arange(60) % 2 == 0)
+    X = pd.DataFrame({"id": wide, "day": pd.to_datetime(wide.astype("float"), unit="ns")})
+    y = np.arange(60) % 2
+    for name in X:
+        tree = DecisionTreeRegressor(max_leaf_nodes=2).fit(X[[name]], y)
+        assert export_text(tree).splitlines()[1].startswith(f"├─ {name} <= inf: 1 ")
+        assert decision_path(tree, X[[name]].iloc[[1]]).paths[0].rule == (f"{name} ≤ inf",)

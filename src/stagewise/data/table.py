@@ -325,7 +325,9 @@ def _by_columns(
         columns.append(column.values)
         if column.missing is not None:
             missing[j] = column.missing
-        moment: Moment | None = "time of day" if source.is_time_of_day(j) else column.moment
+        # These come as integers, which do not say so; no other column is asked, for speed.
+        timed = values.dtype.kind == "i" and source.is_time_of_day(j)
+        moment: Moment | None = "time of day" if timed else column.moment
         if moment is not None:
             moments[j] = moment
     taken = {j: n for j, n in taken.items() if n}

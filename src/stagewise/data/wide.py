@@ -8,6 +8,7 @@ integers are all ranked without rounding. This file must not know about tables o
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ import numpy.typing as npt
 
 from stagewise.data.column import Array, Column
 
-__all__ = ["doubles_not_below", "learn_cuts", "ranks"]
+__all__ = ["asked_integer", "doubles_not_below", "learn_cuts", "ranks"]
 
 
 def learn_cuts(column: Column, weight: npt.NDArray[np.float64] | None, max_bins: int) -> Array:
@@ -75,6 +76,16 @@ def ranks(column: Column, cuts: Array) -> npt.NDArray[np.float64]:
     if column.missing is not None:
         rank[column.missing] = np.nan
     return rank
+
+
+def asked_integer(threshold: float, cuts: Array) -> int | float:
+    """Return the integer that a threshold of ranks stands for: ranks up to it are below the cut.
+
+    An infinite one, which tells missing values from all others, is what it is.
+    """
+    if math.isinf(threshold):
+        return threshold
+    return int(cuts[min(int(threshold), len(cuts) - 1)])
 
 
 def doubles_not_below(column: Column) -> npt.NDArray[np.float64]:

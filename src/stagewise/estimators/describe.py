@@ -15,7 +15,7 @@ from stagewise.estimators.drawing import make_dropout, make_sampling
 __all__ = ["STOPPED", "describe"]
 
 STOPPED = MappingProxyType(
-    {False: "", True: ", stopped early", "cv": " at most, as many as folds choose"}
+    {False: "", True: " at most, by held-out rows", "cv": " at most, as many as folds choose"}
 )
 """What a recipe says of the number of rounds."""
 UNUSUAL = MappingProxyType(

@@ -94,8 +94,9 @@ class Dependence:
     def table(self) -> list[dict[str, Any]]:
         """Return a row for each point and output."""
         rows = []
+        written = {grid.name: grid.written for grid in self.grids}
         for place in product(*(range(len(grid.codes)) for grid in self.grids)):
-            point = {g.name: g.written[i] for g, i in zip(self.grids, place, strict=True)}
+            point = {name: told[i] for (name, told), i in zip(written.items(), place, strict=True)}
             for k, output in enumerate(self.outputs):
                 value = float(self.mean[(*place, k)])
                 rows.append({**point, "output": output, "dependence": value})

@@ -29,7 +29,7 @@ from stagewise.inspection.association import (
 from stagewise.inspection.hints import Hint, find_hints
 from stagewise.inspection.profile import Profile, profile_levels, profile_numbers
 
-__all__ = ["Description", "describe"]
+__all__ = ["Description", "describe", "describe_table"]
 
 PAIRS = 20
 """How many of the strongest pairs of columns are kept."""
@@ -110,6 +110,11 @@ def describe(table: Any, target: Any = None) -> Description:
             "describe reads dense columns, and X is a sparse matrix. Pass X.toarray(), perhaps of "
             "some of its columns."
         )
+    return describe_table(read, target)
+
+
+def describe_table(read: Table, target: Any = None) -> Description:
+    """Return the same of a table of dense columns that has been read."""
     names = read.names or [f"x{j}" for j in range(read.n_features)]
     values = {name: _values(read, j) for j, name in enumerate(names)}
     profiles = {name: _profile(read, j, name) for j, name in enumerate(names)}

@@ -125,7 +125,8 @@ def learning_curves(model: Any) -> LearningCurves:
             f"This {kind} has no history. Fit it with out_of_bag=True or pass X_val and y_val to "
             "fit."
         )
-    return LearningCurves(learned.loss, train, validation, out_of_bag, chosen, unit)
+    loss = "half the squared error" if learned.loss == "squared_error" else learned.loss
+    return LearningCurves(loss, train, validation, out_of_bag, chosen, unit)
 
 
 def _of_committee(model: Committee, kind: str) -> LearningCurves:

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from stagewise.data.feature import Feature
 from stagewise.data.messages import shown
 from stagewise.data.moments import short_words
+from stagewise.data.wide import asked_integer
 from stagewise.estimators.rules import Number
 from stagewise.inspection import size
 from stagewise.inspection.fitted import Fitted, Vector, checked
@@ -360,7 +361,7 @@ def _interval_words(name: str, cuts: Vector, x: float, feature: Feature | None) 
     wide, moment = (None, None) if feature is None else (feature.cuts, feature.moment)
 
     def word(cut: float) -> str:
-        number = cut if wide is None else int(wide[min(int(cut), len(wide) - 1)])
+        number = cut if wide is None else asked_integer(cut, wide)
         if moment is not None:
             return short_words(number, moment, DIGITS)
         return f"{number:.{DIGITS}g}" if wide is None else str(number)

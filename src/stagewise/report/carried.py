@@ -34,6 +34,8 @@ __all__ = ["Carried", "carry", "engine"]
 Array = npt.NDArray[Any]
 
 FORMAT = 1
+LOOKED_AT = 10
+"""How many trees are carried of a model that cannot be carried whole."""
 SCRIPTS = ("moments.js", "trees.js", "credits.js", "rows.js", "model.js")
 
 KINDS = MappingProxyType({"real": "number", "wide_integer": "integer", "categorical": "category"})
@@ -142,8 +144,11 @@ def _worth_trying(fitted: Fitted, most: int) -> int:
     few = max(1, int(np.searchsorted(size, most, side="right")))
     if few >= n_trees:
         return n_trees
+    few = min(few, LOOKED_AT)
     _, packed = pack(_arrays(fitted, few))
-    return min(n_trees, int(1.1 * few * most / len(packed)))
+    fit = int(1.1 * few * most / len(packed))
+    # Trees that are only looked at need not be all that fit.
+    return n_trees if fit >= n_trees else min(fit, LOOKED_AT)
 
 
 # ---- arrays --------------------------------------------------------------------------------------

@@ -17,6 +17,7 @@ from stagewise.inspection.dependence import over_rows
 from stagewise.inspection.fitted import Fitted, Vector
 from stagewise.inspection.grid import Grid, make_grids
 from stagewise.inspection.rows import drawn_rows
+from stagewise.report.patience import patience
 from stagewise.report.payload import compact
 from stagewise.report.row_facts import take
 
@@ -112,6 +113,8 @@ class DependenceFacts:
         Of pairs of the first few of them.
     unused : tuple of str
         Features whose curves would be flat, since the model never asks about them.
+    empty : tuple of str
+        Features without a finite value in these rows, of which nothing can be drawn.
     """
 
     outputs: tuple[str, ...]
@@ -119,6 +122,7 @@ class DependenceFacts:
     curves: tuple[Curve, ...]
     maps: tuple[Map, ...]
     unused: tuple[str, ...]
+    empty: tuple[str, ...]
 
 
 def dependence_facts(
@@ -139,27 +143,33 @@ def dependence_facts(
     seed : int
         Keys which rows are looked at.
     """
-    rows = drawn_rows(weight, ROWS, seed)
+    time = patience(fitted)
+    rows = drawn_rows(weight, time.of(ROWS, 50), seed)
     columns, own = fitted.columns(take(X, rows)), weight[rows]
-    few = drawn_rows(own, ROWS_OF_MAPS, seed)
+    few = drawn_rows(own, time.of(ROWS_OF_MAPS, 20), seed)
     fewer, own_fewer = [column[few] for column in columns], own[few]
-    used = [j for j in order if j in fitted.used][:FEATURES]
+    # A column without numbers, all missing or infinite, has no points to be looked at.
+    asked = [j for j in order if j in fitted.used]
+    empty = [j for j in asked if not np.isfinite(columns[j]).any()]
+    used = [j for j in asked if j not in empty][: time.of(FEATURES, 10)]
+    n_points, mapped = time.of(POINTS, 16), time.of(FEATURES_OF_MAPS, 3)
     outputs = fitted.outputs("mean")
-    kept = MOST_NUMBERS // (max(1, len(used)) * POINTS * len(outputs))
+    kept = MOST_NUMBERS // (max(1, len(used)) * n_points * len(outputs))
     n_curves = int(np.clip(kept, 5, min(CURVES, len(rows))))
     curves, maps = [], []
     for j in used:
-        grids = make_grids(fitted, (j,), POINTS, {j: columns[j]}, own)
+        grids = make_grids(fitted, (j,), n_points, {j: columns[j]}, own)
         found = over_rows(fitted, grids, columns, own, "mean", n_curves, seed)
         assert found.individual is not None
         curves.append(Curve(_axis(found.grids[0]), compact(found.mean), compact(found.individual)))
-    for pair in combinations(used[:FEATURES_OF_MAPS], 2):
+    for pair in combinations(used[:mapped], 2):
         points = {j: fewer[j] for j in pair}
-        grids = make_grids(fitted, pair, POINTS_OF_MAPS, points, own_fewer)
+        grids = make_grids(fitted, pair, time.of(POINTS_OF_MAPS, 8), points, own_fewer)
         both = over_rows(fitted, grids, fewer, own_fewer, "mean")
         maps.append(Map(_axis(both.grids[0]), _axis(both.grids[1]), compact(both.mean)))
     unused = tuple(name for j, name in enumerate(fitted.names) if j not in fitted.used)
-    return DependenceFacts(outputs, len(rows), tuple(curves), tuple(maps), unused)
+    hollow = tuple(fitted.names[j] for j in empty)
+    return DependenceFacts(outputs, len(rows), tuple(curves), tuple(maps), unused, hollow)
 
 
 def _axis(grid: Grid) -> Axis:

@@ -16,6 +16,7 @@ from stagewise.data import Features
 from stagewise.data.levels import Level
 from stagewise.data.messages import shown
 from stagewise.data.moments import Moment
+from stagewise.data.wide import asked_integer
 from stagewise.inspection.fitted import Fitted
 from stagewise.learners.tree import Tree
 from stagewise.model.model import Model
@@ -244,10 +245,7 @@ def _question(tree: Tree, node: int, features: Features, *, both: bool) -> Quest
             for side in (True, False)
         )
         return Question(name, None, sides[0], sides[1], missing)
-    asked: float | int = threshold
-    # Trees see the number of cuts below a wide integer; ∞ parts known cells from missing ones.
-    if feature.cuts is not None and np.isfinite(threshold):
-        asked = int(feature.cuts[int(threshold)])
+    asked = threshold if feature.cuts is None else asked_integer(threshold, feature.cuts)
     return Question(name, asked, None, None, missing, feature.moment)
 
 

@@ -30,6 +30,7 @@ from stagewise.inspection.shap import ShapValues
 from stagewise.inspection.worth import credit_importance, importance
 from stagewise.report.carried import Carried, carry
 from stagewise.report.dependence_facts import DependenceFacts, dependence_facts
+from stagewise.report.patience import patience
 from stagewise.report.quality_facts import (
     ClassQuality,
     NumberQuality,
@@ -192,6 +193,7 @@ def report_facts(
         Is told what is done next.
     """
     fitted = Fitted.of(model, "report")
+    fitted.check_leaves("report")
     seed = checked("random_state", Number(0, whole=True), random_state)
     name = _target_name(fitted, y, target)
     with warnings.catch_warnings(record=True) as caught:
@@ -200,10 +202,11 @@ def report_facts(
         # Later parts look at some of the same rows, and would say of them what was said of all.
         warnings.simplefilter("ignore", UnseenLevelWarning)
         facts = gathering.facts(title)
-    noticed = tuple(dict.fromkeys(str(warning.message) for warning in caught))
-    for words in noticed:
-        warn_caller(words)
-    return replace(facts, overview=replace(facts.overview, notes=noticed))
+    # Numbers beyond all doubles are shown as what they are; nothing is to be done about them.
+    noticed = {str(w.message): w.category for w in caught if w.category is not RuntimeWarning}
+    for words, category in noticed.items():
+        warn_caller(words, category)
+    return replace(facts, overview=replace(facts.overview, notes=tuple(noticed)))
 
 
 def _target_name(fitted: Fitted, y: Any, target: Any) -> str:
@@ -241,11 +244,12 @@ class _Gathering:
         carried = carry(model)
         ranking = importance(model, "gain")
         self.say("describing the table")
-        table = table_facts(fitted, X, self._known_column(), self.target, ranking.order, seed)
+        aim = next(iter(self.answers)) or self.target
+        table = table_facts(fitted, X, self._known_column(), aim, ranking.order, seed)
         self.say("judging predictions")
         quality, scored = self._quality(), self._scores()
         self.say("explaining rows")
-        rows, why = row_facts(fitted, X, self._known(), self.weight, seed)
+        rows, why = row_facts(fitted, X, self._known(), self.weight, self._wrong(), seed)
         self.say("shuffling columns")
         rankings = self._importance(why)
         self.say("following features")
@@ -283,6 +287,13 @@ class _Gathering:
         known = self._known()
         return np.array(known, dtype=object) if first.classes is not None else first.y
 
+    def _wrong(self) -> Vector:
+        """Return how far predictions are off: what the true class was not given, or residuals."""
+        first = next(iter(self.answers.values()))
+        if first.classes is not None:
+            return np.asarray(1.0 - first.said[np.arange(len(first.y)), first.y])
+        return np.abs(first.y - first.said)
+
     # ---- parts ---------------------------------------------------------------------------------
 
     def _overview(
@@ -305,7 +316,7 @@ class _Gathering:
             estimator.recipe(),
             fitted.names,
             fitted.outputs("mean"),
-            len(self.weight),
+            int(np.count_nonzero(self.weight)),
             len(fitted.used),
             len(model.ensemble.trees),
             int(np.count_nonzero(flat["feature"] < 0)),
@@ -347,7 +358,8 @@ class _Gathering:
         found = {kind: (importance(model, kind), every) for kind in ("squared_improvement", "gain")}
         if why is not None:
             found["shap"] = credit_importance(why, np.ones(len(why.values))), every
-        drawn = drawn_rows(self.weight, ROWS_OF_PERMUTATION, self.seed)
+        most = patience(self.fitted).of(ROWS_OF_PERMUTATION, 200)
+        drawn = drawn_rows(self.weight, most, self.seed)
         if len(drawn) > 1:
             # Of wide tables only the columns that can be among the first are worth the time.
             some = sorted(found["gain"][0].order[:FEATURES])

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+from scipy.optimize import isotonic_regression
 
 from stagewise.inspection.answers import Answers
 from stagewise.inspection.calibration import Calibration
@@ -22,11 +23,16 @@ from stagewise.report.payload import compact
 
 __all__ = ["ClassQuality", "NumberQuality", "class_quality", "number_quality"]
 
-THRESHOLDS = 300
+STEP, COARSE_STEP = 0.001, 0.01
+"""Of the slider of thresholds; the second where many classes have one each."""
+FEW_CLASSES = 3
+CURVE_POINTS = 150
 POINTS = 1200
 """How many rows are drawn as dots."""
 BANDS = 24
 """Into how many parts of equal weight predictions are divided, each with its quartiles."""
+ROWS_OF_A_BAND = 10
+"""Fewer rows have no quartiles worth a picture."""
 BARS = 41
 QUANTILES = 120
 
@@ -39,6 +45,8 @@ class ClassQuality:
     ----------
     positive : str
         The class.
+    step : float
+        In steps of what the threshold can be moved.
     threshold, true_positive, false_positive : float64 arrays
         What counts as that class from each threshold on, by weight; thresholds decrease.
     positives, negatives : float
@@ -50,6 +58,7 @@ class ClassQuality:
     """
 
     positive: str
+    step: float
     threshold: Vector
     true_positive: Vector
     false_positive: Vector
@@ -113,12 +122,14 @@ def _of_class(answers: Answers, k: int) -> ClassQuality:
     assert answers.classes is not None
     label = answers.classes[k]
     counted = Thresholds.of(answers, label)
-    thin = counted.thinned(THRESHOLDS)
+    step = STEP if len(answers.names) <= FEW_CLASSES else COARSE_STEP
+    kept = _kept(counted, step)
     return ClassQuality(
         answers.names[k],
-        thin.threshold,
-        thin.true_positive,
-        thin.false_positive,
+        step,
+        counted.threshold[kept],
+        counted.true_positive[kept],
+        counted.false_positive[kept],
         counted.positives,
         counted.negatives,
         counted.roc().area,
@@ -127,15 +138,37 @@ def _of_class(answers: Answers, k: int) -> ClassQuality:
     )
 
 
+def _kept(counted: Thresholds, step: float) -> npt.NDArray[np.intp]:
+    """Return the thresholds that a page cannot do without.
+
+    Those in force at each step of its slider; the corners of the hull of the ROC curve, where the
+    least costs lie, whatever they are; and some between, so that curves look as they do.
+    """
+    t = counted.threshold
+    steps = np.arange(0.0, 1.0 + step / 2, step)
+    in_force = len(t) - np.searchsorted(t[::-1], steps, side="left") - 1
+    own = np.diff(counted.true_positive, prepend=0.0)
+    both = own + np.diff(counted.false_positive, prepend=0.0)
+    # The hull of the curve is what isotonic regression makes of its slopes (Fawcett & Niculescu-
+    # Mizil 2007): a corner is where a block ends.
+    blocks = isotonic_regression(own / both, weights=both, increasing=False).blocks
+    corners = blocks[1:] - 1
+    thin = np.searchsorted(-t, -counted.thinned(CURVE_POINTS).threshold)
+    kept = np.concatenate([in_force[in_force >= 0], corners, thin])
+    return np.unique(kept).astype(np.intp)
+
+
 def number_quality(answers: Answers, target: str, seed: int) -> NumberQuality:
     """Return how close the predictions of one number come."""
     found = Residuals.of(answers)
     residual, weight = found.residual, found.weight
     rows = drawn_rows(weight, POINTS, seed)
-    running = found.running(BANDS)
+    bands = int(np.clip(len(rows) // ROWS_OF_A_BAND, 1, BANDS))
+    running = found.running(bands)
     # Symmetric about 0, without the farthest half percent.
     far = np.max(np.abs(found.quantiles([0.0025, 0.9975]))) or 1.0
-    edges = np.linspace(-far, far, BARS + 1)
+    bars = int(np.clip(2 * np.sqrt(len(rows)), 5, BARS)) | 1  # odd: one of them has 0 in its middle
+    edges = np.linspace(-far, far, bars + 1)
     share, _ = np.histogram(residual, bins=edges, weights=weight)
     normal, own = found.against_normal()
     kept = np.unique(np.linspace(0, len(own) - 1, QUANTILES).round().astype(np.intp))

@@ -18,9 +18,11 @@ import numpy.typing as npt
 from stagewise.data.column import Column
 from stagewise.data.frame import open_frame
 from stagewise.data.moments import Moment, moment_words
+from stagewise.data.table import Table, exact_array
 from stagewise.inspection.fitted import Fitted, Vector
 from stagewise.inspection.rows import drawn_rows
 from stagewise.inspection.shap import ShapValues, shap_values
+from stagewise.report.patience import patience
 from stagewise.report.payload import compact
 
 __all__ = ["RowFacts", "row_facts", "take"]
@@ -31,6 +33,8 @@ MOST_NUMBERS = 120_000
 """How many cells, and how many credits, a page has."""
 BACKGROUND = 100
 """How many rows linear leaves are compared with."""
+MOST_CELLS = 100
+"""Tables with more columns show only those that the model uses."""
 MOST_FEATURES = 60
 """Credits are kept of so many features; those of the others are added up."""
 
@@ -43,8 +47,13 @@ class RowFacts:
     ----------
     row : int64 array of shape (n,)
         Their places in the table.
-    codes : float64 array of shape (n, n_features)
-        Their cells, as the model reads them.
+    asked : int64 array of shape (m,)
+        The features whose cells are kept: all, or of a wide table those that the model uses.
+    codes : float64 array of shape (n, m)
+        These cells, as the model reads them.
+    unseen : tuple of (int, int, str)
+        Cells that hold no level that the model knows: the place of the row among these rows, that
+        of the feature, and the cell.
     written : tuple of (int, tuple of str)
         The cells of integers beyond 2**53 as they are written, by the place of the feature;
         moments as people write them.
@@ -69,7 +78,9 @@ class RowFacts:
     """
 
     row: npt.NDArray[np.int64]
+    asked: npt.NDArray[np.int64]
     codes: Vector
+    unseen: tuple[tuple[int, int, str], ...]
     written: tuple[tuple[int, tuple[str, ...]], ...]
     known: tuple[str, ...] | Vector
     said: Vector
@@ -89,13 +100,13 @@ def take(X: Any, rows: npt.NDArray[np.int64]) -> Any:
         return frame.frame[rows.tolist()].to_native()
     if hasattr(X, "tocsr"):
         return X.tocsr()[rows]
-    return np.asarray(X)[rows]
+    return exact_array(X)[rows]
 
 
 def row_facts(
-    fitted: Fitted, X: Any, known: Any, weight: Vector, seed: int
+    fitted: Fitted, X: Any, known: Any, weight: Vector, wrong: Vector, seed: int
 ) -> tuple[RowFacts, ShapValues | None]:
-    """Draw rows, and explain what is said of them.
+    """Draw rows, the one that is predicted worst among them, and explain what is said of them.
 
     Parameters
     ----------
@@ -105,8 +116,8 @@ def row_facts(
         All rows.
     known : sequence of str, or float64 array
         Their labels, or numbers.
-    weight : float64 array
-        How much they count; rows without weight are not drawn.
+    weight, wrong : float64 arrays
+        How much they count (rows without weight are not drawn), and how far predictions are off.
     seed : int
         Keys what is drawn.
 
@@ -116,13 +127,20 @@ def row_facts(
         The rows; and what was found of them, if anything could be.
     """
     p, outputs = len(fitted.names), fitted.model.ensemble.n_outputs
-    fits = MOST_NUMBERS // max(p, min(p, MOST_FEATURES) * outputs)
-    rows = drawn_rows(weight, min(max(fits, FEWEST_ROWS), MOST_ROWS), seed)
+    asked = range(p) if p <= MOST_CELLS else sorted(fitted.used)
+    fits = MOST_NUMBERS // max(len(asked), min(p, MOST_FEATURES) * outputs, 1)
+    most = patience(fitted).of(MOST_ROWS, FEWEST_ROWS)
+    drawn = drawn_rows(weight, min(max(fits, FEWEST_ROWS), most), seed)
+    rows = np.union1d(drawn, [np.argmax(np.where(weight > 0, wrong, -1.0))])
     some = take(X, rows)
-    codes = np.column_stack(fitted.columns(some))
-    said = fitted.respond(fitted.score(list(codes.T)), "mean")
+    columns = fitted.columns(some)
+    said = fitted.respond(fitted.score(columns), "mean")
     answers = known[rows] if isinstance(known, np.ndarray) else tuple(known[i] for i in rows)
-    shared = (rows, codes, _written(fitted, some), answers, said)
+    places = np.array(asked, dtype=np.int64)
+    codes = np.column_stack([columns[j] for j in asked]) if len(asked) else np.zeros((len(rows), 0))
+    table = None if _as_read(fitted) else fitted.model.features.read(some, "report")
+    unseen, written = _unseen(fitted, table, columns), _written(fitted, table)
+    shared = (rows, places, codes, unseen, written, answers, said)
     compared, options = _comparison(fitted, X, weight, seed)
     try:
         why = shap_values(fitted.estimator, some, **options)
@@ -134,6 +152,7 @@ def row_facts(
     credit = why.values.reshape(len(rows), p, -1)
     size = np.abs(credit).mean(axis=(0, 2))
     credited = np.argsort(-size, kind="stable")[:MOST_FEATURES]
+    credited = credited[np.isin(credited, places)]
     rest = compact(np.delete(credit, credited, axis=1).sum(axis=1))
     kept, base = compact(credit[:, credited]), np.atleast_1d(why.base_values)
     unit = _unit(fitted)
@@ -161,13 +180,30 @@ def _unit(fitted: Fitted) -> str:
     return "log odds" if odds else "score"
 
 
-def _written(fitted: Fitted, X: Any) -> tuple[tuple[int, tuple[str, ...]], ...]:
+def _as_read(fitted: Fitted) -> bool:
+    """Whether all cells can be told from what the model reads."""
+    return all(feature.kind == "real" for feature in fitted.model.features)
+
+
+def _unseen(
+    fitted: Fitted, table: Table | None, columns: list[Vector]
+) -> tuple[tuple[int, int, str], ...]:
+    """Return cells of categories that are there, and are no level of the model."""
+    found: list[tuple[int, int, str]] = []
+    for j, factor in table.factors.items() if table is not None else ():
+        levels = fitted.model.features[j].levels
+        assert levels is not None
+        strange = np.flatnonzero((factor.codes >= 0) & ~(columns[j] < len(levels)))
+        found += [(i, j, str(factor.values[factor.codes[i]])) for i in strange.tolist()]
+    return tuple(found)
+
+
+def _written(fitted: Fitted, table: Table | None) -> tuple[tuple[int, tuple[str, ...]], ...]:
     """Return the cells of wide integers, of which the model only knows between which cuts."""
     features = fitted.model.features
     wide = [j for j, feature in enumerate(features) if feature.cuts is not None]
-    if not wide:
+    if table is None:
         return ()
-    table = features.read(X, "report")
     return tuple((j, tuple(_words(table.column(j), features[j].moment))) for j in wide)
 
 

@@ -6,14 +6,16 @@ The one idea: `describe` has found all there is to say; what is chosen here is h
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isfinite
 from typing import Any
 
 import numpy as np
 
+from stagewise.data.categorical import CategoricalFeatures
 from stagewise.data.frame import open_frame
-from stagewise.inspection.description import Description, describe
+from stagewise.data.table import Table, exact_array, read_table
+from stagewise.inspection.description import Description, describe_table
 from stagewise.inspection.fitted import Fitted, Vector
 from stagewise.inspection.hints import Hint
 from stagewise.inspection.profile import Profile
@@ -55,6 +57,8 @@ class ColumnFacts:
     ----------
     name, kind : str
         What it is called, and what it holds.
+    is_target : bool
+        Whether it is what is predicted.
     missing, distinct, outliers : int
         How many cells are missing, values differ, numbers lie far out.
     least, quartiles, largest, mean, deviation : floats
@@ -70,6 +74,7 @@ class ColumnFacts:
     """
 
     name: str
+    is_target: bool
     kind: str
     missing: int
     distinct: int
@@ -150,10 +155,10 @@ def table_facts(
     rows = drawn_rows(np.ones(n_rows), ROWS, seed)
     places = sorted(order[:COLUMNS]) if len(order) > COLUMNS else list(range(len(order)))
     some = _columns(fitted, X if len(rows) == n_rows else take(X, rows), places)
-    found = describe(some, np.asarray(y)[rows])
+    found = describe_table(some, np.asarray(y)[rows])
     aim = found.target
     profiles = sorted(found.columns, key=lambda c: c.name != aim)
-    columns = tuple(_column(c, name if c.name == aim else c.name) for c in profiles)
+    columns = tuple(_column(c, name if c.name == aim else c.name, c.name == aim) for c in profiles)
     return TableFacts(
         n_rows,
         len(rows),
@@ -166,18 +171,26 @@ def table_facts(
     )
 
 
-def _columns(fitted: Fitted, X: Any, places: list[int]) -> Any:
+def _columns(fitted: Fitted, X: Any, places: list[int]) -> Table:
     """Return the columns of some features, under their names; other columns are not described."""
-    frame = open_frame(X, "report")
-    if frame is not None and frame.names is not None and fitted.model.features.names is not None:
-        return frame.frame[:, [frame.names.index(fitted.names[j]) for j in places]].to_native()
-    return X[:, places].toarray() if hasattr(X, "toarray") else np.asarray(X)[:, places]
+    frame, named = open_frame(X, "report"), fitted.model.features.names is not None
+    if frame is not None:
+        given = frame.names if named else None
+        at = places if given is None else [given.index(fitted.names[j]) for j in places]
+        cells = frame.frame[:, at].to_native()
+    elif hasattr(X, "tocsc"):
+        cells = X.tocsc()[:, places].toarray()
+    else:
+        cells = exact_array(X)[:, places]
+    read = read_table(cells, caller="report", categorical=CategoricalFeatures("text"))
+    return replace(read, names=[fitted.names[j] for j in places])
 
 
-def _column(profile: Profile, name: str) -> ColumnFacts:
+def _column(profile: Profile, name: str, is_target: bool) -> ColumnFacts:
     counts, _ = profile.density
     return ColumnFacts(
         name,
+        is_target,
         profile.kind,
         profile.missing,
         profile.distinct,

@@ -135,7 +135,7 @@ class Model {
     }
     const { name, levels, cuts, moment } = this.features[f];
     if (levels === null) {
-      const asked = cuts !== null && Number.isFinite(threshold) ? cuts[Math.floor(threshold)] : threshold;
+      const asked = cuts === null || !Number.isFinite(threshold) ? threshold : cuts[Math.floor(threshold)];
       return { name, threshold: moment ? Moments.shortWords(asked, moment, 4) : asked, missingLeft };
     }
     const goes = levels.map((_, level) => trees.hasLevel(node, level));
