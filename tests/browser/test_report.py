@@ -61,7 +61,7 @@ def number(browser, written):
 
 
 def row_of(page):
-    return int(page.evaluate("document.querySelector('#row select').value.split(':')[0]"))
+    return int(page.evaluate("document.querySelector('#row select').value.match(/\\d+/)[0]"))
 
 
 @pytest.mark.parametrize("name", SHOWN)

@@ -14,9 +14,17 @@ import scipy.sparse
 
 import stagewise as sw
 from report.reports import EVIL, NAMES, houses, report_of
-from stagewise.inspection import importance, learning_curves, partial_dependence, scores
+from stagewise.inspection import (
+    importance,
+    learning_curves,
+    partial_dependence,
+    scores,
+    thresholds,
+)
+from stagewise.inspection.fitted import Fitted
 from stagewise.report.html import report_html
 from stagewise.report.page_facts import report_facts
+from stagewise.report.patience import patience
 from stagewise.report.payload import as_json, plain
 
 
@@ -38,10 +46,10 @@ def facts():
 @pytest.mark.parametrize("name", NAMES)
 def test_every_model_has_all_facts(facts, name):
     found = facts(name)
-    model, _, y, _ = report_of(name)
+    model, _, y, weight = report_of(name)
     assert found.overview.estimator == type(model).__name__
     assert found.overview.fingerprint == model.fingerprint()
-    assert found.overview.n_rows == len(y)
+    assert found.overview.n_rows == (len(y) if weight is None else np.count_nonzero(weight))
     assert found.carried.complete
     json.loads(as_json({"overview": found.overview, "rows": found.rows, "table": found.table}))
     assert len(report_html(found).encode()) < 3_000_000
@@ -243,3 +251,121 @@ def test_progress(tmp_path, capsys):
     model, X, y, _ = report_of("one tree")
     model.report(X, y, tmp_path / "r.html", verbose=1)
     assert "explaining rows" in capsys.readouterr().err
+
+
+# ---- what a page must not get wrong --------------------------------------------------------------
+
+
+def test_the_worst_prediction_is_shown():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1000, 2))
+    y = X[:, 0].copy()
+    y[777] += 100.0
+    model = sw.GradientBoostingRegressor(n_estimators=5).fit(X[:500], X[:500, 0])
+    found = report_facts(model, X, y)
+    assert 777 in found.rows.row
+    assert len(found.rows.row) <= 251
+
+
+def test_thresholds_of_the_slider_and_of_all_costs_are_exact():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(5000, 3))
+    y = (X[:, 0] + rng.normal(size=5000) > 0).astype(int)
+    model = sw.GradientBoostingClassifier(n_estimators=10).fit(X[:2500], y[:2500])
+    (quality,) = report_facts(model, X[2500:], y[2500:]).quality.classes
+    every = thresholds(model, X[2500:], y[2500:])
+    assert len(quality.threshold) < len(every.threshold)
+    for t in np.arange(0, 1001, 37) / 1000:
+        place = np.flatnonzero(quality.threshold >= t)
+        own = quality.true_positive[place[-1]] if len(place) else 0.0
+        assert own == every.at(t)["tp"]
+    for wrong, missed in [(1.0, 1.0), (1.0, 50.0), (7.0, 1.0), (1.0, 0.3)]:
+        missing = quality.positives - quality.true_positive
+        cost = (wrong * quality.false_positive + missed * missing) / 2500
+        assert cost.min() == pytest.approx(every.cost(wrong, missed).best_cost, rel=1e-12)
+
+
+@pytest.mark.parametrize("shift", [1.7e9, 0.0])
+def test_numbers_that_differ_in_late_digits_keep_them(shift):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 2))
+    y = shift + 20 * X[:, 0]
+    model = sw.GradientBoostingRegressor(n_estimators=10).fit(X, y)
+    (quality,) = report_facts(model, X, y).quality.numbers
+    expected = (y - model.predict(X))[quality.row]
+    np.testing.assert_allclose(quality.residual, expected, atol=1e-3 * np.ptp(expected))
+
+
+def test_wide_arrays_are_described_under_the_names_of_their_features():
+    X = np.random.default_rng(0).normal(size=(150, 230))
+    y = 5 * X[:, 229] + X[:, 0]
+    model = sw.GradientBoostingRegressor(n_estimators=3, max_leaf_nodes=3).fit(X, y)
+    found = report_facts(model, X, y)
+    assert found.table.associations[0][0] == "x229"
+    assert found.table.n_columns == 230
+    assert len(found.table.columns) == 201
+    assert set(found.rows.asked.tolist()) == set(np.flatnonzero(model.feature_importances_))
+    again = report_facts(model, scipy.sparse.coo_matrix(X), y)
+    assert again.table.associations[0][0] == "x229"
+
+
+def test_cells_without_a_level_are_told():
+    X, y = houses(80)
+    model = sw.GradientBoostingRegressor(n_estimators=3, on_unseen="prior").fit(X, y)
+    other = X.assign(kind=np.where(X["rooms"] > 4, "castle", "flat"))
+    rows = report_facts(model, other, y).rows
+    assert {text for _, _, text in rows.unseen} == {"castle"}
+    strange = {i for i, _, _ in rows.unseen}
+    assert strange == set(np.flatnonzero(X["rooms"].to_numpy()[rows.row] > 4))
+    assert (rows.codes[sorted(strange), 2] == 3).all()
+
+
+def test_columns_that_have_no_points_do_not_end_a_report():
+    X, y = houses(120)
+    model = sw.GradientBoostingRegressor(n_estimators=5, min_samples_leaf=5).fit(X, y)
+    found = report_facts(model, X.assign(age=np.nan, rooms=np.inf), y)
+    assert set(found.dependence.empty) == {"age", "rooms"}
+
+
+def test_lists_of_lists_with_text():
+    rng = np.random.default_rng(0)
+    X = [[float(x), "ab"[int(x > 0)]] for x in rng.normal(size=60)]
+    y = [row[0] for row in X]
+    model = sw.GradientBoostingRegressor(
+        n_estimators=3, min_samples_leaf=5, categorical_features=[1]
+    ).fit(X, y)
+    assert report_facts(model, X, y).rows.codes.shape == (60, 2)
+
+
+def test_values_a_few_doubles_apart():
+    x = np.where(np.arange(60) % 2, 1e17, 1e17 + 16)
+    y = np.where(np.arange(60) % 2, 0.1, np.nextafter(0.1, 1))
+    X = np.column_stack([x, np.arange(60.0)])
+    model = sw.GradientBoostingRegressor(n_estimators=3, min_samples_leaf=5).fit(X, np.arange(60.0))
+    assert len(report_facts(model, X, y).table.columns) == 3
+
+
+def test_large_models_are_asked_about_fewer_rows():
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    few, many = (
+        sw.GradientBoostingRegressor(n_estimators=n, max_leaf_nodes=4, min_samples_leaf=5)
+        for n in (10, 2500)
+    )
+    assert patience(Fitted.of(few.fit(X, X[:, 0]), "test")).of(500, 50) == 500
+    assert 50 <= patience(Fitted.of(many.fit(X, X[:, 0]), "test")).of(500, 50) < 500
+
+
+def test_linear_terms_have_no_report(tmp_path):
+    X = np.random.default_rng(0).normal(size=(50, 2))
+    model = sw.StagewiseLinearRegressor(n_estimators=5).fit(X, X[:, 0])
+    with pytest.raises(ValueError, match="report is about leaves of trees"):
+        model.report(X, X[:, 0], tmp_path / "r.html")
+
+
+def test_what_is_silenced_stays_silent():
+    model, X, y, _ = report_of("number")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warnings.simplefilter("ignore", sw.UnseenLevelWarning)
+        found = report_facts(model, X.assign(kind="castle"), y)
+    assert any("castle" in note for note in found.overview.notes)

@@ -15,7 +15,7 @@ import numpy as np
 from stagewise.data.moments import Moment
 from stagewise.inspection.dependence import over_rows
 from stagewise.inspection.fitted import Fitted, Vector
-from stagewise.inspection.grid import Grid, make_grids
+from stagewise.inspection.grid import Grid, make_grids, quantile_points
 from stagewise.inspection.rows import drawn_rows
 from stagewise.report.patience import patience
 from stagewise.report.payload import compact
@@ -158,7 +158,9 @@ def dependence_facts(
     n_curves = int(np.clip(kept, 5, min(CURVES, len(rows))))
     curves, maps = [], []
     for j in used:
-        grids = make_grids(fitted, (j,), n_points, {j: columns[j]}, own)
+        grids = make_grids(
+            fitted, (j,), _points(fitted, j, columns[j], own, n_points), {j: columns[j]}, own
+        )
         found = over_rows(fitted, grids, columns, own, "mean", n_curves, seed)
         assert found.individual is not None
         curves.append(Curve(_axis(found.grids[0]), compact(found.mean), compact(found.individual)))
@@ -170,6 +172,21 @@ def dependence_facts(
     unused = tuple(name for j, name in enumerate(fitted.names) if j not in fitted.used)
     hollow = tuple(fitted.names[j] for j in empty)
     return DependenceFacts(outputs, len(rows), tuple(curves), tuple(maps), unused, hollow)
+
+
+def _points(fitted: Fitted, place: int, x: Vector, weight: Vector, n: int) -> Any:
+    """Return where to look at a feature: two thirds of the points where rows are, the rest evenly.
+
+    Quantiles alone leave the ends of a long tail to straight lines.
+    """
+    feature = fitted.model.features[place]
+    if feature.kind != "real" or feature.moment is not None:
+        return n
+    finite = x[np.isfinite(x)]
+    evenly = np.linspace(finite.min(), finite.max(), n // 3 + 1)
+    if np.array_equal(finite, np.floor(finite)):
+        evenly = np.unique(np.floor(evenly))
+    return np.union1d(quantile_points(x, weight, n - n // 3), evenly)
 
 
 def _axis(grid: Grid) -> Axis:

@@ -151,8 +151,10 @@ def _kept(counted: Thresholds, step: float) -> npt.NDArray[np.intp]:
     both = own + np.diff(counted.false_positive, prepend=0.0)
     # The hull of the curve is what isotonic regression makes of its slopes (Fawcett & Niculescu-
     # Mizil 2007): a corner is where a block ends.
-    blocks = isotonic_regression(own / both, weights=both, increasing=False).blocks
-    corners = blocks[1:] - 1
+    steep = np.flatnonzero(both > 0)
+    slopes, weights = own[steep] / both[steep], both[steep]
+    blocks = isotonic_regression(slopes, weights=weights, increasing=False).blocks
+    corners = steep[blocks[1:] - 1]
     thin = np.searchsorted(-t, -counted.thinned(CURVE_POINTS).threshold)
     kept = np.concatenate([in_force[in_force >= 0], corners, thin])
     return np.unique(kept).astype(np.intp)

@@ -31,6 +31,8 @@ MOST_ROWS, FEWEST_ROWS = 250, 20
 """How many rows are shown: as many as fit, between these."""
 MOST_NUMBERS = 120_000
 """How many cells, and how many credits, a page has."""
+MOST_EXACT = 30_000
+"""Up to so many credits are kept with all their digits, so that they add up to what is said."""
 BACKGROUND = 100
 """How many rows linear leaves are compared with."""
 MOST_CELLS = 100
@@ -153,8 +155,10 @@ def row_facts(
     size = np.abs(credit).mean(axis=(0, 2))
     credited = np.argsort(-size, kind="stable")[:MOST_FEATURES]
     credited = credited[np.isin(credited, places)]
-    rest = compact(np.delete(credit, credited, axis=1).sum(axis=1))
-    kept, base = compact(credit[:, credited]), np.atleast_1d(why.base_values)
+    rest = np.delete(credit, credited, axis=1).sum(axis=1)
+    kept, base = credit[:, credited], np.atleast_1d(why.base_values)
+    if kept.size > MOST_EXACT:
+        kept = compact(kept)
     unit = _unit(fitted)
     return RowFacts(*shared, credited, base, kept, rest, unit, compared, None), why
 

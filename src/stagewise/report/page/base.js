@@ -63,10 +63,11 @@ function words(x, digits = 4) {
   if (x === null || x === undefined || Number.isNaN(x)) return "–";
   if (!Number.isFinite(x)) return x > 0 ? "∞" : "−∞";
   const size = Math.abs(x);
-  if (size !== 0 && (size >= 1e9 || size < 1e-4)) return x.toExponential(Math.min(digits - 1, 2)).replace("-", "−").replace("e+", "e");
-  const whole = Number.isInteger(x) && size < 1e9;
+  if (size !== 0 && (size >= 1e15 || size < 1e-4)) return x.toExponential(Math.min(digits - 1, 2)).replace("-", "−").replace("e+", "e");
+  const whole = Number.isInteger(x);
   const decimals = whole || size === 0 ? 0 : Math.max(0, digits - 1 - Math.floor(Math.log10(size)));
-  const text = x.toLocaleString("en-US", { maximumFractionDigits: Math.min(decimals, 12) });
+  // Thousands stand apart from five digits on: 2016 may be a year.
+  const text = x.toLocaleString("en-US", { maximumFractionDigits: Math.min(decimals, 12), useGrouping: size >= 9999.5 });
   return text.replace("-", "−");
 }
 
@@ -98,7 +99,7 @@ class Choice {
 /** A menu of options [value, words] that shows and sets a choice. */
 function menu(label, options, choice) {
   const select = h("select", { onchange: () => choice.set(options[select.selectedIndex][0]) },
-    options.map(([, text]) => h("option", {}, text)));
+    options.map(([, text]) => h("option", {}, clipped(text, 60))));
   choice.watch((value) => {
     select.selectedIndex = options.findIndex(([option]) => option === value);
   });
@@ -184,15 +185,15 @@ function tableOf(caption, columns, rows) {
     return head;
   });
   fill();
-  return h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": caption },
-    h("table", {}, h("caption", {}, caption), h("thead", {}, h("tr", {}, heads)), body));
+  return [h("p", { class: "caption" }, caption), h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": caption },
+    h("table", { "aria-label": caption }, h("thead", {}, h("tr", {}, heads)), body))];
 }
 
 /** The same numbers for those who would rather read than look. */
 function asTable(title, caption, columns, rows) {
   const details = h("details", { class: "numbers" }, h("summary", {}, title));
   details.addEventListener("toggle", () => {
-    if (details.open && details.children.length === 1) details.append(tableOf(caption, columns, rows()));
+    if (details.open && details.children.length === 1) put(details, tableOf(caption, columns, rows()));
   });
   return details;
 }

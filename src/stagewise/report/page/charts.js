@@ -17,21 +17,28 @@ function blend(colours, part) {
 
 /** A straight scale from numbers to pixels. */
 function scale([least, most], [from, to]) {
-  const span = most - least || 1;
-  const place = (x) => from + ((x - least) / span) * (to - from);
-  place.back = (pixel) => least + ((pixel - from) / (to - from)) * span;
+  // Halves, so that no difference of two numbers is infinite.
+  const span = most / 2 - least / 2 || 1;
+  const place = (x) => from + ((x / 2 - least / 2) / span) * (to - from);
+  place.back = (pixel) => 2 * (least / 2 + ((pixel - from) / (to - from)) * span);
   return place;
 }
 
 /** Round numbers between two ends, about so many. */
 function ticks(least, most, about = 5) {
-  if (!(most > least)) return [least];
-  const rough = (most - least) / about;
+  const rough = (most / 2 - least / 2) / (about / 2);
+  if (!(rough > 1e-12 * Math.max(Math.abs(least), Math.abs(most))) || !Number.isFinite(rough)) return [least];
   const power = 10 ** Math.floor(Math.log10(rough));
-  const step = [1, 2, 2.5, 5, 10].map((m) => m * power).find((s) => s >= rough);
+  const step = [1, 2, 2.5, 5, 10].map((m) => m * power).find((s) => s >= rough) ?? 10 * power;
+  const first = Math.ceil(least / step - 1e-9);
   const found = [];
-  for (let k = Math.ceil(least / step - 1e-9); k * step <= most + step * 1e-9; k++) found.push(Number((k * step).toPrecision(12)));
-  return found;
+  // Counted from the first one: where steps are small beside the numbers, one more is no other number.
+  for (let k = 0; k <= 4 * about; k++) {
+    const t = Number(((first + k) * step).toPrecision(12));
+    if (t > most + step * 1e-9) break;
+    found.push(t);
+  }
+  return found.length ? found : [least];
 }
 
 /** The ends of numbers, with some air around them. */
@@ -48,14 +55,16 @@ function ends(numbers, air = 0.04) {
 
 /** Where numbers and axes are: `x` and `y` are the ends of what is shown. */
 class Chart {
-  constructor(width, height, { x, y, left, right = 16, top = 14, bottom = 44, label }) {
+  constructor(width, height, { x, y, left, right = 16, top = 14, bottom = 44, label, whole = false }) {
     this.width = width;
     this.height = height;
     this.yTicks = ticks(...y, Math.max(2, Math.round((height - top - bottom) / 60)));
     // As much room as the numbers at the axis take, and a line for its name.
     left ??= 34 + 6.8 * Math.max(...this.yTicks.map((t) => words(t, 4).length));
     this.box = { left, right: width - right, top, bottom: height - bottom };
-    this.xTicks = ticks(...x, Math.max(2, Math.round((width - left - right) / 80)));
+    const found = ticks(...x, Math.max(3, Math.round((width - left - right) / 80)));
+    const round = found.filter(Number.isInteger);
+    this.xTicks = whole && round.length > 1 ? round : found;
     this.x = scale(x, [left, width - right]);
     this.y = scale(y, [height - bottom, top]);
     this.back = g("g", {});
@@ -185,7 +194,7 @@ function bars(rows, width, { label, unit, most = 0.32 }) {
   const names = Math.min(Math.max(60, 7 * longest + 12), width * most);
   const reach = rows.flatMap((row) => [row.value, row.high, row.low]).filter(Number.isFinite);
   const x = [Math.min(0, ...reach), Math.max(0, ...reach) || 1];
-  const chart = new Chart(width, rows.length * line + 56, { x, y: [rows.length, 0], left: names, right: 60, top: 6, bottom: 46, label })
+  const chart = new Chart(width, rows.length * line + 56, { x, y: [rows.length, 0], left: names, right: 62, top: 6, bottom: 46, label })
     .axes({ xLabel: unit, ys: [] });
   rows.forEach((row, i) => {
     const y = chart.y(i);
@@ -198,7 +207,9 @@ function bars(rows, width, { label, unit, most = 0.32 }) {
     if (Number.isFinite(row.low)) {
       bar.append(g("line", { class: "whisker", x1: chart.x(row.low), x2: chart.x(row.high), y1: y + 12, y2: y + 12 }));
     }
-    bar.append(g("text", { class: "tick", x: chart.x(Math.max(row.value, Number.isFinite(row.high) ? row.high : row.value, 0)) + 6, y: y + 16 }, words(row.value, 3)));
+    // At the end of the bar, or in the free space behind its whisker.
+    const free = Number.isFinite(row.high) ? width - 54 : chart.x(Math.max(row.value, 0)) + 6;
+    bar.append(g("text", { class: "tick", x: free, y: y + 16 }, words(row.value, 3)));
     tells(bar, row.lines ?? [`${row.name}: ${words(row.value, 5)}`]);
     chart.add(bar);
   });

@@ -10,12 +10,12 @@ function explainSection(page) {
     return section;
   }
   put(section,
-    h("p", { class: "lead" }, `Shapley values: what each feature adds to what the model says of a row, starting from what it says when nothing is known, on average over ${rows.compared}. Here are ${some}; every dot is a row, and a click on it explains it.`),
-    h("div", { class: "controls" }, outputMenu(page)),
-    h("p", { class: "soft small" }, "value of the feature: low", h("span", { class: "ramp low-high" }), "high; grey: missing"));
+    h("p", { class: "lead" }, `Shapley values: what each feature adds to what the model says of a row, starting from what it says when nothing is known, on average over ${rows.compared}. Here are ${some}; every dot is a row, and a click on it explains it. Shown are the ${SHOWN} features that move predictions most.`),
+    h("div", { class: "controls" }, outputMenu(page, "Of", page.explained)),
+    h("p", { class: "soft small" }, "value of the feature: low", h("span", { class: "ramp low-high" }), "high (levels of categories in their order); grey: missing"));
   const chart = figure(null, (width) => beeswarm(page, width));
   put(section, chart, rowExplorer(page));
-  page.output.watch(() => chart.redraw());
+  page.explained.watch(() => chart.redraw());
   page.row.watch((i) => chart.shown?.mark(i));
   return section;
 }
@@ -36,7 +36,7 @@ function beeswarm(page, width) {
   const names = Math.min(170, Math.max(84, width * 0.26));
   const x = ends(top.flatMap((f) => Array.from({ length: n }, (_, i) => rows.credit.at(i, f, k))));
   const chart = new Chart(width, Math.max(top.length, 1) * line + 52, { x, y: [top.length, 0], left: names, right: 12, top: 6, bottom: 44, label: `Shapley values of the ${top.length} features that move predictions most` })
-    .axes({ xLabel: page.creditUnit(), ys: [] }).rule({ x: 0, class: "solid" });
+    .axes({ xLabel: `Shapley value (${page.creditUnit()})`, ys: [] }).rule({ x: 0, class: "solid" });
   const dots = g("g", {});
   const chosen = g("g", {});
   const at = top.map(() => new Array(n)); // where the dots are
@@ -44,7 +44,7 @@ function beeswarm(page, width) {
     const j = rows.credited[f];
     const name = page.facts.overview.features[j];
     chart.add(g("text", { class: "name", x: names - 10, y: chart.y(place + 0.5) + 4, "text-anchor": "end" }, clipped(name, Math.floor(names / 7.4))));
-    const rank = ranks(Array.from({ length: n }, (_, i) => rows.codes.at(i, j)));
+    const rank = ranks(Array.from({ length: n }, (_, i) => page.code(i, j)));
     const piles = new Map();
     const order = Array.from({ length: n }, (_, i) => i).sort((a, b) => rows.credit.at(a, f, k) - rows.credit.at(b, f, k));
     for (const i of order) {
@@ -53,7 +53,7 @@ function beeswarm(page, width) {
       const above = piles.get(bin) ?? 0;
       piles.set(bin, above + 1);
       // Up and down in turn; what does not fit lies on the last ones.
-      const offset = Math.min(Math.ceil(above / 2) * 2.9, line / 2 - 3) * (above % 2 ? 1 : -1);
+      const offset = Math.min(Math.ceil(above / 2) * 2.9, line / 2 - 6) * (above % 2 ? 1 : -1);
       const fill = Number.isNaN(rank[i]) ? "var(--faint)" : blend(LOW_HIGH, rank[i]);
       at[place][i] = { cx: x.toFixed(1), cy: (chart.y(place + 0.5) + offset).toFixed(1), fill };
       dots.append(g("circle", { ...at[place][i], r: 2.7, opacity: 0.8, "data-i": i, "data-f": f }));
@@ -99,6 +99,7 @@ function rowExplorer(page) {
     return waterfall(page, parts, rest, rows.base[k], width);
   });
   const cells = h("div", {});
+  const at = new Map(Array.from(rows.credited, (j, f) => [j, f]));
   const far = () => {
     const wrong = Array.from(rows.row, (_, i) => [page.error(i), i]).sort((a, b) => b[0] - a[0]);
     page.row.set(wrong[0][1]);
@@ -108,10 +109,11 @@ function rowExplorer(page) {
     cells.replaceChildren(asTable("Show its cells", `The cells of row ${words(rows.row[i], 12)}`, [
       { title: "feature", cell: (j) => names[j], key: (j) => names[j] },
       { title: "value", cell: (j) => page.cell(i, j) },
-    ], () => names.map((_, j) => j)));
+      { title: "Shapley value", number: true, cell: (j) => (at.has(j) ? signed(rows.credit.at(i, at.get(j), page.creditOutput()), 4) : "–") },
+    ], () => Array.from(rows.asked)));
     chart.redraw();
   });
-  page.output.watch(() => chart.redraw());
+  page.explained.watch(() => chart.redraw());
   return h("div", { id: "row" }, h("h3", {}, "One row"),
     h("div", { class: "controls" }, rowMenu(page), h("button", { type: "button", onclick: far }, "The worst prediction")),
     rows.why_not ? null : chart, cells);

@@ -45,10 +45,10 @@ function importanceSection({ facts }) {
 
 // ---- dependence ---------------------------------------------------------------------------------
 
-function outputMenu(page, label = "Of") {
+function outputMenu(page, label = "Of", choice = page.output) {
   const names = page.facts.dependence.outputs;
   if (page.facts.overview.task === "classification" ? names.length <= 2 : names.length < 2) return null;
-  return menu(label, names.map((name, k) => [k, name]), page.output);
+  return menu(label, names.map((name, k) => [k, name]), choice);
 }
 
 function dependenceSection(page) {
@@ -76,6 +76,11 @@ function dependenceSection(page) {
     said.textContent = "This pair was not made beforehand, and the model is too large to be carried along. Pick two of the most important features.";
     return g("svg", { viewBox: `0 0 ${width} 10` });
   });
+  const numbers = h("div", {});
+  const listed = (curve) => asTable("Show the numbers", label(curve), [
+    { title: names[curve.axis.feature], cell: (i) => placeWords(curve.axis, i) },
+    { title: unit(), number: true, cell: (i) => words(curve.mean.at(i, page.output.value), 6) },
+  ], () => Array.from(curve.axis.x, (_, i) => i));
   const curveOf = (curve, width) => (curve.axis.labels ? levelsChart(curve, width) : numbersChart(curve, width));
   const label = (curve) => `How the ${unit()} depends on ${names[curve.axis.feature]}`;
 
@@ -85,7 +90,7 @@ function dependenceSection(page) {
     const shift = (values) => (centred.value ? values.map((v) => v - values[0]) : values);
     const mean = shift(x.map((_, i) => curve.mean.at(i, k)));
     const own = Array.from({ length: curve.rows.shape[0] }, (_, r) => shift(x.map((_, i) => curve.rows.at(r, i, k))));
-    const chart = new Chart(width, 360, { x: ends(x, 0.01), y: ends([...mean, ...own.flat()]), label: label(curve) })
+    const chart = new Chart(width, 360, { x: ends(x, 0.01), y: ends([...mean, ...own.flat()]), label: label(curve), whole: x.every(Number.isInteger) })
       .axes({ xLabel: names[curve.axis.feature], yLabel: centred.value ? `change of the ${unit()}` : unit(), xs: momentTicks(curve.axis, ends(x, 0.01), width / 110) });
     for (const values of own) chart.line(x, values, { class: "thin" });
     chart.line(x, mean, { "stroke-width": 3 });
@@ -111,7 +116,9 @@ function dependenceSection(page) {
       return { name, value: curve.mean.at(i, k), low: own[Math.floor(0.1 * (n - 1))], high: own[Math.ceil(0.9 * (n - 1))] };
     });
     for (const row of rows) row.lines = [row.name, `on average ${words(row.value, 5)}`, `eight tenths of the rows: ${words(row.low, 4)} to ${words(row.high, 4)}`];
-    return bars(rows.sort((a, b) => b.value - a.value).slice(0, 25), width, { label: label(curve), unit: unit() });
+    const most = 25;
+    said.textContent = `Bars: if all rows were of this level. Lines hold eight tenths of the rows.${rows.length > most ? ` The first ${most} of ${words(rows.length)} levels; the others are in the numbers below.` : ""}`;
+    return bars(rows.sort((a, b) => b.value - a.value).slice(0, most), width, { label: label(curve), unit: unit() });
   }
 
   function surface(map, width) {
@@ -124,7 +131,7 @@ function dependenceSection(page) {
     const named = (axis, letters) => axis.labels?.map((text, i) => [axis.x[i], clipped(text, letters)]);
     const timed = (axis, borders, about) => momentTicks(axis, [borders[0], borders[borders.length - 1]], about);
     const title = `How the ${unit()} depends on ${names[xs.feature]} and ${names[ys.feature]}`;
-    const chart = new Chart(width, 420, { x: [xe[0], xe[xe.length - 1]], y: [ye[0], ye[ye.length - 1]], label: title, left: ys.labels || ys.moment ? 110 : undefined })
+    const chart = new Chart(width, 420, { x: [xe[0], xe[xe.length - 1]], y: [ye[0], ye[ye.length - 1]], label: title, left: ys.labels ? 40 + 6.6 * Math.min(14, Math.max(...ys.labels.map((text) => text.length))) : ys.moment ? 110 : undefined })
       .axes({ xLabel: names[xs.feature], yLabel: names[ys.feature], xs: named(xs, Math.max(3, Math.floor(width / xs.x.length / 7))) ?? timed(xs, xe, width / 110), ys: named(ys, 14) ?? timed(ys, ye, 7), grid: false });
     for (let i = 0; i < xs.x.length; i++) {
       for (let j = 0; j < ys.x.length; j++) {
@@ -138,14 +145,20 @@ function dependenceSection(page) {
     return chart.svg;
   }
 
+  const hollow = d.empty.length ? h("p", { class: "soft small" }, `Without a finite value in these rows, so that there is nothing to draw: ${d.empty.slice(0, 50).join(", ")}.`) : null;
   const idle = d.unused.length ? h("details", {}, h("summary", {}, `${amount(d.unused.length, "feature")} the model never uses`),
     h("p", { class: "soft small" }, `Their curves are flat: ${d.unused.slice(0, 100).join(", ")}${d.unused.length > 100 ? ", …" : ""}.`)) : null;
   put(section,
     h("p", { class: "lead" }, `What is said on average over ${amount(d.n_rows, "row")} when a feature is set to each value in turn; thin lines are single rows, ticks at the bottom deciles. Lines that do not run side by side tell of interactions.`),
     h("div", { class: "controls" }, menu("Feature", offered, first), menu("and", [[-1, "nothing else"], ...offered], second),
       outputMenu(page), h("label", { class: "control check" }, check, "from a common start")),
-    said, chart, idle);
-  for (const choice of [first, second, centred, page.output]) choice.watch(() => chart.redraw());
+    said, chart, numbers, idle, hollow);
+  for (const choice of [first, second, centred, page.output]) {
+    choice.watch(() => {
+      chart.redraw();
+      numbers.replaceChildren(d.curves[second.value] ? "" : listed(d.curves[first.value]));
+    });
+  }
   return section;
 }
 

@@ -8,17 +8,26 @@ class Page {
     this.row = new Choice(0);
     const outputs = facts.overview.outputs.length;
     this.output = new Choice(facts.overview.task === "classification" && outputs === 2 ? 1 : 0);
+    this.explained = new Choice(this.output.value); // the output that rows are explained for
     this.wide = new Map(facts.rows.written);
+    this.place = new Map(Array.from(facts.rows.asked, (j, at) => [j, at]));
+    this.unseen = new Map(facts.rows.unseen.map(([i, j, text]) => [`${i} ${j}`, text]));
+    // Of many classes the one that is said is the one to be explained.
+    if (facts.overview.task === "classification" && outputs > 2) this.row.watch((i) => this.explained.set(this.likeliest(i)));
+  }
+
+  /** A cell as the model reads it; NaN where it is missing, or never asked about. */
+  code(i, j) {
+    return this.place.has(j) ? this.facts.rows.codes.at(i, this.place.get(j)) : NaN;
   }
 
   codesOf(i) {
-    const n = this.facts.overview.features.length;
-    return this.facts.rows.codes.data.slice(i * n, (i + 1) * n);
+    return Float64Array.from(this.facts.overview.features, (_, j) => this.code(i, j));
   }
 
   /** A cell as it could be typed; a missing one is empty. */
   written(i, j) {
-    const code = this.facts.rows.codes.at(i, j);
+    const code = this.code(i, j);
     if (this.wide.has(j)) return this.wide.get(j)[i];
     if (Number.isNaN(code)) return "";
     const { levels, moment } = this.model.features[j];
@@ -30,7 +39,8 @@ class Page {
   /** A cell in words. */
   cell(i, j) {
     const text = this.written(i, j);
-    const code = this.facts.rows.codes.at(i, j);
+    const code = this.code(i, j);
+    if (this.unseen.has(`${i} ${j}`)) return `${this.unseen.get(`${i} ${j}`)} (unseen)`;
     if (this.model.features[j].levels) return Number.isNaN(code) || text === "" ? "missing" : text;
     if (this.wide.has(j) || this.model.features[j].moment) return text || "missing";
     return Number.isNaN(code) ? "missing" : words(code, 5);
@@ -38,23 +48,30 @@ class Page {
 
   /** Which column of the credits belongs to the chosen output. */
   creditOutput() {
-    return this.facts.rows.base.length > 1 ? this.output.value : 0;
+    return this.facts.rows.base.length > 1 ? this.explained.value : 0;
   }
 
   creditUnit() {
     const { overview, rows } = this.facts;
-    const name = overview.outputs[this.output.value];
+    const name = overview.outputs[this.explained.value];
     return overview.outputs.length > 1 ? `${rows.unit}: ${name}` : rows.unit;
+  }
+
+  /** The class that is said of a row. */
+  likeliest(i) {
+    const said = this.facts.overview.outputs.map((_, k) => this.facts.rows.said.at(i, k));
+    return said.indexOf(Math.max(...said));
   }
 
   rowWords(i) {
     const { rows, overview } = this.facts;
+    const number = `row ${rows.row[i]}`;
     if (overview.task === "classification") {
-      const said = overview.outputs.map((_, k) => rows.said.at(i, k));
-      const best = said.indexOf(Math.max(...said));
-      return `${words(rows.row[i], 12)}: ${rows.known[i]}, said ${clipped(overview.outputs[best], 18)} ${share(said[best])}`;
+      const best = this.likeliest(i);
+      return `${number}: ${clipped(rows.known[i], 18)}, said ${clipped(overview.outputs[best], 18)} ${share(rows.said.at(i, best))}`;
     }
-    return `${words(rows.row[i], 12)}: ${words(rows.known.at(i, this.output.value))}, said ${words(rows.said.at(i, this.output.value))}`;
+    const each = overview.outputs.map((_, k) => `${words(rows.known.at(i, k))}, said ${words(rows.said.at(i, k))}`);
+    return `${number}: ${each.slice(0, 3).join("; ")}`;
   }
 
   /** How far a prediction is from what is true. */
@@ -64,7 +81,7 @@ class Page {
       const k = overview.outputs.indexOf(rows.known[i]);
       return k < 0 ? 1 : 1 - rows.said.at(i, k);
     }
-    return Math.abs(rows.known.at(i, this.output.value) - rows.said.at(i, this.output.value));
+    return Math.abs(rows.known.at(i, 0) - rows.said.at(i, 0));
   }
 }
 
@@ -88,7 +105,8 @@ function navigation(version) {
     if (theme) document.documentElement.dataset.theme = themes[theme];
     else delete document.documentElement.dataset.theme;
     toggle.textContent = { auto: "◐ auto", light: "○ light", dark: "● dark" }[themes[theme]];
-  }, "aria-label": "colours: auto, light or dark" }, "◐ auto");
+    toggle.setAttribute("aria-label", `colours: ${themes[theme]}`);
+  }, "aria-label": "colours: auto" }, "◐ auto");
   const links = SECTIONS.map(([id, title]) => h("a", { href: `#${id}` }, title));
   const mark = g("svg", { viewBox: "0 0 24 24", "aria-hidden": "true" },
     g("rect", { class: "bar", x: 2, y: 14, width: 5, height: 8, rx: 1 }), g("rect", { class: "bar", x: 9.5, y: 8, width: 5, height: 14, rx: 1, opacity: 0.75 }), g("rect", { class: "up", x: 17, y: 2, width: 5, height: 20, rx: 1 }));

@@ -34,6 +34,7 @@ class Model {
     this.nTrees = this.#trees.count;
     this.explainable = facts.whyNot === null;
     this.whyNot = facts.whyNot;
+    this.onUnseen = facts.onUnseen; // what becomes of a level that no training row had
     this.answerable = facts.link !== null; // false: of a loss of one's own, with a link of its own
   }
 

@@ -42,7 +42,7 @@ function story(o) {
     const part = Number.isFinite(scores.r2) ? ` and explains ${share(Math.max(scores.r2, 0), 3)} of the variance` : "";
     return `${task}${what}is off by ${words(scores.mae, 3)} on average${part}.`;
   }
-  const area = Number.isFinite(scores.auc) ? ` and puts a row of a class before one of another in ${share(scores.auc, 3)} of pairs` : "";
+  const area = Number.isFinite(scores.auc) ? ` and puts a row of a class before one of another in ${share(scores.auc, 4)} of pairs` : "";
   return `${task}It names the right one of ${words(o.outputs.length)} classes for ${share(scores.accuracy, 3)} of the rows${area}.`;
 }
 
@@ -67,14 +67,14 @@ function notes(lines) {
 function tableSection({ facts }) {
   const t = facts.table;
   const some = t.n_looked_at < t.n_rows ? ` Described by ${words(t.n_looked_at, 9)} of them, drawn at random.` : "";
-  const fewer = t.columns.length < t.n_columns + 1 ? ` The first ${t.columns.length - 1} are shown.` : "";
+  const fewer = t.columns.length < t.n_columns + 1 ? ` The ${t.columns.length - 1} that the model uses most are shown.` : "";
   const section = h("section", { id: "data", "aria-labelledby": "data-title" },
     h("h2", { id: "data-title" }, "Data"),
     h("p", { class: "lead" }, `${amount(t.n_rows, "row")}, ${amount(t.n_columns, "column")} and the target.${some}${fewer}`),
     notes(t.hints.map((hint) => [null, hint.words])));
   const columns = [
     { title: "column", key: (c) => c.name, cell: (c) => [h("span", { title: c.name }, c.name),
-      h("div", { class: "under" }, c.name === t.target ? `${c.kind}, target` : c.kind)] },
+      h("div", { class: "under" }, c.is_target ? `${c.kind}, target` : c.kind)] },
     { title: "distribution", cell: spark },
     { title: "missing", number: true, cell: (c) => (c.missing ? share(c.missing / t.n_looked_at) : "0"), key: (c) => c.missing },
     { title: "distinct", number: true, cell: (c) => words(c.distinct, 9), key: (c) => c.distinct },

@@ -62,7 +62,7 @@ function numbersQuality(section, all) {
   });
   const fan = figure("Residuals (observed − predicted) with their median and a band that holds half of the rows: a band that bends or widens tells where the model is wrong, or unsure.", (width) => {
     const n = now();
-    const residual = Array.from(n.observed, (y, i) => y - n.predicted[i]);
+    const { residual } = n;
     const chart = new Chart(width, Math.min(width, 380), { x: ends(n.predicted), y: ends(residual), label: "Residuals against predicted values" }).axes({ xLabel: "predicted", yLabel: "residual" });
     chart.add(rowDots(chart, n.predicted, residual, n, (i) => [`predicted ${words(n.predicted[i])}`, `residual ${signed(residual[i])}`]));
     chart.band(n.middle, n.lower, n.upper).line(n.middle, n.median, {}).rule({ y: 0 });
@@ -92,7 +92,18 @@ function numbersQuality(section, all) {
   });
   const figures = [scatter, fan, shape, normal];
   put(section, h("div", { class: "pair" }, figures));
-  chosen.watch(() => figures.forEach((f) => f.redraw()));
+  const numbers = h("div", {});
+  put(section, numbers);
+  chosen.watch(() => {
+    figures.forEach((f) => f.redraw());
+    const n = now();
+    numbers.replaceChildren(asTable("Show the numbers", "Quartiles of the residuals of rows that are predicted alike", [
+      { title: "predicted", cell: (i) => words(n.middle[i]) },
+      { title: "lower quartile", number: true, cell: (i) => signed(n.lower[i]) },
+      { title: "median", number: true, cell: (i) => signed(n.median[i]) },
+      { title: "upper quartile", number: true, cell: (i) => signed(n.upper[i]) },
+    ], () => Array.from(n.middle, (_, i) => i)));
+  });
 }
 
 function rowDots(chart, xs, ys, n, lines) {
@@ -130,7 +141,7 @@ function classesQuality(section, { classes, names, confusion }, page) {
   const now = () => classes[chosen.value];
   const cheapest = h("button", { type: "button", onclick: () => threshold.set(best(now(), cost)) }, "Use the cheapest threshold");
   put(section, h("div", { class: "controls" },
-    slider("Threshold", { least: 0, most: 1, step: 0.001, choice: threshold }),
+    slider("Threshold", { least: 0, most: 1, step: classes[0].step, choice: threshold, text: (t) => (t > 1 ? "none" : words(t, 3)) }),
     price("Cost of a false alarm", cost.wrong), price("Cost of a miss", cost.missed), cheapest));
   const table = h("div", {});
   const at = () => counts(now(), threshold.value);
@@ -177,8 +188,8 @@ function classesQuality(section, { classes, names, confusion }, page) {
       .axes({ xLabel: "threshold", yLabel: "cost per row" });
     chart.line(ts, prices, {});
     const t = best(c, cost);
-    chart.rule({ x: threshold.value, class: "mark" });
-    tells(chart.dot(Math.min(t, 1), costOf(c, t, cost), { r: 6, class: "point" }), [`cheapest threshold ${words(t, 3)}`, `cost ${words(costOf(c, t, cost), 3)} per row`]);
+    chart.rule({ x: Math.min(threshold.value, 1), class: "mark" });
+    tells(chart.dot(Math.min(t, 1), costOf(c, t, cost), { r: 6, class: "point" }), [t > 1 ? "cheapest: call no row" : `cheapest threshold ${words(t, 3)}`, `cost ${words(costOf(c, t, cost), 3)} per row`]);
     return chart.svg;
   }));
   put(section, h("div", { class: "trio" }, table, roc, precision, trust, costs));
@@ -188,11 +199,24 @@ function classesQuality(section, { classes, names, confusion }, page) {
     const cells = [[m.tn, m.fp], [m.fn, m.tp]];
     const rest = several ? "others" : page.facts.overview.outputs.find((name) => name !== c.positive) ?? "others";
     const rate = (name, x) => h("div", {}, h("span", {}, name), h("b", {}, x));
-    table.replaceChildren(h("h3", {}, `At threshold ${words(threshold.value, 3)}`), matrix([rest, c.positive], (i, j) => cells[i][j]),
+    table.replaceChildren(h("h3", {}, threshold.value > 1 ? "No row is called" : `At threshold ${words(threshold.value, 3)}`), matrix([rest, c.positive], (i, j) => cells[i][j]),
       h("div", { class: "rates" }, rate("accuracy", share((m.tp + m.tn) / (c.positives + c.negatives))),
         rate("precision", share(m.tp / (m.tp + m.fp))), rate("recall", share(m.tp / c.positives)),
         rate("F₁", words((2 * m.tp) / (2 * m.tp + m.fp + m.fn), 3)), rate("false alarms", share(m.fp / c.negatives)),
-        rate("cost per row", words(costOf(c, threshold.value, cost), 3))));
+        rate("cost per row", words(costOf(c, threshold.value, cost), 3))),
+      asTable("Show the numbers", `Thresholds of ${c.positive}`, [
+        { title: "threshold", cell: (t) => words(t, 3) },
+        { title: "precision", number: true, cell: (t) => { const n = counts(c, t); return share(n.tp / (n.tp + n.fp)); } },
+        { title: "recall", number: true, cell: (t) => share(counts(c, t).tp / c.positives) },
+        { title: "false alarms", number: true, cell: (t) => share(counts(c, t).fp / c.negatives) },
+        { title: "cost per row", number: true, cell: (t) => words(costOf(c, t, cost), 3) },
+      ], () => Array.from({ length: 21 }, (_, i) => i / 20)),
+      asTable("Show the calibration", `Calibration of ${c.positive}`, [
+        { title: "predicted", cell: (i) => share(c.calibration.predicted[i]) },
+        { title: "observed", number: true, cell: (i) => share(c.calibration.observed[i]) },
+        { title: "limits", number: true, cell: (i) => `${share(c.calibration.low[i])} to ${share(c.calibration.high[i])}` },
+        { title: "rows", number: true, cell: (i) => words(c.calibration.weight[i], 6) },
+      ], () => Array.from(c.calibration.predicted, (_, i) => i)));
     for (const one of [roc, precision, trust, costs]) one.redraw();
   };
   for (const choice of [chosen, threshold, cost.wrong, cost.missed]) choice.watch(redraw);
@@ -224,7 +248,7 @@ function costOf(c, t, cost) {
 }
 
 function best(c, cost) {
-  let [least, at] = [costOf(c, 1.0001, cost), 1];
+  let [least, at] = [costOf(c, Infinity, cost), Infinity]; // no row is called
   for (const t of c.threshold) {
     const now = costOf(c, t, cost);
     if (now < least) [least, at] = [now, t];
@@ -244,7 +268,7 @@ function matrix(names, count) {
       return h("tr", {}, h("th", { scope: "row" }, short(name)), row.map((n, j) => {
         const part = all > 0 ? n / all : 0;
         const colour = i === j ? "var(--accent)" : "var(--other)";
-        const style = { background: `color-mix(in srgb, ${colour} ${Math.round(6 + 64 * part)}%, var(--card))` };
+        const style = { background: `color-mix(in srgb, ${colour} ${Math.round(5 + 40 * part)}%, var(--card))` };
         if (!many) return h("td", { style }, words(n, 6), h("small", {}, share(part, 2)));
         return tells(h("td", { style }, n ? words(n, 6) : ""), [`${name}, taken for ${names[j]}`, `${words(n, 6)}, ${share(part)}`]);
       }));

@@ -19,8 +19,9 @@ class Rows {
 
   encode(j, text) {
     const { name, kind, levels, moment } = this.features[j], typed = String(text).trim();
-    if (levels?.includes(typed)) return { code: levels.indexOf(typed) };
+    // As it was typed first: levels may differ in nothing but the spaces around them.
     if (levels?.includes(String(text))) return { code: levels.indexOf(String(text)) };
+    if (levels?.includes(typed)) return { code: levels.indexOf(typed) };
     const number = (moment && Moments.number(typed, moment)) ?? numberOf(typed);
     const stands = number !== null && this.missing.includes(number);
     if (stands || /^(|missing|nan)$/i.test(typed)) return { code: NaN };
@@ -28,6 +29,7 @@ class Rows {
     if (number === null && moment) {
       return { error: `${name} is a ${moment}; “${typed}” is none. Type one as ${Moments.example(moment)}, or “missing”.` };
     }
+    if (levels === null && /^(true|false)$/i.test(typed)) return { code: /^true$/i.test(typed) ? 1 : 0 };
     if (number === null) {
       return { error: `${name} is a number; “${typed}” is none. Type one, or “missing”.` };
     }

@@ -19,13 +19,13 @@ function treesSection(page) {
   const input = h("input", { type: "number", min: 1, max: model.nTrees, value: 1, oninput: () => {
     const typed = Math.round(Number(input.value));
     if (typed >= 1 && typed <= model.nTrees) number.set(typed - 1);
-  } });
+  }, onchange: () => { input.value = number.value + 1; } });
   const go = (by) => () => number.set((number.value + by + model.nTrees) % model.nTrees);
   const check = h("input", { type: "checkbox", checked: true, onchange: () => follow.set(check.checked) });
   const browser = new TreeBrowser(page);
   const whose = h("span", { class: "soft small" });
   put(section,
-    h("p", { class: "lead" }, `Rows of which a question is true go up. Lines are as broad as many training rows go along them; a click opens or closes what lies behind a box.${fewer}`),
+    h("p", { class: "lead" }, `Rows of which a question is true go up. Lines are as broad as many training rows go along them; “?” says where missing cells go. A click opens (▸) or closes what lies behind a box; “what x says” is what the levels of x told of the target.${fewer}`),
     h("div", { class: "controls" }, h("label", { class: "control" }, h("span", {}, `Tree, 1 to ${words(model.nTrees, 9)}`), input),
       h("button", { type: "button", onclick: go(-1), "aria-label": "previous tree" }, "‹"),
       h("button", { type: "button", onclick: go(1), "aria-label": "next tree" }, "›"),
@@ -54,7 +54,7 @@ class TreeBrowser {
     this.element = h("div", { class: "tree" }, this.svg, h("div", { class: "zoom" },
       h("button", { type: "button", "aria-label": "closer", onclick: zoom(1.3) }, "+"),
       h("button", { type: "button", "aria-label": "farther", onclick: zoom(1 / 1.3) }, "−"),
-      h("button", { type: "button", "aria-label": "whole tree", onclick: () => this.fit() }, "⤢")));
+      h("button", { type: "button", "aria-label": "whole tree", onclick: () => this.fit(0) }, "⤢")));
     this.hands();
     new ResizeObserver(() => (this.at && !this.moved ? this.fit() : this.place())).observe(this.element);
   }
@@ -127,12 +127,12 @@ class TreeBrowser {
     const colour = blend(LOW_HIGH, (node.value[0] - low) / (high - low || 1));
     const closed = inner && place.leaf;
     const [x, y] = [place.x, place.y - NODE.height / 2];
-    const made = g("g", { class: on ? "node on" : "node", tabindex: node.id === this.focused ? 0 : -1, role: "button",
-      "aria-label": `node ${node.id}: ${inner ? askedInFull(node.question) : said}; ${rows}${closed ? "; closed" : ""}`, "data-id": node.id },
+    const made = g("g", { class: on ? "node on" : "node", tabindex: node.id === this.focused ? 0 : -1, role: inner ? "button" : "img", "aria-expanded": inner ? String(!closed) : null,
+      "aria-label": `node ${node.id}: ${inner ? askedInFull(node.question) : said}; ${rows}`, "data-id": node.id },
       g("rect", { class: "box", x, y, width: NODE.width, height: NODE.height, rx: 7 }),
       g("rect", { x: x + 8, y: y + NODE.height - 7, width: Math.max(3, (NODE.width - 16) * ((node.value[0] - low) / (high - low || 1))), height: 3, rx: 1.5, fill: colour }),
-      g("text", { class: "strong", x: x + 9, y: y + 15 }, clipped(closed ? `${first} …` : first, 26)),
-      g("text", { class: "tick", x: x + 9, y: y + 29 }, clipped(second, 30)));
+      g("text", { class: "strong", x: x + 9, y: y + 15 }, clipped(first, closed ? 22 : 24) + (closed ? " ▸" : "")),
+      g("text", { class: "tick", x: x + 9, y: y + 29 }, clipped(second, 29)));
     return tells(made, [`node ${node.id}`, ...(inner ? [askedInFull(node.question), `gain ${words(node.gain, 4)}`] : []), said, rows, ...(closed ? ["click to open"] : [])]);
   }
 
@@ -185,16 +185,16 @@ class TreeBrowser {
     this.layer.setAttribute("transform", `translate(${this.view.x} ${this.view.y}) scale(${this.view.size})`);
   }
 
-  fit() {
+  fit(legible = LEGIBLE) {
     const places = [...this.at.values()];
     const [right, low, high] = [Math.max(...places.map((p) => p.x)) + NODE.width, Math.min(...places.map((p) => p.y)), Math.max(...places.map((p) => p.y))];
     const { clientWidth: width, clientHeight: height } = this.svg;
     if (!width) return;
     const size = Math.min(1.1, (width - 40) / right, (height - 40) / (high - low + NODE.height));
     // Words must stay legible: a tree that does not fit begins at its root.
-    this.view.size = Math.max(size, LEGIBLE);
+    this.view.size = Math.max(size, legible);
     this.view.x = 20;
-    const middle = size >= LEGIBLE ? (low + high) / 2 : this.at.get(0).y;
+    const middle = size >= legible ? (low + high) / 2 : this.at.get(0).y;
     this.view.y = height / 2 - middle * this.view.size;
     this.place();
   }
