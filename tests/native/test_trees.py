@@ -106,7 +106,7 @@ def test_each_rule_gives_the_brute_force_tree(name: str, depth_wise: bool, weigh
 
 @pytest.mark.parametrize("features", [1, 8, 11])
 def test_features_that_fill_a_byte_give_the_brute_force_tree(features: int) -> None:
-    data = make_data(features, 600, features, missing=0.02)
+    data = make_data(features, 320, features, missing=0.02)
     rng = np.random.default_rng([features, 1])
     data.X = np.where(np.isnan(data.X), np.nan, data.X + rng.integers(0, 80, data.X.shape) / 200)
     workers = Workers(1)
