@@ -26,6 +26,11 @@ def table():
 
 
 @pytest.fixture(scope="module")
+def sizes():
+    return {size: make_table(rows) for size, rows in SIZES.items()}
+
+
+@pytest.fixture(scope="module")
 def here():
     """The fingerprints of all cases, in this process and as it comes."""
     return fingerprints()
@@ -37,8 +42,8 @@ def here():
     [("few rows", (1, 2, 3, 7)), ("rounded at random", (1, 3, 7)), ("cuts from a sample", (1, 3))],
 )
 @ALL_CASES
-def test_the_number_of_threads_does_not_matter(case, size, threads, here):
-    table, expected = make_table(SIZES[size]), here[f"{case}, {size}"]
+def test_the_number_of_threads_does_not_matter(case, size, threads, here, sizes):
+    table, expected = sizes[size], here[f"{case}, {size}"]
     found = {n: fit_case(case, table, n_jobs=n).fingerprint() for n in threads}
     assert found == dict.fromkeys(threads, expected)
 
@@ -118,8 +123,8 @@ def test_the_form_of_the_same_values_does_not_matter(case, form, table):
 
 
 @pytest.mark.parametrize("form", ["Fortran order", "float32", "every second row and third column"])
-def test_the_form_does_not_matter_when_cuts_come_from_a_sample(form):
-    table = make_table(SIZES["cuts from a sample"])
+def test_the_form_does_not_matter_when_cuts_come_from_a_sample(form, sizes):
+    table = sizes["cuts from a sample"]
     X = same_values(table.X[:, :3])[form]
     plain = fit_case("squared error", table, X=table.X[:, :3])
     assert fit_case("squared error", table, X=X, n_jobs=2).fingerprint() == plain.fingerprint()
