@@ -114,8 +114,8 @@ def test_limits_of_the_variance():
 
 @pytest.mark.slow
 def test_a_committee_of_trees_has_the_variance_that_the_formula_says():
-    # ρ and σ² from pairs of members; the average from others, of the same 250 training sets.
-    rng, M, sets = np.random.default_rng(0), 12, 250
+    # ρ and σ² from pairs of members; the average from others, of the same 120 training sets.
+    rng, M, sets = np.random.default_rng(0), 12, 120
     at = np.linspace(0.1, 0.9, 9)[:, np.newaxis]
     said = np.empty((sets, M + 6, len(at)))
     for number in range(sets):

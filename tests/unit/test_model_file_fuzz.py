@@ -370,27 +370,32 @@ def test_lengths_that_lie_take_no_memory(file: str) -> None:
 LIMIT = 4 * 2**20
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        b"[" * LIMIT,
-        b'{"a":' * (LIMIT // 5),
-        b"[" + b"[]," * (LIMIT // 3 - 1) + b"0]",
-        b"[" + b"{}," * (LIMIT // 3 - 1) + b"0]",
-        b"[" + b'{"a":0},' * (LIMIT // 8 - 1) + b"0]",
-        b"9" * LIMIT,
-        b"0." + b"9" * (LIMIT - 2),
-        b'"' * LIMIT,
-        b'"' + b"\\\\" * (LIMIT // 2 - 1) + b'"',
-        b'"' + b'\\"' * (LIMIT // 2 - 1) + b'"',
-    ],
-    ids=["lists", "objects", "flat lists", "flat objects", "small objects", "integer", "float",
-         "quotes", "backslashes", "escapes"],
-)  # fmt: skip
-def test_the_largest_header_is_refused_quickly_and_in_bounded_memory(text: bytes) -> None:
+LARGE_TEXTS: dict[str, Callable[[int], bytes]] = {
+    "lists": lambda n: b"[" * n,
+    "objects": lambda n: b'{"a":' * (n // 5),
+    "flat lists": lambda n: b"[" + b"[]," * (n // 3 - 1) + b"0]",
+    "flat objects": lambda n: b"[" + b"{}," * (n // 3 - 1) + b"0]",
+    "small objects": lambda n: b"[" + b'{"a":0},' * (n // 8 - 1) + b"0]",
+    "integer": lambda n: b"9" * n,
+    "float": lambda n: b"0." + b"9" * (n - 2),
+    "quotes": lambda n: b'"' * n,
+    "backslashes": lambda n: b'"' + b"\\\\" * (n // 2 - 1) + b'"',
+    "escapes": lambda n: b'"' + b'\\"' * (n // 2 - 1) + b'"',
+}
+
+
+@pytest.mark.parametrize("text", LARGE_TEXTS.values(), ids=LARGE_TEXTS)
+def test_the_largest_header_is_refused_quickly_and_in_bounded_memory(
+    text: Callable[[int], bytes],
+) -> None:
     body = FILES["regression"][:-FOOTER]
-    data = close(join(body, text, b""))
+    data = close(join(body, text(LIMIT), b""))
     begin = time.process_time()
+    with pytest.raises(ModelFormatError):
+        decode(data)
+    assert time.process_time() - begin < 10.0
+    # Tracing makes it many times slower, and how much memory a byte takes is the same of fewer.
+    data = close(join(body, text(LIMIT // 8), b""))
     tracemalloc.start()
     try:
         with pytest.raises(ModelFormatError):
@@ -399,7 +404,6 @@ def test_the_largest_header_is_refused_quickly_and_in_bounded_memory(text: bytes
     finally:
         tracemalloc.stop()
     assert peak < 50 * len(data)
-    assert time.process_time() - begin < 10.0
 
 
 def test_a_header_longer_than_the_limit_is_refused_unread() -> None:
