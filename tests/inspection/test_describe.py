@@ -176,8 +176,20 @@ def test_mutual_information_is_scikit_learns():
     rng = np.random.default_rng(0)
     a = rng.integers(0, 4, 300)
     b = (a + rng.integers(0, 3, 300)) % 5
-    assert mutual_information(a, b) == pytest.approx(mutual_info_score(a, b))
-    assert mutual_information(a, np.full(300, -1)) != mutual_information(a, b)  # nothing is known
+    by_chance = (4 - 1) * (5 - 1) / (2 * 300)
+    assert mutual_information(a, b) == pytest.approx(mutual_info_score(a, b) - by_chance)
+    assert np.isnan(mutual_information(a, np.full(300, -1)))  # nothing is known
+    hidden = np.where(rng.random(300) < 0.9, -1, a)  # that a cell is missing is a level of its own
+    expected = mutual_info_score(hidden, b) - (5 - 1) * (5 - 1) / (2 * 300)
+    assert mutual_information(hidden, b) == pytest.approx(max(expected, 0.0))
+
+
+def test_many_levels_with_few_rows_each_say_little():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 600)
+    assert mutual_information(np.arange(600) // 3, y) < mutual_information(
+        y ^ (rng.random(600) < 0.2), y
+    )
 
 
 # ---- faults ------------------------------------------------------------------------------------

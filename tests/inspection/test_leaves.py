@@ -22,7 +22,7 @@ def test_contributions_add_up_to_the_score(name):
     if hasattr(model, "decision_function"):
         truth = model.decision_function(X).reshape(said.shape)
     else:
-        truth = (model.predict(X).reshape(said.shape) - model.model_.offset) / model.model_.scale
+        truth = model.predict(X).reshape(said.shape)
     np.testing.assert_allclose(said, truth, rtol=1e-9, atol=1e-12)
     assert found.table(3)[-1]["score"] == pytest.approx(said[3, -1])
 
@@ -36,6 +36,8 @@ def test_paths_end_where_the_core_says(name):
         assert [p.nodes[-1] for p in sorted(found.paths, key=lambda p: p.tree)] == list(leaves[i])
         sizes = [np.abs(p.surprise).max() for p in found.paths]
         assert sizes == sorted(sizes, reverse=True)
+        told = staged_contributions(model, X.iloc[[i]]).scores()[0, -1]
+        np.testing.assert_allclose(found.score, told, rtol=1e-9)
 
 
 def test_a_rule_holds_for_exactly_the_rows_of_its_leaf():
@@ -108,8 +110,9 @@ def test_linear_leaves_count_with_what_they_say():
     X, y = mixed(), targets(mixed())["number"]
     model = GradientBoostingRegressor(n_estimators=5, leaves="linear").fit(X, y)
     found = decision_path(model, X[:1])
-    total = model.model_.ensemble.base[0] + sum(p.value[0] for p in found.paths)
-    assert total == pytest.approx(found.score[0])
+    base = staged_contributions(model, X[:1]).base[0]
+    assert base + sum(p.value[0] for p in found.paths) == pytest.approx(found.score[0])
+    assert found.score[0] == pytest.approx(model.predict(X[:1])[0])
 
 
 def test_linear_terms_have_no_leaves():

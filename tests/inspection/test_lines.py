@@ -158,10 +158,11 @@ def test_rounds_and_paths_add_up_to_the_score(models: dict[str, Any]) -> None:
     for model in models.values():
         ensemble = model.model_.ensemble
         rounds = staged_contributions(model, X[:40])
-        score = model.scores_of(model.columns_of(X[:40]))
+        own = model.model_
+        score = own.offset + own.scale * model.scores_of(model.columns_of(X[:40]))
         np.testing.assert_allclose(rounds.scores()[:, -1], score, rtol=1e-9, atol=1e-9)
         path = decision_path(model, X[:1])
-        total = ensemble.base.copy()
+        total = rounds.base.copy()
         for one in path.paths:
             total[one.output] += one.value[0]
             assert list(one.nodes[-1:]) == [model.apply(X[:1])[0, one.tree]]

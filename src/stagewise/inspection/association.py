@@ -105,14 +105,21 @@ def _counts(a: Codes, b: Codes) -> Vector:
 
 
 def mutual_information(a: Any, b: Any) -> float:
-    """Return Σ p(a, b) log( p(a, b) / (p(a) p(b)) ) in nats; floats are put into 10 groups."""
-    table = _counts(_grouped(a), _grouped(b))
-    if not table.sum():
+    """Return Σ p(a, b) log( p(a, b) / (p(a) p(b)) ) in nats; floats are put into 10 groups.
+
+    That a cell of a is missing is one more thing that it can say; rows without b are left out. What
+    tables of so many cells have by chance, (levels of a - 1) (levels of b - 1) / 2n, is taken off
+    (Miller 1955), so that many levels with few rows each do not look as if they said much.
+    """
+    table = _counts(_grouped(a) + 1, _grouped(b))
+    if not table[1:].sum():
         return float("nan")
     p = table / table.sum()
     apart = np.outer(p.sum(axis=1), p.sum(axis=0))
     some = p > 0
-    return float(max((p[some] * np.log(p[some] / apart[some])).sum(), 0.0))
+    told = (p[some] * np.log(p[some] / apart[some])).sum()
+    met = [(p.sum(axis=axis) > 0).sum() - 1 for axis in (0, 1)]
+    return float(max(told - met[0] * met[1] / (2 * table.sum()), 0.0))
 
 
 def _grouped(column: Any) -> Codes:

@@ -144,8 +144,8 @@ def staged_contributions(model: Any, X: Any) -> Contributions:
     Returns
     -------
     Contributions
-        In units of the score F, as the loss has it: of a regression the target, less an offset and
-        divided by a scale (``model_.offset``, ``model_.scale``).
+        Of a regression in the units of the target (with the losses "poisson", "gamma" and "tweedie"
+        of its logarithm), of a classification in those of `decision_function`.
     """
     fitted = Fitted.of(model, "staged_contributions")
     ensemble = fitted.model.ensemble
@@ -164,7 +164,9 @@ def staged_contributions(model: Any, X: Any) -> Contributions:
         ensemble.forest.add_scores(
             fitted.workers, columns, first, first + per_round, out.reshape(-1)
         )
-    return Contributions(fitted.outputs("score"), ensemble.base.copy(), rounds.transpose(1, 0, 2))
+    model = fitted.model
+    base, told = model.offset + model.scale * ensemble.base, rounds.transpose(1, 0, 2) * model.scale
+    return Contributions(fitted.outputs("score"), base, told)
 
 
 # ---- paths -------------------------------------------------------------------------------------
@@ -215,7 +217,8 @@ class DecisionPath:
     outputs : tuple of str
         The classes or targets.
     score : float64 array
-        F of the row.
+        What the model says of the row: of a regression the prediction (with the losses "poisson",
+        "gamma" and "tweedie" its logarithm), of a classification `decision_function`.
     """
 
     paths: tuple[Path, ...]
@@ -232,7 +235,7 @@ class DecisionPath:
         """
         most = checked("top", Number(1, whole=True, or_none=True), top)
         scores = ", ".join(f"{s:.6g}" for s in self.score)
-        lines = [f"score {scores}; {len(self.paths)} trees, those first that move it most"]
+        lines = [f"said {scores}; {len(self.paths)} trees, those first that move it most"]
         lines += [self._sentence(path) for path in self.paths[:most]]
         return "\n".join(lines)
 
@@ -274,21 +277,25 @@ def decision_path(model: Any, row: Any) -> DecisionPath:
     ensemble, columns = fitted.model.ensemble, given.columns()
     table = given.asked_dense(size.COPY_BYTES)
     x = np.array([c[0] for c in fitted.extended(columns)])
+    # In the units of what is predicted, each output with its own.
+    scale = np.broadcast_to(fitted.model.scale, ensemble.n_outputs)
     paths = []
     for number, tree in enumerate(ensemble.trees):
         out = np.zeros(ensemble.n_outputs)
         ensemble.forest.add_scores(fitted.workers, table, number, number + 1, out)
         one = ensemble.outputs_per_tree == 1
         output = number % ensemble.n_outputs if one else None
-        value = out if output is None else out[[output]]
+        mine = slice(None) if output is None else [output]
+        value = scale[mine] * out[mine]
         nodes = _walk(tree, x, ensemble.levels)
-        surprise = value - _mean(tree)
+        surprise = value - scale[mine] * _mean(tree)
         rule = tuple(_rule(fitted, tree, nodes, x))
         cover = float(tree.cover[nodes[-1]])
         line = _line(fitted, tree, nodes[-1])
         paths.append(Path(number, nodes, rule, value, surprise, cover, output, line))
     paths.sort(key=lambda path: (-float(np.abs(path.surprise).max()), path.tree))
-    return DecisionPath(tuple(paths), fitted.outputs("score"), fitted.score(columns)[0])
+    said = fitted.model.offset + scale * fitted.score(columns)[0]
+    return DecisionPath(tuple(paths), fitted.outputs("score"), said)
 
 
 def _line(fitted: Fitted, tree: Tree, leaf: int) -> tuple[str, ...]:
@@ -352,7 +359,7 @@ def _rule(fitted: Fitted, tree: Tree, nodes: Sequence[int], x: Vector) -> list[s
 def _column_name(fitted: Fitted, column: int) -> str:
     features = fitted.model.features
     names = [fitted.names[j] for j in features.sources[column]]
-    return names[0] if column < features.n else f"what {' and '.join(names)} say"
+    return names[0] if column < features.n else f"what {' and '.join(names)} says"
 
 
 def _interval_words(name: str, cuts: Vector, x: float, feature: Feature | None) -> str:

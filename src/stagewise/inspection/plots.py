@@ -114,7 +114,8 @@ def plot_levels(
     for k, (column, name) in enumerate(zip(values.T, names, strict=True)):
         shift = 0.12 * (k - (len(names) - 1) / 2)
         ax.plot(place + shift, column, "o", color=COLOURS[k % len(COLOURS)], label=name)
-    ax.set_xticks(place, list(levels), rotation=45 if len(levels) > 6 else 0)
+    turned = {"rotation": 45, "ha": "right", "rotation_mode": "anchor"} if len(levels) > 6 else {}
+    ax.set_xticks(place, list(levels), **turned)
     if len(names) > 1:
         ax.legend(frameon=False)
     ax.set(xlabel=labels[0], ylabel=labels[1])

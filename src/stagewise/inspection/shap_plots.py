@@ -87,8 +87,9 @@ def plot_waterfall(
     low, high = float(np.min([before, after])), float(np.max([before, after]))
     reach = max(high - low, 1e-300)
     for y, begin, end, own in zip(place, before, after, credit, strict=True):
-        text = f"{own:+.3g}".replace("-", "−")
-        if abs(own) > 0.14 * reach:
+        text = f"{'+' if own >= 0 else ''}{_written(own, 3)}"
+        # Inside its bar, if it fits; a letter is about a sixtieth of the picture.
+        if abs(own) > 0.017 * len(text) * reach:
             ax.text((begin + end) / 2, y, text, ha="center", va="center", color="white", zorder=3)
         else:
             right = max(begin, end) + 0.012 * reach
@@ -96,7 +97,7 @@ def plot_waterfall(
     for value, where, words in ((ends[0], -0.75, "base"), (ends[1], n - 0.25, "prediction")):
         ax.axvline(value, color=LINE, lw=0.8, ls="--", zorder=0)
         side = "left" if 2 * value < low + high else "right"  # into the picture, not out of it
-        told = ax.text(value, where, f" {words} {value:.4g} ", ha=side, va="center")
+        told = ax.text(value, where, f" {words} {_written(value, 4)} ", ha=side, va="center")
         told.set(color="#444444")
     ax.set_yticks(place, list(names))
     ax.set(xlabel=label, xlim=(low - 0.12 * reach, high + 0.12 * reach), ylim=(-1.1, n + 0.1))
@@ -141,7 +142,8 @@ def plot_dependence(
         x = x + 0.5 * (_scattered(len(x)) - 0.5)
         ax.set_xticks(np.arange(len(levels)), list(levels))
         if sum(map(len, levels)) > 40:
-            ax.tick_params(axis="x", rotation=45)
+            for tick in ax.get_xticklabels():
+                tick.set(rotation=45, ha="right", rotation_mode="anchor")
     ax.axhline(0.0, color=LINE, lw=1, zorder=1)
     shade = np.zeros(len(x)) if colour is None else colour[some]
     dots = _dots(ax, x[known], credit[known], shade[known])
@@ -203,3 +205,10 @@ def _colour_bar(figure: Any, dots: Any, ax: Any, label: str, ends: list[str]) ->
     bar.set_label(label, labelpad=2.0 - 5.0 * max(map(len, ends)))  # between the ends
     bar.outline.set_visible(False)
     bar.ax.tick_params(length=0)
+
+
+def _written(number: float, digits: int) -> str:
+    """Return a number with so many digits that count, thousands apart, and no power of ten."""
+    size = abs(number)
+    plain = f"{number:,.0f}" if 10**digits <= size < 1e15 else f"{number:.{digits}g}"
+    return plain.replace("-", "−")

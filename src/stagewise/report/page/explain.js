@@ -4,7 +4,7 @@ function explainSection(page) {
   const { rows, overview } = page.facts;
   const section = h("section", { id: "explain", "aria-labelledby": "explain-title" },
     h("h2", { id: "explain-title" }, "Explanations"));
-  const some = rows.row.length < overview.n_rows ? `${amount(rows.row.length, "row")} drawn at random from ${words(overview.n_rows, 9)}` : `all ${amount(rows.row.length, "row")}`;
+  const some = rows.row.length < overview.n_rows ? `${amount(rows.row.length, "row")} drawn at random from ${words(overview.n_rows, 9)}, the one that is predicted worst among them` : `all ${amount(rows.row.length, "row")}`;
   if (rows.why_not) {
     put(section, h("p", { class: "lead" }, "There are no Shapley values of this model here."), notes([[null, rows.why_not]]), rowExplorer(page));
     return section;
