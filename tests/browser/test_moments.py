@@ -140,7 +140,7 @@ def test_a_page_shows_moments_and_takes_them(browser, tmp_path):
         page.wait_for_selector("html[data-ready]")
         field = page.locator(".field[data-feature='0'] input[type=text]")
         page.get_by_role("button", name="next row").last.click()
-        row = int(page.evaluate("document.querySelector('#row select').value.split(':')[0]"))
+        row = int(page.evaluate("document.querySelector('#row select').value.match(/\\d+/)[0]"))
         assert field.input_value() == str(X["day"][row].date())
         field.fill("2020-06-01 12:00")
         page.locator(".field[data-feature='2'] input[type=text]").fill("07:30")
