@@ -1,48 +1,61 @@
 #include "code_order.hpp"
 
 #include <algorithm>
+#include <bit>
+#include <utility>
 
 namespace stagewise {
 namespace {
 
-constexpr size_t kHandful = 24;  // rows; of as few, insertions are quicker than counts
+constexpr size_t kCodesPerRow = 64;  // with more of them, a search for those that have rows is slow
 
 bool earlier(const SortedRow& a, const SortedRow& b) { return a.rank < b.rank; }
+
+// name(place): what a row is called.
+template <class Name>
+const SortedRow* sort_named(const Bins& bins, const Rows& rows, size_t feature,
+                            Finder::Scratch* scratch, Name name) {
+  Finder::Scratch& s = *scratch;
+  if (s.sorted.size() < rows.n) {
+    s.sorted.resize(rows.n);
+    s.next.resize(rows.n);
+  }
+  SortedRow* const out = s.sorted.data();
+  const size_t codes = bins.value_bins(feature) + 1;
+  if (codes > kCodesPerRow * (rows.n + 4)) {
+    visit_codes(bins, rows, feature, [&](size_t i, uint32_t code) { out[i] = {name(i), code}; });
+    std::stable_sort(out, out + rows.n, earlier);
+    return out;
+  }
+  uint32_t* const first = s.first.data();
+  uint32_t* const next = s.next.data();
+  uint64_t* const touched = s.touched.data();
+  visit_codes(bins, rows, feature, [=](size_t i, uint32_t code) {
+    next[i] = first[code];
+    first[code] = static_cast<uint32_t>(i + 1);
+    touched[code / 64] |= 1ull << (code % 64);
+  });
+  SortedRow* at = out;
+  for (size_t block = 0; block <= codes / 64; ++block)
+    for (uint64_t bits = std::exchange(touched[block], 0); bits != 0; bits &= bits - 1) {
+      const size_t code = block * 64 + static_cast<size_t>(std::countr_zero(bits));
+      for (size_t i = std::exchange(first[code], 0); i != 0; i = next[i - 1])
+        *at++ = {name(i - 1), static_cast<uint32_t>(code)};
+    }
+  return out;
+}
 
 }  // namespace
 
 const SortedRow* sort_by_code(const Bins& bins, const Rows& rows, size_t feature,
                               Finder::Scratch* scratch) {
-  auto& sorted = scratch->sorted;
-  if (sorted.size() < 2 * rows.n) sorted.resize(2 * rows.n);
-  SortedRow* const out = sorted.data();
-  if (rows.n <= kHandful) {
-    size_t n = 0;
-    visit_codes(bins, rows, feature, [&](uint32_t row, uint32_t code) {
-      size_t at = n++;
-      for (; at > 0 && code < out[at - 1].rank; --at) out[at] = out[at - 1];
-      out[at] = {row, code};
-    });
-    return out;
-  }
-  SortedRow* const as_listed = out + rows.n;
-  const size_t codes = bins.value_bins(feature) + 1;
-  auto& start = scratch->counts;
-  const bool counted = codes <= 4 * rows.n;
-  if (counted) std::fill_n(start.begin(), codes, 0);
-  size_t n = 0;
-  visit_codes(bins, rows, feature, [&](uint32_t row, uint32_t code) {
-    as_listed[n++] = {row, code};
-    if (counted) ++start[code];
-  });
-  if (!counted) {
-    std::stable_sort(as_listed, as_listed + n, earlier);
-    return as_listed;
-  }
-  int64_t before = 0;
-  for (size_t code = 0; code < codes; ++code) before += std::exchange(start[code], before);
-  for (size_t i = 0; i < n; ++i) out[start[as_listed[i].rank]++] = as_listed[i];
-  return out;
+  return sort_named(bins, rows, feature, scratch, [&](size_t i) { return rows[i]; });
+}
+
+const SortedRow* sort_places(const Bins& bins, const Rows& rows, size_t feature,
+                             Finder::Scratch* scratch) {
+  return sort_named(bins, rows, feature, scratch,
+                    [](size_t i) { return static_cast<uint32_t>(i); });
 }
 
 size_t count_present(const SortedRow* rows, size_t n, uint32_t missing) {

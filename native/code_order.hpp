@@ -1,24 +1,23 @@
 // The rows of a node in the order of the codes that they have of one feature.
 //
 // One idea: who needs rows in order, and not sums per bin, sorts them when a node is searched;
-// codes are small integers, so that costs a count of each, and of a handful of rows an insertion.
-// Rows of equal codes stay in their order. Not of sparse tables.
+// codes are small integers, so every row hangs itself on its code, and the codes that have rows are
+// gone through in order. Rows of equal codes stay in their order. Not of sparse tables.
 #pragma once
 
 #include "split.hpp"
 
 namespace stagewise {
 
-// body(row, code) for the rows, in their order.
+// body(place, code) for the rows of a list, the last one first.
 template <class Body>
 void visit_codes(const Bins& bins, const Rows& rows, size_t feature, Body&& body) {
   const auto visit = [&](const auto& codes) {
     if (codes.decode != nullptr) {
-      for (size_t i = 0; i < rows.n; ++i)
-        body(rows[i], uint32_t{codes.decode[codes.codes[rows[i] * codes.stride]]});
+      for (size_t i = rows.n; i-- > 0;)
+        body(i, uint32_t{codes.decode[codes.codes[rows[i] * codes.stride]]});
     } else {
-      for (size_t i = 0; i < rows.n; ++i)
-        body(rows[i], uint32_t{codes.codes[rows[i] * codes.stride]});
+      for (size_t i = rows.n; i-- > 0;) body(i, uint32_t{codes.codes[rows[i] * codes.stride]});
     }
   };
   if (bins.ranked()) {
@@ -33,6 +32,10 @@ void visit_codes(const Bins& bins, const Rows& rows, size_t feature, Body&& body
 // The rows with their codes in order, in scratch->sorted.
 const SortedRow* sort_by_code(const Bins& bins, const Rows& rows, size_t feature,
                               Finder::Scratch* scratch);
+
+// The same, where a row is called by its place in the list.
+const SortedRow* sort_places(const Bins& bins, const Rows& rows, size_t feature,
+                             Finder::Scratch* scratch);
 
 // How many of n rows in the order of their codes come before those whose value is missing.
 size_t count_present(const SortedRow* rows, size_t n, uint32_t missing);

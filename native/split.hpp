@@ -151,8 +151,15 @@ class Finder {
     std::vector<int64_t> row_words, row_counts;
     std::vector<size_t> row_begin;
     std::vector<uint8_t> row_marks;  // of a sparse table: per row of it, 0 between calls
-    std::vector<SortedRow> sorted;   // by a code (code_order.hpp)
-    std::vector<int64_t> sides;      // of a cut: per class
+    // By a code (code_order.hpp), and on the way there: the first row of each code and the next one
+    // after each row, both counted from 1; of codes 0 between calls.
+    std::vector<SortedRow> sorted;
+    std::vector<uint32_t> first, next;
+    // Where rows have classes: those and the words of a node's rows; per class, both sides of a
+    // cut.
+    std::vector<int32_t> row_classes;
+    std::vector<GradientSlot> row_slots;
+    std::vector<int64_t> sides;
     RunningMedian median;
     std::vector<WideSum> costs;  // per row
 

@@ -36,6 +36,7 @@ Finder::Scratch::Scratch(const Bins& bins, size_t lanes) {
   for (size_t f = 0; f < bins.features(); ++f)
     most = std::max<size_t>(most, bins.value_bins(f) + 1);
   counts.resize(most);
+  first.resize(most, 0);
   reserve_bins(most * lanes);
   if (lanes > 1) packed_words.resize(most * lanes);
   if (bins.sparse()) row_marks.resize(bins.rows(), 0);
@@ -177,8 +178,10 @@ bool WordFinder::neutral(const Search& search, const Found& found, double packed
 
 Split WordFinder::settle(Search* search, Scratch* scratch) const {
   const Leaf& leaf = *search->leaf;
-  Contest contest(features_->size(),
-                  [&](size_t i) { return search->score[i] - price((*features_)[i]); });
+  const bool priced = !rules_.first_use.empty();
+  Contest contest(features_->size(), [&](size_t i) {
+    return search->score[i] - (priced ? price((*features_)[i]) : 0.0);
+  });
   for (;;) {
     const auto [best_score, best] = contest.leader();
     if (best_score == kNoSplit) return {};
