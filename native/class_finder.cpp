@@ -4,7 +4,6 @@
 #include <bit>
 #include <cmath>
 
-#include "code_order.hpp"
 #include "float_math.hpp"
 #include "random.hpp"
 
@@ -188,7 +187,10 @@ std::vector<uint8_t> ClassFinder::right_bins(const Search& search, size_t positi
                                              Scratch* scratch) const {
   const uint32_t feature = (*features_)[position];
   const bool in_histogram = search.leaf->hist >= 0;
-  if (!in_histogram) list_rows(search.rows, scratch);
+  if (!in_histogram) {
+    list_rows(search.rows, scratch);
+    list_codes(bins_, search.rows, feature, scratch);
+  }
   const ClassScanInput sums =
       in_histogram ? histogram_sums(search, position, nullptr) : bin_sums(search, feature, scratch);
   const std::vector<uint32_t> order = ordered_bins(sums, found.by_class);
@@ -212,10 +214,13 @@ void ClassFinder::list_rows(const Rows& rows, Scratch* scratch) const {
     s.row_classes.resize(rows.n);
     s.row_slots.resize(rows.n);
   }
+  bool all_heard = true;
   for (size_t i = 0; i < rows.n; ++i) {
     s.row_classes[i] = class_of_[rows[i]];
     s.row_slots[i] = gradients_->slots()[rows[i]];
+    all_heard = all_heard && s.row_slots[i].word != 0;
   }
+  s.all_heard = all_heard;
 }
 
 template <class Bin>
@@ -231,14 +236,13 @@ ClassScanInput ClassFinder::row_sums(const Search& search, uint32_t feature, siz
   int64_t* const words = scratch->few_words.data();
   const int32_t* const class_of = scratch->row_classes.data();
   const GradientSlot* const slots = scratch->row_slots.data();
-  visit_codes(bins_, search.rows, feature, [=](size_t i, uint32_t code) {
-    words[static_cast<size_t>(class_of[i]) * (bins + 1) + bin(code)] += slots[i].word;
-  });
+  const int32_t* const codes = scratch->row_codes.data();
+  for (size_t i = 0; i < search.rows.n; ++i)
+    words[static_cast<size_t>(class_of[i]) * (bins + 1) + bin(codes[i])] += slots[i].word;
   sums.words = words;
   if (!counts_needed_) return sums;
   int64_t* const counts = scratch->few_counts.data();
-  visit_codes(bins_, search.rows, feature,
-              [&](size_t i, uint32_t code) { counts[bin(code)] += weights_[search.rows[i]]; });
+  for (size_t i = 0; i < search.rows.n; ++i) counts[bin(codes[i])] += weights_[search.rows[i]];
   sums.counts = counts;
   return sums;
 }
@@ -246,12 +250,12 @@ ClassScanInput ClassFinder::row_sums(const Search& search, uint32_t feature, siz
 ClassScanInput ClassFinder::bin_sums(const Search& search, uint32_t feature,
                                      Scratch* scratch) const {
   return row_sums(search, feature, bins_.value_bins(feature), scratch,
-                  [](uint32_t code) { return code; });
+                  [](int32_t code) { return static_cast<size_t>(code); });
 }
 
 void ClassFinder::clear(const ClassScanInput& sums, Scratch* scratch) const {
   std::fill_n(scratch->few_words.begin(), sums.class_stride * classes_, 0);
-  std::fill_n(scratch->few_counts.begin(), sums.bins + 1, 0);
+  if (sums.counts != nullptr) std::fill_n(scratch->few_counts.begin(), sums.bins + 1, 0);
 }
 
 bool ClassFinder::summed(uint32_t feature, size_t rows) const {
@@ -261,20 +265,22 @@ bool ClassFinder::summed(uint32_t feature, size_t rows) const {
 
 void ClassFinder::scan_few_rows(Search* search, Scratch* scratch) const {
   list_rows(search->rows, scratch);
-  for (size_t j = 0; j < features_->size(); ++j)
-    if (search->allows(j)) search->set(j, scan_rows(*search, (*features_)[j], scratch));
+  search->visit_allowed(features_->size(), [&](size_t position) {
+    search->set(position, scan_rows(*search, (*features_)[position], scratch));
+  });
 }
 
 // One feature from the rows that are listed in the scratch.
 ClassFinder::Found ClassFinder::scan_rows(const Search& search, uint32_t feature,
                                           Scratch* scratch) const {
+  const CodeEnds range = list_codes(bins_, search.rows, feature, scratch);
+  if (range.lowest == range.highest) return {};
   const bool level = bins_.coding(feature).categorical();
   if (!level && (rules_.random_thresholds || search.leaf->forced >= 0))
-    return scan_only_cut(search, feature, scratch);
-  if (!summed(feature, search.rows.n))
-    return sweep(search, feature, sort_places(bins_, search.rows, feature, scratch),
-                 {search.rows, scratch->row_classes.data(), scratch->row_slots.data()}, scratch);
-  return scan_bin_sums(search, feature, scratch);
+    return scan_only_cut(search, feature, range, scratch);
+  if (summed(feature, search.rows.n)) return scan_bin_sums(search, feature, scratch);
+  return sweep(search, feature, sort_places(search.rows.n, bins_.value_bins(feature) + 1, scratch),
+               {search.rows, scratch->row_classes.data(), scratch->row_slots.data()}, scratch);
 }
 
 ClassFinder::Found ClassFinder::scan_bin_sums(const Search& search, uint32_t feature,
@@ -288,27 +294,30 @@ ClassFinder::Found ClassFinder::scan_bin_sums(const Search& search, uint32_t fea
 
 // All codes are but two bins where there is only one cut between them.
 ClassFinder::Found ClassFinder::scan_only_cut(const Search& search, uint32_t feature,
-                                              Scratch* scratch) const {
-  const uint32_t missing = bins_.value_bins(feature);
-  uint32_t first = missing, last = 0, highest = 0;  // of rows with a say, and of all
-  visit_codes(bins_, search.rows, feature,
-              [&, slots = scratch->row_slots.data()](size_t i, uint32_t code) {
-                const bool heard = slots[i].word != 0 && code != missing;
-                first = heard && code < first ? code : first;
-                last = heard && code > last ? code : last;
-                highest = code > highest ? code : highest;
-              });
-  Found found;
-  found.exact = true;
-  if (first >= highest) return found;
-  const auto cut =
-      only_cut(rules_, search, feature, [&] { return std::pair<size_t, size_t>{first, last}; });
-  ClassScanInput sums = row_sums(search, feature, 2, scratch, [missing, cut = *cut](uint32_t code) {
-    return static_cast<size_t>(code > cut) + static_cast<size_t>(code == missing);
+                                              const CodeEnds& range, Scratch* scratch) const {
+  const auto missing = static_cast<int32_t>(bins_.value_bins(feature));
+  const auto cut = only_cut(rules_, search, feature, [&] {
+    std::pair<size_t, size_t> ends{range.lowest, range.highest};
+    if (scratch->all_heard && ends.second < static_cast<size_t>(missing)) return ends;
+    int32_t first = missing, last = 0;
+    for (size_t i = 0; i < search.rows.n; ++i) {
+      const int32_t code = scratch->row_codes[i];
+      const bool heard = scratch->row_slots[i].word != 0 && code != missing;
+      first = heard && code < first ? code : first;
+      last = heard && code > last ? code : last;
+    }
+    if (first <= last) return std::pair<size_t, size_t>{first, last};
+    return std::pair<size_t, size_t>{0, 0};
+  });
+  const auto last_left = static_cast<int32_t>(*cut);
+  ClassScanInput sums = row_sums(search, feature, 2, scratch, [=](int32_t code) {
+    return static_cast<size_t>(code > last_left) + static_cast<size_t>(code == missing);
   });
   sums.within = {0, 1};
+  Found found;
   found.result = kernels_.scan_classes(sums, search.rules, scratch->sides.data());
   found.missing_seen = found.result.missing_seen;
+  found.exact = true;
   found.bin = static_cast<uint32_t>(*cut);
   found.next_bin = found.bin + 1;
   clear(sums, scratch);
@@ -320,6 +329,7 @@ void ClassFinder::scan_sorted(Search* search, size_t position, const SortedRow* 
   const uint32_t feature = (*features_)[position];
   if (bins_.coding(feature).categorical()) {
     list_rows(search->rows, scratch);
+    list_codes(bins_, search->rows, feature, scratch);
     search->set(position, scan_bin_sums(*search, feature, scratch));
   } else {
     scratch->sides.resize(2 * classes_);

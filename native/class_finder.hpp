@@ -9,6 +9,7 @@
 // better (Breiman et al. 1984, section 9.4). A leaf has no value of its own: a step gives it one.
 #pragma once
 
+#include "code_order.hpp"
 #include "split.hpp"
 
 namespace stagewise {
@@ -62,8 +63,8 @@ class ClassFinder final : public WordFinder {
   ClassScanInput histogram_sums(const Search& search, size_t position, const int64_t* counts) const;
   // The classes and words of the rows, into the scratch, by their places.
   void list_rows(const Rows& rows, Scratch* scratch) const;
-  // Sums of the rows that are listed there, by bins of the feature or of any code, bin(code), of
-  // which the last is that of missing values; in the scratch, which is then to be cleared of them.
+  // Sums of the rows of which these and codes are listed, by bin(code); the last of the bins is
+  // that of missing values. In the scratch, which is then to be cleared of them.
   template <class Bin>
   ClassScanInput row_sums(const Search& search, uint32_t feature, size_t bins, Scratch* scratch,
                           Bin bin) const;
@@ -77,7 +78,8 @@ class ClassFinder final : public WordFinder {
                     int64_t* sides) const;
   Found scan_bin_sums(const Search& search, uint32_t feature, Scratch* scratch) const;
   Found scan_rows(const Search& search, uint32_t feature, Scratch* scratch) const;
-  Found scan_only_cut(const Search& search, uint32_t feature, Scratch* scratch) const;
+  Found scan_only_cut(const Search& search, uint32_t feature, const CodeEnds& range,
+                      Scratch* scratch) const;
   Found sweep(const Search& search, uint32_t feature, const SortedRow* rows, const Named& named,
               Scratch* scratch) const;
 

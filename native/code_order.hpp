@@ -9,33 +9,21 @@
 
 namespace stagewise {
 
-// body(place, code) for the rows of a list, the last one first.
-template <class Body>
-void visit_codes(const Bins& bins, const Rows& rows, size_t feature, Body&& body) {
-  const auto visit = [&](const auto& codes) {
-    if (codes.decode != nullptr) {
-      for (size_t i = rows.n; i-- > 0;)
-        body(i, uint32_t{codes.decode[codes.codes[rows[i] * codes.stride]]});
-    } else {
-      for (size_t i = rows.n; i-- > 0;) body(i, uint32_t{codes.codes[rows[i] * codes.stride]});
-    }
-  };
-  if (bins.ranked()) {
-    visit(bins.codes_of<uint32_t>(feature));
-  } else if (bins.wide()) {
-    visit(bins.codes_of<uint16_t>(feature));
-  } else {
-    visit(bins.codes_of<uint8_t>(feature));
-  }
-}
+// The smallest and the largest code of some rows.
+struct CodeEnds {
+  uint32_t lowest, highest;
+};
 
-// The rows with their codes in order, in scratch->sorted.
+// The codes of the rows, into scratch->row_codes, by their places; there is at least one.
+CodeEnds list_codes(const Bins& bins, const Rows& rows, size_t feature, Finder::Scratch* scratch);
+
+// Rows whose codes are listed, in the order of these, in scratch->sorted; a row is called by its
+// place.
+const SortedRow* sort_places(size_t n, size_t codes, Finder::Scratch* scratch);
+
+// The same for rows whose codes are not listed yet, by their own numbers.
 const SortedRow* sort_by_code(const Bins& bins, const Rows& rows, size_t feature,
                               Finder::Scratch* scratch);
-
-// The same, where a row is called by its place in the list.
-const SortedRow* sort_places(const Bins& bins, const Rows& rows, size_t feature,
-                             Finder::Scratch* scratch);
 
 // How many of n rows in the order of their codes come before those whose value is missing.
 size_t count_present(const SortedRow* rows, size_t n, uint32_t missing);

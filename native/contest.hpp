@@ -36,8 +36,12 @@ class Contest {
 
   void hold(size_t heat) {
     Place best;
-    for (size_t i = heat * kHeat; i < std::min(n_, (heat + 1) * kHeat); ++i)
-      if (score_(i) > best.score) best = {score_(i), i};
+    const size_t last = std::min(n_, (heat + 1) * kHeat);
+    for (size_t i = heat * kHeat; i < last; ++i) {
+      const double score = score_(i);
+      if (score > best.score) [[unlikely]]
+        best = {score, i};
+    }
     heats_[heat] = best;
   }
 
