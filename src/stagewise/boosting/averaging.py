@@ -26,6 +26,8 @@ __all__ = ["Average", "average"]
 
 PER_THREAD = 4
 """How many trees each thread grows between two looks at the clock and the keyboard."""
+BLOCK = 8192
+"""Numbers that are worked on at once: larger arrays would be fresh pages of memory each time."""
 
 
 @dataclass
@@ -50,10 +52,17 @@ class Average:
 
     def take(
         self, value: npt.NDArray[np.float64], rows: npt.NDArray[Any], leaf: npt.NDArray[Any]
-    ) -> None:
-        """Let a tree speak of some rows; `value` is what its nodes say."""
-        self.total.T[rows] += value[leaf].reshape(len(rows), len(self.total))
+    ) -> npt.NDArray[np.float64]:
+        """Let a tree speak of some rows; return their means, of shape (n_outputs, len(rows)).
+
+        `value` is what its nodes say, and `leaf` the node of each of the rows.
+        """
+        sums = self.total.T.take(rows, axis=0)
+        sums += value.reshape(-1, len(self.total)).take(leaf, axis=0)
+        self.total.T[rows] = sums
         self.trees[rows] += 1
+        trees = self.trees[rows].astype(np.float64)  # before it is broadcast, which is far quicker
+        return np.asarray((sums / trees[:, np.newaxis]).T)
 
     def scores(self) -> npt.NDArray[np.float64]:
         """Return the means; NaN where nobody had a say."""
@@ -82,11 +91,12 @@ class OutOfBag:
         self, value: npt.NDArray[np.float64], rows: npt.NDArray[Any], leaf: npt.NDArray[Any]
     ) -> float | None:
         """Let a tree speak of rows; return the mean loss of those that any spoke of, or None."""
-        average = self.average
-        average.take(value, rows, leaf)
-        scores = (average.total.T[rows] / average.trees[rows, np.newaxis]).T
-        self._losses[rows] = self.loss.loss(self.rows.y[rows], scores)
-        known = average.trees > 0
+        step = max(1, BLOCK // self.loss.n_outputs)
+        for first in range(0, len(rows), step):
+            some = rows[first : first + step]
+            scores = self.average.take(value, some, leaf[first : first + step])
+            self._losses[some] = self.loss.loss(self.rows.y[some], scores)
+        known = self.average.trees > 0
         if not known.any():
             return None
         part = slice(None) if known.all() else known
