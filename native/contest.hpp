@@ -36,12 +36,8 @@ class Contest {
 
   void hold(size_t heat) {
     Place best;
-    const size_t last = std::min(n_, (heat + 1) * kHeat);
-    for (size_t i = heat * kHeat; i < last; ++i) {
-      const double score = score_(i);
-      if (score > best.score) [[unlikely]]
-        best = {score, i};
-    }
+    for (size_t i = heat * kHeat; i < std::min(n_, (heat + 1) * kHeat); ++i)
+      if (score_(i) > best.score) best = {score_(i), i};
     heats_[heat] = best;
   }
 

@@ -179,15 +179,24 @@ bool WordFinder::neutral(const Search& search, const Found& found, double packed
 Split WordFinder::settle(Search* search, Scratch* scratch) const {
   const Leaf& leaf = *search->leaf;
   const bool priced = !rules_.first_use.empty();
-  Contest contest(features_->size(), [&](size_t i) {
+  std::vector<uint32_t> field;  // who is in it, where not all are
+  field.reserve(search->allowed.size());
+  if (!search->allowed.empty())
+    search->visit_allowed(features_->size(),
+                          [&](size_t i) { field.push_back(static_cast<uint32_t>(i)); });
+  const size_t n = search->allowed.empty() ? features_->size() : field.size();
+  const auto position = [&](size_t who) { return field.empty() ? who : field[who]; };
+  Contest contest(n, [&](size_t who) {
+    const size_t i = position(who);
     return search->score[i] - (priced ? price((*features_)[i]) : 0.0);
   });
   for (;;) {
-    const auto [best_score, best] = contest.leader();
+    const auto [best_score, who] = contest.leader();
     if (best_score == kNoSplit) return {};
+    const size_t best = position(who);
     if (search->is_found[best] == 0) {  // what leads is but a bound
       search->set(best, scan_histogram(*search, best, nullptr));
-      contest.update(best);
+      contest.update(who);
       continue;
     }
     Found& found = search->found[best];
@@ -221,7 +230,7 @@ Split WordFinder::settle(Search* search, Scratch* scratch) const {
     }
     count_bins(*search, feature, scratch);
     search->set(best, scan_histogram(*search, best, scratch->counts.data()));
-    contest.update(best);
+    contest.update(who);
   }
 }
 
