@@ -102,7 +102,8 @@ class LightForest(Peer):
 
     def fit(self, X: np.ndarray, y: np.ndarray, work: Work) -> Any:
         params = {
-            "objective": "binary" if work.n_classes else "regression",
+            "objective": {"binary": "binary", "classes": "multiclass"}.get(work.task, "regression"),
+            "num_class": work.n_classes if work.task == "classes" else 1,
             "boosting": "rf",
             "num_leaves": 4096,
             "min_data_in_leaf": 1,
@@ -135,7 +136,10 @@ class XForest(Peer):
 
     def fit(self, X: np.ndarray, y: np.ndarray, work: Work) -> Any:
         params = {
-            "objective": "binary:logistic" if work.n_classes else "reg:squarederror",
+            "objective": {"binary": "binary:logistic", "classes": "multi:softprob"}.get(
+                work.task, "reg:squarederror"
+            ),
+            **({"num_class": work.n_classes} if work.task == "classes" else {}),
             "tree_method": "hist",
             "num_parallel_tree": work.trees,
             "eta": 1.0,

@@ -3,11 +3,13 @@
 // One idea: a node is as good as the weights of its classes are uneven (ClassCriterion), and a cut
 // is found by moving rows from one side to the other (kernels/class_search.hpp): as sums per bin
 // and class where a node has a histogram or many rows, else as rows in the order of their codes or
-// ranks. All sums are integers, so these ways choose the same split. Levels of a category are put
+// ranks; where the cut is given or drawn, as sums of its two sides. All sums are integers, so these
+// ways choose the same split. Levels of a category are put
 // in the order of the share of each class in turn; of two classes one order is enough, and none is
 // better (Breiman et al. 1984, section 9.4). A leaf has no value of its own: a step gives it one.
 #pragma once
 
+#include "code_order.hpp"
 #include "split.hpp"
 
 namespace stagewise {
@@ -48,17 +50,37 @@ class ClassFinder final : public WordFinder {
   std::vector<uint8_t> right_bins(const Search& search, size_t position, const Found& found,
                                   bool heavier_left, Scratch* scratch) const override;
 
+  // What is known of rows by how they are called: by their numbers, or their places in a list.
+  struct Named {
+    Rows rows;
+    const int32_t* class_of;
+    const GradientSlot* slots;
+  };
+
   std::vector<int64_t> class_words(const Rows& rows) const;
   ClassNode node_of(const Leaf& leaf, bool counted) const;
   bool summed(uint32_t feature, size_t rows) const;  // rather than sorted
   ClassScanInput histogram_sums(const Search& search, size_t position, const int64_t* counts) const;
-  // Of the node's rows, in the scratch, which is then to be cleared of them.
-  ClassScanInput row_sums(const Search& search, uint32_t feature, Scratch* scratch) const;
-  void clear(uint32_t feature, Scratch* scratch) const;
-  Found scan(const Search& search, uint32_t feature, const ClassScanInput& sums) const;
-  Found scan_bins(const Search& search, uint32_t feature, const ClassScanInput& sums) const;
-  Found scan_levels(const Search& search, uint32_t feature, const ClassScanInput& sums) const;
-  Found sweep(const Search& search, uint32_t feature, const SortedRow* rows,
+  // The classes and words of the rows, into the scratch, by their places.
+  void list_rows(const Rows& rows, Scratch* scratch) const;
+  // Sums of the rows of which these and codes are listed, by bin(code); the last of the bins is
+  // that of missing values. In the scratch, which is then to be cleared of them.
+  template <class Bin>
+  ClassScanInput row_sums(const Search& search, uint32_t feature, size_t bins, Scratch* scratch,
+                          Bin bin) const;
+  ClassScanInput bin_sums(const Search& search, uint32_t feature, Scratch* scratch) const;
+  void clear(const ClassScanInput& sums, Scratch* scratch) const;
+  Found scan(const Search& search, uint32_t feature, const ClassScanInput& sums,
+             int64_t* sides) const;
+  Found scan_bins(const Search& search, uint32_t feature, const ClassScanInput& sums,
+                  int64_t* sides) const;
+  Found scan_levels(const Search& search, uint32_t feature, const ClassScanInput& sums,
+                    int64_t* sides) const;
+  Found scan_bin_sums(const Search& search, uint32_t feature, Scratch* scratch) const;
+  Found scan_rows(const Search& search, uint32_t feature, Scratch* scratch) const;
+  Found scan_only_cut(const Search& search, uint32_t feature, const CodeEnds& range,
+                      Scratch* scratch) const;
+  Found sweep(const Search& search, uint32_t feature, const SortedRow* rows, const Named& named,
               Scratch* scratch) const;
 
   void share_unit();  // of all weights

@@ -1,48 +1,102 @@
 #include "code_order.hpp"
 
 #include <algorithm>
+#include <bit>
+#include <utility>
 
 namespace stagewise {
 namespace {
 
-constexpr size_t kHandful = 24;  // rows; of as few, insertions are quicker than counts
+constexpr size_t kCodesPerRow = 64;  // with more of them, a search for those that have rows is slow
 
 bool earlier(const SortedRow& a, const SortedRow& b) { return a.rank < b.rank; }
 
+template <class Codes>
+CodeEnds copy_codes(size_t n, Codes code_of, int32_t* out) {
+  int32_t lowest = code_of(0), highest = lowest;
+  for (size_t i = 0; i < n; ++i) {
+    const int32_t code = code_of(i);
+    out[i] = code;
+    lowest = code < lowest ? code : lowest;
+    highest = code > highest ? code : highest;
+  }
+  return {static_cast<uint32_t>(lowest), static_cast<uint32_t>(highest)};
+}
+
+template <class Code>
+CodeEnds copy_codes(const Bins& bins, const Rows& rows, size_t feature, int32_t* out) {
+  const FeatureCodes<Code> from = bins.codes_of<Code>(feature);
+  const auto code = [from](size_t row) {
+    return static_cast<int32_t>(from.codes[row * from.stride]);
+  };
+  if (rows.listed == nullptr)
+    return copy_codes(
+        rows.n,
+        [&](size_t i) {
+          const int32_t own = code(rows.first + i);
+          return from.decode != nullptr ? int32_t{from.decode[own]} : own;
+        },
+        out);
+  if (from.decode != nullptr)
+    return copy_codes(
+        rows.n,
+        [=, listed = rows.listed](size_t i) { return int32_t{from.decode[code(listed[i])]}; }, out);
+  return copy_codes(rows.n, [=, listed = rows.listed](size_t i) { return code(listed[i]); }, out);
+}
+
+// name(place): what a row is called.
+template <class Name>
+const SortedRow* sort_named(size_t n, size_t codes, Finder::Scratch* scratch, Name name) {
+  Finder::Scratch& s = *scratch;
+  if (s.sorted.size() < n) {
+    s.sorted.resize(n);
+    s.next.resize(n);
+  }
+  SortedRow* const out = s.sorted.data();
+  const int32_t* const code_of = s.row_codes.data();
+  if (codes > kCodesPerRow * (n + 4)) {
+    for (size_t i = 0; i < n; ++i) out[i] = {name(i), static_cast<uint32_t>(code_of[i])};
+    std::stable_sort(out, out + n, earlier);
+    return out;
+  }
+  uint32_t* const first = s.first.data();
+  uint32_t* const next = s.next.data();
+  uint64_t* const touched = s.touched.data();
+  for (size_t i = n; i-- > 0;) {
+    const auto code = static_cast<size_t>(code_of[i]);
+    next[i] = first[code];
+    first[code] = static_cast<uint32_t>(i + 1);
+    touched[code / 64] |= 1ull << (code % 64);
+  }
+  SortedRow* at = out;
+  for (size_t block = 0; block * 64 < codes; ++block)
+    for (uint64_t bits = std::exchange(touched[block], 0); bits != 0; bits &= bits - 1) {
+      const size_t code = block * 64 + static_cast<size_t>(std::countr_zero(bits));
+      for (size_t i = std::exchange(first[code], 0); i != 0; i = next[i - 1])
+        *at++ = {name(i - 1), static_cast<uint32_t>(code)};
+    }
+  return out;
+}
+
 }  // namespace
+
+CodeEnds list_codes(const Bins& bins, const Rows& rows, size_t feature, Finder::Scratch* scratch) {
+  if (scratch->row_codes.size() < rows.n) scratch->row_codes.resize(rows.n);
+  int32_t* const out = scratch->row_codes.data();
+  if (bins.ranked()) return copy_codes<uint32_t>(bins, rows, feature, out);
+  if (bins.wide()) return copy_codes<uint16_t>(bins, rows, feature, out);
+  return copy_codes<uint8_t>(bins, rows, feature, out);
+}
+
+const SortedRow* sort_places(size_t n, size_t codes, Finder::Scratch* scratch) {
+  return sort_named(n, codes, scratch, [](size_t i) { return static_cast<uint32_t>(i); });
+}
 
 const SortedRow* sort_by_code(const Bins& bins, const Rows& rows, size_t feature,
                               Finder::Scratch* scratch) {
-  auto& sorted = scratch->sorted;
-  if (sorted.size() < 2 * rows.n) sorted.resize(2 * rows.n);
-  SortedRow* const out = sorted.data();
-  if (rows.n <= kHandful) {
-    size_t n = 0;
-    visit_codes(bins, rows, feature, [&](uint32_t row, uint32_t code) {
-      size_t at = n++;
-      for (; at > 0 && code < out[at - 1].rank; --at) out[at] = out[at - 1];
-      out[at] = {row, code};
-    });
-    return out;
-  }
-  SortedRow* const as_listed = out + rows.n;
-  const size_t codes = bins.value_bins(feature) + 1;
-  auto& start = scratch->counts;
-  const bool counted = codes <= 4 * rows.n;
-  if (counted) std::fill_n(start.begin(), codes, 0);
-  size_t n = 0;
-  visit_codes(bins, rows, feature, [&](uint32_t row, uint32_t code) {
-    as_listed[n++] = {row, code};
-    if (counted) ++start[code];
-  });
-  if (!counted) {
-    std::stable_sort(as_listed, as_listed + n, earlier);
-    return as_listed;
-  }
-  int64_t before = 0;
-  for (size_t code = 0; code < codes; ++code) before += std::exchange(start[code], before);
-  for (size_t i = 0; i < n; ++i) out[start[as_listed[i].rank]++] = as_listed[i];
-  return out;
+  list_codes(bins, rows, feature, scratch);
+  return sort_named(rows.n, bins.value_bins(feature) + 1, scratch,
+                    [&](size_t i) { return rows[i]; });
 }
 
 size_t count_present(const SortedRow* rows, size_t n, uint32_t missing) {

@@ -1,36 +1,27 @@
 // The rows of a node in the order of the codes that they have of one feature.
 //
 // One idea: who needs rows in order, and not sums per bin, sorts them when a node is searched;
-// codes are small integers, so that costs a count of each, and of a handful of rows an insertion.
-// Rows of equal codes stay in their order. Not of sparse tables.
+// codes are small integers, so every row hangs itself on its code, and the codes that have rows are
+// gone through in order. Rows of equal codes stay in their order. Not of sparse tables.
 #pragma once
 
 #include "split.hpp"
 
 namespace stagewise {
 
-// body(row, code) for the rows, in their order.
-template <class Body>
-void visit_codes(const Bins& bins, const Rows& rows, size_t feature, Body&& body) {
-  const auto visit = [&](const auto& codes) {
-    if (codes.decode != nullptr) {
-      for (size_t i = 0; i < rows.n; ++i)
-        body(rows[i], uint32_t{codes.decode[codes.codes[rows[i] * codes.stride]]});
-    } else {
-      for (size_t i = 0; i < rows.n; ++i)
-        body(rows[i], uint32_t{codes.codes[rows[i] * codes.stride]});
-    }
-  };
-  if (bins.ranked()) {
-    visit(bins.codes_of<uint32_t>(feature));
-  } else if (bins.wide()) {
-    visit(bins.codes_of<uint16_t>(feature));
-  } else {
-    visit(bins.codes_of<uint8_t>(feature));
-  }
-}
+// The smallest and the largest code of some rows.
+struct CodeEnds {
+  uint32_t lowest, highest;
+};
 
-// The rows with their codes in order, in scratch->sorted.
+// The codes of the rows, into scratch->row_codes, by their places; there is at least one.
+CodeEnds list_codes(const Bins& bins, const Rows& rows, size_t feature, Finder::Scratch* scratch);
+
+// Rows whose codes are listed, in the order of these, in scratch->sorted; a row is called by its
+// place.
+const SortedRow* sort_places(size_t n, size_t codes, Finder::Scratch* scratch);
+
+// The same for rows whose codes are not listed yet, by their own numbers.
 const SortedRow* sort_by_code(const Bins& bins, const Rows& rows, size_t feature,
                               Finder::Scratch* scratch);
 

@@ -29,6 +29,7 @@ size_t FeatureChoice::wanted(size_t from, double share) const {
 // Leaves a share of those that are among them; attempt: those that come after so many such shares.
 void FeatureChoice::draw_some(double share, uint64_t key, std::vector<uint8_t>* among,
                               size_t attempt) const {
+  if (share >= 1.0) return;
   const auto n = static_cast<size_t>(std::count(among->begin(), among->end(), uint8_t{1}));
   const size_t some = wanted(n, share);
   if (some >= n) return;
@@ -42,11 +43,12 @@ void FeatureChoice::draw_some(double share, uint64_t key, std::vector<uint8_t>* 
 // left out come first.
 void FeatureChoice::draw_by_shuffle(size_t wanted, uint64_t key, size_t attempt,
                                     std::vector<uint8_t>* among) const {
-  std::vector<uint32_t> list;
-  list.reserve(among->size());
-  for (size_t i = 0; i < among->size(); ++i)
-    if ((*among)[i] != 0) list.push_back(static_cast<uint32_t>(i));
-  const size_t n = list.size();
+  std::vector<uint32_t> list(among->size());
+  size_t n = 0;
+  for (size_t i = 0; i < among->size(); ++i) {
+    list[n] = static_cast<uint32_t>(i);
+    n += (*among)[i] != 0 ? 1 : 0;
+  }
   const bool left_out = attempt == 0 && 2 * wanted > n;
   const size_t step = std::min(wanted, n - wanted);
   const size_t first = 2 * wanted > n ? 0 : std::min(n, attempt * step);

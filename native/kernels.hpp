@@ -101,18 +101,18 @@ struct ClassNode {
   int64_t count = 0, least_count = 0;
 };
 
-// One feature of it as sums per bin and class; missing values are the bin behind the last one.
+// One feature of it as sums per bin, a plane of them for each class; missing values are the bin
+// behind the last one.
 struct ClassScanInput {
   ClassNode node;
   const int64_t* words = nullptr;
-  size_t bin_stride = 1, class_stride = 0;  // from one bin to the next, one class to the next
-  size_t classes = 0;
+  size_t class_stride = 0;  // from one class to the next
   size_t bins = 0;
   bool has_missing = false;
   const int64_t* counts = nullptr;  // per bin; null: nobody counts
   Positions within;                 // the positions to try
 
-  int64_t word(size_t bin, size_t k) const { return words[bin * bin_stride + k * class_stride]; }
+  int64_t word(size_t bin, size_t k) const { return words[bin + k * class_stride]; }
 };
 
 // The same as rows in the order of their codes, of which the first ones are present, the others
@@ -121,7 +121,7 @@ struct ClassSweepInput {
   ClassNode node;
   const SortedRow* rows = nullptr;
   size_t n = 0, present = 0;
-  const int32_t* class_of = nullptr;  // per row of the table
+  const int32_t* class_of = nullptr;  // by what the rows are called
   const GradientSlot* slots = nullptr;
   const int64_t* counts = nullptr;  // per row of the node, in this order; null: nobody counts
   Positions within;

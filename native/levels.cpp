@@ -73,7 +73,7 @@ std::vector<uint32_t> ordered_bins(const ClassScanInput& sums, size_t by_class) 
   for (size_t b = 0; b < sums.bins; ++b) {
     double all = 0.0, own = 0.0;
     bool any = false;
-    for (size_t k = 0; k < sums.classes; ++k) {
+    for (size_t k = 0; k < sums.node.classes; ++k) {
       const int64_t word = sums.word(b, k);
       any = any || word != 0;
       const auto weight = static_cast<double>(word_gradient(word));

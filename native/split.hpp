@@ -10,6 +10,7 @@
 // feature could gain comes first, and only features that could win are scanned.
 #pragma once
 
+#include <cstring>
 #include <limits>
 #include <optional>
 #include <utility>
@@ -129,6 +130,21 @@ class Finder {
     double unsplit = 0.0;          // and what it is worth as it is
 
     bool allows(size_t position) const { return allowed.empty() || allowed[position] != 0; }
+    // body(position) for those of n that are allowed, which may be few.
+    template <class Body>
+    void visit_allowed(size_t n, Body&& body) const {
+      if (allowed.empty()) {
+        for (size_t position = 0; position < n; ++position) body(position);
+        return;
+      }
+      const uint8_t* const first = allowed.data();
+      for (size_t position = 0; position < n; ++position) {
+        const void* const next = std::memchr(first + position, 1, n - position);
+        if (next == nullptr) return;
+        position = static_cast<size_t>(static_cast<const uint8_t*>(next) - first);
+        body(position);
+      }
+    }
     void set(size_t position, const Found& best) {
       found[position] = best;
       score[position] = best.result.score;
@@ -151,8 +167,17 @@ class Finder {
     std::vector<int64_t> row_words, row_counts;
     std::vector<size_t> row_begin;
     std::vector<uint8_t> row_marks;  // of a sparse table: per row of it, 0 between calls
-    std::vector<SortedRow> sorted;   // by a code (code_order.hpp)
-    std::vector<int64_t> sides;      // of a cut: per class
+    // Codes of rows, and rows by these (code_order.hpp); on the way there: the first row of each
+    // code and the next one after each row, both counted from 1; of codes 0 between calls.
+    std::vector<int32_t> row_codes;
+    std::vector<SortedRow> sorted;
+    std::vector<uint32_t> first, next;
+    // Where rows have classes: those and the words of a node's rows; per class, both sides of a
+    // cut.
+    std::vector<int32_t> row_classes;
+    std::vector<GradientSlot> row_slots;
+    bool all_heard = true;  // no word is 0
+    std::vector<int64_t> sides;
     RunningMedian median;
     std::vector<WideSum> costs;  // per row
 

@@ -36,6 +36,7 @@ Finder::Scratch::Scratch(const Bins& bins, size_t lanes) {
   for (size_t f = 0; f < bins.features(); ++f)
     most = std::max<size_t>(most, bins.value_bins(f) + 1);
   counts.resize(most);
+  first.resize(most, 0);
   reserve_bins(most * lanes);
   if (lanes > 1) packed_words.resize(most * lanes);
   if (bins.sparse()) row_marks.resize(bins.rows(), 0);
@@ -177,14 +178,25 @@ bool WordFinder::neutral(const Search& search, const Found& found, double packed
 
 Split WordFinder::settle(Search* search, Scratch* scratch) const {
   const Leaf& leaf = *search->leaf;
-  Contest contest(features_->size(),
-                  [&](size_t i) { return search->score[i] - price((*features_)[i]); });
+  const bool priced = !rules_.first_use.empty();
+  std::vector<uint32_t> field;  // who is in it, where not all are
+  field.reserve(search->allowed.size());
+  if (!search->allowed.empty())
+    search->visit_allowed(features_->size(),
+                          [&](size_t i) { field.push_back(static_cast<uint32_t>(i)); });
+  const size_t n = search->allowed.empty() ? features_->size() : field.size();
+  const auto position = [&](size_t who) { return field.empty() ? who : field[who]; };
+  Contest contest(n, [&](size_t who) {
+    const size_t i = position(who);
+    return search->score[i] - (priced ? price((*features_)[i]) : 0.0);
+  });
   for (;;) {
-    const auto [best_score, best] = contest.leader();
+    const auto [best_score, who] = contest.leader();
     if (best_score == kNoSplit) return {};
+    const size_t best = position(who);
     if (search->is_found[best] == 0) {  // what leads is but a bound
       search->set(best, scan_histogram(*search, best, nullptr));
-      contest.update(best);
+      contest.update(who);
       continue;
     }
     Found& found = search->found[best];
@@ -218,7 +230,7 @@ Split WordFinder::settle(Search* search, Scratch* scratch) const {
     }
     count_bins(*search, feature, scratch);
     search->set(best, scan_histogram(*search, best, scratch->counts.data()));
-    contest.update(best);
+    contest.update(who);
   }
 }
 

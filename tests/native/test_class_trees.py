@@ -29,11 +29,17 @@ CRITERIA = ["misclassification", "gini", "entropy"]
 
 class Data:
     def __init__(
-        self, seed: int, n: int = 80, features: int = 3, n_classes: int = 3, weights: str = "none"
+        self,
+        seed: int,
+        n: int = 80,
+        features: int = 3,
+        n_classes: int = 3,
+        weights: str = "none",
+        values: int = 6,
     ) -> None:
         rng = np.random.default_rng([seed, 5])
         self.k = n_classes
-        self.X = rng.integers(0, 6, (n, features)) / 2
+        self.X = rng.integers(0, values, (n, features)) * (3 / values)
         signal = self.X[:, 0] - 1.5 * self.X[:, -1] + rng.normal(size=n)
         self.codes: Codes = (np.argsort(np.argsort(signal)) * n_classes // n).astype(np.int32)
         self.X[rng.random(self.X.shape) < 0.15] = np.nan
@@ -45,10 +51,15 @@ class Data:
         }[weights]
 
     def growth(
-        self, rules: Rules, criterion: str, workers: Workers | None = None, **more: Any
+        self,
+        rules: Rules,
+        criterion: str,
+        workers: Workers | None = None,
+        max_bins: int = 255,
+        **more: Any,
     ) -> Growth:
         workers = workers or Workers(1)
-        bins, self.cuts = bin_table(workers, self.X, self.weight)
+        bins, self.cuts = bin_table(workers, self.X, self.weight, max_bins)
         return Growth(
             workers,
             bins,
@@ -105,6 +116,32 @@ def test_each_rule_gives_the_brute_force_tree(
         assert_same(tree, expected)
 
 
+@pytest.mark.parametrize("few_rows", [0, ALL_ROWS])
+@pytest.mark.parametrize("weights", ["none", "whole", "fractional"])
+@pytest.mark.parametrize("n_classes", [3, 26])
+@pytest.mark.parametrize("least", [1.0, 4.0])
+def test_many_bins_give_the_brute_force_tree(
+    least: float, n_classes: int, weights: str, few_rows: int
+) -> None:
+    """Of many bins a cut is found class by class, many bins at once."""
+    data = Data(11, 150, 2, n_classes, weights, values=64)
+    rules = Rules(max_leaves=20, min_samples_leaf=least)
+    tree = data.grow(rules, "gini", few_rows=few_rows)
+    assert_same(tree, data.brute_force(rules, "gini"))
+
+
+@pytest.mark.parametrize("more", [{}, {"random_thresholds": True}])
+def test_more_bins_than_a_byte_has_codes(more: dict[str, Any]) -> None:
+    """Rows of a node may be far fewer than codes, and bins more than are looked at at once."""
+    data = Data(12, 2_500, 3, 5, "whole", values=1_500)
+    rules = Rules(max_leaves=300, min_samples_leaf=2)
+    tree = data.grow(rules, "gini", max_bins=1_000, few_rows=0, **more)
+    assert max(len(cuts) for cuts in data.cuts) > 512
+    for few_rows in (20, 300, ALL_ROWS):
+        other = data.grow(rules, "gini", max_bins=1_000, few_rows=few_rows, **more)
+        assert same_trees(tree, other)
+
+
 @settings(max_examples=60, deadline=None)
 @given(
     st.integers(0, 2**32),
@@ -115,6 +152,7 @@ def test_each_rule_gives_the_brute_force_tree(
     st.sampled_from([1.0, 3.0]),
     st.sampled_from(CRITERIA),
     st.sampled_from([0, 10, ALL_ROWS]),
+    st.sampled_from([6, 30]),
 )
 def test_any_small_problem_gives_the_brute_force_tree(
     seed: int,
@@ -125,8 +163,9 @@ def test_any_small_problem_gives_the_brute_force_tree(
     least: float,
     criterion: str,
     few_rows: int,
+    values: int,
 ) -> None:
-    data = Data(seed, n, features, n_classes, weights)
+    data = Data(seed, n, features, n_classes, weights, values)
     rules = Rules(min_samples_leaf=least)
     tree = data.grow(rules, criterion, few_rows=few_rows)
     assert_same(tree, data.brute_force(rules, criterion))

@@ -26,6 +26,8 @@ __all__ = ["Average", "average"]
 
 PER_THREAD = 4
 """How many trees each thread grows between two looks at the clock and the keyboard."""
+BLOCK = 8192
+"""Numbers that are worked on at once: larger arrays would be fresh pages of memory each time."""
 
 
 @dataclass
@@ -35,7 +37,7 @@ class Average:
     Attributes
     ----------
     total : float64 array of shape (n_outputs, n_rows)
-        The sum.
+        The sum; the outputs of a row lie beside each other, as in the values of trees.
     trees : int64 array of shape (n_rows,)
         How many trees it is of.
     """
@@ -46,29 +48,60 @@ class Average:
     @classmethod
     def of(cls, n_outputs: int, n_rows: int) -> Average:
         """Return the average of no trees."""
-        return cls(np.zeros((n_outputs, n_rows)), np.zeros(n_rows, dtype=np.int64))
+        return cls(np.zeros((n_rows, n_outputs)).T, np.zeros(n_rows, dtype=np.int64))
 
     def take(
         self, value: npt.NDArray[np.float64], rows: npt.NDArray[Any], leaf: npt.NDArray[Any]
-    ) -> None:
-        """Let a tree speak of some rows; `value` is what its nodes say."""
-        self.total[:, rows] += value[leaf].reshape(len(rows), len(self.total)).T
+    ) -> npt.NDArray[np.float64]:
+        """Let a tree speak of some rows; return their means, of shape (n_outputs, len(rows)).
+
+        `value` is what its nodes say, and `leaf` the node of each of the rows.
+        """
+        sums = self.total.T.take(rows, axis=0)
+        sums += value.reshape(-1, len(self.total)).take(leaf, axis=0)
+        self.total.T[rows] = sums
         self.trees[rows] += 1
+        trees = self.trees[rows].astype(np.float64)  # before it is broadcast, which is far quicker
+        return np.asarray((sums / trees[:, np.newaxis]).T)
 
     def scores(self) -> npt.NDArray[np.float64]:
         """Return the means; NaN where nobody had a say."""
         with np.errstate(invalid="ignore"):
             return np.asarray(self.total / self.trees)
 
-    def loss(self, loss: Loss, rows: Rows) -> float | None:
-        """Return the mean loss of the rows that somebody spoke of; None: there are none."""
-        known = self.trees > 0
+
+class OutOfBag:
+    """The mean loss of the rows that some tree has not seen; of a row it changes when one speaks.
+
+    Parameters
+    ----------
+    loss : Loss
+        By which the average is judged.
+    rows : Rows
+        The rows of the fit.
+    """
+
+    def __init__(self, loss: Loss, rows: Rows) -> None:
+        self.loss = loss
+        self.rows = rows
+        self.average = Average.of(loss.n_outputs, len(rows.y))
+        self._losses = np.zeros(len(rows.y))
+
+    def take(
+        self, value: npt.NDArray[np.float64], rows: npt.NDArray[Any], leaf: npt.NDArray[Any]
+    ) -> float | None:
+        """Let a tree speak of rows; return the mean loss of those that any spoke of, or None."""
+        step = max(1, BLOCK // self.loss.n_outputs)
+        for first in range(0, len(rows), step):
+            some = rows[first : first + step]
+            scores = self.average.take(value, some, leaf[first : first + step])
+            self._losses[some] = self.loss.loss(self.rows.y[some], scores)
+        known = self.average.trees > 0
         if not known.any():
             return None
         part = slice(None) if known.all() else known
-        weight = None if rows.weight is None else rows.weight[part]
-        scores = self.total[:, part] / self.trees[part]
-        return float(np.average(loss.loss(rows.y[part], scores), weights=weight))
+        weight = None if self.rows.weight is None else self.rows.weight[part]
+        return float(np.average(self._losses[part], weights=weight))
 
 
 def average(
@@ -109,23 +142,22 @@ def average(
     Average
         What is said of the training rows by those trees that have not seen them.
     """
-    unseen = Average.of(loss.n_outputs, len(train.y))
-    best = unseen
+    unseen = OutOfBag(loss, train)
+    best = unseen.average
     members = _members(committee, monitor.n_rounds, PER_THREAD * workers.threads, seed, out_of_bag)
     for m, (grown, rows, leaf) in enumerate(members, start=1):
         tree = tree_of(grown)
         ensemble.append(tree)
         judged = None
         if out_of_bag:
-            unseen.take(tree.value, rows, leaf)
-            judged = unseen.loss(loss, train)
+            judged = unseen.take(tree.value, rows, leaf)
         if valid is not None:
             valid.table.add_tree(workers, grown, tree.value.reshape(-1), valid.score.reshape(-1))
             losses = loss.loss(valid.y, valid.score / m)
             judged = float(np.average(losses, weights=valid.weight))
         stop = monitor.after_round(m, None, judged)
         if monitor.patience is not None and monitor.best_round == m:
-            best = Average(unseen.total.copy(), unseen.trees.copy())
+            best = Average(unseen.average.total.copy(), unseen.average.trees.copy())
         if stop:
             break
     ensemble.truncate(monitor.best_round)

@@ -1,0 +1,46 @@
+"""What trees say of rows that they have not seen is judged as if all were added up anew."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from stagewise.boosting.averaging import OutOfBag
+from stagewise.losses import Loss
+from stagewise.losses.shares import ClassShares, Margin
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("loss", [ClassShares(11), Margin()])
+def test_each_tree_leaves_the_mean_loss_of_all_that_was_said(loss: Loss, weighted: bool) -> None:
+    rng = np.random.default_rng(3)
+    n, nodes = 3_000, 40
+    y = rng.integers(0, 11 if loss.n_outputs > 1 else 2, n).astype(np.int32)
+    weight = rng.integers(1, 4, n).astype(float) if weighted else None
+    rows: Any = SimpleNamespace(y=y, weight=weight)
+    judge = OutOfBag(loss, rows)
+    total, trees = np.zeros((loss.n_outputs, n)), np.zeros(n)
+    for _ in range(8):
+        spoken_of = np.flatnonzero(rng.random(n) < 0.4).astype(np.uint32)
+        leaf = rng.integers(0, nodes, len(spoken_of)).astype(np.int32)
+        value = rng.random((nodes, loss.n_outputs))
+        judged = judge.take(value if loss.n_outputs > 1 else value[:, 0], spoken_of, leaf)
+        for row, node in zip(spoken_of, leaf, strict=True):
+            total[:, row] += value[node]
+            trees[row] += 1
+        known = trees > 0
+        losses = loss.loss(y[known], total[:, known] / trees[known])
+        assert judged == pytest.approx(
+            np.average(losses, weights=None if weight is None else weight[known]), rel=1e-12
+        )
+    np.testing.assert_array_equal(judge.average.trees, trees)
+    np.testing.assert_allclose(judge.average.total, total, rtol=1e-13)
+
+
+def test_nobody_spoke_of_any_row() -> None:
+    rows: Any = SimpleNamespace(y=np.zeros(5, dtype=np.int32), weight=None)
+    none = np.zeros(0, dtype=np.uint32)
+    assert OutOfBag(ClassShares(3), rows).take(np.zeros((1, 3)), none, none) is None
