@@ -120,6 +120,8 @@ def held_out_loss(loss: str, y: np.ndarray, answer: np.ndarray) -> float:
     f = np.asarray(answer, dtype=np.float64)
     if loss in ("log_loss", "exponential", "adaboost"):
         return _class_loss(loss, y, f)
+    if f.ndim == 2 and y.ndim == 1 and f.shape[1] > 1:  # probabilities of classes, and their codes
+        y = np.eye(f.shape[1])[y]
     f, y = f.reshape(y.shape), y.astype(np.float64)
     away = np.abs(y - f)
     if loss == "squared_error":
