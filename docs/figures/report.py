@@ -43,7 +43,7 @@ def main(table: str) -> None:
         browser.close()
     for name in ("report", "report_what_if"):
         picture = Image.open(HERE / f"{name}.png").convert("RGB")
-        picture.quantize(128).save(HERE / f"{name}.png", optimize=True)
+        picture.quantize(256, Image.Quantize.MAXCOVERAGE).save(HERE / f"{name}.png", optimize=True)
 
 
 if __name__ == "__main__":
