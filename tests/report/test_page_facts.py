@@ -21,11 +21,13 @@ from stagewise.inspection import (
     scores,
     thresholds,
 )
+from stagewise.inspection.answers import Answers
 from stagewise.inspection.fitted import Fitted
 from stagewise.report.html import report_html
 from stagewise.report.page_facts import report_facts
 from stagewise.report.patience import patience
 from stagewise.report.payload import as_json, plain
+from stagewise.report.quality_facts import class_quality
 
 
 @pytest.fixture(scope="module")
@@ -283,6 +285,19 @@ def test_thresholds_of_the_slider_and_of_all_costs_are_exact():
         missing = quality.positives - quality.true_positive
         cost = (wrong * quality.false_positive + missed * missing) / 2500
         assert cost.min() == pytest.approx(every.cost(wrong, missed).best_cost, rel=1e-12)
+
+
+def test_probabilities_that_are_steps_of_the_slider_count_there():
+    y, p = np.arange(2001) % 2, np.repeat(np.arange(667) / 1000, 3)
+    (quality,) = class_quality(Answers.given(np.column_stack([1 - p, p]), y, [0, 1]))
+    for k in range(0, 667, 3):
+        own = quality.true_positive[np.flatnonzero(quality.threshold >= k / 1000)[-1]]
+        assert own == np.sum(y[p >= k / 1000])
+
+
+def test_names_that_are_no_text_do_not_end_a_report(tmp_path):
+    model, X, y, _ = report_of("one tree")
+    assert model.report(X, y, tmp_path / "r.html", title="a\udc80b").stat().st_size > 1000
 
 
 @pytest.mark.parametrize("shift", [1.7e9, 0.0])

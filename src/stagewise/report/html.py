@@ -103,7 +103,7 @@ def write_report(
 
     Notes
     -----
-    The same model and rows give the same bytes. Rows and cells of the sample (up to 250 rows) are
+    The same model and rows give the same bytes. Rows and cells of the sample (up to 251 rows) are
     in the file: share it with whom you would share the table.
 
     Examples
@@ -134,7 +134,8 @@ def write_report(
         random_state=random_state,
         say=say,
     )
-    replace_file(target_path, report_html(facts).encode())
+    # Names of columns need not be valid text; in a title, what is none is shown as a mark.
+    replace_file(target_path, report_html(facts).encode("utf-8", "replace"))
     say(f"wrote {target_path}")
     return target_path
 

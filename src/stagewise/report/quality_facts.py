@@ -145,7 +145,8 @@ def _kept(counted: Thresholds, step: float) -> npt.NDArray[np.intp]:
     least costs lie, whatever they are; and some between, so that curves look as they do.
     """
     t = counted.threshold
-    steps = np.arange(0.0, 1.0 + step / 2, step)
+    n = round(1 / step)
+    steps = np.arange(n + 1) / n  # the doubles that a slider gives: 0.3, not the sum of its steps
     in_force = len(t) - np.searchsorted(t[::-1], steps, side="left") - 1
     own = np.diff(counted.true_positive, prepend=0.0)
     both = own + np.diff(counted.false_positive, prepend=0.0)
