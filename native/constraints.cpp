@@ -1,26 +1,35 @@
 #include "constraints.hpp"
 
 #include <algorithm>
+#include <bit>
 
 #include "frontier.hpp"
 
 namespace stagewise {
 namespace {
 
-bool overlap(const CodeRange& a, const CodeRange& b) {
+bool overlap(const ValueRange& a, const ValueRange& b) {
   if (a.missing && b.missing) return true;
-  if (a.bins.empty()) return a.first <= b.last && b.first <= a.last;
+  if (a.bins.empty()) return std::max(a.first, b.first) <= std::min(a.last, b.last);
   for (size_t i = 0; i < a.bins.size(); ++i)
     if (a.bins[i] != 0 && b.bins[i] != 0) return true;
   return false;
 }
 
-// Whether some code of the first range is at or below one of the second.
-bool can_rise(const CodeRange& a, const CodeRange& b) {
+// Whether some value of the first range is at or below one of the second.
+bool can_rise(const ValueRange& a, const ValueRange& b) {
   return (a.missing && b.missing) || (a.first <= a.last && b.first <= b.last && a.first <= b.last);
 }
 
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
 }  // namespace
+
+// Of negative numbers the bits fall while the number rises.
+int64_t ordinal(double x) {
+  const auto bits = std::bit_cast<int64_t>(x + 0.0);
+  return bits >= 0 ? bits : std::numeric_limits<int64_t>::min() - bits;
+}
 
 Constraints::Constraints(const Bins& bins, const ConstraintRules& rules)
     : bins_(bins), rules_(rules) {
@@ -31,9 +40,9 @@ Constraints::Constraints(const Bins& bins, const ConstraintRules& rules)
 Region Constraints::child(const Region& parent, const Split& split, bool left) const {
   Region region = parent;
   auto at = std::find_if(region.begin(), region.end(),
-                         [&](const CodeRange& r) { return r.feature >= split.feature; });
+                         [&](const ValueRange& r) { return r.feature >= split.feature; });
   if (at == region.end() || at->feature != split.feature) {
-    CodeRange whole{split.feature, 0, bins_.value_bins(split.feature) - 1, {}, true};
+    ValueRange whole{split.feature, ordinal(-kInfinity), ordinal(kInfinity), {}, true};
     if (!split.right_bins.empty()) whole.bins.assign(split.right_bins.size(), 1);
     at = region.insert(at, std::move(whole));
   }
@@ -41,9 +50,9 @@ Region Constraints::child(const Region& parent, const Split& split, bool left) c
     for (size_t b = 0; b < at->bins.size(); ++b)
       if ((split.right_bins[b] != 0) == left) at->bins[b] = 0;
   } else if (left) {
-    at->last = std::min(at->last, split.bin);
+    at->last = std::min(at->last, ordinal(split.threshold));
   } else {
-    at->first = std::max(at->first, split.bin + 1);
+    at->first = std::max(at->first, ordinal(split.threshold) + 1);
   }
   at->missing = at->missing && split.missing_left == left;
   return region;
@@ -73,11 +82,11 @@ std::vector<uint8_t> Constraints::allowed(const Region& region) const {
   std::vector<uint8_t> allowed(bins_.features(), rules_.together.empty() ? 1 : 0);
   if (rules_.most_together > 0 && region.size() >= rules_.most_together) {
     allowed.assign(bins_.features(), 0);
-    for (const CodeRange& r : region) allowed[r.feature] = 1;
+    for (const ValueRange& r : region) allowed[r.feature] = 1;
     return allowed;
   }
   for (const auto& group : rules_.together) {
-    const bool holds = std::all_of(region.begin(), region.end(), [&](const CodeRange& r) {
+    const bool holds = std::all_of(region.begin(), region.end(), [&](const ValueRange& r) {
       return std::find(group.begin(), group.end(), r.feature) != group.end();
     });
     if (holds)

@@ -1,10 +1,11 @@
 // What a tree must not do: fall where it shall rise, and mix features that shall not meet.
 //
-// One idea: a leaf is a region, a range of codes for each feature that was split on above it. Of
-// two leaves the first must not have the larger value if a row of it could become a row of the
-// second one by raising features that the function shall rise in (lowering those it shall fall in).
-// So the values of the leaves around it bound those of a new leaf. These are bounds by neighbours,
-// not by what a common parent's split left over ("intermediate" in LightGBM's words).
+// One idea: a leaf is a region, a range of values for each feature that was split on above it, as
+// new rows meet it: bounded by thresholds, not by the codes of training rows. Of two leaves the
+// first must not have the larger value if a row of it could become a row of the second one by
+// raising features that the function shall rise in (lowering those it shall fall in). So the values
+// of the leaves around it bound those of a new leaf. These are bounds by neighbours, not by what a
+// common parent's split left over ("intermediate" in LightGBM's words).
 #pragma once
 
 #include <cstdint>
@@ -28,15 +29,20 @@ struct Bounds {
   }
 };
 
-// The codes of one feature that lead to a leaf.
-struct CodeRange {
+// The values of one feature that lead to a leaf.
+struct ValueRange {
   uint32_t feature = 0;
-  uint32_t first = 0, last = 0;  // of numbers, both included
-  std::vector<uint8_t> bins;     // of levels: 1 for each bin; else empty
-  bool missing = true;           // missing values too
+  // Of numbers, both included: positions among all doubles in increasing order (`ordinal`). Two
+  // thresholds may lie between the same two training values; values between them are ordinary.
+  int64_t first = 0, last = 0;
+  std::vector<uint8_t> bins;  // of levels: 1 for each bin; else empty
+  bool missing = true;        // missing values too
 };
 
-using Region = std::vector<CodeRange>;  // by feature, in increasing order
+// The position of a double among all doubles; -0.0 and 0.0 have the same.
+int64_t ordinal(double x);
+
+using Region = std::vector<ValueRange>;  // by feature, in increasing order
 
 struct ConstraintRules {
   std::vector<int8_t> monotone;                 // per feature: 1 rises, -1 falls, 0 may do both
@@ -51,6 +57,7 @@ class Constraints {
   bool monotone() const { return monotone_; }
   int direction(uint32_t feature) const { return monotone_ ? rules_.monotone[feature] : 0; }
 
+  // The split is complete: it has its threshold, and the side of missing values.
   Region child(const Region& parent, const Split& split, bool left) const;
   // Whether the value of a must not be larger than that of b.
   bool below(const Region& a, const Region& b) const;

@@ -20,9 +20,12 @@ struct Split {
   double gain = 0.0;    // 0: none found, unless it is forced
   bool forced = false;  // taken before all others
   uint32_t feature = 0;
-  uint32_t bin = 0;           // the last that goes left
-  uint32_t next_bin = 0;      // the first of the node's that goes right
-  bool missing_left = false;  // by gain, or towards the larger hessian when none is missing here
+  uint32_t bin = 0;        // the last that goes left
+  uint32_t next_bin = 0;   // the first of the node's that goes right
+  double threshold = 0.0;  // between both, once the leaf is expanded
+  // By gain, or towards the larger hessian when none is missing in the node. Of a feature that no
+  // row lacks: towards the larger weight, once the leaf is expanded.
+  bool missing_left = false;
   int64_t left_word = 0;
   std::vector<int64_t> left_vector;  // the same of several outputs
   std::vector<uint8_t> right_bins;   // of levels: 1 for each bin that goes right; else empty

@@ -78,7 +78,17 @@ std::unique_ptr<NodeSearch> Grower::make_search() {
 
 bool Grower::shared(const Leaf& leaf) const { return search_->work(leaf) >= kSharedUpdates; }
 
-void Grower::place_children(Workers& team, Desk* desk, const Leaf& parent) {
+// Whatever new rows go by, so that regions and the tree have it from one place.
+void Grower::complete_split(Leaf* parent) const {
+  Split& split = parent->split;
+  if (split.right_bins.empty())
+    split.threshold = bins_.coding(split.feature).threshold(split.bin, split.next_bin);
+  if (!bins_.has_missing(split.feature))
+    split.missing_left = parent->left->count >= parent->right->count;
+}
+
+void Grower::place_children(Workers& team, Desk* desk, Leaf* leaf) {
+  const Leaf& parent = *leaf;
   Leaf &left = *parent.left, &right = *parent.right;
   rows_.partition(team, parent, &desk->scratch.row_marks);
   left.depth = right.depth = parent.depth + 1;
@@ -96,6 +106,7 @@ void Grower::place_children(Workers& team, Desk* desk, const Leaf& parent) {
     right.forced = rules_.forced[static_cast<size_t>(parent.forced)].right;
   }
   finder_->weigh_children(parent, rows_.of(left), rows_.of(right));
+  complete_split(leaf);
   if (constraints_.monotone() || constraints_.groups()) constrain_children(parent);
 }
 
@@ -138,7 +149,7 @@ bool Grower::still_right(Leaf* leaf) {
 // Finds the children of a leaf and their splits. Touches nothing but the leaf's part of the lists,
 // its slots, its children and the desk.
 void Grower::expand(Workers& team, Desk* desk, Leaf* parent) {
-  place_children(team, desk, *parent);
+  place_children(team, desk, parent);
   search_->children(team, desk, parent);
 }
 
@@ -162,7 +173,7 @@ void Grower::expand_next(const Frontier& frontier, size_t splits_left) {
     rows_.note_use(*leaf);
   }
   if (splits_left == 1) {
-    place_children(workers_, desks_.data(), *batch[0]);
+    place_children(workers_, desks_.data(), batch[0]);
   } else if (batch.size() == 1) {
     expand(workers_, desks_.data(), batch[0]);
   } else {
@@ -184,10 +195,9 @@ void Grower::commit(const Leaf& parent, Tree* tree) {
   const Split& s = parent.split;
   tree->feature[node] = static_cast<int32_t>(s.feature);
   if (s.right_bins.empty()) {
-    const FeatureCoding& coding = bins_.coding(s.feature);
-    tree->threshold[node] = coding.threshold(s.bin, s.next_bin);
+    tree->threshold[node] = s.threshold;
     // Between two values of the bag there may be values of other rows; they go by the threshold.
-    tree->bin[node] = bins_.ranked() ? coding.code_below(tree->threshold[node]) : s.bin;
+    tree->bin[node] = bins_.ranked() ? bins_.coding(s.feature).code_below(s.threshold) : s.bin;
   } else {
     write_levels(s, node, tree);
   }
@@ -195,9 +205,7 @@ void Grower::commit(const Leaf& parent, Tree* tree) {
   tree->right[node] = parent.right->node;
   tree->gain[node] = s.gain;
   finder_->note_use(s.feature);
-  // A feature that was never missing: at predict a missing value follows the heavier child.
-  tree->missing_left[node] =
-      bins_.has_missing(s.feature) ? s.missing_left : parent.left->count >= parent.right->count;
+  tree->missing_left[node] = s.missing_left;
 }
 
 void Grower::write_levels(const Split& split, size_t node, Tree* tree) const {

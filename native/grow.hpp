@@ -88,7 +88,8 @@ class Grower {
   void expand_next(const Frontier& frontier, size_t splits_left);
   void expand(Workers& team, Desk* desk, Leaf* parent);
   void write_levels(const Split& split, size_t node, Tree* tree) const;
-  void place_children(Workers& team, Desk* desk, const Leaf& parent);
+  void place_children(Workers& team, Desk* desk, Leaf* parent);
+  void complete_split(Leaf* parent) const;
   void constrain_children(const Leaf& parent);
   Bounds bounds_of(const Leaf& leaf) const;
   bool still_right(Leaf* leaf);

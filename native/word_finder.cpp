@@ -215,15 +215,14 @@ Split WordFinder::settle(Search* search, Scratch* scratch) const {
                                                 : any_missing(bins_, search->rows, feature));
       const bool heavier_left = left >= both - left;
       const bool missing_left = decided ? found.result.missing_left : heavier_left;
-      Split split{forced ? std::max(gain, 0.0) : std::max(gain, kNeutralGain),
-                  forced,
-                  feature,
-                  found.bin,
-                  found.next_bin,
-                  missing_left,
-                  left_word,
-                  {},
-                  {}};
+      Split split;
+      split.gain = forced ? std::max(gain, 0.0) : std::max(gain, kNeutralGain);
+      split.forced = forced;
+      split.feature = feature;
+      split.bin = found.bin;
+      split.next_bin = found.next_bin;
+      split.missing_left = missing_left;
+      split.left_word = left_word;
       if (bins_.coding(feature).categorical())
         split.right_bins = right_bins(*search, best, found, heavier_left, scratch);
       return split;

@@ -56,6 +56,58 @@ def test_no_prediction_breaks_a_direction(seed, loss, response, growth, directio
         assert rises(model.predict, X, name, direction)
 
 
+SPLITS = [
+    {"split": "histogram"},
+    {"split": "histogram", "max_bins": 8, "growth": "symmetric", "max_depth": 4},
+    {"split": "exact"},
+    {"split": "exact", "leaves": "linear"},
+    {"split": "approx", "epsilon": 0.1},
+    {"split": "approx", "proposal": "local", "epsilon": 0.2},
+]
+ROWS = [
+    {},
+    {"subsample": 0.6},
+    {"sampling": "goss"},
+    {"sampling": "mvs", "subsample": 0.5},
+    {"drop_rate": 0.3},
+]
+
+
+@settings(max_examples=80)
+@given(
+    seed=st.integers(0, 10_000),
+    split=st.sampled_from(SPLITS),
+    rows=st.sampled_from(ROWS),
+    n=st.sampled_from([9, 30, 150]),
+    loss=st.sampled_from(["squared_error", "gamma", "absolute_error"]),
+    directions=st.lists(st.sampled_from([-1, 0, 1]), min_size=3, max_size=3),
+)
+def test_no_new_row_breaks_a_direction(seed, split, rows, n, loss, directions):
+    """Between the values of training rows, and where features are missing that never were."""
+    rng = np.random.default_rng(seed)
+    X = rng.permuted(np.tile(np.arange(n, dtype=float), (3, 1)), axis=1).T
+    y = np.exp(np.sin(X @ rng.normal(size=3)) + 0.3 * rng.normal(size=n))
+    model = GradientBoostingRegressor(
+        loss,
+        n_estimators=3,
+        learning_rate=1.0,
+        l2_regularization=0.0,
+        min_samples_leaf=1 if n < 100 else 3,
+        columns_per_node=1.0,
+        monotonic_cst=directions,
+        random_state=seed,
+        **split,
+        **rows,
+    ).fit(X, y)
+    low = rng.choice(np.arange(-1, n + 1, 0.125), size=(3000, 3))
+    low[rng.random(low.shape) < 0.15] = np.nan
+    feature = rng.integers(0, 3, len(low))
+    high = low.copy()
+    high[np.arange(len(low)), feature] += rng.choice([0.125, 0.25, 1.0, 3.0], len(low))
+    rise = model.predict(high) - model.predict(low)
+    assert (rise * np.array(directions)[feature] >= 0).all()
+
+
 def test_scores_of_many_classes_keep_their_directions_and_so_does_more_training():
     X, y = make_frame(1)
     labels = np.digitize(y, [-1, 1])
