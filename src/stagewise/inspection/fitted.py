@@ -225,6 +225,18 @@ class Fitted:
         moved = np.max(np.abs(high - low))
         return bool(np.max(np.abs((high - middle) - (middle - low))) <= 1e-9 * moved)
 
+    @cached_property
+    def score_units(self) -> tuple[Vector, Vector]:
+        """Offset and scale of each score: explanations are in the units offset + scale · F.
+
+        A regression has those of its target. The one score of two classes whose trees are averaged
+        is F = p_1 - p_0, and is reported as p_1, as more classes are.
+        """
+        model, n = self.model, self.model.ensemble.n_outputs
+        if model.classes is not None and self.estimator.averages and n == 1:
+            return np.full(1, 0.5), np.full(1, 0.5)
+        return np.broadcast_to(model.offset, n), np.broadcast_to(model.scale, n)
+
     @property
     def is_affine_regression(self) -> bool:
         """Whether scores can be told in the units of the target."""

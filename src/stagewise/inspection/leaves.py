@@ -164,8 +164,8 @@ def staged_contributions(model: Any, X: Any) -> Contributions:
         ensemble.forest.add_scores(
             fitted.workers, columns, first, first + per_round, out.reshape(-1)
         )
-    model = fitted.model
-    base, told = model.offset + model.scale * ensemble.base, rounds.transpose(1, 0, 2) * model.scale
+    offset, scale = fitted.score_units
+    base, told = offset + scale * ensemble.base, rounds.transpose(1, 0, 2) * scale
     return Contributions(fitted.outputs("score"), base, told)
 
 
@@ -278,7 +278,7 @@ def decision_path(model: Any, row: Any) -> DecisionPath:
     table = given.asked_dense(size.COPY_BYTES)
     x = np.array([c[0] for c in fitted.extended(columns)])
     # In the units of what is predicted, each output with its own.
-    scale = np.broadcast_to(fitted.model.scale, ensemble.n_outputs)
+    offset, scale = fitted.score_units
     paths = []
     for number, tree in enumerate(ensemble.trees):
         out = np.zeros(ensemble.n_outputs)
@@ -294,7 +294,7 @@ def decision_path(model: Any, row: Any) -> DecisionPath:
         line = _line(fitted, tree, nodes[-1])
         paths.append(Path(number, nodes, rule, value, surprise, cover, output, line))
     paths.sort(key=lambda path: (-float(np.abs(path.surprise).max()), path.tree))
-    said = fitted.model.offset + scale * fitted.score(columns)[0]
+    said = offset + scale * fitted.score(columns)[0]
     return DecisionPath(tuple(paths), fitted.outputs("score"), said)
 
 

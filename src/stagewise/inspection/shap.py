@@ -43,7 +43,8 @@ class ShapValues(ShapPictures):
 
     ``base_values`` plus the sum of a row's ``values`` is what the model says of the row: of a
     regression its prediction (with the losses "poisson", "gamma" and "tweedie" the logarithm of
-    it), of a classification `decision_function`, of a forest of classes the probabilities.
+    it), of a classification `decision_function`, of a forest or a tree of classes the probabilities
+    (of two classes, that of the second).
 
     Parameters
     ----------
@@ -177,8 +178,9 @@ def shap_values(
         for part in _blocks(rows.n, credit[:1].size):
             _complete(credit[part])
     credit = _by_feature(credit, model.features.sources, model.features.n, interactions)
-    credit *= model.scale
-    base = model.offset + model.scale * base
+    offset, scale = fitted.score_units
+    credit *= scale
+    base = offset + scale * base
     one = model.ensemble.n_outputs == 1
     return ShapValues(
         credit[..., 0] if one else credit,

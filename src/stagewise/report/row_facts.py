@@ -178,8 +178,7 @@ def _unit(fitted: Fitted) -> str:
     if fitted.model.classes is None:
         return "prediction" if fitted.mean_is_affine else "logarithm of the prediction"
     if fitted.estimator.averages:
-        one = fitted.model.ensemble.n_outputs == 1
-        return "difference of the probabilities" if one else "probability"
+        return "probability"
     odds = fitted.model.loss == "log_loss" and fitted.model.ensemble.n_outputs == 1
     return "log odds" if odds else "score"
 
