@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace stagewise {
 
@@ -79,6 +80,9 @@ void Committee::set_values(const Grower& grower, const std::vector<double>& weig
                            Tree* tree) const {
   const size_t lanes = class_of_ == nullptr ? 1 : classes_, nodes = tree->nodes();
   std::vector<double> sums(nodes * lanes, 0.0), total(nodes, 0.0);
+  // Of numbers: a mean that rounding moved out of the range of its targets is moved back.
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  std::vector<double> lowest(nodes, kInfinity), highest(nodes, -kInfinity);
   for (const Grower::GrownLeaf& leaf : grower.leaves()) {
     const auto node = static_cast<size_t>(leaf.node);
     for (size_t i = 0; i < leaf.n; ++i) {
@@ -87,6 +91,9 @@ void Committee::set_values(const Grower& grower, const std::vector<double>& weig
       const size_t lane = class_of_ == nullptr ? 0 : static_cast<size_t>(class_of_[row]);
       sums[node * lanes + lane] += class_of_ == nullptr ? w * target_[row] : w;
       total[node] += w;
+      if (class_of_ != nullptr) continue;
+      lowest[node] = std::min(lowest[node], target_[row]);
+      highest[node] = std::max(highest[node], target_[row]);
     }
   }
   for (size_t node = nodes; node-- > 0;) {  // children come after their parent
@@ -95,6 +102,8 @@ void Committee::set_values(const Grower& grower, const std::vector<double>& weig
       const auto c = static_cast<size_t>(child);
       for (size_t k = 0; k < lanes; ++k) sums[node * lanes + k] += sums[c * lanes + k];
       total[node] += total[c];
+      lowest[node] = std::min(lowest[node], lowest[c]);
+      highest[node] = std::max(highest[node], highest[c]);
     }
   }
   tree->outputs = outputs();
@@ -102,7 +111,9 @@ void Committee::set_values(const Grower& grower, const std::vector<double>& weig
   for (size_t node = 0; node < nodes; ++node) {
     const double* const own = sums.data() + node * lanes;
     double* const out = tree->value.data() + node * tree->outputs;
-    if (class_of_ != nullptr && classes_ == 2) {
+    if (class_of_ == nullptr) {
+      *out = std::clamp(*own / total[node], lowest[node], highest[node]);
+    } else if (classes_ == 2) {
       *out = (own[1] - own[0]) / total[node];
     } else {
       for (size_t k = 0; k < lanes; ++k) out[k] = own[k] / total[node];

@@ -168,12 +168,12 @@ void SplitFinder::collect(const Code* codes, Decode own_code, size_t n, Scratch*
   const int64_t* const row_words = scratch->row_words.data();
   const int64_t* const row_counts = scratch->row_counts.data();
   const size_t* const row_begin = scratch->row_begin.data();
-  uint64_t* const touched = scratch->touched.data();
+  CodeSet& seen = scratch->seen;
   for (size_t i = 0; i < n; ++i) {
     const size_t code = own_code(codes[row_begin[i]]);
     words[code] += row_words[i];
     if constexpr (kCounts) counts[code] += row_counts[i];
-    touched[code / 64] |= 1ull << (code % 64);
+    seen.add(code);
   }
 }
 
@@ -182,18 +182,16 @@ template <bool kCounts>
 size_t SplitFinder::list_touched(uint32_t bins, Scratch* scratch) const {
   Scratch& s = *scratch;
   size_t k = 0;
-  for (size_t block = 0; block <= bins / 64; ++block)
-    for (uint64_t bits = s.touched[block]; bits != 0; bits &= bits - 1) {
-      const size_t code = block * 64 + static_cast<size_t>(std::countr_zero(bits));
-      s.packed_words[k] = s.few_words[code];
-      s.packed_codes[k] = static_cast<uint32_t>(code);
-      s.few_words[code] = 0;
-      if constexpr (kCounts) {
-        s.packed_counts[k] = s.few_counts[code];
-        s.few_counts[code] = 0;
-      }
-      ++k;
+  s.seen.drain(bins + 1, [&](size_t code) {
+    s.packed_words[k] = s.few_words[code];
+    s.packed_codes[k] = static_cast<uint32_t>(code);
+    s.few_words[code] = 0;
+    if constexpr (kCounts) {
+      s.packed_counts[k] = s.few_counts[code];
+      s.few_counts[code] = 0;
     }
+    ++k;
+  });
   return k;
 }
 
@@ -227,7 +225,6 @@ void SplitFinder::scan_few_rows_of(const Code* codes, Search* search, Scratch* s
     Found found = scan(*search, sums);
     found.exact = true;
     search->set(j, found);
-    std::fill_n(s.touched.begin(), bins / 64 + 1, 0);
   }
 }
 

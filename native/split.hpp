@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "bins.hpp"
+#include "code_set.hpp"
 #include "frontier.hpp"
 #include "gradients.hpp"
 #include "histograms.hpp"
@@ -161,6 +162,7 @@ class Finder {
     // in order.
     std::vector<int64_t> few_words, few_counts;
     std::vector<uint64_t> touched;
+    CodeSet seen;  // likewise, empty between calls
     std::vector<int64_t> packed_words, packed_counts;
     std::vector<uint32_t> packed_codes, packed_firsts;
     // Per row.

@@ -58,6 +58,7 @@ void Finder::Scratch::reserve_bins(size_t n) {
   few_words.resize(n, 0);
   few_counts.resize(n, 0);
   touched.resize(n / 64 + 1, 0);
+  seen.reserve(n);
 }
 
 size_t drawn(const Finder::Search& search, uint32_t feature, size_t first, size_t last) {

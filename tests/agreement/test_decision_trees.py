@@ -73,7 +73,7 @@ def limits(weighted: bool, leaf: int) -> tuple[dict[str, Any], dict[str, Any], A
     """
     if not weighted:
         return {"min_samples_leaf": leaf}, {"min_samples_leaf": leaf}, None
-    return {"min_samples_leaf": 1e-6}, {}, np.random.default_rng(leaf).uniform(0.5, 3, N)
+    return {"min_samples_leaf": 1}, {}, np.random.default_rng(leaf).uniform(0.5, 3, N)
 
 
 @BOTH

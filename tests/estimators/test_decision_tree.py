@@ -179,7 +179,11 @@ def test_class_weights_count():
         ({"missing": "median"}, "'learned', 'mean', 'probability'"),
         ({"pruning": "cost_complexity", "ccp_alpha": -1.0}, "'cv', or a number at least 0"),
         ({"pruning": "cost_complexity", "ccp_alpha": "best"}, "'cv', or a number at least 0"),
-        ({"ccp_alpha": 0.1}, "no effect with pruning=None; set pruning='cost_complexity'"),
+        (
+            {"ccp_alpha": 0.1, "pruning": "reduced_error"},
+            "no effect with pruning='reduced_error'; set pruning='cost_complexity'",
+        ),
+        ({"min_samples_leaf": 0.1}, "a number of rows, at least 1 .* pass len\\(X\\) // 10"),
         ({"pruning": "reduced_error", "ccp_cv": 3}, "no effect with pruning='reduced_error'"),
         (
             {"pruning": "cost_complexity", "ccp_alpha": 0.1, "ccp_cv": 3},
@@ -191,7 +195,7 @@ def test_class_weights_count():
         ),
         ({"validation_fraction": 0.3}, "set pruning='reduced_error' or 'early_stopping'"),
         ({"pruning": "reduced_error", "patience": 3}, "set pruning='early_stopping'"),
-        ({"max_bins": 99}, "max_bins has no meaning with split='exact'"),
+        ({"max_bins": 99}, "no effect with split='exact'; set split='histogram'"),
         ({"max_leaf_nodes": 1}, "a whole number at least 2"),
         ({"max_features": "half"}, "'sqrt', 'log2', 'third'"),
     ],

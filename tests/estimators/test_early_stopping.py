@@ -125,9 +125,15 @@ def test_an_improvement_counts_only_beyond_tol(table, held):
     coarse = quick(GradientBoostingRegressor, n_estimators=60, tol=tol, n_iter_no_change=1)
     coarse.fit(table.X, table.number, **given)
     first_small = int(np.flatnonzero(~(steps > tol))[0]) + 1
-    assert coarse.n_iter_ == first_small < fine.n_iter_
-    at_once = quick(GradientBoostingRegressor, tol=1e30, n_iter_no_change=2)
-    assert at_once.fit(table.X, table.number, **given).n_iter_ == 1
+    assert len(coarse.validation_loss_) == first_small + 1 < fine.n_iter_
+
+
+def test_tol_decides_when_to_stop_and_never_gives_up_a_better_round(table, held):
+    model = quick(GradientBoostingRegressor, tol=1e30, n_iter_no_change=4)
+    model.fit(table.X, table.number, X_val=held.X, y_val=held.number)
+    assert len(model.validation_loss_) == 5
+    assert (np.diff(model.validation_loss_) < 0).all()
+    assert model.n_iter_ == 5
 
 
 def test_without_early_stopping_all_rounds_are_run_and_nothing_is_validated(table):

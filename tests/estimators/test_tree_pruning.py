@@ -43,7 +43,9 @@ def test_patience_and_tolerance_are_heard(kind):
     long = kind(pruning="early_stopping", patience=60).fit(X, y)
     assert len(short.validation_loss_) < len(long.validation_loss_)
     assert long.validation_loss_.min() <= short.validation_loss_.min()
-    assert kind(pruning="early_stopping", tol=1e9).fit(X, y).n_leaves_ == 1
+    coarse = kind(pruning="early_stopping", tol=1e9, patience=5).fit(X, y)
+    assert len(coarse.validation_loss_) == 6
+    assert coarse.n_leaves_ == coarse.validation_loss_.argmin() + 1
 
 
 def errors(model, X, y):

@@ -247,7 +247,7 @@ def test_curves_of_boosting_are_its_history(tmp_path):
 
 def test_forests_and_committees_have_the_path_outside_their_bags():
     X, y = mixed()[["a", "d"]], targets(mixed())["number"]
-    forest = RandomForestRegressor(n_estimators=9, out_of_bag=True).fit(X, y)
+    forest = RandomForestRegressor(n_estimators=9).fit(X, y)
     found = learning_curves(forest)
     np.testing.assert_array_equal(found.out_of_bag, forest.oob_loss_path_)
     assert (found.validation, found.unit, found.chosen) == (None, "trees", 9)

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.sparse import csc_array, csr_array
+from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LinearRegression
 
@@ -19,7 +20,9 @@ from estimators.tables import CASES, fit_case, make_table
 from reference import shap as reference
 from stagewise import (
     BaggingRegressor,
+    DecisionTreeClassifier,
     DecisionTreeRegressor,
+    ExtraTreesClassifier,
     ExtraTreesRegressor,
     GradientBoostingClassifier,
     GradientBoostingRegressor,
@@ -29,8 +32,8 @@ from stagewise import (
     RandomForestRegressor,
 )
 from stagewise.boosting.progress import Lines
+from stagewise.inspection import decision_path, shap_values, size, staged_contributions
 from stagewise.inspection import shap as shap_module
-from stagewise.inspection import shap_values, size
 from stagewise.inspection.fitted import Fitted
 
 TABLE = make_table(600)
@@ -48,6 +51,9 @@ def explained(model: Any, X: Any, kind: str = "path", **options: Any) -> Any:
 
 def said(model: Any, X: Any) -> np.ndarray:
     """What credits must add up to."""
+    if model.averages and hasattr(model, "predict_proba"):
+        p = model.predict_proba(X)
+        return p[:, 1] if p.shape[1] == 2 else p
     if hasattr(model, "decision_function"):
         return np.asarray(model.decision_function(X))
     loss = model.model_.loss
@@ -78,6 +84,30 @@ def test_credits_of_deep_forests_add_up(forest: type, kind: str) -> None:
     X = TABLE.X[:50]
     check_sums(model, X, explained(model, X, kind))
     check_sums(model, X, explained(model, X, kind, interactions=True))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    "model",
+    [
+        RandomForestClassifier(n_estimators=5),
+        RandomForestClassifier(n_estimators=5, criterion="entropy"),
+        ExtraTreesClassifier(n_estimators=5),
+        DecisionTreeClassifier(max_depth=5),
+    ],
+    ids=repr,
+)
+def test_credits_of_averaged_trees_of_two_classes_are_of_the_probability(
+    model: Any, kind: str
+) -> None:
+    model = clone(model).fit(TABLE.X, TABLE.two)
+    X = TABLE.X[:60]
+    for interactions in (False, True):
+        check_sums(model, X, explained(model, X, kind, interactions=interactions))
+    staged = staged_contributions(model, X).scores()[:, -1]
+    np.testing.assert_allclose(staged, model.predict_proba(X)[:, 1:], atol=1e-12)
+    path = decision_path(model, X[:1])
+    np.testing.assert_allclose(path.score, model.predict_proba(X[:1])[0, 1:], atol=1e-12)
 
 
 @pytest.mark.parametrize("kind", KINDS)

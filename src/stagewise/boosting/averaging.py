@@ -8,8 +8,10 @@ grown at once.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -19,6 +21,7 @@ from stagewise._native import Committee, GrownTree
 from stagewise.boosting.loop import Rows
 from stagewise.boosting.monitor import Monitor
 from stagewise.learners.histogram_tree import tree_of
+from stagewise.learners.tree import Tree
 from stagewise.losses import Loss
 from stagewise.model.ensemble import Ensemble
 
@@ -40,10 +43,14 @@ class Average:
         The sum; the outputs of a row lie beside each other, as in the values of trees.
     trees : int64 array of shape (n_rows,)
         How many trees it is of.
+    lowest, highest : float
+        The range of what was averaged, so that of the means too.
     """
 
     total: npt.NDArray[np.float64]
     trees: npt.NDArray[np.int64]
+    lowest: float = np.inf
+    highest: float = -np.inf
 
     @classmethod
     def of(cls, n_outputs: int, n_rows: int) -> Average:
@@ -61,13 +68,63 @@ class Average:
         sums += value.reshape(-1, len(self.total)).take(leaf, axis=0)
         self.total.T[rows] = sums
         self.trees[rows] += 1
+        self.lowest = min(self.lowest, float(value.min()))
+        self.highest = max(self.highest, float(value.max()))
         trees = self.trees[rows].astype(np.float64)  # before it is broadcast, which is far quicker
         return np.asarray((sums / trees[:, np.newaxis]).T)
+
+    def copy(self) -> Average:
+        """Return an average that further trees do not change."""
+        return Average(self.total.copy(), self.trees.copy(), self.lowest, self.highest)
 
     def scores(self) -> npt.NDArray[np.float64]:
         """Return the means; NaN where nobody had a say."""
         with np.errstate(invalid="ignore"):
-            return np.asarray(self.total / self.trees)
+            return np.clip(self.total / self.trees, self.lowest, self.highest)
+
+
+@dataclass(frozen=True)
+class Share:
+    """Values of trees divided by M, so that their sum is within the range of the values.
+
+    The one idea: quotients are whole multiples of a unit so small that it is a rounding error, and
+    so large that sums of M of them are exact. The range is rounded inwards.
+
+    Attributes
+    ----------
+    n_trees : int
+        M.
+    exponent : int
+        The unit is 2 ** exponent.
+    lowest, highest : float
+        The range of the quotients, in units.
+    """
+
+    n_trees: int
+    exponent: int
+    lowest: float
+    highest: float
+
+    @classmethod
+    def of(cls, trees: list[Tree]) -> Share:
+        """Return the share of each of these trees in their average."""
+        low = min((float(tree.value.min()) for tree in trees), default=0.0)
+        high = max((float(tree.value.max()) for tree in trees), default=0.0)
+        exponent = int(np.frexp(max(-low, high))[1]) - 53
+        unit = Fraction(2) ** exponent * max(1, len(trees))
+        return cls(
+            len(trees),
+            exponent,
+            float(math.ceil(Fraction(low) / unit)),
+            float(math.floor(Fraction(high) / unit)),
+        )
+
+    def of_values(self, value: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        """Return the shares of the values of one tree."""
+        if self.n_trees == 1:
+            return value
+        units = np.rint(np.ldexp(value, -self.exponent) / self.n_trees)
+        return np.asarray(np.ldexp(np.clip(units, self.lowest, self.highest), self.exponent))
 
 
 class OutOfBag:
@@ -157,12 +214,14 @@ def average(
             judged = float(np.average(losses, weights=valid.weight))
         stop = monitor.after_round(m, None, judged)
         if monitor.patience is not None and monitor.best_round == m:
-            best = Average(unseen.average.total.copy(), unseen.average.trees.copy())
+            best = unseen.average.copy()
         if stop:
             break
     ensemble.truncate(monitor.best_round)
+    share = Share.of(ensemble.trees) if loss.degree is not None else None
     for i, tree in enumerate(ensemble.trees):
-        ensemble.trees[i] = tree.with_values(tree.value / len(ensemble.trees))
+        value = tree.value / len(ensemble.trees) if share is None else share.of_values(tree.value)
+        ensemble.trees[i] = tree.with_values(value)
     return best
 
 

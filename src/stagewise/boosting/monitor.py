@@ -84,7 +84,7 @@ class Monitor:
         self.time_limit = time_limit
         self.train_loss = train_loss or []
         self.valid_loss = valid_loss or []
-        self._last_round = len(self.train_loss)
+        self.last_round = len(self.train_loss)
         self.out_of_bag: list[float] = []
         self.ended = False
         self.stopped_because = ""
@@ -101,13 +101,13 @@ class Monitor:
         """The round whose model is kept."""
         if self.patience is not None and self.valid_loss:
             return self.patience.best_round
-        return self._last_round
+        return self.last_round
 
     def after_round(
         self, round_number: int, train_loss: float | None, valid_loss: float | None
     ) -> bool:
         """Record a round; return True to stop."""
-        self._last_round = round_number
+        self.last_round = round_number
         if train_loss is not None:
             self._refuse_nan(round_number, train_loss, "training")
             self.train_loss.append(train_loss * self._loss_scale)

@@ -13,25 +13,30 @@ __all__ = ["Patience", "TimeLimit"]
 class Patience:
     """Stop when the validation loss has not improved for some rounds.
 
+    The best round is the one with the lowest loss; `min_delta` decides only when to stop.
+
     Parameters
     ----------
     rounds : int
-        How many rounds in a row may pass without improvement.
+        The number of rounds in a row that may pass without improvement.
     min_delta : float
-        How much lower than the best so far counts as improvement.
+        A loss is an improvement if it is lower by more than this than that of the last improvement.
     """
 
     rounds: int
     min_delta: float = 0.0
     best: float = math.inf
     best_round: int = 0
+    improved: float = math.inf
+    improved_round: int = 0
 
     def exhausted(self, round_number: int, loss: float) -> bool:
-        """Take note of a round's loss (rounds count from 1) and say whether to stop."""
-        if loss < self.best - self.min_delta:
-            self.best = loss
-            self.best_round = round_number
-        return round_number - self.best_round >= self.rounds
+        """Record the loss of a round (rounds count from 1); return whether to stop."""
+        if loss < self.best:
+            self.best, self.best_round = loss, round_number
+        if loss < self.improved - self.min_delta:
+            self.improved, self.improved_round = loss, round_number
+        return round_number - self.improved_round >= self.rounds
 
 
 @dataclass

@@ -19,6 +19,8 @@ __all__ = ["TargetScale", "TargetScales", "exact_mean"]
 Vector = npt.NDArray[np.float64]
 
 BLOCK = 1 << 16
+NEAR_ZERO = 8.0
+"""Targets whose mean is at most this many standard deviations from 0 need no offset."""
 
 
 @dataclass(frozen=True)
@@ -77,6 +79,31 @@ class TargetScale:
         power = max(power, -1074 - exponent)
         scale = math.ldexp(1.0, power + exponent)
         return cls(offset, scale, math.ldexp(deviation, -power))
+
+    @classmethod
+    def learn_exact(cls, y: Vector, weight: Vector | None = None) -> TargetScale:
+        """Measure targets, with an offset by which `restore` is the inverse of `standardise`.
+
+        The offset is the mean where y - offset has no rounding error: where all targets have one
+        sign and are within a factor of two of each other (Sterbenz 1974). Elsewhere it is 0, unless
+        few targets are far from a mean that is large beside the standard deviation: there the mean
+        is needed for precision, and the inverse has a rounding error.
+
+        Parameters
+        ----------
+        y, weight
+            As in `learn`.
+
+        Returns
+        -------
+        TargetScale
+        """
+        found = cls.learn(y, weight)
+        low, high = sorted((abs(float(y.min())), abs(float(y.max()))))
+        close = high <= 2 * low and (y.min() < 0) == (y.max() < 0)
+        if close or abs(found.offset) > NEAR_ZERO * found.scale:
+            return found
+        return cls(0.0, found.scale, found.spread)
 
     def standardise(self, y: Vector) -> Vector:
         """Give (y - offset) / scale.

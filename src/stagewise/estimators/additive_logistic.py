@@ -52,7 +52,8 @@ class LogitBoostClassifier(BoostedClassifier):
     max_leaf_nodes, max_depth : int or None, default=None and 1
         Limits of a tree; by default it is a stump.
     min_samples_leaf : float, default=1
-        The least sum of weights (without weights: number of rows) in a leaf, exactly.
+        The least number of rows in a leaf; with weights, the least sum of these, exactly. 1: one
+        row is enough, whatever its weight.
     subsample, max_bins, missing_values, categorical_features, on_unseen, early_stopping, cv, \
 validation_fraction, n_iter_no_change, tol, time_limit, warm_start, random_state, n_jobs, verbose, \
 callbacks, class_weight
@@ -151,7 +152,8 @@ class GentleBoostClassifier(BoostedClassifier):
     max_leaf_nodes, max_depth : int or None, default=None and 1
         Limits of a tree; by default it is a stump.
     min_samples_leaf : float, default=1
-        The least sum of weights (without weights: number of rows) in a leaf, exactly.
+        The least number of rows in a leaf; with weights, the least sum of these, exactly. 1: one
+        row is enough, whatever its weight.
     subsample, max_bins, missing_values, categorical_features, on_unseen, early_stopping, cv, \
 validation_fraction, n_iter_no_change, tol, time_limit, warm_start, random_state, n_jobs, verbose, \
 callbacks, class_weight

@@ -7,22 +7,22 @@ that no tree depends on another, so the rows outside their bags can judge them.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.metrics import r2_score
 
 from stagewise.boosting.averaging import Average
 from stagewise.boosting.methods import GENTLE, Method
-from stagewise.data.messages import shown
+from stagewise.data.messages import shown, warn_caller
 from stagewise.errors import InvalidParameterError
 from stagewise.estimators.additive_logistic import PLAIN_TREES
 from stagewise.estimators.base import BoostedTrees
 from stagewise.estimators.classifier import BoostedClassifier
-from stagewise.estimators.committee_fitting import CommitteeFit
+from stagewise.estimators.committee_fitting import CommitteeFit, columns_share
+from stagewise.estimators.describe import tree_words
 from stagewise.estimators.fitting import Fit
 from stagewise.estimators.forest_importance import (
     Bags,
@@ -31,6 +31,7 @@ from stagewise.estimators.forest_importance import (
     out_of_bag_importances,
 )
 from stagewise.estimators.parameters import check_parameter
+from stagewise.estimators.r_squared import r_squared
 from stagewise.estimators.regressor import BoostedRegressor
 from stagewise.estimators.rows import Sample
 from stagewise.estimators.rules import Number, OneOf, flag
@@ -74,6 +75,16 @@ def _max_features(value: Any) -> Any:
         ) from None
 
 
+def _flag_or_auto(value: Any) -> Any:
+    """Return True, False or "auto"."""
+    if isinstance(value, str) and value == "auto":
+        return value
+    try:
+        return flag(value)
+    except ValueError as error:
+        raise ValueError(f"'auto', {error}") from None
+
+
 OWN_RULES = MappingProxyType(
     {
         "max_features": _max_features,
@@ -81,8 +92,15 @@ OWN_RULES = MappingProxyType(
         "bootstrap": flag,
         "split": OneOf(("histogram", "exact")),
         "early_stopping": flag,
+        "out_of_bag": _flag_or_auto,
     }
 )
+
+
+def _bag_words(p: Mapping[str, Any]) -> str:
+    if p["bootstrap"]:
+        return f"bootstrap of {p['subsample']:g} of the rows" if p["subsample"] < 1 else "bootstrap"
+    return f"{p['subsample']:g} of the rows" if p["subsample"] < 1 else "all rows"
 
 
 class AveragedTrees(BoostedTrees):
@@ -99,6 +117,9 @@ class AveragedTrees(BoostedTrees):
 
     def _checked(self) -> dict[str, Any]:
         params = super()._checked()
+        params["out_of_bag_wanted"] = params["out_of_bag"] is True
+        if params["out_of_bag"] == "auto":
+            params["out_of_bag"] = params["bootstrap"] or params["subsample"] < 1
         params["stops_by_bags"] = params["early_stopping"] and params["out_of_bag"]
         params["needs_held_out"] = params["early_stopping"] and not params["out_of_bag"]
         params["early_stopping"] = False  # no row is held out for it
@@ -120,7 +141,7 @@ class AveragedTrees(BoostedTrees):
         n_rows: int,
         continued: int = 0,
     ) -> None:
-        """Set what the trees say of the rows that they have not seen; NaN where all have."""
+        """Set the out-of-bag predictions; NaN for rows that are in every bag."""
         average: Average | None = details.pop("out_of_bag_average", None)
         details.pop("out_of_bag")
         for name in ("oob_prediction_", "oob_score_", "oob_loss_path_"):
@@ -130,6 +151,14 @@ class AveragedTrees(BoostedTrees):
         scores = np.ascontiguousarray(average.scores().T)
         said = self._answer(self._fitted(), scores)
         known = average.trees > 0
+        said[~known] = np.nan
+        details["rows_in_every_bag"] = int((~known).sum())
+        if params["out_of_bag_wanted"] and not known.all():
+            warn_caller(
+                f"{details['rows_in_every_bag']} of {len(known)} rows are in the bag of every tree,"
+                " so their oob_prediction_ is NaN, and oob_score_ leaves them out. Raise "
+                f"n_estimators; it is {params['n_estimators']}."
+            )
         weight = None if train.weight is None else train.weight[known]
         self.oob_prediction_ = train.spread(said, n_rows)
         if known.any():
@@ -204,15 +233,31 @@ class AveragedTrees(BoostedTrees):
         names = self._fitted().features.names
         return kept if names is None else [names[f] for f in kept]
 
+    def _resolved(self, params: dict[str, Any]) -> dict[str, Any]:
+        n = self.n_features_in_
+        return {"max_features": round(columns_share(params["max_features"], n) * n)}
+
+    def recipe(self) -> str:
+        """Return in one line what a fit does: criterion x trees x rows x average."""
+        p = self._checked()
+        stopped = " at most, by out-of-bag rows" if p["stops_by_bags"] else ""
+        stopped = " at most, by X_val" if p["needs_held_out"] else stopped
+        return (
+            f"{p['criterion']} x trees ({', '.join(tree_words(p))}) x {_bag_words(p)} "
+            f"x average of {p['n_estimators']} trees{stopped}"
+        )
+
     @abstractmethod
     def _judge(self, y: npt.NDArray[Any], said: Vector, weight: Vector | None) -> float:
         """Return the score of what was said of rows: accuracy, or R²."""
 
     def _staged_score(self, X: Any) -> Iterator[Vector]:
         """Yield the averages of the first one, two, … trees."""
-        n = self._fitted().ensemble.n_rounds
+        n, flat = self._fitted().ensemble.n_rounds, self._fitted().ensemble.flat()
+        value = flat["value"]
+        low, high = (value.min() * n, value.max() * n) if n else (0.0, 0.0)
         for m, score in enumerate(super()._staged_score(X), start=1):
-            yield score * (n / m)
+            yield np.clip(score * (n / m), low, high)
 
 
 class AveragedClassifier(AveragedTrees, BoostedClassifier):
@@ -252,4 +297,4 @@ class AveragedRegressor(AveragedTrees, BoostedRegressor):
         return AbsoluteError() if self.criterion == "absolute_error" else SquaredError()
 
     def _judge(self, y: npt.NDArray[Any], said: Vector, weight: Vector | None) -> float:
-        return float(r2_score(y, said, sample_weight=weight))
+        return r_squared(y, said, weight)

@@ -26,7 +26,7 @@ from stagewise.estimators.defaults import AUTO_RULES, RATE, settled
 from stagewise.estimators.describe import describe
 from stagewise.estimators.drawing import EVERYTHING, choose_seed
 from stagewise.estimators.fitting import Fit
-from stagewise.estimators.parameters import check_parameters
+from stagewise.estimators.parameters import all_parameters, check_parameters
 from stagewise.estimators.report import fit_report, rows_of_columns
 from stagewise.estimators.reported import Reported
 from stagewise.estimators.rows import (
@@ -174,12 +174,16 @@ class BoostedTrees(Reported, ScoredTrees):
         continued = 0 if previous is None else previous.ensemble.n_rounds
         self._keep_out_of_bag(params, details, train, table.n_rows, continued)
         self.seed_, self.learning_rate_ = seed, params["learning_rate"]
-        told = (*AUTO_RULES, "permutations")
-        details.update({name: params[name] for name in told if name in params})
+        details.update(self._resolved(params))
         details["values_taken_as_missing"] = rows_of_columns(features, table.taken_as_missing)
         details["values_unseen"] = rows_of_columns(features, unseen.rows_of_columns + unseen_val)
         self.fit_report_ = fit_report(details, self, workers, begin)
         return self
+
+    def _resolved(self, params: dict[str, Any]) -> dict[str, Any]:
+        """Return the numbers that a fit used where parameters leave them open."""
+        names = (*AUTO_RULES, "permutations")
+        return {name: params[name] for name in names if name in params}
 
     def _check_stopping(self, params: dict[str, Any], X_val: Any, groups: Any) -> None:
         by_folds, by_groups = params["early_stopping"] == "cv", params["sampling"] == "group"
@@ -322,5 +326,5 @@ class BoostedTrees(Reported, ScoredTrees):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         tags.input_tags.categorical = True
-        tags.input_tags.sparse = reads_sparse(self.get_params(deep=False))
+        tags.input_tags.sparse = reads_sparse(all_parameters(self))
         return tags

@@ -14,12 +14,15 @@ from stagewise._native import Committee
 from stagewise.boosting.averaging import Average, average
 from stagewise.boosting.loop import Rows
 from stagewise.boosting.monitor import Monitor
+from stagewise.data import TargetScale
 from stagewise.estimators.fitting import Fit
 from stagewise.estimators.ready import Ready, Scale
+from stagewise.estimators.rows import Sample
 from stagewise.estimators.tree_rules import proposal
 from stagewise.learners.histogram_tree import HistogramTree
 from stagewise.losses import Margin
 from stagewise.model.ensemble import Ensemble
+from stagewise.model.model import Model
 
 __all__ = ["CommitteeFit", "columns_share"]
 
@@ -64,6 +67,12 @@ class CommitteeFit(Fit):
 
     def _joint(self) -> bool:
         return self.loss.n_outputs > 1
+
+    def _target_scale(self, train: Sample, previous: Model | None) -> Scale:
+        """Return a scale that can be undone exactly: a leaf's mean is within its targets."""
+        if self.loss.degree is None:
+            return TargetScale(0.0, 1.0, 1.0)
+        return TargetScale.learn_exact(train.y, train.weight)
 
     def _boost(self, ready: Ready, ensemble: Ensemble) -> Monitor:
         p, rows, held = self.params, ready.rows, ready.held
@@ -116,7 +125,7 @@ class CommitteeFit(Fit):
         target, and of squares half of it.
         """
         p, degree = self.params, self.loss.degree
-        unit = {None: 1.0, 1: 1.0, 2: 0.5}[degree] / float(scale.scale) ** (degree or 0)
+        unit = {None: 1.0, 1: 1.0, 2: 0.5}[degree] / scale.loss_unit(degree or 0)
         return HistogramTree(
             max_leaf_nodes=p["max_leaf_nodes"],
             max_depth=p["max_depth"],

@@ -35,7 +35,8 @@ class DecisionTreeClassifier(SingleTree, BoostedClassifier):
     max_depth, max_leaf_nodes : int or None, default=None
         Limits of the tree; without, it grows until its leaves are pure.
     min_samples_leaf : float, default=1
-        The least sum of weights (without weights: number of rows) in a leaf, exactly.
+        The least number of rows in a leaf; with weights, the least sum of these, exactly. 1: one
+        row is enough, whatever its weight.
     min_impurity_decrease : float, default=0.0
         A split must lower the impurity of the whole tree by more than this:
         N_t / N · (i(t) - N_L / N_t · i(t_L) - N_R / N_t · i(t_R)).
@@ -54,7 +55,8 @@ class DecisionTreeClassifier(SingleTree, BoostedClassifier):
         not lower it by more than `tol`. Held-out rows are X_val and y_val of `fit`, or a share
         `validation_fraction` of the rows.
     ccp_alpha : "cv" or float, default="cv"
-        α, the price of a leaf; "cv": the one whose trees err least on folds that are held out.
+        α, the price of a leaf; "cv": the one whose trees err least on folds that are held out. A
+        number above 0 implies pruning="cost_complexity".
     ccp_cv : int, splitter or list of pairs, default=5
         The folds that choose it.
     one_standard_error : bool, default=False
@@ -181,7 +183,8 @@ class DecisionTreeRegressor(SingleTree, BoostedRegressor):
     max_depth, max_leaf_nodes : int or None, default=None
         Limits of the tree; without, it grows until its leaves are pure.
     min_samples_leaf : float, default=1
-        The least sum of weights (without weights: number of rows) in a leaf, exactly.
+        The least number of rows in a leaf; with weights, the least sum of these, exactly. 1: one
+        row is enough, whatever its weight.
     min_impurity_decrease : float, default=0.0
         A split must lower the impurity of the whole tree by more than this:
         N_t / N · (i(t) - N_L / N_t · i(t_L) - N_R / N_t · i(t_R)).
@@ -200,7 +203,8 @@ class DecisionTreeRegressor(SingleTree, BoostedRegressor):
         not lower it by more than `tol`. Held-out rows are X_val and y_val of `fit`, or a share
         `validation_fraction` of the rows.
     ccp_alpha : "cv" or float, default="cv"
-        α, the price of a leaf; "cv": the one whose trees err least on folds that are held out.
+        α, the price of a leaf; "cv": the one whose trees err least on folds that are held out. A
+        number above 0 implies pruning="cost_complexity".
     ccp_cv : int, splitter or list of pairs, default=5
         The folds that choose it.
     one_standard_error : bool, default=False

@@ -12,7 +12,7 @@ from typing import Any
 
 from stagewise.estimators.drawing import make_dropout, make_sampling
 
-__all__ = ["STOPPED", "describe"]
+__all__ = ["STOPPED", "describe", "tree_words"]
 
 STOPPED = MappingProxyType(
     {False: "", True: " at most, by held-out rows", "cv": " at most, as many as folds choose"}
@@ -66,6 +66,35 @@ def describe(p: Mapping[str, Any], loss: str, method: str) -> str:
         f"{make_sampling(p).words} x {p['n_estimators']} rounds{STOPPED[p['early_stopping']]}, "
         f"ν={p['learning_rate']:g}{make_dropout(p).words}"
     )
+
+
+def tree_words(p: Mapping[str, Any]) -> list[str]:
+    """Return how trees are grown that are averaged, or are alone.
+
+    Parameters
+    ----------
+    p : mapping
+        All parameters, checked.
+    """
+    limits = [f"at most {p['max_leaf_nodes']} leaves"] if p["max_leaf_nodes"] else []
+    limits += [f"depth at most {p['max_depth']}"] if p["max_depth"] else []
+    return [
+        f"{p['split']} splits",
+        *(["random thresholds"] if p["random_thresholds"] else []),
+        *_features_a_node(p["max_features"]),
+        *(limits or ["grown until pure"]),
+    ]
+
+
+def _features_a_node(max_features: Any) -> list[str]:
+    if max_features is None:
+        return []
+    if isinstance(max_features, int):
+        return [f"{max_features} feature{'' if max_features == 1 else 's'} a node"]
+    if isinstance(max_features, float):
+        return [f"{max_features:g} of the features a node"] if max_features < 1 else []
+    number = {"sqrt": "√p", "log2": "log₂ p", "third": "p/3"}[max_features]
+    return [f"{number} features a node"]
 
 
 def _is_set(value: Any) -> bool:

@@ -36,8 +36,8 @@ class ExtraTreesClassifier(AveragedClassifier):
     max_depth, max_leaf_nodes : int or None, default=None
         Limits of a tree; without, it grows until its leaves are pure.
     min_samples_leaf : float, default=1
-        The least sum of weights (without weights: number of rows, as often as they were drawn) in a
-        leaf, exactly.
+        The least number of rows in a leaf, as often as they were drawn; with weights, the least sum
+        of these, exactly. 1: one row is enough, whatever its weight.
     min_impurity_decrease : float, default=0.0
         A split must lower the impurity of the whole tree by more than this:
         N_t / N · (i(t) - N_L / N_t · i(t_L) - N_R / N_t · i(t_R)).
@@ -49,13 +49,17 @@ class ExtraTreesClassifier(AveragedClassifier):
         See `bootstrap`.
     split : {"histogram", "exact"}, default="histogram"
         Look for splits between at most `max_bins` groups of values, or between all values.
-    out_of_bag : bool, default=False
-        Keep what trees say of the rows that they have not seen.
+    max_bins : int, default=4095
+        The largest number of these groups. Nodes far down a tree cover a small part of a column,
+        so they need finer groups than the few splits of a boosted tree.
+    out_of_bag : bool or "auto", default="auto"
+        Keep the out-of-bag predictions: of each row, the average of the trees whose bags do not
+        hold it. "auto": if bags leave rows out. True: and warn of rows that are in every bag.
     early_stopping : bool, default=False
         Stop when `n_iter_no_change` more trees have not improved the loss of the rows outside the
         bags (of X_val, if it is passed to `fit`) by more than `tol`, and keep the best number.
-    max_bins, missing_values, categorical_features, on_unseen, time_limit, random_state, n_jobs, \
-verbose, callbacks, class_weight
+    missing_values, categorical_features, on_unseen, time_limit, random_state, n_jobs, verbose, \
+callbacks, class_weight
         As in `GradientBoostingClassifier`.
 
     Attributes
@@ -96,11 +100,11 @@ classes_
         bootstrap: bool = False,
         subsample: float = 1.0,
         split: str = "histogram",
-        max_bins: int = 255,
+        max_bins: int = 4095,
         missing_values: Any = None,
         categorical_features: Any = "from_dtype",
         on_unseen: str = "missing",
-        out_of_bag: bool = False,
+        out_of_bag: bool | str = "auto",
         early_stopping: bool = False,
         n_iter_no_change: int = 10,
         tol: float = 0.0,
@@ -159,8 +163,8 @@ class ExtraTreesRegressor(AveragedRegressor):
     max_depth, max_leaf_nodes : int or None, default=None
         Limits of a tree; without, it grows until its leaves are pure.
     min_samples_leaf : float, default=1
-        The least sum of weights (without weights: number of rows, as often as they were drawn) in a
-        leaf, exactly.
+        The least number of rows in a leaf, as often as they were drawn; with weights, the least sum
+        of these, exactly. 1: one row is enough, whatever its weight.
     min_impurity_decrease : float, default=0.0
         A split must lower the impurity of the whole tree by more than this:
         N_t / N · (i(t) - N_L / N_t · i(t_L) - N_R / N_t · i(t_R)).
@@ -172,13 +176,17 @@ class ExtraTreesRegressor(AveragedRegressor):
         See `bootstrap`.
     split : {"histogram", "exact"}, default="histogram"
         Look for splits between at most `max_bins` groups of values, or between all values.
-    out_of_bag : bool, default=False
-        Keep what trees say of the rows that they have not seen.
+    max_bins : int, default=4095
+        The largest number of these groups. Nodes far down a tree cover a small part of a column,
+        so they need finer groups than the few splits of a boosted tree.
+    out_of_bag : bool or "auto", default="auto"
+        Keep the out-of-bag predictions: of each row, the average of the trees whose bags do not
+        hold it. "auto": if bags leave rows out. True: and warn of rows that are in every bag.
     early_stopping : bool, default=False
         Stop when `n_iter_no_change` more trees have not improved the loss of the rows outside the
         bags (of X_val, if it is passed to `fit`) by more than `tol`, and keep the best number.
-    max_bins, missing_values, categorical_features, on_unseen, time_limit, random_state, n_jobs, \
-verbose, callbacks
+    missing_values, categorical_features, on_unseen, time_limit, random_state, n_jobs, verbose, \
+callbacks
         As in `GradientBoostingRegressor`.
 
     Attributes
@@ -218,11 +226,11 @@ verbose, callbacks
         bootstrap: bool = False,
         subsample: float = 1.0,
         split: str = "histogram",
-        max_bins: int = 255,
+        max_bins: int = 4095,
         missing_values: Any = None,
         categorical_features: Any = "from_dtype",
         on_unseen: str = "missing",
-        out_of_bag: bool = False,
+        out_of_bag: bool | str = "auto",
         early_stopping: bool = False,
         n_iter_no_change: int = 10,
         tol: float = 0.0,

@@ -120,6 +120,7 @@ class Fit:
         """Return what is told of a fit besides its model."""
         return {
             "stopped_because": monitor.stopped_because,
+            "rounds_run": monitor.last_round,
             "method_ended": monitor.ended,
             "out_of_bag": monitor.out_of_bag,
         }

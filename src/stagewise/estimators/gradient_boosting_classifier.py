@@ -43,7 +43,8 @@ class GradientBoostingClassifier(BoostedClassifier):
     max_depth : int or None, default=None
         The most splits between the root and a leaf.
     min_samples_leaf : float, default=20
-        The least sum of weights (without weights: number of rows) in a leaf, exactly.
+        The least number of rows in a leaf; with weights, the least sum of these, exactly. 1: one
+        row is enough, whatever its weight.
     min_hessian : float, default=0.001
         The least sum of second derivatives in a leaf.
     l1_regularization, l2_regularization : float, default=0.0 and 3.0

@@ -17,6 +17,7 @@ from sklearn.exceptions import NotFittedError
 
 from stagewise.data.messages import shown
 from stagewise.estimators.named import NamedParameters
+from stagewise.estimators.parameters import all_parameters, default_parameters
 from stagewise.model.file import write_model
 from stagewise.model.model import Model
 
@@ -56,7 +57,16 @@ class ModelEstimator(NamedParameters):
 
     def _notes(self) -> dict[str, Any]:
         """Return what a file remembers besides the model."""
-        return {"class": type(self).__name__, "params": self._plain_params(), "seed": self.seed_}
+        return {
+            "class": self._public_class().__name__,
+            "params": self._plain_params(),
+            "seed": self.seed_,
+        }
+
+    @classmethod
+    def _public_class(cls) -> type[Self]:
+        """Return the class that a file names: of a subclass of a user, the library's above it."""
+        return next(kind for kind in cls.__mro__ if kind.__module__.startswith("stagewise."))
 
     def _fitted(self) -> Model:
         model: Model | None = self.__dict__.get("model_")
@@ -102,7 +112,8 @@ class ModelEstimator(NamedParameters):
 
     def _plain_params(self) -> dict[str, Any]:
         """Return the parameters as a file can hold them."""
-        params: dict[str, Any] = self.get_params(deep=False)
+        params = all_parameters(self)
+        params = {name: params[name] for name in default_parameters(self._public_class())}
         if "callbacks" in params:
             params["callbacks"] = None
         if hasattr(params["categorical_features"], "tolist"):  # an array, or an index of pandas

@@ -14,6 +14,14 @@ __all__ = ["NamedParameters"]
 class NamedParameters(BaseEstimator):
     """An estimator that answers a misspelt parameter with the nearest one."""
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the state without the time that the fit took: equal fits have equal pickles."""
+        state: dict[str, Any] = dict(super().__getstate__())
+        if "fit_report_" in state:
+            report = state["fit_report_"].items()
+            state["fit_report_"] = {name: value for name, value in report if name != "seconds"}
+        return state
+
     def set_params(self, **params: Any) -> Self:
         """Set parameters by name; an unknown name is answered with the nearest one."""
         known = self.get_params(deep=False)

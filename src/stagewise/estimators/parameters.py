@@ -22,9 +22,11 @@ from stagewise.estimators.rules import Number, OneOf, Rule, flag
 __all__ = [
     "RULES",
     "Use",
+    "all_parameters",
     "check_parameter",
     "check_parameters",
     "check_tree",
+    "default_parameters",
     "nearest_name",
     "suggests_names",
 ]
@@ -46,7 +48,7 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         "n_estimators": Number(1, 10_000_000, whole=True),
         "max_leaf_nodes": Number(2, _size, whole=True, or_none=True),
         "max_depth": Number(1, _size, whole=True, or_none=True),
-        "min_samples_leaf": Number(0.0, 2.0**53, open_low=True),
+        "min_samples_leaf": rules.least_rows,
         "min_hessian": Number(0.0),
         "l1_regularization": Number(0.0),
         "l2_regularization": Number(0.0),
@@ -107,6 +109,7 @@ class Use:
 
 
 USES = (
+    Use(("max_bins",), "split", lambda s: s == "histogram", "set split='histogram'"),
     Use(("subsample",), "sampling", lambda s: s != "goss", "set goss_top and goss_other"),
     Use(("goss_top", "goss_other"), "sampling", lambda s: s == "goss", "set sampling='goss'"),
     Use(("permutations",), "categorical", lambda c: c != "sets", "set categorical='statistics'"),
@@ -133,12 +136,12 @@ USES = (
 
 def _check_uses(estimator: Any, params: Mapping[str, Any]) -> None:
     """Raise InvalidParameterError if a parameter was set that has no effect beside the others."""
-    signature, who = inspect.signature(type(estimator)).parameters, type(estimator).__name__
+    usuals, who = default_parameters(type(estimator)), type(estimator).__name__
     for use in (*USES, *getattr(estimator, "own_uses", ())):
         if use.of not in params or use.matters(params[use.of]):
             continue
         for name in use.names:
-            usual = signature[name].default if name in params else None
+            usual = usuals[name] if name in params else None
             if name in params and params[name] != usual:
                 raise InvalidParameterError(
                     f"The parameter {name!r} of {who} has no effect with "
@@ -160,7 +163,7 @@ def _check_rows(params: Mapping[str, Any], who: str) -> None:
             f"The parameter 'subsample' of {who} must be below 1 with sampling={sampling!r}, so "
             f"that rows are left out; got {params['subsample']:g}."
         )
-    if not params.get("out_of_bag"):
+    if params.get("out_of_bag") is not True:
         return
     if sampling == "uniform" and params["subsample"] >= 1 and not params.get("bootstrap"):
         other = ", or bootstrap=True" if "bootstrap" in params else ""
@@ -175,6 +178,28 @@ def _check_rows(params: Mapping[str, Any], who: str) -> None:
         )
 
 
+def default_parameters(kind: type) -> dict[str, Any]:
+    """Return the parameters of an estimator's class and of those above it, with their defaults.
+
+    A subclass may have a constructor with fewer parameters; the others are set by the constructor
+    that it calls.
+    """
+    found: dict[str, Any] = {}
+    for above in reversed(kind.__mro__):
+        if "__init__" in vars(above) and above is not object:
+            named = list(inspect.signature(above.__init__).parameters.values())[1:]  # type: ignore[misc]
+            found |= {
+                p.name: p.default for p in named if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)
+            }
+    return found
+
+
+def all_parameters(estimator: Any) -> dict[str, Any]:
+    """Return the parameters of an estimator, those that a subclass does not show included."""
+    names = default_parameters(type(estimator))
+    return {name: getattr(estimator, name) for name in names if hasattr(estimator, name)}
+
+
 def check_parameters(estimator: Any) -> dict[str, Any]:
     """Return an estimator's parameters, checked and in their plain types.
 
@@ -186,7 +211,7 @@ def check_parameters(estimator: Any) -> dict[str, Any]:
     InvalidParameterError
         Naming the parameter, what it may be, and what it is.
     """
-    checked = estimator.get_params(deep=False)
+    checked = all_parameters(estimator)
     for name in {**RULES, **getattr(estimator, "own_rules", {})}:
         if name in checked:  # not every estimator has every parameter
             checked[name] = check_parameter(estimator, name)

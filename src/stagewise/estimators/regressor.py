@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import RegressorMixin
 
 from stagewise.data import (
     as_frequencies,
@@ -21,6 +20,7 @@ from stagewise.data.messages import shown
 from stagewise.errors import InvalidParameterError
 from stagewise.estimators.base import BoostedTrees
 from stagewise.estimators.parameters import nearest_name
+from stagewise.estimators.r_squared import ScoredByR2
 from stagewise.losses import REGRESSION_LOSSES, EachTarget, Loss
 from stagewise.model.model import Model
 
@@ -34,7 +34,7 @@ _DEFAULTS: Mapping[str, Loss] = MappingProxyType(
 )
 
 
-class BoostedRegressor(RegressorMixin, BoostedTrees):
+class BoostedRegressor(ScoredByR2, BoostedTrees):
     """Base of the regressors; see `GradientBoostingRegressor` for the parameters."""
 
     loss: Any

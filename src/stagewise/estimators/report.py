@@ -67,7 +67,6 @@ def fit_report(
     """Return the machine-readable report of a fit."""
     return {
         **details,
-        "rounds_run": len(estimator.train_loss_),
         "rounds_kept": estimator.n_iter_,
         "seed": estimator.seed_,
         "threads": workers.threads,

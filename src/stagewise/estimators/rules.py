@@ -23,6 +23,7 @@ __all__ = [
     "categorical",
     "flag",
     "folds",
+    "least_rows",
     "missing_values",
     "seed",
     "stopping",
@@ -91,6 +92,17 @@ def flag(value: Any) -> bool:
     if type(value).__name__ not in ("bool", "bool_"):
         raise ValueError("True or False")
     return bool(value)
+
+
+def least_rows(value: Any) -> float:
+    """Return the least number of rows in a leaf, as a sum of weights."""
+    try:
+        return float(Number(1.0, 2.0**53)(value))
+    except ValueError:
+        raise ValueError(
+            "a number of rows, at least 1 (with sample_weight: a sum of weights); for a tenth of "
+            "the rows, pass len(X) // 10"
+        ) from None
 
 
 def stopping(value: Any) -> Any:

@@ -18,6 +18,8 @@ from sklearn.base import clone
 from stagewise.boosting.methods import GENTLE, Method
 from stagewise.estimators.averaged import FIXED, OWN_RULES
 from stagewise.estimators.base import BoostedTrees
+from stagewise.estimators.committee_fitting import columns_share
+from stagewise.estimators.describe import tree_words
 from stagewise.estimators.fitting import Fit
 from stagewise.estimators.parameters import RULES, Use, check_parameter
 from stagewise.estimators.rows import Sample
@@ -62,7 +64,13 @@ TREE_RULES = MappingProxyType(
 
 TREE_USES = (
     Use(
-        ("ccp_alpha", "ccp_cv", "one_standard_error"),
+        ("ccp_alpha",),
+        "pruning",
+        lambda pruning: pruning in (None, "cost_complexity"),
+        "set pruning='cost_complexity'",
+    ),
+    Use(
+        ("ccp_cv", "one_standard_error"),
         "pruning",
         lambda pruning: pruning == "cost_complexity",
         "set pruning='cost_complexity'",
@@ -107,6 +115,8 @@ class SingleTree(BoostedTrees):
 
     def _checked(self) -> dict[str, Any]:
         params = super()._checked()
+        if params["pruning"] is None and params["ccp_alpha"] not in ("cv", 0.0):
+            params["pruning"] = "cost_complexity"
         if params["pruning"] in HELD_OUT:
             params["early_stopping"] = True
             params["held_out_for"] = f"pruning={params['pruning']!r}"
@@ -143,6 +153,10 @@ class SingleTree(BoostedTrees):
         if pruned is not None and pruned.path is not None:
             self.ccp_alpha_, self.pruning_path_ = pruned.alpha, pruned.path
 
+    def _resolved(self, params: dict[str, Any]) -> dict[str, Any]:
+        n = self.n_features_in_
+        return {"max_features": round(columns_share(params["max_features"], n) * n)}
+
     def cost_complexity_pruning_path(
         self, X: Any, y: Any, sample_weight: Any = None
     ) -> PruningPath:
@@ -172,12 +186,9 @@ class SingleTree(BoostedTrees):
         return params
 
     def recipe(self) -> str:
-        """Say in one line what a fit does: criterion x tree x rows x pruning."""
+        """Return in one line what a fit does: criterion x tree x rows x pruning."""
         p = self._checked()
-        size = [f"at most {p['max_leaf_nodes']} leaves"] if p["max_leaf_nodes"] else []
-        size += [f"depth at most {p['max_depth']}"] if p["max_depth"] else []
-        kind = ["random thresholds"] if p["random_thresholds"] else []
-        tree = ", ".join([p["growth"].replace("_", "-"), f"{p['split']} splits", *kind, *size])
+        tree = ", ".join([p["growth"].replace("_", "-"), *tree_words(p)])
         alpha = f", α={p['ccp_alpha']}" if p["pruning"] == "cost_complexity" else ""
         pruned = "unpruned" if p["pruning"] is None else p["pruning"].replace("_", " ") + alpha
         return f"{p['criterion']} x one tree ({tree}) x all rows x {pruned}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pickle import PicklingError
 from typing import Any
 
 import joblib
@@ -69,14 +70,20 @@ class TermFit(Fit):
         )
 
 
-def _digest(terms: Terms, scale: Scale, classes: npt.NDArray[Any] | None) -> str:
-    """Hash what was learned; an estimator that has a fingerprint is that."""
+def _digest(terms: Terms, scale: Scale, classes: npt.NDArray[Any] | None) -> str | None:
+    """Return a hash of what was learned, or None if a learner cannot be pickled.
+
+    Of an estimator that has a fingerprint, that is hashed.
+    """
     parts = [
         (p.value, p.estimator.fingerprint() if hasattr(p.estimator, "fingerprint") else p.estimator)
         for p in terms.parts
     ]
     known = [terms.base, parts, scale.offset, scale.scale, classes]
-    return str(joblib.hash(known, hash_name="sha1"))
+    try:
+        return str(joblib.hash(known, hash_name="sha1"))
+    except (PicklingError, TypeError, AttributeError):  # as pickle answers, by what it meets
+        return None
 
 
 class TreeFit(Fit):

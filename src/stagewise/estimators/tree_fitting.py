@@ -104,6 +104,7 @@ class TreeFit(CommitteeFit):
 
     def _noticed(self, monitor: Monitor, ready: Ready) -> dict[str, Any]:
         told = {**super()._noticed(monitor, ready), "pruned": self.pruned}
+        told["rounds_run"] = 0 if self.pruned is None else 1
         del told["out_of_bag_average"], told["judged_by_held_out_rows"]  # it has seen all rows
         return told
 
@@ -141,18 +142,21 @@ class TreeFit(CommitteeFit):
         alone.forest.leaves(self.workers, columns, out)
         return out.astype(np.intp)
 
-    def _costs(self, tree: Tree, criterion: str, y: npt.NDArray[Any], scale: Scale) -> RowCosts:
-        """Return what rows cost, in units of the target."""
+    def _costs(self, tree: Tree, criterion: str, y: npt.NDArray[Any]) -> RowCosts:
+        """Return the costs of rows, in units of the scaled target."""
         said = self.loss.mean(tree.value.reshape(len(tree.feature), -1).T)
-        costs, unit = IMPURITIES[criterion](said, y), scale.loss_unit(self.loss.degree or 0)
-        return costs if unit == 1.0 else lambda rows, nodes: unit * costs(rows, nodes)
+        return IMPURITIES[criterion](said, y)
+
+    def _unit(self, scale: Scale) -> float:
+        """Return the unit of costs, a power of two, in units of the target."""
+        return scale.loss_unit(self.loss.degree or 0)
 
     def _error(self) -> str:
         """Return by what held-out rows judge: classes by the share of wrong answers."""
         return "misclassification" if self.classes is not None else str(self.params["criterion"])
 
-    def _linked(self, tree: Tree, rows: Rows, scale: Scale) -> _Grown:
-        costs = self._costs(tree, self.params["criterion"], rows.y, scale)
+    def _linked(self, tree: Tree, rows: Rows) -> _Grown:
+        costs = self._costs(tree, self.params["criterion"], rows.y)
         leaf = self._leaves(tree, rows.source)
         cost = node_costs(tree, leaf, costs, rows.weight) / rows.total_weight
         return _Grown(tree, cost, weakest_links(tree, cost))
@@ -167,23 +171,23 @@ class TreeFit(CommitteeFit):
         self, tree: Tree, rows: Rows, held: Rows | None, scale: Scale, monitor: Monitor
     ) -> Tree:
         """Return T(α): for an α that was given, or for that of the folds."""
-        grown = self.grown or self._linked(tree, rows, scale)
+        grown, unit = self.grown or self._linked(tree, rows), self._unit(scale)
         path = self.chosen or pruning_path(tree, grown.cost, grown.strength)
-        alpha = self.params["ccp_alpha"] if self.alpha is None else self.alpha
-        self.pruned = Pruned(_n_leaves(tree), alpha, path)
+        alpha = self.params["ccp_alpha"] / unit if self.alpha is None else self.alpha
+        self.pruned = Pruned(_n_leaves(tree), alpha * unit, path.in_units(unit))
         return cut(tree, (tree.feature >= 0) & (grown.strength <= alpha))
 
     def _by_errors(
         self, tree: Tree, rows: Rows, held: Rows | None, scale: Scale, monitor: Monitor
     ) -> Tree:
         assert held is not None
-        costs = self._costs(tree, self._error(), held.y, scale)
+        costs = self._costs(tree, self._error(), held.y)
         cost = node_costs(tree, self._leaves(tree, held.source), costs, held.weight)
         at = reduced_errors(tree, cost)
         small = cut(tree, at)
         kept = answering(tree, at) == np.arange(len(at))
         leaf = kept & (at | (tree.feature < 0))
-        monitor.valid_loss = [float(cost[leaf].sum()) / held.total_weight]
+        monitor.valid_loss = [self._unit(scale) * float(cost[leaf].sum()) / held.total_weight]
         self.pruned = Pruned(_n_leaves(tree))
         return small
 
@@ -193,7 +197,7 @@ class TreeFit(CommitteeFit):
         """Return the tree as it was before splits no longer helped held-out rows."""
         assert held is not None
         p, loss, value = self.params, self.loss, tree.value.reshape(len(tree.feature), -1)
-        unit = scale.loss_unit(self.loss.degree or 0)
+        unit = self._unit(scale)
         cost = node_costs(
             tree,
             self._leaves(tree, held.source),
@@ -227,20 +231,20 @@ class TreeFit(CommitteeFit):
         the geometric mean of both, as typical of that range (Breiman et al. 1984, section 3.4.2).
         """
         train, rows, scale = ready.train, ready.rows, ready.scale
-        self.grown = whole = self._linked(self._grow(rows, scale), rows, scale)
+        self.grown = whole = self._linked(self._grow(rows, scale), rows)
         path = pruning_path(whole.tree, whole.cost, whole.strength)
         last = np.finfo(np.float64).max  # beyond the last one all that is left are roots
-        typical = np.append(np.sqrt(path.alphas[:-1] * path.alphas[1:]), last)
+        typical = np.append(np.sqrt(path.alphas[:-1]) * np.sqrt(path.alphas[1:]), last)
         sums, found = np.zeros((2, len(typical))), []
         for learned, held in folds:
             own, other = train.part(learned), train.part(held)
             (bins, *_), _ = self._bins([own.table()], own.weight, ready.features)
             y = self._standardise(scale, own.y)
             fold = Rows([bins], y, own.weight, np.zeros((1, len(y))), own.table())
-            grown = self._linked(self._grow(fold, scale), fold, scale)
+            grown = self._linked(self._grow(fold, scale), fold)
             leaf = self._leaves(grown.tree, other.table())
             y = self._standardise(scale, other.y)
-            costs = self._costs(grown.tree, self._error(), y, scale)
+            costs = self._costs(grown.tree, self._error(), y)
             sums += path_costs(grown.tree, grown.strength, leaf, costs, other.weight, typical)
             found.append((grown, leaf))
         n = rows.total_weight
@@ -253,7 +257,7 @@ class TreeFit(CommitteeFit):
         self.alpha = float(path.alphas[best])
         monitor = self._monitor(scale, patient=False, previous=None)
         monitor.after_round(1, None, None)
-        monitor.valid_loss = error.tolist()
+        monitor.valid_loss = (self._unit(scale) * error).tolist()
         said = []
         for grown, leaf in found:
             node = answering(grown.tree, grown.strength <= typical[best])[leaf]

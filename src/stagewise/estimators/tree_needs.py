@@ -122,6 +122,17 @@ NOT_SPARSE: Mapping[tuple[str, str], str] = MappingProxyType(
 )
 """What is done with tables that are dense only, and why."""
 
+SPARSE: Mapping[str, str] = MappingProxyType(
+    {
+        "split": "histogram",
+        "criterion": "squared_error",
+        "multi_output": "trees",
+        "leaves": "constant",
+        "missing": "learned",
+    }
+)
+"""What can be done with sparse ones."""
+
 
 def reads_sparse(params: Mapping[str, Any]) -> bool:
     """Return whether such trees can be grown on a sparse matrix."""
@@ -133,8 +144,8 @@ def check_sparse(params: Mapping[str, Any]) -> None:
     for (name, value), words in NOT_SPARSE.items():
         if params.get(name) == value:
             raise InvalidParameterError(
-                f"{name}={value!r} {words}, and X is a sparse matrix. Leave {name} as it is by "
-                "default, or pass X.toarray() if that fits into memory."
+                f"{name}={value!r} {words}, and X is a sparse matrix. Set {name}={SPARSE[name]!r}, or "
+                "pass X.toarray() if that fits into memory."
             )
 
 

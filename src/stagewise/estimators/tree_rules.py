@@ -21,7 +21,6 @@ from stagewise.losses import Loss
 
 __all__ = ["in_units", "make_tree", "proposal"]
 
-DEFAULT_BINS = 255
 EPSILON = 0.02
 """Of split="approx": about fifty candidates a feature."""
 TREE_PARAMETERS = (
@@ -110,11 +109,6 @@ def proposal(params: Mapping[str, Any]) -> dict[str, Any]:
         raise InvalidParameterError(
             "proposal and epsilon say which values split='approx' tries; with "
             f"split={split!r} they must be None."
-        )
-    if split != "histogram" and params["max_bins"] != DEFAULT_BINS:
-        raise InvalidParameterError(
-            f"max_bins has no meaning with split={split!r}, which has no bins; leave it at "
-            f"{DEFAULT_BINS}."
         )
     if split != "approx":
         return {}

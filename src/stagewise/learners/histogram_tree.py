@@ -33,6 +33,9 @@ Vector = npt.NDArray[np.float64]
 Times = npt.NDArray[np.float32]
 
 
+ANY_ROW = 2.0**-10
+"""The weight of a leaf of one row, unless the row has next to none beside the mean weight, 1."""
+
 RULES = (
     "min_samples_leaf",
     "min_hessian",
@@ -73,7 +76,7 @@ class HistogramTree:
     max_leaf_nodes, max_depth : int or None
         Limits of size; None: no limit.
     min_samples_leaf : float
-        The least sum of weights of a leaf, exactly.
+        The least sum of weights of a leaf, exactly; 1: one row is enough, whatever its weight.
     min_hessian : float
         The least sum of hessians of a leaf.
     l1, l2, min_gain, max_step : float
@@ -189,6 +192,7 @@ class HistogramTree:
                 "max_leaves": self.max_leaf_nodes or 0,
                 "max_depth": self.max_depth or 0,
                 **{name: getattr(self, name) for name in RULES},
+                "min_samples_leaf": self.min_samples_leaf if self.min_samples_leaf > 1 else ANY_ROW,
                 "forced": [(f, table.bin_below(f, t), *sides) for f, t, *sides in self.forced],
                 "hessian_bound": hessian_bound,
                 "hessian_is_weight": hessian_is_weight,

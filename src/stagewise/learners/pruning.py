@@ -157,6 +157,16 @@ class PruningPath:
     errors: Vector | None = None
     standard_errors: Vector | None = None
 
+    def in_units(self, unit: float) -> PruningPath:
+        """Return the same path, with α and impurities multiplied by a unit."""
+        return PruningPath(
+            self.alphas * unit,
+            self.impurities * unit,
+            self.n_leaves,
+            None if self.errors is None else self.errors * unit,
+            None if self.standard_errors is None else self.standard_errors * unit,
+        )
+
 
 def pruning_path(tree: Tree, cost: Vector, strength: Vector) -> PruningPath:
     """Return the path of a tree whose nodes cost so much and whose links are so strong."""

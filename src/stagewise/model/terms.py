@@ -74,8 +74,8 @@ class TermModel:
         How many columns X has.
     names : tuple of str or None
         What they are called.
-    digest : str
-        Of all that the terms held when they had been fitted.
+    digest : str or None
+        Of all that the terms held when they had been fitted; None: they cannot be pickled.
     """
 
     task: str
@@ -88,8 +88,14 @@ class TermModel:
     valid_loss: npt.NDArray[np.float64]
     n_features: int
     names: tuple[str, ...] | None
-    digest: str
+    digest: str | None
 
     def fingerprint(self) -> str:
         """Return a digest of what was learned, good for this machine and these versions."""
+        if self.digest is None:
+            raise TypeError(
+                "This model has no fingerprint: it is a hash of the pickled learners, and they "
+                "cannot be pickled. Build the learner of functions and classes that a module "
+                "defines, not of lambdas and local ones."
+            )
         return self.digest

@@ -1,0 +1,231 @@
+"""Averages of trees lie within the targets, and do not depend on their unit."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from stagewise import (
+    DecisionTreeClassifier,
+    DecisionTreeRegressor,
+    ExtraTreesRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
+from stagewise.boosting.averaging import Share
+from stagewise.errors import InvalidParameterError
+
+TARGETS = {
+    "counts": lambda rng, n: rng.poisson(0.7, n).astype(float),
+    "shares": lambda rng, n: rng.random(n),
+    "numbers far from 0": lambda rng, n: 1e9 + rng.random(n),
+    "some far from the others": lambda rng, n: np.where(rng.random(n) < 0.1, 0.1, 1e3),
+    "tenths": lambda rng, n: rng.integers(-3, 9, n) / 10,
+    "large": lambda rng, n: 1e300 * rng.normal(size=n),
+    "small": lambda rng, n: 1e-300 * rng.exponential(size=n),
+}
+MODELS = [
+    DecisionTreeRegressor,
+    lambda **p: DecisionTreeRegressor(split="histogram", max_depth=3, **p),
+    lambda **p: RandomForestRegressor(n_estimators=7, **p),
+    lambda **p: RandomForestRegressor(n_estimators=10, min_samples_leaf=3, **p),
+    lambda **p: ExtraTreesRegressor(n_estimators=3, **p),
+]
+
+
+def make_rows(seed: int, n: int = 60) -> tuple[np.random.Generator, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    return rng, rng.normal(size=(n, 3)).round(1)
+
+
+@settings(max_examples=80)
+@given(
+    seed=st.integers(0, 10_000),
+    target=st.sampled_from(sorted(TARGETS)),
+    make=st.sampled_from(MODELS),
+    criterion=st.sampled_from(["squared_error", "absolute_error"]),
+    weighted=st.sampled_from(["no", "counts", "fractions"]),
+)
+def test_no_prediction_is_beyond_the_targets(seed, target, make, criterion, weighted):
+    rng, X = make_rows(seed)
+    y = TARGETS[target](rng, len(X))
+    weight = {"no": None, "counts": rng.integers(1, 4, len(X)), "fractions": rng.random(len(X))}
+    model = make(criterion=criterion).fit(X, y, weight[weighted])
+    new = rng.normal(size=(200, 3))
+    for predicted in (
+        model.predict(new),
+        *model.staged_predict(new),
+        getattr(model, "oob_prediction_", np.empty(0)),
+    ):
+        known = predicted[~np.isnan(predicted)]
+        assert y.min() <= known.min(initial=y.max())
+        assert known.max(initial=y.min()) <= y.max()
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("split", ["exact", "histogram"])
+def test_a_leaf_of_one_value_predicts_that_value(target, split):
+    rng, _ = make_rows(1)
+    X, y = np.arange(60.0)[:, np.newaxis], TARGETS[target](rng, 60)
+    model = DecisionTreeRegressor(split=split).fit(X, y)
+    np.testing.assert_array_equal(model.predict(X), y)
+
+
+@given(
+    values=st.lists(st.lists(st.floats(-1e3, 1e3), min_size=2, max_size=4), min_size=2, max_size=30)
+)
+def test_shares_of_trees_add_up_to_their_mean(values):
+    trees = [FakeTree(np.array(v)) for v in values]
+    share = Share.of(trees)
+    shares = [share.of_values(tree.value) for tree in trees]
+    every = np.concatenate([tree.value for tree in trees])
+    for pick in (np.min, np.max, lambda v: v[0]):
+        mean = sum(float(pick(s)) for s in shares)
+        assert mean == sum(reversed([float(pick(s)) for s in shares]))  # exactly
+        expected = np.mean([pick(tree.value) for tree in trees])
+        assert mean == pytest.approx(expected, abs=1e-13 * np.abs(every).max())
+        if np.ptp(every) > 1e-9 * np.abs(every).max():
+            assert every.min() <= mean <= every.max()
+
+
+class FakeTree:
+    def __init__(self, value: np.ndarray) -> None:
+        self.value = value
+
+
+SCALED = [
+    DecisionTreeRegressor(),
+    DecisionTreeRegressor(criterion="absolute_error"),
+    DecisionTreeRegressor(pruning="cost_complexity"),
+    DecisionTreeRegressor(pruning="reduced_error"),
+    DecisionTreeRegressor(pruning="early_stopping"),
+    RandomForestRegressor(n_estimators=5),
+    RandomForestRegressor(n_estimators=5, criterion="absolute_error", early_stopping=True),
+    ExtraTreesRegressor(n_estimators=5),
+]
+
+
+@pytest.mark.parametrize("model", SCALED, ids=repr)
+@pytest.mark.parametrize("exponent", [-1000, -600, -20, 600, 1000])
+def test_the_unit_of_the_target_does_not_matter(model, exponent):
+    rng, X = make_rows(2, 200)
+    y = X[:, 0] + X[:, 1] ** 2 + rng.normal(size=200)
+    usual = model.fit(X, y)
+    expected, score = usual.predict(X), usual.score(X, y)
+    inside = getattr(usual, "oob_score_", None)
+    scaled = np.ldexp(y, exponent)
+    model.fit(X, scaled)
+    np.testing.assert_array_equal(model.predict(X), np.ldexp(expected, exponent))
+    assert model.score(X, scaled) == pytest.approx(score, rel=1e-12)
+    assert inside is None or model.oob_score_ == pytest.approx(inside, rel=1e-12)
+
+
+# ---- out-of-bag rows -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_rows_in_every_bag_have_no_out_of_bag_prediction(n_classes):
+    rng, X = make_rows(3)
+    y = rng.integers(0, n_classes, len(X))
+    model = RandomForestClassifier(n_estimators=2, out_of_bag=True)
+    with pytest.warns(UserWarning, match="of 60 rows are in the bag of every tree.*n_estimators"):
+        model.fit(X, y)
+    gone = np.isnan(model.oob_prediction_)
+    assert (gone.all(axis=1) == gone.any(axis=1)).all()
+    assert 0 < gone[:, 0].sum() == model.fit_report_["rows_in_every_bag"] < 60
+    known = ~gone[:, 0]
+    assert model.oob_score_ == np.mean(model.oob_prediction_[known].argmax(axis=1) == y[known])
+
+
+def test_out_of_bag_estimates_follow_the_bags():
+    _, X = make_rows(4)
+    y = X[:, 0]
+    for params, kept in (
+        ({}, True),
+        ({"bootstrap": False}, False),
+        ({"bootstrap": False, "subsample": 0.5}, True),
+        ({"out_of_bag": False}, False),
+    ):
+        forest = RandomForestRegressor(n_estimators=30, **params).fit(X, y)
+        assert hasattr(forest, "oob_score_") == kept
+    assert hasattr(ExtraTreesRegressor(n_estimators=30, bootstrap=True).fit(X, y), "oob_score_")
+
+
+# ---- how large trees grow ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("criterion", ["gini", "entropy"])
+@pytest.mark.parametrize("split", ["exact", "histogram"])
+def test_trees_grow_pure_whatever_the_weights(criterion, split):
+    rng, X = make_rows(5, 300)
+    X += rng.normal(size=X.shape)
+    y = (rng.random(300) < 0.1).astype(int)
+    balanced = DecisionTreeClassifier(criterion=criterion, split=split, class_weight="balanced")
+    assert balanced.fit(X, y).score(X, y) == 1
+    weighted = DecisionTreeClassifier(criterion=criterion, split=split)
+    assert weighted.fit(X, y, 0.1 + rng.random(300)).score(X, y) == 1
+
+
+def test_a_price_of_leaves_implies_pruning():
+    rng, X = make_rows(6, 200)
+    y = X[:, 0] + rng.normal(size=200)
+    one = DecisionTreeRegressor(ccp_alpha=0.02).fit(X, y)
+    other = DecisionTreeRegressor(ccp_alpha=0.02, pruning="cost_complexity").fit(X, y)
+    assert one.fingerprint() == other.fingerprint()
+    whole = DecisionTreeRegressor(ccp_alpha=0.0).fit(X, y)
+    assert whole.fingerprint() == DecisionTreeRegressor().fit(X, y).fingerprint()
+    assert one.n_leaves_ < whole.n_leaves_
+
+
+def test_single_trees_name_what_reads_sparse_rows():
+    X = sp.random(50, 4, density=0.5, format="csr", random_state=0)
+    y = X.toarray()[:, 0]
+    with pytest.raises(InvalidParameterError, match="Set split='histogram'"):
+        DecisionTreeRegressor().fit(X, y)
+    assert DecisionTreeRegressor(split="histogram").fit(X, y).n_leaves_ > 1
+
+
+# ---- what is reported ----------------------------------------------------------------------------
+
+
+def test_the_recipe_of_a_forest_is_true():
+    told = RandomForestClassifier(criterion="entropy", max_features=2, n_estimators=7).recipe()
+    for part in ("entropy", "2 features a node", "bootstrap", "average of 7 trees"):
+        assert part in told
+    told = ExtraTreesRegressor(max_depth=4).recipe()
+    for part in ("squared_error", "random thresholds", "depth at most 4", "all rows", "average"):
+        assert part in told
+    for told in (RandomForestRegressor().recipe(), DecisionTreeRegressor().recipe()):
+        assert "Newton" not in told
+        assert "ν" not in told
+
+
+def test_the_report_of_a_forest_is_true():
+    _, X = make_rows(7)
+    report = RandomForestRegressor(n_estimators=40, max_features=2).fit(X, X[:, 0]).fit_report_
+    assert (report["rounds_run"], report["rounds_kept"], report["max_features"]) == (40, 40, 2)
+    assert "columns_per_node" not in report
+    assert "learning_rate" not in report
+    assert DecisionTreeRegressor().fit(X, X[:, 0]).fit_report_["rounds_run"] == 1
+
+
+# ---- how fine splits are -------------------------------------------------------------------------
+
+
+def test_forests_of_bins_are_as_accurate_as_exact_ones():
+    """Deep nodes cover few of 255 bins, which cost half a percent point or more here."""
+
+    def make(seed, n=20_000):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(n, 30))
+        return X, X[:, 0] * X[:, 1] + X[:, 2] + 0.5 * rng.normal(size=n) > 0
+
+    X, y = make(0)
+    X_test, y_test = make(1, 60_000)
+    params = {"n_estimators": 40, "max_features": 5, "out_of_bag": False}
+    exact = RandomForestClassifier(split="exact", **params).fit(X, y).score(X_test, y_test)
+    bins = RandomForestClassifier(**params).fit(X, y).score(X_test, y_test)
+    assert bins >= exact - 0.003
