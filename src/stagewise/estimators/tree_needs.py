@@ -144,8 +144,8 @@ def check_sparse(params: Mapping[str, Any]) -> None:
     for (name, value), words in NOT_SPARSE.items():
         if params.get(name) == value:
             raise InvalidParameterError(
-                f"{name}={value!r} {words}, and X is a sparse matrix. Set {name}={SPARSE[name]!r}, or "
-                "pass X.toarray() if that fits into memory."
+                f"{name}={value!r} {words}, and X is a sparse matrix. Set {name}={SPARSE[name]!r}, "
+                "or pass X.toarray() if that fits into memory."
             )
 
 
