@@ -85,7 +85,7 @@ def asked_integer(threshold: float, cuts: Array) -> int | float:
     """
     if math.isinf(threshold):
         return threshold
-    return int(cuts[min(int(threshold), len(cuts) - 1)])
+    return int(cuts[max(0, min(int(threshold), len(cuts) - 1))])
 
 
 def doubles_not_below(column: Column) -> npt.NDArray[np.float64]:

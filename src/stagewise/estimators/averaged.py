@@ -21,7 +21,7 @@ from stagewise.errors import InvalidParameterError
 from stagewise.estimators.additive_logistic import PLAIN_TREES
 from stagewise.estimators.base import BoostedTrees
 from stagewise.estimators.classifier import BoostedClassifier
-from stagewise.estimators.committee_fitting import CommitteeFit, columns_share
+from stagewise.estimators.committee_fitting import CommitteeFit, check_averages, columns_share
 from stagewise.estimators.describe import tree_words
 from stagewise.estimators.fitting import Fit
 from stagewise.estimators.forest_importance import (
@@ -36,6 +36,7 @@ from stagewise.estimators.regressor import BoostedRegressor
 from stagewise.estimators.rows import Sample
 from stagewise.estimators.rules import Number, OneOf, flag
 from stagewise.losses import CLASSIFICATION_LOSSES, AbsoluteError, Loss, SquaredError
+from stagewise.model.model import Model
 from stagewise.workers import make_workers
 
 __all__ = ["FIXED", "AveragedClassifier", "AveragedRegressor", "AveragedTrees"]
@@ -111,6 +112,11 @@ class AveragedTrees(BoostedTrees):
 
     def _fit_class(self) -> type[Fit]:
         return CommitteeFit
+
+    @classmethod
+    def _check_model(cls, model: Model) -> None:
+        super()._check_model(model)
+        check_averages(model, cls.__name__)
 
     def _method(self) -> Method:
         return GENTLE  # weighted means of the target, from 0

@@ -15,6 +15,7 @@ from stagewise.boosting.averaging import Average, average
 from stagewise.boosting.loop import Rows
 from stagewise.boosting.monitor import Monitor
 from stagewise.data import TargetScale
+from stagewise.errors import ModelFormatError
 from stagewise.estimators.fitting import Fit
 from stagewise.estimators.ready import Ready, Scale
 from stagewise.estimators.rows import Sample
@@ -24,7 +25,7 @@ from stagewise.losses import Margin
 from stagewise.model.ensemble import Ensemble
 from stagewise.model.model import Model
 
-__all__ = ["CommitteeFit", "columns_share"]
+__all__ = ["CommitteeFit", "check_averages", "columns_share"]
 
 
 def columns_share(max_features: Any, n_features: int) -> float:
@@ -50,6 +51,15 @@ def columns_share(max_features: Any, n_features: int) -> float:
             "third": round(n_features / 3),
         }[max_features]
     return max(1, int(wanted)) / n_features
+
+
+def check_averages(model: Model, name: str) -> None:
+    """Raise ModelFormatError unless a model is one of trees that are averaged."""
+    ensemble = model.ensemble
+    if model.loss not in ("squared_error", "absolute_error"):
+        raise ModelFormatError(f"a {name} does not have the loss {model.loss!r}.")
+    if ensemble.trees and ensemble.outputs_per_tree != ensemble.n_outputs:
+        raise ModelFormatError(f"the leaves of a {name} have the shares of all classes.")
 
 
 class CommitteeFit(Fit):

@@ -63,10 +63,15 @@ class LinearEstimator(RegressorMixin, ModelEstimator):
             )
         )
 
+    @classmethod
+    def _check_model(cls, model: Model) -> None:
+        super()._check_model(model)
+        if model.least_squares is None:
+            raise ModelFormatError(f"a {cls.__name__} has coefficients, and this model has none.")
+
     def _adopt(self, model: Model) -> None:
         fit = model.least_squares
-        if fit is None:
-            raise ModelFormatError(f"A model of {self._name} has coefficients, and this has none.")
+        assert fit is not None
         self._adopt_columns(model)
         self.intercept_ = float(fit.estimate[0]) if fit.intercept else 0.0
         self.coef_ = fit.slope.copy()

@@ -74,11 +74,12 @@ def load(path: str | PathLike[str]) -> Any:
             f"{path}: the file holds a {model.task} model of the estimator {name!r}, which this "
             "version of Stagewise does not have."
         )
-    if model.loss not in (*REGRESSION_LOSSES, *CLASSIFICATION_LOSSES):
-        raise ModelFormatError(f"{path}: this version has no loss named {model.loss!r}.")
     try:
+        _CLASSES[name]._check_model(model)
         if "learning_rate" in notes:
             RULES["learning_rate"](notes["learning_rate"])
+    except ModelFormatError as error:
+        raise ModelFormatError(f"{path}: {error}") from None
     except ValueError as error:
         raise ModelFormatError(f"{path}: the learning rate in the file must be {error}.") from None
     try:

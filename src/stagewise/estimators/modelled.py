@@ -16,8 +16,10 @@ import numpy as np
 from sklearn.exceptions import NotFittedError
 
 from stagewise.data.messages import shown
+from stagewise.errors import ModelFormatError
 from stagewise.estimators.named import NamedParameters
 from stagewise.estimators.parameters import all_parameters, default_parameters
+from stagewise.losses import CLASSIFICATION_LOSSES, REGRESSION_LOSSES
 from stagewise.model.file import write_model
 from stagewise.model.model import Model
 
@@ -29,6 +31,8 @@ class ModelEstimator(NamedParameters):
 
     model_: Model
     seed_: int
+    _several_targets = False
+    """Whether y may have more than one column."""
 
     @abstractmethod
     def _adopt(self, model: Model) -> None:
@@ -43,6 +47,23 @@ class ModelEstimator(NamedParameters):
             self.feature_names_in_ = np.array(names, dtype=object)
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
+
+    @classmethod
+    def _check_model(cls, model: Model) -> None:
+        """Raise ModelFormatError unless an estimator of this class could have fitted the model."""
+        losses: Any = REGRESSION_LOSSES if model.classes is None else CLASSIFICATION_LOSSES
+        if model.loss not in losses:
+            raise ModelFormatError(
+                f"this version has no loss of a {model.task} named {shown(model.loss)}."
+            )
+        n_outputs, n_classes = model.ensemble.n_outputs, 0 if model.classes is None else len(model.classes)
+        if n_classes > 1 and losses[model.loss](n_classes).n_outputs != n_outputs:
+            raise ModelFormatError(
+                f"a classification with {n_classes} classes by the loss {model.loss!r} does not "
+                f"have {n_outputs} scores."
+            )
+        if model.classes is None and n_outputs > 1 and not cls._several_targets:
+            raise ModelFormatError(f"a {cls.__name__} does not have {n_outputs} targets.")
 
     @classmethod
     def from_model(cls, model: Model, params: Mapping[str, Any], notes: Mapping[str, Any]) -> Self:

@@ -38,8 +38,6 @@ class BoostedRegressor(ScoredByR2, BoostedTrees):
     """Base of the regressors; see `GradientBoostingRegressor` for the parameters."""
 
     loss: Any
-    _several_targets = False
-    """Whether y may have more than one column."""
 
     def predict(self, X: Any) -> Vector:
         """Return the predicted number of every row; of several targets a column for each."""

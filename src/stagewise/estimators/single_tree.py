@@ -18,7 +18,7 @@ from sklearn.base import clone
 from stagewise.boosting.methods import GENTLE, Method
 from stagewise.estimators.averaged import FIXED, OWN_RULES
 from stagewise.estimators.base import BoostedTrees
-from stagewise.estimators.committee_fitting import columns_share
+from stagewise.estimators.committee_fitting import check_averages, columns_share
 from stagewise.estimators.describe import tree_words
 from stagewise.estimators.fitting import Fit
 from stagewise.estimators.parameters import RULES, Use, check_parameter
@@ -109,6 +109,11 @@ class SingleTree(BoostedTrees):
 
     def _fit_class(self) -> type[Fit]:
         return TreeFit
+
+    @classmethod
+    def _check_model(cls, model: Model) -> None:
+        super()._check_model(model)
+        check_averages(model, cls.__name__)
 
     def _method(self) -> Method:
         return GENTLE  # weighted means of the target, from 0

@@ -25,13 +25,17 @@ __all__ = [
     "UINT64_CUTS",
     "check_features",
     "check_lines",
+    "check_predictions",
     "check_sets",
+    "check_splittable",
     "check_starts",
     "check_trees",
 ]
 
 Array = npt.NDArray[Any]
 
+# The largest sum of leaf values, which are of scaled targets; far beyond what any fit gives.
+LARGEST = 1e300
 # The kinds of features, as a file numbers them.
 REAL, INT64_CUTS, UINT64_CUTS, CATEGORICAL = 0, 1, 2, 3
 
@@ -81,6 +85,8 @@ def check_trees(flat: Mapping[str, Array], n_features: int, n_outputs: int) -> N
     _check_numbers(flat, start, n_features)
     _check_leaves(flat, start)
     _check_children(flat, start, sizes)
+    if len(sizes):
+        _check_covers(flat, start)
 
 
 def _refuse(bad: npt.NDArray[np.bool], start: npt.NDArray[np.int64], what: str) -> None:
@@ -107,6 +113,57 @@ def _check_numbers(
     for name in ("gain", "cover"):
         _refuse(flat[name] < 0, start, f"has a negative {name}")
     _refuse(flat["missing_left"] > 1, start, "sends missing values neither left nor right")
+
+
+def _check_covers(flat: Mapping[str, Array], start: npt.NDArray[np.int64]) -> None:
+    """Check that training rows went through every split, of trees that have counted them at all."""
+    cover = flat["cover"]
+    sizes = np.diff(start)
+    counted = np.repeat(np.maximum.reduceat(cover, start[:-1]) > 0, sizes)
+    _refuse(
+        (flat["feature"] >= 0) & counted & (cover == 0), start, "is a split that no row went through"
+    )
+
+
+def check_splittable(flat: Mapping[str, Array], uncut: Sequence[int], empty: Sequence[int]) -> None:
+    """Check that no node splits a feature that has nothing to split.
+
+    Parameters
+    ----------
+    flat : mapping of str to array
+        The arrays of the trees.
+    uncut : sequence of int
+        The features of wide integers without cuts; they can only be missing or not.
+    empty : sequence of int
+        The categorical features without levels.
+
+    Raises
+    ------
+    ModelFormatError
+        If a node splits one of the first at a finite threshold, or one of the second.
+    """
+    bad = np.isin(flat["feature"], uncut) & np.isfinite(flat["threshold"])
+    bad |= np.isin(flat["feature"], empty)
+    _refuse(bad, flat["tree_start"].astype(np.int64), "splits a feature that has nothing to split")
+
+
+def check_predictions(flat: Mapping[str, Array], base: Array, offset: Any, scale: Any) -> None:
+    """Check that no sum of the constants of leaves leaves the range of a float64.
+
+    Raises
+    ------
+    ModelFormatError
+        If a score, or a score in the units of the target, could be infinite.
+    """
+    value = np.abs(flat["value"])
+    value = value.max(axis=1) if value.ndim > 1 else value
+    with np.errstate(over="ignore"):
+        total = np.abs(base).max()
+        if len(value):
+            total += np.maximum.reduceat(value, flat["tree_start"][:-1].astype(np.int64)).sum()
+        largest = np.max(np.abs(offset) + np.asarray(scale) * total)
+    if not (total <= LARGEST and np.isfinite(largest)):
+        raise ModelFormatError("its leaves have values that add up to more than a float64 can hold")
 
 
 def _check_leaves(flat: Mapping[str, Array], start: npt.NDArray[np.int64]) -> None:

@@ -26,7 +26,9 @@ from stagewise.model.checks import (
     UINT64_CUTS,
     check_features,
     check_lines,
+    check_predictions,
     check_sets,
+    check_splittable,
     check_starts,
     check_trees,
 )
@@ -231,6 +233,12 @@ def unpack(facts: Mapping[str, Any], arrays: Mapping[str, Array]) -> tuple[Model
     check_trees(flat, len(levels), len(base))
     check_sets(flat, levels)
     check_lines(flat, levels)
+    check_predictions(flat, base, offset, scale)
+    check_splittable(
+        flat,
+        [j for j, f in enumerate(features) if f.cuts is not None and not len(f.cuts)],
+        [j for j, f in enumerate(features) if f.levels is not None and not len(f.levels)],
+    )
     ensemble = Ensemble.from_flat(len(levels), base, flat, levels)
     model = Model(
         task=task,

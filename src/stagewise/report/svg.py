@@ -218,8 +218,8 @@ class _Drawing:
     def _colour(self, node: NodeFacts) -> str:
         if self.facts.says == "shares":
             return self._class_colour(max(range(len(node.value)), key=node.value.__getitem__))
-        span = self.high - self.low
-        part = 2 * (node.value[0] - self.low) / span - 1 if span > 0 else 0.0
+        half = self.high / 2 - self.low / 2  # the whole span may be beyond all floats
+        part = (node.value[0] / 2 - self.low / 2) / half * 2 - 1 if half > 0 else 0.0
         end, part = (HIGH if part > 0 else LOW), abs(part)
         mixed = (round(m + part * (e - m)) for m, e in zip(MIDDLE, end, strict=True))
         return "#" + "".join(f"{c:02x}" for c in mixed)
