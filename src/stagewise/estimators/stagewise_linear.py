@@ -147,11 +147,12 @@ random_state, n_jobs, verbose, callbacks
 
     def _adopt(self, model: Model) -> None:
         super()._adopt(model)
-        design, trees = Design.of(model.features), model.ensemble.trees
+        trees = model.ensemble.trees
         try:
+            design = Design.of(model.features)
             self._terms = merged(trees, design)
         except ValueError as error:
-            raise ModelFormatError(f"The model is no {type(self).__name__}: {error}.") from None
+            raise ModelFormatError(f"the model is no {type(self).__name__}: {error}") from None
         _, start = slopes_of(trees, design)
         at_zero = float(model.ensemble.base[0]) + float(start.sum())
         self.intercept_ = float(model.offset + model.scale * at_zero)
