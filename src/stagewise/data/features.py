@@ -7,9 +7,8 @@ not read cells itself (`table` does) nor know about bins or trees.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any, Literal, NoReturn, overload
 
 import numpy as np
@@ -21,8 +20,8 @@ from stagewise.data.column import Array, is_wide
 from stagewise.data.factor import Factor
 from stagewise.data.feature import Feature
 from stagewise.data.frame import Frame, open_frame
-from stagewise.data.levels import Kind, Levels
-from stagewise.data.messages import column_label, shown, warn_caller
+from stagewise.data.levels import Levels
+from stagewise.data.messages import column_label, warn_caller
 from stagewise.data.missing_values import ONLY_NAN, MissingValues
 from stagewise.data.sparse import Cells
 from stagewise.data.statistics import Statistic
@@ -33,15 +32,6 @@ from stagewise.data.wide import doubles_not_below, learn_cuts, ranks
 __all__ = ["Features"]
 
 NAMES_SHOWN = 5
-
-NO_LEVELS: Mapping[Kind, tuple[Kind, ...]] = MappingProxyType(
-    {
-        "text": ("numbers", "whole numbers"),
-        "numbers": ("text",),
-        "whole numbers": ("text", "numbers"),
-    }
-)
-"""What a column cannot hold whose levels were of some kind: it is another column."""
 
 
 class Features(Sequence[Feature]):
@@ -188,8 +178,8 @@ class Features(Sequence[Feature]):
         Raises
         ------
         ValueError
-            If a feature is missing, the number of columns differs, or a column is of another kind
-            than it was.
+            If a feature is missing, the number of columns differs, or a column of numbers holds
+            something else.
         """
         # One row is answered in microseconds, so the common case comes before everything else.
         if self._as_is and type(X) is np.ndarray and X.ndim == 2 and X.shape[1] == self._width:
@@ -249,29 +239,10 @@ class Features(Sequence[Feature]):
         numbers = levels.numbers_of(factor.values)
         new = np.isnan(numbers)
         if new.any():
-            self._refuse_other_kind(factor, levels, new, position)
-            unseen.note(position, factor, new)
+            unseen.note(position, factor, new, levels)
             numbers[new] = unseen.number(len(levels))
         # The code of a missing cell, -1, picks the last.
         return np.append(numbers, np.nan)[factor.codes]
-
-    def _refuse_other_kind(
-        self, factor: Factor, levels: Levels, new: npt.NDArray[np.bool_], position: int
-    ) -> None:
-        """Raise if no value is a level, and they are of a kind that no level is."""
-        if not new.all():
-            return
-        kind = Levels.of_plain(factor.values).kind
-        if kind in NO_LEVELS.get(levels.kind, ()):
-            known = ", ".join(map(shown, levels.values[:NAMES_SHOWN]))
-            code = int(factor.codes[np.argmax(factor.codes >= 0)])
-            raise ValueError(
-                f"{column_label(self._names, position)} was categorical with levels of "
-                f"{levels.kind} ({known}{', …' if len(levels) > NAMES_SHOWN else ''}) when the "
-                f"model was fitted, and now holds {kind} ({shown(factor.values[code])} at row "
-                f"{int(np.argmax(factor.codes == code))}). Pass the column that was meant, with "
-                "the values that it had."
-            )
 
     def read(self, X: Any, caller: str) -> Table:
         """Read new data, its columns in the order of the features; see `match`."""
@@ -352,6 +323,7 @@ class _AsFitted:
 
     categorical: frozenset[int]
     caller: str
+    learns = False
 
     def places(self, source: Source) -> frozenset[int]:
         return self.categorical

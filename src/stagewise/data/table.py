@@ -311,7 +311,8 @@ def _by_columns(
         label, remedy = column_label(names, j), categorical.remedy(names, j)
         if j in places:
             values, hidden = source.cells(j)
-            factors[j], taken[j] = factorise(values, hidden, label).without(missing_values)
+            factor = factorise(values, hidden, label, comparable=categorical.learns)
+            factors[j], taken[j] = factor.without(missing_values)
             columns.append(factors[j].codes)
             continue
         source.refuse_category(j, remedy)
