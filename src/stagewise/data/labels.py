@@ -142,8 +142,15 @@ def _from_floats(cells: Array) -> Labels:
         classes, codes = _from_integers(cells.astype(np.int64))
         return Labels(classes.astype(cells.dtype), codes)
     classes, place = np.unique(cells, return_inverse=True)
-    if (classes != np.rint(classes)).any():
-        check_classification_targets(cells)
+    fractions = cells != np.rint(cells)
+    if fractions.any():
+        row = int(np.argmax(fractions))
+        raise ValueError(
+            f"Unknown label type: continuous. y holds {shown(cells[row])} at row {row}, and floats "
+            "with a fraction are numbers to regress on, not labels. Labels may be text, integers, "
+            "booleans or whole floats. Use a regressor; or, if these are labels, pass "
+            "y.astype(str), or integer codes."
+        )
     return Labels(classes, place.astype(np.int32))
 
 
