@@ -29,7 +29,7 @@ from stagewise.data.table import Table, read_array, read_frame
 from stagewise.data.unseen import Rule, Unseen
 from stagewise.data.wide import doubles_not_below, learn_cuts, ranks
 
-__all__ = ["Features"]
+__all__ = ["Features", "check_width", "select_by_name", "warn_of_names"]
 
 NAMES_SHOWN = 5
 
@@ -250,42 +250,21 @@ class Features(Sequence[Feature]):
         names = None if frame is None else frame.names
         known = _AsFitted(self.categorical, caller)
         if frame is not None and names is not None and self._names is not None:
-            chosen = self._select(frame, names)
+            chosen = select_by_name(frame, self._names)
             return read_frame(chosen, caller, self.missing_values, known, allow_empty=True)
         if names is not None:
-            warn_caller(f"X has feature names, but {caller} was fitted without feature names")
+            warn_of_names(caller, fitted_with=False)
         if frame is not None:
-            self._check_width(frame.shape[1], caller)
+            check_width(frame.shape[1], self._width, caller)
             table = read_frame(frame, caller, self.missing_values, known, allow_empty=True)
         else:
             if self._categorical and scipy.sparse.issparse(X):
                 self._refuse_sparse()
             table = read_array(X, caller, self.missing_values, known, allow_empty=True)
-            self._check_width(table.n_features, caller)
+            check_width(table.n_features, self._width, caller)
         if names is None and self._names is not None:
-            warn_caller(
-                f"X does not have valid feature names, but {caller} was fitted with feature names"
-            )
+            warn_of_names(caller, fitted_with=True)
         return table
-
-    def _select(self, frame: Frame, names: list[str]) -> Frame:
-        assert self._names is not None
-        missing = sorted(set(self._names) - set(names))
-        if missing:
-            message = "The feature names should match those that were passed during fit.\n"
-            unseen = sorted(set(names) - set(self._names))
-            if unseen:
-                message += "Feature names unseen at fit time:\n" + _listed(unseen)
-            message += "Feature names seen at fit time, yet now missing:\n" + _listed(missing)
-            raise ValueError(message)
-        return frame.select(self._names)
-
-    def _check_width(self, n_columns: int, caller: str) -> None:
-        if n_columns != self._width:
-            raise ValueError(
-                f"X has {n_columns} features, but {caller} is expecting {self._width} features "
-                "as input."
-            )
 
     @overload
     def __getitem__(self, position: int) -> Feature: ...
@@ -333,6 +312,44 @@ class _AsFitted:
             f"It was a column of numbers when {self.caller} was fitted; pass numbers, or fit anew "
             "with the column in categorical_features"
         )
+
+
+def select_by_name(frame: Frame, known: Sequence[str]) -> Frame:
+    """Choose the columns that a model has learned from.
+
+    Raises
+    ------
+    ValueError
+        If one is missing; it names these, and the columns that are new.
+    """
+    names = frame.names or []
+    missing = sorted(set(known) - set(names))
+    if missing:
+        message = "The feature names should match those that were passed during fit.\n"
+        unseen = sorted(set(names) - set(known))
+        if unseen:
+            message += "Feature names unseen at fit time:\n" + _listed(unseen)
+        message += "Feature names seen at fit time, yet now missing:\n" + _listed(missing)
+        raise ValueError(message)
+    return frame.select(known)
+
+
+def check_width(n_columns: int, known: int, caller: str) -> None:
+    """Raise ValueError unless there are as many columns as a model has learned from."""
+    if n_columns != known:
+        raise ValueError(
+            f"X has {n_columns} features, but {caller} is expecting {known} features as input."
+        )
+
+
+def warn_of_names(caller: str, *, fitted_with: bool) -> None:
+    """Warn that columns with names meet a model without, or the other way round."""
+    if fitted_with:
+        warn_caller(
+            f"X does not have valid feature names, but {caller} was fitted with feature names"
+        )
+    else:
+        warn_caller(f"X has feature names, but {caller} was fitted without feature names")
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -23,14 +23,16 @@ from sklearn.dummy import DummyClassifier
 from sklearn.exceptions import NotFittedError
 
 from stagewise.boosting.stopping import Patience
-from stagewise.data.messages import shown, warn_caller
+from stagewise.data import Feature, Features, Unseen
+from stagewise.data.levels import Levels
+from stagewise.data.messages import Told, shown, warn_caller
 from stagewise.errors import InvalidParameterError
-from stagewise.estimators.combining import LeftOut, settled
+from stagewise.estimators.combining import LeftOut, Sum, settled
 from stagewise.estimators.drawing import choose_seed, make_sampling
 from stagewise.estimators.members import Ballot, Member, Training, side_by_side
 from stagewise.estimators.named import NamedParameters
 from stagewise.estimators.parameters import RULES, Use, check_parameters
-from stagewise.estimators.passed import Passed, pass_on
+from stagewise.estimators.passed import Heading, Passed, pass_on
 from stagewise.estimators.rows import Sample, counted_rows, group_numbers, make_folds
 from stagewise.estimators.rules import OneOf
 from stagewise.estimators.shares import Share, copies, deal_bags, deal_folds
@@ -52,6 +54,8 @@ COMMITTEE_RULES = MappingProxyType(
         "early_stopping": RULES["warm_start"],
     }
 )
+CONSTANT = "y has only one value, so the model predicts the same for all rows."
+"""What a committee of regressors is told, and its members too."""
 FITTED = (
     "oob_prediction_",
     "oob_score_",
@@ -141,7 +145,7 @@ class Committee(NamedParameters):
         params = self._checked()
         self._check_groups(params["sampling"], groups)
         threads = thread_count(self.n_jobs)
-        passed = pass_on(self, X, reset=True)
+        passed, heading = pass_on(X, type(self).__name__)
         target, weight, classes = self._read_target(y, sample_weight, passed.n_rows)
         self._check_weight(params["estimator"], weight)
         seed = choose_seed(params["random_state"])
@@ -160,9 +164,13 @@ class Committee(NamedParameters):
             stops=folds,
             threads=threads,
         )
+        if classes is None and (train.y == train.y[0]).all():
+            warn_caller(CONSTANT)
         left_out = LeftOut(train.y, train.weight, 0 if classes is None else len(classes))
         details = self._gather(params, training, shares, left_out)
-        self._ballot, self.seed_ = training.ballot, seed
+        self._ballot, self.seed_, self._heading = training.ballot, seed, heading
+        self._known_levels = _features(self._members(), heading)
+        heading.put_on(self)
         if classes is not None:
             self.classes_ = classes
         self._keep_left_out(params, left_out, train, passed.n_rows)
@@ -222,10 +230,12 @@ class Committee(NamedParameters):
         """Fit members until there are enough; set them and how much each has to say."""
         members: list[Member] = []
         errors, say, path = [], [], []
+        told: list[set[Told]] = []
         patience = Patience(params["n_iter_no_change"], params["tol"])
         unit = left_out.spread or 1.0  # so that tol has no unit
-        for share, (member, answers) in side_by_side(training.fit, shares, training.threads):
+        for share, (member, answers, its) in side_by_side(training.fit, shares, training.threads):
             members.append(member)
+            told.append(set(its))
             if answers is None:
                 continue
             errors.append(left_out.error_of(answers, share.held))
@@ -238,14 +248,18 @@ class Committee(NamedParameters):
                 break
         if params["combine"] == "weighted" and np.isnan(say).all():
             warn_caller("No member left a row out, so all members have the same to say.")
+        # What only some members were warned of, is about their bags.
+        for message, category in sorted(set.intersection(*told), key=str):
+            if message != CONSTANT:
+                warn_caller(message, category)
         self.estimators_ = [member.estimator for member in members]
         self.estimators_columns_ = [member.columns for member in members]
         self.weights_ = settled(np.array(say if say else np.ones(len(members))))
         for name in FITTED:
             self.__dict__.pop(name, None)
         if errors:
-            self.member_errors_ = np.array(errors)
-            self.oob_path_ = np.array(path)
+            self.member_errors_ = left_out.unit * np.array(errors)
+            self.oob_path_ = left_out.unit * np.array(path)
         constant = sum(type(m.estimator) is DummyClassifier for m in members)
         return {"members": len(members), "members_of_one_class": constant}
 
@@ -281,13 +295,26 @@ class Committee(NamedParameters):
     def _staged(self, X: Any) -> Iterator[Matrix]:
         """Yield Σ α_j h_j(x) / Σ α_j after every member. Each array is new."""
         members = self._members()
-        passed = pass_on(self, X, reset=False)
-        sums, total = np.zeros((passed.n_rows, self._ballot.n_columns)), 0.0
+        passed = self._heading.match(X, type(self).__name__)
+        self._check_levels(passed.X)
+        sums, total = Sum(passed.n_rows, self._ballot.n_columns), 0.0
         relative = self.weights_ / self.weights_.max()  # equal weights are 1, without rounding
         for answers, say in zip(self._answers(members, passed), relative, strict=True):
-            sums += say * answers
+            sums.add(answers, say)
             total += say
-            yield sums / total
+            yield sums.over(total)
+
+    def _check_levels(self, X: Any) -> None:
+        """Apply `on_unseen` of the members to values that are a level of none of them."""
+        features = self._known_levels
+        if features is None:
+            return
+        unseen = Unseen(
+            self.estimators_[0].on_unseen if self.estimator is None else self.estimator.on_unseen
+        )
+        features.columns(features.read(X, type(self).__name__), unseen)
+        unseen.refuse(features.names)
+        unseen.warn(features.names)
 
     def _answers(self, members: list[Member], passed: Passed) -> Iterator[Matrix]:
         small = passed.n_rows * len(members) <= SMALL
@@ -344,6 +371,23 @@ class Committee(NamedParameters):
             tags.input_tags.categorical = theirs.categorical
             tags.input_tags.sparse = theirs.sparse
         return tags
+
+
+def _features(members: list[Member], heading: Heading) -> Features | None:
+    """Return the categorical columns with the levels of all members; None without such columns."""
+    levels: dict[int, set[Any]] = {}
+    for member in members:
+        for place, its in member.levels().items():
+            levels.setdefault(place, set()).update(its.values)
+    if not levels:
+        return None
+    names = heading.names or [None] * heading.n
+    return Features(
+        Feature(name, "categorical", None, Levels.of_plain(levels[place]))
+        if place in levels
+        else Feature(name, "real")
+        for place, name in enumerate(names)
+    )
 
 
 def _answers_of(member: Member, *, ballot: Ballot, X: Any) -> Matrix:
