@@ -21,6 +21,7 @@ from sklearn.linear_model import Ridge
 from sklearn.metrics import log_loss, r2_score
 from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_val_score
 from sklearn.multiclass import OneVsRestClassifier
+from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -102,7 +103,7 @@ def drawn_by_row_number(estimator):
         BaggingClassifier(n_estimators=3, combine="vote", sampling="uniform", subsample=0.7),
         BaggingClassifier(GradientBoostingClassifier(n_estimators=5), n_estimators=2),
         BaggingRegressor(GradientBoostingRegressor(n_estimators=20), sampling="folds", cv=2),
-        BaggingClassifier(sampling="folds", cv=2, combine="weighted"),
+        BaggingClassifier(GaussianNB(), sampling="folds", cv=2, combine="weighted"),
         LinearModel(),
         LinearModel(intercept=False),
         StepwiseRegressor(),
