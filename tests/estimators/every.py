@@ -1,8 +1,8 @@
 """Every public estimator, made small, so that one question can be put to all of them.
 
 The one idea: the list comes from the package, so a new estimator is tested by existing; what sets
-estimators apart (labels or numbers, NaN or not, a validation set or not) is read from their tags and
-signatures. Must not know what the right answer is.
+estimators apart (labels or numbers, NaN or not, a validation set or not) is read from their tags
+and signatures. Must not know what the right answer is.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ SMALL: dict[str, Any] = {
     "max_features": None,
     "n_jobs": 1,
 }
-"""Few rounds, leaves of one row, all columns; what an estimator has no parameter for is left out."""
+"""Few rounds, leaves of one row, all columns; parameters that an estimator lacks are left out."""
 
 
 def has(kind: type, parameter: str) -> bool:

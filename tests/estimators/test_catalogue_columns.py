@@ -32,6 +32,8 @@ ROWS = 60
 SIDE = hashed(ROWS, 1, 5)[:, 0] % 2
 NO_CELL = r"X column 0 is (infinite|missing).*a linear model has no answer for it. Impute"
 TOO_WIDE = r"X column 0 holds integers beyond 2\*\*53, dates or durations.*Convert the column"
+TOO_FAR = r"X column 0 ranges from -1.5e\+308 to 1.5e\+308.*Divide the column by a constant"
+TOO_CLOSE = r"X column 0 has values so close .* coefficient is beyond .*Multiply the column"
 APART, CONSTANT = "told apart", "taken as a constant, with a warning"
 
 
@@ -52,11 +54,11 @@ PAIRS: dict[str, tuple[np.ndarray, str]] = {
     "1 minus infinity and -1e308": (np.array([-np.inf, -1e308]), NO_CELL),
     "1 the two infinities": (np.array([-np.inf, np.inf]), NO_CELL),
     "3 values beyond the range of float32": (np.array([1e300, 2e300]), APART),
-    "3 values around the largest double": (np.array([-1.5e308, 1.5e308]), APART),
+    "3 values around the largest double": (np.array([-1.5e308, 1.5e308]), TOO_FAR),
     "4 values of 1e-36": (np.array([1e-36, 2e-36]), APART),
     "5 values of 1e-300": (np.array([1e-300, 2e-300]), APART),
-    "5 subnormal values": (np.array([1e-310, 2e-310]), APART),
-    "5 zero and the smallest subnormal": (np.array([0.0, 5e-324]), APART),
+    "5 subnormal values": (np.array([1e-310, 2e-310]), TOO_CLOSE),
+    "5 zero and the smallest subnormal": (np.array([0.0, 5e-324]), TOO_CLOSE),
     "6 both signs of 1e-40": (np.array([-1e-40, 1e-40]), APART),
     "7 doubles a billionth apart": (np.array([1.0, 1.0 + 1e-9]), APART),
     "7 neighbouring doubles": (np.array([1.0, np.nextafter(1.0, 2.0)]), CONSTANT),

@@ -251,13 +251,14 @@ class Stagewise(BoostedTrees):
         self._only_trees("feature_importances_")
         return super().feature_importances_
 
-    def apply(self, X: Any) -> npt.NDArray[np.int32]:
-        """Return the leaf that each row reaches in every tree."""
+    @property
+    def apply(self) -> Any:
+        """The method of trees that returns the leaf of each row in every tree; else absent."""
         self._only_trees("apply")
-        return super().apply(X)
+        return super().apply
 
     def _only_trees(self, what: str) -> None:
-        if not isinstance(self._fitted(), Model):
+        if self._fit_class() is not TreeFit:
             raise AttributeError(
                 f"{type(self).__name__} has {what} only with a tree as learner, and this one is "
                 f"{type(self.learner).__name__}."

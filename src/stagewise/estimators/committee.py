@@ -8,6 +8,7 @@ estimator with `fit` and `predict`.
 from __future__ import annotations
 
 import hashlib
+import re
 import time
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
@@ -230,12 +231,12 @@ class Committee(NamedParameters):
         """Fit members until there are enough; set them and how much each has to say."""
         members: list[Member] = []
         errors, say, path = [], [], []
-        told: list[set[Told]] = []
+        told: list[list[Told]] = []
         patience = Patience(params["n_iter_no_change"], params["tol"])
         unit = left_out.spread or 1.0  # so that tol has no unit
         for share, (member, answers, its) in side_by_side(training.fit, shares, training.threads):
             members.append(member)
-            told.append(set(its))
+            told.append(its)
             if answers is None:
                 continue
             errors.append(left_out.error_of(answers, share.held))
@@ -248,10 +249,7 @@ class Committee(NamedParameters):
                 break
         if params["combine"] == "weighted" and np.isnan(say).all():
             warn_caller("No member left a row out, so all members have the same to say.")
-        # What only some members were warned of, is about their bags.
-        for message, category in sorted(set.intersection(*told), key=str):
-            if message != CONSTANT:
-                warn_caller(message, category)
+        _warn_of_common(told)
         self.estimators_ = [member.estimator for member in members]
         self.estimators_columns_ = [member.columns for member in members]
         self.weights_ = settled(np.array(say if say else np.ones(len(members))))
@@ -371,6 +369,18 @@ class Committee(NamedParameters):
             tags.input_tags.categorical = theirs.categorical
             tags.input_tags.sparse = theirs.sparse
         return tags
+
+
+def _warn_of_common(told: list[list[Told]]) -> None:
+    """Warn once of what all members were warned of; what only some were is about their bags."""
+    common = set.intersection(*({re.sub(r"\d+", "0", words) for words, _ in its} for its in told))
+    for words, category in told[0]:
+        form = re.sub(r"\d+", "0", words)
+        if form not in common or words == CONSTANT:
+            continue
+        common.remove(form)
+        same = all((words, category) in its for its in told)
+        warn_caller(words if same else f"Of the rows of the first member: {words}", category)
 
 
 def _features(members: list[Member], heading: Heading) -> Features | None:

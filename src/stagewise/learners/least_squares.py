@@ -96,7 +96,8 @@ class LeastSquares:
     def covariance_of_estimate(self) -> Matrix:
         """σ̂²(X'X)⁻¹ of the coefficients in `estimate` (ESL eq. 3.8)."""
         unit = self.sigma / self._sizes
-        return np.asarray(unit[:, np.newaxis] * self._uncentred * unit)
+        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+            return np.asarray(unit[:, np.newaxis] * self._uncentred * unit)
 
     @property
     def df(self) -> float:
