@@ -87,7 +87,7 @@ def small(kind: type, **params: Any) -> Any:
         own["learner"] = HistogramTree(min_samples_leaf=1)
     inner = {name: value for name, value in params.items() if not has(kind, name)}
     if inner and has(kind, "estimator"):
-        own["estimator"] = member_of(kind)(**inner)
+        own["estimator"] = kind()._usual_member().set_params(**inner)
         params = {name: value for name, value in params.items() if name not in inner}
     return kind(**{**own, **params})
 
