@@ -62,8 +62,14 @@ PAIRS: dict[str, tuple[np.ndarray, str]] = {
     "6 both signs of 1e-40": (np.array([-1e-40, 1e-40]), APART),
     "7 doubles a billionth apart": (np.array([1.0, 1.0 + 1e-9]), APART),
     "7 neighbouring doubles": (np.array([1.0, np.nextafter(1.0, 2.0)]), CONSTANT),
+    "7 neighbours beyond the range of float32": (
+        np.array([1e39, np.nextafter(1e39, 1e40)]),
+        CONSTANT,
+    ),
+    "7 seconds since 1970": (np.array([1.7e9, 1.7e9 + 1]), APART),
     "8 integers around 2**24": (np.array([2**24, 2**24 + 1]), APART),
     "9 integers around 2**53": (np.array([2**53, 2**53 + 1]), TOO_WIDE),
+    "9 the smallest int64": (np.array([-(2**63), -(2**63) + 1]), TOO_WIDE),
     "9 the largest int64": (np.array([2**63 - 2, 2**63 - 1]), TOO_WIDE),
     "9 the largest uint64": (np.array([2**64 - 2, 2**64 - 1], dtype=np.uint64), TOO_WIDE),
     "17 truth values": (np.array([False, True]), APART),
@@ -222,6 +228,7 @@ CELLS: dict[str, tuple[Any, str]] = {
     "22 a number as text": ("1.5", r"'1\.5' at row 7.*astype\(float\)"),
     "23 a list": ([1, 2], r"a list, \[1, 2\] at row 7.*numeric type"),
     "23 a dictionary": ({"a": 1}, r"a dict.*at row 7"),
+    "23 bytes": (b"1", r"a bytes, b'1' at row 7"),
     "23 an integer no type holds": (10**30, r"10{30} at row 7.*float64 if rounding"),
 }
 
