@@ -18,7 +18,7 @@ import numpy.typing as npt
 from stagewise.boosting import responses, steps
 from stagewise.boosting.methods import Method
 from stagewise.boosting.steps import Step
-from stagewise.data.messages import shown
+from stagewise.data.messages import shown, warn_caller
 from stagewise.errors import InvalidParameterError
 from stagewise.estimators.base import BoostedTrees
 from stagewise.estimators.describe import STOPPED
@@ -26,7 +26,7 @@ from stagewise.estimators.drawing import make_sampling
 from stagewise.estimators.fitting import Fit
 from stagewise.estimators.parameters import check_tree
 from stagewise.estimators.passed import Heading, pass_on
-from stagewise.estimators.report import fit_report, warn_of_one_class
+from stagewise.estimators.report import ONE_VALUE, fit_report, warn_of_one_class
 from stagewise.estimators.rows import Sample, counted_rows, hold_out, make_folds
 from stagewise.estimators.term_fitting import TermFit, TreeFit
 from stagewise.learners.estimator import check_learner
@@ -182,6 +182,8 @@ class Stagewise(BoostedTrees):
             valid = Sample.choose(X, held_rows, target, weight)
         if classes is not None and len(classes) == 1:
             warn_of_one_class(classes)
+        elif classes is None and (train.y == train.y[0]).all():
+            warn_caller(ONE_VALUE)
         loss = self._make_loss(classes)
         drawn = self._drawn_groups(params, groups, train, X.n_rows)
         fit = TermFit(params, self._method(), loss, workers, seed, begin, drawn)

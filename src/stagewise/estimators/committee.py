@@ -34,6 +34,7 @@ from stagewise.estimators.members import Ballot, Member, Training, side_by_side
 from stagewise.estimators.named import NamedParameters
 from stagewise.estimators.parameters import RULES, Use, check_parameters
 from stagewise.estimators.passed import Heading, Passed, pass_on
+from stagewise.estimators.report import ONE_VALUE
 from stagewise.estimators.rows import Sample, counted_rows, group_numbers, make_folds
 from stagewise.estimators.rules import OneOf
 from stagewise.estimators.shares import Share, copies, deal_bags, deal_folds
@@ -55,8 +56,6 @@ COMMITTEE_RULES = MappingProxyType(
         "early_stopping": RULES["warm_start"],
     }
 )
-CONSTANT = "y has only one value, so the model predicts the same for all rows."
-"""What a committee of regressors is told, and its members too."""
 FITTED = (
     "oob_prediction_",
     "oob_score_",
@@ -166,7 +165,7 @@ class Committee(NamedParameters):
             threads=threads,
         )
         if classes is None and (train.y == train.y[0]).all():
-            warn_caller(CONSTANT)
+            warn_caller(ONE_VALUE)
         left_out = LeftOut(train.y, train.weight, 0 if classes is None else len(classes))
         details = self._gather(params, training, shares, left_out)
         self._ballot, self.seed_, self._heading = training.ballot, seed, heading
@@ -376,7 +375,7 @@ def _warn_of_common(told: list[list[Told]]) -> None:
     common = set.intersection(*({re.sub(r"\d+", "0", words) for words, _ in its} for its in told))
     for words, category in told[0]:
         form = re.sub(r"\d+", "0", words)
-        if form not in common or words == CONSTANT:
+        if form not in common or words == ONE_VALUE:
             continue
         common.remove(form)
         same = all((words, category) in its for its in told)

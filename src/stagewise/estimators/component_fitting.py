@@ -10,6 +10,7 @@ import numpy.typing as npt
 from stagewise.data.design import Design
 from stagewise.data.messages import warn_caller
 from stagewise.estimators.fitting import Fit
+from stagewise.estimators.report import ONE_VALUE
 from stagewise.estimators.rows import Sample
 from stagewise.learners.componentwise import ComponentTable, ComponentwiseLinear, is_constant
 from stagewise.learners.learner import Learner
@@ -33,7 +34,7 @@ class ComponentFit(Fit):
         ]
         same = "so the model predicts the same for all rows."
         if (train.y == train.y[0]).all():
-            warn_caller(f"y has only one value, {same}")
+            warn_caller(ONE_VALUE)
         elif len(constant) == features.n:
             warn_caller(f"Every feature is constant, {same}")
 
