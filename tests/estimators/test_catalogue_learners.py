@@ -25,6 +25,7 @@ from stagewise import (
     BaggingRegressor,
     GradientBoostingClassifier,
     GradientBoostingRegressor,
+    LinearModel,
     StagewiseClassifier,
     StagewiseRegressor,
     UnseenLevelWarning,
@@ -219,6 +220,14 @@ def test_61_a_category_that_some_bags_lack_is_seen(rule: str, table: Any) -> Non
             model.predict(strange)
     else:
         assert np.isfinite(model.predict(strange)).all()
+
+
+def test_members_that_are_lines_refuse_categories_without_a_coefficient(table: Any) -> None:
+    X = pd.DataFrame({"x": table.X[:, 0], "city": pd.Categorical(["rom", "wien"] * (ROWS // 2))})
+    model = BaggingRegressor(LinearModel(), n_estimators=3).fit(X, table.number)
+    assert np.isfinite(model.predict(X)).all()
+    with pytest.raises(ValueError, match="'city' holds 'atlantis'"):
+        model.predict(X.assign(city="atlantis"))
 
 
 @EACH

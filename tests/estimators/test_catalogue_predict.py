@@ -361,6 +361,33 @@ def test_75_a_row_is_predicted_the_same_in_any_company(kind: type, table: Any) -
 
 
 @EVERY
+def test_75_a_category_is_predicted_the_same_in_any_company(kind: type, table: Any) -> None:
+    code = hashed(ROWS, 5, 3)
+    X = pd.DataFrame(
+        {
+            "city": cities(table)["city"].astype(object),
+            "code": code[:, 0] % 5,
+            "part": (code[:, 1] % 4) / 4,
+            "flag": code[:, 2] % 2 == 0,
+            "day": np.datetime64("2024-02-28") + code[:, 3] % 3,
+            "both": np.array([1, "1", 2.5, "b"], dtype=object)[code[:, 4] % 4],
+        }
+    )
+    model = fitted(kind, X, table, categorical_features=list(X.columns))
+    if not is_linear(kind):  # which refuse what they have not seen, in any company
+        X = X.astype(object)
+        for row, column in enumerate(X.columns):
+            X.loc[row, column] = None
+            X.loc[row + 10, column] = "atlantis"
+            X.loc[row + 20, column] = 0.125
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UnseenLevelWarning)
+        whole = answers(model, X)
+        alone = [answers(model, X.iloc[row : row + 1]) for row in range(ROWS)]
+    np.testing.assert_array_equal(np.concatenate(alone), whole)
+
+
+@EVERY
 def test_76_nothing_is_known_before_fit(kind: type, table: Any) -> None:
     with pytest.raises(NotFittedError, match=rf"{kind.__name__} instance is not fitted yet"):
         small(kind).predict(table.X)

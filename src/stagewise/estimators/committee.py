@@ -306,9 +306,8 @@ class Committee(NamedParameters):
         features = self._known_levels
         if features is None:
             return
-        unseen = Unseen(
-            self.estimators_[0].on_unseen if self.estimator is None else self.estimator.on_unseen
-        )
+        member = self._usual_member() if self.estimator is None else self.estimator
+        unseen = Unseen(getattr(member, "on_unseen", "error"))
         features.columns(features.read(X, type(self).__name__), unseen)
         unseen.refuse(features.names)
         unseen.warn(features.names)
