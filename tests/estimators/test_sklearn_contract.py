@@ -99,7 +99,7 @@ def drawn_by_row_number(estimator):
         DecisionTreeRegressor(pruning="cost_complexity", ccp_alpha=0.01),
         BaggingRegressor(n_estimators=3, out_of_bag=True),
         BaggingRegressor(Ridge(), n_estimators=6, columns_per_member=0.7),
-        BaggingClassifier(n_estimators=3),
+        BaggingClassifier(n_estimators=3, subsample=0.3),
         BaggingClassifier(n_estimators=3, combine="vote", sampling="uniform", subsample=0.7),
         BaggingClassifier(GradientBoostingClassifier(n_estimators=5), n_estimators=2),
         BaggingRegressor(GradientBoostingRegressor(n_estimators=20), sampling="folds", cv=2),
