@@ -26,11 +26,13 @@ from sklearn.exceptions import NotFittedError
 from stagewise.boosting.stopping import Patience
 from stagewise.data import Feature, Features, Unseen
 from stagewise.data.levels import Levels
-from stagewise.data.messages import Told, shown, warn_caller
+from stagewise.data.messages import Told, gathered, shown, warn_caller
 from stagewise.errors import InvalidParameterError
+from stagewise.estimators.columns import read_training
 from stagewise.estimators.combining import LeftOut, Sum, settled
 from stagewise.estimators.drawing import choose_seed, make_sampling
 from stagewise.estimators.members import Ballot, Member, Training, side_by_side
+from stagewise.estimators.modelled import ModelEstimator
 from stagewise.estimators.named import NamedParameters
 from stagewise.estimators.parameters import RULES, Use, check_parameters
 from stagewise.estimators.passed import Heading, Passed, pass_on
@@ -148,6 +150,7 @@ class Committee(NamedParameters):
         passed, heading = pass_on(X, type(self).__name__)
         target, weight, classes = self._read_target(y, sample_weight, passed.n_rows)
         self._check_weight(params["estimator"], weight)
+        told = self._check_cells(params, passed.X)
         seed = choose_seed(params["random_state"])
         train = Sample.choose(passed, counted_rows(weight), target, weight)
         shares = self._shares(params, train, target, groups, seed, by_class=classes is not None)
@@ -165,9 +168,11 @@ class Committee(NamedParameters):
             threads=threads,
         )
         if classes is None and (train.y == train.y[0]).all():
-            warn_caller(ONE_VALUE)
+            told.append((ONE_VALUE, UserWarning))
+        for words, category in told:
+            warn_caller(words, category)
         left_out = LeftOut(train.y, train.weight, 0 if classes is None else len(classes))
-        details = self._gather(params, training, shares, left_out)
+        details = self._gather(params, training, shares, left_out, told)
         self._ballot, self.seed_, self._heading = training.ballot, seed, heading
         self._known_levels = _features(self._members(), heading)
         heading.put_on(self)
@@ -199,6 +204,20 @@ class Committee(NamedParameters):
                 "rows cannot be repeated instead. Pass whole weights, none, or another estimator."
             )
 
+    def _check_cells(self, params: Mapping[str, Any], X: Any) -> list[Told]:
+        """Read X as members of this library would, so that errors are about its own rows.
+
+        Other members read it themselves; so do those that get some of the columns, whose places
+        their parameters are about.
+        """
+        member = params["estimator"]
+        if not isinstance(member, ModelEstimator) or params["columns_per_member"] < 1.0:
+            return []
+        with gathered() as told:
+            own = {"missing_values": (), **check_parameters(member)}
+            read_training(X, own, type(self).__name__, None)
+        return told
+
     def _shares(
         self,
         params: Mapping[str, Any],
@@ -226,8 +245,12 @@ class Committee(NamedParameters):
         training: Training,
         shares: Iterator[Share],
         left_out: LeftOut,
+        known: list[Told],
     ) -> dict[str, Any]:
-        """Fit members until there are enough; set them and how much each has to say."""
+        """Fit members until there are enough; set them and how much each has to say.
+
+        `known` are the warnings that need not be given again.
+        """
         members: list[Member] = []
         errors, say, path = [], [], []
         told: list[list[Told]] = []
@@ -248,7 +271,7 @@ class Committee(NamedParameters):
                 break
         if params["combine"] == "weighted" and np.isnan(say).all():
             warn_caller("No member left a row out, so all members have the same to say.")
-        _warn_of_common(told)
+        _warn_of_common(told, known)
         self.estimators_ = [member.estimator for member in members]
         self.estimators_columns_ = [member.columns for member in members]
         self.weights_ = settled(np.array(say if say else np.ones(len(members))))
@@ -369,12 +392,18 @@ class Committee(NamedParameters):
         return tags
 
 
-def _warn_of_common(told: list[list[Told]]) -> None:
+def _form(words: str) -> str:
+    """Return a message without its numbers, which are those of a bag."""
+    return re.sub(r"\d+", "0", words)
+
+
+def _warn_of_common(told: list[list[Told]], known: list[Told]) -> None:
     """Warn once of what all members were warned of; what only some were is about their bags."""
-    common = set.intersection(*({re.sub(r"\d+", "0", words) for words, _ in its} for its in told))
+    common = set.intersection(*({_form(words) for words, _ in its} for its in told))
+    common -= {_form(words) for words, _ in known}
     for words, category in told[0]:
-        form = re.sub(r"\d+", "0", words)
-        if form not in common or words == ONE_VALUE:
+        form = _form(words)
+        if form not in common:
             continue
         common.remove(form)
         same = all((words, category) in its for its in told)
