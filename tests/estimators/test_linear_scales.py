@@ -73,6 +73,16 @@ def test_a_prediction_beyond_all_doubles_is_refused_by_its_row(model: Any, table
     assert np.isfinite(model.predict(X)).all()
 
 
+def test_intervals_of_rows_beyond_all_others_are_as_wide_as_can_be(table: Any) -> None:
+    model = LinearModel().fit(table.X, table.number)
+    X = table.X[:4].copy()
+    X[1] = 1e200
+    X[2, :2] = 1e200, -1e200
+    low, high = model.predict_interval(X).T
+    assert np.isfinite(model.predict(X)).all()
+    np.testing.assert_array_equal(np.isinf(high - low), [False, True, True, False])
+
+
 def test_what_a_linear_model_lacks_is_absent(table: Any) -> None:
     model = StagewiseLinearRegressor(n_estimators=5).fit(table.X, table.number)
     for name in ("apply", "feature_importances_"):

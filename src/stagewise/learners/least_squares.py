@@ -182,14 +182,18 @@ class LeastSquares:
     # ---- rows ----------------------------------------------------------------------------------
 
     def leverage(self, X: Matrix) -> Vector:
-        """Return x'(X'X)⁻¹x of rows, given as their columns, shape (k, n)."""
-        rows = (X - self.centre[:, np.newaxis]) / self.size[:, np.newaxis]
-        if self.intercept:
-            rows = np.concatenate([np.ones((1, X.shape[1])), rows])
+        """Return x'(X'X)⁻¹x of rows, given as their columns, shape (k, n).
+
+        It is infinite where a row is so far away that its square is no double.
+        """
         out = np.zeros(X.shape[1])
-        for i, row in enumerate(rows):
-            out += row * (self.covariance[i, :, np.newaxis] * rows).sum(axis=0)
-        return np.maximum(out, 0.0)
+        with np.errstate(over="ignore", invalid="ignore"):
+            rows = (X - self.centre[:, np.newaxis]) / self.size[:, np.newaxis]
+            if self.intercept:
+                rows = np.concatenate([np.ones((1, X.shape[1])), rows])
+            for i, row in enumerate(rows):
+                out += row * (self.covariance[i, :, np.newaxis] * rows).sum(axis=0)
+        return np.where(np.isnan(out), np.inf, np.maximum(out, 0.0))
 
     def half_width(self, X: Matrix, level: float, *, of_mean: bool) -> Vector:
         """Return half the length of an interval around what is predicted of rows.
