@@ -161,8 +161,9 @@ def test_a_target_of_one_value_gives_a_constant_and_a_warning(
         np.array(["b", "a", "c"]),
         np.array([True, False]),
         np.array([-1.0, 1.0]),
+        np.array([-1.0, 1.0], dtype=np.float16),
     ],
-    ids=["38 whole numbers", "38 text", "38 truth values", "38 whole floats"],
+    ids=["38 whole numbers", "38 text", "38 truth values", "38 whole floats", "38 halves"],
 )
 def test_labels_come_back_in_their_own_type(kind: type, labels: Any, table: Any) -> None:
     y = labels[table.many % len(labels)]

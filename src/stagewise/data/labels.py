@@ -84,7 +84,7 @@ def read_labels(y: Any, n_rows: int, *, caller: str = "classifier") -> Labels:
             "booleans or whole floats; convert them first."
         )
     if n_rows > 20 and len(labels.classes) > n_rows / 2:
-        if kind == "f" and np.abs(labels.classes).max() >= 2.0**63:
+        if kind == "f" and float(np.abs(labels.classes).max()) >= 2.0**63:
             _refuse_continuous(cells, 0, "nearly all different floats of this size")
         # A target for regression, most likely; scikit-learn has the words for it.
         check_classification_targets(labels.classes[labels.codes])
@@ -140,7 +140,7 @@ def _from_integers(cells: Array) -> Labels:
 def _from_floats(cells: Array) -> Labels:
     refuse_missing(np.isnan(cells))
     refuse_infinite(cells)
-    if (cells == np.rint(cells)).all() and np.abs(cells).max() < COUNTED_SPAN:
+    if (cells == np.rint(cells)).all() and float(np.abs(cells).max()) < COUNTED_SPAN:
         classes, codes = _from_integers(cells.astype(np.int64))
         return Labels(classes.astype(cells.dtype), codes)
     classes, place = np.unique(cells, return_inverse=True)
