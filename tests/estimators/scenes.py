@@ -188,3 +188,18 @@ def every_estimator_forked() -> dict[str, bool]:
             os._exit(0 if same else 1)
         found[kind.__name__] = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     return found
+
+
+def fits_of_every_estimator() -> float:
+    """Return by how many MiB a process grows that fits every public estimator again and again."""
+    table = make_table(400, missing=False)
+
+    def fit_all(times: int) -> None:
+        for _ in range(times):
+            for kind in PUBLIC:
+                small(kind).fit(table.X, labelled(kind, table)).predict(table.X)
+
+    fit_all(4)
+    before = memory()[1]
+    fit_all(8)
+    return (memory()[1] - before) / MIB
