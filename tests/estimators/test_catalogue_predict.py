@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 import warnings
 from typing import Any
@@ -417,6 +418,28 @@ def test_a_failed_fit_leaves_the_estimator_as_it_was(kind: type, table: Any, fra
     assert model.n_features_in_ == 5
     assert not hasattr(model, "feature_names_in_")
     np.testing.assert_array_equal(answers(model, table.X), before)
+
+
+@EVERY
+def test_whatever_a_fitted_model_has_can_be_used(kind: type, table: Any) -> None:
+    model = fitted(kind, table.X, table)
+    for name in dir(model):
+        if name.startswith("_") or not hasattr(model, name):
+            continue
+        its = getattr(model, name)
+        needed = [] if not callable(its) or isinstance(its, type) else required_arguments(its)
+        if callable(its) and needed == ["X"] and name != "report":
+            list(its(table.X))
+
+
+def required_arguments(method: Any) -> list[str]:
+    """Return the names of the arguments that have no default."""
+    return [
+        name
+        for name, argument in inspect.signature(method).parameters.items()
+        if argument.default is argument.empty
+        and argument.kind in (argument.POSITIONAL_ONLY, argument.POSITIONAL_OR_KEYWORD)
+    ]
 
 
 @EVERY
