@@ -154,7 +154,8 @@ def test_categories_are_dummies_with_a_baseline():
 def test_no_columns_but_a_constant_category():
     y = table()[1]
     frame = pd.DataFrame({"city": pd.Categorical(["Rome"] * 80)})
-    model = LinearModel().fit(frame, y)
+    with pytest.warns(UserWarning, match="Every feature is constant"):
+        model = LinearModel().fit(frame, y)
     found = sm.OLS(y, np.ones((80, 1))).fit()
     np.testing.assert_allclose(model.coefficients()["standard_error"], found.bse, rtol=CLOSE)
     assert model.r2_ == pytest.approx(0.0, abs=1e-12)

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from estimators.every import PUBLIC, answers, has, labelled, small
 from estimators.tables import fit_case, make_table
 from stagewise import GradientBoostingRegressor
 from stagewise.workers import thread_count
@@ -169,3 +170,36 @@ def fitted_beside_a_busy_neighbour() -> list[float]:
         os.kill(neighbour, signal.SIGKILL)
         os.waitpid(neighbour, 0)
     return seconds
+
+
+def every_estimator_forked() -> dict[str, bool]:
+    """Fit every public estimator in two threads, then again in a child, which also predicts."""
+    table = make_table(2000, missing=False)
+    found = {}
+    for kind in PUBLIC:
+        y = labelled(kind, table)
+        threads = {"n_jobs": 2} if has(kind, "n_jobs") else {}
+        model = small(kind, **threads).fit(table.X, y)
+        expected = answers(model, table.X)
+        child = os.fork()
+        if child == 0:
+            again = small(kind, **threads).fit(table.X, y)
+            same = all(np.array_equal(answers(m, table.X), expected) for m in (model, again))
+            os._exit(0 if same else 1)
+        found[kind.__name__] = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    return found
+
+
+def fits_of_every_estimator() -> float:
+    """Return by how many MiB a process grows that fits every public estimator again and again."""
+    table = make_table(400, missing=False)
+
+    def fit_all(times: int) -> None:
+        for _ in range(times):
+            for kind in PUBLIC:
+                small(kind).fit(table.X, labelled(kind, table)).predict(table.X)
+
+    fit_all(4)
+    before = memory()[1]
+    fit_all(8)
+    return (memory()[1] - before) / MIB

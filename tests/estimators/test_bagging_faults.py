@@ -133,45 +133,6 @@ def test_misspelt_names_are_answered_with_the_nearest():
         BaggingRegressor().set_params(combin="vote")
 
 
-@pytest.mark.parametrize(
-    ("y", "weight", "words"),
-    [
-        ("nan", None, "Input y contains NaN. 1 of 60 targets .* at row 3"),
-        ("inf", None, "Input y contains infinity .* at row 3"),
-        ("short", None, "inconsistent numbers of samples"),
-        ("two columns", None, "y should be a 1d array"),
-        ("none", None, "requires y to be passed"),
-        ("fine", "negative", "sample_weight is negative at row 2"),
-        ("fine", "nan", "sample_weight is NaN or missing at row 2"),
-        ("fine", "zero", "all of sample_weight is zero"),
-        ("fine", "short", "inconsistent numbers of samples"),
-    ],
-)
-def test_targets_and_weights_are_read_as_everywhere(y, weight, words, table):
-    targets = {
-        "fine": table.number,
-        "nan": np.where(np.arange(60) == 3, np.nan, table.number),
-        "inf": np.where(np.arange(60) == 3, np.inf, table.number),
-        "short": table.number[:-1],
-        "two columns": table.numbers,
-        "none": None,
-    }
-    weights = {
-        None: None,
-        "negative": np.where(np.arange(60) == 2, -1.0, 1.0),
-        "nan": np.where(np.arange(60) == 2, np.nan, 1.0),
-        "zero": np.zeros(60),
-        "short": np.ones(59),
-    }
-    with pytest.raises(ValueError, match=words):
-        BaggingRegressor(n_estimators=2).fit(table.X, targets[y], weights[weight])
-
-
-def test_numbers_are_no_labels(table):
-    with pytest.raises(ValueError, match=r"Unknown label type"):
-        BaggingClassifier(n_estimators=2).fit(table.X, table.number + 0.5)
-
-
 def test_weights_that_a_member_cannot_take_and_that_are_no_counts(table):
     weight = np.linspace(0.5, 1.5, 60)
     with pytest.raises(ValueError, match=r"KNeighborsRegressor takes no sample_weight.*whole"):
@@ -237,14 +198,6 @@ def test_nothing_is_known_before_fit(use, table):
     model = BaggingClassifier()
     with pytest.raises(NotFittedError, match=r"not fitted yet. Call 'fit'"):
         list(getattr(model, use)(*([] if use == "fingerprint" else [table.X])))
-
-
-def test_columns_at_predict_are_those_of_fit(table):
-    model = BaggingRegressor(n_estimators=2).fit(table.X, table.number)
-    with pytest.raises(ValueError, match=r"X has 4 features, but BaggingRegressor is expecting 5"):
-        model.predict(table.X[:, :4])
-    with pytest.raises(ValueError, match=r"X has no rows"):
-        model.predict(table.X[:0])
 
 
 def test_nothing_is_changed_in_what_was_passed(table):

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
-import polars as pl
 import pytest
 
 import stagewise
-from estimators.tables import hashed, make_table, quick
+from estimators.tables import make_table, quick
 from stagewise import GradientBoostingClassifier, GradientBoostingRegressor
 
 ROWS = 300
@@ -31,26 +30,6 @@ def fitted(X, table):
 
 # ---- columns, by name and number ----------------------------------------------------------------
 
-ODD_NAMES = ["a[b]", "<x>", '"q"', "{}:", "ünï", "日本語", "", "\n\t", "\x00", "😀 ", "a" * 5000]
-
-
-@pytest.fixture(scope="module")
-def frame(table):
-    return pd.DataFrame(table.X, columns=list("abcde"))
-
-
-@pytest.fixture(scope="module")
-def named(frame, table):
-    return quick(GradientBoostingRegressor).fit(frame, table.number)
-
-
-def test_columns_may_have_any_names(tmp_path, table):
-    X = pd.DataFrame(hashed(ROWS, len(ODD_NAMES)), columns=ODD_NAMES)
-    model = fitted(X, table)
-    assert model.feature_names_in_.tolist() == ODD_NAMES
-    np.testing.assert_array_equal(model.predict(X[ODD_NAMES[::-1]]), model.predict(X))
-    model.save(tmp_path / "m.stgw")
-
 
 def test_columns_may_have_names_that_are_no_valid_text(tmp_path, table):
     # Broken bytes in a file's header become lone surrogates. pandas keeps them as objects only.
@@ -67,83 +46,7 @@ def test_columns_may_have_names_that_are_no_valid_text(tmp_path, table):
         np.testing.assert_array_equal(loaded.predict(X)[:ROWS], model.predict(frame))
 
 
-@pytest.mark.parametrize("library", [pd.DataFrame, pl.DataFrame])
-def test_a_frame_is_matched_by_name(library, named, table):
-    X = library(dict(zip("abcde", table.X.T, strict=True)))
-    np.testing.assert_array_equal(named.predict(X[list("dbeac")]), named.predict(X))
-    small = library({name: X[name][:4] for name in "ecabd"})
-    np.testing.assert_array_equal(named.predict(small), named.predict(X)[:4])
-
-
-def test_columns_that_are_no_features_are_not_looked_at(named, frame):
-    wider = frame.assign(note="text", price=[None] * ROWS)
-    np.testing.assert_array_equal(named.predict(wider), named.predict(frame))
-
-
-def test_a_missing_column_is_named(named, frame):
-    with pytest.raises(ValueError, match=r"(?s)yet now missing:\n- b\n- d"):
-        named.predict(frame[["a", "c", "e"]])
-
-
-def test_a_renamed_column_is_named_both_ways(named, frame):
-    with pytest.raises(ValueError, match=r"(?s)unseen at fit time:\n- x\n.*now missing:\n- a"):
-        named.predict(frame.rename(columns={"a": "x"}))
-
-
-@pytest.mark.parametrize("width", [1, 4, 6])
-def test_another_number_of_columns_is_refused(width, model):
-    words = f"X has {width} features, but GradientBoostingRegressor is expecting 5 features"
-    with pytest.raises(ValueError, match=words):
-        model.predict(np.zeros((2, width)))
-    with pytest.raises(ValueError, match=words):
-        model.predict(np.zeros((100, width), order="F"))
-
-
-def test_an_array_after_a_frame_is_used_by_place_with_a_warning(named, frame, table):
-    with pytest.warns(UserWarning, match="X does not have valid feature names"):
-        predicted = named.predict(table.X)
-    np.testing.assert_array_equal(predicted, named.predict(frame))
-
-
-def test_a_frame_after_an_array_is_used_by_place_with_a_warning(model, frame, table):
-    with pytest.warns(UserWarning, match="was fitted without feature names"):
-        predicted = model.predict(frame)
-    np.testing.assert_array_equal(predicted, model.predict(table.X))
-
-
-def test_names_that_are_only_counted_are_no_names(model, table):
-    np.testing.assert_array_equal(model.predict(pd.DataFrame(table.X)), model.predict(table.X))
-
-
-def test_two_columns_of_one_name_are_refused(table):
-    with pytest.raises(ValueError, match=r"duplicate column names: 'a'"):
-        quick(GradientBoostingRegressor).fit(
-            pd.DataFrame(table.X, columns=list("abcda")), table.number
-        )
-
-
-def test_names_of_mixed_types_are_refused(table):
-    with pytest.raises(TypeError, match=r"types int, str.*astype\(str\)"):
-        quick(GradientBoostingRegressor).fit(
-            pd.DataFrame(table.X, columns=["a", 1, 2, 3, 4]), table.number
-        )
-
-
-def test_several_levels_of_names_are_one_name_each(table):
-    columns = pd.MultiIndex.from_product([["x"], range(5)])
-    model = quick(GradientBoostingRegressor).fit(
-        pd.DataFrame(table.X, columns=columns), table.number
-    )
-    assert model.feature_names_in_[0] == "('x', 0)"
-    model.predict(pd.DataFrame(table.X, columns=columns))
-
-
 # ---- memory -------------------------------------------------------------------------------------
-
-
-def memmap_of(X, tmp_path):
-    np.save(tmp_path / "x.npy", X)
-    return np.load(tmp_path / "x.npy", mmap_mode="r")
 
 
 def packed_field(X):
@@ -151,13 +54,6 @@ def packed_field(X):
     records = np.zeros(len(X), dtype=[("pad", "u1"), ("x", "f8")])
     records["x"] = X[:, 0]
     return records["x"][:, np.newaxis]
-
-
-def test_a_memory_map_that_cannot_be_written_is_read(table, model, tmp_path):
-    X = memmap_of(table.X, tmp_path)
-    assert fitted(X, table).fingerprint() == model.fingerprint()
-    np.testing.assert_array_equal(model.predict(X), model.predict(table.X))
-    np.testing.assert_array_equal(model.predict(X[:2]), model.predict(table.X[:2]))
 
 
 def test_one_row_seen_many_times_is_read(table, model):
@@ -249,13 +145,3 @@ def test_probabilities_of_many_classes_do_not_depend_on_company():
     whole = model.predict_proba(table.X)
     one_by_one = np.vstack([model.predict_proba(table.X[i : i + 1]) for i in range(ROWS)])
     np.testing.assert_array_equal(one_by_one, whole)
-
-
-def test_training_in_float64_and_predicting_in_float32_agree():
-    # Cuts lie between values in both precisions, unless float32 cannot tell the values apart.
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(1000, 3))
-    model = quick(GradientBoostingRegressor, max_leaf_nodes=300, min_samples_leaf=1).fit(
-        X, rng.normal(size=1000)
-    )
-    np.testing.assert_array_equal(model.predict(X.astype(np.float32)), model.predict(X))

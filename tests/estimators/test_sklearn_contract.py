@@ -21,6 +21,7 @@ from sklearn.linear_model import Ridge
 from sklearn.metrics import log_loss, r2_score
 from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_val_score
 from sklearn.multiclass import OneVsRestClassifier
+from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -98,11 +99,11 @@ def drawn_by_row_number(estimator):
         DecisionTreeRegressor(pruning="cost_complexity", ccp_alpha=0.01),
         BaggingRegressor(n_estimators=3, out_of_bag=True),
         BaggingRegressor(Ridge(), n_estimators=6, columns_per_member=0.7),
-        BaggingClassifier(n_estimators=3),
+        BaggingClassifier(n_estimators=3, subsample=0.3),
         BaggingClassifier(n_estimators=3, combine="vote", sampling="uniform", subsample=0.7),
         BaggingClassifier(GradientBoostingClassifier(n_estimators=5), n_estimators=2),
         BaggingRegressor(GradientBoostingRegressor(n_estimators=20), sampling="folds", cv=2),
-        BaggingClassifier(sampling="folds", cv=2, combine="weighted"),
+        BaggingClassifier(GaussianNB(), sampling="folds", cv=2, combine="weighted"),
         LinearModel(),
         LinearModel(intercept=False),
         StepwiseRegressor(),

@@ -229,6 +229,14 @@ def test_what_only_trees_have_is_said(table):
         _ = model.feature_importances_
 
 
+def test_what_only_trees_have_is_absent_otherwise(table):
+    model = StagewiseRegressor(learner=Ridge(), n_estimators=2).fit(table.X, table.number)
+    assert not hasattr(model, "apply")
+    assert not hasattr(model, "feature_importances_")
+    trees = StagewiseRegressor(n_estimators=2).fit(table.X, table.number)
+    assert trees.apply(table.X).shape == (len(table.X), 2)
+
+
 def test_nested_parameters_are_set_with_the_learner_they_belong_to():
     model = StagewiseRegressor().set_params(learner=Ridge(), learner__alpha=3.0)
     assert model.learner.alpha == 3.0

@@ -306,17 +306,22 @@ def test_columns_are_found_by_name_in_any_order() -> None:
 @pytest.mark.parametrize(
     ("trained", "new", "words"),
     [
-        (["a", "b"], [0.5, 1.5], r"levels of text \('a', 'b'\).*now holds numbers \(0\.5 at row 0"),
-        ([1, 2], ["x", "y"], r"levels of whole numbers \(1, 2\).*now holds text \('x' at row 0"),
-        ([1, 2], [0.37, 3.0], r"levels of whole numbers \(1, 2\).*now holds numbers \(0\.37 at"),
-        ([0.5, 2], ["x", "y"], r"levels of numbers \(0\.5, 2\).*now holds text"),
+        (["a", "b"], [0.5, 1.5], r"0\.5, 1\.5 .* are numbers where .* are text \('a', 'b'\)"),
+        ([1, 2], ["x", "y"], r"'x', 'y' .* are text where .* are whole numbers \(1, 2\)"),
+        ([1, 2], [0.37, 3.0], r"0\.37, 3 .* are numbers where .* are whole numbers \(1, 2\)"),
+        ([0.5, 2], ["x", "y"], r"'x', 'y' .* are text where .* are numbers \(0\.5, 2\)"),
     ],
 )
-def test_a_column_of_another_kind_is_refused(trained: Any, new: Any, words: str) -> None:
+def test_unseen_values_of_another_kind_are_unseen_with_a_hint(
+    trained: Any, new: Any, words: str
+) -> None:
     features = learned(pl.DataFrame({"c": trained}), ("c",))
-    for rule in ("missing", "prior", "error"):
-        with pytest.raises(ValueError, match=f"X column 'c' was categorical with {words}"):
-            features.match(pl.DataFrame({"c": new}), "Model", rule)
+    X = pl.DataFrame({"c": new})
+    with pytest.warns(UnseenLevelWarning, match=f"X column 'c' holds {words}"):
+        assert np.isnan(features.match(X, "Model")).all()
+    with pytest.raises(ValueError, match=f"X column 'c' holds {words}"):
+        features.match(X, "Model", "error")
+    assert matched(features, X, "prior") == [[2, 2]]
 
 
 @pytest.mark.parametrize(

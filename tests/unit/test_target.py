@@ -212,6 +212,16 @@ def test_numbers_to_regress_on_are_no_labels() -> None:
         read_labels([0.5, 1.0], 2)
 
 
+@pytest.mark.parametrize(
+    "y", [[1.5, 2.5], [1.0, 1.5] * 20, [0.5] * 3, np.float32([2, 0.5])], ids=str
+)
+def test_labels_with_a_fraction_are_refused_with_the_rule_and_what_would_do(y):
+    rule = r"continuous. y holds (1\.5|0\.5) at row \d, .* text, integers, booleans or whole"
+    with pytest.raises(ValueError, match=rf"{rule}.*y\.astype\(str\), or integer codes"):
+        read_labels(y, len(y))
+    assert read_labels(np.asarray(y).astype(str), len(y)).codes.max() == len(set(y)) - 1
+
+
 def test_nearly_as_many_classes_as_rows_warn() -> None:
     with pytest.warns(UserWarning, match="number of unique classes is greater than 50%"):
         read_labels(np.arange(100), 100)

@@ -38,6 +38,10 @@ class Source(Protocol):
 class Chosen(Protocol):
     """Who knows which columns are categorical, and what to advise about the others."""
 
+    @property
+    def learns(self) -> bool:
+        """Whether levels are learned from the cells, which must then be comparable."""
+
     def places(self, source: Source) -> frozenset[int]:
         """Give the places of the categorical columns."""
 
@@ -57,6 +61,7 @@ class CategoricalFeatures:
     """
 
     asked: str | tuple[str, ...] | tuple[int, ...] | tuple[bool, ...] | None = None
+    learns = True
 
     def places(self, source: Source) -> frozenset[int]:
         """Give the places of the categorical columns.

@@ -8,6 +8,7 @@ This file must not know how coefficients are found.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -155,6 +156,64 @@ class Design:
             self.matrix(table)
         for feature in range(self.features.n):
             self._checked(table, feature, None)
+
+    def check_spread(self, matrix: Matrix) -> None:
+        """Raise ValueError, with the column, unless all differences of values are finite."""
+        for column, values in zip(self.columns, matrix, strict=True):
+            low, high = float(values.min()), float(values.max())
+            if high - low == math.inf:
+                raise ValueError(
+                    f"{column_label(self.features.names, column.feature)} ranges from {low} to "
+                    f"{high}, too far apart for their difference to be a float64. Divide the "
+                    "column by a constant first."
+                )
+
+    def check_slopes(self, columns: Sequence[int], *slopes: Matrix) -> None:
+        """Raise ValueError, with the column, unless the slopes of some columns are finite."""
+        for slope in slopes:
+            if not np.isfinite(slope).all():
+                feature = self.columns[columns[int(np.argmin(np.isfinite(slope)))]].feature
+                raise ValueError(
+                    f"{column_label(self.features.names, feature)} has values so close to one "
+                    "another that its coefficient is beyond the range of a float64. Multiply the "
+                    "column by a constant first."
+                )
+
+    def check_reach(
+        self, table: Any, columns: Sequence[int], slope: Matrix, centre: Matrix
+    ) -> None:
+        """Raise ValueError, with the row, unless all of Σ slope (x - centre) is finite.
+
+        Parameters
+        ----------
+        table : Columns
+            The rows.
+        columns : sequence of int
+            The columns of the design that have a slope.
+        slope, centre : float64 array
+            Of these columns.
+        """
+        if not table.n_rows:
+            return
+        values = [
+            (table.column(self.columns[c].feature) if self.columns[c].level is None else np.ones(1))
+            for c in columns
+        ]
+        with np.errstate(over="ignore", invalid="ignore"):
+            farthest = [
+                float(np.abs(x).max()) + abs(m) for x, m in zip(values, centre, strict=True)
+            ]
+            if np.isfinite((np.abs(slope) * farthest).sum()) and np.isfinite(farthest).all():
+                return
+            said = np.zeros(table.n_rows)
+            for x, b, m in zip(values, slope, centre, strict=True):
+                said = said + b * (x - m)
+        if not np.isfinite(said).all():
+            row = int(np.argmin(np.isfinite(said)))
+            raise ValueError(
+                f"The prediction of row {row} is beyond the range of a float64: its cells are too "
+                "far from those of the training rows. Leave the row out, or rescale the columns."
+            )
 
     def _checked(
         self, table: Columns, feature: int, rows: npt.NDArray[np.uint32] | None

@@ -74,7 +74,7 @@ class Factor(NamedTuple):
         return Factor(kept, codes), int((codes < 0).sum() - (self.codes < 0).sum())
 
 
-def factorise(cells: Array, missing: Mask | None, label: str) -> Factor:
+def factorise(cells: Array, missing: Mask | None, label: str, *, comparable: bool = True) -> Factor:
     """Tell the values of a column apart.
 
     Parameters
@@ -85,6 +85,9 @@ def factorise(cells: Array, missing: Mask | None, label: str) -> Factor:
         Cells to treat as missing, besides those that say so themselves (NaN, NaT, None, NA).
     label : str
         What to call the column in messages.
+    comparable : bool
+        Whether numbers beside moments, and moments of different kinds, are refused. New rows are
+        looked up one by one: what one of them holds must not matter to the others.
 
     Returns
     -------
@@ -95,7 +98,7 @@ def factorise(cells: Array, missing: Mask | None, label: str) -> Factor:
     objects: Array = cells.astype(object)
     if missing is not None:
         objects[missing] = None
-    return _from_objects(objects.tolist(), label)
+    return _from_objects(objects.tolist(), label, comparable)
 
 
 def _from_numbers(cells: Array, missing: Mask | None, label: str) -> Factor:
@@ -119,8 +122,8 @@ def _written(value: np.float32) -> float:
     return exact if exact.is_integer() else float(str(value))
 
 
-def _from_objects(items: list[Any], label: str) -> Factor:
-    types = _check_types(items, label)
+def _from_objects(items: list[Any], label: str, comparable: bool) -> Factor:
+    types = _check_types(items, label, comparable)
     if np.float32 in types:
         # Before equal values become one: which of them is the first must not matter.
         items = [_written(item) if type(item) is np.float32 else item for item in items]
@@ -152,7 +155,7 @@ def _level(item: Any, items: list[Any], label: str) -> Level:
     return plain_level(number)
 
 
-def _check_types(items: list[Any], label: str) -> Collection[type]:
+def _check_types(items: list[Any], label: str, comparable: bool) -> Collection[type]:
     """Give the types of the cells; raise if one is neither text nor a number, or kinds mix."""
     families = {kind: family(kind) for kind in set(map(type, items))}
     if "other" in families.values():
@@ -161,5 +164,6 @@ def _check_types(items: list[Any], label: str) -> Collection[type]:
             f"{label} holds a {type(items[row]).__name__}, {shown(items[row])} at row {row}, and a "
             f"level must be text or a number. {AS_TEXT}."
         )
-    refuse_mixed(items, families, label)
+    if comparable:
+        refuse_mixed(items, families, label)
     return families.keys()

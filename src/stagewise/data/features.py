@@ -7,9 +7,8 @@ not read cells itself (`table` does) nor know about bins or trees.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any, Literal, NoReturn, overload
 
 import numpy as np
@@ -21,8 +20,8 @@ from stagewise.data.column import Array, is_wide
 from stagewise.data.factor import Factor
 from stagewise.data.feature import Feature
 from stagewise.data.frame import Frame, open_frame
-from stagewise.data.levels import Kind, Levels
-from stagewise.data.messages import column_label, shown, warn_caller
+from stagewise.data.levels import Levels
+from stagewise.data.messages import column_label, warn_caller
 from stagewise.data.missing_values import ONLY_NAN, MissingValues
 from stagewise.data.sparse import Cells
 from stagewise.data.statistics import Statistic
@@ -30,18 +29,9 @@ from stagewise.data.table import Table, read_array, read_frame
 from stagewise.data.unseen import Rule, Unseen
 from stagewise.data.wide import doubles_not_below, learn_cuts, ranks
 
-__all__ = ["Features"]
+__all__ = ["Features", "check_width", "select_by_name", "warn_of_names"]
 
 NAMES_SHOWN = 5
-
-NO_LEVELS: Mapping[Kind, tuple[Kind, ...]] = MappingProxyType(
-    {
-        "text": ("numbers", "whole numbers"),
-        "numbers": ("text",),
-        "whole numbers": ("text", "numbers"),
-    }
-)
-"""What a column cannot hold whose levels were of some kind: it is another column."""
 
 
 class Features(Sequence[Feature]):
@@ -188,8 +178,8 @@ class Features(Sequence[Feature]):
         Raises
         ------
         ValueError
-            If a feature is missing, the number of columns differs, or a column is of another kind
-            than it was.
+            If a feature is missing, the number of columns differs, or a column of numbers holds
+            something else.
         """
         # One row is answered in microseconds, so the common case comes before everything else.
         if self._as_is and type(X) is np.ndarray and X.ndim == 2 and X.shape[1] == self._width:
@@ -249,29 +239,10 @@ class Features(Sequence[Feature]):
         numbers = levels.numbers_of(factor.values)
         new = np.isnan(numbers)
         if new.any():
-            self._refuse_other_kind(factor, levels, new, position)
-            unseen.note(position, factor, new)
+            unseen.note(position, factor, new, levels)
             numbers[new] = unseen.number(len(levels))
         # The code of a missing cell, -1, picks the last.
         return np.append(numbers, np.nan)[factor.codes]
-
-    def _refuse_other_kind(
-        self, factor: Factor, levels: Levels, new: npt.NDArray[np.bool_], position: int
-    ) -> None:
-        """Raise if no value is a level, and they are of a kind that no level is."""
-        if not new.all():
-            return
-        kind = Levels.of_plain(factor.values).kind
-        if kind in NO_LEVELS.get(levels.kind, ()):
-            known = ", ".join(map(shown, levels.values[:NAMES_SHOWN]))
-            code = int(factor.codes[np.argmax(factor.codes >= 0)])
-            raise ValueError(
-                f"{column_label(self._names, position)} was categorical with levels of "
-                f"{levels.kind} ({known}{', …' if len(levels) > NAMES_SHOWN else ''}) when the "
-                f"model was fitted, and now holds {kind} ({shown(factor.values[code])} at row "
-                f"{int(np.argmax(factor.codes == code))}). Pass the column that was meant, with "
-                "the values that it had."
-            )
 
     def read(self, X: Any, caller: str) -> Table:
         """Read new data, its columns in the order of the features; see `match`."""
@@ -279,42 +250,21 @@ class Features(Sequence[Feature]):
         names = None if frame is None else frame.names
         known = _AsFitted(self.categorical, caller)
         if frame is not None and names is not None and self._names is not None:
-            chosen = self._select(frame, names)
+            chosen = select_by_name(frame, self._names)
             return read_frame(chosen, caller, self.missing_values, known, allow_empty=True)
         if names is not None:
-            warn_caller(f"X has feature names, but {caller} was fitted without feature names")
+            warn_of_names(caller, fitted_with=False)
         if frame is not None:
-            self._check_width(frame.shape[1], caller)
+            check_width(frame.shape[1], self._width, caller)
             table = read_frame(frame, caller, self.missing_values, known, allow_empty=True)
         else:
             if self._categorical and scipy.sparse.issparse(X):
                 self._refuse_sparse()
             table = read_array(X, caller, self.missing_values, known, allow_empty=True)
-            self._check_width(table.n_features, caller)
+            check_width(table.n_features, self._width, caller)
         if names is None and self._names is not None:
-            warn_caller(
-                f"X does not have valid feature names, but {caller} was fitted with feature names"
-            )
+            warn_of_names(caller, fitted_with=True)
         return table
-
-    def _select(self, frame: Frame, names: list[str]) -> Frame:
-        assert self._names is not None
-        missing = sorted(set(self._names) - set(names))
-        if missing:
-            message = "The feature names should match those that were passed during fit.\n"
-            unseen = sorted(set(names) - set(self._names))
-            if unseen:
-                message += "Feature names unseen at fit time:\n" + _listed(unseen)
-            message += "Feature names seen at fit time, yet now missing:\n" + _listed(missing)
-            raise ValueError(message)
-        return frame.select(self._names)
-
-    def _check_width(self, n_columns: int, caller: str) -> None:
-        if n_columns != self._width:
-            raise ValueError(
-                f"X has {n_columns} features, but {caller} is expecting {self._width} features "
-                "as input."
-            )
 
     @overload
     def __getitem__(self, position: int) -> Feature: ...
@@ -352,6 +302,7 @@ class _AsFitted:
 
     categorical: frozenset[int]
     caller: str
+    learns = False
 
     def places(self, source: Source) -> frozenset[int]:
         return self.categorical
@@ -361,6 +312,44 @@ class _AsFitted:
             f"It was a column of numbers when {self.caller} was fitted; pass numbers, or fit anew "
             "with the column in categorical_features"
         )
+
+
+def select_by_name(frame: Frame, known: Sequence[str]) -> Frame:
+    """Choose the columns that a model has learned from.
+
+    Raises
+    ------
+    ValueError
+        If one is missing; it names these, and the columns that are new.
+    """
+    names = frame.names or []
+    missing = sorted(set(known) - set(names))
+    if missing:
+        message = "The feature names should match those that were passed during fit.\n"
+        unseen = sorted(set(names) - set(known))
+        if unseen:
+            message += "Feature names unseen at fit time:\n" + _listed(unseen)
+        message += "Feature names seen at fit time, yet now missing:\n" + _listed(missing)
+        raise ValueError(message)
+    return frame.select(known)
+
+
+def check_width(n_columns: int, known: int, caller: str) -> None:
+    """Raise ValueError unless there are as many columns as a model has learned from."""
+    if n_columns != known:
+        raise ValueError(
+            f"X has {n_columns} features, but {caller} is expecting {known} features as input."
+        )
+
+
+def warn_of_names(caller: str, *, fitted_with: bool) -> None:
+    """Warn that columns with names meet a model without, or the other way round."""
+    if fitted_with:
+        warn_caller(
+            f"X does not have valid feature names, but {caller} was fitted with feature names"
+        )
+    else:
+        warn_caller(f"X has feature names, but {caller} was fitted without feature names")
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -64,6 +64,14 @@ class Frame:
         labels = [label[name] for name in names]
         return replace(self, labels=labels, names=list(names))
 
+    def native(self) -> Any:
+        """Give the chosen columns as a frame of the library that it came from."""
+        if self.labels == list(self.frame.columns):
+            return self.frame.to_native()
+        # By place, since pandas makes text of a list of names, and names need not be text.
+        place = {label: j for j, label in enumerate(self.frame.columns)}
+        return self.frame[:, [place[label] for label in self.labels]].to_native()
+
     def matrix(self, *, of_one_type: bool = False) -> Array | None:
         """Give all cells as one array of numbers, if that is both exact and cheap.
 
@@ -76,7 +84,7 @@ class Frame:
         native = self.frame.to_native()
         if n_rows * n_columns > SMALL or not hasattr(native, "dtypes"):
             return None
-        native = self._chosen()
+        native = self.native()
         types = {str(dtype).lower() for dtype in native.dtypes}
         if not types <= INTEGERS | FLOATS or (of_one_type and len(types) > 1):
             return None
@@ -97,16 +105,7 @@ class Frame:
             return None
         if len(set(types)) > 1 or types[0].kind not in "biuf" or types[0].fill_value != 0:
             return None
-        return self._chosen().sparse.to_coo()
-
-    def _chosen(self) -> Any:
-        """Give the chosen columns of a frame of pandas as such a frame."""
-        native = self.frame.to_native()
-        if list(native.columns) == self.labels:
-            return native
-        # By place, since pandas makes text of a list of names, and names need not be text.
-        place = {label: j for j, label in enumerate(native.columns)}
-        return self.frame[:, [place[label] for label in self.labels]].to_native()
+        return self.native().sparse.to_coo()
 
     def cells(self, position: int) -> tuple[Array, Mask | None]:
         """Give one column as `series_cells` does."""

@@ -6,7 +6,7 @@ used. This file must not know about losses or about weights.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -84,6 +84,8 @@ def read_labels(y: Any, n_rows: int, *, caller: str = "classifier") -> Labels:
             "booleans or whole floats; convert them first."
         )
     if n_rows > 20 and len(labels.classes) > n_rows / 2:
+        if kind == "f" and float(np.abs(labels.classes).max()) >= 2.0**63:
+            _refuse_continuous(cells, 0, "nearly all different floats of this size")
         # A target for regression, most likely; scikit-learn has the words for it.
         check_classification_targets(labels.classes[labels.codes])
     return labels
@@ -138,13 +140,22 @@ def _from_integers(cells: Array) -> Labels:
 def _from_floats(cells: Array) -> Labels:
     refuse_missing(np.isnan(cells))
     refuse_infinite(cells)
-    if (cells == np.rint(cells)).all() and np.abs(cells).max() < COUNTED_SPAN:
+    if (cells == np.rint(cells)).all() and float(np.abs(cells).max()) < COUNTED_SPAN:
         classes, codes = _from_integers(cells.astype(np.int64))
         return Labels(classes.astype(cells.dtype), codes)
     classes, place = np.unique(cells, return_inverse=True)
-    if (classes != np.rint(classes)).any():
-        check_classification_targets(cells)
+    fractions = cells != np.rint(cells)
+    if fractions.any():
+        _refuse_continuous(cells, int(np.argmax(fractions)), "floats with a fraction")
     return Labels(classes, place.astype(np.int32))
+
+
+def _refuse_continuous(cells: Array, row: int, what: str) -> NoReturn:
+    raise ValueError(
+        f"Unknown label type: continuous. y holds {shown(cells[row])} at row {row}, and {what} are "
+        "numbers to regress on, not labels. Labels may be text, integers, booleans or whole "
+        "floats. Use a regressor; or, if these are labels, pass y.astype(str), or integer codes."
+    )
 
 
 def _from_text(cells: Array) -> Labels:

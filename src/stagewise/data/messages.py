@@ -10,14 +10,21 @@ import inspect
 import os
 import reprlib
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 
 import numpy as np
 
-__all__ = ["column_label", "shown", "warn_caller"]
+__all__ = ["Told", "column_label", "gathered", "shown", "warn_caller"]
 
 PACKAGE = str(Path(__file__).resolve().parents[1]) + os.sep
+
+Told = tuple[str, type[Warning]]
+"""The words and the category of a warning."""
+
+_gathering: ContextVar[list[Told] | None] = ContextVar("_gathering", default=None)
 
 
 def column_label(names: Sequence[str] | None, position: int) -> str:
@@ -38,9 +45,27 @@ def warn_caller(message: str, category: type[Warning] = UserWarning) -> None:
     The line is the one that passed the data; and Python shows a warning once for each line, so
     each place that passes such data is told once.
     """
+    told = _gathering.get()
+    if told is not None:
+        told.append((message, category))
+        return
     level = 1
     frame = inspect.currentframe()
     while frame is not None and frame.f_code.co_filename.startswith(PACKAGE):
         frame = frame.f_back
         level += 1
     warnings.warn(message, category, stacklevel=level)
+
+
+@contextmanager
+def gathered() -> Iterator[list[Told]]:
+    """Gather the warnings of this package in a list, in this thread, instead of showing them.
+
+    `warnings.catch_warnings` would do so for all threads at once.
+    """
+    told: list[Told] = []
+    before = _gathering.set(told)
+    try:
+        yield told
+    finally:
+        _gathering.reset(before)

@@ -36,7 +36,7 @@ from stagewise.data.missing_values import ONLY_NAN, MissingValues
 from stagewise.data.moments import Moment
 from stagewise.data.sparse import Cells, read_cells
 
-__all__ = ["Table", "exact_array", "read_array", "read_frame", "read_table"]
+__all__ = ["Table", "check_shape", "exact_array", "read_array", "read_frame", "read_table"]
 
 
 @dataclass(frozen=True)
@@ -170,7 +170,7 @@ def read_frame(
     """Read an opened frame; see `read_table`."""
     n_rows, n_features = frame.shape
     if n_features == 0 or (n_rows == 0 and not allow_empty):
-        _check_shape(np.empty((n_rows, n_features)), caller, allow_empty)
+        check_shape(np.empty((n_rows, n_features)), caller, allow_empty)
     places = categorical.places(frame)
     sparse = None if places else frame.sparse_matrix()
     if sparse is not None:
@@ -194,7 +194,7 @@ def read_array(
     if scipy.sparse.issparse(X):
         return _read_sparse(X, caller, missing_values, categorical, allow_empty)
     values = exact_array(X)
-    _check_shape(values, caller, allow_empty)
+    check_shape(values, caller, allow_empty)
     grid = _Grid(values, np.ma.getmaskarray(X) if np.ma.is_masked(X) else None)
     places = categorical.places(grid)
     if not places and values.dtype.kind in "cUSTV" and values.size:
@@ -212,7 +212,7 @@ def _read_sparse(
     cells, taken = read_cells(X, caller, missing_values)
     n_rows, n_features = cells.shape
     if n_features == 0 or (n_rows == 0 and not allow_empty):
-        _check_shape(np.empty((n_rows, n_features)), caller, allow_empty)
+        check_shape(np.empty((n_rows, n_features)), caller, allow_empty)
     if categorical.places(_Cellular(cells.shape)):
         raise ValueError(
             "X is a sparse matrix, whose columns are numbers: categorical_features must be None or "
@@ -265,7 +265,7 @@ def exact_array(X: Any) -> Array:
     return values
 
 
-def _check_shape(values: Array, caller: str, allow_empty: bool) -> None:
+def check_shape(values: Array, caller: str, allow_empty: bool) -> None:
     """Refuse what is not rows by columns, in the words scikit-learn's users know."""
     if values.ndim == 2 and values.shape[1] > 0 and (values.shape[0] > 0 or allow_empty):
         return
@@ -311,7 +311,8 @@ def _by_columns(
         label, remedy = column_label(names, j), categorical.remedy(names, j)
         if j in places:
             values, hidden = source.cells(j)
-            factors[j], taken[j] = factorise(values, hidden, label).without(missing_values)
+            factor = factorise(values, hidden, label, comparable=categorical.learns)
+            factors[j], taken[j] = factor.without(missing_values)
             columns.append(factors[j].codes)
             continue
         source.refuse_category(j, remedy)

@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from stagewise.data.factor import Factor
-from stagewise.data.levels import by_value
+from stagewise.data.levels import Kind, Levels, by_value
 from stagewise.data.messages import column_label, shown, warn_caller
 from stagewise.errors import UnseenLevelWarning
 
@@ -28,6 +29,15 @@ NO_ROWS: npt.NDArray[np.uint32] = np.empty(0, dtype=np.uint32)
 """For `Unseen`: every row is a training row, and holds no value that is new."""
 
 LEVELS_SHOWN = 5
+
+OTHER_KINDS: Mapping[Kind, tuple[Kind, ...]] = MappingProxyType(
+    {
+        "text": ("numbers", "whole numbers"),
+        "numbers": ("text",),
+        "whole numbers": ("text", "numbers"),
+    }
+)
+"""What a column holds that is probably another one than that whose levels were of some kind."""
 
 OTHER_RULES = "set on_unseen='missing' or 'prior' to predict such rows all the same"
 """What to do about such values, besides correcting them."""
@@ -54,7 +64,9 @@ class Unseen:
         """Give the number of a value that is none of `n_levels` levels."""
         return float(n_levels) if self.rule == "prior" else math.nan
 
-    def note(self, position: int, factor: Factor, new: npt.NDArray[np.bool_]) -> None:
+    def note(
+        self, position: int, factor: Factor, new: npt.NDArray[np.bool_], levels: Levels
+    ) -> None:
         """Take note of a column some of whose values are no levels."""
         rows = np.where(new, factor.rows_of_values(self._rows), 0)
         if not rows.any():
@@ -66,6 +78,7 @@ class Unseen:
         n_rows = len(factor.codes) if self._rows is None else len(self._rows)
         self._found[position] = (
             f"holds {listed}{more} in {int(rows.sum())} of {n_rows} rows, which no training row did"
+            + _other_kind(Levels.of_plain(values), levels)
         )
 
     def refuse(self, names: Sequence[str] | None, remedy: str = OTHER_RULES) -> None:
@@ -86,3 +99,12 @@ class Unseen:
         return "; ".join(
             f"{column_label(names, position)} {what}" for position, what in self._found.items()
         )
+
+
+def _other_kind(new: Levels, levels: Levels) -> str:
+    """Return a remark if the new values are of a kind that no level is."""
+    if new.kind not in OTHER_KINDS.get(levels.kind, ()):
+        return ""
+    listed = ", ".join(map(shown, levels.values[:LEVELS_SHOWN]))
+    more = ", …" if len(levels) > LEVELS_SHOWN else ""
+    return f", and they are {new.kind} where its levels are {levels.kind} ({listed}{more})"

@@ -18,17 +18,17 @@ import numpy.typing as npt
 from stagewise.boosting import responses, steps
 from stagewise.boosting.methods import Method
 from stagewise.boosting.steps import Step
-from stagewise.data.messages import shown
+from stagewise.data.messages import shown, warn_caller
 from stagewise.errors import InvalidParameterError
 from stagewise.estimators.base import BoostedTrees
 from stagewise.estimators.describe import STOPPED
 from stagewise.estimators.drawing import make_sampling
 from stagewise.estimators.fitting import Fit
 from stagewise.estimators.parameters import check_tree
-from stagewise.estimators.passed import pass_on
-from stagewise.estimators.report import fit_report, warn_of_one_class
+from stagewise.estimators.passed import Heading, pass_on
+from stagewise.estimators.report import ONE_VALUE, fit_report, warn_of_one_class
 from stagewise.estimators.rows import Sample, counted_rows, hold_out, make_folds
-from stagewise.estimators.term_fitting import Heading, TermFit, TreeFit
+from stagewise.estimators.term_fitting import TermFit, TreeFit
 from stagewise.learners.estimator import check_learner
 from stagewise.learners.histogram_tree import HistogramTree
 from stagewise.losses import Loss
@@ -169,7 +169,7 @@ class Stagewise(BoostedTrees):
         params = self._checked()
         self._check_stopping(params, X_val, groups)
         workers = make_workers(self.n_jobs)
-        X = pass_on(self, X, reset=True)
+        X, heading = pass_on(X, type(self).__name__)
         target, weight, classes = self._read_target(y, sample_weight, X.n_rows)
         seed = self._choose_seed(params["random_state"], None)
         rows, held_rows = counted_rows(weight), None
@@ -177,13 +177,13 @@ class Stagewise(BoostedTrees):
             share = params["validation_fraction"]
             rows, held_rows = hold_out(rows, target, share, seed, by_class=classes is not None)
         train = Sample.choose(X, rows, target, weight)
-        valid = self._held_out(X_val, y_val, sample_weight_val, classes)
+        valid = self._held_out(X_val, y_val, sample_weight_val, classes, heading)
         if held_rows is not None:
             valid = Sample.choose(X, held_rows, target, weight)
         if classes is not None and len(classes) == 1:
             warn_of_one_class(classes)
-        names = getattr(self, "feature_names_in_", None)
-        heading = Heading(self.n_features_in_, None if names is None else tuple(names))
+        elif classes is None and (train.y == train.y[0]).all():
+            warn_caller(ONE_VALUE)
         loss = self._make_loss(classes)
         drawn = self._drawn_groups(params, groups, train, X.n_rows)
         fit = TermFit(params, self._method(), loss, workers, seed, begin, drawn)
@@ -193,6 +193,8 @@ class Stagewise(BoostedTrees):
             folds = make_folds(params["cv"], train, target, groups, seed, by_class=by_class)
         model, details = fit.run(train, valid, heading, classes, None, folds)
         self._adopt(model)
+        self._heading = heading
+        heading.put_on(self)
         self._keep_out_of_fold(details, train, X.n_rows)
         self._keep_out_of_bag(params, details, train, X.n_rows)
         self.seed_, self.learning_rate_ = seed, params["learning_rate"]
@@ -201,12 +203,19 @@ class Stagewise(BoostedTrees):
         return self
 
     def _held_out(
-        self, X: Any, y: Any, sample_weight: Any, classes: npt.NDArray[Any] | None
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        classes: npt.NDArray[Any] | None,
+        heading: Heading,
     ) -> Sample | None:
         self._check_held_out(X, y, sample_weight)
         if X is None:
             return None
-        rows = pass_on(self, X, reset=False, name="X_val")
+        rows = heading.match(X, type(self).__name__)
+        if rows.n_rows == 0:
+            raise ValueError("X_val has no rows.")
         codes, weight = self._held_out_target(y, sample_weight, rows.n_rows, classes)
         return Sample.choose(rows, counted_rows(weight), codes, weight)
 
@@ -215,7 +224,6 @@ class Stagewise(BoostedTrees):
             super()._adopt(model)
             return
         self.model_ = model
-        self.n_features_in_ = model.n_features
         self.n_iter_ = model.ensemble.n_rounds
         self.train_loss_ = model.train_loss
         self.validation_loss_ = model.valid_loss
@@ -227,7 +235,7 @@ class Stagewise(BoostedTrees):
         if isinstance(model, Model):
             yield from super()._staged_score(X)
             return
-        rows = pass_on(self, X, reset=False)
+        rows = self._heading.match(X, type(self).__name__)
         stages = model.ensemble.staged_scores(rows.X, rows.n_rows)
         next(stages)  # the constant
         yield from stages
@@ -236,7 +244,7 @@ class Stagewise(BoostedTrees):
         model: Any = self._fitted()
         if isinstance(model, Model):
             return super()._score(X)
-        rows = pass_on(self, X, reset=False)
+        rows = self._heading.match(X, type(self).__name__)
         return np.asarray(model.ensemble.score(rows.X, rows.n_rows))
 
     @property
@@ -245,13 +253,14 @@ class Stagewise(BoostedTrees):
         self._only_trees("feature_importances_")
         return super().feature_importances_
 
-    def apply(self, X: Any) -> npt.NDArray[np.int32]:
-        """Return the leaf that each row reaches in every tree."""
+    @property
+    def apply(self) -> Any:
+        """The method of trees that returns the leaf of each row in every tree; else absent."""
         self._only_trees("apply")
-        return super().apply(X)
+        return super().apply
 
     def _only_trees(self, what: str) -> None:
-        if not isinstance(self._fitted(), Model):
+        if self._fit_class() is not TreeFit:
             raise AttributeError(
                 f"{type(self).__name__} has {what} only with a tree as learner, and this one is "
                 f"{type(self.learner).__name__}."

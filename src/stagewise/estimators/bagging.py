@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import ClassifierMixin, RegressorMixin, is_classifier, is_regressor
-from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from stagewise.data import as_frequencies, check_weight, read_labels, read_target, read_weight
 from stagewise.data.messages import shown
 from stagewise.errors import InvalidParameterError
 from stagewise.estimators.class_weights import without_absent
 from stagewise.estimators.committee import COMMITTEE_RULES, Committee
+from stagewise.estimators.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
 from stagewise.estimators.parameters import suggests_names
 from stagewise.estimators.report import warn_of_one_class
 from stagewise.estimators.rules import OneOf
@@ -39,9 +39,10 @@ class BaggingRegressor(RegressorMixin, Committee):
     Parameters
     ----------
     estimator : scikit-learn regressor or None, default=None
-        The member, of this library or any other; None: a decision tree of scikit-learn's, fully
-        grown. It is cloned for every member, and each ``random_state`` in it replaced by a number
-        that depends on the committee's own and on the member.
+        The member, of this library or any other; None: a decision tree, fully grown
+        (`DecisionTreeRegressor` with split="histogram"). It is cloned for every member, and each
+        ``random_state`` in it replaced by a number that depends on the committee's own and on the
+        member.
     n_estimators : int, default=100
         The number of members, at most. Folds have as many as there are folds.
     combine : {"average", "weighted"}, default="average"
@@ -145,7 +146,7 @@ class BaggingRegressor(RegressorMixin, Committee):
             yield said[:, 0]
 
     def _usual_member(self) -> Any:
-        return DecisionTreeRegressor()
+        return DecisionTreeRegressor(split="histogram")  # also of sparse matrices
 
     def _check_member(self, member: Any, combine: str) -> None:
         if not is_regressor(member):
@@ -258,7 +259,7 @@ n_iter_no_change, random_state, n_jobs
         return np.asarray(self.classes_[said.argmax(axis=1)])
 
     def _usual_member(self) -> Any:
-        return DecisionTreeClassifier()
+        return DecisionTreeClassifier(split="histogram")
 
     def _check_member(self, member: Any, combine: str) -> None:
         who = type(self).__name__

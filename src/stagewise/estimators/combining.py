@@ -7,13 +7,15 @@ probabilities or votes; a way to combine is what α_j is made of. Must not know 
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from stagewise.data import TargetScale
 from stagewise.estimators.shares import Share
 
-__all__ = ["LeftOut", "log_odds", "precision", "settled"]
+__all__ = ["LeftOut", "Sum", "log_odds", "precision", "settled"]
 
 Vector = npt.NDArray[np.float64]
 Matrix = npt.NDArray[np.float64]
@@ -68,6 +70,38 @@ def settled(say: Vector) -> Vector:
     return np.asarray(filled / filled.sum())
 
 
+class Sum:
+    """Σ α_j h_j(x), which stays finite as long as all h_j are.
+
+    Parameters
+    ----------
+    n_rows, n_columns : int
+        The shape of the answers.
+    """
+
+    STEP = 64
+    """By how many powers of two the unit grows where a sum would overflow."""
+
+    def __init__(self, n_rows: int, n_columns: int) -> None:
+        self._sums, self._power = np.zeros((n_rows, n_columns)), 0
+
+    def add(self, answers: Matrix, say: float, rows: npt.NDArray[np.intp] | None = None) -> None:
+        """Add the answers of a member about all rows, or some."""
+        at = slice(None) if rows is None else rows
+        with np.errstate(over="ignore"):
+            new = self._sums[at] + np.ldexp(say * answers, -self._power)
+        if not np.isfinite(new).all():
+            self._sums = np.ldexp(self._sums, -self.STEP)
+            self._power += self.STEP
+            new = self._sums[at] + say * np.ldexp(answers, -self._power)
+        self._sums[at] = new
+
+    def over(self, total: Vector | float, rows: npt.NDArray[np.intp] | None = None) -> Matrix:
+        """Return the sums, divided by those of the α."""
+        sums = self._sums if rows is None else self._sums[rows]
+        return np.ldexp(sums / total, self._power)
+
+
 class LeftOut:
     """What the members say together of every row, each only of rows that it did not see.
 
@@ -82,16 +116,21 @@ class LeftOut:
     """
 
     def __init__(self, y: npt.NDArray[np.generic], weight: Vector | None, n_classes: int) -> None:
-        self._y, self._classes = y, n_classes
+        self._y: npt.NDArray[Any] = y
+        self._classes = n_classes
         self._weight = np.ones(len(y)) if weight is None else weight
-        self._sums = np.zeros((len(y), max(1, n_classes)))
+        self._sums = Sum(len(y), max(1, n_classes))
         self._say = np.zeros(len(y))
-        self.spread = 0.0
-        """The variance of the targets, if they are numbers."""
+        self.spread, self._scale = 0.0, TargetScale(0.0, 1.0)
+        """The variance of the targets, if they are numbers, in squares of a unit of their size."""
+        self.unit = 1.0
+        """The square of that unit."""
         if not n_classes:
             values = np.asarray(y, dtype=np.float64)
-            mean = np.average(values, weights=self._weight)
-            self.spread = float(np.average((values - mean) ** 2, weights=self._weight))
+            self._scale = TargetScale.learn(values, self._weight)
+            self._y = self._scale.standardise(values)
+            self.unit = self._scale.loss_unit(2)
+            self.spread = float(np.average(self._y**2, weights=self._weight))
 
     @property
     def known(self) -> npt.NDArray[np.bool_]:
@@ -101,20 +140,23 @@ class LeftOut:
     @property
     def prediction(self) -> Matrix:
         """What the members say of each row, shape (n_rows, n_columns); NaN if all saw it."""
-        out = np.full(self._sums.shape, np.nan)
-        known = self.known
-        out[known] = self._sums[known] / self._say[known, np.newaxis]
+        out = np.full((len(self._y), max(1, self._classes)), np.nan)
+        known = np.flatnonzero(self.known)
+        out[known] = self._sums.over(self._say[known, np.newaxis], known)
         return out
 
     def error_of(self, answers: Matrix, held: npt.NDArray[np.intp]) -> float:
-        """Return the share of the rows that are wrong, or the mean square; NaN without rows."""
+        """Return the share of the rows that are wrong, or the mean square; NaN without rows.
+
+        Squares are in the unit of `spread`.
+        """
         if not len(held):
             return math.nan
         weight = self._weight[held]
         if self._classes:
             off = (answers.argmax(axis=1) != self._y[held]).astype(np.float64)
         else:
-            off = (answers[:, 0] - self._y[held].astype(np.float64)) ** 2
+            off = (self._scale.standardise(answers[:, 0]) - self._y[held]) ** 2
         return float(np.average(off, weights=weight))
 
     def say_of(self, error: float, share: Share) -> float:
@@ -128,10 +170,10 @@ class LeftOut:
     def add(self, share: Share, answers: Matrix, say: float) -> float:
         """Let a member speak, and return the error of all that have spoken so far."""
         if len(share.held):
-            self._sums[share.held] += say * answers
+            self._sums.add(answers, say, share.held)
             self._say[share.held] += say
         known = np.flatnonzero(self.known)
-        return self.error_of(self._sums[known] / self._say[known, np.newaxis], known)
+        return self.error_of(self._sums.over(self._say[known, np.newaxis], known), known)
 
     def score(self) -> float:
         """Return the accuracy, or R², on the rows that some member did not see."""

@@ -8,6 +8,7 @@ estimator with `fit` and `predict`.
 from __future__ import annotations
 
 import hashlib
+import re
 import time
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
@@ -23,14 +24,19 @@ from sklearn.dummy import DummyClassifier
 from sklearn.exceptions import NotFittedError
 
 from stagewise.boosting.stopping import Patience
-from stagewise.data.messages import shown, warn_caller
+from stagewise.data import Feature, Features, Unseen
+from stagewise.data.levels import Levels
+from stagewise.data.messages import Told, gathered, shown, warn_caller
 from stagewise.errors import InvalidParameterError
-from stagewise.estimators.combining import LeftOut, settled
+from stagewise.estimators.columns import read_training
+from stagewise.estimators.combining import LeftOut, Sum, settled
 from stagewise.estimators.drawing import choose_seed, make_sampling
 from stagewise.estimators.members import Ballot, Member, Training, side_by_side
+from stagewise.estimators.modelled import ModelEstimator
 from stagewise.estimators.named import NamedParameters
 from stagewise.estimators.parameters import RULES, Use, check_parameters
-from stagewise.estimators.passed import Passed, pass_on
+from stagewise.estimators.passed import Heading, Passed, pass_on
+from stagewise.estimators.report import ONE_VALUE
 from stagewise.estimators.rows import Sample, counted_rows, group_numbers, make_folds
 from stagewise.estimators.rules import OneOf
 from stagewise.estimators.shares import Share, copies, deal_bags, deal_folds
@@ -141,9 +147,10 @@ class Committee(NamedParameters):
         params = self._checked()
         self._check_groups(params["sampling"], groups)
         threads = thread_count(self.n_jobs)
-        passed = pass_on(self, X, reset=True)
+        passed, heading = pass_on(X, type(self).__name__)
         target, weight, classes = self._read_target(y, sample_weight, passed.n_rows)
         self._check_weight(params["estimator"], weight)
+        told = self._check_cells(params, passed.X)
         seed = choose_seed(params["random_state"])
         train = Sample.choose(passed, counted_rows(weight), target, weight)
         shares = self._shares(params, train, target, groups, seed, by_class=classes is not None)
@@ -160,9 +167,15 @@ class Committee(NamedParameters):
             stops=folds,
             threads=threads,
         )
+        if classes is None and (train.y == train.y[0]).all():
+            told.append((ONE_VALUE, UserWarning))
+        for words, category in told:
+            warn_caller(words, category)
         left_out = LeftOut(train.y, train.weight, 0 if classes is None else len(classes))
-        details = self._gather(params, training, shares, left_out)
-        self._ballot, self.seed_ = training.ballot, seed
+        details = self._gather(params, training, shares, left_out, told)
+        self._ballot, self.seed_, self._heading = training.ballot, seed, heading
+        self._known_levels = _features(self._members(), heading)
+        heading.put_on(self)
         if classes is not None:
             self.classes_ = classes
         self._keep_left_out(params, left_out, train, passed.n_rows)
@@ -191,6 +204,20 @@ class Committee(NamedParameters):
                 "rows cannot be repeated instead. Pass whole weights, none, or another estimator."
             )
 
+    def _check_cells(self, params: Mapping[str, Any], X: Any) -> list[Told]:
+        """Read X as members of this library would, so that errors are about its own rows.
+
+        Other members read it themselves; so do those that get some of the columns, whose places
+        their parameters are about.
+        """
+        member = params["estimator"]
+        if not isinstance(member, ModelEstimator) or params["columns_per_member"] < 1.0:
+            return []
+        with gathered() as told:
+            own = {"missing_values": (), **check_parameters(member)}
+            read_training(X, own, type(self).__name__, None)
+        return told
+
     def _shares(
         self,
         params: Mapping[str, Any],
@@ -218,14 +245,20 @@ class Committee(NamedParameters):
         training: Training,
         shares: Iterator[Share],
         left_out: LeftOut,
+        known: list[Told],
     ) -> dict[str, Any]:
-        """Fit members until there are enough; set them and how much each has to say."""
+        """Fit members until there are enough; set them and how much each has to say.
+
+        `known` are the warnings that need not be given again.
+        """
         members: list[Member] = []
         errors, say, path = [], [], []
+        told: list[list[Told]] = []
         patience = Patience(params["n_iter_no_change"], params["tol"])
         unit = left_out.spread or 1.0  # so that tol has no unit
-        for share, (member, answers) in side_by_side(training.fit, shares, training.threads):
+        for share, (member, answers, its) in side_by_side(training.fit, shares, training.threads):
             members.append(member)
+            told.append(its)
             if answers is None:
                 continue
             errors.append(left_out.error_of(answers, share.held))
@@ -238,14 +271,15 @@ class Committee(NamedParameters):
                 break
         if params["combine"] == "weighted" and np.isnan(say).all():
             warn_caller("No member left a row out, so all members have the same to say.")
+        _warn_of_common(told, known)
         self.estimators_ = [member.estimator for member in members]
         self.estimators_columns_ = [member.columns for member in members]
         self.weights_ = settled(np.array(say if say else np.ones(len(members))))
         for name in FITTED:
             self.__dict__.pop(name, None)
         if errors:
-            self.member_errors_ = np.array(errors)
-            self.oob_path_ = np.array(path)
+            self.member_errors_ = left_out.unit * np.array(errors)
+            self.oob_path_ = left_out.unit * np.array(path)
         constant = sum(type(m.estimator) is DummyClassifier for m in members)
         return {"members": len(members), "members_of_one_class": constant}
 
@@ -281,13 +315,25 @@ class Committee(NamedParameters):
     def _staged(self, X: Any) -> Iterator[Matrix]:
         """Yield Σ α_j h_j(x) / Σ α_j after every member. Each array is new."""
         members = self._members()
-        passed = pass_on(self, X, reset=False)
-        sums, total = np.zeros((passed.n_rows, self._ballot.n_columns)), 0.0
+        passed = self._heading.match(X, type(self).__name__)
+        self._check_levels(passed.X)
+        sums, total = Sum(passed.n_rows, self._ballot.n_columns), 0.0
         relative = self.weights_ / self.weights_.max()  # equal weights are 1, without rounding
         for answers, say in zip(self._answers(members, passed), relative, strict=True):
-            sums += say * answers
+            sums.add(answers, say)
             total += say
-            yield sums / total
+            yield sums.over(total)
+
+    def _check_levels(self, X: Any) -> None:
+        """Apply `on_unseen` of the members to values that are a level of none of them."""
+        features = self._known_levels
+        if features is None:
+            return
+        member = self._usual_member() if self.estimator is None else self.estimator
+        unseen = Unseen(getattr(member, "on_unseen", "error"))
+        features.columns(features.read(X, type(self).__name__), unseen)
+        unseen.refuse(features.names)
+        unseen.warn(features.names)
 
     def _answers(self, members: list[Member], passed: Passed) -> Iterator[Matrix]:
         small = passed.n_rows * len(members) <= SMALL
@@ -344,6 +390,41 @@ class Committee(NamedParameters):
             tags.input_tags.categorical = theirs.categorical
             tags.input_tags.sparse = theirs.sparse
         return tags
+
+
+def _form(words: str) -> str:
+    """Return a message without its numbers, which are those of a bag."""
+    return re.sub(r"\d+", "0", words)
+
+
+def _warn_of_common(told: list[list[Told]], known: list[Told]) -> None:
+    """Warn once of what all members were warned of; what only some were is about their bags."""
+    common = set.intersection(*({_form(words) for words, _ in its} for its in told))
+    common -= {_form(words) for words, _ in known}
+    for words, category in told[0]:
+        form = _form(words)
+        if form not in common:
+            continue
+        common.remove(form)
+        same = all((words, category) in its for its in told)
+        warn_caller(words if same else f"Of the rows of the first member: {words}", category)
+
+
+def _features(members: list[Member], heading: Heading) -> Features | None:
+    """Return the categorical columns with the levels of all members; None without such columns."""
+    levels: dict[int, set[Any]] = {}
+    for member in members:
+        for place, its in member.levels().items():
+            levels.setdefault(place, set()).update(its.values)
+    if not levels:
+        return None
+    names = heading.names or [None] * heading.n
+    return Features(
+        Feature(name, "categorical", None, Levels.of_plain(levels[place]))
+        if place in levels
+        else Feature(name, "real")
+        for place, name in enumerate(names)
+    )
 
 
 def _answers_of(member: Member, *, ballot: Ballot, X: Any) -> Matrix:

@@ -135,13 +135,15 @@ class CommitteeFit(Fit):
         target, and of squares half of it.
         """
         p, degree = self.params, self.loss.degree
-        unit = {None: 1.0, 1: 1.0, 2: 0.5}[degree] / scale.loss_unit(degree or 0)
+        min_gain = p["min_impurity_decrease"] * rows.total_weight * (0.5 if degree == 2 else 1.0)
+        for _ in range(degree or 0):  # a power of a huge scale is an OverflowError, this is not
+            min_gain /= float(scale.scale)
         return HistogramTree(
             max_leaf_nodes=p["max_leaf_nodes"],
             max_depth=p["max_depth"],
             min_samples_leaf=p["min_samples_leaf"],
             min_hessian=0.0,
-            min_gain=p["min_impurity_decrease"] * rows.total_weight * unit,
+            min_gain=min_gain,
             l2=0.0,
             criterion=p["criterion"].replace("squared_error", "gini"),  # of ±1 they are the same
             growth=self._growth(),

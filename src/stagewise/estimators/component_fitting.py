@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 
 from stagewise.data.design import Design
 from stagewise.data.messages import warn_caller
 from stagewise.estimators.fitting import Fit
+from stagewise.estimators.report import ONE_VALUE
 from stagewise.estimators.rows import Sample
-from stagewise.learners.componentwise import ComponentTable, ComponentwiseLinear
+from stagewise.learners.componentwise import ComponentTable, ComponentwiseLinear, is_constant
 from stagewise.learners.learner import Learner
 
 __all__ = ["ComponentFit"]
@@ -26,14 +26,15 @@ class ComponentFit(Fit):
     ) -> tuple[Any, Callable[[Any], Any], dict[str, Any]]:
         design = Design.of(features)
         matrix = design.matrix(tables[0], train.rows)
+        design.check_spread(matrix)
         constant = [
             name
             for name, places in zip(design.feature_names(), design.places, strict=True)
-            if all(np.ptp(matrix[place]) == 0.0 for place in places)
+            if all(is_constant(matrix[place]) for place in places)
         ]
         same = "so the model predicts the same for all rows."
         if (train.y == train.y[0]).all():
-            warn_caller(f"y has only one value, {same}")
+            warn_caller(ONE_VALUE)
         elif len(constant) == features.n:
             warn_caller(f"Every feature is constant, {same}")
 

@@ -6,6 +6,7 @@ and intervals too. Must not know how columns were chosen.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -20,6 +21,7 @@ from stagewise.estimators.linear_columns import LinearRows, match_linear
 from stagewise.estimators.linear_summary import summary_of
 from stagewise.estimators.modelled import ModelEstimator
 from stagewise.learners.least_squares import LeastSquares
+from stagewise.learners.reduction import Reduction
 from stagewise.model.least_squares import linear_ensemble
 from stagewise.model.model import Model
 from stagewise.workers import make_workers
@@ -34,12 +36,16 @@ NAMES_SHOWN = 5
 class LinearEstimator(RegressorMixin, ModelEstimator):
     """Base of the estimators that end in one least-squares fit."""
 
-    def _keep(self, rows: LinearRows, fit: LeastSquares) -> None:
-        """Make a model of a fit, and warn of what its rows could not say."""
-        features, y = rows.design.features, rows.sample.y
+    def _keep(self, rows: LinearRows, reduction: Reduction, columns: Sequence[int]) -> None:
+        """Make a model of the fit of some columns, and warn of what its rows could not say."""
+        fit, features, y = reduction.fit(columns), rows.design.features, rows.sample.y
+        with np.errstate(over="ignore"):
+            rows.design.check_slopes(fit.columns.tolist(), fit.slope, fit.slope / fit.scale)
         names = [rows.design.names[c] for c in fit.columns]
         if (y == y[0]).all():
             warn_caller("y has only one value, so there is nothing to explain.")
+        elif reduction.all_constant:
+            warn_caller("Every feature is constant, so the model predicts the same for all rows.")
         elif fit.df == 0:
             warn_caller(
                 f"The fit has {fit.rank} coefficients for {fit.weight:g} rows, so no residuals are "
@@ -120,6 +126,9 @@ class LinearEstimator(RegressorMixin, ModelEstimator):
         return np.column_stack([middle - half, middle + half])
 
     def _predict(self, model: Model, columns: Any) -> Vector:
+        fit = self._fit_of()
+        design = Design.of(model.features)
+        design.check_reach(columns, fit.columns.tolist(), fit.slope, fit.centre)
         score = model.ensemble.score(columns, make_workers(1))[:, 0]
         return np.asarray(model.offset + model.scale * score)
 

@@ -71,7 +71,9 @@ def read_linear(
     features, columns, _ = learn_columns(table, reading, None, weight, rows, None)
     design = Design.of(features)
     sample = Sample.choose(columns, rows, target, weight)
-    return LinearRows(design, design.matrix(sample.table(), rows), sample, target)
+    matrix = design.matrix(sample.table(), rows)
+    design.check_spread(matrix)
+    return LinearRows(design, matrix, sample, target)
 
 
 def match_linear(features: Features, X: Any, caller: str) -> Array | list[Array] | Cells:

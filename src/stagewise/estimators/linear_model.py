@@ -83,6 +83,6 @@ covariance_
         rows = read_linear(X, y, sample_weight, params, type(self).__name__)
         weight, every = rows.sample.weight, range(len(rows.design))
         reduced = Reduction.of(rows.matrix, rows.sample.y, weight, intercept=params["intercept"])
-        self._keep(rows, reduced.fit(every))
+        self._keep(rows, reduced, every)
         self.seed_ = 0  # nothing is drawn
         return self

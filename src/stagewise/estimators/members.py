@@ -21,8 +21,12 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import has_fit_parameter
 from threadpoolctl import threadpool_limits
 
+from stagewise.data.levels import Levels
+from stagewise.data.messages import Told, gathered
 from stagewise.estimators.shares import Places, Share, draw_columns
-from stagewise.learners.estimator import name_of, seeded, weight_argument
+from stagewise.estimators.single_tree import HELD_OUT
+from stagewise.learners.estimator import finite, name_of, seeded, weight_argument
+from stagewise.model.model import Model
 
 __all__ = ["Ballot", "Member", "Training", "side_by_side"]
 
@@ -54,6 +58,8 @@ class Ballot:
 
     def answers(self, estimator: Any, X: Any) -> Matrix:
         """Return what an estimator says of the rows of X; of classes that it has not seen, 0."""
+        if X.shape[0] == 0:  # which many estimators refuse
+            return np.empty((0, self.n_columns))
         if self.classes is None or self.votes:
             said = np.asarray(estimator.predict(X))
             if said.ndim > 1 and said.shape[1:] != (1,):
@@ -63,11 +69,11 @@ class Ballot:
                 )
             said = said.reshape(len(said))
             if self.classes is None:
-                return said.astype(np.float64)[:, np.newaxis]
+                return finite(said.astype(np.float64)[:, np.newaxis], estimator)
             return np.eye(self.n_columns)[np.searchsorted(self.classes, said)]
         out = np.zeros((X.shape[0], self.n_columns))
         out[:, np.searchsorted(self.classes, estimator.classes_)] = estimator.predict_proba(X)
-        return out
+        return finite(out, estimator)
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +93,17 @@ class Member:
 
     def answers(self, ballot: Ballot, X: Any) -> Matrix:
         """Return what the member says of the rows of X."""
-        return ballot.answers(self.estimator, _columns_of(X, self.columns))
+        with gathered():  # of levels that its bag had not: the committee has its own words
+            return ballot.answers(self.estimator, _columns_of(X, self.columns))
+
+    def levels(self) -> dict[int, Levels]:
+        """Return the levels of the categorical columns, if it is an estimator of this library."""
+        model = getattr(self.estimator, "model_", None)
+        if not isinstance(model, Model):
+            return {}
+        own = range(model.features.n) if self.columns is None else self.columns.tolist()
+        both = zip(own, model.features, strict=True)
+        return {place: its.levels for place, its in both if its.levels is not None}
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,16 +140,18 @@ class Training:
     stops: bool = False
     threads: int = 1
 
-    def fit(self, share: Share) -> tuple[Member, Matrix | None]:
-        """Return a member, and what it says of the rows that it did not see if that is asked."""
+    def fit(self, share: Share) -> tuple[Member, Matrix | None, list[Told]]:
+        """Return a member, its answers about the rows that it did not see, and its warnings."""
         columns = draw_columns(self.column_share, self.X.shape[1], self.seed, share.number)
         with self._one_thread():
-            member = Member(self._fitted(share, columns), columns)
+            with gathered() as told:
+                member = Member(self._fitted(share, columns), columns)
             if not self.measured:
-                return member, None
+                return member, None, told
             if not len(share.held):
-                return member, np.empty((0, self.ballot.n_columns))
-            return member, member.answers(self.ballot, _safe_indexing(self.X, share.held))
+                return member, np.empty((0, self.ballot.n_columns)), told
+            answers = member.answers(self.ballot, _safe_indexing(self.X, share.held))
+            return member, answers, told
 
     def _fitted(self, share: Share, columns: Places | None) -> Any:
         rows, times = share.rows, share.times
@@ -142,6 +160,8 @@ class Training:
             return DummyClassifier().fit(self._seen(rows, columns), self.y[rows])
         rng = np.random.default_rng([self.seed, share.number, SEEDS])
         estimator = seeded(self.estimator, rng, anew=True)
+        if estimator.get_params(deep=False).get("on_unseen") == "error":
+            estimator.set_params(on_unseen="missing")  # what is unseen, the committee decides
         if self.threads > 1:
             estimator.set_params(**dict.fromkeys(_numbers_of_threads(estimator), 1))
         passed: dict[str, Any] = {}
@@ -150,7 +170,7 @@ class Training:
             rows = np.repeat(rows, times.astype(np.intp))
         elif (times != 1.0).any():
             passed = {argument: times}
-        if self.stops and has_fit_parameter(estimator, "X_val"):
+        if self.stops and _uses_held_out(estimator):
             passed |= {
                 "X_val": self._seen(share.held, columns),
                 "y_val": self.y[share.held],
@@ -177,6 +197,13 @@ def _numbers_of_threads(estimator: Any) -> Iterator[str]:
             # What None means: to scikit-learn one thread, to this library and others all of them.
             if value is not None or not type(owner).__module__.startswith("sklearn."):
                 yield name
+
+
+def _uses_held_out(estimator: Any) -> bool:
+    """Return whether an estimator stops or prunes by rows that are passed to its fit."""
+    params = estimator.get_params(deep=False)
+    prunes = params.get("pruning", HELD_OUT[0]) in HELD_OUT
+    return has_fit_parameter(estimator, "X_val") and prunes and params.get("early_stopping") != "cv"
 
 
 def _columns_of(X: Any, columns: Places | None) -> Any:

@@ -13,7 +13,7 @@ from stagewise._native import Bins, Workers
 from stagewise.data import Features
 from stagewise.data.messages import shown, warn_caller
 
-__all__ = ["fit_report", "rows_of_columns", "warn_if_constant", "warn_of_one_class"]
+__all__ = ["ONE_VALUE", "fit_report", "rows_of_columns", "warn_if_constant", "warn_of_one_class"]
 
 VERSION = version("stagewise")
 
@@ -34,10 +34,13 @@ def warn_if_constant(
     if classes is not None and len(classes) == 1:
         warn_of_one_class(classes)
     elif classes is None and (y == y[0]).all():
-        warn_caller(f"y has only one value, {same}")
+        warn_caller(ONE_VALUE)
     elif len(constant) + len(missing) == features.n and _no_two_bins(bins):
         warn_caller(f"Every feature is constant or missing in every row, {same}")
     return {"constant_features": constant, "features_known_only_as_missing": missing}
+
+
+ONE_VALUE = "y has only one value, so the model predicts the same for all rows."
 
 
 def warn_of_one_class(classes: npt.NDArray[Any]) -> None:

@@ -117,7 +117,8 @@ def stopping(value: Any) -> Any:
 
 def folds(value: Any) -> Any:
     """Return a number of folds, or what says them itself."""
-    if type(value) is not bool and isinstance(value, (int, np.integer)) and value >= 2:
+    whole = isinstance(value, (int, float, np.integer, np.floating)) and value == value // 1
+    if type(value) is not bool and whole and value >= 2:
         return int(value)
     if hasattr(value, "split") and not isinstance(value, (str, type)):
         return value

@@ -184,7 +184,8 @@ class FoldError:
             held.error_of(learned.fit(columns)) * (held.target.scale / unit) ** 2
             for learned, held in self.folds
         )
-        return total / math.fsum(held.weight for _, held in self.folds) * unit**2
+        mean = total / math.fsum(held.weight for _, held in self.folds)
+        return mean * self.selection.reduction.target.loss_unit(2)
 
     def best(self, now: Visit, moves: Sequence[Visit]) -> Visit | None:
         """Return the move to the least score, if that is better."""
@@ -232,7 +233,6 @@ def _with(moves: Sequence[Visit], action: str) -> list[Visit]:
 def table_of(visits: Sequence[Visit], selection: Selection, names: Sequence[str]) -> dict[str, Any]:
     """Return a path as a table: a list or an array for each of its columns."""
     reduction = selection.reduction
-    unit = reduction.target.scale
     fits = [reduction.fit(selection.columns(visit.features)) for visit in visits]
     rss = np.array([visit.rss for visit in visits])
     return {
@@ -241,7 +241,7 @@ def table_of(visits: Sequence[Visit], selection: Selection, names: Sequence[str]
         "feature": ["" if visit.moved < 0 else names[visit.moved] for visit in visits],
         "n_features": np.array([len(visit.features) for visit in visits]),
         "rank": np.array([visit.rank for visit in visits]),
-        "rss": rss * unit**2,
+        "rss": rss * reduction.target.loss_unit(2),
         "r2": np.array([fit.r2 for fit in fits]),
         "adjusted_r2": np.array([fit.adjusted_r2 for fit in fits]),
         "aic": np.array([fit.aic for fit in fits]),

@@ -177,7 +177,15 @@ random_state, n_jobs, verbose, callbacks
         whole = Ensemble(ensemble.n_features, ensemble.base, self._terms, ensemble.levels)
         columns = core_columns(self._match(model, X))
         assert isinstance(columns, Columns)
+        self._check_reach(model, columns)
         return whole.score(columns, make_workers(1))
+
+    def _check_reach(self, model: Model, columns: Any) -> None:
+        design, lines = Design.of(model.features), [t.lines for t in self._terms if t.lines]
+        places = {c.feature: j for j, c in enumerate(design.columns) if c.level is None}
+        for line in lines:
+            own = [places[int(feature)] for feature in line.feature]
+            design.check_reach(columns, own, model.scale * line.slope, line.centre)
 
     def plot_path(self, *, axes: Any = None) -> Any:
         """Draw the coefficients, round by round.
@@ -210,9 +218,10 @@ random_state, n_jobs, verbose, callbacks
         """There are none: slopes say what a column does."""
         raise AttributeError(f"{type(self).__name__} has no feature_importances_; see coef_.")
 
-    def apply(self, X: Any) -> npt.NDArray[np.int32]:
-        """Raise: linear terms have no leaves to reach."""
-        raise AttributeError(f"{type(self).__name__} has no leaves; see coef_path_.")
+    @property
+    def apply(self) -> Any:
+        """There is none: linear terms have no leaves."""
+        raise AttributeError(f"{type(self).__name__} has no leaves, so no apply; see coef_path_.")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

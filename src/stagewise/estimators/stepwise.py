@@ -143,7 +143,7 @@ class StepwiseRegressor(LinearEstimator):
         self._check_start(selection, len(rows.design))
         criterion = self._criterion(params, rows, selection, groups)
         visits = selection.path(criterion)
-        self._keep(rows, reduction.fit(selection.columns(visits[-1].features)))
+        self._keep(rows, reduction, selection.columns(visits[-1].features))
         self.path_ = table_of(visits, selection, rows.design.feature_names())
         return self
 

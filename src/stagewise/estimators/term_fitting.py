@@ -12,7 +12,6 @@ import numpy.typing as npt
 
 from stagewise.boosting.monitor import Monitor
 from stagewise.estimators.fitting import Fit
-from stagewise.estimators.passed import Passed
 from stagewise.estimators.ready import Scale
 from stagewise.estimators.rows import Sample
 from stagewise.estimators.tree_rules import in_units
@@ -20,7 +19,7 @@ from stagewise.learners.estimator import EstimatorLearner
 from stagewise.learners.learner import Learner
 from stagewise.model.terms import TermModel, Terms
 
-__all__ = ["Heading", "TermFit", "TreeFit"]
+__all__ = ["TermFit", "TreeFit"]
 
 Vector = npt.NDArray[np.float64]
 
@@ -94,18 +93,3 @@ class TreeFit(Fit):
 
     def _learner(self, unit: float, gradient_unit: float) -> Learner:
         return in_units(self.params["learner"], self.loss, unit, gradient_unit)
-
-
-class Heading:
-    """What is remembered of the columns of a table that is passed on."""
-
-    def __init__(self, n: int, names: tuple[str, ...] | None) -> None:
-        self.n, self.names = n, names
-
-    def levels_per_column(self) -> list[int]:
-        """Return that the columns are numbers: whatever else they are is the learner's business."""
-        return [0] * self.n
-
-    def extended(self, columns: Passed) -> Passed:
-        """Return the columns: nothing is made of them here."""
-        return columns

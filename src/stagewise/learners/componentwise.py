@@ -22,7 +22,13 @@ from stagewise.learners.histogram_tree import NodeSums
 from stagewise.learners.linear_terms import linear_trees
 from stagewise.learners.tree import Tree
 
-__all__ = ["ComponentGrowth", "ComponentTable", "ComponentTerm", "ComponentwiseLinear"]
+__all__ = [
+    "ComponentGrowth",
+    "ComponentTable",
+    "ComponentTerm",
+    "ComponentwiseLinear",
+    "is_constant",
+]
 
 Vector = npt.NDArray[np.float64]
 Matrix = npt.NDArray[np.float64]
@@ -75,8 +81,9 @@ class ComponentTerm:
 
     @property
     def slope(self) -> float:
-        """What the column is multiplied by."""
-        return float(self.value[0]) / self.size
+        """What the column is multiplied by; infinite where that is beyond a float64."""
+        with np.errstate(over="ignore"):
+            return float(self.value[0] / self.size)
 
     @property
     def part(self) -> Tree:
@@ -113,7 +120,7 @@ class ComponentwiseLinear:
 
 
 class ComponentGrowth:
-    """Fits the terms of one fit, on columns less their means.
+    """Fits the terms of one fit, on columns less their means and divided by powers of two.
 
     `curve` is the hessian of every row, if all have the same.
     """
@@ -126,11 +133,16 @@ class ComponentGrowth:
         some = None if counted is None else self._weight[counted]
         self._columns = np.empty_like(table.matrix)
         self._centre, self._size = np.zeros(len(table.matrix)), np.ones(len(table.matrix))
+        self._power = np.zeros(len(table.matrix), dtype=np.intp)
         for j, x in enumerate(table.matrix):
             own = x if counted is None else x[counted]
             self._centre[j] = exact_mean(own, some)
             self._columns[j] = x - self._centre[j]
-            self._size[j] = _deviation(own, float(self._centre[j]), some)
+            # Squares of what lies between -1 and 1 stay in range, whatever the unit of the column.
+            self._power[j] = math.frexp(float(np.abs(self._columns[j]).max()))[1]
+            self._columns[j] = np.ldexp(self._columns[j], -self._power[j])
+            scaled = self._columns[j] if counted is None else self._columns[j][counted]
+            self._size[j] = 0.0 if is_constant(own) else _deviation(scaled, some)
         self._norms = None if curve is None else curve * self._squares(self._weight)
         self._column = 0
 
@@ -159,19 +171,22 @@ class ComponentGrowth:
         total = float(left.sum())
         if j < 0 or not gain[j] > 0.0:
             return ComponentTerm(self._design, j, 0.0, 1.0, np.zeros(1), 0.0, total)
-        return ComponentTerm(
+        term = ComponentTerm(
             self._design,
             j,
             float(self._centre[j]),
-            float(self._size[j]),
+            math.ldexp(float(self._size[j]), int(self._power[j])),
             np.array([pull[j] / norms[j] * self._size[j]]),
             gain[j] / total,
             total / float(weight.sum()),
         )
+        self._design.check_slopes([j], np.array([term.slope]))
+        return term
 
     def predictions(self, term: ComponentTerm, source: Any) -> Vector:
         """Return what the last term, with its values, says of the training rows."""
-        return np.asarray(term.slope * self._columns[term.column])
+        size = math.ldexp(term.size, -int(self._power[term.column]))
+        return np.asarray(float(term.value[0]) / size * self._columns[term.column])
 
     def node_sums(self, term: ComponentTerm, derivatives: Gradients) -> NodeSums:
         """Raise: a line has no regions."""
@@ -204,11 +219,14 @@ class ComponentGrowth:
         return total
 
 
-def _deviation(x: Vector, mean: float, weight: Vector | None) -> float:
-    """Return the standard deviation of a column; 0 if it is rounding alone."""
-    away = x - mean
+def is_constant(x: Vector) -> bool:
+    """Return whether the values of a column differ by no more than rounding."""
+    away = float(np.abs(x - exact_mean(x)).max())
+    return bool(away <= 4 * np.finfo(np.float64).eps * float(np.abs(x).max()))
+
+
+def _deviation(away: Vector, weight: Vector | None) -> float:
+    """Return the root of the mean square of the distances from a mean."""
     largest = float(np.abs(away).max())
-    if largest <= 4 * np.finfo(np.float64).eps * float(np.abs(x).max()):
-        return 0.0
-    away /= largest
+    away = away / largest
     return largest * math.sqrt(exact_mean(away * away, weight))

@@ -28,6 +28,7 @@ __all__ = [
     "EstimatorTerm",
     "can_be_fitted",
     "check_learner",
+    "finite",
     "name_of",
     "seeded",
     "weight_argument",
@@ -66,6 +67,8 @@ class EstimatorTerm:
 
     def basis(self, X: Any) -> Matrix:
         """Return the basis functions at the rows of X, shape (n_rows, n_functions)."""
+        if X.shape[0] == 0:  # which many estimators refuse
+            return np.empty((0, max(1, self.n_classes)))
         said = np.asarray(self.estimator.predict(X))
         if said.ndim > 1 and said.shape[1:] != (1,):
             raise ValueError(
@@ -75,7 +78,7 @@ class EstimatorTerm:
         said = said.reshape(len(said))
         if self.n_classes:
             return np.eye(self.n_classes)[said.astype(np.intp)]
-        return said.astype(np.float64)[:, np.newaxis]
+        return finite(said.astype(np.float64)[:, np.newaxis], self.estimator)
 
     def of(self, X: Any) -> Vector:
         """Return what the term adds to the score of every row of X."""
@@ -256,6 +259,25 @@ def check_learner(estimator: Any, *, of_classes: bool) -> None:
         raise ValueError(f"a scikit-learn {kind}, not fitted, or a HistogramTree")
     if not (is_classifier(estimator) if of_classes else is_regressor(estimator)):
         raise ValueError(f"a {kind} for this response")
+
+
+def finite(answers: Matrix, estimator: Any) -> Matrix:
+    """Return the answers of an estimator, shape (n_rows, n_numbers), if all are finite.
+
+    Raises
+    ------
+    ValueError
+        Naming the estimator, the number and the row: a sum would spread it over everything else.
+    """
+    wrong = ~np.isfinite(answers)
+    if wrong.any():
+        row, place = (int(index[0]) for index in np.nonzero(wrong))
+        raise ValueError(
+            f"{name_of(estimator)} predicts {answers[row, place]} for row {row}, as for "
+            f"{int(wrong.any(axis=1).sum())} of {len(answers)} rows in all, which cannot be added "
+            "up. Rescale X and y, or take another estimator."
+        )
+    return answers
 
 
 def name_of(estimator: Any) -> str:

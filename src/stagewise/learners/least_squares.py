@@ -96,7 +96,8 @@ class LeastSquares:
     def covariance_of_estimate(self) -> Matrix:
         """σ̂²(X'X)⁻¹ of the coefficients in `estimate` (ESL eq. 3.8)."""
         unit = self.sigma / self._sizes
-        return np.asarray(unit[:, np.newaxis] * self._uncentred * unit)
+        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+            return np.asarray(unit[:, np.newaxis] * self._uncentred * unit)
 
     @property
     def df(self) -> float:
@@ -181,14 +182,18 @@ class LeastSquares:
     # ---- rows ----------------------------------------------------------------------------------
 
     def leverage(self, X: Matrix) -> Vector:
-        """Return x'(X'X)⁻¹x of rows, given as their columns, shape (k, n)."""
-        rows = (X - self.centre[:, np.newaxis]) / self.size[:, np.newaxis]
-        if self.intercept:
-            rows = np.concatenate([np.ones((1, X.shape[1])), rows])
+        """Return x'(X'X)⁻¹x of rows, given as their columns, shape (k, n).
+
+        It is infinite where a row is so far away that its square is no double.
+        """
         out = np.zeros(X.shape[1])
-        for i, row in enumerate(rows):
-            out += row * (self.covariance[i, :, np.newaxis] * rows).sum(axis=0)
-        return np.maximum(out, 0.0)
+        with np.errstate(over="ignore", invalid="ignore"):
+            rows = (X - self.centre[:, np.newaxis]) / self.size[:, np.newaxis]
+            if self.intercept:
+                rows = np.concatenate([np.ones((1, X.shape[1])), rows])
+            for i, row in enumerate(rows):
+                out += row * (self.covariance[i, :, np.newaxis] * rows).sum(axis=0)
+        return np.where(np.isnan(out), np.inf, np.maximum(out, 0.0))
 
     def half_width(self, X: Matrix, level: float, *, of_mean: bool) -> Vector:
         """Return half the length of an interval around what is predicted of rows.

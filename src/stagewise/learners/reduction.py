@@ -129,6 +129,11 @@ class Reduction:
             intercept,
         )
 
+    @property
+    def all_constant(self) -> bool:
+        """Whether no column has two values, or without an intercept one that is not 0."""
+        return len(self.triangle) == 0
+
     def fit(self, columns: Sequence[int]) -> LeastSquares:
         """Return the least-squares fit of some columns, of minimal norm where it is not unique.
 
@@ -146,8 +151,9 @@ class Reduction:
         # What is estimated: the value at the centres, then a slope for each column.
         estimate, root = np.zeros(first + k), np.zeros((first + k, first + len(pivots)))
         at = first + np.array(pivots, dtype=np.intp)
-        estimate[at] = (inverse * part).sum(axis=1) * (self.target.scale / size[pivots])
-        root[at, first:] = inverse / size[pivots][:, np.newaxis]
+        with np.errstate(over="ignore", under="ignore"):  # whoever names columns asks for finite
+            estimate[at] = (inverse * part).sum(axis=1) * (self.target.scale / size[pivots])
+        root[at, first:] = inverse
         if self.intercept:
             estimate[0], root[0, 0] = self.target.offset, 1.0 / math.sqrt(self.weight)
         others = [j for j in range(k) if j not in set(pivots)]
@@ -157,7 +163,9 @@ class Reduction:
             combination = (inverse * triangle[:, j]).sum(axis=1)
             relations[row, pivots] = -combination / size[pivots]
         if others:
-            estimate, root = _of_minimal_norm(estimate, root, relations, centre, first)
+            sizes = np.concatenate([np.ones(first), size])[:, np.newaxis]
+            estimate, plain = _of_minimal_norm(estimate, root / sizes, relations, centre, first)
+            root = plain * sizes
         return LeastSquares(
             columns=chosen.astype(np.uint32),
             intercept=self.intercept,
@@ -165,7 +173,7 @@ class Reduction:
             slope=estimate[first:],
             centre=centre,
             size=size,
-            covariance=_products(root * np.concatenate([np.ones(first), size])[:, np.newaxis]),
+            covariance=_products(root),
             dependent=_plain(relations, others, size),
             weight=self.weight,
             rank=first + len(pivots),

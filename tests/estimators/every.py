@@ -1,0 +1,107 @@
+"""Every public estimator, made small, so that one question can be put to all of them.
+
+The one idea: the list comes from the package, so a new estimator is tested by existing; what sets
+estimators apart (labels or numbers, NaN or not, a validation set or not) is read from their tags
+and signatures. Must not know what the right answer is.
+"""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.base import BaseEstimator, is_classifier
+from sklearn.utils import get_tags
+
+import stagewise
+from stagewise.learners.histogram_tree import HistogramTree
+
+__all__ = [
+    "EVERY",
+    "PUBLIC",
+    "answers",
+    "classifies",
+    "has",
+    "is_linear",
+    "labelled",
+    "passes_on",
+    "side_target",
+    "small",
+]
+
+PUBLIC: tuple[type, ...] = tuple(
+    kind
+    for kind in (getattr(stagewise, name) for name in stagewise.__all__)
+    if isinstance(kind, type) and issubclass(kind, BaseEstimator)
+)
+EVERY = pytest.mark.parametrize("kind", PUBLIC, ids=lambda kind: kind.__name__)
+
+SMALL: dict[str, Any] = {
+    "n_estimators": 12,
+    "learning_rate": 0.7,
+    "min_samples_leaf": 1,
+    "columns_per_node": 1.0,
+    "max_features": None,
+    "n_jobs": 1,
+}
+"""Few rounds, leaves of one row, all columns; parameters that an estimator lacks are left out."""
+
+
+def has(kind: type, parameter: str) -> bool:
+    """Return whether an estimator has a parameter."""
+    return parameter in inspect.signature(kind).parameters
+
+
+def passes_on(kind: type, parameter: str) -> bool:
+    """Return whether an estimator has a parameter, or the estimators have that it combines."""
+    return has(kind, parameter) or (has(kind, "estimator") and has(member_of(kind), parameter))
+
+
+def member_of(kind: type) -> type:
+    """Return what a committee consists of by default."""
+    return type(kind()._usual_member())
+
+
+def classifies(kind: type) -> bool:
+    """Return whether an estimator predicts labels."""
+    return is_classifier(kind())
+
+
+def is_linear(kind: type) -> bool:
+    """Return whether an estimator multiplies cells, so that they must be present and finite."""
+    return not get_tags(kind()).input_tags.allow_nan
+
+
+def small(kind: type, **params: Any) -> Any:
+    """Return an estimator that is fitted in a moment and can tell single rows apart.
+
+    Parameters of members go to the members.
+    """
+    own = {name: value for name, value in SMALL.items() if has(kind, name)}
+    if is_linear(kind):
+        own |= {name: value for name, value in {"n_estimators": 300}.items() if name in own}
+        own.pop("learning_rate", None)
+    if has(kind, "learner"):
+        own["learner"] = HistogramTree(min_samples_leaf=1)
+    inner = {name: value for name, value in params.items() if not has(kind, name)}
+    if inner and has(kind, "estimator"):
+        own["estimator"] = kind()._usual_member().set_params(**inner)
+        params = {name: value for name, value in params.items() if name not in inner}
+    return kind(**{**own, **params})
+
+
+def answers(model: Any, X: Any) -> np.ndarray:
+    """Return what a model predicts: probabilities if it has any."""
+    return np.asarray(model.predict_proba(X) if is_classifier(model) else model.predict(X))
+
+
+def labelled(kind: type, table: Any) -> np.ndarray:
+    """Return the target of a table that this kind of estimator predicts."""
+    return np.asarray(table.two if classifies(kind) else table.number)
+
+
+def side_target(kind: type, side: np.ndarray) -> np.ndarray:
+    """Return 0 and 1 as labels or as numbers."""
+    return side.astype(np.int64 if classifies(kind) else np.float64)

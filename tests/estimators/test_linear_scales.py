@@ -1,0 +1,91 @@
+"""Law: the units of X and y change nothing but the units of what a linear model predicts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from estimators.tables import make_table
+from stagewise import LinearModel, StagewiseLinearRegressor, StepwiseRegressor
+
+ROWS = 80
+LINEAR = {
+    "least squares": LinearModel(),
+    "without intercept": LinearModel(intercept=False),
+    "forward": StepwiseRegressor(),
+    "backward by p": StepwiseRegressor(direction="backward", criterion="p_value"),
+    "by folds": StepwiseRegressor(criterion="cv", cv=3),
+    "full steps": StagewiseLinearRegressor(n_estimators=50),
+    "steps of epsilon": StagewiseLinearRegressor(step="epsilon", n_estimators=50),
+}
+EACH = pytest.mark.parametrize("model", LINEAR.values(), ids=LINEAR)
+
+
+@pytest.fixture(scope="module")
+def table() -> Any:
+    return make_table(ROWS, missing=False)
+
+
+@EACH
+@pytest.mark.parametrize("power", [-900, -400, 500, 1000])
+def test_a_power_of_two_times_y_is_learned_digit_by_digit(
+    model: Any, power: int, table: Any
+) -> None:
+    y = table.number / 4096
+    plain = model.fit(table.X, y).predict(table.X)
+    scaled = model.fit(table.X, np.ldexp(y, power)).predict(table.X)
+    np.testing.assert_allclose(np.ldexp(scaled, -power), plain, rtol=1e-12)
+
+
+@EACH
+@pytest.mark.parametrize("power", [-900, -400, 500, 1000])
+def test_a_power_of_two_times_a_column_changes_no_prediction(
+    model: Any, power: int, table: Any
+) -> None:
+    X = table.X * [2.0**power, 1.0, 2.0 ** (power // 2), 1.0, 2.0 ** (-power // 2)]
+    plain = model.fit(table.X, table.number).predict(table.X)
+    np.testing.assert_allclose(model.fit(X, table.number).predict(X), plain, rtol=1e-9)
+
+
+@pytest.mark.parametrize("model", [LINEAR["least squares"], LINEAR["forward"]], ids=str)
+@pytest.mark.parametrize("factor", [1e-200, 1e200, 1e300])
+def test_tests_and_intervals_do_not_depend_on_units(model: Any, factor: float, table: Any) -> None:
+    plain = model.fit(table.X, table.number)
+    t, r2, f = plain.coefficients()["t"], plain.r2_, plain.f_test_
+    scaled = model.fit(table.X, table.number * factor)
+    np.testing.assert_allclose(scaled.coefficients()["t"], t, rtol=1e-6)
+    np.testing.assert_allclose([scaled.r2_, *scaled.f_test_], [r2, *f], rtol=1e-6)
+    assert np.isfinite(scaled.predict_interval(table.X)).all()
+    assert scaled.covariance_.shape == (len(t), len(t))
+    assert isinstance(scaled.summary(), str)
+
+
+@EACH
+def test_a_prediction_beyond_all_doubles_is_refused_by_its_row(model: Any, table: Any) -> None:
+    model.fit(table.X, np.ldexp(table.X[:, 0] - 2000, 1000))
+    X = table.X[:3].copy()
+    X[1, 0] = 1e100
+    with pytest.raises(ValueError, match="prediction of row 1 is beyond the range of a float64"):
+        model.predict(X)
+    X[1, 0] = 1e3
+    assert np.isfinite(model.predict(X)).all()
+
+
+def test_intervals_of_rows_beyond_all_others_are_as_wide_as_can_be(table: Any) -> None:
+    model = LinearModel().fit(table.X, table.number)
+    X = table.X[:4].copy()
+    X[1] = 1e200
+    X[2, :2] = 1e200, -1e200
+    low, high = model.predict_interval(X).T
+    assert np.isfinite(model.predict(X)).all()
+    np.testing.assert_array_equal(np.isinf(high - low), [False, True, True, False])
+
+
+def test_what_a_linear_model_lacks_is_absent(table: Any) -> None:
+    model = StagewiseLinearRegressor(n_estimators=5).fit(table.X, table.number)
+    for name in ("apply", "feature_importances_"):
+        assert not hasattr(model, name)
+        with pytest.raises(AttributeError, match=r"StagewiseLinearRegressor has no .*see coef_"):
+            getattr(model, name)
