@@ -19,6 +19,7 @@
 #include "descend.hpp"
 #include "kernels.hpp"
 #include "lines.hpp"
+#include "released.hpp"
 #include "sparse_table.hpp"
 #include "threads.hpp"
 
@@ -104,6 +105,7 @@ void check_classes(const TreeRules& rules, const In<int32_t>& classes, size_t n_
 void check_medians(const TreeRules& rules, const In<double>& target, const Bins& bins);
 
 // Each adds its part of the module.
+void bind_interruption(nb::module_& m);
 void bind_tables(nb::module_& m);
 void bind_sparse(nb::module_& m);
 void bind_losses(nb::module_& m);

@@ -33,7 +33,7 @@ std::pair<Out<double>, Out<double>> means_of(const In<uint64_t>& start, const In
                         {},
                         nullptr};
   NodeMeans made = [&] {
-    nb::gil_scoped_release release;
+    const Released release;
     return node_means(trees, span_of(cover));
   }();
   return {to_numpy(std::move(made.share)), to_numpy(std::move(made.mean))};
@@ -65,7 +65,7 @@ void boxes_add(const In<uint64_t>& start, const In<int32_t>& feature, const In<d
                         {},
                         {},
                         nullptr};
-  nb::gil_scoped_release release;
+  const Released release;
   add_boxes(trees, span_of(share), span_of(mean), outputs, axes, out.data());
 }
 

@@ -41,7 +41,7 @@ void forest_add(const Forest& forest, Engine& engine, const Table& table, size_t
               out.shape(0) == table.columns.rows * forest.outputs(),
           "the table or the result has the wrong shape");
   check_trees(forest, first, last);
-  nb::gil_scoped_release release;
+  const Released release;
   forest.add_scores(engine.workers, engine.kernels, table.columns, first, last, out.data());
 }
 
@@ -50,7 +50,7 @@ void forest_add_sparse(const Forest& forest, Engine& engine, const SparseCells& 
   check_sparse(forest, cells);
   require(out.shape(0) == cells.table.rows() * forest.outputs(), "the result has the wrong shape");
   check_trees(forest, first, last);
-  nb::gil_scoped_release release;
+  const Released release;
   forest.add_scores(engine.workers, engine.kernels, cells.by_rows(), first, last, out.data());
 }
 
@@ -71,7 +71,7 @@ void forest_leaves(const Forest& forest, Engine& engine, const Table& table,
   require(table.columns.features() == forest.features() &&
               out.shape(0) == table.columns.rows * forest.trees(),
           "the table or the result has the wrong shape");
-  nb::gil_scoped_release release;
+  const Released release;
   forest.leaves(engine.workers, table.columns, out.data());
 }
 
@@ -79,7 +79,7 @@ void forest_sparse_leaves(const Forest& forest, Engine& engine, const SparseCell
                           const InOut<int32_t>& out) {
   check_sparse(forest, cells);
   require(out.shape(0) == cells.table.rows() * forest.trees(), "the result has the wrong shape");
-  nb::gil_scoped_release release;
+  const Released release;
   forest.leaves(engine.workers, cells.by_rows(), out.data());
 }
 

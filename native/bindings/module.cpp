@@ -12,6 +12,7 @@ NB_MODULE(_native, m) {
       .def_prop_ro("threads", [](const Engine& e) { return e.workers.threads(); })
       .def_prop_ro("isa", [](const Engine& e) { return std::string(e.kernels.name); });
 
+  bind_interruption(m);
   bind_lines(m);
   bind_tables(m);
   bind_sparse(m);

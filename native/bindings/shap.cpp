@@ -43,7 +43,7 @@ Shap* make_shap(Engine& engine, const In<uint64_t>& start, const In<int32_t>& fe
                         span_of(missing_left), span_of(left),    span_of(right),
                         span_of(value),        outputs_per_tree, span_of(set_start),
                         span_of(sets),         span_of(levels),  nullptr};
-  nb::gil_scoped_release release;
+  const Released release;
   return new Shap(engine.workers, engine.kernels, trees, span_of(cover),
                   background == nullptr ? nullptr : &background->columns, rules, first, most_bytes,
                   std::move(lines));
@@ -54,7 +54,7 @@ void shap_add(const Shap& shap, Engine& engine, const Table& table, size_t begin
   require(table.columns.features() == shap.rules().features && begin <= end &&
               end <= table.columns.rows && out.shape(0) == (end - begin) * shap.rules().stride(),
           "the table or the result has the wrong shape");
-  nb::gil_scoped_release release;
+  const Released release;
   shap.add(engine.workers, engine.kernels, table.columns, begin, end, out.data());
 }
 

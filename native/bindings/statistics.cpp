@@ -39,7 +39,7 @@ struct LevelKeys {
     const uint32_t* index = learned ? learned->data() : nullptr;
     for (size_t i = 0; i < n_learned && index != nullptr; ++i)
       require(index[i] < rows, "a row to learn from is out of range");
-    nb::gil_scoped_release release;
+    const Released release;
     engine.workers.run(given.size(), [&](size_t i, int) {
       kinds[i] = learn_keys(table.columns, sources[i], index, n_learned);
     });
@@ -55,11 +55,16 @@ struct LevelKeys {
     return {learned ? learned->data() : nullptr, n_learned, pairs.data()};
   }
 
+  std::vector<uint32_t> order_of(uint64_t seed, uint64_t version) const {
+    const Released release;
+    return drawn_order(n_learned, seed, version);
+  }
+
   // make(kind, numbers of the rows, how many keys there are)
   template <class T, class Make>
   std::vector<T> each(Engine& engine, Make make) const {
     std::vector<T> made(kinds.size());
-    nb::gil_scoped_release release;
+    const Released release;
     engine.workers.run(kinds.size(), [&](size_t i, int) {
       made[i] = make(i, kinds[i].number, count_keys(sources[i], kinds[i].keys));
     });
@@ -93,7 +98,7 @@ struct LevelKeys {
                                   uint64_t version) const {
     const KeyTarget t = target(pairs);
     require(strength.size() == kinds.size(), "a strength for each kind of keys");
-    const std::vector<uint32_t> order = drawn_order(n_learned, seed, version);
+    const std::vector<uint32_t> order = order_of(seed, version);
     return arrays(each<std::vector<float>>(engine, [&](size_t i, const auto& number, size_t n) {
       return ordered_means(number, n, t, strength[i], order);
     }));
@@ -102,7 +107,7 @@ struct LevelKeys {
   std::vector<std::pair<double, double>> gains(Engine& engine, const In<float>& pairs,
                                                uint64_t seed, uint64_t version) const {
     const KeyTarget t = target(pairs);
-    const std::vector<uint32_t> order = drawn_order(n_learned, seed, version);
+    const std::vector<uint32_t> order = order_of(seed, version);
     using Gain = std::pair<double, double>;
     return each<Gain>(engine, [&](size_t, const auto& number, size_t n) -> Gain {
       const OrderedGain found = ordered_gain(number, n, t, order);
@@ -115,7 +120,7 @@ Out<uint32_t> numbers_of(const Table& table, const Sources& given, const In<uint
   const LevelSources sources = sources_of(table.columns, given);
   std::vector<uint32_t> numbers;
   {
-    nb::gil_scoped_release release;
+    const Released release;
     numbers = find_keys(table.columns, sources, keys.data(), keys.shape(0));
   }
   return to_numpy(std::move(numbers));

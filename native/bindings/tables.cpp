@@ -24,7 +24,7 @@ std::vector<Out<double>> cuts_of(Engine& engine, const AnyTable& table, size_t r
   require(!weight || weight->shape(0) == rows, "one weight per row");
   std::vector<std::vector<double>> cuts;
   {
-    nb::gil_scoped_release release;
+    const Released release;
     const auto sample = sample_for_cuts(rows, sample_limit, seed);
     cuts = find_cuts(engine.workers, table, sample, w, max_bins);
   }
@@ -58,7 +58,7 @@ Out<uint32_t> learn_level_bins(const Table& table, size_t feature, size_t levels
   require(max_bins > 0, "at least one bin");
   std::vector<uint32_t> bins;
   {
-    nb::gil_scoped_release release;
+    const Released release;
     bins = find_level_bins(table.columns, feature, levels, weight ? weight->data() : nullptr,
                            max_bins);
   }
@@ -69,7 +69,7 @@ Out<double> column_of(const Table& table, size_t feature) {
   require(feature < table.columns.features(), "no such feature");
   std::vector<double> values(table.columns.rows);
   {
-    nb::gil_scoped_release release;
+    const Released release;
     table.columns.read(feature, 0, values.size(), values.data());
   }
   return to_numpy(std::move(values));
@@ -97,7 +97,7 @@ std::vector<FeatureCoding> codings_of(const std::vector<AnyArray>& arrays) {
 
 Bins* make_bins(Engine& engine, const Table& table, const std::vector<AnyArray>& codings) {
   std::vector<FeatureCoding> copies = codings_of(codings);
-  nb::gil_scoped_release release;
+  const Released release;
   return new Bins(engine.workers, engine.kernels, table.columns, std::move(copies));
 }
 
@@ -105,13 +105,13 @@ Bins* make_sparse_bins(Engine& engine, const SparseCells& cells,
                        const std::vector<AnyArray>& codings) {
   std::vector<FeatureCoding> copies = codings_of(codings);
   const SparseTable& table = by_columns(cells);
-  nb::gil_scoped_release release;
+  const Released release;
   return new Bins(engine.workers, engine.kernels, table, std::move(copies));
 }
 
 Bins* make_ranks(Engine& engine, const Table& table, const std::vector<AnyArray>& levels) {
   std::vector<FeatureCoding> copies = codings_of(levels);
-  nb::gil_scoped_release release;
+  const Released release;
   return new Bins(Bins::ranks(engine.workers, table.columns, std::move(copies)));
 }
 
@@ -132,7 +132,7 @@ void columns_add(const Table& table, Engine& engine, const Tree& tree, const In<
     require(f < static_cast<int32_t>(table.columns.features()), "no such feature");
   constexpr size_t kRows = 4096;
   const size_t rows = table.columns.rows;
-  nb::gil_scoped_release release;
+  const Released release;
   engine.workers.run((rows + kRows - 1) / kRows, [&](size_t chunk, int) {
     add_tree(table.columns, tree, scores, chunk * kRows, std::min(rows, (chunk + 1) * kRows));
   });
@@ -141,7 +141,7 @@ void columns_add(const Table& table, Engine& engine, const Tree& tree, const In<
 void bins_add(Engine& engine, const Bins& bins, const Tree& tree, const In<double>& value,
               const InOut<double>& score, const Lines* lines, const Table* columns) {
   const NodeScores scores = scores_of(tree, value, score, bins.rows(), lines, columns);
-  nb::gil_scoped_release release;
+  const Released release;
   engine.workers.run((bins.rows() + kDescentRows - 1) / kDescentRows, [&](size_t chunk, int) {
     const size_t first = chunk * kDescentRows;
     std::vector<uint32_t> rows(std::min(bins.rows() - first, kDescentRows));
@@ -167,7 +167,7 @@ Table by_column(const Table& table, Engine& engine) {
     column.stride = static_cast<ptrdiff_t>(size);
   }
   constexpr size_t kRows = 1024;
-  nb::gil_scoped_release release;
+  const Released release;
   engine.workers.run((from.rows + kRows - 1) / kRows, [&](size_t chunk, int) {
     const size_t begin = chunk * kRows, n = std::min(kRows, from.rows - begin);
     for (const size_t f : copied) {
@@ -186,7 +186,7 @@ double quantile(const In<double>& values, const Weight& weight, double q) {
   std::vector<double> v(values.data(), values.data() + values.shape(0)), w;
   require(!weight || weight->shape(0) == v.size(), "one weight per value");
   if (weight) w.assign(weight->data(), weight->data() + weight->shape(0));
-  nb::gil_scoped_release release;
+  const Released release;
   return weighted_quantile(&v, w, q);
 }
 
@@ -194,7 +194,7 @@ double width_of(Engine& engine, const In<double>& y, const In<double>& score, co
                 double q) {
   require(y.shape(0) == score.shape(0), "one score per row");
   require(!weight || weight->shape(0) == y.shape(0), "one weight per row");
-  nb::gil_scoped_release release;
+  const Released release;
   return residual_quantile(engine.workers, y.data(), score.data(),
                            weight ? weight->data() : nullptr, y.shape(0), q);
 }

@@ -122,7 +122,7 @@ Tree* grow_medians(Grower& grower, const std::optional<In<uint32_t>>& bag, uint6
                    uint64_t tree_number) {
   require(grower.of_medians(), "trees of medians need a target");
   check_bag(grower, bag);
-  nb::gil_scoped_release release;
+  const Released release;
   return new Tree(
       grower.grow(bag ? bag->data() : nullptr, bag ? bag->shape(0) : 0, seed, tree_number));
 }
@@ -140,7 +140,7 @@ Tree* grow(Grower& grower, AnyGradients& gradients, std::optional<In<uint32_t>> 
     require(grower.outputs() == 0, "trees with vectors need gradients of all outputs");
   }
   check_bag(grower, bag);
-  nb::gil_scoped_release release;
+  const Released release;
   return new Tree(grower.grow(gradients, bag ? bag->data() : nullptr, bag ? bag->shape(0) : 0, seed,
                               tree_number));
 }
@@ -149,7 +149,7 @@ void grower_add(Grower& grower, const Tree& tree, const In<double>& value,
                 const InOut<double>& score, const Lines* lines, const Table* columns) {
   const NodeScores scores = scores_of(tree, value, score, grower.table_rows(), lines, columns);
   require(grower.grew(tree), "only the tree that was grown last");
-  nb::gil_scoped_release release;
+  const Released release;
   grower.add_to(scores, tree);
 }
 
@@ -164,7 +164,7 @@ nb::tuple fit_lines(Grower& grower, const Tree& tree, const Table& table, const 
   require(pairs.are_pairs(), "lines are fitted to what a loss has filled");
   FittedLines lines;
   {
-    nb::gil_scoped_release release;
+    const Released release;
     lines = grower.fit_lines(tree, table.columns, pairs, l2, bound);
   }
   return nb::make_tuple(to_numpy(std::move(lines.node)), to_numpy(std::move(lines.start)),
@@ -181,7 +181,7 @@ Out<double> summarise(Grower& grower, const In<double>& residual, const Times& t
   require(!times || times->shape(0) == grower.table_rows(), "one multiplier per row");
   std::vector<double> out;
   {
-    nb::gil_scoped_release release;
+    const Released release;
     out = (grower.*summary)(residual.data(), times ? times->data() : nullptr, own);
   }
   return to_numpy(std::move(out));
@@ -280,6 +280,7 @@ void bind_trees(nb::module_& m) {
                     "trees of medians have one number a leaf");
             if (target) check_medians(rules, *target, bins);
             if (classes) check_classes(rules, *classes, n_classes, bins.rows());
+            const Released release;
             new (self) Grower(e.workers, e.kernels, bins, weight ? weight->data() : nullptr, rules,
                               classes ? classes->data() : nullptr, n_classes, outputs,
                               target ? target->data() : nullptr);
@@ -318,7 +319,7 @@ void bind_trees(nb::module_& m) {
             require(pairs.are_pairs(), "sums are of what a loss has filled");
             Grower::LeafSums sums;
             {
-              nb::gil_scoped_release release;
+              const Released release;
               sums = g.leaf_sums(pairs);
             }
             return nb::make_tuple(to_numpy(std::move(sums.gradient)),
