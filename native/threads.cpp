@@ -63,6 +63,7 @@ void Workers::run_shared(size_t chunks, Call call, void* context) {
   context_.store(context, std::memory_order_relaxed);
   chunks_.store(static_cast<uint32_t>(chunks), std::memory_order_relaxed);
   done_.store(0, std::memory_order_relaxed);
+  failed_.store(false, std::memory_order_relaxed);
   Interrupt* const interrupt = Interrupt::current();
   interrupt_.store(interrupt, std::memory_order_relaxed);
   state_.store(epoch << 32);
@@ -102,9 +103,11 @@ bool Workers::claim_and_run(int worker) {
     }
     try {
       const WorkingFor scope(interrupt);
-      if (interrupt == nullptr || !interrupt->ended())
-        call(context, static_cast<size_t>(chunk), worker);
+      const bool stop =
+          failed_.load(std::memory_order_relaxed) || (interrupt != nullptr && interrupt->ended());
+      if (!stop) call(context, static_cast<size_t>(chunk), worker);
     } catch (...) {
+      failed_.store(true, std::memory_order_relaxed);
       const std::lock_guard<std::mutex> guard(failure_lock_);
       if (!failure_) failure_ = std::current_exception();
     }

@@ -29,8 +29,9 @@ class Workers {
   int threads() const { return threads_; }
 
   // Calls body(chunk, worker) once for every chunk in [0, chunks), where worker < threads() tells
-  // which scratch space to use. The first exception thrown by a body is rethrown here, once. Throws
-  // Interrupted, perhaps before all chunks are done, if the work of the caller must end.
+  // which scratch space to use. The first exception thrown by a body is rethrown here, once;
+  // chunks that had not begun are left out then. They are also left out if the work of the caller
+  // must end, and Interrupted is thrown.
   template <class Body>
   void run(size_t chunks, Body&& body) {
     if (chunks == 0) return;
@@ -79,6 +80,7 @@ class Workers {
   std::atomic<int> sleepers_{0};
   std::atomic<bool> stop_{false};
 
+  std::atomic<bool> failed_{false};  // a chunk has: those behind it are left out
   std::mutex failure_lock_;
   std::exception_ptr failure_;
 };

@@ -1,5 +1,4 @@
 // Prediction.
-#include <nanobind/stl/shared_ptr.h>
 
 #include "bindings.hpp"
 #include "predict.hpp"
@@ -18,13 +17,13 @@ Forest* make_forest(const In<uint64_t>& start, const In<int32_t>& feature,
                     size_t features, size_t outputs, size_t outputs_per_tree,
                     const std::optional<In<int64_t>>& set_start,
                     const std::optional<In<uint64_t>>& sets,
-                    const std::optional<In<uint32_t>>& levels, std::shared_ptr<const Lines> lines) {
+                    const std::optional<In<uint32_t>>& levels, const SharedLines* lines) {
   return new Forest({span_of(start), span_of(feature), span_of(threshold), span_of(missing_left),
                      span_of(left), span_of(right), span_of(value), outputs_per_tree,
                      set_start ? span_of(*set_start) : std::span<const int64_t>(),
                      sets ? span_of(*sets) : std::span<const uint64_t>(),
                      levels ? span_of(*levels) : std::span<const uint32_t>(), nullptr},
-                    features, outputs, std::move(lines));
+                    features, outputs, SharedLines::of(lines));
 }
 
 void check_trees(const Forest& forest, size_t first, size_t last) {

@@ -90,7 +90,7 @@ void bind_interruption(nb::module_& m) {
   nb::class_<Cancellation>(m, "Cancellation")
       .def(nb::init<>())
       .def("cancel", &Cancellation::cancel)
-      .def_prop_ro("cancelled", &Cancellation::cancelled);
+      .def("cancelled", &Cancellation::cancelled);
   m.def("work_under", &work_under, "cancellation"_a.none());
 
   nb::register_exception_translator([](const std::exception_ptr& thrown, void*) {

@@ -1,8 +1,6 @@
 // Shapley values.
 #include "shap.hpp"
 
-#include <nanobind/stl/shared_ptr.h>
-
 #include "bindings.hpp"
 
 namespace stagewise {
@@ -26,7 +24,8 @@ Shap* make_shap(Engine& engine, const In<uint64_t>& start, const In<int32_t>& fe
                 size_t outputs, size_t outputs_per_tree, bool interactions, size_t first,
                 size_t most_bytes, size_t table_bytes, const std::optional<In<int64_t>>& set_start,
                 const std::optional<In<uint64_t>>& sets, const std::optional<In<uint32_t>>& levels,
-                std::shared_ptr<const Lines> lines) {
+                const SharedLines* shared) {
+  std::shared_ptr<const Lines> lines = SharedLines::of(shared);
   require(lines == nullptr || (background != nullptr && lines->nodes() == feature.shape(0) &&
                                lines->features() == features),
           "lines of other trees, or without a background");

@@ -63,6 +63,7 @@ def interrupted(work: Work, delay: float) -> float:
 
 def played(works: Iterator[tuple[str, Work]], delay: float = DELAY) -> dict[str, Any]:
     """Interrupt each; return the seconds each took to stop, and how the process is afterwards."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # children of some shells ignore it
     expected = small_fit()
     before = threads()
     seconds = {name: interrupted(work, delay) for name, work in works}

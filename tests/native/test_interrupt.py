@@ -55,12 +55,12 @@ def test_work_under_a_cancelled_one_does_not_begin() -> None:
     try:
         inner = Cancellation()
         outer.cancel()
-        assert inner.cancelled
+        assert inner.cancelled()
         with pytest.raises(KeyboardInterrupt):
             long_fit()
     finally:
         assert work_under(None) is outer
-    assert not Cancellation().cancelled
+    assert not Cancellation().cancelled()
 
 
 def test_work_under_takes_a_cancellation_only() -> None:

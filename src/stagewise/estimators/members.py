@@ -232,14 +232,14 @@ class _Cancellable:
 
     def __call__(self, item: Any) -> Any:
         with self._changed:
-            if self._cancellation.cancelled:
+            if self._cancellation.cancelled():
                 return None
             self._running += 1
         outer = work_under(self._cancellation)
         try:
             return self._task(item)
         except BaseException:
-            if self._cancellation.cancelled:
+            if self._cancellation.cancelled():
                 return None  # nobody reads it
             raise
         finally:
