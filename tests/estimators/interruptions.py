@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import signal
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -67,7 +68,7 @@ def played(works: Iterator[tuple[str, Work]], delay: float = DELAY) -> dict[str,
     expected = small_fit()
     before = threads()
     seconds = {name: interrupted(work, delay) for name, work in works}
-    until = time.monotonic() + 2.0
+    until = time.monotonic() + 5.0
     while threads() > before and time.monotonic() < until:
         time.sleep(0.01)  # the system takes a moment to forget a thread that has ended
     return {
@@ -149,6 +150,12 @@ def asking_works(rows: int = 1_000_000) -> Iterator[tuple[str, Work]]:
         "permutation importance",
         lambda: inspection.permutation_importance(forest, X[:300_000], y[:300_000]),
     )
+    page = Path(tempfile.gettempdir()) / "never written.html"
+    yield "report", lambda: forest.report(X[:100_000], y[:100_000], page)
+    classes = sw.GradientBoostingClassifier(n_estimators=300)
+    classes.fit(X[few], (y[few] > 0).astype(int) + (X[few, 0] > 0))
+    yield "predict_proba", lambda: classes.predict_proba(X)
+    yield "staged predict_proba", lambda: list(classes.staged_predict_proba(X))
     lines = sw.GradientBoostingRegressor(leaves="linear", n_estimators=300, max_depth=8)
     lines.fit(X[few], y[few])
     yield (

@@ -11,7 +11,7 @@ from estimators.processes import play
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs Linux")
 
 # Threads look at the interrupt ten times a second; the rest is for a busy machine.
-SECONDS = 2.0
+SECONDS = 3.0
 
 
 @pytest.mark.parametrize("scene", ["fits", "members", "asking"])
