@@ -21,7 +21,7 @@ EXTRAS   := import sys, tomllib; p = tomllib.load(open("pyproject.toml", "rb"))[
 	print(*p["dependencies"], *sum((p["optional-dependencies"][e] for e in sys.argv[1:]), []), sep="\n")
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test accuracy explain bench figures sanitize format clean
+.PHONY: help setup build demo test accuracy explain bench figures sanitize oom format clean
 
 help: ## say what can be typed here
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -127,3 +127,17 @@ sanitize: $(READY) ## run the native tests under AddressSanitizer and UBSan (SAN
 		ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 TSAN_OPTIONS=die_after_fork=0 \
 		PYTHONMALLOC=malloc \
 		$(BIN)/python -S -m pytest -p no:cacheprovider $(SAN_TESTS)
+
+# --- out of memory -----------------------------------------------------------------------------
+
+FAILING := build/failing.so
+INJECT   = PYTHONPATH=tests LD_PRELOAD=$(CURDIR)/$(FAILING) $(BIN)/python -W ignore -m memory.inject
+
+# OOM_ARGS: names of scenarios, for these only (tests/memory/scenarios.py).
+oom: $(BUILT) $(FAILING) ## let every request of the core for memory or a thread fail, one at a time (10 minutes)
+	$(INJECT) $(OOM_ARGS)
+	$(INJECT) --persistent --every 10 $(OOM_ARGS)
+
+$(FAILING): tests/memory/failing.cpp
+	@mkdir -p $(@D)
+	$(CXX) -std=c++20 -O1 -Wall -Wextra -shared -fPIC -o $@ $< -ldl

@@ -4,12 +4,15 @@
 #include <array>
 #include <stdexcept>
 
+#include "interrupt.hpp"
+
 namespace stagewise {
 
 NodeMeans node_means(const FlatTrees& trees, std::span<const double> cover) {
   const size_t n = trees.feature.size(), width = trees.width;
   NodeMeans made{std::vector<double>(n, 0.5), {trees.value.begin(), trees.value.end()}};
   for (size_t t = 0; t + 1 < trees.start.size(); ++t) {
+    check_interrupt();
     const size_t root = trees.start[t];
     // Children come after their parents.
     for (size_t at = trees.start[t + 1]; at-- > root;) {
@@ -86,7 +89,8 @@ class BoxWalk {
     for (size_t axis = 0; axis < kAxes; ++axis) whole.high[axis] = axes_[axis].values.size();
     whole.missing.fill(true);
     boxes_.push_back(whole);
-    while (!boxes_.empty()) {
+    for (size_t looks = 0; !boxes_.empty(); ++looks) {
+      if (looks % 1024 == 0) check_interrupt();
       const Box<kAxes> box = boxes_.back();
       boxes_.pop_back();
       if (active_[box.node] == 0) {

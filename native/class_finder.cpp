@@ -211,8 +211,8 @@ void ClassFinder::list_rows(const Rows& rows, Scratch* scratch) const {
   Scratch& s = *scratch;
   s.sides.resize(2 * classes_);
   if (s.row_classes.size() < rows.n) {
-    s.row_classes.resize(rows.n);
     s.row_slots.resize(rows.n);
+    s.row_classes.resize(rows.n);
   }
   bool all_heard = true;
   for (size_t i = 0; i < rows.n; ++i) {

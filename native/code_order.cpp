@@ -49,8 +49,8 @@ template <class Name>
 const SortedRow* sort_named(size_t n, size_t codes, Finder::Scratch* scratch, Name name) {
   Finder::Scratch& s = *scratch;
   if (s.sorted.size() < n) {
-    s.sorted.resize(n);
     s.next.resize(n);
+    s.sorted.resize(n);
   }
   SortedRow* const out = s.sorted.data();
   const int32_t* const code_of = s.row_codes.data();

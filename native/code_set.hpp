@@ -18,8 +18,8 @@ class CodeSet {
   // For codes below n.
   void reserve(size_t n) {
     if (blocks_.size() * 64 >= n) return;
-    blocks_.resize(n / 64 + 1, 0);
-    groups_.resize(blocks_.size() / 64 + 1, 0);
+    groups_.resize(n / 4096 + 1, 0);
+    blocks_.resize(n / 64 + 1, 0);  // last: it shows that all have their memory
   }
 
   void add(size_t code) {

@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "frontier.hpp"
+#include "interrupt.hpp"
 
 namespace stagewise {
 namespace {
@@ -98,7 +99,8 @@ std::vector<uint8_t> Constraints::allowed(const Region& region) const {
 std::vector<Bounds> room(const Constraints& constraints, const std::vector<Region>& regions,
                          const std::vector<double>& values) {
   std::vector<Bounds> found(values.size());
-  for (size_t i = 0; i < values.size(); ++i)
+  for (size_t i = 0; i < values.size(); ++i) {
+    check_interrupt();
     for (size_t j = 0; j < values.size(); ++j) {
       if (i == j || !constraints.below(regions[i], regions[j])) continue;
       // One number for both, whatever rounding does.
@@ -106,6 +108,7 @@ std::vector<Bounds> room(const Constraints& constraints, const std::vector<Regio
       found[i].high = std::min(found[i].high, middle);
       found[j].low = std::max(found[j].low, middle);
     }
+  }
   return found;
 }
 
@@ -113,11 +116,14 @@ std::vector<Bounds> room(const Constraints& constraints, const std::vector<Regio
 std::vector<double> put_in_order(const Constraints& constraints, const std::vector<Region>& regions,
                                  const std::vector<double>& values) {
   std::vector<std::pair<size_t, size_t>> pairs;  // the first below the second
-  for (size_t i = 0; i < values.size(); ++i)
+  for (size_t i = 0; i < values.size(); ++i) {
+    check_interrupt();
     for (size_t j = 0; j < values.size(); ++j)
       if (i != j && constraints.below(regions[i], regions[j])) pairs.emplace_back(i, j);
+  }
   std::vector<double> most_below = values, least_above = values;
   for (bool changed = true; changed;) {
+    check_interrupt();
     changed = false;
     for (const auto& [low, high] : pairs) {
       if (most_below[low] > most_below[high]) {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "interrupt.hpp"
+
 namespace stagewise {
 namespace {
 
@@ -58,6 +60,7 @@ std::vector<Digit> Groups::make_digits(const std::vector<const Code*>& columns, 
   std::vector<Digit> digits;
   std::vector<Open> open;
   for (size_t f = 0; f < place_.size(); ++f) {
+    check_interrupt();
     Place& place = place_[f];
     const Code* const column = columns[f];
     if (column == nullptr || place.span > kSmall) continue;

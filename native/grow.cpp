@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "histogram_search.hpp"
+#include "interrupt.hpp"
 #include "random.hpp"
 #include "run_search.hpp"
 
@@ -332,6 +333,7 @@ void Grower::grow_by_leaves(Leaf* root, Tree* tree) {
   Frontier frontier(rules_.growth);
   frontier.push(root);
   for (size_t leaves = 1; !frontier.empty();) {
+    check_interrupt();
     Leaf* const leaf = frontier.next();
     const bool full = rules_.max_leaves > 0 && leaves >= rules_.max_leaves;
     if (!full && !still_right(leaf)) {

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "code_order.hpp"
+#include "interrupt.hpp"
 #include "quantile.hpp"
 #include "radix.hpp"
 #include "random.hpp"
@@ -119,7 +120,9 @@ void MedianFinder::begin(const Leaf& leaf, const Rows& rows, std::vector<uint8_t
   }
   RunningMedian whole;
   whole.start(search->targets.data(), search->targets.size());
-  for (size_t i = 0; i < rows.n; ++i) whole.add(place_[rows[i]], target_.weight(rows[i]));
+  in_parts(rows.n, [&](size_t begin, size_t end) {
+    for (size_t i = begin; i < end; ++i) whole.add(place_[rows[i]], target_.weight(rows[i]));
+  });
   search->unsplit = -static_cast<double>(whole.cost());
 }
 
@@ -162,22 +165,26 @@ ScanResult MedianFinder::best_cut(const Search& search, const SortedRow* rows, s
     if (to_left && !missing) break;
     ScanResult own;  // the first of equals stays, also of those with missing values on the right
     begin_side(to_left);
-    for (size_t i = 0; i < within.last; ++i) {
-      median.add(place_[rows[i].row], target_.weight(rows[i].row));
-      if (i >= within.first && end_of_code(i)) costs[i] = median.cost();
-    }
+    in_parts(within.last, [&](size_t begin, size_t end) {
+      for (size_t i = begin; i < end; ++i) {
+        median.add(place_[rows[i].row], target_.weight(rows[i].row));
+        if (i >= within.first && end_of_code(i)) costs[i] = median.cost();
+      }
+    });
     int64_t count = begin_side(!to_left);
     const int64_t all = search.leaf->word;
-    for (size_t i = present; i-- > within.first;) {
-      if (i < within.last && end_of_code(i)) {
-        const bool heavy = count >= min_count_ && search.leaf->count - count >= min_count_ &&
-                           median.weight() > 0 && median.weight() < all;
-        const double score = heavy ? -static_cast<double>(costs[i] + median.cost()) : kNoSplit;
-        if (heavy && score >= own.score) own = {score, i, to_left, all - median.weight()};
+    in_parts(present - within.first, [&](size_t begin, size_t end) {
+      for (size_t i = present - begin; i-- > present - end;) {
+        if (i < within.last && end_of_code(i)) {
+          const bool heavy = count >= min_count_ && search.leaf->count - count >= min_count_ &&
+                             median.weight() > 0 && median.weight() < all;
+          const double score = heavy ? -static_cast<double>(costs[i] + median.cost()) : kNoSplit;
+          if (heavy && score >= own.score) own = {score, i, to_left, all - median.weight()};
+        }
+        median.add(place_[rows[i].row], target_.weight(rows[i].row));
+        count += weights_[rows[i].row];
       }
-      median.add(place_[rows[i].row], target_.weight(rows[i].row));
-      count += weights_[rows[i].row];
-    }
+    });
     own.missing_seen = missing;
     if (own.score > best.score) best = own;
   }

@@ -4,6 +4,8 @@
 #include <limits>
 #include <stdexcept>
 
+#include "interrupt.hpp"
+
 namespace stagewise {
 namespace {
 
@@ -38,7 +40,10 @@ Forest::Forest(const FlatTrees& trees, size_t features, size_t outputs,
   nodes_.reserve(nodes);
   values_.reserve(nodes * width_);
   original_.reserve(nodes);
-  for (size_t t = 0; t + 1 < trees.start.size(); ++t) add_tree(trees, t);
+  for (size_t t = 0; t + 1 < trees.start.size(); ++t) {
+    check_interrupt();
+    add_tree(trees, t);
+  }
   FlatTrees with_lines = trees;
   with_lines.lines = lines_.get();
   masks_ = MaskScorer::make(with_lines, features, outputs);
@@ -174,13 +179,15 @@ void Forest::walk_rows(Workers& workers, const Columns& table, size_t first, siz
     const size_t begin = chunk * at_once, n = std::min(at_once, table.rows - begin);
     std::vector<double> rows(n * features_);
     for (size_t f = 0; f < features_; ++f) table.read(f, begin, n, rows.data() + f, features_);
-    for (size_t t = first; t < last; ++t)
+    for (size_t t = first; t < last; ++t) {
+      check_interrupt();
       for (size_t b = 0; b < n; b += kBlock) {
         const double* const block = rows.data() + b * features_;
         walk_block(block, std::min(kBlock, n - b), t, [&](size_t i, uint32_t node) {
           arrived(t, begin + b + i, block + i * features_, node);
         });
       }
+    }
   });
 }
 
@@ -208,6 +215,7 @@ void Forest::spread_rows(Workers& workers, const SparseTable& table, Body&& body
     for (size_t row = chunk * kRows; row < end; ++row) {
       for (size_t cell = table.first(row); cell < table.last(row); ++cell)
         values[table.index()[cell]] = table.value(cell);
+      if (row % kBlock == 0) check_interrupt();
       body(row, values.data());
       for (size_t cell = table.first(row); cell < table.last(row); ++cell)
         values[table.index()[cell]] = table.absent();

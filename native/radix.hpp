@@ -6,6 +6,8 @@
 #include <cstring>
 #include <vector>
 
+#include "interrupt.hpp"
+
 namespace stagewise {
 
 // Floating-point numbers as integers of the same order (negative ones have all bits flipped).
@@ -42,6 +44,7 @@ void radix_sort(std::vector<T>* items, Key key) {
   for (const T& item : *items)
     for (size_t d = 0; d < kDigits; ++d)
       ++counts[d * kSize + ((key(item) >> (kDigit * d)) % kSize)];
+  check_interrupt();
   std::vector<T> other(n);
   for (size_t d = 0; d < kDigits; ++d) {
     uint32_t* count = &counts[d * kSize];
@@ -52,7 +55,10 @@ void radix_sort(std::vector<T>* items, Key key) {
       count[v] = start;
       start += c;
     }
-    for (const T& item : *items) other[count[(key(item) >> (kDigit * d)) % kSize]++] = item;
+    in_parts(n, [&](size_t begin, size_t end) {
+      for (size_t i = begin; i < end; ++i)
+        other[count[(key((*items)[i]) >> (kDigit * d)) % kSize]++] = (*items)[i];
+    });
     items->swap(other);
   }
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "interrupt.hpp"
 #include "shap_pairs.hpp"
 #include "shap_tables.hpp"
 #include "shap_walks.hpp"
@@ -104,6 +105,7 @@ void Shap::add(Workers& workers, const Kernels& kernels, const Columns& table, s
     double* const rows = out + (from - begin) * rules_.stride();
     for (size_t t = first_; t < last_; ++t)
       for (size_t p = 0; p < parts; ++p) {
+        check_interrupt();
         kernels.answers(codes_->splits(t), codes_->count(t),
                         codes.data() + p * places * kAnswerRows, answers.data());
         const AskedRows asked{answers.data(), &table, from + p * kAnswerRows,

@@ -2,11 +2,14 @@
 
 #include <utility>
 
+#include "interrupt.hpp"
 #include "leaf_game.hpp"
 #include "line_game.hpp"
 
 namespace stagewise {
 namespace {
+
+constexpr size_t kRowsPerLook = 64;  // of the background, between two looks at the interrupt
 
 // Values of the features that the lines of a tree have terms of, row by row.
 class LineValues {
@@ -72,7 +75,10 @@ class Paired : public TreeCredits {
       for (size_t s = 0; s < splits_; ++s) walk.own[s] = rows.answers[s * kAnswerRows + i] != 0;
       lines_.read(*rows.table, rows.begin + i, walk.values.data());
       std::fill(credit.begin(), credit.end(), 0.0);
-      for (size_t row = 0; row < rows_; ++row) meet(row, &walk, credit.data());
+      for (size_t row = 0; row < rows_; ++row) {
+        if (row % kRowsPerLook == 0) check_interrupt();
+        meet(row, &walk, credit.data());
+      }
       double* const to = out + i * rules_.stride();
       for (size_t slot = 0; slot < credit.size(); ++slot)
         to[slot] += credit[slot] / static_cast<double>(rows_);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "interrupt.hpp"
 #include "leaf_game.hpp"
 
 namespace stagewise {
@@ -202,6 +203,7 @@ class TableMaker {
   void add_leaf(const TabledCredits::Group& group, const Draft& draft, const Leaf& leaf,
                 const std::vector<double>& seen) {
     const size_t m = leaf.game.feature.size(), n = LeafGame::credits(m, rules_.interactions);
+    check_interrupt();
     std::vector<double> credit;
     if (rules_.kind == ShapKind::path) {
       credit = leaf.game.by_shares(rules_of_[m], rules_.interactions);

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "interrupt.hpp"
 #include "leaf_game.hpp"
 
 namespace stagewise {
@@ -76,6 +77,7 @@ class Walked : public TreeCredits {
       while (!stops.empty()) {
         const auto [node, back] = stops.back();
         stops.pop_back();
+        check_interrupt();
         if (back) {
           leave(node);
           continue;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "interrupt.hpp"
+
 namespace stagewise {
 namespace {
 
@@ -12,8 +14,10 @@ constexpr size_t kParallelRows = 4096;  // times features; below, the caller is 
 template <class Body>
 void run_at_desks(Workers& team, std::vector<Desk>& desks, Desk* own, size_t n, size_t work,
                   Body&& body) {
-  if (team.threads() == 1 || work < kParallelRows) {
+  if (work < kParallelRows) {
     for (size_t i = 0; i < n; ++i) body(i, own);
+  } else if (team.threads() == 1) {
+    team.run(n, [&](size_t i, int) { body(i, own); });
   } else {
     team.run(n, [&](size_t i, int worker) { body(i, &desks[static_cast<size_t>(worker)]); });
   }
@@ -35,11 +39,15 @@ void SortedSearch::sort_rows(Workers& team) {
   team.run(bins_.features(), [&](size_t f, int) {
     const uint32_t* const rank = bins_.ranks_of(f);
     std::vector<uint32_t> start(bins_.value_bins(f) + 2, 0);
-    for (size_t row = 0; row < n; ++row) ++start[rank[row] + 1];
+    in_parts(n, [&](size_t begin, size_t end) {
+      for (size_t row = begin; row < end; ++row) ++start[rank[row] + 1];
+    });
     for (size_t r = 1; r < start.size(); ++r) start[r] += start[r - 1];
     sorted_[f] = make_large_array<uint32_t>(n + 1);
-    for (size_t row = 0; row < n; ++row)
-      sorted_[f][start[rank[row]]++] = static_cast<uint32_t>(row);
+    in_parts(n, [&](size_t begin, size_t end) {
+      for (size_t row = begin; row < end; ++row)
+        sorted_[f][start[rank[row]]++] = static_cast<uint32_t>(row);
+    });
   });
 }
 
@@ -57,11 +65,13 @@ void SortedSearch::list_bag(size_t feature) {
   if (!entries_[feature]) entries_[feature] = make_large_array<SortedRow>(n + 1);
   SortedRow* out = entries_[feature].get();
   const uint32_t* const rank = bins_.ranks_of(feature);
-  for (size_t i = 0; i < n; ++i) {
-    const uint32_t row = sorted_[feature][i];
-    *out = {row, rank[row]};
-    out += marks_[row];
-  }
+  in_parts(n, [&](size_t begin, size_t end) {
+    for (size_t i = begin; i < end; ++i) {
+      const uint32_t row = sorted_[feature][i];
+      *out = {row, rank[row]};
+      out += marks_[row];
+    }
+  });
 }
 
 // Left rows to the front, right rows behind them, each side in order.

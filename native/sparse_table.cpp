@@ -3,6 +3,8 @@
 #include <cstring>
 #include <stdexcept>
 
+#include "interrupt.hpp"
+
 namespace stagewise {
 
 void SparseTable::check(const Cells& cells, size_t lines, size_t width, size_t stored) {
@@ -34,17 +36,22 @@ void SparseTable::transpose_into(SparseTable* out) const {
   std::vector<int64_t> next(*out->own_start_);
   auto* const values = reinterpret_cast<Real*>(out->own_values_.get());
   const auto* const own = static_cast<const Real*>(cells_.values);
-  for (size_t line = 0; line < lines(); ++line)
-    for (size_t cell = first(line); cell < last(line); ++cell) {
+  size_t line = 0;
+  in_parts(stored(), [&](size_t begin, size_t end) {
+    for (size_t cell = begin; cell < end; ++cell) {
+      while (cell >= last(line)) ++line;
       const auto at = static_cast<size_t>(next[cells_.index[cell]]++);
       out->own_index_[at] = static_cast<uint32_t>(line);
       values[at] = own[cell];
     }
+  });
 }
 
 SparseTable SparseTable::transposed() const {
   std::vector<int64_t> start(width() + 1, 0);
-  for (size_t cell = 0; cell < stored(); ++cell) ++start[cells_.index[cell] + size_t{1}];
+  in_parts(stored(), [&](size_t begin, size_t end) {
+    for (size_t cell = begin; cell < end; ++cell) ++start[cells_.index[cell] + size_t{1}];
+  });
   for (size_t line = 0; line < width(); ++line) start[line + 1] += start[line];
   SparseTable out = owning(!by_rows_, rows_, features_, absent_, single(), std::move(start));
   if (single()) {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "interrupt.hpp"
 #include "radix.hpp"
 #include "random.hpp"
 
@@ -87,8 +88,10 @@ KeyedRows learn_keys(const Columns& table, const LevelSources& sources, const ui
   }
   KeyNumbers numbers(n_learned);
   std::vector<uint64_t> met;  // in the order of the rows
-  for (size_t i = 0; i < n_learned; ++i)
-    numbers.add(key_of(table, sources, learned != nullptr ? learned[i] : i), &met);
+  in_parts(n_learned, [&](size_t begin, size_t end) {
+    for (size_t i = begin; i < end; ++i)
+      numbers.add(key_of(table, sources, learned != nullptr ? learned[i] : i), &met);
+  });
   std::vector<uint32_t> by_key(met.size());
   for (size_t i = 0; i < met.size(); ++i) by_key[i] = static_cast<uint32_t>(i);
   std::sort(by_key.begin(), by_key.end(), [&](uint32_t a, uint32_t b) { return met[a] < met[b]; });
@@ -98,23 +101,27 @@ KeyedRows learn_keys(const Columns& table, const LevelSources& sources, const ui
     out.keys.push_back(met[by_key[i]]);
   }
   const auto unknown = static_cast<uint32_t>(met.size());
-  for (size_t i = 0; i < table.rows; ++i)
-    out.number[i] = rank[numbers.find(key_of(table, sources, i), unknown)];
+  in_parts(table.rows, [&](size_t begin, size_t end) {
+    for (size_t i = begin; i < end; ++i)
+      out.number[i] = rank[numbers.find(key_of(table, sources, i), unknown)];
+  });
   return out;
 }
 
 std::vector<uint32_t> find_keys(const Columns& table, const LevelSources& sources,
                                 const uint64_t* keys, size_t n_keys) {
   std::vector<uint32_t> number(table.rows);
-  for (size_t i = 0; i < table.rows; ++i) {
-    const uint64_t key = key_of(table, sources, i);
-    if (sources.size() == 1) {
-      number[i] = static_cast<uint32_t>(key);
-      continue;
+  in_parts(table.rows, [&](size_t begin, size_t end) {
+    for (size_t i = begin; i < end; ++i) {
+      const uint64_t key = key_of(table, sources, i);
+      if (sources.size() == 1) {
+        number[i] = static_cast<uint32_t>(key);
+        continue;
+      }
+      const uint64_t* at = std::lower_bound(keys, keys + n_keys, key);
+      number[i] = static_cast<uint32_t>(at != keys + n_keys && *at == key ? at - keys : n_keys);
     }
-    const uint64_t* at = std::lower_bound(keys, keys + n_keys, key);
-    number[i] = static_cast<uint32_t>(at != keys + n_keys && *at == key ? at - keys : n_keys);
-  }
+  });
   return number;
 }
 
@@ -177,11 +184,14 @@ std::vector<float> ordered_means(const std::vector<uint32_t>& number, size_t n_k
     for (size_t i = 0; i < number.size(); ++i) out[i] = of_all[number[i]];
   }
   KeySums sums(n_keys, strength);
-  for (const uint32_t i : order) {
-    const size_t row = target.row(i);
-    out[row] = sums.mean(number[row]);
-    sums.add(number[row], target.pairs + 2 * size_t{i});
-  }
+  in_parts(order.size(), [&](size_t begin, size_t end) {
+    for (size_t at = begin; at < end; ++at) {
+      const uint32_t i = order[at];
+      const size_t row = target.row(i);
+      out[row] = sums.mean(number[row]);
+      sums.add(number[row], target.pairs + 2 * size_t{i});
+    }
+  });
   return out;
 }
 
@@ -192,15 +202,18 @@ OrderedGain ordered_gain(const std::vector<uint32_t>& number, size_t n_keys,
   if (std::isinf(found.strength)) return found;
   KeySums sums(n_keys, found.strength);
   double squares = 0.0;
-  for (const uint32_t i : order) {
-    const size_t row = target.row(i);
-    const float* pair = target.pairs + 2 * size_t{i};
-    const double m = sums.mean(number[row]);
-    const double gain = -2.0 * m * pair[0] - m * m * pair[1];
-    found.gain += gain;
-    squares += gain * gain;
-    sums.add(number[row], pair);
-  }
+  in_parts(order.size(), [&](size_t begin, size_t end) {
+    for (size_t at = begin; at < end; ++at) {
+      const uint32_t i = order[at];
+      const size_t row = target.row(i);
+      const float* pair = target.pairs + 2 * size_t{i};
+      const double m = sums.mean(number[row]);
+      const double gain = -2.0 * m * pair[0] - m * m * pair[1];
+      found.gain += gain;
+      squares += gain * gain;
+      sums.add(number[row], pair);
+    }
+  });
   const double n = static_cast<double>(order.size());
   found.error = std::sqrt(std::max(0.0, squares - found.gain * found.gain / n));
   return found;

@@ -29,8 +29,8 @@ Workers::Workers(int threads) : threads_(std::max(threads, 1)), process_(getpid(
   for (int w = 1; w < threads_; ++w) {
     try {
       helpers_.emplace_back([this, w] { helper(w); });
-    } catch (const std::system_error&) {
-      break;  // the system gives no more threads: the caller does the work
+    } catch (...) {
+      break;  // the system gives no more threads, or no memory: the caller does the work
     }
   }
 }
@@ -63,6 +63,9 @@ void Workers::run_shared(size_t chunks, Call call, void* context) {
   context_.store(context, std::memory_order_relaxed);
   chunks_.store(static_cast<uint32_t>(chunks), std::memory_order_relaxed);
   done_.store(0, std::memory_order_relaxed);
+  failed_.store(false, std::memory_order_relaxed);
+  Interrupt* const interrupt = Interrupt::current();
+  interrupt_.store(interrupt, std::memory_order_relaxed);
   state_.store(epoch << 32);
   wake();
 
@@ -73,6 +76,7 @@ void Workers::run_shared(size_t chunks, Call call, void* context) {
     if (spins < 2000) {
       relax();
     } else {
+      if (interrupt != nullptr) interrupt->ended();  // so that helpers learn of it
       std::this_thread::yield();
     }
   }
@@ -81,6 +85,7 @@ void Workers::run_shared(size_t chunks, Call call, void* context) {
   std::exception_ptr failure;
   std::swap(failure, failure_);
   busy_.clear();
+  if (interrupt != nullptr && interrupt->ended()) throw Interrupted();  // chunks may be left out
   if (failure) std::rethrow_exception(failure);
 }
 
@@ -91,13 +96,18 @@ bool Workers::claim_and_run(int worker) {
     if (chunk == kClosed || chunk >= chunks_.load(std::memory_order_relaxed)) return false;
     const Call call = call_.load(std::memory_order_relaxed);
     void* const context = context_.load(std::memory_order_relaxed);
+    Interrupt* const interrupt = interrupt_.load(std::memory_order_relaxed);
     if (!state_.compare_exchange_weak(seen, seen + 1, std::memory_order_acq_rel,
                                       std::memory_order_acquire)) {
       continue;
     }
     try {
-      call(context, static_cast<size_t>(chunk), worker);
+      const WorkingFor scope(interrupt);
+      const bool stop =
+          failed_.load(std::memory_order_relaxed) || (interrupt != nullptr && interrupt->ended());
+      if (!stop) call(context, static_cast<size_t>(chunk), worker);
     } catch (...) {
+      failed_.store(true, std::memory_order_relaxed);
       const std::lock_guard<std::mutex> guard(failure_lock_);
       if (!failure_) failure_ = std::current_exception();
     }

@@ -15,6 +15,8 @@
 #include <thread>
 #include <vector>
 
+#include "interrupt.hpp"
+
 namespace stagewise {
 
 class Workers {
@@ -27,13 +29,18 @@ class Workers {
   int threads() const { return threads_; }
 
   // Calls body(chunk, worker) once for every chunk in [0, chunks), where worker < threads() tells
-  // which scratch space to use. The first exception thrown by a body is rethrown here, once.
+  // which scratch space to use. The first exception thrown by a body is rethrown here, once;
+  // chunks that had not begun are left out then. They are also left out if the work of the caller
+  // must end, and Interrupted is thrown.
   template <class Body>
   void run(size_t chunks, Body&& body) {
     if (chunks == 0) return;
     // Nobody to help, or another thread of the program is using these workers: do it here.
     if (chunks == 1 || threads_ == 1 || !owner_process() || busy_.test_and_set()) {
-      for (size_t c = 0; c < chunks; ++c) body(c, 0);
+      for (size_t c = 0; c < chunks; ++c) {
+        check_interrupt();
+        body(c, 0);
+      }
       return;
     }
     using Plain = std::remove_reference_t<Body>;
@@ -67,11 +74,13 @@ class Workers {
   std::atomic<void*> context_{nullptr};
   std::atomic<uint32_t> chunks_{0};
   std::atomic<uint32_t> done_{0};
+  std::atomic<Interrupt*> interrupt_{nullptr};  // of the caller
 
   std::atomic<uint32_t> bell_{0};
   std::atomic<int> sleepers_{0};
   std::atomic<bool> stop_{false};
 
+  std::atomic<bool> failed_{false};  // a chunk has: those behind it are left out
   std::mutex failure_lock_;
   std::exception_ptr failure_;
 };

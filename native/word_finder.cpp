@@ -42,23 +42,24 @@ Finder::Scratch::Scratch(const Bins& bins, size_t lanes) {
   if (bins.sparse()) row_marks.resize(bins.rows(), 0);
 }
 
+// What is compared grows last: if there is no memory for all, the next call tries again.
 void Finder::Scratch::reserve_rows(size_t n) {
   if (row_words.size() >= n) return;
-  row_words.resize(n);
   row_counts.resize(n);
   row_begin.resize(n);
   packed_words.resize(n);
   packed_counts.resize(n);
   packed_codes.resize(n);
   packed_firsts.resize(n);
+  row_words.resize(n);
 }
 
 void Finder::Scratch::reserve_bins(size_t n) {
   if (few_words.size() >= n) return;
-  few_words.resize(n, 0);
   few_counts.resize(n, 0);
   touched.resize(n / 64 + 1, 0);
   seen.reserve(n);
+  few_words.resize(n, 0);
 }
 
 size_t drawn(const Finder::Search& search, uint32_t feature, size_t first, size_t last) {

@@ -1,14 +1,14 @@
 // What the binding files share: arrays in and out, and the objects that several of them know.
 //
 // Arrays come in without conversion (a wrong dtype is an error, not a hidden copy) and results go
-// out as arrays that own their memory.
+// out as arrays that own their memory. Arguments are of types that nanobind converts without
+// allocating: its conversions of containers, strings and shared pointers must not throw, so that
+// they would end the process where memory is short. Lists come as nb::sequence.
 #pragma once
 
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
-#include <nanobind/stl/string.h>
-#include <nanobind/stl/vector.h>
 
 #include <memory>
 #include <mutex>
@@ -19,6 +19,7 @@
 #include "descend.hpp"
 #include "kernels.hpp"
 #include "lines.hpp"
+#include "released.hpp"
 #include "sparse_table.hpp"
 #include "threads.hpp"
 
@@ -37,11 +38,43 @@ using Weight = std::optional<In<double>>;  // none: every row counts once
 using Times = std::optional<In<float>>;    // how often it counts besides; none: once
 using AnyArray = nb::ndarray<nb::ro, nb::device::cpu>;
 
+// A capsule that owns an object.
+template <class T>
+nb::capsule capsule_of(std::unique_ptr<T> object) {
+  nb::capsule owner(object.get(), [](void* p) noexcept { delete static_cast<T*>(p); });
+  object.release();
+  return owner;
+}
+
 template <class T>
 Out<T> to_numpy(std::vector<T>&& values) {
-  auto* owned = new std::vector<T>(std::move(values));
-  nb::capsule owner(owned, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
-  return Out<T>(owned->data(), {owned->size()}, owner);
+  auto owned = std::make_unique<std::vector<T>>(std::move(values));
+  T* const data = owned->data();
+  const size_t size = owned->size();
+  return Out<T>(data, {size}, capsule_of(std::move(owned)));
+}
+
+// The item of a sequence; a TypeError if it is of another type.
+template <class T>
+T item_of(const nb::object& item) {
+  T out;
+  if (!nb::try_cast(item, out)) throw nb::type_error("an item of a list has the wrong type");
+  return out;
+}
+
+template <class T>
+std::vector<T> items_of(const nb::sequence& list) {
+  std::vector<T> out;
+  out.reserve(nb::len(list));
+  for (nb::handle item : list) out.push_back(item_of<T>(nb::borrow(item)));
+  return out;
+}
+
+template <class T>
+nb::list list_of(std::vector<T>&& values) {
+  nb::list out;
+  for (T& value : values) out.append(std::move(value));
+  return out;
 }
 
 inline void require(bool condition, const char* message) {
@@ -50,7 +83,7 @@ inline void require(bool condition, const char* message) {
 
 // The threads and the kernels of one fit or one call.
 struct Engine {
-  Engine(int threads, const std::string& isa) : workers(threads), kernels(kernels_for(isa)) {}
+  Engine(int threads, const char* isa) : workers(threads), kernels(kernels_for(isa)) {}
   Workers workers;
   const Kernels& kernels;
 };
@@ -63,10 +96,10 @@ struct Table {
   std::optional<In<uint32_t>> index;
 
   explicit Table(const AnyArray& matrix);
-  explicit Table(const std::vector<AnyArray>& list);
+  explicit Table(const nb::sequence& list);
   Table(const Table& whole, const In<uint32_t>& rows);
   // More columns behind those of a table, for all rows that its own have.
-  Table(const Table& table, const std::vector<AnyArray>& more);
+  Table(const Table& table, const nb::sequence& more);
 
  private:
   void append(const std::vector<AnyArray>& list);
@@ -91,9 +124,18 @@ struct SparseCells {
   mutable std::optional<SparseTable> rows_;
 };
 
+// Lines as Python holds them.
+struct SharedLines {
+  std::shared_ptr<const Lines> lines;
+
+  static std::shared_ptr<const Lines> of(const SharedLines* shared) {
+    return shared == nullptr ? nullptr : shared->lines;
+  }
+};
+
 // What a tree's leaves add to scores; checks that constants, lines and rows belong together.
 NodeScores scores_of(const Tree& tree, const In<double>& value, const InOut<double>& score,
-                     size_t rows, const Lines* lines, const Table* table);
+                     size_t rows, const SharedLines* lines, const Table* table);
 
 // Throws where the rules of a tree do not fit a table of so many features, or classes their rows.
 struct TreeRules;
@@ -104,6 +146,7 @@ void check_classes(const TreeRules& rules, const In<int32_t>& classes, size_t n_
 void check_medians(const TreeRules& rules, const In<double>& target, const Bins& bins);
 
 // Each adds its part of the module.
+void bind_interruption(nb::module_& m);
 void bind_tables(nb::module_& m);
 void bind_sparse(nb::module_& m);
 void bind_losses(nb::module_& m);

@@ -1,9 +1,6 @@
 // Trees of which some columns are known.
 #include "boxes.hpp"
 
-#include <nanobind/stl/pair.h>
-#include <nanobind/stl/vector.h>
-
 #include "bindings.hpp"
 
 namespace stagewise {
@@ -14,10 +11,9 @@ std::span<const T> span_of(const In<T>& a) {
   return {a.data(), a.shape(0)};
 }
 
-std::pair<Out<double>, Out<double>> means_of(const In<uint64_t>& start, const In<int32_t>& feature,
-                                             const In<int32_t>& left, const In<int32_t>& right,
-                                             const In<double>& value, const In<double>& cover,
-                                             size_t width) {
+nb::tuple means_of(const In<uint64_t>& start, const In<int32_t>& feature, const In<int32_t>& left,
+                   const In<int32_t>& right, const In<double>& value, const In<double>& cover,
+                   size_t width) {
   require(cover.shape(0) == feature.shape(0) && value.shape(0) == width * feature.shape(0),
           "a cover and `width` values per node");
   const FlatTrees trees{span_of(start),
@@ -33,23 +29,27 @@ std::pair<Out<double>, Out<double>> means_of(const In<uint64_t>& start, const In
                         {},
                         nullptr};
   NodeMeans made = [&] {
-    nb::gil_scoped_release release;
+    const Released release;
     return node_means(trees, span_of(cover));
   }();
-  return {to_numpy(std::move(made.share)), to_numpy(std::move(made.mean))};
+  return nb::make_tuple(to_numpy(std::move(made.share)), to_numpy(std::move(made.mean)));
 }
 
 void boxes_add(const In<uint64_t>& start, const In<int32_t>& feature, const In<double>& threshold,
                const In<uint8_t>& missing_left, const In<int32_t>& left, const In<int32_t>& right,
                const In<double>& share, const In<double>& mean, size_t width, size_t outputs,
-               const std::vector<std::pair<int32_t, In<double>>>& known, const InOut<double>& out) {
-  require(known.size() == 1 || known.size() == 2, "one or two known columns");
+               const nb::sequence& known, const InOut<double>& out) {
+  require(nb::len(known) == 1 || nb::len(known) == 2, "one or two known columns");
   require(share.shape(0) == feature.shape(0) && mean.shape(0) == width * feature.shape(0),
           "a share and `width` means per node");
   std::vector<BoxAxis> axes;
   size_t cells = outputs;
-  for (const auto& [column, values] : known) {
-    axes.push_back({column, span_of(values)});
+  std::vector<In<double>> values;  // of each
+  for (nb::handle axis : known) {
+    const auto pair = item_of<nb::sequence>(nb::borrow(axis));
+    require(nb::len(pair) == 2, "a known column is its number and its values");
+    values.push_back(item_of<In<double>>(pair[1]));
+    axes.push_back({item_of<int32_t>(pair[0]), span_of(values.back())});
     cells *= axes.back().places();
   }
   require(out.shape(0) == cells, "the surface has the wrong shape");
@@ -65,7 +65,7 @@ void boxes_add(const In<uint64_t>& start, const In<int32_t>& feature, const In<d
                         {},
                         {},
                         nullptr};
-  nb::gil_scoped_release release;
+  const Released release;
   add_boxes(trees, span_of(share), span_of(mean), outputs, axes, out.data());
 }
 

@@ -28,7 +28,7 @@ nb::list grow(Committee& committee, uint64_t seed, uint64_t first, size_t n, boo
   require(n > 0, "no tree to grow");
   std::vector<Member> members;
   {
-    nb::gil_scoped_release release;
+    const Released release;
     members = committee.grow(seed, first, n, unseen);
   }
   nb::list out;

@@ -1,5 +1,4 @@
 // Prediction.
-#include <nanobind/stl/shared_ptr.h>
 
 #include "bindings.hpp"
 #include "predict.hpp"
@@ -18,13 +17,13 @@ Forest* make_forest(const In<uint64_t>& start, const In<int32_t>& feature,
                     size_t features, size_t outputs, size_t outputs_per_tree,
                     const std::optional<In<int64_t>>& set_start,
                     const std::optional<In<uint64_t>>& sets,
-                    const std::optional<In<uint32_t>>& levels, std::shared_ptr<const Lines> lines) {
+                    const std::optional<In<uint32_t>>& levels, const SharedLines* lines) {
   return new Forest({span_of(start), span_of(feature), span_of(threshold), span_of(missing_left),
                      span_of(left), span_of(right), span_of(value), outputs_per_tree,
                      set_start ? span_of(*set_start) : std::span<const int64_t>(),
                      sets ? span_of(*sets) : std::span<const uint64_t>(),
                      levels ? span_of(*levels) : std::span<const uint32_t>(), nullptr},
-                    features, outputs, std::move(lines));
+                    features, outputs, SharedLines::of(lines));
 }
 
 void check_trees(const Forest& forest, size_t first, size_t last) {
@@ -41,7 +40,7 @@ void forest_add(const Forest& forest, Engine& engine, const Table& table, size_t
               out.shape(0) == table.columns.rows * forest.outputs(),
           "the table or the result has the wrong shape");
   check_trees(forest, first, last);
-  nb::gil_scoped_release release;
+  const Released release;
   forest.add_scores(engine.workers, engine.kernels, table.columns, first, last, out.data());
 }
 
@@ -50,7 +49,7 @@ void forest_add_sparse(const Forest& forest, Engine& engine, const SparseCells& 
   check_sparse(forest, cells);
   require(out.shape(0) == cells.table.rows() * forest.outputs(), "the result has the wrong shape");
   check_trees(forest, first, last);
-  nb::gil_scoped_release release;
+  const Released release;
   forest.add_scores(engine.workers, engine.kernels, cells.by_rows(), first, last, out.data());
 }
 
@@ -71,7 +70,7 @@ void forest_leaves(const Forest& forest, Engine& engine, const Table& table,
   require(table.columns.features() == forest.features() &&
               out.shape(0) == table.columns.rows * forest.trees(),
           "the table or the result has the wrong shape");
-  nb::gil_scoped_release release;
+  const Released release;
   forest.leaves(engine.workers, table.columns, out.data());
 }
 
@@ -79,7 +78,7 @@ void forest_sparse_leaves(const Forest& forest, Engine& engine, const SparseCell
                           const InOut<int32_t>& out) {
   check_sparse(forest, cells);
   require(out.shape(0) == cells.table.rows() * forest.trees(), "the result has the wrong shape");
-  nb::gil_scoped_release release;
+  const Released release;
   forest.leaves(engine.workers, cells.by_rows(), out.data());
 }
 

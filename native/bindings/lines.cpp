@@ -1,6 +1,4 @@
 // Lines of leaves.
-#include <nanobind/stl/shared_ptr.h>
-
 #include "bindings.hpp"
 
 namespace stagewise {
@@ -14,7 +12,8 @@ std::span<const T> span_of(const In<T>& a) {
 }  // namespace
 
 NodeScores scores_of(const Tree& tree, const In<double>& value, const InOut<double>& score,
-                     size_t rows, const Lines* lines, const Table* table) {
+                     size_t rows, const SharedLines* shared, const Table* table) {
+  const Lines* const lines = SharedLines::of(shared).get();
   require(value.shape(0) == tree.nodes() * tree.outputs, "a value per node and output");
   require(score.shape(0) == rows * tree.outputs, "a score per row and output");
   if (lines == nullptr) return {value.data(), tree.outputs, score.data(), rows};
@@ -27,17 +26,17 @@ NodeScores scores_of(const Tree& tree, const In<double>& value, const InOut<doub
 }
 
 void bind_lines(nb::module_& m) {
-  nb::class_<Lines>(m, "Lines")
+  nb::class_<SharedLines>(m, "Lines")
       .def(nb::new_([](const In<int64_t>& node, const In<uint64_t>& start,
                        const In<int32_t>& feature, const In<double>& slope,
                        const In<double>& centre, const In<double>& intercept, const In<double>& low,
                        const In<double>& high, const In<uint8_t>& beyond, const In<double>& grain,
                        size_t nodes, size_t features) {
-             return std::make_shared<Lines>(
+             return new SharedLines{std::make_shared<Lines>(
                  FlatLines{span_of(node), span_of(start), span_of(feature), span_of(slope),
                            span_of(centre), span_of(intercept), span_of(low), span_of(high),
                            span_of(beyond), span_of(grain)},
-                 nodes, features);
+                 nodes, features)};
            }),
            "node"_a.noconvert(), "start"_a.noconvert(), "feature"_a.noconvert(),
            "slope"_a.noconvert(), "centre"_a.noconvert(), "intercept"_a.noconvert(),

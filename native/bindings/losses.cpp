@@ -21,7 +21,7 @@ template <class Y, class Kernel>
 double fill(Engine& engine, Gradients& gradients, const In<Y>& y, const In<double>& score,
             const Weight& weight, Kernel kernel) {
   const Rows rows(gradients, y.shape(0), score.shape(0), weight);
-  nb::gil_scoped_release release;
+  const Released release;
   gradients.fill(engine.workers, [&](size_t begin, size_t n, GradientSlot* out, LossSums* sums) {
     kernel(y.data() + begin, score.data() + begin, rows.at(begin), n, out, sums);
   });
@@ -68,7 +68,7 @@ double fill_state(Engine& engine, const In<int32_t>& y, const In<double>& scores
     require(y.data()[i] >= 0 && static_cast<size_t>(y.data()[i]) < outputs,
             "a class code is out of range");
   const double* w = weight ? weight->data() : nullptr;
-  nb::gil_scoped_release release;
+  const Released release;
   return Gradients::sum_blocks(engine.workers, n,
                                [&](size_t begin, size_t m, LossSums* sums) {
                                  kernel(y.data() + begin, scores.data() + begin, n, outputs,
@@ -83,7 +83,7 @@ void fill_softmax(Engine& engine, Gradients& gradients, const In<int32_t>& y,
                   const Weight& weight) {
   const Rows rows(gradients, y.shape(0), score.shape(0), weight);
   require(state.shape(0) == 2 * gradients.rows(), "state has two entries per row");
-  nb::gil_scoped_release release;
+  const Released release;
   gradients.fill(engine.workers, [&](size_t begin, size_t n, GradientSlot* out, LossSums* sums) {
     engine.kernels.softmax(y.data() + begin, score.data() + begin, state.data() + 2 * begin, output,
                            rows.at(begin), n, out, sums);
@@ -94,7 +94,7 @@ void fill_exponential(Engine& engine, Gradients& gradients, const In<int32_t>& y
                       const In<float>& state, int output, size_t outputs, const Weight& weight) {
   const Rows rows(gradients, y.shape(0), state.shape(0), weight);
   require(outputs > 1, "there are two classes at least");
-  nb::gil_scoped_release release;
+  const Released release;
   gradients.fill(engine.workers, [&](size_t begin, size_t n, GradientSlot* out, LossSums* sums) {
     engine.kernels.exponential_part(y.data() + begin, state.data() + begin, output, outputs,
                                     rows.at(begin), n, out, sums);
@@ -104,7 +104,7 @@ void fill_exponential(Engine& engine, Gradients& gradients, const In<int32_t>& y
 void fill_given(Engine& engine, Gradients& gradients, const In<double>& gradient,
                 const In<double>& hessian, const Weight& weight) {
   const Rows rows(gradients, gradient.shape(0), hessian.shape(0), weight);
-  nb::gil_scoped_release release;
+  const Released release;
   gradients.fill(engine.workers, [&](size_t begin, size_t n, GradientSlot* out, LossSums* sums) {
     for (size_t i = 0; i < n; ++i) {
       const double g = gradient.data()[begin + i], h = hessian.data()[begin + i];
@@ -137,7 +137,7 @@ void bind_losses(nb::module_& m) {
           [](Gradients& g, Engine& e, const Weight& weight, double limit, bool unit_hessians,
              bool absolute) {
             require(!weight || weight->shape(0) == g.rows(), "one weight per row");
-            nb::gil_scoped_release release;
+            const Released release;
             g.respond(e.workers, weight ? weight->data() : nullptr,
                       {limit, unit_hessians, absolute});
           },
@@ -148,7 +148,7 @@ void bind_losses(nb::module_& m) {
           [](Gradients& g, Engine& e, const Weight& weight, const In<float>& times, bool hessians) {
             require(!weight || weight->shape(0) == g.rows(), "one weight per row");
             require(times.shape(0) == g.rows(), "one multiplier per row");
-            nb::gil_scoped_release release;
+            const Released release;
             g.multiply(e.workers, weight ? weight->data() : nullptr, times.data(), hessians);
           },
           "workers"_a, "weight"_a.noconvert().none(), "times"_a.noconvert(), "hessians"_a = true)
@@ -158,7 +158,7 @@ void bind_losses(nb::module_& m) {
              const InOut<double>& out) {
             require(!weight || weight->shape(0) == g.rows(), "one weight per row");
             require(out.shape(0) == g.rows(), "one sum per row");
-            nb::gil_scoped_release release;
+            const Released release;
             g.add_squares(e.workers, weight ? weight->data() : nullptr, ridge, out.data());
           },
           "workers"_a, "weight"_a.noconvert().none(), "ridge"_a, "out"_a.noconvert())

@@ -6,12 +6,17 @@
 NB_MODULE(_native, m) {
   using namespace stagewise;
   m.doc() = "The native core of Stagewise: arrays in, arrays out.";
-  m.def("supported_isas", &supported_isas);
+  m.def("supported_isas", [] {
+    nb::list names;
+    for (const std::string& name : supported_isas()) names.append(name.c_str());
+    return names;
+  });
   nb::class_<Engine>(m, "Workers")
-      .def(nb::init<int, const std::string&>(), "threads"_a, "isa"_a = "")
+      .def(nb::init<int, const char*>(), "threads"_a, "isa"_a = "")
       .def_prop_ro("threads", [](const Engine& e) { return e.workers.threads(); })
-      .def_prop_ro("isa", [](const Engine& e) { return std::string(e.kernels.name); });
+      .def_prop_ro("isa", [](const Engine& e) { return e.kernels.name; });
 
+  bind_interruption(m);
   bind_lines(m);
   bind_tables(m);
   bind_sparse(m);

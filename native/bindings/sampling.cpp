@@ -17,7 +17,7 @@ template <class Make>
 Out<uint32_t> rows_of(Make make) {
   Bag bag;
   {
-    nb::gil_scoped_release release;
+    const Released release;
     bag = make();
   }
   return to_numpy(std::move(bag.rows));
@@ -27,7 +27,7 @@ template <class Make>
 nb::tuple rows_and_times(Make make) {
   Bag bag;
   {
-    nb::gil_scoped_release release;
+    const Released release;
     bag = make();
   }
   return nb::make_tuple(to_numpy(std::move(bag.rows)), to_numpy(std::move(bag.times)));

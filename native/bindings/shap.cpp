@@ -1,8 +1,6 @@
 // Shapley values.
 #include "shap.hpp"
 
-#include <nanobind/stl/shared_ptr.h>
-
 #include "bindings.hpp"
 
 namespace stagewise {
@@ -26,7 +24,8 @@ Shap* make_shap(Engine& engine, const In<uint64_t>& start, const In<int32_t>& fe
                 size_t outputs, size_t outputs_per_tree, bool interactions, size_t first,
                 size_t most_bytes, size_t table_bytes, const std::optional<In<int64_t>>& set_start,
                 const std::optional<In<uint64_t>>& sets, const std::optional<In<uint32_t>>& levels,
-                std::shared_ptr<const Lines> lines) {
+                const SharedLines* shared) {
+  std::shared_ptr<const Lines> lines = SharedLines::of(shared);
   require(lines == nullptr || (background != nullptr && lines->nodes() == feature.shape(0) &&
                                lines->features() == features),
           "lines of other trees, or without a background");
@@ -43,7 +42,7 @@ Shap* make_shap(Engine& engine, const In<uint64_t>& start, const In<int32_t>& fe
                         span_of(missing_left), span_of(left),    span_of(right),
                         span_of(value),        outputs_per_tree, span_of(set_start),
                         span_of(sets),         span_of(levels),  nullptr};
-  nb::gil_scoped_release release;
+  const Released release;
   return new Shap(engine.workers, engine.kernels, trees, span_of(cover),
                   background == nullptr ? nullptr : &background->columns, rules, first, most_bytes,
                   std::move(lines));
@@ -54,7 +53,7 @@ void shap_add(const Shap& shap, Engine& engine, const Table& table, size_t begin
   require(table.columns.features() == shap.rules().features && begin <= end &&
               end <= table.columns.rows && out.shape(0) == (end - begin) * shap.rules().stride(),
           "the table or the result has the wrong shape");
-  nb::gil_scoped_release release;
+  const Released release;
   shap.add(engine.workers, engine.kernels, table.columns, begin, end, out.data());
 }
 

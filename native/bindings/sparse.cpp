@@ -37,7 +37,7 @@ nb::object by_columns(nb::object self) {
   if (!cells.table.by_rows()) return self;
   SparseCells* turned = nullptr;
   {
-    nb::gil_scoped_release release;
+    const Released release;
     turned = new SparseCells(cells.table.transposed());
   }
   return nb::cast(turned, nb::rv_policy::take_ownership);
@@ -46,7 +46,7 @@ nb::object by_columns(nb::object self) {
 SparseCells* take(const SparseCells& cells, const In<uint32_t>& rows) {
   for (size_t i = 0; i < rows.shape(0); ++i)
     require(rows.data()[i] < cells.table.rows(), "a chosen row is out of range");
-  nb::gil_scoped_release release;
+  const Released release;
   return new SparseCells(cells.by_rows().take(rows.data(), rows.shape(0)));
 }
 

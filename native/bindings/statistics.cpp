@@ -1,14 +1,22 @@
 // What levels say about a target.
 #include "statistics.hpp"
 
-#include <nanobind/stl/pair.h>
-
 #include "bindings.hpp"
 
 namespace stagewise {
 namespace {
 
 using Sources = std::vector<std::pair<size_t, size_t>>;  // feature, how many levels
+
+Sources pairs_of(const nb::sequence& given) {
+  Sources sources;
+  for (nb::handle source : given) {
+    const auto pair = items_of<size_t>(item_of<nb::sequence>(nb::borrow(source)));
+    require(pair.size() == 2, "a source is a feature and a number of levels");
+    sources.emplace_back(pair[0], pair[1]);
+  }
+  return sources;
+}
 
 LevelSources sources_of(const Columns& table, const Sources& given) {
   require(!given.empty(), "a key has a source");
@@ -31,16 +39,18 @@ struct LevelKeys {
   std::optional<In<uint32_t>> learned;
   size_t rows = 0, n_learned = 0;
 
-  LevelKeys(Engine& engine, const Table& table, const std::vector<Sources>& given,
+  LevelKeys(Engine& engine, const Table& table, const nb::sequence& given,
             std::optional<In<uint32_t>> rows_learned)
-      : kinds(given.size()), learned(std::move(rows_learned)), rows(table.columns.rows) {
-    for (const Sources& s : given) sources.push_back(sources_of(table.columns, s));
+      : kinds(nb::len(given)), learned(std::move(rows_learned)), rows(table.columns.rows) {
+    for (nb::handle source : given)
+      sources.push_back(
+          sources_of(table.columns, pairs_of(item_of<nb::sequence>(nb::borrow(source)))));
     n_learned = learned ? learned->shape(0) : rows;
     const uint32_t* index = learned ? learned->data() : nullptr;
     for (size_t i = 0; i < n_learned && index != nullptr; ++i)
       require(index[i] < rows, "a row to learn from is out of range");
-    nb::gil_scoped_release release;
-    engine.workers.run(given.size(), [&](size_t i, int) {
+    const Released release;
+    engine.workers.run(kinds.size(), [&](size_t i, int) {
       kinds[i] = learn_keys(table.columns, sources[i], index, n_learned);
     });
   }
@@ -55,67 +65,73 @@ struct LevelKeys {
     return {learned ? learned->data() : nullptr, n_learned, pairs.data()};
   }
 
+  std::vector<uint32_t> order_of(uint64_t seed, uint64_t version) const {
+    const Released release;
+    return drawn_order(n_learned, seed, version);
+  }
+
   // make(kind, numbers of the rows, how many keys there are)
   template <class T, class Make>
   std::vector<T> each(Engine& engine, Make make) const {
     std::vector<T> made(kinds.size());
-    nb::gil_scoped_release release;
+    const Released release;
     engine.workers.run(kinds.size(), [&](size_t i, int) {
       made[i] = make(i, kinds[i].number, count_keys(sources[i], kinds[i].keys));
     });
     return made;
   }
 
-  std::vector<Out<float>> arrays(std::vector<std::vector<float>>&& made) const {
-    std::vector<Out<float>> out;
-    out.reserve(made.size());
-    for (auto& m : made) out.push_back(to_numpy(std::move(m)));
+  nb::list arrays(std::vector<std::vector<float>>&& made) const {
+    nb::list out;
+    for (auto& m : made) out.append(to_numpy(std::move(m)));
     return out;
   }
 
-  std::vector<double> strengths(Engine& engine, const In<float>& pairs) const {
+  nb::list strengths(Engine& engine, const In<float>& pairs) const {
     const KeyTarget t = target(pairs);
-    return each<double>(
-        engine, [&](size_t, const auto& number, size_t n) { return key_strength(number, n, t); });
+    return list_of(each<double>(
+        engine, [&](size_t, const auto& number, size_t n) { return key_strength(number, n, t); }));
   }
 
-  std::vector<Out<float>> means(Engine& engine, const In<float>& pairs,
-                                const std::vector<double>& strength) const {
+  nb::list means(Engine& engine, const In<float>& pairs, const nb::sequence& given) const {
     const KeyTarget t = target(pairs);
+    const auto strength = items_of<double>(given);
     require(strength.size() == kinds.size(), "a strength for each kind of keys");
     return arrays(each<std::vector<float>>(engine, [&](size_t i, const auto& number, size_t n) {
       return key_means(number, n, t, strength[i]);
     }));
   }
 
-  std::vector<Out<float>> ordered(Engine& engine, const In<float>& pairs,
-                                  const std::vector<double>& strength, uint64_t seed,
-                                  uint64_t version) const {
+  nb::list ordered(Engine& engine, const In<float>& pairs, const nb::sequence& given, uint64_t seed,
+                   uint64_t version) const {
     const KeyTarget t = target(pairs);
+    const auto strength = items_of<double>(given);
     require(strength.size() == kinds.size(), "a strength for each kind of keys");
-    const std::vector<uint32_t> order = drawn_order(n_learned, seed, version);
+    const std::vector<uint32_t> order = order_of(seed, version);
     return arrays(each<std::vector<float>>(engine, [&](size_t i, const auto& number, size_t n) {
       return ordered_means(number, n, t, strength[i], order);
     }));
   }
 
-  std::vector<std::pair<double, double>> gains(Engine& engine, const In<float>& pairs,
-                                               uint64_t seed, uint64_t version) const {
+  nb::list gains(Engine& engine, const In<float>& pairs, uint64_t seed, uint64_t version) const {
     const KeyTarget t = target(pairs);
-    const std::vector<uint32_t> order = drawn_order(n_learned, seed, version);
+    const std::vector<uint32_t> order = order_of(seed, version);
     using Gain = std::pair<double, double>;
-    return each<Gain>(engine, [&](size_t, const auto& number, size_t n) -> Gain {
+    const auto gains = each<Gain>(engine, [&](size_t, const auto& number, size_t n) -> Gain {
       const OrderedGain found = ordered_gain(number, n, t, order);
       return {found.gain, found.error};
     });
+    nb::list out;
+    for (const auto& [gain, error] : gains) out.append(nb::make_tuple(gain, error));
+    return out;
   }
 };
 
-Out<uint32_t> numbers_of(const Table& table, const Sources& given, const In<uint64_t>& keys) {
-  const LevelSources sources = sources_of(table.columns, given);
+Out<uint32_t> numbers_of(const Table& table, const nb::sequence& given, const In<uint64_t>& keys) {
+  const LevelSources sources = sources_of(table.columns, pairs_of(given));
   std::vector<uint32_t> numbers;
   {
-    nb::gil_scoped_release release;
+    const Released release;
     numbers = find_keys(table.columns, sources, keys.data(), keys.shape(0));
   }
   return to_numpy(std::move(numbers));
@@ -125,8 +141,7 @@ Out<uint32_t> numbers_of(const Table& table, const Sources& given, const In<uint
 
 void bind_statistics(nb::module_& m) {
   nb::class_<LevelKeys>(m, "LevelKeys")
-      .def(nb::init<Engine&, const Table&, const std::vector<Sources>&,
-                    std::optional<In<uint32_t>>>(),
+      .def(nb::init<Engine&, const Table&, const nb::sequence&, std::optional<In<uint32_t>>>(),
            "workers"_a, "columns"_a, "sources"_a, "learned"_a.noconvert().none())
       .def("keys", &LevelKeys::keys, "kind"_a)
       .def("strengths", &LevelKeys::strengths, "workers"_a, "pairs"_a.noconvert())

@@ -17,25 +17,23 @@ bool is_single(const AnyArray& a) {
 }
 
 template <class AnyTable>
-std::vector<Out<double>> cuts_of(Engine& engine, const AnyTable& table, size_t rows,
-                                 const Weight& weight, size_t max_bins, size_t sample_limit,
-                                 uint64_t seed) {
+nb::list cuts_of(Engine& engine, const AnyTable& table, size_t rows, const Weight& weight,
+                 size_t max_bins, size_t sample_limit, uint64_t seed) {
   const double* w = weight ? weight->data() : nullptr;
   require(!weight || weight->shape(0) == rows, "one weight per row");
   std::vector<std::vector<double>> cuts;
   {
-    nb::gil_scoped_release release;
+    const Released release;
     const auto sample = sample_for_cuts(rows, sample_limit, seed);
     cuts = find_cuts(engine.workers, table, sample, w, max_bins);
   }
-  std::vector<Out<double>> out;
-  out.reserve(cuts.size());
-  for (auto& c : cuts) out.push_back(to_numpy(std::move(c)));
+  nb::list out;
+  for (auto& c : cuts) out.append(to_numpy(std::move(c)));
   return out;
 }
 
-std::vector<Out<double>> learn_cuts(Engine& engine, const Table& table, const Weight& weight,
-                                    size_t max_bins, size_t sample_limit, uint64_t seed) {
+nb::list learn_cuts(Engine& engine, const Table& table, const Weight& weight, size_t max_bins,
+                    size_t sample_limit, uint64_t seed) {
   return cuts_of(engine, table.columns, table.columns.rows, weight, max_bins, sample_limit, seed);
 }
 
@@ -44,9 +42,8 @@ const SparseTable& by_columns(const SparseCells& cells) {
   return cells.table;
 }
 
-std::vector<Out<double>> learn_sparse_cuts(Engine& engine, const SparseCells& cells,
-                                           const Weight& weight, size_t max_bins,
-                                           size_t sample_limit, uint64_t seed) {
+nb::list learn_sparse_cuts(Engine& engine, const SparseCells& cells, const Weight& weight,
+                           size_t max_bins, size_t sample_limit, uint64_t seed) {
   return cuts_of(engine, by_columns(cells), cells.table.rows(), weight, max_bins, sample_limit,
                  seed);
 }
@@ -58,7 +55,7 @@ Out<uint32_t> learn_level_bins(const Table& table, size_t feature, size_t levels
   require(max_bins > 0, "at least one bin");
   std::vector<uint32_t> bins;
   {
-    nb::gil_scoped_release release;
+    const Released release;
     bins = find_level_bins(table.columns, feature, levels, weight ? weight->data() : nullptr,
                            max_bins);
   }
@@ -69,7 +66,7 @@ Out<double> column_of(const Table& table, size_t feature) {
   require(feature < table.columns.features(), "no such feature");
   std::vector<double> values(table.columns.rows);
   {
-    nb::gil_scoped_release release;
+    const Released release;
     table.columns.read(feature, 0, values.size(), values.data());
   }
   return to_numpy(std::move(values));
@@ -88,60 +85,59 @@ FeatureCoding coding_of(const AnyArray& a) {
   return FeatureCoding::by_levels({bin, bin + a.shape(0)});
 }
 
-std::vector<FeatureCoding> codings_of(const std::vector<AnyArray>& arrays) {
+std::vector<FeatureCoding> codings_of(const nb::sequence& arrays) {
   std::vector<FeatureCoding> codings;
-  codings.reserve(arrays.size());
-  for (const AnyArray& a : arrays) codings.push_back(coding_of(a));
+  codings.reserve(nb::len(arrays));
+  for (nb::handle a : arrays) codings.push_back(coding_of(item_of<AnyArray>(nb::borrow(a))));
   return codings;
 }
 
-Bins* make_bins(Engine& engine, const Table& table, const std::vector<AnyArray>& codings) {
+Bins* make_bins(Engine& engine, const Table& table, const nb::sequence& codings) {
   std::vector<FeatureCoding> copies = codings_of(codings);
-  nb::gil_scoped_release release;
+  const Released release;
   return new Bins(engine.workers, engine.kernels, table.columns, std::move(copies));
 }
 
-Bins* make_sparse_bins(Engine& engine, const SparseCells& cells,
-                       const std::vector<AnyArray>& codings) {
+Bins* make_sparse_bins(Engine& engine, const SparseCells& cells, const nb::sequence& codings) {
   std::vector<FeatureCoding> copies = codings_of(codings);
   const SparseTable& table = by_columns(cells);
-  nb::gil_scoped_release release;
+  const Released release;
   return new Bins(engine.workers, engine.kernels, table, std::move(copies));
 }
 
-Bins* make_ranks(Engine& engine, const Table& table, const std::vector<AnyArray>& levels) {
+Bins* make_ranks(Engine& engine, const Table& table, const nb::sequence& levels) {
   std::vector<FeatureCoding> copies = codings_of(levels);
-  nb::gil_scoped_release release;
+  const Released release;
   return new Bins(Bins::ranks(engine.workers, table.columns, std::move(copies)));
 }
 
 nb::ndarray<nb::numpy, uint32_t, nb::ndim<2>> codes(const Bins& bins) {
   const size_t n = bins.rows(), p = bins.features();
-  auto* owned = new std::vector<uint32_t>(n * p);
+  auto owned = std::make_unique<std::vector<uint32_t>>(n * p);
   for (size_t i = 0; i < n; ++i)
     for (size_t f = 0; f < p; ++f) (*owned)[i * p + f] = bins.code(i, f);
-  nb::capsule owner(owned, [](void* x) noexcept { delete static_cast<std::vector<uint32_t>*>(x); });
-  return {owned->data(), {n, p}, owner};
+  uint32_t* const data = owned->data();
+  return {data, {n, p}, capsule_of(std::move(owned))};
 }
 
 // The same for rows that have no codes.
 void columns_add(const Table& table, Engine& engine, const Tree& tree, const In<double>& value,
-                 const InOut<double>& score, const Lines* lines) {
+                 const InOut<double>& score, const SharedLines* lines) {
   const NodeScores scores = scores_of(tree, value, score, table.columns.rows, lines, &table);
   for (const int32_t f : tree.feature)
     require(f < static_cast<int32_t>(table.columns.features()), "no such feature");
   constexpr size_t kRows = 4096;
   const size_t rows = table.columns.rows;
-  nb::gil_scoped_release release;
+  const Released release;
   engine.workers.run((rows + kRows - 1) / kRows, [&](size_t chunk, int) {
     add_tree(table.columns, tree, scores, chunk * kRows, std::min(rows, (chunk + 1) * kRows));
   });
 }
 
 void bins_add(Engine& engine, const Bins& bins, const Tree& tree, const In<double>& value,
-              const InOut<double>& score, const Lines* lines, const Table* columns) {
+              const InOut<double>& score, const SharedLines* lines, const Table* columns) {
   const NodeScores scores = scores_of(tree, value, score, bins.rows(), lines, columns);
-  nb::gil_scoped_release release;
+  const Released release;
   engine.workers.run((bins.rows() + kDescentRows - 1) / kDescentRows, [&](size_t chunk, int) {
     const size_t first = chunk * kDescentRows;
     std::vector<uint32_t> rows(std::min(bins.rows() - first, kDescentRows));
@@ -167,7 +163,7 @@ Table by_column(const Table& table, Engine& engine) {
     column.stride = static_cast<ptrdiff_t>(size);
   }
   constexpr size_t kRows = 1024;
-  nb::gil_scoped_release release;
+  const Released release;
   engine.workers.run((from.rows + kRows - 1) / kRows, [&](size_t chunk, int) {
     const size_t begin = chunk * kRows, n = std::min(kRows, from.rows - begin);
     for (const size_t f : copied) {
@@ -186,7 +182,7 @@ double quantile(const In<double>& values, const Weight& weight, double q) {
   std::vector<double> v(values.data(), values.data() + values.shape(0)), w;
   require(!weight || weight->shape(0) == v.size(), "one weight per value");
   if (weight) w.assign(weight->data(), weight->data() + weight->shape(0));
-  nb::gil_scoped_release release;
+  const Released release;
   return weighted_quantile(&v, w, q);
 }
 
@@ -194,7 +190,7 @@ double width_of(Engine& engine, const In<double>& y, const In<double>& score, co
                 double q) {
   require(y.shape(0) == score.shape(0), "one score per row");
   require(!weight || weight->shape(0) == y.shape(0), "one weight per row");
-  nb::gil_scoped_release release;
+  const Released release;
   return residual_quantile(engine.workers, y.data(), score.data(),
                            weight ? weight->data() : nullptr, y.shape(0), q);
 }
@@ -223,15 +219,16 @@ Table::Table(const AnyArray& matrix) {
   owners.push_back(matrix);
 }
 
-Table::Table(const std::vector<AnyArray>& list) {
+Table::Table(const nb::sequence& given) {
+  const auto list = items_of<AnyArray>(given);
   require(!list.empty(), "a table has at least one column");
   columns.rows = list[0].ndim() == 1 ? list[0].shape(0) : 0;
   append(list);
 }
 
-Table::Table(const Table& table, const std::vector<AnyArray>& more) : Table(table) {
+Table::Table(const Table& table, const nb::sequence& more) : Table(table) {
   require(columns.chosen == nullptr, "columns are added to a whole table");
-  append(more);
+  append(items_of<AnyArray>(more));
 }
 
 void Table::append(const std::vector<AnyArray>& list) {
@@ -247,13 +244,12 @@ void Table::append(const std::vector<AnyArray>& list) {
 void bind_tables(nb::module_& m) {
   nb::class_<Table>(m, "Columns")
       .def(nb::init<const AnyArray&>(), "matrix"_a)
-      .def(nb::init<const std::vector<AnyArray>&>(), "columns"_a)
+      .def(nb::init<const nb::sequence&>(), "columns"_a)
       .def(
           "take", [](const Table& t, const In<uint32_t>& rows) { return Table(t, rows); },
           "rows"_a.noconvert())
       .def(
-          "extended",
-          [](const Table& t, const std::vector<AnyArray>& more) { return Table(t, more); },
+          "extended", [](const Table& t, const nb::sequence& more) { return Table(t, more); },
           "columns"_a)
       .def("by_columns", [](nb::object self) { return self; })  // it does already
       .def("by_column", &by_column, "workers"_a)
@@ -318,7 +314,8 @@ void bind_tables(nb::module_& m) {
       .def(
           "add_tree",
           [](const Bins& b, Engine& e, const Tree& t, const In<double>& v, const InOut<double>& s,
-             const Lines* lines, const Table* columns) { bins_add(e, b, t, v, s, lines, columns); },
+             const SharedLines* lines,
+             const Table* columns) { bins_add(e, b, t, v, s, lines, columns); },
           "workers"_a, "tree"_a, "value"_a.noconvert(), "score"_a.noconvert(),
           "lines"_a.none() = nb::none(), "columns"_a.none() = nb::none());
 }

@@ -2,9 +2,8 @@
 #include "bindings.hpp"
 #include "grow.hpp"
 
-#include <nanobind/stl/tuple.h>
-
 #include <cmath>
+#include <string_view>
 
 namespace stagewise {
 namespace {
@@ -20,6 +19,11 @@ T to(nb::handle value) {
   return nb::cast<T>(value);
 }
 
+template <class T>
+std::vector<T> list(nb::handle value) {
+  return items_of<T>(to<nb::sequence>(value));
+}
+
 constexpr Rule kRules[] = {
     {"max_leaves", [](TreeRules& r, nb::handle v) { r.max_leaves = to<size_t>(v); }},
     {"max_depth", [](TreeRules& r, nb::handle v) { r.max_depth = to<int>(v); }},
@@ -31,7 +35,7 @@ constexpr Rule kRules[] = {
     {"max_step", [](TreeRules& r, nb::handle v) { r.max_step = to<double>(v); }},
     {"growth",
      [](TreeRules& r, nb::handle v) {
-       const auto name = to<std::string>(v);
+       const std::string_view name = to<const char*>(v);
        require(name == "best_first" || name == "depth_wise" || name == "depth_first" ||
                    name == "symmetric",
                "no such growth");
@@ -48,7 +52,7 @@ constexpr Rule kRules[] = {
     {"hessian_is_weight", [](TreeRules& r, nb::handle v) { r.hessian_is_weight = to<bool>(v); }},
     {"proposal",  // "all", "global" or "local"
      [](TreeRules& r, nb::handle v) {
-       const auto name = to<std::string>(v);
+       const std::string_view name = to<const char*>(v);
        require(name == "all" || name == "global" || name == "local", "no such proposal");
        r.proposal.kind = name == "all"      ? Proposal::Kind::all
                          : name == "global" ? Proposal::Kind::global
@@ -57,30 +61,33 @@ constexpr Rule kRules[] = {
     {"epsilon", [](TreeRules& r, nb::handle v) { r.proposal.epsilon = to<double>(v); }},
     {"path_smoothing", [](TreeRules& r, nb::handle v) { r.path_smoothing = to<double>(v); }},
     {"random_thresholds", [](TreeRules& r, nb::handle v) { r.random_thresholds = to<bool>(v); }},
-    {"monotone",
-     [](TreeRules& r, nb::handle v) { r.constraints.monotone = to<std::vector<int8_t>>(v); }},
+    {"monotone", [](TreeRules& r, nb::handle v) { r.constraints.monotone = list<int8_t>(v); }},
     {"together",
      [](TreeRules& r, nb::handle v) {
-       r.constraints.together = to<std::vector<std::vector<uint32_t>>>(v);
+       for (nb::handle group : to<nb::sequence>(v))
+         r.constraints.together.push_back(list<uint32_t>(group));
      }},
     {"most_together",
      [](TreeRules& r, nb::handle v) { r.constraints.most_together = to<size_t>(v); }},
     {"forced",  // (feature, bin, left, right) for each
      [](TreeRules& r, nb::handle v) {
-       for (const auto& s : to<std::vector<std::tuple<uint32_t, uint32_t, int, int>>>(v))
-         r.forced.push_back({std::get<0>(s), std::get<1>(s), std::get<2>(s), std::get<3>(s)});
+       for (nb::handle split : to<nb::sequence>(v)) {
+         const auto s = to<nb::sequence>(split);
+         require(nb::len(s) == 4, "a forced split is four numbers");
+         r.forced.push_back({item_of<uint32_t>(s[0]), item_of<uint32_t>(s[1]), item_of<int>(s[2]),
+                             item_of<int>(s[3])});
+       }
      }},
-    {"feature_weights",
-     [](TreeRules& r, nb::handle v) { r.feature_weights = to<std::vector<double>>(v); }},
-    {"used", [](TreeRules& r, nb::handle v) { r.used = to<std::vector<uint32_t>>(v); }},
-    {"first_use", [](TreeRules& r, nb::handle v) { r.first_use = to<std::vector<double>>(v); }},
+    {"feature_weights", [](TreeRules& r, nb::handle v) { r.feature_weights = list<double>(v); }},
+    {"used", [](TreeRules& r, nb::handle v) { r.used = list<uint32_t>(v); }},
+    {"first_use", [](TreeRules& r, nb::handle v) { r.first_use = list<double>(v); }},
     {"level_smoothing", [](TreeRules& r, nb::handle v) { r.levels.smoothing = to<double>(v); }},
     {"level_chance", [](TreeRules& r, nb::handle v) { r.levels.chance = to<double>(v); }},
     {"level_l2", [](TreeRules& r, nb::handle v) { r.levels.l2 = to<double>(v); }},
     {"one_vs_rest", [](TreeRules& r, nb::handle v) { r.levels.one_vs_rest = to<size_t>(v); }},
     {"criterion",
      [](TreeRules& r, nb::handle v) {
-       const auto name = to<std::string>(v);
+       const std::string_view name = to<const char*>(v);
        require(name == "misclassification" || name == "gini" || name == "entropy" ||
                    name == "absolute_error",
                "no such criterion");
@@ -122,7 +129,7 @@ Tree* grow_medians(Grower& grower, const std::optional<In<uint32_t>>& bag, uint6
                    uint64_t tree_number) {
   require(grower.of_medians(), "trees of medians need a target");
   check_bag(grower, bag);
-  nb::gil_scoped_release release;
+  const Released release;
   return new Tree(
       grower.grow(bag ? bag->data() : nullptr, bag ? bag->shape(0) : 0, seed, tree_number));
 }
@@ -140,16 +147,16 @@ Tree* grow(Grower& grower, AnyGradients& gradients, std::optional<In<uint32_t>> 
     require(grower.outputs() == 0, "trees with vectors need gradients of all outputs");
   }
   check_bag(grower, bag);
-  nb::gil_scoped_release release;
+  const Released release;
   return new Tree(grower.grow(gradients, bag ? bag->data() : nullptr, bag ? bag->shape(0) : 0, seed,
                               tree_number));
 }
 
 void grower_add(Grower& grower, const Tree& tree, const In<double>& value,
-                const InOut<double>& score, const Lines* lines, const Table* columns) {
+                const InOut<double>& score, const SharedLines* lines, const Table* columns) {
   const NodeScores scores = scores_of(tree, value, score, grower.table_rows(), lines, columns);
   require(grower.grew(tree), "only the tree that was grown last");
-  nb::gil_scoped_release release;
+  const Released release;
   grower.add_to(scores, tree);
 }
 
@@ -164,7 +171,7 @@ nb::tuple fit_lines(Grower& grower, const Tree& tree, const Table& table, const 
   require(pairs.are_pairs(), "lines are fitted to what a loss has filled");
   FittedLines lines;
   {
-    nb::gil_scoped_release release;
+    const Released release;
     lines = grower.fit_lines(tree, table.columns, pairs, l2, bound);
   }
   return nb::make_tuple(to_numpy(std::move(lines.node)), to_numpy(std::move(lines.start)),
@@ -181,7 +188,7 @@ Out<double> summarise(Grower& grower, const In<double>& residual, const Times& t
   require(!times || times->shape(0) == grower.table_rows(), "one multiplier per row");
   std::vector<double> out;
   {
-    nb::gil_scoped_release release;
+    const Released release;
     out = (grower.*summary)(residual.data(), times ? times->data() : nullptr, own);
   }
   return to_numpy(std::move(out));
@@ -280,6 +287,7 @@ void bind_trees(nb::module_& m) {
                     "trees of medians have one number a leaf");
             if (target) check_medians(rules, *target, bins);
             if (classes) check_classes(rules, *classes, n_classes, bins.rows());
+            const Released release;
             new (self) Grower(e.workers, e.kernels, bins, weight ? weight->data() : nullptr, rules,
                               classes ? classes->data() : nullptr, n_classes, outputs,
                               target ? target->data() : nullptr);
@@ -318,7 +326,7 @@ void bind_trees(nb::module_& m) {
             require(pairs.are_pairs(), "sums are of what a loss has filled");
             Grower::LeafSums sums;
             {
-              nb::gil_scoped_release release;
+              const Released release;
               sums = g.leaf_sums(pairs);
             }
             return nb::make_tuple(to_numpy(std::move(sums.gradient)),
@@ -329,7 +337,12 @@ void bind_trees(nb::module_& m) {
           "put_in_order",
           [](const Grower& g, const In<double>& values) {
             require(values.shape(0) == g.leaves().size(), "one value per leaf");
-            return to_numpy(g.put_in_order({values.data(), values.data() + values.shape(0)}));
+            std::vector<double> ordered;
+            {
+              const Released release;
+              ordered = g.put_in_order({values.data(), values.data() + values.shape(0)});
+            }
+            return to_numpy(std::move(ordered));
           },
           "values"_a.noconvert())
       .def(
@@ -337,9 +350,12 @@ void bind_trees(nb::module_& m) {
           [](const Grower& g, const In<double>& values) {
             require(values.shape(0) == g.leaves().size(), "one value per leaf");
             std::vector<double> low, high;
-            for (const Bounds& b : g.room({values.data(), values.data() + values.shape(0)})) {
-              low.push_back(b.low);
-              high.push_back(b.high);
+            {
+              const Released release;
+              for (const Bounds& b : g.room({values.data(), values.data() + values.shape(0)})) {
+                low.push_back(b.low);
+                high.push_back(b.high);
+              }
             }
             return nb::make_tuple(to_numpy(std::move(low)), to_numpy(std::move(high)));
           },

@@ -24,6 +24,16 @@ class Workers:
     @property
     def isa(self) -> str: ...
 
+class Cancellation:
+    """Ends the native calls of all threads that work under it, with KeyboardInterrupt."""
+
+    def __init__(self) -> None: ...
+    def cancel(self) -> None: ...
+    def cancelled(self) -> bool: ...
+
+def work_under(cancellation: Cancellation | None) -> Cancellation | None:
+    """Set what ends the native calls of this thread; return what did before."""
+
 class SparseColumns:
     def __init__(
         self,

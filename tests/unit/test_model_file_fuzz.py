@@ -29,6 +29,7 @@ from stagewise.model.model import Model
 N_FILES = 8000
 FILES = {name: encode(model, ESTIMATOR) for name, model in sample_models().items()}
 
+
 def assert_tree_is_sound(tree: Tree, n_features: int) -> None:
     """The rules of a tree, node by node in plain Python, as the contract words them."""
     feature, left, right = tree.feature.tolist(), tree.left.tolist(), tree.right.tolist()

@@ -22,7 +22,6 @@ from stagewise.estimators.parameters import RULES
 from stagewise.estimators.stagewise import StagewiseClassifier, StagewiseRegressor
 from stagewise.estimators.stagewise_linear import StagewiseLinearRegressor
 from stagewise.estimators.stepwise import StepwiseRegressor
-from stagewise.losses import CLASSIFICATION_LOSSES, REGRESSION_LOSSES
 from stagewise.model.file import read_model
 
 __all__ = ["load"]

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from itertools import islice
+from threading import Condition
 from typing import Any
 
 import joblib
@@ -21,6 +22,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import has_fit_parameter
 from threadpoolctl import threadpool_limits
 
+from stagewise._native import Cancellation, work_under
 from stagewise.data.levels import Levels
 from stagewise.data.messages import Told, gathered
 from stagewise.estimators.shares import Places, Share, draw_columns
@@ -34,6 +36,9 @@ Matrix = npt.NDArray[np.float64]
 
 SEEDS = 1
 """What the seeds of members are keyed by, besides seed and member."""
+
+PATIENCE = 1.0
+"""Seconds that cancelled members may take to end."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -229,7 +234,52 @@ def side_by_side(
     if threads == 1:
         yield from ((item, task(item)) for item in items)
         return
-    left, job = iter(items), joblib.delayed(task)
-    with joblib.Parallel(n_jobs=threads, prefer="threads") as parallel:
-        while batch := list(islice(left, 2 * threads)):
-            yield from zip(batch, parallel(job(item) for item in batch), strict=True)
+    left, tasks = iter(items), _Cancellable(task)
+    job = joblib.delayed(tasks)
+    try:
+        with joblib.Parallel(n_jobs=threads, prefer="threads") as parallel:
+            while batch := list(islice(left, 2 * threads)):
+                yield from zip(batch, parallel(job(item) for item in batch), strict=True)
+    except BaseException:
+        tasks.cancel()  # joblib does not wait for threads that are at work
+        raise
+
+
+class _Cancellable:
+    """A task for many threads that can be ended in all of them."""
+
+    def __init__(self, task: Callable[[Any], Any]) -> None:
+        self._task = task
+        self._cancellation = Cancellation()
+        self._running = 0
+        self._changed = Condition()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self._task,)  # in another process, which joblib ends
+
+    def __call__(self, item: Any) -> Any:
+        with self._changed:
+            if self._cancellation.cancelled():
+                return None
+            self._running += 1
+        outer = work_under(self._cancellation)
+        try:
+            return self._task(item)
+        except BaseException:
+            if self._cancellation.cancelled():
+                return None  # nobody reads it
+            raise
+        finally:
+            work_under(outer)
+            with self._changed:
+                self._running -= 1
+                self._changed.notify_all()
+
+    def cancel(self) -> None:
+        """End the native work of all threads and wait until none runs the task.
+
+        Code of other libraries cannot be ended, so the wait has an end too.
+        """
+        self._cancellation.cancel()
+        with self._changed:
+            self._changed.wait_for(lambda: self._running == 0, timeout=PATIENCE)

@@ -56,7 +56,10 @@ class ModelEstimator(NamedParameters):
             raise ModelFormatError(
                 f"this version has no loss of a {model.task} named {shown(model.loss)}."
             )
-        n_outputs, n_classes = model.ensemble.n_outputs, 0 if model.classes is None else len(model.classes)
+        n_outputs, n_classes = (
+            model.ensemble.n_outputs,
+            0 if model.classes is None else len(model.classes),
+        )
         if n_classes > 1 and losses[model.loss](n_classes).n_outputs != n_outputs:
             raise ModelFormatError(
                 f"a classification with {n_classes} classes by the loss {model.loss!r} does not "

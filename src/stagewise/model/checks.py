@@ -121,7 +121,9 @@ def _check_covers(flat: Mapping[str, Array], start: npt.NDArray[np.int64]) -> No
     sizes = np.diff(start)
     counted = np.repeat(np.maximum.reduceat(cover, start[:-1]) > 0, sizes)
     _refuse(
-        (flat["feature"] >= 0) & counted & (cover == 0), start, "is a split that no row went through"
+        (flat["feature"] >= 0) & counted & (cover == 0),
+        start,
+        "is a split that no row went through",
     )
 
 
