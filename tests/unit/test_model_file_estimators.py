@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -169,10 +170,8 @@ def try_file(path: Path, data: bytes) -> bool:
         model = stagewise.load(path)
     except ModelFormatError:
         return False
-    try:
+    with suppress(InvalidParameterError):  # of a parameter that is used then, or of lines
         use(model)
-    except InvalidParameterError as error:  # of a parameter that is used then, or of lines
-        assert len(str(error)) > 20
     return True
 
 

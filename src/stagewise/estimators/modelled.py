@@ -74,6 +74,7 @@ class ModelEstimator(NamedParameters):
 
         `notes` has what else a file remembers, as `_notes` says it.
         """
+        cls._check_model(model)
         estimator = cls(**params)
         estimator._adopt(model)
         estimator.seed_ = notes.get("seed", 0)
