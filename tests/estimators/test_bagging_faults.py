@@ -167,6 +167,12 @@ def test_more_folds_than_rows(table):
         model.fit(table.X[:4], table.number[:4])
 
 
+def test_more_folds_than_rows_of_any_class(table):
+    words = r"cv=4 folds hold each class alike, and the largest class has only 2 rows. Use fewer"
+    with pytest.raises(ValueError, match=words):
+        BaggingClassifier(sampling="folds", cv=4).fit(table.X[:6], [0, 0, 1, 1, 2, 2])
+
+
 def test_a_class_with_too_few_rows_for_the_folds(table):
     y = np.zeros(60, dtype=int)
     y[0] = 1

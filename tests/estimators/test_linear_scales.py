@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -81,6 +82,42 @@ def test_intervals_of_rows_beyond_all_others_are_as_wide_as_can_be(table: Any) -
     low, high = model.predict_interval(X).T
     assert np.isfinite(model.predict(X)).all()
     np.testing.assert_array_equal(np.isinf(high - low), [False, True, True, False])
+
+
+def odd_table(seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+    """Return columns of very different units, some collinear, with a target of another one."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(rng.integers(1, 30), rng.integers(1, 5)))
+    if rng.random() < 0.3:
+        X[:, -1] = X[:, 0]
+    X = np.ldexp(X, rng.choice([0, 0, -1000, -500, 500, 1000, 1020], size=X.shape[1]))
+    X = X + (0.0 if rng.random() < 0.8 else rng.choice([1e9, -1e300]))
+    y = np.ldexp(rng.normal(size=len(X)), int(rng.choice([0, -1040, -500, 500, 1015])))
+    weight = None if rng.random() < 0.6 else rng.integers(1, 3, len(X)) * rng.choice([0.3, 1e200])
+    return X, y, weight
+
+
+@EACH
+@pytest.mark.parametrize("seeds", [range(start, start + 20) for start in (0, 20)], ids=str)
+@pytest.mark.filterwarnings("ignore::UserWarning")  # of collinear columns, and rows that are few
+def test_any_units_give_numbers_or_an_error_that_names_the_column(model: Any, seeds: range) -> None:
+    expected = (
+        r"X column \d has values so close|X column \d ranges from|prediction of row|folds need"
+    )
+    for seed in seeds:
+        X, y, weight = odd_table(seed)
+        try:
+            said = model.fit(X, y, weight).predict(X)
+        except ValueError as error:
+            if not re.search(rf"{expected}|backward' starts with all", str(error)):
+                raise
+            continue
+        assert np.isfinite(said).all()
+        if hasattr(model, "coefficients"):
+            model.coefficients()
+            model.summary()
+            model.predict_interval(X)
+            assert model.covariance_.shape
 
 
 def test_what_a_linear_model_lacks_is_absent(table: Any) -> None:

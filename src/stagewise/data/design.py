@@ -175,8 +175,8 @@ class Design:
                 feature = self.columns[columns[int(np.argmin(np.isfinite(slope)))]].feature
                 raise ValueError(
                     f"{column_label(self.features.names, feature)} has values so close to one "
-                    "another that its coefficient is beyond the range of a float64. Multiply the "
-                    "column by a constant first."
+                    "another, for a target of this size, that its coefficient is beyond the range "
+                    "of a float64. Multiply the column by a constant, or divide y by one."
                 )
 
     def check_reach(

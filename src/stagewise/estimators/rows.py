@@ -179,6 +179,12 @@ def make_folds(
             raise ValueError(
                 f"cv={cv} folds need at least {cv} rows; there are {n} (n_samples={n})."
             )
+        largest = int(np.bincount(sample.y).max()) if by_class else n
+        if cv > largest:
+            raise ValueError(
+                f"cv={cv} folds hold each class alike, and the largest class has only {largest} "
+                "rows. Use fewer folds."
+            )
         kind: Any = StratifiedKFold if by_class else KFold
         if own is not None:
             kind = StratifiedGroupKFold if by_class else GroupKFold

@@ -146,14 +146,16 @@ random_state, n_jobs, verbose, callbacks
         return Method("full steps", responses.newton, lambda loss, unit: full_step(unit))
 
     def _adopt(self, model: Model) -> None:
-        super()._adopt(model)
         trees = model.ensemble.trees
         try:
             design = Design.of(model.features)
             self._terms = merged(trees, design)
         except ValueError as error:
             raise ModelFormatError(f"the model is no {type(self).__name__}: {error}") from None
-        _, start = slopes_of(trees, design)
+        slope, start = slopes_of(trees, design)
+        with np.errstate(over="ignore"):
+            design.check_slopes(range(len(design)), model.scale * slope.sum(axis=0))
+        super()._adopt(model)
         at_zero = float(model.ensemble.base[0]) + float(start.sum())
         self.intercept_ = float(model.offset + model.scale * at_zero)
         self.coef_ = self.coef_path_[-1].copy()
@@ -165,7 +167,8 @@ random_state, n_jobs, verbose, callbacks
         model = self._fitted()
         slope, _ = slopes_of(model.ensemble.trees, Design.of(model.features))
         none = np.zeros((1, slope.shape[1]))
-        return np.asarray(model.scale * np.cumsum(np.concatenate([none, slope]), axis=0))
+        with np.errstate(over="ignore"):
+            return np.asarray(model.scale * np.cumsum(np.concatenate([none, slope]), axis=0))
 
     def _match(self, model: Model, X: Any) -> Any:
         return match_linear(model.features, X, type(self).__name__)

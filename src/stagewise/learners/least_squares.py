@@ -75,8 +75,11 @@ class LeastSquares:
         """The intercept, if there is one, and the slopes: β̂ = (X'X)⁻¹X'y (ESL eq. 3.6)."""
         if not self.intercept:
             return self.slope
-        start = self.level - math.fsum((self.slope * self.centre).tolist())
-        return np.concatenate([[start], self.slope])
+        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+            parts = self.slope * self.centre
+            # Where 0 is too far from the rows, the value there is no double.
+            total = math.fsum(parts) if np.isfinite(parts).all() else float(parts.sum())
+        return np.concatenate([[self.level - total], self.slope])
 
     @property
     def _uncentred(self) -> Matrix:
@@ -95,8 +98,8 @@ class LeastSquares:
     @property
     def covariance_of_estimate(self) -> Matrix:
         """σ̂²(X'X)⁻¹ of the coefficients in `estimate` (ESL eq. 3.8)."""
-        unit = self.sigma / self._sizes
         with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+            unit = self.sigma / self._sizes
             return np.asarray(unit[:, np.newaxis] * self._uncentred * unit)
 
     @property
@@ -113,7 +116,8 @@ class LeastSquares:
     def standard_error(self) -> Vector:
         """σ̂ √v_j, v_j the j-th diagonal element of (X'X)⁻¹."""
         root = np.sqrt(np.maximum(np.diag(self._uncentred), 0.0))
-        return np.asarray(self.sigma * root / self._sizes)
+        with np.errstate(over="ignore", under="ignore"):
+            return np.asarray(self.sigma * root / self._sizes)
 
     @property
     def t(self) -> Vector:
@@ -128,7 +132,8 @@ class LeastSquares:
 
     def interval(self, level: float) -> Matrix:
         """Return the confidence interval of each coefficient, shape (m, 2) (ESL eq. 3.14)."""
-        return _around(self.estimate, self._quantile(level) * self.standard_error)
+        with np.errstate(over="ignore"):
+            return _around(self.estimate, self._quantile(level) * self.standard_error)
 
     # ---- the fit as a whole --------------------------------------------------------------------
 
@@ -221,4 +226,5 @@ def log_likelihood(rss: float, weight: float, scale: float) -> float:
 
 
 def _around(middle: Vector, half: Vector) -> Matrix:
-    return np.column_stack([middle - half, middle + half])
+    with np.errstate(over="ignore", invalid="ignore"):
+        return np.column_stack([middle - half, middle + half])

@@ -95,14 +95,19 @@ class Reduction:
             # Its mean is rounded, so a constant need not be 0 here.
             if spread <= 4 * EPSILON * largest:
                 x[:] = spread = 0.0
-            size[j] = math.ldexp(1.0, math.frexp(spread)[1]) if spread > 0 else 1.0
+            # There is no power of two above the largest doubles; half of it will do.
+            size[j] = math.ldexp(1.0, min(math.frexp(spread)[1], 1023)) if spread > 0 else 1.0
             x /= size[j]
             floor[j] = 4 * EPSILON * math.sqrt(total) * (largest / size[j])
             if root is not None:
                 x *= root
         target = TargetScale.learn(y, weight)
         if not intercept:
-            target = TargetScale(0.0, target.scale, target.spread)
+            # Targets that hardly differ may be far from 0, in units of their differences.
+            farthest, unit = float(np.abs(y).max()), target.scale
+            if farthest > unit * 2.0**400:
+                unit = math.ldexp(1.0, math.frexp(farthest)[1] - 1)
+            target = TargetScale(0.0, unit, target.spread)
         z = target.standardise(y)
         mean = 0.0 if intercept else exact_mean(z, weight)
         one = np.ones(n) if root is None else root.copy()
@@ -157,15 +162,13 @@ class Reduction:
         if self.intercept:
             estimate[0], root[0, 0] = self.target.offset, 1.0 / math.sqrt(self.weight)
         others = [j for j in range(k) if j not in set(pivots)]
-        relations = np.zeros((len(others), k))
+        relations = np.zeros((len(others), k))  # of the columns in units of their sizes
         for row, j in enumerate(others):
-            relations[row, j] = 1.0 / size[j]
-            combination = (inverse * triangle[:, j]).sum(axis=1)
-            relations[row, pivots] = -combination / size[pivots]
+            relations[row, j] = 1.0
+            relations[row, pivots] = -(inverse * triangle[:, j]).sum(axis=1)
         if others:
-            sizes = np.concatenate([np.ones(first), size])[:, np.newaxis]
-            estimate, plain = _of_minimal_norm(estimate, root / sizes, relations, centre, first)
-            root = plain * sizes
+            with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+                estimate, root = _of_minimal_norm(estimate, root, relations, centre, size, first)
         return LeastSquares(
             columns=chosen.astype(np.uint32),
             intercept=self.intercept,
@@ -174,7 +177,7 @@ class Reduction:
             centre=centre,
             size=size,
             covariance=_products(root),
-            dependent=_plain(relations, others, size),
+            dependent=_plain(relations, others),
             weight=self.weight,
             rank=first + len(pivots),
             rss=self.rest + left**2,
@@ -199,14 +202,16 @@ class Reduction:
     def error_of(self, fit: LeastSquares) -> float:
         """Return the squared error of a fit to other rows, in squares of `target.scale`."""
         unit = self.target.scale
-        of_columns = fit.slope * self.size[fit.columns] / unit
-        left = self.response - (self.triangle[:, fit.columns] * of_columns).sum(axis=1)
-        error = self.rest + float((left * left).sum())
-        if self.intercept:
-            ahead = self.centre[fit.columns] - fit.centre
-            said = fit.level + float((fit.slope * ahead).sum())
-            error += self.weight * ((self.target.offset - said) / unit) ** 2
-        return error
+        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+            of_columns = fit.slope / unit * self.size[fit.columns]
+            left = self.response - (self.triangle[:, fit.columns] * of_columns).sum(axis=1)
+            error = self.rest + float((left * left).sum())
+            if self.intercept:
+                ahead = self.centre[fit.columns] - fit.centre
+                said = fit.level + float((fit.slope * ahead).sum())
+                away = (self.target.offset - said) / unit
+                error += self.weight * (away * away)
+        return math.inf if math.isnan(error) else error
 
     def _basis(self, chosen: npt.NDArray[np.intp]) -> tuple[Matrix, Matrix, list[int]]:
         vectors = np.ascontiguousarray(self.triangle[:, chosen].T)
@@ -227,24 +232,33 @@ class Reduction:
 
 
 def _of_minimal_norm(
-    estimate: Vector, root: Matrix, relations: Matrix, centre: Vector, first: int
+    estimate: Vector, root: Matrix, relations: Matrix, centre: Vector, size: Vector, first: int
 ) -> tuple[Vector, Matrix]:
     """Take out of an estimate, and of a root of its covariance, what the data cannot see.
 
     The columns of the null space are made orthonormal as they are in the units of the columns;
-    values at the centres are turned into intercepts for it, and back.
+    values at the centres are turned into intercepts for it, and back. The root is in units of the
+    sizes. Vectors are projected in powers of two of their own, so that squares stay in range;
+    what a double cannot hold is not finite.
     """
+    power = np.frexp(size)[1] - 1
     null = np.zeros((len(relations), len(estimate)))
-    null[:, first:] = relations
-    null[:, :first] = -(relations * centre).sum(axis=1, keepdims=True)  # 0 at the centres
+    for row, own in zip(null, relations, strict=True):
+        largest = int(power[own != 0.0].min())  # 1 / size is largest where size is smallest
+        row[first:] = np.ldexp(own, largest - power)
+        row[:first] = -(row[first:] * centre).sum()  # 0 at the centres
     null /= np.abs(null).max(axis=1, keepdims=True)
     basis = null[: len(orthonormalise(null, np.zeros(len(null)))[1])]
-    columns = np.column_stack([estimate, root]).T.copy()
+    sizes = np.concatenate([np.ones(first), size])
+    columns = np.column_stack([estimate, root / sizes[:, np.newaxis]]).T.copy()
     columns[:, :first] -= (columns[:, first:] * centre).sum(axis=1, keepdims=True)
     for column in columns:
-        remove(basis, column)
+        unit = int(np.frexp(np.abs(column).max())[1])
+        scaled = np.ldexp(column, -unit)
+        remove(basis, scaled)
+        column[:] = np.ldexp(scaled, unit)
     columns[:, :first] += (columns[:, first:] * centre).sum(axis=1, keepdims=True)
-    return columns[0], columns[1:].T
+    return columns[0], columns[1:].T * sizes[:, np.newaxis]
 
 
 def _products(root: Matrix) -> Matrix:
@@ -252,11 +266,9 @@ def _products(root: Matrix) -> Matrix:
     return np.stack([(root * row).sum(axis=1) for row in root]) if len(root) else np.empty((0, 0))
 
 
-def _plain(
-    relations: Matrix, others: list[int], size: Vector
-) -> tuple[tuple[int, tuple[int, ...]], ...]:
+def _plain(relations: Matrix, others: list[int]) -> tuple[tuple[int, tuple[int, ...]], ...]:
     """Return each column that is a combination of others, and of which."""
-    scaled = np.abs(relations * size)
+    scaled = np.abs(relations)
     return tuple(
         (j, tuple(i for i in np.flatnonzero(row > 1e-9 * row.max()).tolist() if i != j))
         for j, row in zip(others, scaled, strict=True)
