@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import ClassifierMixin, RegressorMixin, is_classifier, is_regressor
+from sklearn.base import ClassifierMixin, is_classifier, is_regressor
 
 from stagewise.data import as_frequencies, check_weight, read_labels, read_target, read_weight
 from stagewise.data.messages import shown
@@ -21,6 +21,7 @@ from stagewise.estimators.class_weights import without_absent
 from stagewise.estimators.committee import COMMITTEE_RULES, Committee
 from stagewise.estimators.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
 from stagewise.estimators.parameters import suggests_names
+from stagewise.estimators.r_squared import ScoredByR2
 from stagewise.estimators.report import warn_of_one_class
 from stagewise.estimators.rules import OneOf
 from stagewise.learners.estimator import name_of
@@ -30,7 +31,7 @@ __all__ = ["BaggingClassifier", "BaggingRegressor"]
 Vector = npt.NDArray[np.float64]
 
 
-class BaggingRegressor(RegressorMixin, Committee):
+class BaggingRegressor(ScoredByR2, Committee):
     """A committee of regressors, each fitted to rows of its own: f(x) = Σ α_j h_j(x).
 
     Breiman (1996), *Bagging predictors*; with sampling="folds" a cross-validation committee

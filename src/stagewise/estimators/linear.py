@@ -11,7 +11,6 @@ from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import RegressorMixin
 
 from stagewise.data.bins import core_columns
 from stagewise.data.design import Design
@@ -20,6 +19,7 @@ from stagewise.errors import InvalidParameterError, ModelFormatError
 from stagewise.estimators.linear_columns import LinearRows, match_linear
 from stagewise.estimators.linear_summary import summary_of
 from stagewise.estimators.modelled import ModelEstimator
+from stagewise.estimators.r_squared import ScoredByR2
 from stagewise.learners.least_squares import LeastSquares
 from stagewise.learners.reduction import Reduction
 from stagewise.model.least_squares import linear_ensemble
@@ -33,7 +33,7 @@ Vector = npt.NDArray[np.float64]
 NAMES_SHOWN = 5
 
 
-class LinearEstimator(RegressorMixin, ModelEstimator):
+class LinearEstimator(ScoredByR2, ModelEstimator):
     """Base of the estimators that end in one least-squares fit."""
 
     def _keep(self, rows: LinearRows, reduction: Reduction, columns: Sequence[int]) -> None:
