@@ -55,9 +55,9 @@ void radix_sort(std::vector<T>* items, Key key) {
       count[v] = start;
       start += c;
     }
-    in_parts(n, [&](size_t begin, size_t end) {
+    in_parts(n, [=, from = items->data(), to = other.data()](size_t begin, size_t end) {
       for (size_t i = begin; i < end; ++i)
-        other[count[(key((*items)[i]) >> (kDigit * d)) % kSize]++] = (*items)[i];
+        to[count[(key(from[i]) >> (kDigit * d)) % kSize]++] = from[i];
     });
     items->swap(other);
   }
