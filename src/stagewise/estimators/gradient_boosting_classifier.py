@@ -120,7 +120,8 @@ validation_fraction, n_iter_no_change, tol, time_limit
         Called after every round with a `stagewise.boosting.monitor.Progress`; a true answer stops.
     class_weight : dict, "balanced" or None, default=None
         What the weights of each class's rows are multiplied by; "balanced" gives every class the
-        same weight in all. A class of weight 0 is absent.
+        same weight in all. A class of weight 0 is absent. These weights count for
+        `min_samples_leaf` as any others do; 1 is one row of any class.
 
     Attributes
     ----------
