@@ -12,7 +12,7 @@ READY := $(VENV)/.ready
 BUILT := build/.installed
 PAGES := $(VENV)/.browser
 
-NATIVE  := $(wildcard native/*.cpp native/*.hpp native/kernels/*.hpp native/bindings/*)
+NATIVE  := $(shell find native -name '*.cpp' -o -name '*.hpp')
 PACKAGE := pyproject.toml CMakeLists.txt
 PIP     := -m pip --disable-pip-version-check
 # Prints what the build itself needs, as pyproject.toml has it.

@@ -15,13 +15,13 @@
 #include <optional>
 #include <stdexcept>
 
-#include "arrays.hpp"
-#include "descend.hpp"
-#include "kernels.hpp"
-#include "lines.hpp"
-#include "released.hpp"
-#include "sparse_table.hpp"
-#include "threads.hpp"
+#include "bindings/released.hpp"
+#include "binning/sparse_table.hpp"
+#include "core/arrays.hpp"
+#include "core/threads.hpp"
+#include "grow/descend.hpp"
+#include "grow/lines.hpp"
+#include "kernels/kernels.hpp"
 
 namespace nb = nanobind;
 using nb::literals::operator""_a;

@@ -1,7 +1,7 @@
 // Trees of which some columns are known.
-#include "boxes.hpp"
+#include "predict/boxes.hpp"
 
-#include "bindings.hpp"
+#include "bindings/bindings.hpp"
 
 namespace stagewise {
 namespace {

@@ -1,7 +1,7 @@
 // Trees that are grown side by side.
-#include "committee.hpp"
+#include "forest/committee.hpp"
 
-#include "bindings.hpp"
+#include "bindings/bindings.hpp"
 
 namespace stagewise {
 namespace {

@@ -1,7 +1,7 @@
 // Prediction.
 
-#include "bindings.hpp"
-#include "predict.hpp"
+#include "bindings/bindings.hpp"
+#include "predict/predict.hpp"
 
 namespace stagewise {
 namespace {

@@ -1,5 +1,5 @@
 // Lines of leaves.
-#include "bindings.hpp"
+#include "bindings/bindings.hpp"
 
 namespace stagewise {
 namespace {

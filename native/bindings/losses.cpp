@@ -1,7 +1,7 @@
 // Gradients, and the losses that fill them.
-#include "gradients.hpp"
+#include "gradients/gradients.hpp"
 
-#include "bindings.hpp"
+#include "bindings/bindings.hpp"
 
 namespace stagewise {
 namespace {

@@ -1,7 +1,7 @@
 // The thin face of the core towards Python: checks shapes, releases the GIL, calls.
 //
 // Must not: compute anything.
-#include "bindings.hpp"
+#include "bindings/bindings.hpp"
 
 NB_MODULE(_native, m) {
   using namespace stagewise;

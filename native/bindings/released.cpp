@@ -1,4 +1,4 @@
-#include "released.hpp"
+#include "bindings/released.hpp"
 
 #include <pthread.h>
 #include <unistd.h>
@@ -6,7 +6,7 @@
 #include <chrono>
 #include <thread>
 
-#include "bindings.hpp"
+#include "bindings/bindings.hpp"
 
 namespace stagewise {
 namespace {

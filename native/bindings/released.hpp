@@ -11,7 +11,7 @@
 #include <atomic>
 #include <memory>
 
-#include "interrupt.hpp"
+#include "core/interrupt.hpp"
 
 namespace stagewise {
 

@@ -1,7 +1,7 @@
 // Bags of rows, and which rounds are dropped.
-#include "sampling.hpp"
+#include "gradients/sampling.hpp"
 
-#include "bindings.hpp"
+#include "bindings/bindings.hpp"
 
 namespace stagewise {
 namespace {

@@ -1,7 +1,7 @@
 // Shapley values.
-#include "shap.hpp"
+#include "shap/shap.hpp"
 
-#include "bindings.hpp"
+#include "bindings/bindings.hpp"
 
 namespace stagewise {
 namespace {

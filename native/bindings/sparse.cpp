@@ -1,5 +1,5 @@
 // Sparse tables.
-#include "bindings.hpp"
+#include "bindings/bindings.hpp"
 
 namespace stagewise {
 

@@ -1,7 +1,7 @@
 // What levels say about a target.
-#include "statistics.hpp"
+#include "encoding/statistics.hpp"
 
-#include "bindings.hpp"
+#include "bindings/bindings.hpp"
 
 namespace stagewise {
 namespace {

@@ -1,11 +1,11 @@
 // Tables, cuts, bins, and what is measured without a model.
 #include <numeric>
 
-#include "bindings.hpp"
-#include "bins.hpp"
-#include "cuts.hpp"
-#include "quantile.hpp"
-#include "residual_quantile.hpp"
+#include "bindings/bindings.hpp"
+#include "binning/bins.hpp"
+#include "binning/cuts.hpp"
+#include "core/quantile.hpp"
+#include "gradients/residual_quantile.hpp"
 
 namespace stagewise {
 namespace {

@@ -1,6 +1,6 @@
 // Growing trees.
-#include "bindings.hpp"
-#include "grow.hpp"
+#include "bindings/bindings.hpp"
+#include "grow/grow.hpp"
 
 #include <cmath>
 #include <string_view>

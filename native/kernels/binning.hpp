@@ -7,7 +7,7 @@
 #include <immintrin.h>
 #endif
 
-#include "kernels.hpp"
+#include "kernels/kernels.hpp"
 
 namespace stagewise {
 namespace {

@@ -6,8 +6,8 @@
 // and a move costs the same for two classes and for a hundred.
 #pragma once
 
-#include "float_math.hpp"
-#include "kernels.hpp"
+#include "core/float_math.hpp"
+#include "kernels/kernels.hpp"
 #include "kernels/packing.hpp"
 
 namespace stagewise {

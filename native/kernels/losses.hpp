@@ -4,8 +4,8 @@
 // gives the same bits.
 #pragma once
 
-#include "float_math.hpp"
-#include "kernels.hpp"
+#include "core/float_math.hpp"
+#include "kernels/kernels.hpp"
 
 namespace stagewise {
 namespace {

@@ -2,8 +2,8 @@
 // row.
 #pragma once
 
-#include "kernels.hpp"
-#include "random.hpp"
+#include "core/random.hpp"
+#include "kernels/kernels.hpp"
 
 namespace stagewise {
 namespace {

@@ -4,7 +4,7 @@
 // so that all instruction sets give the same bits.
 #pragma once
 
-#include "kernels.hpp"
+#include "kernels/kernels.hpp"
 
 namespace stagewise {
 namespace {

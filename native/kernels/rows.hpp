@@ -1,7 +1,7 @@
 // Which row is the i-th of a node: an index that the compiler can see through.
 #pragma once
 
-#include "kernels.hpp"
+#include "kernels/kernels.hpp"
 
 namespace stagewise {
 namespace {

@@ -1,7 +1,7 @@
 // Scores of blocks of rows by bit masks (see MaskSplit in kernels.hpp).
 #pragma once
 
-#include "kernels.hpp"
+#include "kernels/kernels.hpp"
 
 namespace stagewise {
 namespace {

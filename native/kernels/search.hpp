@@ -9,8 +9,8 @@
 #include <immintrin.h>
 #endif
 
-#include "gain.hpp"
-#include "kernels.hpp"
+#include "grow/gain.hpp"
+#include "kernels/kernels.hpp"
 #include "kernels/packing.hpp"
 
 namespace stagewise {

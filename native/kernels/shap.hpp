@@ -4,7 +4,7 @@
 // has a say in another.
 #pragma once
 
-#include "kernels.hpp"
+#include "kernels/kernels.hpp"
 
 namespace stagewise {
 namespace {

@@ -17,7 +17,7 @@ Vector = npt.NDArray[np.float64]
 MASK = 2**64 - 1
 GOLDEN = 0x9E3779B97F4A7C15
 ROWS, ROUNDS = 2, 5
-"""What a draw is for, as native/random.hpp numbers it."""
+"""What a draw is for, as native/core/random.hpp numbers it."""
 
 
 def mix(x: int) -> int:

@@ -3,7 +3,7 @@
 The one idea: the credits of trees add up, so the core adds those of one tree after another to the
 same array, block by block of rows. What is done here is to read the rows as the model does, to put
 columns that belong to several features to their account, and to say all in the units that the
-model predicts in. Must not know how credits are found (native/shap.hpp).
+model predicts in. Must not know how credits are found (native/shap/shap.hpp).
 """
 
 from __future__ import annotations

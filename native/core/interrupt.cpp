@@ -1,0 +1,16 @@
+#include "core/interrupt.hpp"
+
+namespace stagewise {
+
+thread_local Interrupt* Interrupt::current_ = nullptr;
+
+Interrupt::Interrupt()
+    : owner_(std::this_thread::get_id()),
+      outer_(current_),
+      next_look_(std::chrono::steady_clock::now() + kInterval) {
+  current_ = this;
+}
+
+Interrupt::~Interrupt() { current_ = outer_; }
+
+}  // namespace stagewise

@@ -1,0 +1,134 @@
+#include "gradients/gradients.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <stdexcept>
+
+namespace stagewise {
+namespace {
+
+// Up to here a row's share of the 31 bits is so fine that rounding to nearest cannot bias a sum.
+constexpr double kNearestUpTo = 32768.0;
+// Above this total, whole weights are multiplied before rounding like any others, so that the
+// rounding error of a row counts once and not weight times.
+constexpr double kWholeUpTo = 268435456.0;
+
+}  // namespace
+
+void Gradients::require_pairs() const {
+  if (state_ != State::pairs)
+    throw std::invalid_argument("gradients are filled by a loss before each tree");
+}
+
+void Gradients::respond(Workers& workers, const double* weight, const Response& response) {
+  require_pairs();
+  const double loss = sums_.loss;
+  sums_ = sum_blocks(workers, rows_, [&](size_t begin, size_t n, LossSums* sums) {
+    for (size_t i = begin; i < begin + n; ++i) {
+      float& g = slots_[i].pair.gradient;
+      float& h = slots_[i].pair.hessian;
+      if (response.limit > 0.0) {
+        const auto most = static_cast<float>(response.limit) * h;
+        g = g > most ? most : (g < -most ? -most : g);
+      }
+      if (response.unit_hessians) h = 1.0f;
+      if (response.absolute && g < 0.0f) g = -g;
+      const double w = weight == nullptr ? 1.0 : weight[i];
+      sums->abs_gradient += w * static_cast<double>(g < 0.0f ? -g : g);
+      sums->hessian += w * static_cast<double>(h);
+    }
+  });
+  sums_.loss = loss;
+}
+
+double Gradients::dispersion(Workers& workers, const double* weight) const {
+  require_pairs();
+  const LossSums sums = sum_blocks(workers, rows_, [&](size_t begin, size_t n, LossSums* out) {
+    for (size_t i = begin; i < begin + n; ++i) {
+      const double w = weight == nullptr ? 1.0 : weight[i];
+      const auto g = static_cast<double>(slots_[i].pair.gradient);
+      out->abs_gradient += w * g * g;
+      out->hessian += w * static_cast<double>(slots_[i].pair.hessian);
+    }
+  });
+  return sums.hessian > 0.0 ? sums.abs_gradient / sums.hessian : 0.0;
+}
+
+void Gradients::multiply(Workers& workers, const double* weight, const float* times,
+                         bool hessians) {
+  require_pairs();
+  const double loss = sums_.loss;
+  std::vector<float> largest((rows_ + kLossBlock - 1) / kLossBlock);
+  sums_ = sum_blocks(workers, rows_, [&](size_t begin, size_t n, LossSums* sums) {
+    float most = 0.0f;
+    for (size_t i = begin; i < begin + n; ++i) {
+      float& g = slots_[i].pair.gradient;
+      float& h = slots_[i].pair.hessian;
+      g *= times[i];
+      h *= hessians ? times[i] : 1.0f;
+      most = h > most ? h : most;
+      const double w = weight == nullptr ? 1.0 : weight[i];
+      sums->abs_gradient += w * static_cast<double>(g < 0.0f ? -g : g);
+      sums->hessian += w * static_cast<double>(h);
+    }
+    largest[begin / kLossBlock] = most;
+  });
+  sums_.loss = loss;
+  const float most = largest.empty() ? 0.0f : *std::max_element(largest.begin(), largest.end());
+  largest_hessian_ = hessians ? static_cast<double>(most) : 0.0;
+}
+
+void Gradients::find_largest_hessian(Workers& workers) {
+  require_pairs();
+  constexpr size_t kRows = 16384;
+  std::vector<float> largest((rows_ + kRows - 1) / kRows, 0.0f);
+  workers.run(largest.size(), [&](size_t chunk, int) {
+    const size_t end = rows_ < (chunk + 1) * kRows ? rows_ : (chunk + 1) * kRows;
+    float most = 0.0f;
+    for (size_t i = chunk * kRows; i < end; ++i)
+      most = slots_[i].pair.hessian > most ? slots_[i].pair.hessian : most;
+    largest[chunk] = most;
+  });
+  for (const float h : largest)
+    if (static_cast<double>(h) > largest_hessian_) largest_hessian_ = static_cast<double>(h);
+}
+
+void Gradients::add_squares(Workers& workers, const double* weight, double ridge,
+                            double* out) const {
+  require_pairs();
+  constexpr size_t kRows = 16384;
+  workers.run((rows_ + kRows - 1) / kRows, [&](size_t chunk, int) {
+    const size_t end = rows_ < (chunk + 1) * kRows ? rows_ : (chunk + 1) * kRows;
+    for (size_t i = chunk * kRows; i < end; ++i) {
+      const double w = weight == nullptr ? 1.0 : weight[i];
+      const double g = w * static_cast<double>(slots_[i].pair.gradient);
+      const double h = w * static_cast<double>(slots_[i].pair.hessian);
+      out[i] += g * g + ridge * (h * h);
+    }
+  });
+}
+
+Scales Gradients::pack(Workers& workers, const Kernels& kernels, const double* weight,
+                       bool whole_weights, double total_weight, uint64_t key, bool nearest) {
+  require_pairs();
+  Packing packing;
+  const auto rows = static_cast<double>(rows_);
+  packing.whole_weights = whole_weights && total_weight <= kWholeUpTo;
+  const double roundings = packing.whole_weights ? total_weight : rows;
+  if (roundings > 1073741824.0) throw std::invalid_argument("more than 2^30 rows in one fit");
+  packing.scales = choose_scales(sums_.abs_gradient, sums_.hessian, roundings);
+  packing.stochastic = !nearest && roundings > kNearestUpTo;
+  packing.key = static_cast<uint32_t>(key);
+  constexpr size_t kRows = 16384;
+  std::atomic<int64_t> total{0};
+  workers.run((rows_ + kRows - 1) / kRows, [&](size_t chunk, int) {
+    const size_t begin = chunk * kRows, n = rows_ - begin < kRows ? rows_ - begin : kRows;
+    total += kernels.pack(slots_.get() + begin, weight != nullptr ? weight + begin : nullptr, n,
+                          static_cast<uint32_t>(begin), packing);
+  });
+  total_word_ = total;
+  state_ = State::packed;
+  return packing.scales;
+}
+
+}  // namespace stagewise

@@ -1,0 +1,93 @@
+// The best split of a node whose rows have classes.
+//
+// One idea: a node is as good as the weights of its classes are uneven (ClassCriterion), and a cut
+// is found by moving rows from one side to the other (kernels/class_search.hpp): as sums per bin
+// and class where a node has a histogram or many rows, else as rows in the order of their codes or
+// ranks; where the cut is given or drawn, as sums of its two sides. All sums are integers, so these
+// ways choose the same split. Levels of a category are put
+// in the order of the share of each class in turn; of two classes one order is enough, and none is
+// better (Breiman et al. 1984, section 9.4). A leaf has no value of its own: a step gives it one.
+#pragma once
+
+#include "grow/finders/split.hpp"
+#include "grow/search/code_order.hpp"
+
+namespace stagewise {
+
+class ClassFinder final : public WordFinder {
+ public:
+  // The classes are those of the histograms' planes.
+  ClassFinder(const Bins& bins, const Kernels& kernels, const TreeRules& rules,
+              const RowWeights& weights, const Histograms& histograms);
+
+  // Of a sparse table every node has a histogram.
+  void set_few_rows(size_t rows) override { few_rows_ = bins_.sparse() ? 0 : rows; }
+  void start_tree(const Scales& scales, const Gradients& gradients,
+                  const std::vector<uint32_t>& features, uint64_t key, double dispersion) override;
+  void weigh_root(const Rows& rows, bool all, Leaf* root) const override;
+  void weigh_children(const Leaf& parent, const Rows& left, const Rows& right) const override;
+  bool splittable(const Leaf& leaf) const override {
+    return !leaf.pure && WordFinder::splittable(leaf);
+  }
+  void scan_few_rows(Search* search, Scratch* scratch) const override;
+  void scan_block(Search* search, size_t block) const override;
+  void scan_sorted(Search* search, size_t position, const SortedRow* rows,
+                   Scratch* scratch) const override;
+
+ private:
+  Found scan_histogram(const Search& search, size_t position, const int64_t* counts) const override;
+  double real_gain(double packed_gain) const override { return packed_gain / scales_.gradient; }
+  double unsplit(const Leaf&, const Found& found) const override { return found.result.unsplit; }
+  double magnitude(const Leaf& leaf, const Found&) const override {
+    return static_cast<double>(word_gradient(leaf.word));
+  }
+  // Of entropy: a unit for each logarithm of whole numbers, of which there are few per class.
+  double rounding() const override {
+    return rules_.criterion == ClassCriterion::entropy
+               ? scan_.logs.real * static_cast<double>(3 * (classes_ + 1))
+               : 0.0;
+  }
+  std::vector<uint8_t> right_bins(const Search& search, size_t position, const Found& found,
+                                  bool heavier_left, Scratch* scratch) const override;
+
+  // What is known of rows by how they are called: by their numbers, or their places in a list.
+  struct Named {
+    Rows rows;
+    const int32_t* class_of;
+    const GradientSlot* slots;
+  };
+
+  std::vector<int64_t> class_words(const Rows& rows) const;
+  ClassNode node_of(const Leaf& leaf, bool counted) const;
+  bool summed(uint32_t feature, size_t rows) const;  // rather than sorted
+  ClassScanInput histogram_sums(const Search& search, size_t position, const int64_t* counts) const;
+  // The classes and words of the rows, into the scratch, by their places.
+  void list_rows(const Rows& rows, Scratch* scratch) const;
+  // Sums of the rows of which these and codes are listed, by bin(code); the last of the bins is
+  // that of missing values. In the scratch, which is then to be cleared of them.
+  template <class Bin>
+  ClassScanInput row_sums(const Search& search, uint32_t feature, size_t bins, Scratch* scratch,
+                          Bin bin) const;
+  ClassScanInput bin_sums(const Search& search, uint32_t feature, Scratch* scratch) const;
+  void clear(const ClassScanInput& sums, Scratch* scratch) const;
+  Found scan(const Search& search, uint32_t feature, const ClassScanInput& sums,
+             int64_t* sides) const;
+  Found scan_bins(const Search& search, uint32_t feature, const ClassScanInput& sums,
+                  int64_t* sides) const;
+  Found scan_levels(const Search& search, uint32_t feature, const ClassScanInput& sums,
+                    int64_t* sides) const;
+  Found scan_bin_sums(const Search& search, uint32_t feature, Scratch* scratch) const;
+  Found scan_rows(const Search& search, uint32_t feature, Scratch* scratch) const;
+  Found scan_only_cut(const Search& search, uint32_t feature, const CodeEnds& range,
+                      Scratch* scratch) const;
+  Found sweep(const Search& search, uint32_t feature, const SortedRow* rows, const Named& named,
+              Scratch* scratch) const;
+
+  void share_unit();  // of all weights
+
+  const int32_t* const class_of_;  // per row
+  const size_t classes_;
+  std::vector<int64_t> logs_;  // of small weights, for entropy
+};
+
+}  // namespace stagewise

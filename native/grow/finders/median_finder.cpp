@@ -1,0 +1,305 @@
+#include "grow/finders/median_finder.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/interrupt.hpp"
+#include "core/quantile.hpp"
+#include "core/radix.hpp"
+#include "core/random.hpp"
+#include "grow/search/code_order.hpp"
+
+namespace stagewise {
+namespace {
+
+constexpr int kValueBits = 60, kWeightBits = 50;
+
+// The least e such that x < 2^e; of 0: 0.
+int exponent_of(double x) {
+  int exponent = 0;
+  std::frexp(x, &exponent);
+  return exponent;
+}
+
+}  // namespace
+
+MedianTarget::MedianTarget(const double* y, const double* weight, size_t rows)
+    : y_(y), rank_(rows) {
+  std::vector<uint32_t> order(rows);
+  for (size_t i = 0; i < rows; ++i) order[i] = static_cast<uint32_t>(i);
+  radix_sort(&order, [=](uint32_t row) { return order_key<uint64_t>(y[row]); });
+  if (rows == 0) return;
+  // About the middle, so that a large offset costs no precision.
+  const double middle = y[order.front()] / 2 + y[order.back()] / 2;
+  value_exponent_ =
+      kValueBits - exponent_of(std::max(middle - y[order.front()], y[order.back()] - middle));
+  for (size_t i = 0; i < rows; ++i) {
+    const double x = y[order[i]];
+    if (i == 0 || x != y[order[i - 1]])
+      values_.push_back(static_cast<int64_t>(std::ldexp(x - middle, value_exponent_)));
+    rank_[order[i]] = static_cast<uint32_t>(values_.size() - 1);
+  }
+  if (weight == nullptr) return;
+  double total = 0.0;
+  bool whole = true;
+  for (size_t i = 0; i < rows; ++i) {
+    total += weight[i];
+    whole = whole && weight[i] == std::floor(weight[i]);
+  }
+  weight_exponent_ = kWeightBits - exponent_of(total);
+  if (whole) weight_exponent_ = std::min(weight_exponent_, 0);
+  for (size_t i = 0; i < rows; ++i)
+    weight_.push_back(
+        static_cast<int64_t>(std::floor(std::ldexp(weight[i], weight_exponent_) + 0.5)));
+}
+
+double MedianTarget::real(double units) const {
+  return std::ldexp(units, -value_exponent_ - weight_exponent_);
+}
+
+MedianFinder::MedianFinder(const Bins& bins, const TreeRules& rules, const RowWeights& weights,
+                           const double* target)
+    : bins_(bins),
+      rules_(rules),
+      weights_(weights),
+      target_(target, weights.weight(), bins.rows()),
+      min_count_(weights.units(rules.min_samples_leaf)),
+      place_(make_large_array<uint32_t>(bins.rows())) {
+  few_rows_ = SIZE_MAX;
+}
+
+void MedianFinder::start_tree(const std::vector<uint32_t>& features, uint64_t key) {
+  features_ = &features;
+  key_ = key;
+}
+
+void MedianFinder::weigh(const Rows& rows, Leaf* leaf) const {
+  std::vector<double> values(rows.n), weight;
+  uint32_t least = UINT32_MAX, most = 0;
+  for (size_t i = 0; i < rows.n; ++i) {
+    const uint32_t row = rows[i];
+    values[i] = target_.y(row);
+    if (weights_.weight() != nullptr) weight.push_back(weights_.weight()[row]);
+    if (target_.weight(row) == 0) continue;
+    leaf->word += target_.weight(row);
+    least = std::min(least, target_.rank(row));
+    most = std::max(most, target_.rank(row));
+  }
+  leaf->pure = least >= most;
+  leaf->value = weighted_quantile(&values, weight, 0.5);
+}
+
+void MedianFinder::weigh_root(const Rows& rows, bool, Leaf* root) const { weigh(rows, root); }
+
+void MedianFinder::weigh_children(const Leaf& parent, const Rows& left, const Rows& right) const {
+  weigh(left, parent.left);
+  weigh(right, parent.right);
+}
+
+bool MedianFinder::splittable(const Leaf& leaf) const {
+  if (rules_.max_depth > 0 && leaf.depth >= rules_.max_depth) return false;
+  return !leaf.pure && leaf.count >= 2 * min_count_;
+}
+
+// The targets of the node in order, and the place that each row's has among them.
+void MedianFinder::begin(const Leaf& leaf, const Rows& rows, std::vector<uint8_t> allowed,
+                         Search* search) const {
+  search->leaf = &leaf;
+  search->rows = rows;
+  search->key = draw(key_, leaf.path);
+  search->allowed = std::move(allowed);
+  search->found.assign(features_->size(), {});
+  std::vector<SortedRow> order(rows.n);
+  for (size_t i = 0; i < rows.n; ++i) order[i] = {rows[i], target_.rank(rows[i])};
+  radix_sort(&order, [](const SortedRow& r) { return r.rank; });
+  search->targets.clear();
+  for (size_t i = 0; i < rows.n; ++i) {
+    if (i == 0 || order[i].rank != order[i - 1].rank)
+      search->targets.push_back(target_.value(order[i].rank));
+    place_[order[i].row] = static_cast<uint32_t>(search->targets.size() - 1);
+  }
+  RunningMedian whole;
+  whole.start(search->targets.data(), search->targets.size());
+  in_parts(rows.n, [&](size_t begin, size_t end) {
+    for (size_t i = begin; i < end; ++i) whole.add(place_[rows[i]], target_.weight(rows[i]));
+  });
+  search->unsplit = -static_cast<double>(whole.cost());
+}
+
+void MedianFinder::scan_few_rows(Search* search, Scratch* scratch) const {
+  for (size_t j = 0; j < features_->size(); ++j)
+    if (search->allows(j))
+      scan_sorted(search, j, sort_by_code(bins_, search->rows, (*features_)[j], scratch), scratch);
+}
+
+void MedianFinder::scan_sorted(Search* search, size_t position, const SortedRow* rows,
+                               Scratch* scratch) const {
+  const uint32_t feature = (*features_)[position];
+  search->found[position] = bins_.coding(feature).categorical()
+                                ? scan_levels(*search, feature, rows, scratch)
+                                : scan_numbers(*search, feature, rows, scratch);
+}
+
+ScanResult MedianFinder::best_cut(const Search& search, const SortedRow* rows, size_t n,
+                                  size_t present, const Positions& within, Scratch* scratch) const {
+  RunningMedian& median = scratch->median;
+  auto& costs = scratch->costs;  // of the left side, per position
+  if (costs.size() < present) costs.resize(present);
+  const auto begin_side = [&](bool with_missing) {
+    median.start(search.targets.data(), search.targets.size());
+    int64_t count = 0;
+    for (size_t i = present; with_missing && i < n; ++i) {
+      median.add(place_[rows[i].row], target_.weight(rows[i].row));
+      count += weights_[rows[i].row];
+    }
+    return count;
+  };
+  const auto end_of_code = [&](size_t i) {
+    return i + 1 == present || rows[i].rank != rows[i + 1].rank;
+  };
+  bool missing = false;
+  for (size_t i = present; i < n; ++i) missing = missing || target_.weight(rows[i].row) > 0;
+  ScanResult best;
+  best.missing_seen = missing;
+  for (const bool to_left : {false, true}) {
+    if (to_left && !missing) break;
+    ScanResult own;  // the first of equals stays, also of those with missing values on the right
+    begin_side(to_left);
+    in_parts(within.last, [&](size_t begin, size_t end) {
+      for (size_t i = begin; i < end; ++i) {
+        median.add(place_[rows[i].row], target_.weight(rows[i].row));
+        if (i >= within.first && end_of_code(i)) costs[i] = median.cost();
+      }
+    });
+    int64_t count = begin_side(!to_left);
+    const int64_t all = search.leaf->word;
+    in_parts(present - within.first, [&](size_t begin, size_t end) {
+      for (size_t i = present - begin; i-- > present - end;) {
+        if (i < within.last && end_of_code(i)) {
+          const bool heavy = count >= min_count_ && search.leaf->count - count >= min_count_ &&
+                             median.weight() > 0 && median.weight() < all;
+          const double score = heavy ? -static_cast<double>(costs[i] + median.cost()) : kNoSplit;
+          if (heavy && score >= own.score) own = {score, i, to_left, all - median.weight()};
+        }
+        median.add(place_[rows[i].row], target_.weight(rows[i].row));
+        count += weights_[rows[i].row];
+      }
+    });
+    own.missing_seen = missing;
+    if (own.score > best.score) best = own;
+  }
+  return best;
+}
+
+MedianFinder::Found MedianFinder::scan_numbers(const Search& search, uint32_t feature,
+                                               const SortedRow* rows, Scratch* scratch) const {
+  const size_t n = search.rows.n;
+  const size_t present = count_present(rows, n, bins_.value_bins(feature));
+  const std::optional<size_t> only = only_cut(rules_, search, feature, [&] {
+    return codes_heard(rows, present, [&](size_t row) { return target_.weight(row) == 0; });
+  });
+  const Positions within = only ? position_of(rows, present, *only) : Positions{0, present};
+  Found found;
+  found.result = best_cut(search, rows, n, present, within, scratch);
+  found.missing_seen = found.result.missing_seen;
+  if (found.result.score > kNoSplit) {
+    const size_t next = found.result.position + 1;
+    found.bin = only ? static_cast<uint32_t>(*only) : rows[found.result.position].rank;
+    found.next_bin = next < present ? rows[next].rank : bins_.value_bins(feature);
+  }
+  return found;
+}
+
+std::vector<uint32_t> MedianFinder::ordered_levels(const Search& search, const SortedRow* rows,
+                                                   size_t present) const {
+  struct Level {
+    int64_t middle;  // twice the median
+    uint32_t code;
+  };
+  std::vector<Level> levels;
+  std::vector<std::pair<uint32_t, int64_t>> own;  // places and weights of a level's rows
+  for (size_t i = 0; i < present; ++i) {
+    const uint32_t row = rows[i].row;
+    if (target_.weight(row) > 0) own.emplace_back(place_[row], target_.weight(row));
+    if ((i + 1 < present && rows[i + 1].rank == rows[i].rank) || own.empty()) continue;
+    std::sort(own.begin(), own.end());
+    int64_t all = 0, upto = 0;
+    for (const auto& [place, weight] : own) all += weight;
+    size_t at = 0;
+    while (2 * (upto + own[at].second) < all) upto += own[at++].second;
+    const bool between = 2 * (upto + own[at].second) == all;
+    levels.push_back(
+        {search.targets[own[at].first] + search.targets[own[at + between].first], rows[i].rank});
+    own.clear();
+  }
+  std::sort(levels.begin(), levels.end(), [](const Level& a, const Level& b) {
+    return a.middle != b.middle ? a.middle < b.middle : a.code < b.code;
+  });
+  std::vector<uint32_t> order;
+  for (const Level& level : levels) order.push_back(level.code);
+  return order;
+}
+
+MedianFinder::Found MedianFinder::scan_levels(const Search& search, uint32_t feature,
+                                              const SortedRow* rows, Scratch* scratch) const {
+  const size_t n = search.rows.n, bins = bins_.value_bins(feature);
+  const size_t present = count_present(rows, n, static_cast<uint32_t>(bins));
+  const std::vector<uint32_t> order = ordered_levels(search, rows, present);
+  std::vector<size_t> start(bins + 1, 0);  // where the rows of a level begin
+  for (size_t i = 0; i < present; ++i) ++start[rows[i].rank + 1];
+  for (size_t b = 0; b < bins; ++b) start[b + 1] += start[b];
+  std::vector<SortedRow> in_order;
+  for (uint32_t i = 0; i < order.size(); ++i)
+    for (size_t k = start[order[i]]; k < start[order[i] + 1]; ++k)
+      in_order.push_back({rows[k].row, i});
+  const size_t ordered = in_order.size();
+  in_order.insert(in_order.end(), rows + present, rows + n);
+  Positions within{0, ordered};
+  if (rules_.random_thresholds && !order.empty())
+    within = position_of(in_order.data(), ordered, drawn(search, feature, 0, order.size() - 1));
+  Found found;
+  found.result = best_cut(search, in_order.data(), in_order.size(), ordered, within, scratch);
+  found.missing_seen = found.result.missing_seen;
+  if (found.result.score > kNoSplit) found.bin = in_order[found.result.position].rank;
+  return found;
+}
+
+Split MedianFinder::settle(Search* search, Scratch* scratch) const {
+  const Leaf& leaf = *search->leaf;
+  size_t best = features_->size();
+  double best_score = kNoSplit;
+  for (size_t i = 0; i < features_->size(); ++i) {
+    if (!search->allows(i) || !(search->found[i].result.score > best_score)) continue;
+    best = i;
+    best_score = search->found[i].result.score;
+  }
+  if (best == features_->size()) return {};
+  const double units = best_score - search->unsplit;
+  const bool forced = leaf.forced >= 0;
+  const bool enough = units > -kRelativeGain * search->unsplit;
+  const bool neutral =
+      rules_.to_the_end && rules_.min_gain == 0.0 && units >= kRelativeGain * search->unsplit;
+  if (!forced && !neutral && !(enough && target_.real(units) > rules_.min_gain)) return {};
+  const Found& found = search->found[best];
+  const int64_t left = found.result.left_word;
+  const bool heavier_left = left >= leaf.word - left;
+  Split split;
+  split.gain = std::max(target_.real(units), forced ? 0.0 : kNeutralGain);
+  split.forced = forced;
+  split.feature = (*features_)[best];
+  split.bin = found.bin;
+  split.next_bin = found.next_bin;
+  const bool decided = found.missing_seen || any_missing(bins_, search->rows, split.feature);
+  split.missing_left = decided ? found.result.missing_left : heavier_left;
+  split.left_word = left;
+  if (bins_.coding(split.feature).categorical()) {
+    const SortedRow* const rows = sort_by_code(bins_, search->rows, split.feature, scratch);
+    const uint32_t bins = bins_.value_bins(split.feature);
+    const auto order = ordered_levels(*search, rows, count_present(rows, search->rows.n, bins));
+    split.right_bins.assign(bins, heavier_left ? 0 : 1);
+    for (size_t i = 0; i < order.size(); ++i) split.right_bins[order[i]] = i <= found.bin ? 0 : 1;
+  }
+  return split;
+}
+
+}  // namespace stagewise

@@ -1,0 +1,79 @@
+// The best split of a node of a tree of medians.
+//
+// One idea: a leaf says the weighted median of its targets, and costs sum_i w_i |y_i - median|;
+// what a split gains is the cost of the node less those of its sides (Breiman et al. 1984,
+// section 8.11). Rows go in the order of their codes, or ranks, from one end to the other and back,
+// into a running median (running_median.hpp): n log n for a feature of n rows. Targets and weights
+// are integers, so equal sides cost exactly the same. Levels of a category are put in the order of
+// their medians. There are no gradients and no histograms. Must not: know constraints on values, or
+// sparse tables.
+#pragma once
+
+#include "grow/finders/split.hpp"
+
+namespace stagewise {
+
+// What trees of medians are fitted to: y, and the same and its weights as integers.
+class MedianTarget {
+ public:
+  // y: finite.
+  MedianTarget(const double* y, const double* weight, size_t rows);
+
+  double y(size_t row) const { return y_[row]; }
+  uint32_t rank(size_t row) const { return rank_[row]; }  // among the different values
+  int64_t value(uint32_t rank) const { return values_[rank]; }
+  int64_t weight(size_t row) const { return weight_.empty() ? 1 : weight_[row]; }
+  double real(double units) const;  // of a weight times a value
+
+ private:
+  const double* y_;
+  std::vector<uint32_t> rank_;   // per row
+  std::vector<int64_t> values_;  // per rank: below 2^60
+  std::vector<int64_t> weight_;  // per row; together about 2^50 at most; empty: all 1
+  int value_exponent_ = 0, weight_exponent_ = 0;
+};
+
+class MedianFinder final : public Finder {
+ public:
+  MedianFinder(const Bins& bins, const TreeRules& rules, const RowWeights& weights,
+               const double* target);
+
+  void set_few_rows(size_t) override {}  // there is but one way
+  void start_tree(const std::vector<uint32_t>& features, uint64_t key);
+
+  RowWords words() const override { return {}; }
+  void weigh_root(const Rows& rows, bool all, Leaf* root) const override;
+  void weigh_children(const Leaf& parent, const Rows& left, const Rows& right) const override;
+  bool splittable(const Leaf& leaf) const override;
+  void begin(const Leaf& leaf, const Rows& rows, std::vector<uint8_t> allowed,
+             Search* search) const override;
+  void scan_group(Search*, size_t) const override {}
+  void scan_few_rows(Search* search, Scratch* scratch) const override;
+  void scan_sorted(Search* search, size_t position, const SortedRow* rows,
+                   Scratch* scratch) const override;
+  Split settle(Search* search, Scratch* scratch) const override;
+
+ private:
+  void weigh(const Rows& rows, Leaf* leaf) const;
+  Found scan_numbers(const Search& search, uint32_t feature, const SortedRow* rows,
+                     Scratch* scratch) const;
+  Found scan_levels(const Search& search, uint32_t feature, const SortedRow* rows,
+                    Scratch* scratch) const;
+  // The best cut behind one of the positions, which are those of the first `present` of n rows.
+  ScanResult best_cut(const Search& search, const SortedRow* rows, size_t n, size_t present,
+                      const Positions& within, Scratch* scratch) const;
+  // The codes of levels that rows with a weight have, in the order of their medians.
+  std::vector<uint32_t> ordered_levels(const Search& search, const SortedRow* rows,
+                                       size_t present) const;
+
+  const Bins& bins_;
+  const TreeRules& rules_;
+  const RowWeights& weights_;
+  const MedianTarget target_;
+  const int64_t min_count_;
+  LargeArray<uint32_t> place_;  // per row: of its target among those of the node it is in
+  const std::vector<uint32_t>* features_ = nullptr;  // of this tree
+  uint64_t key_ = 0;
+};
+
+}  // namespace stagewise

@@ -1,0 +1,269 @@
+#include "grow/finders/vector_finder.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+
+namespace stagewise {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+// Up to this total a packed hessian that is the weight is so exactly.
+constexpr double kExactTotal = 268435456.0;
+
+}  // namespace
+
+bool rows_counted(const TreeRules& rules, const RowWeights& weights) {
+  if (rules.min_samples_leaf <= 1.0 && weights.whole()) return false;
+  return !(rules.hessian_is_weight && weights.whole() && weights.total() <= kExactTotal);
+}
+
+VectorFinder::VectorFinder(const Bins& bins, const Kernels& kernels, const TreeRules& rules,
+                           const RowWeights& weights, const Histograms& histograms, size_t outputs)
+    : bins_(bins),
+      kernels_(kernels),
+      rules_(rules),
+      weights_(weights),
+      histograms_(histograms),
+      outputs_(outputs),
+      counted_(rows_counted(rules, weights)),
+      lanes_(vector_lanes(outputs, counted_)) {
+  size_t all = 0;
+  for (size_t f = 0; f < bins.features(); ++f) all += bins.value_bins(f);
+  few_rows_ = bins.features() > 0 ? all / bins.features() / 2 : 0;
+}
+
+VectorFinder::Lanes VectorFinder::make_lanes(double more_l2) const {
+  Lanes lanes;
+  for (std::vector<double>* each : {&lanes.unit, &lanes.l1, &lanes.l2, &lanes.hessian_unit})
+    each->assign(lanes_, 0.0);
+  lanes.high.assign(lanes_, kInfinity);
+  for (size_t k = 0; k < outputs_; ++k) {
+    const double gs = gradients_->scales(k).gradient, hs = gradients_->scales(k).hessian;
+    lanes.unit[k] = hs / (gs * gs);
+    lanes.l1[k] = rules_.l1 * gs;
+    lanes.l2[k] = (rules_.l2 + more_l2) * hs;
+    if (rules_.max_step > 0.0) lanes.high[k] = rules_.max_step * (gs / hs);
+    lanes.hessian_unit[k] = 1.0 / hs;
+  }
+  VectorRules& r = lanes.rules;
+  r.lanes = lanes_;
+  r.outputs = outputs_;
+  r.unit = lanes.unit.data();
+  r.l1 = lanes.l1.data();
+  r.l2 = lanes.l2.data();
+  r.high = lanes.high.data();
+  r.hessian_unit = lanes.hessian_unit.data();
+  r.plain = rules_.l1 == 0.0 && rules_.max_step == 0.0;
+  r.least_hessian = rules_.min_hessian * static_cast<double>(outputs_);
+  if (counted_) {
+    r.count_lane = outputs_;
+    r.count_mask = -1;
+    r.least_count = weights_.units(rules_.min_samples_leaf);
+  } else if (rules_.hessian_is_weight) {
+    r.count_mask = 0xffffffff;
+    r.least_count = static_cast<int64_t>(
+        std::ceil(rules_.min_samples_leaf * rules_.hessian_bound * gradients_->scales(0).hessian));
+  }
+  return lanes;
+}
+
+void VectorFinder::start_tree(const VectorGradients& gradients,
+                              const std::vector<uint32_t>& features, double dispersion) {
+  gradients_ = &gradients;
+  features_ = &features;
+  numbers_ = make_lanes(0.0);
+  levels_ = make_lanes(rules_.levels.l2);
+  level_chance_ = rules_.levels.chance * dispersion;
+}
+
+std::vector<double> VectorFinder::values(const int64_t* words) const {
+  Regularisation r;
+  r.l1 = rules_.l1;
+  r.l2 = rules_.l2;
+  if (rules_.max_step > 0.0) {
+    r.low = -rules_.max_step;
+    r.high = rules_.max_step;
+  }
+  std::vector<double> out(outputs_);
+  for (size_t k = 0; k < outputs_; ++k)
+    out[k] =
+        leaf_value(static_cast<double>(word_gradient(words[k])) / gradients_->scales(k).gradient,
+                   static_cast<double>(word_hessian(words[k])) / gradients_->scales(k).hessian, r);
+  return out;
+}
+
+double VectorFinder::hessian(const int64_t* words) const {
+  double sum = 0.0;
+  for (size_t k = 0; k < outputs_; ++k)
+    sum += static_cast<double>(word_hessian(words[k])) * numbers_.hessian_unit[k];
+  return sum;
+}
+
+void VectorFinder::weigh_root(const Rows& rows, bool all, Leaf* root) const {
+  root->vector = gradients_->total();
+  if (!all) {
+    std::fill(root->vector.begin(), root->vector.end(), 0);
+    for (size_t i = 0; i < rows.n; ++i) {
+      const int64_t* const own = gradients_->words() + rows[i] * lanes_;
+      for (size_t k = 0; k < lanes_; ++k) root->vector[k] += own[k];
+    }
+  }
+  root->values = values(root->vector.data());
+}
+
+void VectorFinder::weigh_children(const Leaf& parent, const Rows&, const Rows&) const {
+  parent.left->vector = parent.split.left_vector;
+  parent.right->vector = parent.vector;
+  for (size_t k = 0; k < lanes_; ++k) parent.right->vector[k] -= parent.left->vector[k];
+  for (Leaf* child : {parent.left, parent.right}) child->values = values(child->vector.data());
+}
+
+bool VectorFinder::splittable(const Leaf& leaf) const {
+  if (rules_.max_depth > 0 && leaf.depth >= rules_.max_depth) return false;
+  if (leaf.rows() < 2 || leaf.count < 2 * weights_.units(rules_.min_samples_leaf)) return false;
+  return hessian(leaf.vector.data()) >= 2.0 * numbers_.rules.least_hessian;
+}
+
+void VectorFinder::begin(const Leaf& leaf, const Rows& rows, std::vector<uint8_t> allowed,
+                         Search* search) const {
+  search->leaf = &leaf;
+  search->rows = rows;
+  search->pure = false;
+  search->allowed = std::move(allowed);
+  search->found.resize(features_->size());
+  search->left.resize(features_->size() * 2 * lanes_);  // and room to scan in
+}
+
+VectorFinder::Found VectorFinder::scan_bins(const Leaf& leaf, const VectorSums& sums,
+                                            const Lanes& lanes, int64_t* left) const {
+  Found found;
+  found.result = kernels_.scan_vectors({sums.words, sums.bins, sums.missing, leaf.vector.data()},
+                                       lanes.rules, left, left + lanes_);
+  found.missing_seen = sums.missing != nullptr;
+  if (found.result.score > kNoSplit) {
+    const size_t next = found.result.position + 1;
+    found.bin = sums.code(found.result.position);
+    found.next_bin = next < sums.bins ? sums.code(next) : bins_.value_bins(sums.feature);
+  }
+  return found;
+}
+
+void VectorFinder::scan(Search* search, size_t position, const VectorSums& sums) const {
+  int64_t* const left = search->left.data() + position * 2 * lanes_;
+  search->found[position] = bins_.coding(sums.feature).categorical()
+                                ? scan_levels(*search->leaf, sums, left)
+                                : scan_bins(*search->leaf, sums, numbers_, left);
+}
+
+void VectorFinder::scan_group(Search* search, size_t group) const {
+  for (const uint32_t position : histograms_.members(group)) {
+    if (!search->allows(position)) continue;
+    VectorSums sums;
+    sums.feature = (*features_)[position];
+    sums.words = histograms_.feature(search->leaf->hist, position);
+    sums.bins = bins_.value_bins(sums.feature);
+    const int64_t* const missing = sums.words + sums.bins * lanes_;
+    if (bins_.has_missing(sums.feature) && has_rows(missing)) sums.missing = missing;
+    scan(search, position, sums);
+  }
+}
+
+bool VectorFinder::has_rows(const int64_t* words) const {
+  return std::any_of(words, words + lanes_, [](int64_t word) { return word != 0; });
+}
+
+void VectorFinder::collect(const Rows& rows, uint32_t feature, Scratch* scratch) const {
+  const Groups& groups = bins_.groups();
+  int64_t* const words = scratch->few_words.data();
+  const uint32_t start = 0;
+  if (groups.alone(feature) && bins_.wide()) {
+    kernels_.vector_histogram16(bins_.by_row16() + groups.of(feature), bins_.row_stride(), &start,
+                                nullptr, 1, rows, gradients_->words(), lanes_, words);
+  } else if (groups.alone(feature)) {
+    kernels_.vector_histogram8(bins_.by_row8() + groups.of(feature), bins_.row_stride(), &start,
+                               nullptr, 1, rows, gradients_->words(), lanes_, words);
+  }
+  for (size_t i = 0; i < rows.n; ++i) {
+    const uint32_t code = bins_.code(rows[i], feature);
+    scratch->touched[code / 64] |= 1ull << (code % 64);
+    if (groups.alone(feature)) continue;
+    const int64_t* const own = gradients_->words() + rows[i] * lanes_;
+    for (size_t k = 0; k < lanes_; ++k) words[code * lanes_ + k] += own[k];
+  }
+}
+
+void VectorFinder::scan_few_rows(Search* search, Scratch* scratch) const {
+  Scratch& s = *scratch;
+  for (size_t j = 0; j < features_->size(); ++j) {
+    if (!search->allows(j)) continue;
+    VectorSums sums;
+    sums.feature = (*features_)[j];
+    collect(search->rows, sums.feature, scratch);
+    const uint32_t missing = bins_.value_bins(sums.feature);
+    for (size_t block = 0; block <= missing / 64; ++block)
+      for (uint64_t bits = s.touched[block]; bits != 0; bits &= bits - 1) {
+        const size_t code = block * 64 + static_cast<size_t>(std::countr_zero(bits));
+        int64_t* const own = s.few_words.data() + code * lanes_;
+        std::copy(own, own + lanes_, s.packed_words.data() + sums.bins++ * lanes_);
+        std::fill(own, own + lanes_, 0);
+      }
+    sums.words = s.packed_words.data();
+    sums.touched = s.touched.data();
+    if ((s.touched[missing / 64] >> (missing % 64) & 1) != 0) {
+      const int64_t* const behind = sums.words + --sums.bins * lanes_;
+      if (has_rows(behind)) sums.missing = behind;
+    }
+    scan(search, j, sums);
+    std::fill(s.touched.begin(), s.touched.end(), 0);
+  }
+}
+
+// What the node is worth as it is.
+double VectorFinder::unsplit_score(const Leaf& leaf) const {
+  double sum = 0.0;
+  for (size_t k = 0; k < outputs_; ++k) {
+    Regularisation r;
+    r.l1 = numbers_.l1[k];
+    r.l2 = numbers_.l2[k];
+    const double unit = gradients_->scales(k).gradient / gradients_->scales(k).hessian;
+    const auto h = static_cast<double>(std::max<int64_t>(1, word_hessian(leaf.vector[k])));
+    sum +=
+        gain_of(static_cast<double>(word_gradient(leaf.vector[k])), h, leaf.values[k] * unit, r) *
+        numbers_.unit[k];
+  }
+  return sum;
+}
+
+Split VectorFinder::settle(Search* search, Scratch* scratch) const {
+  const Leaf& leaf = *search->leaf;
+  size_t best = features_->size();
+  double best_score = kNoSplit;
+  for (size_t i = 0; i < features_->size(); ++i) {
+    if (!search->allows(i) || !(search->found[i].result.score > best_score)) continue;
+    best = i;
+    best_score = search->found[i].result.score;
+  }
+  if (best == features_->size()) return {};
+  const double twice = best_score - unsplit_score(leaf);
+  if (!(twice > kRelativeGain * std::abs(best_score)) || !(0.5 * twice > rules_.min_gain))
+    return {};
+  const Found& found = search->found[best];
+  const int64_t* const left = search->left.data() + best * 2 * lanes_;
+  const double of_left = hessian(left), of_all = hessian(leaf.vector.data());
+  const bool heavier_left = of_left >= of_all - of_left;
+  Split split;
+  split.gain = 0.5 * twice;
+  split.feature = (*features_)[best];
+  split.bin = found.bin;
+  split.next_bin = found.next_bin;
+  const bool decided = found.missing_seen || any_missing(bins_, search->rows, split.feature);
+  split.missing_left = decided ? found.result.missing_left : heavier_left;
+  split.left_vector.assign(left, left + lanes_);
+  if (bins_.coding(split.feature).categorical())
+    split.right_bins = right_bins(*search, best, heavier_left, scratch);
+  return split;
+}
+
+}  // namespace stagewise

@@ -1,0 +1,90 @@
+// Splits of trees whose leaves have a value for each of K outputs.
+//
+// One idea: the objective of a leaf is the sum of those of its outputs, so its values are K Newton
+// steps and what a split gains is the sum of what it gains in each:
+//
+//     sum_k [ G_kL^2 / (H_kL + l2) + G_kR^2 / (H_kR + l2) - G_k^2 / (H_k + l2) ] / 2
+//
+// A side must have min_samples_leaf rows, and min_hessian in the mean of the outputs. The rows are
+// counted in a lane of their own, unless hessians are their weights anyway. Levels of a category
+// are put in the order of their leaf vectors along the first principal direction of these; what
+// chance gains from an order (level_split.cpp) is taken off for as much of their variance as lies
+// along it. Must not: know constraints on values, forced or random splits.
+#pragma once
+
+#include "gradients/vector_gradients.hpp"
+
+namespace stagewise {
+
+// Whether the weights of rows need a lane, or can be told from hessians.
+bool rows_counted(const TreeRules& rules, const RowWeights& weights);
+
+class VectorFinder : public Finder {
+ public:
+  VectorFinder(const Bins& bins, const Kernels& kernels, const TreeRules& rules,
+               const RowWeights& weights, const Histograms& histograms, size_t outputs);
+
+  size_t outputs() const { return outputs_; }
+  bool counted() const { return counted_; }
+  // dispersion: the sum over the outputs.
+  void start_tree(const VectorGradients& gradients, const std::vector<uint32_t>& features,
+                  double dispersion);
+
+  RowWords words() const override { return {nullptr, gradients_->words()}; }
+  void weigh_root(const Rows& rows, bool all, Leaf* root) const override;
+  void weigh_children(const Leaf& parent, const Rows& left, const Rows& right) const override;
+  bool splittable(const Leaf& leaf) const override;
+  void begin(const Leaf& leaf, const Rows& rows, std::vector<uint8_t> allowed,
+             Search* search) const override;
+  void scan_group(Search* search, size_t group) const override;
+  void scan_few_rows(Search* search, Scratch* scratch) const override;
+  Split settle(Search* search, Scratch* scratch) const override;
+
+ private:
+  struct VectorSums : BinSums {  // whose words are vectors
+    const int64_t* missing = nullptr;
+  };
+  // What all lanes of a node's candidates are multiplied by and compared with.
+  struct Lanes {
+    std::vector<double> unit, l1, l2, high, hessian_unit;
+    VectorRules rules;
+  };
+  // Some bins of a category that have rows, in an order, and how much of the variance of their leaf
+  // vectors lies along it.
+  struct Order {
+    std::vector<uint32_t> bins;
+    double share = 1.0;
+  };
+
+  Lanes make_lanes(double more_l2) const;
+  std::vector<double> values(const int64_t* words) const;
+  double hessian(const int64_t* words) const;  // the sum over the outputs
+  double unsplit_score(const Leaf& leaf) const;
+  void scan(Search* search, size_t position, const VectorSums& sums) const;
+  Found scan_bins(const Leaf& leaf, const VectorSums& sums, const Lanes& lanes,
+                  int64_t* left) const;
+  Found scan_levels(const Leaf& leaf, const VectorSums& sums, int64_t* left) const;
+  Found scan_alone(const Leaf& leaf, const VectorSums& sums, const Order& order,
+                   int64_t* left) const;
+  Order ordered(const int64_t* words, size_t bins) const;
+  // The words of a feature's bins in the order of codes, summed up in the scratch.
+  void collect(const Rows& rows, uint32_t feature, Scratch* scratch) const;
+  std::vector<uint8_t> right_bins(const Search& search, size_t position, bool heavier_left,
+                                  Scratch* scratch) const;
+  bool has_rows(const int64_t* words) const;
+
+  const Bins& bins_;
+  const Kernels& kernels_;
+  const TreeRules& rules_;
+  const RowWeights& weights_;
+  const Histograms& histograms_;
+  const size_t outputs_;
+  const bool counted_;
+  const size_t lanes_;
+  const VectorGradients* gradients_ = nullptr;
+  const std::vector<uint32_t>* features_ = nullptr;  // of this tree
+  Lanes numbers_, levels_;  // of candidates that cut numbers, and orders of levels
+  double level_chance_ = 0.0;
+};
+
+}  // namespace stagewise

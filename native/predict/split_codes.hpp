@@ -1,0 +1,54 @@
+// Rows as codes by which they answer the splits of some trees.
+//
+// One idea: a split is a comparison of one code of 16 bits, whatever it asks about. Numbers are
+// coded by the thresholds of the trees, in several places where there are more than a code can
+// hold; every set of levels has a place of its own, coded 0 where a row goes left and 1 where it
+// goes right. So everything behind this compares integers, for many rows at once.
+// Immutable: any number of threads may use it.
+#pragma once
+
+#include "predict/mask_scorer.hpp"
+
+namespace stagewise {
+
+class SplitCodes {
+ public:
+  // Of the trees [first, last), which are sound.
+  SplitCodes(const FlatTrees& trees, size_t features, size_t first, size_t last);
+  SplitCodes(SplitCodes&&) = default;
+  SplitCodes& operator=(SplitCodes&&) = default;
+
+  size_t places() const { return places_; }
+  // The splits of a tree, in the order of its nodes.
+  const CodedSplit* splits(size_t tree) const { return splits_.data() + start_[tree - first_]; }
+  size_t count(size_t tree) const { return start_[tree - first_ + 1] - start_[tree - first_]; }
+
+  // codes[(part * places + place) * kAnswerRows + i] of rows [begin, begin + n), in parts of
+  // kAnswerRows; what is beyond the last row is left as it is.
+  void code(const Kernels& kernels, const Columns& table, size_t begin, size_t n,
+            int16_t* codes) const;
+
+ private:
+  struct Number {
+    uint32_t feature;
+    size_t place;
+    FeatureCuts cuts;
+  };
+  // sides: 0 left or 1 right, for every level, the unknown one, and missing values.
+  struct LevelSet {
+    uint32_t feature;
+    size_t place;
+    std::vector<uint8_t> sides;
+  };
+
+  void code_set(const Columns& table, const LevelSet& set, size_t begin, size_t n,
+                int16_t* codes) const;
+
+  size_t first_, places_ = 0;
+  std::vector<Number> numbers_;
+  std::vector<LevelSet> sets_;
+  std::vector<CodedSplit> splits_;
+  std::vector<size_t> start_ = {0};
+};
+
+}  // namespace stagewise

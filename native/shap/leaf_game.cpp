@@ -1,0 +1,74 @@
+#include "shap/leaf_game.hpp"
+
+#include <bit>
+
+namespace stagewise {
+
+double order_share(size_t a, size_t b) {
+  double share = 1.0 / static_cast<double>(a + b + 1);
+  for (size_t k = 1; k <= std::min(a, b); ++k)  // 1 / C(a + b, a), factor by factor
+    share *= static_cast<double>(k) / static_cast<double>(std::max(a, b) + k);
+  return share;
+}
+
+std::vector<double> LeafGame::by_shares(const Quadrature& rule, bool pairs) const {
+  const size_t m = feature.size(), points = rule.points(), n = credits(m, pairs);
+  std::vector<double> credit((size_t{1} << m) * n, 0.0);
+  // Of a feature whose conditions are met, and of one whose are not: the factor at each point, and
+  // what is left of a product's factor when its difference takes its place.
+  std::vector<double> factor(2 * m * points), instead(2 * m * points);
+  for (size_t j = 0; j < m; ++j)
+    for (size_t q = 0; q < points; ++q) {
+      double* const f = factor.data() + 2 * (j * points + q);
+      f[0] = rule.rest[q] * share[j];
+      f[1] = rule.point[q] + rule.rest[q] * share[j];
+      instead[2 * (j * points + q)] = -1.0 / rule.rest[q];
+      instead[2 * (j * points + q) + 1] = (1.0 - share[j]) / f[1];
+    }
+  std::vector<double> product(points);
+  for (size_t mask = 0; mask < size_t{1} << m; ++mask) {
+    for (size_t q = 0; q < points; ++q) {
+      product[q] = rule.weight[q];
+      for (size_t j = 0; j < m; ++j) product[q] *= factor[2 * (j * points + q) + (mask >> j & 1)];
+    }
+    double* to = credit.data() + mask * n;
+    each_credit(m, pairs, [&](size_t i, size_t j) {
+      const double* const a = instead.data() + 2 * i * points + (mask >> i & 1);
+      const double* const b = instead.data() + 2 * j * points + (mask >> j & 1);
+      double sum = 0.0;
+      for (size_t q = 0; q < points; ++q)
+        sum += i == j ? product[q] * a[2 * q] : product[q] * a[2 * q] * b[2 * q];
+      *to++ = i == j ? sum : 0.5 * sum;
+    });
+  }
+  return credit;
+}
+
+std::vector<double> LeafGame::by_background(const std::vector<double>& seen, bool pairs) const {
+  const size_t m = feature.size(), n = credits(m, pairs), full = (size_t{1} << m) - 1;
+  std::vector<double> credit((full + 1) * n, 0.0);
+  for (size_t known = 0; known <= full; ++known) {
+    if (seen[known] == 0.0) continue;
+    const size_t needed = full & ~known;  // what the row must bring
+    const auto p = static_cast<size_t>(std::popcount(needed));
+    // All masks with what is needed: the subsets of the rest, one after another.
+    for (size_t rest = known;; rest = (rest - 1) & known) {
+      const size_t mask = needed | rest, lost = known & ~rest;
+      const auto q = static_cast<size_t>(std::popcount(lost));
+      const BackgroundCredits worth(p, q);
+      double* to = credit.data() + mask * n;
+      each_credit(m, pairs, [&](size_t i, size_t j) {
+        const bool involved = ((needed | lost) >> i & (needed | lost) >> j & 1) != 0;
+        if (involved)
+          *to +=
+              seen[known] * (i == j ? worth.single((needed >> i & 1) != 0)
+                                    : worth.pair((needed >> i & 1) != 0, (needed >> j & 1) != 0));
+        ++to;
+      });
+      if (rest == 0) break;
+    }
+  }
+  return credit;
+}
+
+}  // namespace stagewise

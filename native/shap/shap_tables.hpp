@@ -1,0 +1,43 @@
+// Shapley values of small trees, looked up.
+//
+// One idea: credits depend on a row only through which conditions it meets, and of a few leaves
+// that lie together these are a few bits. So the leaves of a tree are taken in groups, subtrees; a
+// group has a bit for each feature on the way to it and for each of its splits, and a table of all
+// credits for each of the patterns (for single leaves: Yang 2021, Fast TreeSHAP v2). A row costs a
+// look at each group, for both kinds: the background comes into the tables only.
+#pragma once
+
+#include "shap/shap_tree.hpp"
+
+namespace stagewise {
+
+class TabledCredits : public TreeCredits {
+ public:
+  // Nothing if the tables would be too large. The leaves are constants.
+  static std::unique_ptr<TabledCredits> make(const Kernels& kernels, const ShapTree& tree,
+                                             const ShapRules& rules, const Background& background);
+
+  void add(const Kernels& kernels, const AskedRows& rows, double* out) const override;
+  size_t bytes() const override { return table_.size() * sizeof(double); }
+
+ private:
+  struct Group {
+    size_t bits, first_bit;  // in bit_start_
+    size_t table, slots, width;
+  };
+  friend class TableMaker;
+
+  TabledCredits() = default;
+  PatternBits bits_of(const Group& group) const {
+    return {literals_.data(), bit_start_.data() + group.first_bit, group.bits};
+  }
+
+  size_t stride_ = 0;
+  std::vector<Group> groups_;
+  std::vector<Literal> literals_;
+  std::vector<uint32_t> bit_start_ = {0};
+  std::vector<double> table_;
+  std::vector<uint32_t> slots_;
+};
+
+}  // namespace stagewise

@@ -1,0 +1,99 @@
+// A tree as Shapley values see it: a sum of games, one for each leaf.
+//
+// One idea: what a leaf says of a row, when only the features in S are known, is its value times a
+// factor for each feature on its path: for a known feature 1 if the row meets all of the path's
+// conditions on it, else 0; for an unknown one what other rows say. So a leaf is a game of the few
+// features on its path, and a row comes into it as the set of features whose conditions it meets.
+#pragma once
+
+#include <algorithm>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "grow/lines.hpp"
+#include "kernels/kernels.hpp"
+#include "predict/mask_scorer.hpp"
+
+namespace stagewise {
+
+// Whose values unknown features have: those of the training rows below each node, by their cover
+// (Lundberg et al. 2020), or those of background rows, one after another.
+enum class ShapKind { path, interventional };
+
+struct ShapRules {
+  ShapKind kind = ShapKind::path;
+  bool interactions = false;  // of pairs, instead of single features
+  size_t features = 0;
+  size_t outputs = 1;
+  size_t table_bytes = 8u << 20;  // most, of a tree: what rows look at stays in the cache
+
+  // Where the credit of features f <= g for an output goes in a row of results; f = g: that of the
+  // feature. Of pairs the half that is f's, the other one being the same.
+  uint32_t slot(size_t f, size_t g, size_t output) const {
+    return static_cast<uint32_t>((interactions ? f * features + g : f) * outputs + output);
+  }
+  size_t stride() const { return (interactions ? features * features : features) * outputs; }
+};
+
+// The nodes of one tree, children relative to it and behind their parents.
+struct ShapTree {
+  size_t outputs = 1;  // of the tree
+  size_t output = 0;   // the first one of them
+  std::vector<int32_t> feature, left, right, parent;
+  std::vector<uint32_t> split;   // the number of an inner node among them
+  std::vector<double> share;     // of the parent's rows that go to the node, by their cover
+  std::vector<double> value;     // per node and output of the tree
+  std::vector<double> reach;     // the product of the shares from the root on
+  const Lines* lines = nullptr;  // of leaves; must stay
+  std::vector<int32_t> line;     // per node, or -1; empty: the leaves are constants
+
+  // cover may be empty: shares are then 0.
+  ShapTree(const FlatTrees& trees, std::span<const double> cover, size_t tree, size_t all_outputs);
+
+  size_t nodes() const { return feature.size(); }
+  bool is_leaf(size_t node) const { return feature[node] < 0; }
+  bool has_line(size_t node) const { return !line.empty() && line[node] >= 0; }
+  // That a row which is at the parent goes to the node.
+  Literal literal(size_t node) const {
+    const auto above = static_cast<size_t>(parent[node]);
+    const bool to_right = static_cast<size_t>(right[above]) == node;
+    return {split[above], static_cast<int16_t>(to_right ? 0 : -1)};
+  }
+  int32_t asked(size_t node) const {  // by the parent
+    return feature[static_cast<size_t>(parent[node])];
+  }
+};
+
+// What background rows answer: answers[(part * splits + s) * kAnswerRows + i]; and their values.
+struct Background {
+  const int16_t* answers = nullptr;
+  const Columns* table = nullptr;
+  size_t rows = 0;
+  size_t splits = 0;
+
+  const int16_t* part(size_t p) const { return answers + p * splits * kAnswerRows; }
+  size_t parts() const { return (rows + kAnswerRows - 1) / kAnswerRows; }
+  size_t in_part(size_t p) const { return std::min(kAnswerRows, rows - p * kAnswerRows); }
+};
+
+// Rows [begin, begin + n) of a table, at most kAnswerRows, and what they answer.
+struct AskedRows {
+  const int16_t* answers;
+  const Columns* table;
+  size_t begin, n;
+};
+
+// The leaf of row i of some answers.
+size_t leaf_of(const ShapTree& tree, const int16_t* answers, size_t i);
+
+// One tree, ready to be asked about rows.
+class TreeCredits {
+ public:
+  virtual ~TreeCredits() = default;
+  // out[i * stride + slot] += the credits of the i-th of the rows.
+  virtual void add(const Kernels& kernels, const AskedRows& rows, double* out) const = 0;
+  virtual size_t bytes() const = 0;
+};
+
+}  // namespace stagewise
