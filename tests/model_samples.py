@@ -13,16 +13,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from stagewise.data.categories.levels import Levels
 from stagewise.data.feature import Feature
 from stagewise.data.features import Features
-from stagewise.data.levels import Levels
-from stagewise.data.missing_values import MissingValues
-from stagewise.learners.least_squares import LeastSquares
-from stagewise.learners.linear_leaves import LinearLeaves
-from stagewise.learners.tree import LevelSets, Tree
+from stagewise.data.reading.missing_values import MissingValues
+from stagewise.linear.least_squares import LeastSquares
 from stagewise.model.ensemble import Ensemble
-from stagewise.model.least_squares import linear_ensemble
+from stagewise.model.file.least_squares import linear_ensemble
 from stagewise.model.model import Model
+from stagewise.trees.linear_leaves import LinearLeaves
+from stagewise.trees.tree import LevelSets, Tree
 
 ESTIMATOR: dict[str, Any] = {
     "class": "GradientBoostingRegressor",

@@ -2,11 +2,10 @@
 
 from importlib.metadata import version
 
+from stagewise.bagging import BaggingClassifier, BaggingRegressor
 from stagewise.errors import InvalidParameterError, ModelFormatError, UnseenLevelWarning
 from stagewise.estimators import (
     AdaBoostClassifier,
-    BaggingClassifier,
-    BaggingRegressor,
     DecisionTreeClassifier,
     DecisionTreeRegressor,
     ExtraTreesClassifier,
@@ -24,7 +23,7 @@ from stagewise.estimators import (
     StepwiseRegressor,
     load,
 )
-from stagewise.report import export_svg, export_text, rules
+from stagewise.export import export_svg, export_text, rules
 
 __version__ = version("stagewise")
 

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from scipy.special import ndtr
 from scipy.stats import binom
 
-from stagewise.data.messages import shown
+from stagewise.validation.messages import shown
 
 __all__ = ["Decomposition", "ambiguity", "majority_vote_accuracy", "variance_of_average"]
 

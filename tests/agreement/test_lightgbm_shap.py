@@ -8,8 +8,8 @@ import lightgbm
 import numpy as np
 
 from stagewise._native import Columns, Workers
-from stagewise.learners.tree import NODE_ARRAYS, Tree
 from stagewise.model.ensemble import Ensemble
+from stagewise.trees.tree import NODE_ARRAYS, Tree
 
 
 def tree_of(root: dict[str, Any]) -> Tree:

@@ -14,18 +14,18 @@ from browser.samples import SAMPLES, Rooted, cells, fitted, hard_rows, table, ta
 from model_samples import make_model, random_tree, sample_models, with_sets
 from reference.shap import goes_left, path_game, shapley
 from stagewise import GradientBoostingClassifier, GradientBoostingRegressor, RandomForestRegressor
+from stagewise.data.categories.levels import Levels
+from stagewise.data.categories.statistics import Statistic
 from stagewise.data.feature import Feature
 from stagewise.data.features import Features
-from stagewise.data.levels import Levels
-from stagewise.data.moments import short_words
-from stagewise.data.statistics import Statistic
+from stagewise.data.reading.moments import short_words
+from stagewise.export.facts import tree_facts
 from stagewise.inspection import shap_values
 from stagewise.inspection.fitted import Fitted
-from stagewise.learners.linear_leaves import LINE_ARRAYS, LinearLeaves
-from stagewise.learners.tree import NODE_ARRAYS, Tree
 from stagewise.model.ensemble import Ensemble
 from stagewise.report.carried import carry, engine, level_words
-from stagewise.report.facts import tree_facts
+from stagewise.trees.linear_leaves import LINE_ARRAYS, LinearLeaves
+from stagewise.trees.tree import NODE_ARRAYS, Tree
 
 ASK = """async ([payload, rows, treesRead]) => {
   const model = await Model.open(payload);

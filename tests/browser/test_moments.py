@@ -10,8 +10,8 @@ import pytest
 
 from browser.conftest import watched
 from report.reports import report_of
-from stagewise.data.cell import MOMENTS
-from stagewise.data.moments import moment_number, moment_ticks, moment_words, short_words
+from stagewise.data.reading.cell import MOMENTS
+from stagewise.data.reading.moments import moment_number, moment_ticks, moment_words, short_words
 from stagewise.inspection.fitted import Fitted
 from stagewise.report.carried import carry
 

@@ -10,8 +10,8 @@ from pyarrow import csv, parquet
 import stagewise
 from cli_runs import FAST, ROWS, fails, make_table
 from stagewise.cli.main import main
-from stagewise.model.atomic import replace_file
-from stagewise.model.file import read_model
+from stagewise.model.file.atomic import replace_file
+from stagewise.model.file.format import read_model
 
 
 def test_train_says_which_task_it_guessed_and_why(run, tmp_path):
@@ -135,7 +135,7 @@ def test_the_model_file_is_written_once(run, tmp_path, monkeypatch):
         written.append(path)
         replace_file(path, data)
 
-    monkeypatch.setattr("stagewise.model.file.replace_file", count)
+    monkeypatch.setattr("stagewise.model.file.format.replace_file", count)
     model = tmp_path / "m.stgw"
     assert run("train", "train.csv", "--target", "price", "--drop-text", "--model", model)[0] == 0
     assert written == [model]

@@ -14,7 +14,7 @@ from sklearn.tree import DecisionTreeRegressor
 
 from estimators.tables import make_table
 from stagewise import BaggingClassifier, BaggingRegressor, InvalidParameterError
-from stagewise.estimators import shares
+from stagewise.bagging import shares
 
 BOTH = pytest.mark.parametrize("kind", [BaggingRegressor, BaggingClassifier])
 NO_NUMBER = (None, "1", [1], math.nan, math.inf, True)

@@ -27,7 +27,7 @@ from stagewise import (
     StagewiseRegressor,
     UnseenLevelWarning,
 )
-from stagewise.model.file import encode
+from stagewise.model.file.format import encode
 
 SIMPLE = [AdaBoostClassifier, GentleBoostClassifier, LogitBoostClassifier]
 ALL = [

@@ -21,7 +21,7 @@ from stagewise import (
     StagewiseClassifier,
     StagewiseRegressor,
 )
-from stagewise.model.file import read_model, write_model
+from stagewise.model.file.format import read_model, write_model
 
 BOTH = pytest.mark.parametrize("kind", [GradientBoostingRegressor, GradientBoostingClassifier])
 OTHERS = (

@@ -288,7 +288,7 @@ def test_a_copy_is_the_same_model(way, intercept, tmp_path):
 def test_a_file_of_something_else_is_no_linear_model(tmp_path):
     X, y = table()
     other = stagewise.GradientBoostingRegressor(n_estimators=2).fit(X, y)
-    stagewise.model.file.write_model(
+    stagewise.model.file.format.write_model(
         tmp_path / "model.stgw", other.model_, {"class": "LinearModel", "params": {}, "seed": 0}
     )
     with pytest.raises(ModelFormatError, match="LinearModel has coefficients"):

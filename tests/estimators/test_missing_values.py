@@ -13,7 +13,7 @@ from sklearn.base import clone
 import stagewise
 from estimators.tables import make_table, quick
 from stagewise import GradientBoostingClassifier, GradientBoostingRegressor
-from stagewise.model.file import encode
+from stagewise.model.file.format import encode
 
 BOTH = pytest.mark.parametrize("kind", [GradientBoostingRegressor, GradientBoostingClassifier])
 

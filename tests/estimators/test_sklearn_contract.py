@@ -48,7 +48,7 @@ from stagewise import (
     StagewiseRegressor,
     StepwiseRegressor,
 )
-from stagewise.model.file import read_model
+from stagewise.model.file.format import read_model
 
 BOTH = pytest.mark.parametrize("kind", [GradientBoostingRegressor, GradientBoostingClassifier])
 

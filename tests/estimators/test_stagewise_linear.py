@@ -21,7 +21,7 @@ from stagewise import (
     ModelFormatError,
     StagewiseLinearRegressor,
 )
-from stagewise.model.file import write_model
+from stagewise.model.file.format import write_model
 
 
 @pytest.fixture(scope="module")

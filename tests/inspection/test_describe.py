@@ -13,7 +13,7 @@ from sklearn.metrics import mutual_info_score
 
 from stagewise import InvalidParameterError
 from stagewise.inspection import describe
-from stagewise.inspection.association import (
+from stagewise.inspection.tables.association import (
     correlation_ratio,
     cramers_v,
     mutual_information,

@@ -21,7 +21,7 @@ from stagewise import (
 )
 from stagewise.inspection import Answers, Scores, scores
 from stagewise.inspection import scores as door
-from stagewise.inspection.metrics import metrics_of
+from stagewise.inspection.quality.metrics import metrics_of
 
 SINGLE = [name for name, (_, target) in MODELS.items() if target != "pair"]
 
@@ -181,7 +181,7 @@ def test_many_rows_have_the_same_limits_without_draws(name, monkeypatch):
     X = mixed(3000, seed=8)
     answers = Answers.of(fitted(name), X, targets(X, seed=9)[MODELS[name][1]])
     drawn = Scores.of(answers, repeats=300)
-    monkeypatch.setattr(sys.modules["stagewise.inspection.scores"], "MOST_WORK", 0)
+    monkeypatch.setattr(sys.modules["stagewise.inspection.quality.scores"], "MOST_WORK", 0)
     for one, other in zip(drawn.scores, Scores.of(answers, repeats=300).scores, strict=True):
         width = one.high - one.low
         assert one.low == pytest.approx(other.low, abs=0.15 * width)

@@ -33,8 +33,8 @@ from stagewise import (
 )
 from stagewise.boosting.progress import Lines
 from stagewise.inspection import decision_path, shap_values, size, staged_contributions
-from stagewise.inspection import shap as shap_module
 from stagewise.inspection.fitted import Fitted
+from stagewise.inspection.shapley import values as shap_module
 
 TABLE = make_table(600)
 KINDS = ("path", "interventional")

@@ -9,8 +9,8 @@ import pytest
 from scipy.sparse import csc_array, csr_array
 
 from stagewise import GradientBoostingRegressor
-from stagewise.data.missing_values import MissingValues
-from stagewise.data.sparse import read_cells
+from stagewise.data.reading.missing_values import MissingValues
+from stagewise.data.reading.sparse import read_cells
 from stagewise.inspection import (
     accumulated_effects,
     decision_path,

@@ -17,7 +17,7 @@ from reference import class_tree
 from reference.core import ALL_ROWS, Growth, bin_table, rules_of, same_trees
 from reference.tree import Rules, leaf_of
 from stagewise._native import Gradients, Grower, Workers, supported_isas
-from stagewise.learners.tree import Tree
+from stagewise.trees.tree import Tree
 
 pytestmark = pytest.mark.native
 

@@ -11,7 +11,7 @@ from reference.core import ALL_ROWS, Growth, bin_table, same_trees
 from reference.sampling import draws
 from reference.tree import Rules
 from stagewise._native import Bins, Columns, Workers
-from stagewise.learners.tree import Tree
+from stagewise.trees.tree import Tree
 
 pytestmark = pytest.mark.native
 

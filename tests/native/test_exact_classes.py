@@ -14,7 +14,7 @@ from reference.core import Growth, bin_levels, same_trees
 from reference.tree import Rules, leaf_of
 from stagewise._native import Bins, Columns, Workers
 from stagewise.data.bins import rank_values
-from stagewise.learners.tree import Tree
+from stagewise.trees.tree import Tree
 
 pytestmark = pytest.mark.native
 

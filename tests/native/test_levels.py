@@ -16,8 +16,8 @@ from reference import tree as reference
 from reference.core import ALL_ROWS, Growth, bin_levels, forest_of, same_trees
 from reference.tree import Rules
 from stagewise._native import Bins, Columns, Workers, learn_level_bins, supported_isas
-from stagewise.learners.tree import Tree
 from stagewise.model.ensemble import Ensemble
+from stagewise.trees.tree import Tree
 
 pytestmark = pytest.mark.native
 

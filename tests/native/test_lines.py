@@ -18,7 +18,7 @@ from reference.lines import fit_line, path_features
 from reference.tree import Rules, leaf_of
 from stagewise._native import Columns, Gradients, Grower, Lines, Workers, supported_isas
 from stagewise.learners.histogram_tree import tree_of
-from stagewise.learners.linear_leaves import FittedLines
+from stagewise.trees.linear_leaves import FittedLines
 
 pytestmark = pytest.mark.native
 

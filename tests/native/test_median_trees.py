@@ -16,7 +16,7 @@ from reference.core import Growth, bin_levels, rules_of, same_trees
 from reference.tree import Rules, leaf_of
 from stagewise._native import Bins, Columns, Gradients, Grower, Workers
 from stagewise.data.bins import rank_values
-from stagewise.learners.tree import Tree
+from stagewise.trees.tree import Tree
 
 pytestmark = pytest.mark.native
 

@@ -16,7 +16,7 @@ from reference.core import ALL_ROWS, Growth, bin_table
 from reference.losses import logistic
 from reference.tree import Rules, leaf_of
 from stagewise._native import Gradients, Workers
-from stagewise.learners.tree import Tree
+from stagewise.trees.tree import Tree
 
 pytestmark = pytest.mark.native
 

@@ -12,7 +12,7 @@ from reference.core import Growth, bin_table
 from reference.quantile import weighted_quantile as reference_quantile
 from reference.tree import Rules
 from stagewise._native import Workers, residual_quantile, weighted_quantile
-from stagewise.learners.tree import Tree
+from stagewise.trees.tree import Tree
 
 pytestmark = pytest.mark.native
 

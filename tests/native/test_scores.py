@@ -16,7 +16,7 @@ from reference import tree as reference
 from reference.core import Growth, bin_table, forest_of
 from reference.tree import Rules
 from stagewise._native import Bins, Columns, Workers, supported_isas
-from stagewise.learners.tree import Tree
+from stagewise.trees.tree import Tree
 
 pytestmark = pytest.mark.native
 

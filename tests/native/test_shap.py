@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from model_samples import random_tree, with_lines, with_sets
 from reference import shap as reference
 from stagewise._native import Columns, Workers, supported_isas
-from stagewise.inspection.shap import _complete
-from stagewise.learners.linear_leaves import LinearLeaves
-from stagewise.learners.tree import Tree
+from stagewise.inspection.shapley.values import _complete
 from stagewise.model.ensemble import Ensemble
+from stagewise.trees.linear_leaves import LinearLeaves
+from stagewise.trees.tree import Tree
 
 pytestmark = pytest.mark.native
 

@@ -17,7 +17,7 @@ from reference import tree as reference
 from reference.core import ALL_ROWS, Growth, forest_of, same_trees
 from reference.tree import Rules
 from stagewise._native import Bins, Columns, SparseColumns, Workers, learn_cuts, supported_isas
-from stagewise.learners.tree import Tree
+from stagewise.trees.tree import Tree
 
 pytestmark = pytest.mark.native
 

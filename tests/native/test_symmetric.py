@@ -13,7 +13,7 @@ from reference import tree as reference
 from reference.core import Growth, bin_levels, bin_table, same_trees
 from reference.tree import Rules
 from stagewise._native import Workers
-from stagewise.learners.tree import Tree
+from stagewise.trees.tree import Tree
 
 pytestmark = pytest.mark.native
 

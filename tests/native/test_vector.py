@@ -23,7 +23,7 @@ from stagewise._native import (
     Workers,
     supported_isas,
 )
-from stagewise.learners.tree import NODE_ARRAYS, Tree
+from stagewise.trees.tree import NODE_ARRAYS, Tree
 
 pytestmark = pytest.mark.native
 

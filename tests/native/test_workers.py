@@ -18,7 +18,7 @@ import pytest
 from reference.core import Growth, bin_table, same_trees
 from reference.tree import Rules
 from stagewise._native import Columns, Forest, Workers, learn_cuts, supported_isas
-from stagewise.learners.tree import Tree
+from stagewise.trees.tree import Tree
 
 pytestmark = pytest.mark.native
 

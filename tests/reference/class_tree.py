@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from reference.tree import NOTHING, SAME, Mask, Node, Problem, Rules, Split, as_tree, candidates
 from reference.tree import next_leaf as next_open_leaf
-from stagewise.learners.tree import Tree
+from stagewise.trees.tree import Tree
 
 __all__ = ["grow", "node_score"]
 

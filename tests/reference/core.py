@@ -27,8 +27,8 @@ from stagewise._native import (
 )
 from stagewise.data.bins import learn_codings
 from stagewise.learners.histogram_tree import tree_of
-from stagewise.learners.tree import NODE_ARRAYS, Tree
 from stagewise.model.ensemble import Ensemble
+from stagewise.trees.tree import NODE_ARRAYS, Tree
 
 __all__ = [
     "ALL_ROWS",

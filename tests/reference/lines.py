@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from stagewise.learners.tree import Tree
+from stagewise.trees.tree import Tree
 
 __all__ = ["Line", "fit_line", "path_features", "say"]
 

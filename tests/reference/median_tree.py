@@ -25,7 +25,7 @@ from reference.tree import (
     candidates,
     next_leaf,
 )
-from stagewise.learners.tree import Tree
+from stagewise.trees.tree import Tree
 
 __all__ = ["cost", "grow", "median"]
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from stagewise.learners.tree import LevelSets, Tree
+from stagewise.trees.tree import LevelSets, Tree
 
 __all__ = ["best_leaves", "both_ways", "fractions", "leaf_sets", "random_tree", "rows_below"]
 

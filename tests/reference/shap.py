@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from reference.lines import say
-from stagewise.learners.tree import Tree
+from stagewise.trees.tree import Tree
 
 Vector = npt.NDArray[np.float64]
 Game = Callable[[frozenset[int]], Vector]

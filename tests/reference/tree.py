@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from reference.lines import say
-from stagewise.learners.tree import NODE_ARRAYS, LevelSets, Tree
+from stagewise.trees.tree import NODE_ARRAYS, LevelSets, Tree
 
 __all__ = ["Rules", "grow", "leaf_gain", "leaf_of", "leaf_value", "predict"]
 

@@ -21,8 +21,8 @@ from stagewise.inspection import (
     scores,
     thresholds,
 )
-from stagewise.inspection.answers import Answers
 from stagewise.inspection.fitted import Fitted
+from stagewise.inspection.quality.answers import Answers
 from stagewise.report.html import report_html
 from stagewise.report.page_facts import report_facts
 from stagewise.report.patience import patience

@@ -28,9 +28,9 @@ from stagewise import (
     export_text,
     rules,
 )
+from stagewise.export.facts import tree_facts
+from stagewise.export.rules import leaf_rules
 from stagewise.inspection import decision_path
-from stagewise.report.facts import tree_facts
-from stagewise.report.rules import leaf_rules
 
 RECT = "{http://www.w3.org/2000/svg}rect"
 

@@ -22,7 +22,7 @@ from stagewise import (
     GradientBoostingRegressor,
     LogitBoostClassifier,
 )
-from stagewise.learners.tree import Tree
+from stagewise.trees.tree import Tree
 
 Vector = npt.NDArray[np.float64]
 

@@ -13,8 +13,8 @@ import pyarrow as pa
 import pytest
 
 from stagewise.data import CategoricalFeatures, Features, Unseen, read_table
-from stagewise.data.levels import Levels
-from stagewise.data.table import Table
+from stagewise.data.categories.levels import Levels
+from stagewise.data.reading.table import Table
 from stagewise.errors import UnseenLevelWarning
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from stagewise._native import Columns, Workers
-from stagewise.data.combinations import MOST, MOST_COLUMNS, find_combinations
+from stagewise.data.categories.combinations import MOST, MOST_COLUMNS, find_combinations
 
 
 def search(X, levels, target, seed=0):

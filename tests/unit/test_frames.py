@@ -14,7 +14,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from stagewise.data.table import Table, read_table
+from stagewise.data.reading.table import Table, read_table
 
 NS = 10**9
 BIG = 2**53 + 1
@@ -223,7 +223,7 @@ def test_without_a_library_a_stream_is_refused_with_the_remedy() -> None:
 
 @pytest.mark.parametrize("library", ["polars", "pandas"])
 def test_float_columns_next_to_categories_cost_no_copy(library: str) -> None:
-    from stagewise.data.categorical import CategoricalFeatures
+    from stagewise.data.categories.categorical import CategoricalFeatures
 
     data = {"x": np.arange(100_000.0), "c": ["a", "b"] * 50_000}
     X = pd.DataFrame(data) if library == "pandas" else pl.DataFrame(data)

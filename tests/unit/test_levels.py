@@ -15,9 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reference.levels import slow_levels, slow_number
-from stagewise.data.factor import Factor, factorise
-from stagewise.data.levels import Levels, spelled_number
-from stagewise.data.missing_values import MissingValues
+from stagewise.data.categories.factor import Factor, factorise
+from stagewise.data.categories.levels import Levels, spelled_number
+from stagewise.data.reading.missing_values import MissingValues
 
 TEXTS = st.one_of(
     st.text(max_size=3),

@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stagewise.data.features import Features
-from stagewise.data.missing_values import MissingValues
-from stagewise.data.table import Table, read_table
+from stagewise.data.reading.missing_values import MissingValues
+from stagewise.data.reading.table import Table, read_table
 
 BIG = 2**53 + 1
 

@@ -9,7 +9,7 @@ import pytest
 
 from model_samples import SENTINELS, categorical_features, make_model, wide_features
 from stagewise.errors import ModelFormatError
-from stagewise.model.contents import pack, unpack
+from stagewise.model.file.contents import pack, unpack
 
 # A tree of nine nodes that begins with a root and its two children.
 MODEL = make_model(features=wide_features(), n_splits=4)

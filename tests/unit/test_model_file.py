@@ -25,10 +25,10 @@ from model_samples import (
 )
 from stagewise.data.feature import Feature
 from stagewise.errors import ModelFormatError
-from stagewise.learners.tree import NODE_ARRAYS
 from stagewise.model.ensemble import Ensemble
-from stagewise.model.file import decode, encode, read_model, write_model
+from stagewise.model.file.format import decode, encode, read_model, write_model
 from stagewise.model.model import Model
+from stagewise.trees.tree import NODE_ARRAYS
 
 SAMPLES = sample_models()
 FOOTER = 40

@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from stagewise.model.file import MAGIC, MAJOR, MINOR, decode, encode
-from stagewise.model.header import MAX_DEPTH, MAX_HEADER
-from stagewise.model.sections import LABELS, LONGEST_NAME, SECTIONS
+from stagewise.model.file.format import MAGIC, MAJOR, MINOR, decode, encode
+from stagewise.model.file.header import MAX_DEPTH, MAX_HEADER
+from stagewise.model.file.sections import LABELS, LONGEST_NAME, SECTIONS
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "file-format.md"
 

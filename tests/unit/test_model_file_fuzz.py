@@ -22,9 +22,9 @@ import pytest
 from model_damage import FOOTER, HUGE, MUTATORS, close, dump, join, overwrite, parts
 from model_samples import ESTIMATOR, sample_models
 from stagewise.errors import ModelFormatError
-from stagewise.learners.tree import Tree
-from stagewise.model.file import decode, encode
+from stagewise.model.file.format import decode, encode
 from stagewise.model.model import Model
+from stagewise.trees.tree import Tree
 
 N_FILES = 8000
 FILES = {name: encode(model, ESTIMATOR) for name, model in sample_models().items()}

@@ -16,7 +16,7 @@ import pytest
 
 from model_samples import ESTIMATOR, make_model
 from stagewise.errors import ModelFormatError
-from stagewise.model.file import encode, read_model, write_model
+from stagewise.model.file.format import encode, read_model, write_model
 
 OLD, NEW = make_model(seed=1), make_model(seed=2)
 OLD_BYTES, NEW_BYTES = encode(OLD), encode(NEW)
@@ -62,7 +62,7 @@ def test_a_disk_too_small_for_the_new_model_leaves_the_old_one(saved: Path) -> N
     program = """
         import resource, sys
         from model_samples import make_model
-        from stagewise.model.file import write_model
+        from stagewise.model.file.format import write_model
         resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
         try:
             write_model(sys.argv[1], make_model(seed=2))
@@ -124,7 +124,7 @@ def test_a_kill_while_saving_leaves_the_old_model_or_the_new_one(saved: Path) ->
         import os, random, signal, sys, time
         from pathlib import Path
         from model_samples import make_model
-        from stagewise.model.file import read_model, write_model
+        from stagewise.model.file.format import read_model, write_model
 
         path, wait = Path(sys.argv[1]), random.Random(0)
         models = [make_model(n_rounds=60, n_splits=30, seed=seed) for seed in (1, 2)]

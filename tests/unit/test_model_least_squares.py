@@ -9,10 +9,10 @@ import pytest
 
 from model_samples import make_linear, make_model
 from stagewise.errors import ModelFormatError
-from stagewise.model.contents import pack, unpack
-from stagewise.model.file import decode, encode
+from stagewise.model.file.contents import pack, unpack
+from stagewise.model.file.format import decode, encode
+from stagewise.model.file.sections import LEAST_SQUARES
 from stagewise.model.model import Model
-from stagewise.model.sections import LEAST_SQUARES
 
 
 def changed(name, change, **kind):

@@ -13,11 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from model_samples import ESTIMATOR, categorical_features, make_model
+from stagewise.data.categories.levels import Levels
 from stagewise.data.feature import Feature
-from stagewise.data.levels import Levels
 from stagewise.errors import ModelFormatError
-from stagewise.model.contents import pack, unpack
-from stagewise.model.file import MINOR, decode, encode
+from stagewise.model.file.contents import pack, unpack
+from stagewise.model.file.format import MINOR, decode, encode
 
 # Five levels of a mixed feature, none of an empty one, two of text; a real one between them.
 MODEL = make_model(features=categorical_features(), seed=3)

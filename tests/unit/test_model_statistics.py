@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 from model_samples import make_model
+from stagewise.data.categories.levels import Levels
+from stagewise.data.categories.statistics import Statistic
 from stagewise.data.feature import Feature
-from stagewise.data.levels import Levels
-from stagewise.data.statistics import Statistic
 from stagewise.errors import ModelFormatError
-from stagewise.model.contents import pack, unpack
 from stagewise.model.ensemble import Ensemble
-from stagewise.model.file import decode, encode
+from stagewise.model.file.contents import pack, unpack
+from stagewise.model.file.format import decode, encode
 
 # Three levels, a number, two levels.
 FEATURES = [

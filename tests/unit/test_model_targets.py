@@ -9,7 +9,7 @@ import pytest
 
 from model_samples import make_model
 from stagewise.errors import ModelFormatError
-from stagewise.model.contents import pack, unpack
+from stagewise.model.file.contents import pack, unpack
 from stagewise.model.model import Model
 
 VECTORS = make_model(n_targets=2, targets=("a", "b"), vectors=True)

@@ -15,19 +15,19 @@ import pyarrow as pa
 import pytest
 
 from model_samples import make_model, moment_features
-from stagewise.data.cell import MOMENTS
 from stagewise.data.features import Features
-from stagewise.data.moments import (
+from stagewise.data.reading.cell import MOMENTS
+from stagewise.data.reading.moments import (
     moment_number,
     moment_of,
     moment_ticks,
     moment_words,
     short_words,
 )
-from stagewise.data.table import read_table
+from stagewise.data.reading.table import read_table
 from stagewise.errors import ModelFormatError
-from stagewise.model.contents import pack, unpack
-from stagewise.model.file import decode, encode
+from stagewise.model.file.contents import pack, unpack
+from stagewise.model.file.format import decode, encode
 
 SECOND = 10**9
 DAY = 86_400 * SECOND

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from reference.pruning import best_leaves, both_ways, fractions, random_tree, rows_below
-from stagewise.learners.both_ways import mean_of_both_ways
-from stagewise.learners.impurity import IMPURITIES
-from stagewise.learners.pruning import (
+from stagewise.trees.both_ways import mean_of_both_ways
+from stagewise.trees.impurity import IMPURITIES
+from stagewise.trees.pruning import (
     answering,
     cut,
     levels_of,

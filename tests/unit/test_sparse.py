@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stagewise.data import MissingValues, read_table
-from stagewise.data.sparse import Cells
-from stagewise.data.table import Table
+from stagewise.data.reading.sparse import Cells
+from stagewise.data.reading.table import Table
 
 FORMATS: dict[str, Callable[[Any], Any]] = {
     f"{name}_{kind}": getattr(sp, f"{name}_{kind}")

@@ -16,7 +16,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from stagewise.data.table import Table, read_table
+from stagewise.data.reading.table import Table, read_table
 
 BIG = 2**53 + 1
 NS_2020 = 1577836800 * 10**9
@@ -71,7 +71,7 @@ def test_a_large_float_array_is_not_even_looked_at(tmp_path) -> None:
     X = np.memmap(tmp_path / "X", dtype=np.float32, shape=(2_000_000, 28), mode="w+")
     code = (
         "import resource, sys, numpy as np\n"
-        "from stagewise.data.table import read_table\n"
+        "from stagewise.data.reading.table import read_table\n"
         "X = np.memmap(sys.argv[1], dtype=np.float32, shape=(2_000_000, 28), mode='r')\n"
         "before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
         "table = read_table(X, caller='Model')\n"

@@ -21,9 +21,9 @@ from stagewise._native import Committee, GrownTree
 from stagewise.boosting.loop import Rows
 from stagewise.boosting.monitor import Monitor
 from stagewise.learners.histogram_tree import tree_of
-from stagewise.learners.tree import Tree
 from stagewise.losses import Loss
 from stagewise.model.ensemble import Ensemble
+from stagewise.trees.tree import Tree
 
 __all__ = ["Average", "average"]
 

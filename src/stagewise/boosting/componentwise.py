@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from stagewise.boosting.steps import Move, Stage, Step
-from stagewise.learners.componentwise import ComponentTerm
+from stagewise.linear.componentwise import ComponentTerm
 
 __all__ = ["epsilon_step", "full_step"]
 

@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from stagewise._native import Workers, draw_rounds
-from stagewise.learners.tree import Tree
 from stagewise.model.ensemble import Ensemble
+from stagewise.trees.tree import Tree
 
 __all__ = ["Absence", "Dropout"]
 

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from stagewise._native import Gradients, residual_quantile
 from stagewise.boosting.steps import Move, Stage, Step, newton, tree_of
 from stagewise.learners.histogram_tree import GrownTerm, TreeGrowth
-from stagewise.learners.linear_leaves import FittedLines
+from stagewise.trees.linear_leaves import FittedLines
 
 __all__ = ["linear_leaves"]
 

@@ -21,9 +21,9 @@ from stagewise._native import Gradients, Workers
 from stagewise.boosting.sampling import Bag
 from stagewise.learners.histogram_tree import GrownTerm, TreeGrowth
 from stagewise.learners.learner import Growth, Term
-from stagewise.learners.linear_leaves import LinearLeaves
 from stagewise.losses import BoundLoss, Loss
 from stagewise.losses.logarithm import FARTHEST, LONGEST, exact_log
+from stagewise.trees.linear_leaves import LinearLeaves
 
 __all__ = [
     "Move",

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from stagewise.cli.complaint import Complaint, did_you_mean, listing
-from stagewise.model.atomic import replace_file
+from stagewise.model.file.atomic import replace_file
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -17,7 +17,7 @@ from stagewise.cli.columns import feature_table, refuse_columns, strange_columns
 from stagewise.cli.complaint import Complaint, did_you_mean, listing
 from stagewise.cli.methods import takes
 from stagewise.data import Features
-from stagewise.model.file import read_model
+from stagewise.model.file.format import read_model
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -4,11 +4,12 @@ Nothing here knows about losses, trees or models. pandas, polars and pyarrow are
 narwhals and never imported.
 """
 
-from stagewise.data.categorical import CategoricalFeatures
+from stagewise.data.categories.categorical import CategoricalFeatures
+from stagewise.data.categories.unseen import NO_ROWS, Unseen
 from stagewise.data.feature import Feature
 from stagewise.data.features import Features
-from stagewise.data.missing_values import MissingValues
-from stagewise.data.table import Table, read_table
+from stagewise.data.reading.missing_values import MissingValues
+from stagewise.data.reading.table import Table, read_table
 from stagewise.data.target import (
     Labels,
     TargetScale,
@@ -20,7 +21,6 @@ from stagewise.data.target import (
 )
 from stagewise.data.target_scale import TargetScales
 from stagewise.data.targets import match_targets, read_targets, target_names
-from stagewise.data.unseen import NO_ROWS, Unseen
 
 __all__ = [
     "NO_ROWS",

@@ -20,8 +20,8 @@ from stagewise._native import (
     learn_cuts,
     learn_level_bins,
 )
-from stagewise.data.column import Array
-from stagewise.data.sparse import Cells
+from stagewise.data.reading.column import Array
+from stagewise.data.reading.sparse import Cells
 
 __all__ = ["SAMPLE_LIMIT", "core_columns", "learn_codings", "rank_values"]
 

@@ -7,9 +7,9 @@ from typing import Literal
 
 import numpy as np
 
-from stagewise.data.column import Array
-from stagewise.data.levels import Levels
-from stagewise.data.moments import Moment
+from stagewise.data.categories.levels import Levels
+from stagewise.data.reading.column import Array
+from stagewise.data.reading.moments import Moment
 
 __all__ = ["Feature"]
 

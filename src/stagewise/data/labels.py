@@ -12,9 +12,9 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.multiclass import check_classification_targets
 
-from stagewise.data.column import Array, missing_items
-from stagewise.data.messages import shown
-from stagewise.data.vector import read_vector, refuse_infinite, refuse_missing, require_y
+from stagewise.data.reading.column import Array, missing_items
+from stagewise.data.reading.vector import read_vector, refuse_infinite, refuse_missing, require_y
+from stagewise.validation.messages import shown
 
 __all__ = ["Labels", "read_labels"]
 

@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from stagewise.data.column import Array, Mask, read_column
 from stagewise.data.labels import Labels, read_labels
-from stagewise.data.messages import warn_caller
-from stagewise.data.moments import moment_of
+from stagewise.data.reading.column import Array, Mask, read_column
+from stagewise.data.reading.moments import moment_of
+from stagewise.data.reading.vector import read_vector, refuse_infinite, refuse_missing, require_y
 from stagewise.data.target_scale import TargetScale
-from stagewise.data.vector import read_vector, refuse_infinite, refuse_missing, require_y
+from stagewise.validation.messages import warn_caller
 
 __all__ = [
     "Labels",

@@ -12,12 +12,12 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils import check_consistent_length
 
-from stagewise.data.column import Array, Mask
-from stagewise.data.frame import Frame, open_frame
-from stagewise.data.messages import shown
-from stagewise.data.table import exact_array
+from stagewise.data.reading.column import Array, Mask
+from stagewise.data.reading.frame import Frame, open_frame
+from stagewise.data.reading.table import exact_array
+from stagewise.data.reading.vector import require_y
 from stagewise.data.target import read_numbers, read_target
-from stagewise.data.vector import require_y
+from stagewise.validation.messages import shown
 
 __all__ = ["match_targets", "read_targets", "target_names"]
 

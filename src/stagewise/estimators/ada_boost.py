@@ -10,8 +10,8 @@ import numpy.typing as npt
 from stagewise.boosting.methods import DISCRETE, REAL, Method
 from stagewise.estimators.additive_logistic import PLAIN_TREES
 from stagewise.estimators.classifier import BoostedClassifier
-from stagewise.estimators.parameters import suggests_names
 from stagewise.losses import CLASSIFICATION_LOSSES, Loss
+from stagewise.validation.parameters import suggests_names
 
 __all__ = ["AdaBoostClassifier"]
 

@@ -18,21 +18,21 @@ import numpy.typing as npt
 from stagewise.boosting import responses, steps
 from stagewise.boosting.methods import Method
 from stagewise.boosting.steps import Step
-from stagewise.data.messages import shown, warn_caller
 from stagewise.errors import InvalidParameterError
 from stagewise.estimators.base import BoostedTrees
-from stagewise.estimators.describe import STOPPED
-from stagewise.estimators.drawing import make_sampling
-from stagewise.estimators.fitting import Fit
-from stagewise.estimators.parameters import check_tree
-from stagewise.estimators.passed import Heading, pass_on
-from stagewise.estimators.report import ONE_VALUE, fit_report, warn_of_one_class
-from stagewise.estimators.rows import Sample, counted_rows, hold_out, make_folds
-from stagewise.estimators.term_fitting import TermFit, TreeFit
 from stagewise.learners.estimator import check_learner
 from stagewise.learners.histogram_tree import HistogramTree
 from stagewise.losses import Loss
 from stagewise.model.model import Model
+from stagewise.training.describe import STOPPED
+from stagewise.training.drawing import make_sampling
+from stagewise.training.fitting import Fit
+from stagewise.training.passed import Heading, pass_on
+from stagewise.training.report import ONE_VALUE, fit_report, warn_of_one_class
+from stagewise.training.rows import Sample, counted_rows, hold_out, make_folds
+from stagewise.training.term_fitting import TermFit, TreeFit
+from stagewise.validation.messages import shown, warn_caller
+from stagewise.validation.parameters import check_tree
 from stagewise.workers import make_workers
 
 __all__ = ["RESPONSES", "STEPS", "Stagewise"]

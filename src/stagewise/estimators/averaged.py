@@ -16,27 +16,27 @@ import numpy.typing as npt
 
 from stagewise.boosting.averaging import Average
 from stagewise.boosting.methods import GENTLE, Method
-from stagewise.data.messages import shown, warn_caller
 from stagewise.errors import InvalidParameterError
 from stagewise.estimators.additive_logistic import PLAIN_TREES
 from stagewise.estimators.base import BoostedTrees
 from stagewise.estimators.classifier import BoostedClassifier
-from stagewise.estimators.committee_fitting import CommitteeFit, check_averages, columns_share
-from stagewise.estimators.describe import tree_words
-from stagewise.estimators.fitting import Fit
 from stagewise.estimators.forest_importance import (
     Bags,
     Importances,
     impurity_by_class,
     out_of_bag_importances,
 )
-from stagewise.estimators.parameters import check_parameter
 from stagewise.estimators.r_squared import r_squared
 from stagewise.estimators.regressor import BoostedRegressor
-from stagewise.estimators.rows import Sample
-from stagewise.estimators.rules import Number, OneOf, flag
 from stagewise.losses import CLASSIFICATION_LOSSES, AbsoluteError, Loss, SquaredError
 from stagewise.model.model import Model
+from stagewise.training.committee_fitting import CommitteeFit, check_averages, columns_share
+from stagewise.training.describe import tree_words
+from stagewise.training.fitting import Fit
+from stagewise.training.rows import Sample
+from stagewise.validation.messages import shown, warn_caller
+from stagewise.validation.parameters import check_parameter
+from stagewise.validation.rules import Number, OneOf, flag
 from stagewise.workers import make_workers
 
 __all__ = ["FIXED", "AveragedClassifier", "AveragedRegressor", "AveragedTrees"]

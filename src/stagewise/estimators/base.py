@@ -20,26 +20,26 @@ import numpy.typing as npt
 
 from stagewise.boosting.methods import Method
 from stagewise.data import Features, match_targets
-from stagewise.estimators.columns import learn_columns, match_columns, read_training
-from stagewise.estimators.continued import check_loss, model_to_continue
-from stagewise.estimators.defaults import AUTO_RULES, RATE, settled
-from stagewise.estimators.describe import describe
-from stagewise.estimators.drawing import EVERYTHING, choose_seed
-from stagewise.estimators.fitting import Fit
-from stagewise.estimators.parameters import all_parameters, check_parameters
-from stagewise.estimators.report import fit_report, rows_of_columns
 from stagewise.estimators.reported import Reported
-from stagewise.estimators.rows import (
+from stagewise.estimators.scored import ScoredTrees
+from stagewise.losses import EachTarget, Loss
+from stagewise.model.model import Model
+from stagewise.training.columns import learn_columns, match_columns, read_training
+from stagewise.training.continued import check_loss, model_to_continue
+from stagewise.training.describe import describe
+from stagewise.training.drawing import EVERYTHING, choose_seed
+from stagewise.training.fitting import Fit
+from stagewise.training.report import fit_report, rows_of_columns
+from stagewise.training.rows import (
     Sample,
     counted_rows,
     group_numbers,
     hold_out,
     make_folds,
 )
-from stagewise.estimators.scored import ScoredTrees
-from stagewise.estimators.tree_needs import reads_sparse
-from stagewise.losses import EachTarget, Loss
-from stagewise.model.model import Model
+from stagewise.validation.defaults import AUTO_RULES, RATE, settled
+from stagewise.validation.parameters import all_parameters, check_parameters
+from stagewise.validation.tree_needs import reads_sparse
 from stagewise.workers import make_workers
 
 __all__ = ["BoostedTrees"]

@@ -11,14 +11,14 @@ from scipy.special import expit
 from sklearn.base import ClassifierMixin
 
 from stagewise.data import as_frequencies, check_weight, read_labels
-from stagewise.data.messages import shown
 from stagewise.errors import InvalidParameterError
 from stagewise.estimators.base import BoostedTrees
-from stagewise.estimators.class_weights import class_weighted, without_absent
-from stagewise.estimators.costs import check_costs
-from stagewise.estimators.parameters import nearest_name
 from stagewise.losses import CLASSIFICATION_LOSSES, Loss
 from stagewise.model.model import Model
+from stagewise.training.class_weights import class_weighted, without_absent
+from stagewise.training.costs import check_costs
+from stagewise.validation.messages import shown
+from stagewise.validation.parameters import nearest_name
 
 __all__ = ["BoostedClassifier", "make_class_loss"]
 

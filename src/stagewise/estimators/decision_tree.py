@@ -8,11 +8,11 @@ from typing import Any
 import numpy.typing as npt
 
 from stagewise.estimators.classifier import BoostedClassifier
-from stagewise.estimators.parameters import suggests_names
 from stagewise.estimators.regressor import BoostedRegressor
-from stagewise.estimators.rules import OneOf
 from stagewise.estimators.single_tree import TREE_RULES, SingleTree
 from stagewise.losses import CLASSIFICATION_LOSSES, REGRESSION_LOSSES, Loss
+from stagewise.validation.parameters import suggests_names
+from stagewise.validation.rules import OneOf
 
 __all__ = ["DecisionTreeClassifier", "DecisionTreeRegressor"]
 

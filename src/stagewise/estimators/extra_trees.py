@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Any
 
 from stagewise.estimators.averaged import FIXED, AveragedClassifier, AveragedRegressor
-from stagewise.estimators.parameters import suggests_names
+from stagewise.validation.parameters import suggests_names
 
 __all__ = ["ExtraTreesClassifier", "ExtraTreesRegressor"]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from stagewise.estimators.averaged import AveragedClassifier, AveragedRegressor
-from stagewise.estimators.parameters import suggests_names
+from stagewise.validation.parameters import suggests_names
 
 __all__ = ["RandomForestClassifier", "RandomForestRegressor"]
 

@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from stagewise._native import Columns, SparseColumns, Workers, draw_counts, draw_rows
-from stagewise.estimators.rows import counted_rows
 from stagewise.model.model import Model
+from stagewise.training.rows import counted_rows
 
 __all__ = ["Bags", "Importances", "impurity_by_class", "out_of_bag_importances"]
 

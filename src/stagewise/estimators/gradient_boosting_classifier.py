@@ -8,9 +8,9 @@ import numpy.typing as npt
 
 from stagewise.boosting.methods import BY_RESPONSE, Method
 from stagewise.estimators.classifier import BoostedClassifier, make_class_loss
-from stagewise.estimators.defaults import AUTO_RULES
-from stagewise.estimators.parameters import suggests_names
 from stagewise.losses import Loss
+from stagewise.validation.defaults import AUTO_RULES
+from stagewise.validation.parameters import suggests_names
 
 __all__ = ["GradientBoostingClassifier"]
 

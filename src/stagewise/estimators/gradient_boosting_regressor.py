@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from stagewise.boosting.methods import BY_RESPONSE, Method
-from stagewise.estimators.defaults import AUTO_RULES
-from stagewise.estimators.parameters import suggests_names
 from stagewise.estimators.regressor import BoostedRegressor
 from stagewise.losses import Loss
+from stagewise.validation.defaults import AUTO_RULES
+from stagewise.validation.parameters import suggests_names
 
 __all__ = ["GradientBoostingRegressor"]
 

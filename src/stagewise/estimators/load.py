@@ -17,12 +17,12 @@ from stagewise.estimators.extra_trees import ExtraTreesClassifier, ExtraTreesReg
 from stagewise.estimators.forest import RandomForestClassifier, RandomForestRegressor
 from stagewise.estimators.gradient_boosting_classifier import GradientBoostingClassifier
 from stagewise.estimators.gradient_boosting_regressor import GradientBoostingRegressor
-from stagewise.estimators.linear_model import LinearModel
-from stagewise.estimators.parameters import RULES
+from stagewise.estimators.linear.least_squares import LinearModel
+from stagewise.estimators.linear.stagewise_linear import StagewiseLinearRegressor
+from stagewise.estimators.linear.stepwise import StepwiseRegressor
 from stagewise.estimators.stagewise import StagewiseClassifier, StagewiseRegressor
-from stagewise.estimators.stagewise_linear import StagewiseLinearRegressor
-from stagewise.estimators.stepwise import StepwiseRegressor
-from stagewise.model.file import read_model
+from stagewise.model.file.format import read_model
+from stagewise.validation.parameters import RULES
 
 __all__ = ["load"]
 

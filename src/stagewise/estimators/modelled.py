@@ -15,13 +15,13 @@ from typing import Any, Self
 import numpy as np
 from sklearn.exceptions import NotFittedError
 
-from stagewise.data.messages import shown
 from stagewise.errors import ModelFormatError
 from stagewise.estimators.named import NamedParameters
-from stagewise.estimators.parameters import all_parameters, default_parameters
 from stagewise.losses import CLASSIFICATION_LOSSES, REGRESSION_LOSSES
-from stagewise.model.file import write_model
+from stagewise.model.file.format import write_model
 from stagewise.model.model import Model
+from stagewise.validation.messages import shown
+from stagewise.validation.parameters import all_parameters, default_parameters
 
 __all__ = ["ModelEstimator"]
 
@@ -117,7 +117,7 @@ class ModelEstimator(NamedParameters):
             Where to write; by custom the name ends in .stgw.
         notes : mapping of str, or None
             What else to remember of the model, such as the name of its target;
-            `stagewise.model.file.read_model` finds it again.
+            `stagewise.model.file.format.read_model` finds it again.
         """
         model = self._fitted()
         if model.loss == "custom":

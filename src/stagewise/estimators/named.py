@@ -6,7 +6,7 @@ from typing import Any, Self
 
 from sklearn.base import BaseEstimator
 
-from stagewise.estimators.parameters import nearest_name
+from stagewise.validation.parameters import nearest_name
 
 __all__ = ["NamedParameters"]
 

@@ -16,13 +16,13 @@ from stagewise.data import (
     read_targets,
     target_names,
 )
-from stagewise.data.messages import shown
 from stagewise.errors import InvalidParameterError
 from stagewise.estimators.base import BoostedTrees
-from stagewise.estimators.parameters import nearest_name
 from stagewise.estimators.r_squared import ScoredByR2
 from stagewise.losses import REGRESSION_LOSSES, EachTarget, Loss
 from stagewise.model.model import Model
+from stagewise.validation.messages import shown
+from stagewise.validation.parameters import nearest_name
 
 __all__ = ["BoostedRegressor"]
 

@@ -15,8 +15,8 @@ import numpy.typing as npt
 
 from stagewise.data.bins import core_columns
 from stagewise.estimators.modelled import ModelEstimator
-from stagewise.estimators.parameters import check_parameter
 from stagewise.model.model import Model
+from stagewise.validation.parameters import check_parameter
 from stagewise.workers import make_workers
 
 __all__ = ["ScoredTrees"]

@@ -18,17 +18,17 @@ from sklearn.base import clone
 from stagewise.boosting.methods import GENTLE, Method
 from stagewise.estimators.averaged import FIXED, OWN_RULES
 from stagewise.estimators.base import BoostedTrees
-from stagewise.estimators.committee_fitting import check_averages, columns_share
-from stagewise.estimators.describe import tree_words
-from stagewise.estimators.fitting import Fit
-from stagewise.estimators.parameters import RULES, Use, check_parameter
-from stagewise.estimators.rows import Sample
-from stagewise.estimators.rules import Number, OneOf, flag
-from stagewise.estimators.tree_fitting import Pruned, TreeFit
-from stagewise.learners.both_ways import mean_of_both_ways
-from stagewise.learners.pruning import PruningPath, levels_of
-from stagewise.learners.tree import Tree
 from stagewise.model.model import Model
+from stagewise.training.committee_fitting import check_averages, columns_share
+from stagewise.training.describe import tree_words
+from stagewise.training.fitting import Fit
+from stagewise.training.rows import Sample
+from stagewise.training.tree_fitting import Pruned, TreeFit
+from stagewise.trees.both_ways import mean_of_both_ways
+from stagewise.trees.pruning import PruningPath, levels_of
+from stagewise.trees.tree import Tree
+from stagewise.validation.parameters import RULES, Use, check_parameter
+from stagewise.validation.rules import Number, OneOf, flag
 
 __all__ = ["TREE_RULES", "SingleTree"]
 

@@ -11,14 +11,14 @@ from typing import Any
 
 import numpy.typing as npt
 
-from stagewise.data.messages import shown
 from stagewise.errors import InvalidParameterError
 from stagewise.estimators.any_learner import RESPONSES, STEPS, Stagewise
 from stagewise.estimators.classifier import BoostedClassifier, make_class_loss
-from stagewise.estimators.parameters import suggests_names
 from stagewise.estimators.regressor import BoostedRegressor
-from stagewise.estimators.rules import OneOf
 from stagewise.losses import Loss
+from stagewise.validation.messages import shown
+from stagewise.validation.parameters import suggests_names
+from stagewise.validation.rules import OneOf
 
 __all__ = ["StagewiseClassifier", "StagewiseRegressor"]
 

@@ -1,14 +1,11 @@
 """Looking into fitted models, and at tables: importance, dependence, quality, summaries."""
 
-from stagewise.inspection.ale import AccumulatedEffects, accumulated_effects
-from stagewise.inspection.answers import Answers
-from stagewise.inspection.calibration import Calibration, calibration
-from stagewise.inspection.confusion import Confusion, confusion
-from stagewise.inspection.dependence import Dependence, partial_dependence
-from stagewise.inspection.description import Description, describe
-from stagewise.inspection.importance import Importance
-from stagewise.inspection.interaction import Interactions, interactions
-from stagewise.inspection.learning import LearningCurves, learning_curves
+from stagewise.inspection.effects.ale import AccumulatedEffects, accumulated_effects
+from stagewise.inspection.effects.dependence import Dependence, partial_dependence
+from stagewise.inspection.effects.interaction import Interactions, interactions
+from stagewise.inspection.importances.importance import Importance
+from stagewise.inspection.importances.permutation import permutation_importance
+from stagewise.inspection.importances.worth import importance, importance_table
 from stagewise.inspection.leaves import (
     Contributions,
     DecisionPath,
@@ -16,18 +13,21 @@ from stagewise.inspection.leaves import (
     proximity,
     staged_contributions,
 )
-from stagewise.inspection.permutation import permutation_importance
-from stagewise.inspection.residuals import Residuals, residuals
-from stagewise.inspection.scores import Score, Scores, scores
-from stagewise.inspection.shap import ShapValues, shap_values
-from stagewise.inspection.thresholds import (
+from stagewise.inspection.quality.answers import Answers
+from stagewise.inspection.quality.calibration import Calibration, calibration
+from stagewise.inspection.quality.confusion import Confusion, confusion
+from stagewise.inspection.quality.learning import LearningCurves, learning_curves
+from stagewise.inspection.quality.residuals import Residuals, residuals
+from stagewise.inspection.quality.scores import Score, Scores, scores
+from stagewise.inspection.quality.thresholds import (
     CostCurve,
     PrecisionRecall,
     RocCurve,
     Thresholds,
     thresholds,
 )
-from stagewise.inspection.worth import importance, importance_table
+from stagewise.inspection.shapley.values import ShapValues, shap_values
+from stagewise.inspection.tables.description import Description, describe
 
 __all__ = [
     "AccumulatedEffects",

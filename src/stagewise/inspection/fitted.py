@@ -19,13 +19,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from stagewise._native import Columns, Workers
 from stagewise.data import check_weight
-from stagewise.data.messages import shown, warn_caller
 from stagewise.errors import InvalidParameterError
 from stagewise.estimators.base import BoostedTrees
-from stagewise.estimators.parameters import nearest_name
-from stagewise.estimators.rules import Rule
 from stagewise.inspection.rows import Rows
 from stagewise.model.model import Model
+from stagewise.validation.messages import shown, warn_caller
+from stagewise.validation.parameters import nearest_name
+from stagewise.validation.rules import Rule
 from stagewise.workers import make_workers
 
 __all__ = ["Fitted", "Response", "Vector", "checked"]

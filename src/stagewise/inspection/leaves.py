@@ -13,14 +13,14 @@ import numpy as np
 import numpy.typing as npt
 
 from stagewise.data.feature import Feature
-from stagewise.data.messages import shown
-from stagewise.data.moments import short_words
-from stagewise.data.wide import asked_integer
-from stagewise.estimators.rules import Number
+from stagewise.data.reading.moments import short_words
+from stagewise.data.reading.wide import asked_integer
 from stagewise.inspection import size
 from stagewise.inspection.fitted import Fitted, Vector, checked
 from stagewise.inspection.rows import Rows
-from stagewise.learners.tree import Tree
+from stagewise.trees.tree import Tree
+from stagewise.validation.messages import shown
+from stagewise.validation.rules import Number
 
 __all__ = [
     "Contributions",

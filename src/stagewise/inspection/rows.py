@@ -14,9 +14,9 @@ import numpy.typing as npt
 
 from stagewise._native import Columns, SparseColumns
 from stagewise.data.bins import core_columns
-from stagewise.data.column import Array
 from stagewise.data.features import Features
-from stagewise.data.sparse import Cells
+from stagewise.data.reading.column import Array
+from stagewise.data.reading.sparse import Cells
 from stagewise.inspection import size
 
 __all__ = ["Rows", "drawn_rows"]

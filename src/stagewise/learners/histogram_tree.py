@@ -24,8 +24,8 @@ from stagewise._native import (
     VectorGradients,
     Workers,
 )
-from stagewise.learners.linear_leaves import FittedLines, LinearLeaves
-from stagewise.learners.tree import LevelSets, Tree
+from stagewise.trees.linear_leaves import FittedLines, LinearLeaves
+from stagewise.trees.tree import LevelSets, Tree
 
 __all__ = ["GrownTerm", "HistogramTree", "NodeSums", "TreeGrowth", "tree_of"]
 

@@ -22,8 +22,8 @@ from stagewise.losses.logarithm import LONGEST
 __all__ = ["BoundLoss", "Loss"]
 
 # Between these sums the core finds a power of two that leaves every gradient its digits (see
-# largest_scale in native/core/fixed_point.hpp). Beyond the one it would overflow, and below the other
-# fewer than 24 of its 31 bits are left.
+# largest_scale in native/core/fixed_point.hpp). Beyond the one it would overflow, and below the
+# other fewer than 24 of its 31 bits are left.
 LARGEST_SUM, SMALLEST_SUM = 2.0**130, 2.0**-75
 DIFFERENCE = (
     2.0**-13

@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from stagewise._native import Columns, Forest, Lines, Shap, SparseColumns, Workers
-from stagewise.learners.linear_leaves import LINE_ARRAYS, LinearLeaves
-from stagewise.learners.tree import NODE_ARRAYS, LevelSets, Tree
+from stagewise.trees.linear_leaves import LINE_ARRAYS, LinearLeaves
+from stagewise.trees.tree import NODE_ARRAYS, LevelSets, Tree
 
 __all__ = ["Ensemble"]
 

@@ -17,12 +17,12 @@ import numpy as np
 import numpy.typing as npt
 
 from stagewise.data.features import Features
-from stagewise.learners.least_squares import LeastSquares
+from stagewise.linear.least_squares import LeastSquares
 from stagewise.model.ensemble import Ensemble
-from stagewise.model.least_squares import pack_least_squares
-from stagewise.model.levels import level_arrays
-from stagewise.model.sections import LINES, SETS
-from stagewise.model.statistics import pack_statistics
+from stagewise.model.file.least_squares import pack_least_squares
+from stagewise.model.file.levels import level_arrays
+from stagewise.model.file.sections import LINES, SETS
+from stagewise.model.file.statistics import pack_statistics
 
 __all__ = ["Model"]
 
@@ -76,16 +76,16 @@ class Model:
         )
 
     def to_bytes(self, estimator: Mapping[str, Any] | None = None) -> bytes:
-        """Return the model as the bytes of a model file; see `stagewise.model.file.encode`."""
+        """Return the model as the bytes of a model file."""
         # The file format knows models, so a model can know the format only late.
-        from stagewise.model.file import encode
+        from stagewise.model.file.format import encode
 
         return encode(self, estimator)
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Model:
-        """Read a model from the bytes of a model file; see `stagewise.model.file.decode`."""
-        from stagewise.model.file import decode
+        """Read a model from the bytes of a model file; see `stagewise.model.file.format.decode`."""
+        from stagewise.model.file.format import decode
 
         model, _ = decode(data)
         return model

@@ -17,17 +17,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from stagewise.data.levels import Level
-from stagewise.estimators.parameters import check_parameter
-from stagewise.estimators.rules import Number
-from stagewise.estimators.stagewise_linear import StagewiseLinearRegressor
+from stagewise.data.categories.levels import Level
+from stagewise.estimators.linear.stagewise_linear import StagewiseLinearRegressor
+from stagewise.export.facts import column_name, units_of
 from stagewise.inspection.fitted import Fitted, checked
-from stagewise.learners.linear_leaves import LINE_ARRAYS
-from stagewise.learners.tree import Tree
 from stagewise.model.ensemble import Ensemble
-from stagewise.report.facts import column_name, units_of
 from stagewise.report.links import link_of
 from stagewise.report.packing import narrow, pack
+from stagewise.trees.linear_leaves import LINE_ARRAYS
+from stagewise.trees.tree import Tree
+from stagewise.validation.parameters import check_parameter
+from stagewise.validation.rules import Number
 
 __all__ = ["Carried", "carry", "engine"]
 

@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from stagewise.data.moments import Moment
-from stagewise.inspection.dependence import over_rows
+from stagewise.data.reading.moments import Moment
+from stagewise.inspection.effects.dependence import over_rows
+from stagewise.inspection.effects.grid import Grid, make_grids, quantile_points
 from stagewise.inspection.fitted import Fitted, Vector
-from stagewise.inspection.grid import Grid, make_grids, quantile_points
 from stagewise.inspection.rows import drawn_rows
 from stagewise.report.patience import patience
 from stagewise.report.payload import compact

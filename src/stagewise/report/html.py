@@ -16,14 +16,14 @@ from pathlib import Path
 from typing import Any
 
 from stagewise.boosting.progress import Lines
-from stagewise.data.messages import shown
 from stagewise.errors import InvalidParameterError
-from stagewise.estimators.rules import Number
 from stagewise.inspection.fitted import checked
-from stagewise.model.atomic import replace_file
+from stagewise.model.file.atomic import replace_file
 from stagewise.report.carried import engine
 from stagewise.report.page_facts import ReportFacts, report_facts
 from stagewise.report.payload import as_json
+from stagewise.validation.messages import shown
+from stagewise.validation.rules import Number
 
 __all__ = ["report_html", "write_report"]
 

@@ -14,20 +14,17 @@ from typing import Any
 import numpy as np
 
 from stagewise.data import match_targets, read_targets
-from stagewise.data.messages import shown, warn_caller
 from stagewise.errors import InvalidParameterError, UnseenLevelWarning
-from stagewise.estimators.report import VERSION
-from stagewise.estimators.rules import Number
-from stagewise.inspection.answers import Answers
-from stagewise.inspection.confusion import Confusion
 from stagewise.inspection.fitted import Fitted, Vector, checked
-from stagewise.inspection.importance import Importance
-from stagewise.inspection.learning import LearningCurves, learning_curves
-from stagewise.inspection.permutation import permutation_importance
+from stagewise.inspection.importances.importance import Importance
+from stagewise.inspection.importances.permutation import permutation_importance
+from stagewise.inspection.importances.worth import credit_importance, importance
+from stagewise.inspection.quality.answers import Answers
+from stagewise.inspection.quality.confusion import Confusion
+from stagewise.inspection.quality.learning import LearningCurves, learning_curves
+from stagewise.inspection.quality.scores import Score, Scores
 from stagewise.inspection.rows import drawn_rows
-from stagewise.inspection.scores import Score, Scores
-from stagewise.inspection.shap import ShapValues
-from stagewise.inspection.worth import credit_importance, importance
+from stagewise.inspection.shapley.values import ShapValues
 from stagewise.report.carried import Carried, carry
 from stagewise.report.dependence_facts import DependenceFacts, dependence_facts
 from stagewise.report.patience import patience
@@ -39,6 +36,9 @@ from stagewise.report.quality_facts import (
 )
 from stagewise.report.row_facts import RowFacts, row_facts, take
 from stagewise.report.table_facts import TableFacts, table_facts
+from stagewise.training.report import VERSION
+from stagewise.validation.messages import shown, warn_caller
+from stagewise.validation.rules import Number
 
 __all__ = ["ImportanceFacts", "Overview", "Quality", "ReportFacts", "report_facts"]
 

@@ -15,13 +15,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from stagewise.data.column import Column
-from stagewise.data.frame import open_frame
-from stagewise.data.moments import Moment, moment_words
-from stagewise.data.table import Table, exact_array
+from stagewise.data.reading.column import Column
+from stagewise.data.reading.frame import open_frame
+from stagewise.data.reading.moments import Moment, moment_words
+from stagewise.data.reading.table import Table, exact_array
 from stagewise.inspection.fitted import Fitted, Vector
 from stagewise.inspection.rows import drawn_rows
-from stagewise.inspection.shap import ShapValues, shap_values
+from stagewise.inspection.shapley.values import ShapValues, shap_values
 from stagewise.report.patience import patience
 from stagewise.report.payload import compact
 

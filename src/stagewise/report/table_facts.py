@@ -12,16 +12,16 @@ from typing import Any
 
 import numpy as np
 
-from stagewise.data.categorical import CategoricalFeatures
-from stagewise.data.frame import open_frame
-from stagewise.data.table import Table, exact_array, read_table
-from stagewise.inspection.description import Description, describe_table
+from stagewise.data.categories.categorical import CategoricalFeatures
+from stagewise.data.reading.frame import open_frame
+from stagewise.data.reading.table import Table, exact_array, read_table
+from stagewise.export.words import number_words
 from stagewise.inspection.fitted import Fitted, Vector
-from stagewise.inspection.hints import Hint
-from stagewise.inspection.profile import Profile
 from stagewise.inspection.rows import drawn_rows
+from stagewise.inspection.tables.description import Description, describe_table
+from stagewise.inspection.tables.hints import Hint
+from stagewise.inspection.tables.profile import Profile
 from stagewise.report.row_facts import take
-from stagewise.report.words import number_words
 
 __all__ = ["ColumnFacts", "TableFacts", "table_facts"]
 

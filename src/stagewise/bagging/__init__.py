@@ -1,0 +1,5 @@
+"""Bagging of any estimators."""
+
+from stagewise.bagging.bagging import BaggingClassifier, BaggingRegressor
+
+__all__ = ["BaggingClassifier", "BaggingRegressor"]

@@ -1,0 +1,1 @@
+"""Categorical columns: categories, unknown values, target encoding."""

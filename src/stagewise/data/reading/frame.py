@@ -1,0 +1,295 @@
+"""Data frames of any library, through narwhals.
+
+The one idea: a frame is opened once, its names are settled once, and each column is asked for in
+the type that loses nothing. pandas, polars and pyarrow are never imported here; this file must not
+know what a model expects.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import narwhals as nw
+import numpy as np
+from narwhals.exceptions import DuplicateError
+
+from stagewise.data.reading.cell import family
+from stagewise.data.reading.column import LARGEST_EXACT, Array, Mask
+from stagewise.validation.messages import column_label, shown
+
+__all__ = ["Frame", "open_frame", "open_series", "series_cells"]
+
+SMALL = 1 << 16
+"""Below this many cells, copying a frame is cheaper than visiting its columns."""
+
+
+ARROW_LIBRARIES: tuple[Literal["pyarrow", "polars"], ...] = ("pyarrow", "polars")
+"""Who can read Arrow's C stream for us, the first that is installed."""
+
+INTEGERS = {f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)}
+FLOATS = {"float32", "float64"}
+
+
+@dataclass(frozen=True)
+class Frame:
+    """An opened data frame.
+
+    Parameters
+    ----------
+    frame : narwhals DataFrame
+        The frame itself.
+    labels : list
+        Its column labels, of any type.
+    names : list of str, or None
+        The labels as text; None when they are only counted (0, 1, 2, …), which names nothing.
+    """
+
+    frame: nw.DataFrame[Any]
+    labels: list[Any]
+    names: list[str] | None
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns."""
+        return len(self.frame), len(self.labels)
+
+    def select(self, names: Sequence[str]) -> Frame:
+        """Keep only the named columns, in that order; the others are never looked at."""
+        if self.names is None or list(names) == self.names:
+            return self
+        label = dict(zip(self.names, self.labels, strict=True))
+        labels = [label[name] for name in names]
+        return replace(self, labels=labels, names=list(names))
+
+    def native(self) -> Any:
+        """Give the chosen columns as a frame of the library that it came from."""
+        if self.labels == list(self.frame.columns):
+            return self.frame.to_native()
+        # By place, since pandas makes text of a list of names, and names need not be text.
+        place = {label: j for j, label in enumerate(self.frame.columns)}
+        return self.frame[:, [place[label] for label in self.labels]].to_native()
+
+    def matrix(self, *, of_one_type: bool = False) -> Array | None:
+        """Give all cells as one array of numbers, if that is both exact and cheap.
+
+        Parameters
+        ----------
+        of_one_type : bool
+            Whether the cells must keep their types, so that there may be only one.
+        """
+        n_rows, n_columns = self.shape
+        native = self.frame.to_native()
+        if n_rows * n_columns > SMALL or not hasattr(native, "dtypes"):
+            return None
+        native = self.native()
+        types = {str(dtype).lower() for dtype in native.dtypes}
+        if not types <= INTEGERS | FLOATS or (of_one_type and len(types) > 1):
+            return None
+        values: Array = native.to_numpy()
+        if values.dtype.kind != "f" or types <= FLOATS:
+            return values if values.dtype.kind in "iuf" else None
+        # Integers went into floats on the way. Below 2**53 a double shows that none was rounded.
+        exact = values.dtype == np.float64 and bool((abs(values) < LARGEST_EXACT).all())
+        return values if exact else None
+
+    def sparse_matrix(self) -> Any:
+        """Give the columns as a matrix of scipy.sparse, if pandas keeps them all so; else None.
+
+        They must be of one type of numbers, with 0 for what is not stored.
+        """
+        types = list(getattr(self.frame.to_native(), "dtypes", ()))
+        if not types or not all(type(t).__name__ == "SparseDtype" for t in types):
+            return None
+        if len(set(types)) > 1 or types[0].kind not in "biuf" or types[0].fill_value != 0:
+            return None
+        return self.native().sparse.to_coo()
+
+    def cells(self, position: int) -> tuple[Array, Mask | None]:
+        """Give one column as `series_cells` does."""
+        return series_cells(self._series(position), column_label(self.names, position))
+
+    def is_category(self, position: int) -> bool:
+        """Whether a column is of a category type, whatever its library calls that."""
+        return _is_category(self._series(position))
+
+    def is_text(self, position: int) -> bool:
+        """Whether a column is of a text type, or of objects some of which are text."""
+        series = self._series(position)
+        # Of objects narwhals looks at the first few only, and calls a column of none text.
+        if str(getattr(series.to_native(), "dtype", "")).lower().startswith("object"):
+            return any(family(kind) == "text" for kind in set(map(type, series.to_list())))
+        return bool(series.dtype == nw.String)
+
+    def is_time_of_day(self, position: int) -> bool:
+        """Whether a column is of a type of times of day, whose cells are given as numbers."""
+        return bool(self._series(position).dtype == nw.Time)
+
+    def refuse_category(self, position: int, remedy: str) -> None:
+        """Raise for a column of a category type, unless no row has a category."""
+        series = self._series(position)
+        if not _is_category(series):
+            return
+        present = ~series.is_null().to_numpy().astype(bool)
+        if present.any():
+            row = int(np.argmax(present))
+            raise ValueError(
+                f"{column_label(self.names, position)} is categorical (dtype {series.dtype}, "
+                f"{shown(series[row])} at row {row}). {remedy}."
+            )
+
+    def _series(self, position: int) -> nw.Series[Any]:
+        return self.frame.get_column(self.labels[position])
+
+
+def open_frame(X: Any, caller: str, name: str = "X") -> Frame | None:
+    """Open X if it is a data frame of a library narwhals knows.
+
+    Parameters
+    ----------
+    X : object
+        What the caller passed.
+    caller : str
+        The estimator's name, for messages.
+    name : str
+        What to call X in messages.
+
+    Returns
+    -------
+    Frame or None
+        None when X is no frame at all.
+    """
+    if isinstance(X, (np.ndarray, list, tuple)):
+        return None
+    try:
+        frame = nw.from_native(X, pass_through=True)
+        if isinstance(frame, nw.LazyFrame):
+            raise TypeError(
+                f"{name} is a lazy frame ({type(X).__module__}.{type(X).__name__}), which has no "
+                f"values yet. Call .collect() and pass the result to {caller}."
+            )
+        if not isinstance(frame, nw.DataFrame) and hasattr(X, "__arrow_c_stream__"):
+            frame = _from_arrow(X)
+        if not isinstance(frame, nw.DataFrame):
+            return None
+        labels: list[Any] = list(frame.columns)
+    except DuplicateError:
+        raise _duplicates(_labels(X)) from None
+    return Frame(frame, labels, _settle_names(labels))
+
+
+def open_series(y: Any) -> nw.Series[Any] | None:
+    """Open y if it is a series of a library narwhals knows."""
+    if isinstance(y, (np.ndarray, list, tuple)):
+        return None
+    series = nw.from_native(y, pass_through=True, allow_series=True)
+    return series if isinstance(series, nw.Series) else None
+
+
+def series_cells(series: nw.Series[Any], label: str) -> tuple[Array, Mask | None]:
+    """Give the cells as a numpy array of the series' own type, and which of them are missing.
+
+    Narwhals turns integers with nulls into floats, which loses the large ones; those columns are
+    taken apart into integers and a mask instead. Categories are what they stand for; a time of day
+    is nanoseconds since midnight.
+    """
+    if _is_category(series):
+        return _category_cells(series)
+    dtype = series.dtype
+    if dtype == nw.Time:
+        return series_cells(_nanoseconds_of_day(series), label)
+    if dtype in (nw.Int128, nw.UInt128):
+        raise TypeError(f"{label} has 128-bit integers. Cast it to Int64, UInt64 or Float64 first.")
+    cells: Array = series.to_numpy()
+    if cells.ndim != 1:  # records and arrays of numbers, unfolded
+        raise TypeError(
+            f"{label} holds {shown(series[0])} at row 0 (dtype {dtype}), where every cell must be "
+            "a number or missing. Give each of its parts a column of its own first."
+        )
+    if (dtype.is_integer() or dtype == nw.Boolean) and cells.dtype.kind not in "biu":
+        missing: Mask = series.is_null().to_numpy().astype(bool)
+        filled = series.fill_null(False if dtype == nw.Boolean else 0)
+        return filled.to_numpy(), missing
+    if dtype == nw.Date and cells.dtype.kind != "M":
+        return series.cast(nw.Datetime("us")).to_numpy(), None
+    return cells, None
+
+
+def _from_arrow(X: Any) -> Any:
+    """Open anything that speaks Arrow's C stream, if a library is there to listen."""
+    for backend in ARROW_LIBRARIES:
+        try:
+            return nw.from_arrow(X, backend=backend)
+        except ImportError:
+            continue
+        except (TypeError, ValueError):  # a stream, but not of a table
+            return None
+    raise TypeError(
+        f"X is a {type(X).__module__}.{type(X).__name__}, which is read through Arrow. Install "
+        f"one of {', '.join(ARROW_LIBRARIES)}."
+    )
+
+
+def _labels(X: Any) -> list[Any]:
+    labels = getattr(X, "column_names", None)
+    return list(X.columns if labels is None else labels)
+
+
+def _duplicates(labels: Sequence[Any]) -> ValueError:
+    twice = [label for label, count in Counter(labels).items() if count > 1]
+    return ValueError(
+        f"X has duplicate column names: {', '.join(map(shown, twice))}. "
+        "Rename or drop the repeated columns; features are matched by name."
+    )
+
+
+def _settle_names(labels: list[Any]) -> list[str] | None:
+    """Labels as text: strings as they are, 0, 1, 2, … as no names, anything else by its repr."""
+    if all(isinstance(label, str) for label in labels):
+        names = [str(label) for label in labels]
+    elif any(isinstance(label, str) for label in labels):
+        types = sorted({type(label).__name__ for label in labels})
+        raise TypeError(
+            "Feature names are only supported if all input features have string names, but X has "
+            f"column names of types {', '.join(types)}. Convert them all to strings, for instance "
+            "with X.columns = X.columns.astype(str)."
+        )
+    elif labels == list(range(len(labels))):
+        return None
+    else:
+        names = [repr(label.item() if isinstance(label, np.generic) else label) for label in labels]
+    if len(set(names)) < len(names):
+        raise _duplicates(names)
+    return names or None
+
+
+def _nanoseconds_of_day(series: nw.Series[Any]) -> nw.Series[Any]:
+    """Give times of day as integers; Arrow has them in four units, and narwhals in none."""
+    native = series.to_native()
+    if hasattr(getattr(native, "dtype", None), "pyarrow_dtype"):
+        # In pandas, narwhals sees one type in all of Arrow's times, and nothing to cast.
+        series = nw.from_native(native.astype("time64[ns][pyarrow]"), series_only=True)
+    return series.cast(nw.Time()).cast(nw.Int64())
+
+
+def _is_category(series: nw.Series[Any]) -> bool:
+    return series.dtype in (nw.Categorical, nw.Enum)
+
+
+def _category_cells(series: nw.Series[Any]) -> tuple[Array, Mask | None]:
+    """Give each cell's category, and say which cells have none.
+
+    Only cells that have one are asked for it: next to a null pandas would round large integers,
+    and what pyarrow puts under a null is the last category there is.
+    """
+    missing: Mask = series.is_null().to_numpy().astype(bool)
+    if missing.all():
+        return np.full(len(series), np.nan), None
+    if not missing.any():
+        return series.to_numpy(), None
+    present: Array = series.filter(~series.is_null()).to_numpy()
+    cells = np.full(len(series), present[0], dtype=present.dtype)
+    cells[~missing] = present
+    return cells, missing

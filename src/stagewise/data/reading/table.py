@@ -1,0 +1,347 @@
+"""X as the caller gave it, checked, with no copy that need not be made.
+
+The one idea: whatever X is, it becomes either one 2-D float array, a list of 1-D columns or the
+stored cells of a sparse matrix, and every cell keeps its value. Infinities are ordinary values here
+and NaN is a missing one, so float arrays are not even looked at, unless the caller has missing
+values of another kind. This file must not know what a model expects of its features.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse
+from sklearn.utils import check_array
+
+from stagewise.data.categories.categorical import NONE, Chosen
+from stagewise.data.categories.factor import Factor, factorise
+from stagewise.data.reading.cell import family
+from stagewise.data.reading.column import (
+    LARGEST_EXACT,
+    Array,
+    Column,
+    Mask,
+    as_floats,
+    read_column,
+    refuse_cell,
+    with_missing,
+)
+from stagewise.data.reading.frame import Frame, open_frame
+from stagewise.data.reading.missing_values import ONLY_NAN, MissingValues
+from stagewise.data.reading.moments import Moment
+from stagewise.data.reading.sparse import Cells, read_cells
+from stagewise.validation.messages import column_label
+
+__all__ = ["Table", "check_shape", "exact_array", "read_array", "read_frame", "read_table"]
+
+
+@dataclass(frozen=True)
+class Table:
+    """A checked table.
+
+    Parameters
+    ----------
+    columns : array of shape (n_rows, n_features), list of arrays of shape (n_rows,), or Cells
+        The values. An array is float32 or float64 with any strides. In a list each column is
+        float32 or float64, or int64 or uint64 where no float can hold it (a *wide* column), or
+        the int32 codes of a categorical one. `Cells` are of floats. All of these may be the
+        caller's own memory: read them only.
+    n_rows, n_features : int
+        The table's shape.
+    names : list of str, or None
+        The columns' names, if they have any.
+    missing : mapping of int to bool array
+        For a wide column with missing cells: which ones. Everywhere else a missing cell is NaN.
+    missing_values : MissingValues
+        What else was taken as missing.
+    taken_as_missing : mapping of int to int
+        For a column that held some of these: in how many cells.
+    factors : mapping of int to Factor
+        For a categorical column: its values and their codes.
+    moments : mapping of int to {"date", "duration", "time of day"}
+        For a column of nanoseconds: what these stand for.
+    """
+
+    columns: Array | list[Array] | Cells
+    n_rows: int
+    n_features: int
+    names: list[str] | None = None
+    missing: Mapping[int, Mask] = field(default_factory=dict)
+    missing_values: MissingValues = ONLY_NAN
+    taken_as_missing: Mapping[int, int] = field(default_factory=dict)
+    factors: Mapping[int, Factor] = field(default_factory=dict)
+    moments: Mapping[int, Moment] = field(default_factory=dict)
+
+    def column(self, position: int) -> Column:
+        """Give one column and which of its cells are missing, if it is wide; not of `Cells`."""
+        if isinstance(self.columns, list):
+            its = self.missing.get(position), self.moments.get(position)
+            return Column(self.columns[position], *its)
+        if isinstance(self.columns, Cells):
+            raise TypeError("the columns of a sparse table are not taken out")
+        return Column(self.columns[:, position], None)
+
+
+@dataclass(frozen=True)
+class _Grid:
+    """The columns of an array, as a `Frame` has them."""
+
+    values: Array
+    mask: Mask | None
+    names: list[str] | None = None
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        n_rows, n_columns = self.values.shape
+        return n_rows, n_columns
+
+    def cells(self, position: int) -> tuple[Array, Mask | None]:
+        return self.values[:, position], None if self.mask is None else self.mask[:, position]
+
+    def is_category(self, position: int) -> bool:
+        return False
+
+    def is_text(self, position: int) -> bool:
+        if self.values.dtype.kind != "O":
+            return self.values.dtype.kind in "UT"
+        return any(family(kind) == "text" for kind in set(map(type, self.values[:, position])))
+
+    def is_time_of_day(self, position: int) -> bool:
+        return False
+
+    def refuse_category(self, position: int, remedy: str) -> None:
+        """Never: an array has no category type."""
+
+
+def read_table(
+    X: Any,
+    *,
+    caller: str,
+    missing_values: MissingValues = ONLY_NAN,
+    categorical: Chosen = NONE,
+    allow_empty: bool = False,
+) -> Table:
+    """Read and check a table of numbers and categories.
+
+    Parameters
+    ----------
+    X : array-like, data frame or sparse matrix of shape (n_rows, n_features)
+        A numpy array of booleans, integers, floats, dates, durations or numeric objects; a list
+        of lists; a pandas, polars or pyarrow table, or any eager frame narwhals knows; a matrix or
+        array of scipy.sparse. NaN, None,
+        NA, NaT and masked cells are missing. Dates, durations and times of day are integer
+        nanoseconds.
+    caller : str
+        The estimator's name, for messages.
+    missing_values : MissingValues
+        What else is a missing cell.
+    categorical : Chosen
+        Which columns are categorical; these may also hold text, and objects of several types.
+    allow_empty : bool
+        Whether a table without rows will do.
+
+    Returns
+    -------
+    Table
+
+    Raises
+    ------
+    ValueError, TypeError
+        If X is not a table of numbers; the message names the column, the row and the remedy.
+    """
+    frame = open_frame(X, caller)
+    if frame is not None:
+        return read_frame(frame, caller, missing_values, categorical, allow_empty=allow_empty)
+    return read_array(X, caller, missing_values, categorical, allow_empty=allow_empty)
+
+
+def read_frame(
+    frame: Frame,
+    caller: str,
+    missing_values: MissingValues,
+    categorical: Chosen,
+    *,
+    allow_empty: bool = False,
+) -> Table:
+    """Read an opened frame; see `read_table`."""
+    n_rows, n_features = frame.shape
+    if n_features == 0 or (n_rows == 0 and not allow_empty):
+        check_shape(np.empty((n_rows, n_features)), caller, allow_empty)
+    places = categorical.places(frame)
+    sparse = None if places else frame.sparse_matrix()
+    if sparse is not None:
+        return _of_cells(*read_cells(sparse, caller, missing_values), frame.names, missing_values)
+    values = None if places else frame.matrix(of_one_type=bool(missing_values))
+    table = None if values is None else _as_matrix(values, frame.names, missing_values)
+    if table is not None:
+        return table
+    return _by_columns(frame, places, missing_values, categorical)
+
+
+def read_array(
+    X: Any,
+    caller: str,
+    missing_values: MissingValues,
+    categorical: Chosen,
+    *,
+    allow_empty: bool = False,
+) -> Table:
+    """Read anything numpy can make an array of; see `read_table`."""
+    if scipy.sparse.issparse(X):
+        return _read_sparse(X, caller, missing_values, categorical, allow_empty)
+    values = exact_array(X)
+    check_shape(values, caller, allow_empty)
+    grid = _Grid(values, np.ma.getmaskarray(X) if np.ma.is_masked(X) else None)
+    places = categorical.places(grid)
+    if not places and values.dtype.kind in "cUSTV" and values.size:
+        # Before a copy as objects is made.
+        remedy = categorical.remedy(None, 0)
+        refuse_cell(values[0, 0], 0, column_label(None, 0), remedy)
+    whole = grid.mask is None and not places
+    table = _as_matrix(values, None, missing_values) if whole else None
+    return table or _by_columns(grid, places, missing_values, categorical)
+
+
+def _read_sparse(
+    X: Any, caller: str, missing_values: MissingValues, categorical: Chosen, allow_empty: bool
+) -> Table:
+    cells, taken = read_cells(X, caller, missing_values)
+    n_rows, n_features = cells.shape
+    if n_features == 0 or (n_rows == 0 and not allow_empty):
+        check_shape(np.empty((n_rows, n_features)), caller, allow_empty)
+    if categorical.places(_Cellular(cells.shape)):
+        raise ValueError(
+            "X is a sparse matrix, whose columns are numbers: categorical_features must be None or "
+            "'from_dtype' with it. Leave the columns one-hot encoded, or pass the categories as "
+            "columns of a data frame or of a dense array."
+        )
+    return _of_cells(cells, taken, None, missing_values)
+
+
+def _of_cells(
+    cells: Cells,
+    taken: npt.NDArray[np.int64] | None,
+    names: list[str] | None,
+    missing_values: MissingValues,
+) -> Table:
+    counts = {} if taken is None else {int(j): int(taken[j]) for j in np.flatnonzero(taken)}
+    return Table(cells, *cells.shape, names, {}, missing_values, counts)
+
+
+@dataclass(frozen=True)
+class _Cellular:
+    """The columns of a sparse matrix: numbers without names."""
+
+    shape: tuple[int, int]
+    names: list[str] | None = None
+
+    def is_category(self, position: int) -> bool:
+        return False
+
+    def is_text(self, position: int) -> bool:
+        return False
+
+
+def exact_array(X: Any) -> Array:
+    """Make an array of X in which every number is the one that X held.
+
+    Left to itself numpy makes one type of a list's cells: text of numbers next to text, and
+    doubles of large integers next to fractions. Such lists become arrays of objects.
+    """
+    if isinstance(X, np.ndarray) or hasattr(X, "__array__"):
+        return np.asarray(X)
+    try:
+        values = np.asarray(X)
+    except ValueError:
+        _refuse_ragged(X)
+        raise
+    rounded = values.dtype.kind == "f" and bool((np.abs(values) >= LARGEST_EXACT).any())
+    if rounded or values.dtype.kind in "USc":
+        return np.asarray(X, dtype=object)
+    return values
+
+
+def check_shape(values: Array, caller: str, allow_empty: bool) -> None:
+    """Refuse what is not rows by columns, in the words scikit-learn's users know."""
+    if values.ndim == 2 and values.shape[1] > 0 and (values.shape[0] > 0 or allow_empty):
+        return
+    check_array(
+        values,
+        dtype=None,
+        ensure_all_finite=False,
+        ensure_min_samples=0 if allow_empty else 1,
+        estimator=caller,
+    )
+
+
+def _as_matrix(
+    values: Array, names: list[str] | None, missing_values: MissingValues
+) -> Table | None:
+    """Make a table of one array, or give None if that must go by columns."""
+    matrix = as_floats(values)
+    if matrix is None:
+        return None
+    n_rows, n_features = values.shape
+    found = missing_values.found_in(values)
+    if found is None:
+        return Table(matrix, n_rows, n_features, names, {}, missing_values)
+    taken = {j: n for j, n in enumerate(found.sum(axis=0).tolist()) if n}
+    matrix = with_missing(matrix, found)
+    return Table(matrix, n_rows, n_features, names, {}, missing_values, taken)
+
+
+def _by_columns(
+    source: Frame | _Grid,
+    places: frozenset[int],
+    missing_values: MissingValues,
+    categorical: Chosen,
+) -> Table:
+    """Make a table of columns, those at some places categorical."""
+    names, (n_rows, n_features) = source.names, source.shape
+    columns: list[Array] = []
+    missing: dict[int, Mask] = {}
+    taken: dict[int, int] = {}
+    factors: dict[int, Factor] = {}
+    moments: dict[int, Moment] = {}
+    for j in range(n_features):
+        label, remedy = column_label(names, j), categorical.remedy(names, j)
+        if j in places:
+            values, hidden = source.cells(j)
+            factor = factorise(values, hidden, label, comparable=categorical.learns)
+            factors[j], taken[j] = factor.without(missing_values)
+            columns.append(factors[j].codes)
+            continue
+        source.refuse_category(j, remedy)
+        values, hidden = source.cells(j)
+        found = missing_values.found_in(values)
+        if found is not None:
+            hidden = np.zeros(n_rows, dtype=bool) if hidden is None else hidden
+            taken[j] = int(np.count_nonzero(found & ~hidden))
+            hidden = found | hidden
+        column = read_column(values, hidden, label, remedy)
+        columns.append(column.values)
+        if column.missing is not None:
+            missing[j] = column.missing
+        # These come as integers, which do not say so; no other column is asked, for speed.
+        timed = values.dtype.kind == "i" and source.is_time_of_day(j)
+        moment: Moment | None = "time of day" if timed else column.moment
+        if moment is not None:
+            moments[j] = moment
+    taken = {j: n for j, n in taken.items() if n}
+    known = (missing, missing_values, taken, factors, moments)
+    return Table(columns, n_rows, n_features, names, *known)
+
+
+def _refuse_ragged(X: Any) -> None:
+    """Say which row of a list of lists has the wrong length, if that is what is wrong."""
+    lengths = [len(row) if hasattr(row, "__len__") else None for row in X]
+    for row, length in enumerate(lengths):
+        if length != lengths[0]:
+            raise ValueError(
+                f"X row {row} has {length} cells where row 0 has {lengths[0]}. "
+                "Every row must have the same number of cells."
+            ) from None

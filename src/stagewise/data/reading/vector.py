@@ -1,0 +1,105 @@
+"""One value a row: targets, labels and weights, before anyone asks what they mean.
+
+The one idea: lists, arrays, series and one-column frames all become one 1-D array of cells with the
+right number of rows, each cell with its own value. This file must not know what the values are for.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+from sklearn.exceptions import DataConversionWarning
+from sklearn.utils import check_array, check_consistent_length
+
+from stagewise.data.reading.column import Array, Mask
+from stagewise.data.reading.frame import open_frame, open_series, series_cells
+from stagewise.data.reading.table import exact_array
+from stagewise.validation.messages import warn_caller
+
+__all__ = ["read_vector", "refuse_infinite", "refuse_missing", "require_y"]
+
+
+def read_vector(y: Any, n_rows: int, name: str, *, ravel: bool = True) -> tuple[Array, Mask | None]:
+    """Read one cell a row.
+
+    Parameters
+    ----------
+    y : array-like, series or frame with one column
+        What the caller passed.
+    n_rows : int
+        How many rows X has.
+    name : str
+        What to call y in messages.
+    ravel : bool
+        Whether a table of one column will do, with a warning.
+
+    Returns
+    -------
+    cells : array of shape (n_rows,)
+        Of any type.
+    missing : bool array of shape (n_rows,), or None
+        Cells that are missing but do not say so themselves.
+    """
+    cells, missing = _cells(y, name)
+    if ravel and cells.ndim == 2 and cells.shape[1] == 1:
+        warn_caller(
+            f"A column-vector {name} was passed when a 1d array was expected. "
+            f"Please change the shape of {name} to (n_samples,), for example using ravel().",
+            DataConversionWarning,
+        )
+        cells = cells[:, 0]
+        missing = None if missing is None else missing.reshape(-1)
+    elif cells.ndim != 1:
+        raise ValueError(
+            f"{name} should be a 1d array, got an array of shape {cells.shape} instead. "
+            f"Pass one value for each of the {n_rows} rows."
+        )
+    check_consistent_length(range(n_rows), cells)
+    return cells, missing
+
+
+def require_y(y: Any, caller: str) -> None:
+    """Refuse to go on without a target."""
+    if y is None:
+        raise ValueError(
+            f"This {caller} estimator requires y to be passed, but the target y is None."
+        )
+
+
+def refuse_missing(missing: Mask | None) -> None:
+    """Raise if any target is missing, with the count and the first row."""
+    if missing is not None and missing.any():
+        raise ValueError(
+            f"Input y contains NaN. {int(missing.sum())} of {len(missing)} targets are missing, "
+            f"the first at row {int(np.argmax(missing))}. Remove those rows from X and y."
+        )
+
+
+def refuse_infinite(values: Array) -> None:
+    """Raise if any target is infinite, with the count and the first row."""
+    infinite = np.isinf(values)
+    if infinite.any():
+        row = int(np.argmax(infinite))
+        raise ValueError(
+            f"Input y contains infinity or a value too large for {values.dtype!r}. "
+            f"{int(infinite.sum())} of {len(values)} targets are infinite, the first "
+            f"({values[row]}) at row {row}. Remove those rows from X and y."
+        )
+
+
+def _cells(y: Any, name: str) -> tuple[Array, Mask | None]:
+    if scipy.sparse.issparse(y):
+        check_array(y, accept_sparse=False, input_name=name)
+    series = open_series(y)
+    if series is not None:
+        return series_cells(series, name)
+    frame = open_frame(y, "fit", name)
+    if frame is not None and frame.shape[1] == 1:
+        cells, missing = series_cells(frame.frame.get_column(frame.labels[0]), name)
+        return cells.reshape(-1, 1), missing
+    if frame is not None:
+        return np.empty(frame.shape), None
+    missing = np.ma.getmaskarray(y) if np.ma.is_masked(y) else None
+    return exact_array(y), missing

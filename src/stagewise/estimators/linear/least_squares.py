@@ -1,0 +1,88 @@
+"""Linear regression by least squares."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+from stagewise.estimators.linear.base import LinearEstimator
+from stagewise.estimators.linear.columns import read_linear
+from stagewise.linear.reduction import Reduction
+from stagewise.validation.parameters import check_parameters, suggests_names
+
+__all__ = ["LinearModel"]
+
+
+class LinearModel(LinearEstimator):
+    """Least squares, with standard errors, tests and intervals.
+
+    β̂ = argmin Σ_i w_i (y_i - β_0 - Σ_j β_j x_ij)² (Hastie, Tibshirani & Friedman, *The Elements of
+    Statistical Learning*, section 3.2). Where columns are collinear, of all solutions the one with
+    the smallest Σ β², as the pseudo-inverse has it, with a warning that names the columns.
+
+    Parameters
+    ----------
+    intercept : bool, default=True
+        Whether β_0 is estimated; without, it is 0.
+    categorical_features : default="from_dtype"
+        Which columns are categories, as in `GradientBoostingRegressor`. A category with L levels
+        has L - 1 coefficients: the first level by value is the baseline.
+
+    Attributes
+    ----------
+    coef_ : float64 array
+        A slope for each of `coef_names_`.
+    coef_names_ : list of str
+        The columns: numbers by their names (``x0`` and so on without), levels as ``city=Rome``.
+    intercept_ : float
+        β_0.
+    r2_, adjusted_r2_, f_test_, sigma_, df_residual_, rank_, log_likelihood_, aic_, bic_, \
+covariance_
+        How well it fits, and how sure it is; `coefficients()` is the table of tests and intervals.
+
+    Notes
+    -----
+    Missing and infinite cells are refused, as are levels that no training row had. Weights are
+    frequencies: whole ones are counts, so a row of weight 2 is the row twice for every standard
+    error too; any others are divided by their mean, as weighted least squares has it.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from stagewise import LinearModel
+    >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
+    >>> model = LinearModel().fit(X[["bmi", "bp"]], y)
+    >>> round(model.r2_, 3)
+    0.396
+    >>> model.predict_interval(X[["bmi", "bp"]][:2], level=0.9).round().tolist()
+    [[110.0, 309.0], [2.0, 200.0]]
+    """
+
+    @suggests_names
+    def __init__(self, *, intercept: bool = True, categorical_features: Any = "from_dtype") -> None:
+        self.intercept = intercept
+        self.categorical_features = categorical_features
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_rows, n_features)
+            Numbers and, as `categorical_features` says, categories; all of them present and finite.
+        y : array-like of shape (n_rows,)
+            The target.
+        sample_weight : array-like of shape (n_rows,) or None
+            Whole numbers are counts: 2 is the row twice, 0 its absence. Otherwise only the ratios
+            of the weights matter.
+
+        Returns
+        -------
+        self
+        """
+        params = check_parameters(self)
+        rows = read_linear(X, y, sample_weight, params, type(self).__name__)
+        weight, every = rows.sample.weight, range(len(rows.design))
+        reduced = Reduction.of(rows.matrix, rows.sample.y, weight, intercept=params["intercept"])
+        self._keep(rows, reduced, every)
+        self.seed_ = 0  # nothing is drawn
+        return self

@@ -1,0 +1,233 @@
+"""Forward stagewise linear regression."""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from stagewise._native import Columns
+from stagewise.boosting import responses
+from stagewise.boosting.componentwise import epsilon_step, full_step
+from stagewise.boosting.methods import Method
+from stagewise.data.bins import core_columns
+from stagewise.errors import ModelFormatError
+from stagewise.estimators.linear.columns import READING, match_linear
+from stagewise.estimators.linear.plots import plot_paths
+from stagewise.estimators.regressor import BoostedRegressor
+from stagewise.linear.design import Design
+from stagewise.linear.terms import merged, slopes_of
+from stagewise.model.ensemble import Ensemble
+from stagewise.model.model import Model
+from stagewise.training.component_fitting import ComponentFit
+from stagewise.training.describe import STOPPED
+from stagewise.training.fitting import Fit
+from stagewise.validation.parameters import RULES, suggests_names
+from stagewise.validation.rules import OneOf
+from stagewise.workers import make_workers
+
+__all__ = ["StagewiseLinearRegressor"]
+
+Vector = npt.NDArray[np.float64]
+
+
+def _length(value: Any) -> Any:
+    if value is None:
+        raise ValueError("a number above 0 and below 1")
+    return RULES["epsilon"](value)
+
+
+class StagewiseLinearRegressor(BoostedRegressor):
+    """Linear regression, one column and one step at a time.
+
+    From f = ȳ, every round finds the column most correlated with the residual r = y - f and moves
+    its coefficient alone (Hastie, Tibshirani & Friedman, *The Elements of Statistical Learning*,
+    section 3.3.3 and Algorithm 3.4):
+
+        j = argmax |corr(x_j, r)|,    β_j ← β_j + ν ⟨x_j, r⟩ / ⟨x_j, x_j⟩   or   β_j ± ε.
+
+    With all rounds it ends at least squares; stopped before, coefficients are shrunk and most
+    columns have none. With small ε the path comes close to that of the lasso.
+
+    Parameters
+    ----------
+    step : {"full", "epsilon"}, default="full"
+        How far a round goes: to the least-squares slope of the residual on the column, times
+        `learning_rate`; or ε in the direction of the correlation, in standard deviations of y for
+        each standard deviation of the column.
+    learning_rate : float, default=1.0
+        ν, for step="full"; smaller steps shrink more smoothly (componentwise L2 boosting, Bühlmann
+        & Yu 2003).
+    epsilon : float, default=0.01
+        ε, for step="epsilon".
+    n_estimators : int, default=1000
+        The number of rounds, at most: the fit ends where no step lowers the error any more.
+    categorical_features : default="from_dtype"
+        Which columns are categories; as in `LinearModel`. Every dummy is a column of its own here.
+    early_stopping, cv, validation_fraction, n_iter_no_change, tol, time_limit, warm_start, \
+random_state, n_jobs, verbose, callbacks
+        As in `GradientBoostingRegressor`.
+
+    Attributes
+    ----------
+    coef_, intercept_, coef_names_
+        As of `LinearModel`.
+    coef_path_ : float64 array of shape (n_iter_ + 1, n_columns)
+        The coefficients before the first round, and after each.
+
+    Notes
+    -----
+    Missing and infinite cells are refused, as are levels that no training row had.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from stagewise import StagewiseLinearRegressor
+    >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
+    >>> model = StagewiseLinearRegressor(step="epsilon", n_estimators=60).fit(X, y)
+    >>> [name for name, slope in zip(model.coef_names_, model.coef_) if slope]
+    ['bmi', 'bp', 's3', 's5']
+    """
+
+    own_rules = MappingProxyType({"step": OneOf(("full", "epsilon")), "epsilon": _length})
+    _fixed = MappingProxyType({**READING, "subsample": 1.0})
+    loss = "squared_error"
+    quantile = power = None
+
+    @suggests_names
+    def __init__(
+        self,
+        *,
+        step: str = "full",
+        learning_rate: float = 1.0,
+        epsilon: float = 0.01,
+        n_estimators: int = 1000,
+        categorical_features: Any = "from_dtype",
+        early_stopping: bool | str = False,
+        cv: Any = 5,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 10,
+        tol: float = 0.0,
+        time_limit: float | None = None,
+        warm_start: bool = False,
+        random_state: Any = 0,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        callbacks: Any = None,
+    ) -> None:
+        self.step = step
+        self.learning_rate = learning_rate
+        self.epsilon = epsilon
+        self.n_estimators = n_estimators
+        self.categorical_features = categorical_features
+        self.early_stopping = early_stopping
+        self.cv = cv
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.tol = tol
+        self.time_limit = time_limit
+        self.warm_start = warm_start
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.callbacks = callbacks
+
+    def _fit_class(self) -> type[Fit]:
+        return ComponentFit
+
+    def _method(self) -> Method:
+        if self.step == "epsilon":
+            epsilon = float(self.epsilon)
+            return Method(
+                "ε steps", responses.newton, lambda loss, unit: epsilon_step(epsilon, unit)
+            )
+        return Method("full steps", responses.newton, lambda loss, unit: full_step(unit))
+
+    def _adopt(self, model: Model) -> None:
+        trees = model.ensemble.trees
+        try:
+            design = Design.of(model.features)
+            self._terms = merged(trees, design)
+        except ValueError as error:
+            raise ModelFormatError(f"the model is no {type(self).__name__}: {error}") from None
+        slope, start = slopes_of(trees, design)
+        with np.errstate(over="ignore"):
+            design.check_slopes(range(len(design)), model.scale * slope.sum(axis=0))
+        super()._adopt(model)
+        at_zero = float(model.ensemble.base[0]) + float(start.sum())
+        self.intercept_ = float(model.offset + model.scale * at_zero)
+        self.coef_ = self.coef_path_[-1].copy()
+        self.coef_names_ = design.names
+
+    @property
+    def coef_path_(self) -> Vector:
+        """The coefficients before the first round and after each, shape (n_iter_ + 1, k)."""
+        model = self._fitted()
+        slope, _ = slopes_of(model.ensemble.trees, Design.of(model.features))
+        none = np.zeros((1, slope.shape[1]))
+        with np.errstate(over="ignore"):
+            return np.asarray(model.scale * np.cumsum(np.concatenate([none, slope]), axis=0))
+
+    def _match(self, model: Model, X: Any) -> Any:
+        return match_linear(model.features, X, type(self).__name__)
+
+    def _score(self, X: Any) -> Vector:
+        """Return F, all rounds of a column in one term."""
+        model = self._fitted()
+        ensemble = model.ensemble
+        whole = Ensemble(ensemble.n_features, ensemble.base, self._terms, ensemble.levels)
+        columns = core_columns(self._match(model, X))
+        assert isinstance(columns, Columns)
+        self._check_reach(model, columns)
+        return whole.score(columns, make_workers(1))
+
+    def _check_reach(self, model: Model, columns: Any) -> None:
+        design, lines = Design.of(model.features), [t.lines for t in self._terms if t.lines]
+        places = {c.feature: j for j, c in enumerate(design.columns) if c.level is None}
+        for line in lines:
+            own = [places[int(feature)] for feature in line.feature]
+            design.check_reach(columns, own, model.scale * line.slope, line.centre)
+
+    def plot_path(self, *, axes: Any = None) -> Any:
+        """Draw the coefficients, round by round.
+
+        Parameters
+        ----------
+        axes : matplotlib axes, or None
+            Where to draw; None: on a new figure.
+
+        Returns
+        -------
+        matplotlib Figure
+        """
+        path = self.coef_path_
+        rounds, labels = np.arange(float(len(path))), ("round", "coefficient")
+        return plot_paths(rounds, path, self.coef_names_, labels, axes, "plot_path")
+
+    def recipe(self) -> str:
+        """Say in one line what a fit runs."""
+        p = self._checked()
+        how = f"steps of ε={p['epsilon']:g}" if p["step"] == "epsilon" else "full steps"
+        rate = "" if p["step"] == "epsilon" else f", ν={p['learning_rate']:g}"
+        return (
+            f"squared_error x residuals x {how} x one column x all rows x "
+            f"{p['n_estimators']} rounds{STOPPED[p['early_stopping']]}{rate}"
+        )
+
+    @property
+    def feature_importances_(self) -> Vector:
+        """There are none: slopes say what a column does."""
+        raise AttributeError(f"{type(self).__name__} has no feature_importances_; see coef_.")
+
+    @property
+    def apply(self) -> Any:
+        """There is none: linear terms have no leaves."""
+        raise AttributeError(f"{type(self).__name__} has no leaves, so no apply; see coef_path_.")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = False
+        tags.input_tags.sparse = False
+        return tags

@@ -1,0 +1,220 @@
+"""Stepwise linear regression: least squares with features that are chosen."""
+
+from __future__ import annotations
+
+import math
+from types import MappingProxyType
+from typing import Any, Self
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from stagewise.errors import InvalidParameterError
+from stagewise.estimators.linear.base import LinearEstimator
+from stagewise.estimators.linear.columns import LinearRows, read_linear
+from stagewise.estimators.linear.plots import plot_selection
+from stagewise.estimators.linear.selection import (
+    Criterion,
+    FoldError,
+    Information,
+    Selection,
+    Significance,
+    table_of,
+)
+from stagewise.linear.design import Design
+from stagewise.linear.reduction import Reduction
+from stagewise.model.model import Model
+from stagewise.training.rows import make_folds
+from stagewise.validation.parameters import RULES, check_parameters, suggests_names
+from stagewise.validation.rules import OneOf
+
+__all__ = ["StepwiseRegressor"]
+
+
+class StepwiseRegressor(LinearEstimator):
+    """Least squares with features that enter and leave one at a time.
+
+    Forward selection starts with the intercept and adds the feature that improves the fit most;
+    backward elimination starts with all and drops the one that is missed least; "both" may do
+    either in every step (Hastie, Tibshirani & Friedman, *The Elements of Statistical Learning*,
+    section 3.3.2). The dummies of a category enter and leave together.
+
+    Parameters
+    ----------
+    direction : {"forward", "backward", "both"}, default="forward"
+        Which moves are made; "both" starts with the intercept.
+    criterion : {"aic", "bic", "p_value", "cv"}, default="aic"
+        What a move must improve: an information criterion, or the squared error of held-out folds.
+        With "p_value" a feature enters with the smallest p of its F test, if that is at most
+        `alpha_enter`, and leaves with the largest, if that is above `alpha_remove`.
+    alpha_enter, alpha_remove : float, default=0.05 and 0.1
+        For criterion="p_value".
+    cv : int, splitter or list of pairs of indices, default=5
+        For criterion="cv": the folds.
+    intercept : bool, default=True
+        Whether β_0 is estimated; it never leaves.
+    categorical_features : default="from_dtype"
+        Which columns are categories; as in `LinearModel`.
+    random_state : int, RandomState or None, default=0
+        Keys the folds.
+
+    Attributes
+    ----------
+    path_ : dict
+        The sets of features on the way, a list or an array for each column: ``step``, ``action``
+        ("start", "add" or "remove"), ``feature``, ``n_features``, ``rank``, ``rss``, ``r2``,
+        ``adjusted_r2``, ``aic``, ``bic``, ``p`` (of the F test of the feature that moved) and
+        ``score`` (the criterion). Data frames take it as it is. Not in files.
+    selected_features_ : list of str
+        Those of the last set.
+    support_ : bool array of shape (n_features,)
+        Whether each feature is one of them.
+    coef_, coef_names_, intercept_, r2_, …
+        Of the last fit, as of `LinearModel`.
+
+    Notes
+    -----
+    The tests and intervals of the last fit take its features as given: they do not know that the
+    same rows chose them, and look better than they are.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from stagewise import StepwiseRegressor
+    >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
+    >>> model = StepwiseRegressor(criterion="bic").fit(X, y)
+    >>> model.path_["feature"]
+    ['', 'bmi', 's5', 'bp', 's1', 'sex', 's2']
+    """
+
+    own_rules = MappingProxyType(
+        {
+            "direction": OneOf(("forward", "backward", "both")),
+            "criterion": OneOf(("aic", "bic", "p_value", "cv")),
+            "alpha_enter": RULES["validation_fraction"],
+            "alpha_remove": RULES["validation_fraction"],
+        }
+    )
+
+    @suggests_names
+    def __init__(
+        self,
+        *,
+        direction: str = "forward",
+        criterion: str = "aic",
+        alpha_enter: float = 0.05,
+        alpha_remove: float = 0.1,
+        cv: Any = 5,
+        intercept: bool = True,
+        categorical_features: Any = "from_dtype",
+        random_state: Any = 0,
+    ) -> None:
+        self.direction = direction
+        self.criterion = criterion
+        self.alpha_enter = alpha_enter
+        self.alpha_remove = alpha_remove
+        self.cv = cv
+        self.intercept = intercept
+        self.categorical_features = categorical_features
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None) -> Self:
+        """Choose features and fit the model.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As in `LinearModel`.
+        groups : array-like of shape (n_rows,) or None
+            For criterion="cv": rows of one group are never in different folds.
+
+        Returns
+        -------
+        self
+        """
+        params = check_parameters(self)
+        self._check_alphas(params)
+        if groups is not None and params["criterion"] != "cv":
+            raise ValueError("groups was passed, but only criterion='cv' has folds.")
+        rows = read_linear(X, y, sample_weight, params, type(self).__name__)
+        self.seed_ = self._choose_seed(params["random_state"])
+        reduction = self._reduced(rows, slice(None), params)
+        selection = Selection(reduction, rows.design.places, params["direction"])
+        self._check_start(selection, len(rows.design))
+        criterion = self._criterion(params, rows, selection, groups)
+        visits = selection.path(criterion)
+        self._keep(rows, reduction, selection.columns(visits[-1].features))
+        self.path_ = table_of(visits, selection, rows.design.feature_names())
+        return self
+
+    def _check_alphas(self, params: dict[str, Any]) -> None:
+        enters, stays = params["alpha_enter"], params["alpha_remove"]
+        if params["direction"] == "both" and stays < enters:
+            raise InvalidParameterError(
+                f"The parameter 'alpha_remove' of {type(self).__name__} must be at least "
+                "'alpha_enter', or a feature could enter and leave for ever; got "
+                f"{stays:g} and {enters:g}."
+            )
+
+    def _check_start(self, selection: Selection, n_columns: int) -> None:
+        if selection.direction != "backward":
+            return
+        rank = selection.reduction.error(range(n_columns))[1]
+        if rank >= selection.reduction.weight:
+            raise ValueError(
+                f"direction='backward' starts with all columns, but {rank} coefficients leave no "
+                f"residuals of {selection.reduction.weight:g} rows to judge them by. Use "
+                "direction='forward', more rows, or fewer columns."
+            )
+
+    def _choose_seed(self, random_state: Any) -> int:
+        if isinstance(random_state, int):
+            return random_state
+        return int(check_random_state(random_state).randint(0, 2**31 - 1))
+
+    def _reduced(self, rows: LinearRows, places: Any, params: dict[str, Any]) -> Reduction:
+        weight = None if rows.sample.weight is None else rows.sample.weight[places]
+        matrix = rows.matrix[:, places].copy()  # it is overwritten
+        return Reduction.of(matrix, rows.sample.y[places], weight, intercept=params["intercept"])
+
+    def _criterion(
+        self, params: dict[str, Any], rows: LinearRows, selection: Selection, groups: Any
+    ) -> Criterion:
+        name, reduction = params["criterion"], selection.reduction
+        if name == "p_value":
+            return Significance(params["alpha_enter"], params["alpha_remove"])
+        if name in ("aic", "bic"):
+            return Information(reduction, 2.0 if name == "aic" else math.log(reduction.weight))
+        folds = make_folds(params["cv"], rows.sample, rows.y, groups, self.seed_, by_class=False)
+        reduced = [tuple(self._reduced(rows, part, params) for part in fold) for fold in folds]
+        return FoldError(selection, [(learned, held) for learned, held in reduced])
+
+    def _adopt(self, model: Model) -> None:
+        super()._adopt(model)
+        design = Design.of(model.features)
+        assert model.least_squares is not None
+        chosen = {design.columns[c].feature for c in model.least_squares.columns}
+        self.support_ = np.array([f in chosen for f in range(model.features.n)])
+        self.selected_features_ = [design.feature_names()[f] for f in sorted(chosen)]
+        self.__dict__.pop("path_", None)
+
+    def plot_path(self, *, axes: Any = None) -> Any:
+        """Draw the criterion (of "p_value", the R²) step by step, with the features that moved.
+
+        Parameters
+        ----------
+        axes : matplotlib axes, or None
+            Where to draw; None: on a new figure.
+
+        Returns
+        -------
+        matplotlib Figure
+        """
+        self._fitted()
+        if not hasattr(self, "path_"):
+            raise AttributeError(
+                f"this {type(self).__name__} was read from a file, which keeps no path_; fit again."
+            )
+        column = "r2" if self.criterion == "p_value" else "score"
+        label = {"r2": "R²"}.get(column, self.criterion.upper())
+        return plot_selection(self.path_, column, label, axes)

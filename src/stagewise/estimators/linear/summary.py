@@ -1,0 +1,68 @@
+"""A least-squares fit as text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from stagewise.linear.design import Design
+from stagewise.linear.least_squares import LeastSquares
+from stagewise.model.model import Model
+
+__all__ = ["summary_of"]
+
+HEADS = ("estimate", "std. error", "t", "p")
+LONGEST_NAME = 40
+SMALLEST_P = 1e-16
+
+
+def summary_of(model: Model, fit: LeastSquares, table: Mapping[str, Any], level: float) -> str:
+    """Return what was estimated, how sure it is, and how well it fits.
+
+    Parameters
+    ----------
+    model, fit : Model, LeastSquares
+        What was learned.
+    table : mapping
+        The coefficients; see `LinearEstimator.coefficients`.
+    level : float
+        Of the intervals in the table.
+    """
+    about = "" if fit.centred else " (about 0)"
+    lines = [
+        f"{fit.weight:g} rows, {fit.rank} coefficients, {fit.df:g} residual degrees of freedom",
+        f"R²{about} {fit.r2:.4f}, adjusted {fit.adjusted_r2:.4f}, residual error {fit.sigma:.6g}",
+        f"all slopes 0: F({fit.model_df}, {fit.df:g}) = {fit.f:.4g}, {_of_p(fit.f_p)}",
+        f"log likelihood {fit.log_likelihood:.6g}, AIC {fit.aic:.6g}, BIC {fit.bic:.6g}",
+        "",
+        *_table(table, level),
+    ]
+    baselines = Design.of(model.features).baselines()
+    if baselines:
+        listed = ", ".join(f"{name}={level}" for name, level in baselines.items())
+        lines += ["", f"baselines, whose coefficient is 0: {listed}"]
+    return "\n".join(lines)
+
+
+def _table(table: Mapping[str, Any], level: float) -> list[str]:
+    ends = f"{100 * level:g} % interval"
+    rows = [["", *HEADS, ends]]
+    columns = (table[name] for name in ("estimate", "standard_error", "t", "p", "low", "high"))
+    for name, b, error, t, p, low, high in zip(table["term"], *columns, strict=True):
+        short = name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…"
+        interval = f"{low:.4g} to {high:.4g}"
+        rows.append([short, f"{b:.6g}", f"{error:.4g}", f"{t:.2f}", _p(p), interval])
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    said = [
+        "  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]).rstrip()
+        for row in rows
+    ]
+    return [said[0], "─" * max(map(len, said)), *said[1:]]
+
+
+def _of_p(p: float) -> str:
+    return f"p {_p(p)}" if p < SMALLEST_P else f"p = {_p(p)}"
+
+
+def _p(p: float) -> str:
+    return "< 1e-16" if p < SMALLEST_P else f"{p:.3g}"

@@ -1,0 +1,7 @@
+"""Trees as text, pictures and rules."""
+
+from stagewise.export.rules import rules
+from stagewise.export.svg import export_svg
+from stagewise.export.text import export_text
+
+__all__ = ["export_svg", "export_text", "rules"]

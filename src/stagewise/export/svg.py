@@ -1,0 +1,234 @@
+"""A tree as a picture: SVG text, made without any other program.
+
+The one idea: the root is on the left and leaves are below each other, so that words lie as they are
+read and a large tree is long, not wide. Must not know models: it draws facts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+from xml.sax.saxutils import escape
+
+from stagewise.export.facts import NodeFacts, TreeFacts, tree_facts
+from stagewise.export.text import leaves_below
+from stagewise.export.words import DIGITS, says_words, side_words, weight_words
+from stagewise.inspection.fitted import checked
+from stagewise.validation.rules import Number
+
+__all__ = ["Picture", "export_svg"]
+
+COLUMN, ROW, WIDTH, HEIGHT, MARGIN, LEGEND = 256, 52, 196, 42, 16, 28
+"""Distances of nodes, the size of their boxes, and what is around them, in pixels."""
+LETTERS = 31
+"""How many of them fit into a box."""
+MOST_NODES = 511
+"""Larger trees are shown down to the depth at which they have no more nodes than this."""
+CLASSES_NAMED = 12
+COLOURS = ("#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#ee7733", "#009988")
+LOW, MIDDLE, HIGH = (0x44, 0x77, 0xAA), (0xC4, 0xC8, 0xCC), (0xEE, 0x77, 0x33)
+
+STYLE = """
+text { font: 11px system-ui, -apple-system, "Segoe UI", "DejaVu Sans", sans-serif; fill: #1f2933; }
+.first { font-weight: 600; }
+.beside { fill: #7d8790; }
+.box { fill: #ffffff; stroke-width: 1.5; }
+.edge { fill: none; stroke: #a3abb3; stroke-opacity: 0.75; }
+@media (prefers-color-scheme: dark) {
+  text { fill: #e6eaef; }
+  .beside { fill: #9aa4ae; }
+  .box { fill: #20262e; }
+}
+"""
+
+
+class Picture(str):
+    """The text of an SVG file, which a notebook shows as a picture."""
+
+    __slots__ = ()
+
+    def _repr_svg_(self) -> str:
+        return str(self)
+
+
+def export_svg(
+    model: Any, tree: int = 0, *, max_depth: int | None = None, digits: int = 4
+) -> Picture:
+    """Return a picture of a tree as the text of an SVG file.
+
+    A box has a question, or what a leaf says; below it how many training rows come there, and what
+    they would be told. Rows of which it is true go up. A box has the colour of its commonest class,
+    over the shares of all; or a colour and a bar for its number, between the least and the largest
+    of the tree. Lines are as broad as many rows go along them.
+
+    Parameters
+    ----------
+    model : estimator
+        Fitted: a single tree, a forest, a boosted model.
+    tree : int, default=0
+        Which of its trees.
+    max_depth : int or None, default=None
+        Show no more levels of questions; None: all, of trees with more than 511 nodes as many as
+        have no more than that.
+    digits : int, default=4
+        How many digits of numbers to show.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from stagewise import DecisionTreeClassifier, export_svg
+    >>> X, y = load_iris(return_X_y=True, as_frame=True)
+    >>> export_svg(DecisionTreeClassifier(max_leaf_nodes=3).fit(X, y))[:4]
+    '<svg'
+    """
+    depth = checked("max_depth", Number(1, whole=True, or_none=True), max_depth)
+    digits = checked("digits", DIGITS, digits)
+    facts = tree_facts(model, tree)
+    drawing = _Drawing(facts, _limit(facts) if depth is None else depth, digits)
+    return Picture(drawing.svg())
+
+
+def _limit(facts: TreeFacts) -> int:
+    """Return the depth down to which a tree is shown."""
+    per_depth: dict[int, int] = {}
+    for node in facts.nodes:
+        per_depth[node.depth] = per_depth.get(node.depth, 0) + 1
+    seen = 0
+    for depth in sorted(per_depth):
+        seen += per_depth[depth]
+        if seen > MOST_NODES:
+            return max(1, depth - 1)
+    return max(1, *per_depth)
+
+
+@dataclass
+class _Drawing:
+    """The nodes that are drawn, and where."""
+
+    facts: TreeFacts
+    depth: int
+    digits: int
+
+    def __post_init__(self) -> None:
+        self.nodes = [node for node in self.facts.ordered() if node.depth <= self.depth]
+        self.top = MARGIN + (LEGEND if self.facts.says == "shares" else 0)
+        self.y: dict[int, float] = {}
+        rows = 0
+        for node in self.nodes:
+            if self._ends(node):
+                self.y[node.number] = self.top + HEIGHT / 2 + ROW * rows
+                rows += 1
+        for node in reversed(self.nodes):
+            if not self._ends(node):
+                self.y[node.number] = (self.y[node.left] + self.y[node.right]) / 2
+        ends = [node.value[0] for node in self.nodes]
+        self.low, self.high = min(ends), max(ends)
+        self.width: float = 2 * MARGIN + COLUMN * max(n.depth for n in self.nodes) + WIDTH
+        self.height = self.top + ROW * (rows - 1) + HEIGHT + MARGIN
+
+    def _ends(self, node: NodeFacts) -> bool:
+        return node.question is None or node.depth == self.depth
+
+    def _x(self, node: NodeFacts) -> float:
+        return MARGIN + COLUMN * node.depth
+
+    def svg(self) -> str:
+        legend = self._legend() if self.facts.says == "shares" else []
+        size = f"{self.width:g} {self.height:g}"
+        parts = [
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {size}" role="img"',
+            f'width="{self.width:g}" height="{self.height:g}">',
+            f"<style>{STYLE}</style>",
+            *(self._edge(node) for node in self.nodes if node.parent >= 0),
+            *(self._box(node) for node in self.nodes),
+            *legend,
+            "</svg>",
+        ]
+        return "\n".join(parts)
+
+    def _edge(self, node: NodeFacts) -> str:
+        parent = self.facts.nodes[node.parent]
+        assert parent.question is not None
+        x0, y0 = self._x(parent) + WIDTH, self.y[parent.number]
+        x1, y1 = self._x(node), self.y[node.number]
+        bend = (x0 + x1) / 2
+        broad = 1 + 9 * self.facts.share(node)
+        is_left = parent.left == node.number
+        words = "yes" if is_left else "no"
+        if parent.question.missing == ("left" if is_left else "right"):
+            words += ", ?"
+        at = y1 - 6 if is_left else y1 + 13
+        return (
+            f'<path class="edge" stroke-width="{broad:.3g}" '
+            f'd="M{x0:g} {y0:g}C{bend:g} {y0:g} {bend:g} {y1:g} {x1:g} {y1:g}"/>'
+            f'<text class="beside" x="{x1 - 4:g}" y="{at:g}" text-anchor="end">{words}</text>'
+        )
+
+    def _box(self, node: NodeFacts) -> str:
+        facts, digits = self.facts, self.digits
+        x, y = self._x(node), self.y[node.number] - HEIGHT / 2
+        said, rows = says_words(facts, node, digits), weight_words(facts, node)
+        first, second = said, rows
+        if node.question is not None:
+            first = side_words(node.question, left=True, digits=digits, missing=False)
+            second = f"{rows}; {said}"
+            if self._ends(node):
+                first, second = f"{said} …", f"{rows}; {leaves_below(facts, node)} leaves"
+        colour = self._colour(node)
+        return (
+            f"<g><title>{escape(f'node {node.number}: {first}; {second}')}</title>"
+            f'<rect class="box" x="{x:g}" y="{y:g}" width="{WIDTH}" height="{HEIGHT}" rx="5" '
+            f'stroke="{colour}"/>'
+            f'<text class="first" x="{x + 8:g}" y="{y + 15:g}">{escape(_fitting(first))}</text>'
+            f'<text x="{x + 8:g}" y="{y + 29:g}">{escape(_fitting(second))}</text>'
+            f"{self._bar(node, x + 8, y + 34, WIDTH - 16)}</g>"
+        )
+
+    def _bar(self, node: NodeFacts, x: float, y: float, width: float) -> str:
+        """Draw the shares of the classes, or how large the number is."""
+        if self.facts.says != "shares":
+            span = self.high - self.low
+            part = (node.value[0] - self.low) / span if span > 0 else 0.5
+            return self._piece(x, y, max(2.0, width * part), self._colour(node))
+        pieces, at = [], x
+        for k, share in enumerate(node.value):
+            if share > 0:
+                pieces.append(self._piece(at, y, width * share, self._class_colour(k)))
+                at += width * share
+        return "".join(pieces)
+
+    def _piece(self, x: float, y: float, width: float, colour: str) -> str:
+        return f'<rect x="{x:.6g}" y="{y:g}" width="{width:.4g}" height="4" fill="{colour}"/>'
+
+    def _legend(self) -> list[str]:
+        parts, x = [], float(MARGIN)
+        for k, name in enumerate(self.facts.names[:CLASSES_NAMED]):
+            more = len(self.facts.names) - CLASSES_NAMED
+            last = more > 0 and k == CLASSES_NAMED - 1
+            words = f"{_fitting(name)}{f' and {more} more classes' if last else ''}"
+            parts.append(
+                f'<rect x="{x:g}" y="{MARGIN - 4}" width="10" height="10" rx="2" '
+                f'fill="{self._class_colour(k)}"/>'
+                f'<text class="beside" x="{x + 15:g}" y="{MARGIN + 5}">{escape(words)}</text>'
+            )
+            x += 15 + 6.5 * len(words) + 16
+        self.width = max(self.width, x)
+        return parts
+
+    def _colour(self, node: NodeFacts) -> str:
+        if self.facts.says == "shares":
+            return self._class_colour(max(range(len(node.value)), key=node.value.__getitem__))
+        half = self.high / 2 - self.low / 2  # the whole span may be beyond all floats
+        part = (node.value[0] / 2 - self.low / 2) / half * 2 - 1 if half > 0 else 0.0
+        end, part = (HIGH if part > 0 else LOW), abs(part)
+        mixed = (round(m + part * (e - m)) for m, e in zip(MIDDLE, end, strict=True))
+        return "#" + "".join(f"{c:02x}" for c in mixed)
+
+    def _class_colour(self, k: int) -> str:
+        if k < len(COLOURS):
+            return COLOURS[k]
+        return f"hsl({137.5 * k % 360:.0f}, 55%, 55%)"  # the golden angle keeps them apart
+
+
+def _fitting(words: str) -> str:
+    return words if len(words) <= LETTERS else f"{words[: LETTERS - 1]}…"

@@ -1,0 +1,75 @@
+"""A tree as text."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from stagewise.export.facts import NodeFacts, TreeFacts, tree_facts
+from stagewise.export.words import DIGITS, says_words, side_words, weight_words
+from stagewise.inspection.fitted import checked
+from stagewise.validation.rules import Number
+
+__all__ = ["export_text"]
+
+
+def export_text(model: Any, tree: int = 0, *, max_depth: int | None = None, digits: int = 4) -> str:
+    """Return a tree as text, one line a node.
+
+    Parameters
+    ----------
+    model : estimator
+        Fitted: a single tree, a forest, a boosted model.
+    tree : int, default=0
+        Which of its trees.
+    max_depth : int or None, default=None
+        Show no more levels of questions; None: all.
+    digits : int, default=4
+        How many digits of numbers to show.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from stagewise import DecisionTreeClassifier, export_text
+    >>> X, y = load_iris(return_X_y=True, as_frame=True)
+    >>> tree = DecisionTreeClassifier(max_leaf_nodes=3).fit(X, y)
+    >>> print(export_text(tree))
+    all rows: 0 33.3 % (n 150, 100 %)
+    ├─ petal length (cm) <= 2.45: 0 100 % (n 50, 33.3 %)
+    └─ petal length (cm) > 2.45 or missing: 1 50 % (n 100, 66.7 %)
+       ├─ petal width (cm) <= 1.75 or missing: 1 90.7 % (n 54, 36 %)
+       └─ petal width (cm) > 1.75: 2 97.8 % (n 46, 30.7 %)
+    """
+    depth = checked("max_depth", Number(1, whole=True, or_none=True), max_depth)
+    digits = checked("digits", DIGITS, digits)
+    facts = tree_facts(model, tree)
+    lines, prefix = [], {0: ""}
+    for node in facts.ordered():
+        if depth is not None and node.depth > depth:
+            continue
+        branch, words = "", "all rows"
+        if node.parent >= 0:
+            parent = facts.nodes[node.parent]
+            assert parent.question is not None
+            is_left = parent.left == node.number
+            above = prefix[parent.number]
+            branch = above + ("├─ " if is_left else "└─ ")
+            prefix[node.number] = above + ("│  " if is_left else "   ")
+            words = side_words(parent.question, left=is_left, digits=digits)
+        end = ""
+        if depth is not None and node.depth == depth and node.question is not None:
+            end = f" … {leaves_below(facts, node)} leaves"
+        said = f"{says_words(facts, node, digits)} ({weight_words(facts, node)})"
+        lines.append(f"{branch}{words}: {said}{end}")
+    return "\n".join(lines)
+
+
+def leaves_below(facts: TreeFacts, node: NodeFacts) -> int:
+    """Return how many leaves a node leads to."""
+    count, stack = 0, [node]
+    while stack:
+        top = stack.pop()
+        if top.question is None:
+            count += 1
+        else:
+            stack += [facts.nodes[top.left], facts.nodes[top.right]]
+    return count

@@ -1,0 +1,147 @@
+"""Pictures of how good a model is; matplotlib is asked for only where a picture is drawn.
+
+The one idea: as in `plots`: a drawing function takes plain arrays and gives axes back. Must not
+compute anything that a reader of the result could want as a number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from stagewise.axes import DOTS, LINE, new_axes
+from stagewise.inspection.effects.plots import COLOURS
+
+__all__ = [
+    "plot_calibration",
+    "plot_confusion",
+    "plot_intervals",
+    "plot_learning",
+    "plot_three_looks",
+    "plot_trade",
+]
+
+Vector = npt.NDArray[np.float64]
+
+MOST_DOTS = 4000
+
+
+def plot_intervals(names: Sequence[str], ends: Vector, axes: Any) -> list[Any]:
+    """Draw a dot and its limits for each row (value, low, high) of `ends`, on axes of its own."""
+    _, drawn = new_axes(len(names), axes, "plot")
+    for ax, name, (value, low, high) in zip(drawn, names, ends, strict=True):
+        ax.hlines(0.0, low, high, color=DOTS, lw=5, alpha=0.35)
+        ax.plot([value], [0.0], "o", color=DOTS, ms=8)
+        told = "no number" if value != value else f"{value:.4g}"
+        ax.set(yticks=[], title=f"{name}: {told}")
+        ax.margins(x=0.25)
+        ax.grid(visible=False, axis="y")
+    return list(drawn)
+
+
+def plot_trade(
+    x: Vector,
+    y: Vector,
+    labels: tuple[str, str],
+    title: str,
+    ax: Any,
+    *,
+    guess: Vector | None = None,
+    mark: tuple[float, float] | None = None,
+    steps: str = "default",
+) -> Any:
+    """Draw what is gained against what it costs; `guess` has the ends of a line to compare with.
+
+    `steps` is how matplotlib connects points: "steps-pre" has the value of the right end of each
+    interval in the order of the points, "steps-post" that of the left one.
+    """
+    _, (ax,) = new_axes(1, ax, "plot")
+    ax.plot(x, y, color=DOTS, lw=2, drawstyle=steps)
+    if guess is not None:
+        ax.plot([0.0, 1.0], guess, color=LINE, lw=1, ls="--")
+        ax.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.05))
+    if mark is not None:
+        ax.plot(*mark, "o", color=COLOURS[1], ms=7)
+        ax.set(ylim=(0.0, None))
+    ax.set(xlabel=labels[0], ylabel=labels[1], title=title)
+    return ax
+
+
+def plot_calibration(
+    predicted: Vector, observed: Vector, limits: Vector, title: str, ax: Any
+) -> Any:
+    """Draw observed shares against probabilities; `limits` has rows of low and of high ends."""
+    _, (ax,) = new_axes(1, ax, "plot")
+    ax.plot([0.0, 1.0], [0.0, 1.0], color=LINE, lw=1, ls="--")
+    ax.vlines(predicted, limits[0], limits[1], color=DOTS, lw=3, alpha=0.35)
+    ax.plot(predicted, observed, "o-", color=DOTS, ms=5, lw=1.2)
+    ax.set(xlabel="predicted probability", ylabel="observed share", title=title)
+    ax.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.05))
+    return ax
+
+
+def plot_confusion(names: Sequence[str], cells: Vector, ax: Any) -> Any:
+    """Draw a matrix of true against predicted classes, each cell with its number."""
+    _, (ax,) = new_axes(1, ax, "plot")
+    place, largest = np.arange(len(names)), cells.max(initial=0.0)
+    ax.imshow(cells, cmap="Blues", vmin=0.0, vmax=largest or 1.0)
+    shares = bool((cells % 1 != 0).any())
+    for (i, j), value in np.ndenumerate(cells):
+        colour = "white" if value > largest / 2 else "black"
+        ax.text(j, i, f"{value:.2f}" if shares else f"{value:,.0f}", ha="center", va="center")
+        ax.texts[-1].set_color(colour)
+    turned = sum(map(len, names)) > 30
+    ax.set_xticks(
+        place, list(names), rotation=45 if turned else 0, ha="right" if turned else "center"
+    )
+    ax.set_yticks(place, list(names))
+    ax.grid(visible=False)
+    ax.set(xlabel="predicted", ylabel="true")
+    return ax
+
+
+def plot_three_looks(
+    rows: Vector, running: Mapping[str, Vector], normal: tuple[Vector, Vector], axes: Any
+) -> list[Any]:
+    """Draw observed against predicted, residuals against predicted, residuals against the normal.
+
+    `rows` has predictions, observations and residuals; of many rows some are drawn.
+    """
+    _, drawn = new_axes(3, axes, "plot")
+    fit, left, shape = drawn
+    predicted, observed, residual = rows
+    some = np.arange(len(predicted))
+    if len(some) > MOST_DOTS:
+        some = np.random.default_rng(0).choice(some, MOST_DOTS, replace=False)
+    dots = {"color": DOTS, "ms": 3, "alpha": 0.4 if len(some) > 300 else 0.8, "mew": 0}
+    fit.plot(predicted[some], observed[some], "o", **dots)
+    fit.axline((float(predicted.mean()),) * 2, slope=1.0, color=LINE, lw=1, ls="--")
+    fit.set(xlabel="predicted", ylabel="observed", title="observed and predicted")
+    left.plot(predicted[some], residual[some], "o", **dots)
+    left.axhline(0.0, color=LINE, lw=1, ls="--")
+    x = running["predicted"]
+    band = {"color": COLOURS[1], "alpha": 0.45, "lw": 0, "zorder": 3}
+    left.fill_between(x, running["lower"], running["upper"], **band)
+    left.plot(x, running["median"], color="#a85f06", lw=2, zorder=4)
+    left.set(xlabel="predicted", ylabel="residual", title="median and middle half")
+    kept = np.unique(np.linspace(0, len(normal[0]) - 1, MOST_DOTS).astype(np.intp))
+    shape.axline((0.0, 0.0), slope=1.0, color=LINE, lw=1, ls="--", zorder=3)
+    shape.plot(normal[0][kept], normal[1][kept], "o", **dots)
+    shape.set(xlabel="normal quantile", ylabel="residual / spread", title="normal errors")
+    return list(drawn)
+
+
+def plot_learning(
+    curves: Mapping[str, Vector], labels: tuple[str, str], chosen: int, ax: Any
+) -> Any:
+    """Draw losses by round, and a line at the round that was chosen."""
+    _, (ax,) = new_axes(1, ax, "plot")
+    for k, (name, curve) in enumerate(curves.items()):
+        ax.plot(np.arange(1, len(curve) + 1), curve, color=COLOURS[k], lw=1.8, label=name)
+    ax.axvline(chosen, color=LINE, lw=1, ls="--", label=f"{chosen} {labels[0]}")
+    ax.legend(frameon=False)
+    ax.set(xlabel=labels[0], ylabel=labels[1].replace("_", " "))
+    return ax

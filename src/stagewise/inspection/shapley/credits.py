@@ -1,0 +1,265 @@
+"""Shapley values of one output, as pictures need them.
+
+The one idea: a picture is about one output, about features in some order, and about cells as places
+on an axis; here these are chosen, and what is wrong about the choice is said. Must not draw.
+"""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from stagewise.data.reading.cell import MOMENTS, family, number_of
+from stagewise.data.reading.column import missing_items, with_missing
+from stagewise.data.reading.frame import open_frame
+from stagewise.data.reading.moments import Moment, moment_of, moment_words
+from stagewise.errors import InvalidParameterError
+from stagewise.inspection.fitted import Vector, checked
+from stagewise.validation.messages import shown
+from stagewise.validation.parameters import nearest_name
+from stagewise.validation.rules import Number
+
+__all__ = ["Credits", "Places"]
+
+NEIGHBOURS = 10
+"""In how many groups of rows alike a companion is looked for."""
+
+
+@dataclass(frozen=True, eq=False)
+class Places:
+    """The cells of a column as places on an axis.
+
+    Attributes
+    ----------
+    x : float64 array of shape (n_rows,)
+        Numbers as they are, moments in nanoseconds, levels by their number in the order of their
+        names; NaN where a cell is missing.
+    labels : list of str, or None
+        What the levels are called; None of numbers.
+    moment : {"date", "duration", "time of day"}, or None
+        What the numbers stand for, if they are nanoseconds.
+    """
+
+    x: Vector
+    labels: list[str] | None = None
+    moment: Moment | None = None
+
+    @classmethod
+    def of(
+        cls,
+        cells: npt.NDArray[Any],
+        missing: npt.NDArray[np.bool_] | None = None,
+        moment: Moment | None = None,
+    ) -> Places:
+        """Read a column of any type; `missing` and `moment` say what its cells do not."""
+        if cells.dtype.kind in "biuf":
+            return cls(with_missing(cells.astype(np.float64), missing), None, moment)
+        # A list, in which numpy's own moments stay what they are.
+        items = list(cells)
+        absent = missing_items(items) if missing is None else missing | missing_items(items)
+        known = [item for item, gone in zip(items, absent, strict=True) if not gone]
+        x = np.full(len(items), np.nan)
+        families = {family(type(item)) for item in known}
+        only = next(iter(families)) if len(families) == 1 else None
+        if only in ("number", *MOMENTS) or not known:
+            x[~absent] = np.array([number_of(item) for item in known], dtype=np.float64)
+            return cls(x, None, moment_of(np.array(known, dtype=object)))
+        levels = sorted(set(map(str, known)))
+        place = {level: float(k) for k, level in enumerate(levels)}
+        x[~absent] = [place[str(item)] for item in known]
+        return cls(x, levels)
+
+    @property
+    def rank(self) -> Vector:
+        """Where among the others a cell is, from 0 (least) to 1; NaN where it is missing."""
+        kept = ~np.isnan(self.x)
+        values, place, count = np.unique(self.x[kept], return_inverse=True, return_counts=True)
+        middle = np.cumsum(count) - (count + 1) / 2
+        rank = np.full(len(self.x), np.nan)
+        if len(values) == 1:
+            rank[kept] = 0.5
+        elif len(values):
+            rank[kept] = ((middle - middle[0]) / (middle[-1] - middle[0]))[place]
+        return rank
+
+    @property
+    def ends(self) -> tuple[str, str]:
+        """What the least and the largest are called."""
+        if self.labels:
+            return self.labels[0], self.labels[-1]
+        low, high = np.nanmin(self.x, initial=np.inf), np.nanmax(self.x, initial=-np.inf)
+        if not low <= high:
+            return "low", "high"
+        if self.moment is None:
+            return f"{low:.3g}", f"{high:.3g}"
+        one, two = (moment_words(end, self.moment, within=high - low) for end in (low, high))
+        return one, two
+
+
+@dataclass(frozen=True, eq=False)
+class Credits:
+    """Shapley values of one output.
+
+    Attributes
+    ----------
+    values : float64 array of shape (n_rows, n_features)
+        The credits.
+    base : float
+        What is said when nothing is known.
+    names : tuple of str
+        The features.
+    output : str or None
+        The class or target; None where there is one.
+    data : array-like, data frame or sparse matrix
+        The rows, as they were given.
+    pairs : float64 array of shape (n_rows, n_features, n_features), or None
+        Interactions, where they were asked for.
+    """
+
+    values: Vector
+    base: float
+    names: tuple[str, ...]
+    output: str | None
+    data: Any
+    pairs: Vector | None
+
+    @classmethod
+    def of(
+        cls,
+        values: Vector,
+        base: Vector,
+        names: tuple[str, ...],
+        outputs: tuple[str, ...] | None,
+        data: Any,
+        output: Any,
+    ) -> Credits:
+        """Choose one output: by its name, or the last one."""
+        if not len(values):
+            raise ValueError("There are no rows to draw. Pass some to shap_values.")
+        if outputs is None and output is not None:
+            raise InvalidParameterError(
+                f"output={shown(output)}: this model has one output. Leave output out."
+            )
+        if outputs is not None:
+            k = len(outputs) - 1 if output is None else _place(outputs, output, "output")
+            values, base, output = values[..., k], base[k], outputs[k]
+        pairs = values if values.ndim == 3 else None
+        credit = values if pairs is None else pairs.sum(axis=2)
+        return cls(credit, float(base), names, output, data, pairs)
+
+    @property
+    def label(self) -> str:
+        """What the credits are of, for an axis."""
+        return "Shapley value" + (f" for {self.output}" if self.output is not None else "")
+
+    def top(self, top: Any) -> list[int]:
+        """Return the features with the largest mean absolute credit, at most so many of them."""
+        most = checked("top", Number(1, whole=True), top)
+        worth = np.abs(self.values).mean(axis=0)
+        return [int(j) for j in np.argsort(-worth, kind="stable")[:most]]
+
+    def row(self, row: Any) -> int:
+        """Return a row by its place; from the end if it is negative."""
+        n = len(self.values)
+        whole = isinstance(row, numbers.Integral) and not isinstance(row, bool)
+        if not whole or not -n <= int(row) < n:
+            raise InvalidParameterError(
+                f"row must be a whole number from 0 to {n - 1}, the place of a row of X; got "
+                f"{shown(row)}."
+            )
+        return int(row) % n
+
+    def feature(self, feature: Any, parameter: str = "feature") -> int:
+        """Return a feature by its name or its place."""
+        whole = isinstance(feature, numbers.Integral) and not isinstance(feature, bool)
+        if whole and 0 <= int(feature) < len(self.names):
+            return int(feature)
+        return _place(self.names, feature, parameter)
+
+    def places(self, feature: int) -> Places:
+        """Return the cells of a feature as places on an axis."""
+        return Places.of(*self._cells(feature))
+
+    def written(self, row: int, feature: int) -> str:
+        """Return a cell as people write it, with the name of the feature."""
+        cells, missing, moment = self._cells(feature)
+        cell = cells[row]
+        if (missing is not None and missing[row]) or missing_items([cell])[0]:
+            return f"{self.names[feature]} is missing"
+        moment = moment or moment_of(np.array([cell], dtype=object))
+        if moment is not None:
+            return f"{self.names[feature]} = {moment_words(number_of(cell), moment)}"
+        text = f"{cell:.4g}" if isinstance(cell, (float, np.floating)) else str(cell)
+        return f"{self.names[feature]} = {text}"
+
+    def _cells(
+        self, feature: int
+    ) -> tuple[npt.NDArray[Any], npt.NDArray[np.bool_] | None, Moment | None]:
+        """Return a column as it was given, and which cells are missing without saying so.
+
+        Also, of times of day that come as numbers, that they are such.
+        """
+        frame = open_frame(self.data, "shap_values")
+        if frame is None:
+            if hasattr(self.data, "tocsc"):
+                return self.data.tocsc()[:, [feature]].toarray()[:, 0], None, None
+            return np.asarray(self.data)[:, feature], None, None
+        if frame.names is not None and set(self.names) <= set(frame.names):
+            frame = frame.select(list(self.names))
+        timed: Moment | None = "time of day" if frame.is_time_of_day(feature) else None
+        return *frame.cells(feature), timed
+
+    def steps(self, row: int, top: Any) -> tuple[list[str], Vector]:
+        """Return the largest credits of a row with their cells, and the sum of the others."""
+        most = checked("top", Number(1, whole=True), top)
+        own = self.values[row]
+        order = np.argsort(-np.abs(own), kind="stable")
+        chosen, rest = order[:most].tolist(), order[most:]
+        names = [self.written(row, j) for j in chosen]
+        parts = own[chosen]
+        if len(rest):
+            names.append(f"… {len(rest)} other{'s' if len(rest) > 1 else ''}")
+            parts = np.append(parts, own[rest].sum())
+        return names, parts
+
+    def companion(self, feature: int) -> int | None:
+        """Return the feature that changes most what a feature is credited with; None without any.
+
+        With interactions it is the one with the largest mean absolute interaction. Else rows are
+        put in the order of the feature and taken in ten groups; within each group the credits are
+        regressed on the ranks of another feature, and the one that explains most of the squares
+        that are left within the groups is chosen.
+        """
+        others = [k for k in range(len(self.names)) if k != feature]
+        if self.pairs is not None:
+            strength = np.abs(self.pairs[:, feature]).mean(axis=0)
+        else:
+            strength = self._explained(feature, others)
+        best = max(others, key=lambda k: strength[k], default=None)
+        return best if best is not None and strength[best] > 0 else None
+
+    def _explained(self, feature: int, others: Sequence[int]) -> Vector:
+        order = np.argsort(self.places(feature).rank, kind="stable")
+        groups = np.array_split(order, min(NEIGHBOURS, max(1, len(order) // 5)))
+        strength = np.zeros(len(self.names))
+        for k in others:
+            rank = np.nan_to_num(self.places(k).rank, nan=-0.5)  # missing: below all
+            for g in groups:
+                x, y = rank[g] - rank[g].mean(), self.values[g, feature]
+                squares = (x**2).sum()
+                strength[k] += (x * (y - y.mean())).sum() ** 2 / squares if squares > 0 else 0.0
+        return strength
+
+
+def _place(known: tuple[str, ...], name: Any, parameter: str) -> int:
+    if isinstance(name, str) and name in known:
+        return known.index(name)
+    listed = ", ".join(map(repr, known[:8])) + (", …" if len(known) > 8 else "")
+    raise InvalidParameterError(
+        f"{parameter} must be one of {listed}; got {shown(name)}.{nearest_name(str(name), known)}"
+    )

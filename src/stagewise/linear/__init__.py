@@ -1,0 +1,1 @@
+"""Linear models: designs, least squares, terms."""

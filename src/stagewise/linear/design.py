@@ -1,0 +1,245 @@
+"""The columns of a linear model: numbers as they are, levels as dummies.
+
+The one idea: what a linear model has coefficients for follows from the features alone, so a model
+that remembers its features knows its columns. A categorical feature with L levels has L - 1
+dummies, each 1 in the rows of its level; the first level by value is the baseline and has none.
+This file must not know how coefficients are found.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NoReturn
+
+import numpy as np
+import numpy.typing as npt
+
+from stagewise._native import Columns, SparseColumns
+from stagewise.data.features import Features
+from stagewise.validation.messages import column_label, shown
+
+__all__ = ["Design", "DesignColumn"]
+
+Matrix = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class DesignColumn:
+    """One column of a design.
+
+    Parameters
+    ----------
+    feature : int
+        The feature it is made of.
+    level : int or None
+        The number of the level whose dummy it is; None: the feature is a number.
+    name : str
+        ``age``, or of a dummy ``city=Rome``.
+    """
+
+    feature: int
+    level: int | None
+    name: str
+
+
+@dataclass(frozen=True)
+class Design:
+    """The columns that some features become.
+
+    Parameters
+    ----------
+    features : Features
+        What a model remembers of its columns.
+    columns : tuple of DesignColumn
+        In the order of the features, dummies in that of their levels.
+    """
+
+    features: Features
+    columns: tuple[DesignColumn, ...]
+
+    @classmethod
+    def of(cls, features: Features) -> Design:
+        """Return the columns of some features.
+
+        Raises
+        ------
+        ValueError
+            If a feature is neither numbers that a float64 holds nor a category.
+        """
+        columns = []
+        for j, feature in enumerate(features):
+            name = f"x{j}" if feature.name is None else feature.name
+            if feature.kind == "wide_integer":
+                raise ValueError(
+                    f"{column_label(features.names, j)} holds integers beyond 2**53, dates or "
+                    "durations, and a coefficient needs numbers that a float64 holds. Convert the "
+                    "column first, for instance dates to days since a date, or ids to categories."
+                )
+            if feature.levels is None:
+                columns.append(DesignColumn(j, None, name))
+                continue
+            for number, level in enumerate(feature.levels.values[1:], start=1):
+                columns.append(DesignColumn(j, number, f"{name}={level}"))
+        return cls(features, tuple(columns))
+
+    def __len__(self) -> int:
+        return len(self.columns)
+
+    @property
+    def names(self) -> list[str]:
+        """What the columns are called."""
+        return [column.name for column in self.columns]
+
+    @cached_property
+    def places(self) -> list[list[int]]:
+        """The columns of each feature, by their numbers."""
+        found: list[list[int]] = [[] for _ in self.features]
+        for place, column in enumerate(self.columns):
+            found[column.feature].append(place)
+        return found
+
+    def feature_names(self) -> list[str]:
+        """Return what the features are called, `x0` and so on where they have no names."""
+        return self.features.names or [f"x{j}" for j in range(self.features.n)]
+
+    def baselines(self) -> dict[str, Any]:
+        """Return the level of each categorical feature that has no dummy."""
+        return {
+            name: feature.levels.values[0]
+            for name, feature in zip(self.feature_names(), self.features, strict=True)
+            if feature.levels is not None and len(feature.levels)
+        }
+
+    def matrix(
+        self,
+        table: Any,
+        rows: npt.NDArray[np.uint32] | None = None,
+        columns: Sequence[int] | None = None,
+    ) -> Matrix:
+        """Return the columns of some rows, shape (n_columns, n_rows).
+
+        Parameters
+        ----------
+        table : Columns
+            The rows, as the features have them. A value that is no level has no dummy.
+        rows : uint32 array, or None
+            What the rows are called in messages; None: they are counted.
+        columns : sequence of int or None
+            Which ones; None: all.
+
+        Raises
+        ------
+        ValueError
+            If a cell is missing or infinite; with the column, the row and the remedy.
+        """
+        if isinstance(table, SparseColumns):
+            raise ValueError(
+                "A sparse matrix was passed, but the columns of a linear model are dense. Pass "
+                "X.toarray()."
+            )
+        chosen = range(len(self)) if columns is None else columns
+        out = np.empty((len(chosen), table.n_rows))
+        read: tuple[int, Matrix] = (-1, np.empty(0))
+        for place, number in enumerate(chosen):
+            column = self.columns[number]
+            if read[0] != column.feature:
+                read = column.feature, self._checked(table, column.feature, rows)
+            out[place] = read[1] if column.level is None else read[1] == column.level
+        return out
+
+    def check(self, table: Any) -> None:
+        """Raise ValueError unless every cell of a table has a number or a level."""
+        if isinstance(table, SparseColumns):
+            self.matrix(table)
+        for feature in range(self.features.n):
+            self._checked(table, feature, None)
+
+    def check_spread(self, matrix: Matrix) -> None:
+        """Raise ValueError, with the column, unless all differences of values are finite."""
+        for column, values in zip(self.columns, matrix, strict=True):
+            low, high = float(values.min()), float(values.max())
+            if high - low == math.inf:
+                raise ValueError(
+                    f"{column_label(self.features.names, column.feature)} ranges from {low} to "
+                    f"{high}, too far apart for their difference to be a float64. Divide the "
+                    "column by a constant first."
+                )
+
+    def check_slopes(self, columns: Sequence[int], *slopes: Matrix) -> None:
+        """Raise ValueError, with the column, unless the slopes of some columns are finite."""
+        for slope in slopes:
+            if not np.isfinite(slope).all():
+                feature = self.columns[columns[int(np.argmin(np.isfinite(slope)))]].feature
+                raise ValueError(
+                    f"{column_label(self.features.names, feature)} has values so close to one "
+                    "another, for a target of this size, that its coefficient is beyond the range "
+                    "of a float64. Multiply the column by a constant, or divide y by one."
+                )
+
+    def check_reach(
+        self, table: Any, columns: Sequence[int], slope: Matrix, centre: Matrix
+    ) -> None:
+        """Raise ValueError, with the row, unless all of Σ slope (x - centre) is finite.
+
+        Parameters
+        ----------
+        table : Columns
+            The rows.
+        columns : sequence of int
+            The columns of the design that have a slope.
+        slope, centre : float64 array
+            Of these columns.
+        """
+        if not table.n_rows:
+            return
+        values = [
+            (table.column(self.columns[c].feature) if self.columns[c].level is None else np.ones(1))
+            for c in columns
+        ]
+        with np.errstate(over="ignore", invalid="ignore"):
+            farthest = [
+                float(np.abs(x).max()) + abs(m) for x, m in zip(values, centre, strict=True)
+            ]
+            if np.isfinite((np.abs(slope) * farthest).sum()) and np.isfinite(farthest).all():
+                return
+            said = np.zeros(table.n_rows)
+            for x, b, m in zip(values, slope, centre, strict=True):
+                said = said + b * (x - m)
+        if not np.isfinite(said).all():
+            row = int(np.argmin(np.isfinite(said)))
+            raise ValueError(
+                f"The prediction of row {row} is beyond the range of a float64: its cells are too "
+                "far from those of the training rows. Leave the row out, or rescale the columns."
+            )
+
+    def _checked(
+        self, table: Columns, feature: int, rows: npt.NDArray[np.uint32] | None
+    ) -> npt.NDArray[np.float64]:
+        values = table.column(feature)
+        finite = np.isfinite(values)
+        if not finite.all():
+            self._refuse(values, finite, feature, rows)
+        return values
+
+    def _refuse(
+        self,
+        values: npt.NDArray[np.float64],
+        finite: npt.NDArray[np.bool_],
+        feature: int,
+        rows: npt.NDArray[np.uint32] | None,
+    ) -> NoReturn:
+        place = int(np.argmin(finite))
+        row = place if rows is None else int(rows[place])
+        label = column_label(self.features.names, feature)
+        if np.isnan(values[place]):
+            what = "is missing (NaN)"
+        else:
+            what = f"is infinite ({shown(float(values[place]))})"
+        raise ValueError(
+            f"{label} {what} at row {row}, one of {int((~finite).sum())} such cells, and a linear "
+            "model has no answer for it. Impute the cells or leave their rows out; models of "
+            "trees, such as GradientBoostingRegressor, take them as they are."
+        )

@@ -1,0 +1,168 @@
+"""Linear terms as trees: a line in the only leaf, or a question about one level.
+
+The one idea: f(x) = Σ_j slope_j (x_j - centre_j) is a tree with one leaf that says a line, and of a
+dummy a tree with two leaves. So a linear model is a model as every other: it has a file, a
+fingerprint, and predictions that do not depend on how rows are dealt out. Must not know how slopes
+were found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from stagewise.linear.design import Design
+from stagewise.trees.linear_leaves import LinearLeaves
+from stagewise.trees.tree import LevelSets, Tree
+
+__all__ = ["linear_trees", "merged", "slopes_of"]
+
+Vector = npt.NDArray[np.float64]
+
+WIDEST = float(np.finfo(np.float64).max)
+"""Lines of leaves have bounds; these are none."""
+
+
+def linear_trees(
+    design: Design, columns: Sequence[int], slope: Vector, centre: Vector
+) -> list[Tree]:
+    """Return Σ slope (x - centre) over some columns of a design as trees."""
+    numbers = [i for i, c in enumerate(columns) if design.columns[c].level is None]
+    trees = []
+    if numbers:
+        features = [design.columns[columns[i]].feature for i in numbers]
+        trees.append(_line(features, slope[numbers], centre[numbers]))
+    for i, number in enumerate(columns):
+        column = design.columns[number]
+        if column.level is not None:
+            n_levels = _n_levels(design, column.feature)
+            trees.append(_stump(column.feature, column.level, n_levels, slope[i], centre[i]))
+    return trees
+
+
+def slopes_of(
+    trees: Sequence[Tree], design: Design
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """Take such trees apart.
+
+    Returns
+    -------
+    slope : float64 array of shape (n_trees, k)
+        In the columns of the design.
+    start : float64 array of shape (n_trees,)
+        What each tree says where all columns are 0.
+    """
+    slope, start = np.zeros((len(trees), len(design))), np.zeros(len(trees))
+    for t, (tree, columns) in enumerate(zip(trees, _columns(trees, design), strict=True)):
+        if tree.lines is not None:
+            slope[t, columns] = tree.lines.slope
+            start[t] = -float((tree.lines.slope * tree.lines.centre).sum())
+        else:
+            slope[t, columns] = tree.value[1] - tree.value[2]
+            start[t] = tree.value[2]
+    return slope, start
+
+
+def merged(trees: Sequence[Tree], design: Design) -> list[Tree]:
+    """Return fewer trees with the sum of some that are of one column each.
+
+    Raises
+    ------
+    ValueError
+        If they are not.
+    """
+    lines: dict[int, tuple[float, float]] = {}
+    stumps: dict[int, Tree] = {}
+    shift = 0.0
+    for tree, columns in zip(trees, _columns(trees, design), strict=True):
+        if len(columns) != 1:
+            raise ValueError("it has a term of several columns")
+        (column,) = columns
+        if tree.lines is None:
+            known = stumps.get(column)
+            value = tree.value if known is None else known.value + tree.value
+            stumps[column] = tree.with_values(value)
+            continue
+        added, centre = float(tree.lines.slope[0]), float(tree.lines.centre[0])
+        total, first = lines.get(column, (0.0, centre))
+        lines[column] = total + added, first
+        shift += added * (first - centre)
+    others = [stumps[column] for column in sorted(stumps)]
+    if not lines:
+        return others
+    order = sorted(lines)
+    slope, at = np.array([lines[column] for column in order]).T
+    return [_line([design.columns[c].feature for c in order], slope, at, shift), *others]
+
+
+def _columns(trees: Sequence[Tree], design: Design) -> list[list[int]]:
+    """Return the columns of a design that each tree is about."""
+    places = {(c.feature, c.level): place for place, c in enumerate(design.columns)}
+    found = []
+    for tree in trees:
+        if tree.lines is not None and len(tree.feature) == 1:
+            found.append([places[int(feature), None] for feature in tree.lines.feature])
+            continue
+        left = np.zeros(0, dtype=bool)
+        if tree.sets is not None:
+            left = tree.sets.left(0, _n_levels(design, int(tree.feature[0])))
+        levels = np.flatnonzero(left)
+        if len(levels) != 1 or len(tree.feature) != 3 or levels[0] == 0:
+            raise ValueError("it has a tree that is no linear term")
+        found.append([places[int(tree.feature[0]), int(levels[0])]])
+    return found
+
+
+def _n_levels(design: Design, feature: int) -> int:
+    levels = design.features[feature].levels
+    return 0 if levels is None else len(levels)
+
+
+def _line(features: Sequence[int], slope: Vector, centre: Vector, start: float = 0.0) -> Tree:
+    one = np.ones(1)
+    lines = LinearLeaves(
+        node=np.zeros(1, dtype=np.int64),
+        start=np.array([0, len(features)], dtype=np.uint64),
+        feature=np.array(features, dtype=np.int32),
+        slope=np.array(slope),
+        centre=np.array(centre),
+        intercept=start * one,
+        low=-WIDEST * one,
+        high=WIDEST * one,
+        beyond=np.zeros(1, dtype=np.uint8),
+        grain=np.zeros(1),
+    )
+    return _tree([-1], [-1], [-1], [0.0], None, lines)
+
+
+def _stump(feature: int, level: int, n_levels: int, slope: float, centre: float) -> Tree:
+    bits = np.zeros(n_levels // 64 + 1, dtype=np.uint64)
+    bits[level // 64] = np.uint64(1) << np.uint64(level % 64)
+    sets = LevelSets(np.array([0, -1, -1], dtype=np.int32), bits)
+    said = [0.0, slope * (1.0 - centre), slope * (0.0 - centre)]
+    return _tree([feature, -1, -1], [1, -1, -1], [2, -1, -1], said, sets, None)
+
+
+def _tree(
+    feature: list[int],
+    left: list[int],
+    right: list[int],
+    value: list[float],
+    sets: LevelSets | None,
+    lines: LinearLeaves | None,
+) -> Tree:
+    nothing = np.zeros(len(feature))
+    return Tree(
+        feature=np.array(feature, dtype=np.int32),
+        threshold=nothing,
+        missing_left=np.zeros(len(feature), dtype=np.uint8),
+        left=np.array(left, dtype=np.int32),
+        right=np.array(right, dtype=np.int32),
+        value=np.array(value),
+        gain=nothing,
+        cover=nothing,
+        sets=sets,
+        lines=lines,
+    )

@@ -1,0 +1,395 @@
+"""What a model file says: a model as facts and arrays, and facts and arrays as a model.
+
+The one idea: `unpack` is the only judge of what is a model. Reading goes through it, and so does
+writing, so a file that could not be read again is never written. This file must not know how facts
+and arrays become bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from stagewise.data.feature import Feature
+from stagewise.data.features import Features
+from stagewise.data.reading.missing_values import MissingValues
+from stagewise.errors import ModelFormatError
+from stagewise.model.ensemble import Ensemble
+from stagewise.model.file.checks import (
+    CATEGORICAL,
+    INT64_CUTS,
+    REAL,
+    UINT64_CUTS,
+    check_features,
+    check_lines,
+    check_predictions,
+    check_sets,
+    check_splittable,
+    check_starts,
+    check_trees,
+)
+from stagewise.model.file.header import from_json, to_json
+from stagewise.model.file.labels import pack_labels, unpack_labels
+from stagewise.model.file.least_squares import pack_least_squares, unpack_least_squares
+from stagewise.model.file.levels import pack_levels, unpack_levels
+from stagewise.model.file.moments import pack_moments, unpack_moments
+from stagewise.model.file.sections import (
+    LABELS,
+    LINES,
+    MISSING_VALUES,
+    NAMES,
+    OPTIONAL,
+    SECTIONS,
+    SETS,
+    TARGETS,
+    VECTORS,
+)
+from stagewise.model.file.statistics import pack_statistics, unpack_statistics
+from stagewise.model.model import Model
+from stagewise.trees.tree import NODE_ARRAYS
+
+__all__ = ["pack", "unpack"]
+
+Array = npt.NDArray[Any]
+
+_FACTS = ("task", "loss", "classes", "estimator")
+_TASKS = ("regression", "classification")
+
+
+def pack(model: Model, estimator: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Array]]:
+    """Take a model apart.
+
+    Parameters
+    ----------
+    model : Model
+        What was learned.
+    estimator : mapping
+        What to rebuild an estimator from: ``class`` (a str), ``params`` (a dict), and whatever
+        else the estimator wants to find again; or nothing at all.
+
+    Returns
+    -------
+    facts : dict
+        What goes into the header.
+    arrays : dict of str to array
+        What goes into sections.
+
+    Raises
+    ------
+    ValueError
+        If something in the model or the estimator cannot be stored; the message names it.
+    """
+    arrays: dict[str, Array] = {
+        "base": np.asarray(model.ensemble.base, dtype=np.float64),
+        "offset": np.atleast_1d(np.asarray(model.offset, dtype=np.float64)),
+        "scale": np.atleast_1d(np.asarray(model.scale, dtype=np.float64)),
+        "train_loss": np.asarray(model.train_loss, dtype=np.float64),
+        "valid_loss": np.asarray(model.valid_loss, dtype=np.float64),
+        **_pack_trees(model.ensemble),
+        **_pack_targets(model.targets),
+        **_pack_features(model.features),
+        **pack_moments([feature.moment for feature in model.features]),
+        **_pack_missing_values(model.features.missing_values),
+        **pack_levels([feature.levels for feature in model.features]),
+        **pack_statistics(model.features.statistics),
+        **pack_least_squares(model.least_squares),
+    }
+    facts: dict[str, Any] = {
+        "task": model.task,
+        "loss": model.loss,
+        "classes": None,
+        "estimator": _pack_estimator(estimator),
+    }
+    if model.classes is not None:
+        facts["classes"], labels = pack_labels(model.classes)
+        if labels is not None:
+            arrays[LABELS] = labels
+    if model.ensemble.n_features != len(model.features.sources):
+        raise ValueError("the trees and the features of the model differ in number of features")
+    return facts, arrays
+
+
+def _pack_estimator(estimator: Mapping[str, Any]) -> dict[str, Any]:
+    packed = {}
+    for key, value in estimator.items():
+        if key == "params" and isinstance(value, Mapping):
+            packed[key] = {
+                # Three levels enclose a parameter: the header, the estimator, its params.
+                name: to_json(item, f"the parameter {name!r}", depth=3)
+                for name, item in value.items()
+            }
+        else:
+            packed[key] = to_json(value, f"the estimator's {key!r}", depth=2)
+    return packed
+
+
+def _pack_trees(ensemble: Ensemble) -> dict[str, Array]:
+    """Trees as arrays; values of several outputs, node by node, have a section of their own."""
+    arrays = ensemble.flat()
+    if ensemble.outputs_per_tree > 1:
+        (name,) = VECTORS
+        arrays[name] = arrays.pop("value").reshape(-1)
+    return arrays
+
+
+def _pack_targets(targets: tuple[str, ...] | None) -> dict[str, Array]:
+    if targets is None:
+        return {}
+    texts = [name.encode("utf-8", "surrogatepass") for name in targets]
+    names = np.frombuffer(b"".join(texts), dtype=np.uint8)
+    return {"target_start": _starts(texts), "target_names": names}
+
+
+def _pack_features(features: Features) -> dict[str, Array]:
+    """Features as arrays: kinds, cuts behind one another, and names as one stretch of text."""
+    kinds = np.array([_kind_of(feature) for feature in features], dtype=np.uint8)
+    cuts = [np.empty(0, np.uint64) if f.cuts is None else f.cuts for f in features]
+    arrays: dict[str, Array] = {
+        "feature_kind": kinds,
+        "cut_start": _starts(cuts),
+        # int64 cuts keep their bits, and are told apart by the kind of their feature.
+        "cuts": np.concatenate([np.ascontiguousarray(c).view(np.uint64) for c in cuts]),
+    }
+    names = [feature.name for feature in features if feature.name is not None]
+    if names:
+        if len(names) != len(kinds):
+            raise ValueError("some features of the model have names and some have none")
+        # Names need not be valid text: broken bytes in a table's header become lone surrogates.
+        texts = [name.encode("utf-8", "surrogatepass") for name in names]
+        arrays["name_start"] = _starts(texts)
+        arrays["names"] = np.frombuffer(b"".join(texts), dtype=np.uint8)
+    return arrays
+
+
+def _pack_missing_values(missing_values: MissingValues) -> dict[str, Array]:
+    """Missing values as arrays, each in the first type that holds it; no array that is empty."""
+    parts: dict[str, list[int | float]] = {name: [] for name in MISSING_VALUES}
+    for value in missing_values.values:
+        whole = "missing_int64" if value < 2**63 else "missing_uint64"
+        parts["missing_float64" if isinstance(value, float) else whole].append(value)
+    return {
+        name: np.array(values, dtype=MISSING_VALUES[name])
+        for name, values in parts.items()
+        if values
+    }
+
+
+def _kind_of(feature: Feature) -> int:
+    if feature.kind != "wide_integer":
+        return REAL if feature.kind == "real" else CATEGORICAL
+    assert feature.cuts is not None
+    if feature.cuts.dtype == np.int64:
+        return INT64_CUTS
+    if feature.cuts.dtype == np.uint64:
+        return UINT64_CUTS
+    raise ValueError(f"the cuts of feature {feature.name!r} are neither int64 nor uint64")
+
+
+def _starts(items: list[Any]) -> npt.NDArray[np.uint64]:
+    return np.cumsum([0, *map(len, items)], dtype=np.uint64)
+
+
+def unpack(facts: Mapping[str, Any], arrays: Mapping[str, Array]) -> tuple[Model, dict[str, Any]]:
+    """Check facts and arrays, and put the model together.
+
+    Parameters
+    ----------
+    facts : mapping
+        What `pack` returned, or a header; unknown keys are ignored.
+    arrays : mapping of str to array
+        Arrays of the types that ``sections.py`` lists.
+
+    Returns
+    -------
+    model : Model
+    estimator : dict
+
+    Raises
+    ------
+    ModelFormatError
+        If they are not a model.
+    """
+    _check_types(arrays)
+    for key in _FACTS:
+        if key not in facts:
+            raise ModelFormatError(f"its header does not give {key!r}")
+    task, loss = facts["task"], facts["loss"]
+    if task not in _TASKS:
+        raise ModelFormatError("it is neither a regression nor a classification model")
+    if not isinstance(loss, str):
+        raise ModelFormatError("it does not say which loss it was trained with")
+    classes = _unpack_classes(facts["classes"], arrays.get(LABELS), task)
+    base = arrays["base"]
+    offset, scale = _unpack_scores(arrays, None if classes is None else len(classes))
+    features = _unpack_features(arrays)
+    statistics = unpack_statistics(arrays, features.levels_per_feature(), len(base))
+    features = features.with_statistics(statistics)
+    levels = features.levels_per_column()
+    flat = _unpack_trees(arrays, len(base))
+    check_trees(flat, len(levels), len(base))
+    check_sets(flat, levels)
+    check_lines(flat, levels)
+    check_predictions(flat, base, offset, scale)
+    check_splittable(
+        flat,
+        [j for j, f in enumerate(features) if f.cuts is not None and not len(f.cuts)],
+        [j for j, f in enumerate(features) if f.levels is not None and not len(f.levels)],
+    )
+    ensemble = Ensemble.from_flat(len(levels), base, flat, levels)
+    model = Model(
+        task=task,
+        loss=loss,
+        features=features,
+        ensemble=ensemble,
+        offset=offset,
+        scale=scale,
+        classes=classes,
+        train_loss=arrays["train_loss"],
+        valid_loss=arrays["valid_loss"],
+        targets=_unpack_targets(arrays, len(base), task),
+        least_squares=unpack_least_squares(arrays, features, ensemble, offset, scale),
+    )
+    return model, _unpack_estimator(facts["estimator"])
+
+
+def _check_types(arrays: Mapping[str, Array]) -> None:
+    for name, dtype in SECTIONS.items():
+        array = arrays.get(name)
+        if array is None:
+            if name not in OPTIONAL and name not in _replaced(arrays):
+                raise ModelFormatError(f"it has no section {name!r}")
+        elif array.dtype != dtype or array.ndim != 1:
+            raise ModelFormatError(f"its section {name!r} has the wrong type or shape")
+
+
+def _replaced(arrays: Mapping[str, Array]) -> tuple[str, ...]:
+    """Return the sections that others stand in for."""
+    return ("value",) if any(name in arrays for name in VECTORS) else ()
+
+
+def _unpack_trees(arrays: Mapping[str, Array], n_outputs: int) -> dict[str, Array]:
+    """Return the arrays of the trees, values of several outputs as a column for each."""
+    names = ("tree_start", *NODE_ARRAYS, *SETS, *LINES)
+    flat = {name: arrays[name] for name in names if name in arrays}
+    (name,) = VECTORS
+    if name in arrays:
+        if "value" in flat or n_outputs < 2:
+            raise ModelFormatError("its trees have one value a node, and a vector")
+        if any(line in flat for line in LINES):
+            raise ModelFormatError("its leaves have lines, and a vector")
+        if len(arrays[name]) != n_outputs * len(flat["feature"]):
+            raise ModelFormatError("the arrays of its trees differ in length")
+        flat["value"] = arrays[name].reshape(-1, n_outputs)
+    return flat
+
+
+def _unpack_targets(
+    arrays: Mapping[str, Array], n_outputs: int, task: str
+) -> tuple[str, ...] | None:
+    if not any(name in arrays for name in TARGETS):
+        return None
+    if task != "regression" or n_outputs < 2:
+        raise ModelFormatError("it has names of targets, but not several targets")
+    names = _texts(arrays, tuple(TARGETS), n_outputs, "target")
+    return tuple(names)
+
+
+def _unpack_classes(fact: object, array: Array | None, task: str) -> Array | None:
+    if task == "classification":
+        return unpack_labels(fact, array)
+    if fact is not None or array is not None:
+        raise ModelFormatError("it is a regression model with class labels")
+    return None
+
+
+def _unpack_scores(arrays: Mapping[str, Array], n_classes: int | None) -> tuple[Any, Any]:
+    """Check the constants of the model against its task; return offset and scale."""
+    base, offset, scale = arrays["base"], arrays["offset"], arrays["scale"]
+    n = len(base) if n_classes is None else 1
+    if len(offset) != n or len(scale) != n:
+        raise ModelFormatError("its offset or scale is not one number for each target")
+    constants = (base, offset, scale)
+    if not (all(np.isfinite(c).all() for c in constants) and (scale > 0).all()):
+        raise ModelFormatError("its base score, offset or scale is not a usable number")
+    if n_classes is None:
+        fits = len(base) >= 1
+    else:
+        # One output tells two classes apart; more classes have an output each.
+        fits = len(base) == n_classes or (len(base) == 1 and n_classes == 2)
+        if offset[0] != 0.0 or scale[0] != 1.0:
+            raise ModelFormatError("it is a classifier whose scores are shifted or scaled")
+    if not fits:
+        raise ModelFormatError(f"its {len(base)} outputs do not fit its task")
+    return (offset, scale) if n > 1 else (float(offset[0]), float(scale[0]))
+
+
+def _unpack_features(arrays: Mapping[str, Array]) -> Features:
+    kinds, cuts = arrays["feature_kind"], arrays["cuts"]
+    bounds = check_features(kinds, arrays["cut_start"], cuts).tolist()
+    signed = cuts.view(np.int64)
+    names = _unpack_names(arrays, len(kinds))
+    levels, moments = unpack_levels(arrays, kinds), unpack_moments(arrays, kinds)
+    features = []
+    heads = zip(names, kinds.tolist(), pairwise(bounds), levels, moments, strict=True)
+    for name, kind, (first, last), its, moment in heads:
+        if kind == REAL:
+            features.append(Feature(name, "real", moment=moment))
+        elif kind == CATEGORICAL:
+            features.append(Feature(name, "categorical", None, its))
+        else:
+            values = signed if kind == INT64_CUTS else cuts
+            features.append(Feature(name, "wide_integer", values[first:last], moment=moment))
+    return Features(features, _unpack_missing_values(arrays))
+
+
+def _unpack_missing_values(arrays: Mapping[str, Array]) -> MissingValues:
+    given = {name: arrays[name] for name in MISSING_VALUES if name in arrays}
+    values = [value for array in given.values() for value in array.tolist()]
+    if not np.isfinite(arrays.get("missing_float64", np.empty(0))).all():
+        raise ModelFormatError("it has a missing value that is not finite")
+    missing_values = MissingValues.of(values)
+    expected = _pack_missing_values(missing_values)
+    if given.keys() != expected.keys() or any(
+        not np.array_equal(given[name], expected[name]) for name in expected
+    ):
+        raise ModelFormatError("its missing values do not rise, or one has another type")
+    return missing_values
+
+
+def _unpack_names(arrays: Mapping[str, Array], n_features: int) -> list[str] | list[None]:
+    if not any(name in arrays for name in NAMES):
+        return [None] * n_features
+    return _texts(arrays, tuple(NAMES), n_features, "feature")
+
+
+def _texts(
+    arrays: Mapping[str, Array], sections: tuple[str, ...], n: int, of_what: str
+) -> list[str]:
+    """Return the names of things, from the section of their starts and that of their text."""
+    start, names = sections
+    if any(name not in arrays for name in sections) or len(arrays[start]) != n + 1:
+        raise ModelFormatError(f"it does not have a name for each {of_what}")
+    text = arrays[names].tobytes()
+    bounds = check_starts(arrays[start], len(text), "names").tolist()
+    try:
+        found = [text[a:b].decode("utf-8", "surrogatepass") for a, b in pairwise(bounds)]
+    except UnicodeDecodeError:
+        raise ModelFormatError(f"a {of_what} name in it is not text") from None
+    if len(set(found)) != len(found):
+        raise ModelFormatError(f"two of its {of_what}s have the same name")
+    return found
+
+
+def _unpack_estimator(fact: object) -> dict[str, Any]:
+    if not isinstance(fact, dict):
+        raise ModelFormatError("it does not say which estimator it belongs to")
+    named = isinstance(fact.get("class"), str) and isinstance(fact.get("params"), dict)
+    if fact and not named:
+        raise ModelFormatError("it has no name or no parameters for its estimator")
+    estimator = from_json(fact)
+    assert isinstance(estimator, dict)
+    return estimator

@@ -1,0 +1,125 @@
+"""Class labels, to and from what a model file can hold.
+
+The one idea: a label comes back as it went in, with its type, so what a loaded classifier predicts
+compares equal to what the fitted one did. Arrays of numbers and of fixed-width text are kept as
+arrays; labels that are Python objects are kept as text in the header. This file must not guess: a
+label it cannot give back exactly is refused when the model is saved.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from stagewise.errors import ModelFormatError
+from stagewise.model.file.header import is_storable_integer
+
+__all__ = ["LABEL_ARRAYS", "pack_labels", "unpack_labels"]
+
+Array = npt.NDArray[Any]
+
+# The label types kept as arrays, and the type and number of dimensions they are kept with.
+LABEL_ARRAYS: dict[str, tuple[str, int]] = {
+    "bool": ("uint8", 1),
+    **{f"int{bits}": (f"int{bits}", 1) for bits in (8, 16, 32, 64)},
+    **{f"uint{bits}": (f"uint{bits}", 1) for bits in (8, 16, 32, 64)},
+    **{f"float{bits}": (f"float{bits}", 1) for bits in (16, 32, 64)},
+    "str": ("uint32", 2),
+}
+_LAST_CODE_POINT = 0x10FFFF
+# NumPy knows no wider text.
+_LONGEST_TEXT = 2**29 - 1
+
+
+def pack_labels(classes: Array) -> tuple[dict[str, Any], Array | None]:
+    """Split labels into a fact for the header and an array, if they are kept as one.
+
+    Raises
+    ------
+    ValueError
+        If the labels are of a type that a file cannot give back.
+    """
+    if classes.ndim != 1:
+        raise ValueError(f"the class labels have {classes.ndim} dimensions instead of one")
+    if classes.dtype.kind == "O":
+        return {"dtype": "object", "labels": [_object_label(label) for label in classes]}, None
+    if classes.dtype.kind == "U":
+        return {"dtype": "str"}, _code_points(classes)
+    name = classes.dtype.name
+    if name not in LABEL_ARRAYS:
+        raise ValueError(
+            f"class labels of type {classes.dtype} cannot be stored; use bool, integer (up to 64 "
+            "bits), float (up to 64 bits) or str labels instead"
+        )
+    return {"dtype": name}, classes.astype(LABEL_ARRAYS[name][0])
+
+
+def _object_label(label: object) -> bool | int | str:
+    if isinstance(label, np.bool | np.integer | np.str_):
+        label = label.item()
+    if isinstance(label, bool | str) and type(label) in (bool, str):
+        return label
+    if type(label) is int and is_storable_integer(label):
+        return label
+    raise ValueError(
+        f"the class label {label!r} of type {type(label).__name__} cannot be stored; labels that "
+        "are Python objects must be str, bool or integers of at most 64 bits"
+    )
+
+
+def _code_points(classes: Array) -> Array:
+    """Text of fixed width as a matrix of code points, a row for each label, zeros after its end."""
+    width = max(classes.dtype.itemsize // 4, 1)
+    native = np.ascontiguousarray(classes, dtype=f"=U{width}")
+    return native.view(np.uint32).reshape(len(classes), width)
+
+
+def unpack_labels(fact: object, array: Array | None) -> Array:
+    """Put the labels together again, checking them on the way.
+
+    Raises
+    ------
+    ModelFormatError
+        If fact and array do not belong together, or do not hold distinct labels.
+    """
+    name = fact.get("dtype") if isinstance(fact, dict) else None
+    if name == "object":
+        assert isinstance(fact, dict)
+        if array is not None:
+            raise ModelFormatError("it holds its class labels twice")
+        classes = _objects(fact.get("labels"))
+    elif isinstance(name, str) and name in LABEL_ARRAYS:
+        classes = _from_array(name, array)
+    else:
+        raise ModelFormatError("it does not say of which type its class labels are")
+    if len(classes) == 0:
+        raise ModelFormatError("it is a classifier without classes")
+    if len(set(classes.tolist())) != len(classes):
+        raise ModelFormatError("it holds a class label twice")
+    return classes
+
+
+def _objects(labels: object) -> Array:
+    if not isinstance(labels, list) or not all(type(x) in (bool, int, str) for x in labels):
+        raise ModelFormatError("its class labels are not all text, integers or booleans")
+    classes = np.empty(len(labels), dtype=object)
+    classes[:] = labels
+    return classes
+
+
+def _from_array(name: str, array: Array | None) -> Array:
+    dtype, ndim = LABEL_ARRAYS[name]
+    if array is None or array.dtype != dtype or array.ndim != ndim:
+        raise ModelFormatError(f"its class labels are not an array of {name}")
+    if name == "str":
+        if array.size == 0 or array.shape[1] > _LONGEST_TEXT or array.max() > _LAST_CODE_POINT:
+            raise ModelFormatError("its class labels are not text")
+        return np.array(array, order="C").view(f"U{array.shape[1]}").ravel()
+    if name == "bool" and array.max(initial=0) > 1:
+        raise ModelFormatError("its class labels are not booleans")
+    if array.dtype.kind == "f" and not np.isfinite(array).all():
+        raise ModelFormatError("its class labels are not all finite")
+    # A copy: unlike the arrays of trees, labels are handed to callers, who may write to theirs.
+    return array.astype(name)

@@ -1,0 +1,224 @@
+"""The arrays of a model file: what each is called, what type it has, where it lies.
+
+The one idea: sections tile the data part of the file, each beginning where the one before it ends,
+so nothing can overlap, hide in a gap, or claim more memory than the file has bytes. This file must
+not judge what the numbers mean; that is the work of ``checks.py``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from stagewise.errors import ModelFormatError
+from stagewise.trees.linear_leaves import LINE_ARRAYS
+from stagewise.trees.tree import NODE_ARRAYS
+
+__all__ = [
+    "LABELS",
+    "LEAST_SQUARES",
+    "LEVELS",
+    "LINES",
+    "MISSING_VALUES",
+    "MOMENTS",
+    "NAMES",
+    "OPTIONAL",
+    "SECTIONS",
+    "SETS",
+    "STATISTICS",
+    "TARGETS",
+    "VECTORS",
+    "UnknownSectionError",
+    "pack_sections",
+    "unpack_sections",
+]
+
+Array = npt.NDArray[Any]
+
+# Sections that only some models have.
+NAMES = {"name_start": "uint64", "names": "uint8"}
+MISSING_VALUES = {
+    "missing_int64": "int64",
+    "missing_uint64": "uint64",
+    "missing_float64": "float64",
+}
+MOMENTS = {"feature_moment": "uint8"}
+LEVELS = {
+    "level_start": "uint64",
+    "level_type": "uint8",
+    "level_bits": "uint64",
+    "level_text": "uint8",
+}
+SETS = {"set_start": "int64", "level_sets": "uint64"}
+LINES = {f"line_{name}": dtype.name for name, dtype in LINE_ARRAYS.items()}
+STATISTICS = {
+    "statistic_start": "uint64",
+    "statistic_sources": "uint32",
+    "statistic_key_start": "uint64",
+    "statistic_keys": "uint64",
+    "statistic_values": "float32",
+}
+LEAST_SQUARES = {
+    "linear_column": "uint32",
+    "linear_slope": "float64",
+    "linear_centre": "float64",
+    "linear_size": "float64",
+    "linear_covariance": "float64",
+    "linear_sums": "float64",
+    "linear_facts": "uint64",
+}
+VECTORS = {"vector_value": "float64"}
+TARGETS = {"target_start": "uint64", "target_names": "uint8"}
+OPTIONAL = {
+    **NAMES,
+    **MISSING_VALUES,
+    **MOMENTS,
+    **LEVELS,
+    **SETS,
+    **LINES,
+    **STATISTICS,
+    **VECTORS,
+    **TARGETS,
+    **LEAST_SQUARES,
+}
+# The sections of format 1, with their types. All have one dimension.
+SECTIONS: dict[str, str] = {
+    "base": "float64",
+    "offset": "float64",
+    "scale": "float64",
+    "train_loss": "float64",
+    "valid_loss": "float64",
+    "tree_start": "uint64",
+    **{name: dtype.name for name, dtype in NODE_ARRAYS.items()},
+    "feature_kind": "uint8",
+    "cut_start": "uint64",
+    "cuts": "uint64",
+    **OPTIONAL,
+}
+# The one section that may be of any type, and of two dimensions: class labels.
+LABELS = "class_labels"
+
+# Names are quoted in messages.
+LONGEST_NAME = 64
+
+_TYPES = [f"{kind}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32, 64)]
+_TYPES += [f"float{bits}" for bits in (16, 32, 64)]
+_DTYPES = {name: np.dtype(name).newbyteorder("<") for name in _TYPES}
+_ENTRY = {"name", "dtype", "shape", "offset", "size", "optional"}
+
+
+class UnknownSectionError(ModelFormatError):
+    """The file holds a section that must be understood, and is not."""
+
+
+def pack_sections(arrays: Mapping[str, Array]) -> tuple[list[dict[str, Any]], list[bytes]]:
+    """Lay arrays out one behind the other.
+
+    Returns
+    -------
+    table : list of dict
+        An entry for each section: its name, type, shape, offset, size, and whether a reader that
+        does not know it may skip it.
+    contents : list of bytes
+        The sections, in the order of the table.
+    """
+    # Wide items first: then every section is aligned, and no gap is needed between them.
+    names = sorted(arrays, key=lambda name: (-arrays[name].dtype.itemsize, name))
+    table: list[dict[str, Any]] = []
+    contents: list[bytes] = []
+    offset = 0
+    for name in names:
+        array = arrays[name]
+        content = array.astype(_DTYPES[array.dtype.name], order="C", copy=False).tobytes()
+        table.append(
+            {
+                "name": name,
+                "dtype": array.dtype.name,
+                "shape": list(array.shape),
+                "offset": offset,
+                "size": len(content),
+                # What is only shown may be skipped by a reader that does not know it.
+                "optional": name in MOMENTS,
+            }
+        )
+        contents.append(content)
+        offset += len(content)
+    return table, contents
+
+
+def unpack_sections(table: object, data: memoryview) -> dict[str, Array]:
+    """Read the sections a table describes, as read-only views of the data.
+
+    Parameters
+    ----------
+    table : object
+        The table, as it was found in the header.
+    data : memoryview of bytes
+        The data part of the file.
+
+    Raises
+    ------
+    ModelFormatError
+        If the table does not describe the data exactly.
+    """
+    if not isinstance(table, list):
+        raise ModelFormatError("its header has no table of sections")
+    arrays: dict[str, Array] = {}
+    seen: set[str] = set()
+    end = 0
+    for entry in table:
+        _check_entry(entry)
+        name = entry["name"]
+        if name in seen:
+            raise ModelFormatError(f"it has two sections called {name!r}")
+        seen.add(name)
+        begin, end = end, end + entry["size"]
+        if entry["offset"] != begin or end > len(data):
+            raise ModelFormatError(f"its section {name!r} is not where it should be")
+        if name in SECTIONS or name == LABELS:
+            arrays[name] = _array(entry, data[begin:end])
+        elif not entry["optional"]:
+            raise UnknownSectionError(f"it has a section {name!r} that this version cannot read")
+    if end != len(data):
+        raise ModelFormatError("its sections do not fill it")
+    return arrays
+
+
+def _check_entry(entry: object) -> None:
+    """Check the fields of an entry for their types, without looking at the data."""
+    if not isinstance(entry, dict) or not entry.keys() >= _ENTRY:
+        raise ModelFormatError("its table of sections has an incomplete entry")
+    shape = entry["shape"]
+    if not (
+        isinstance(entry["name"], str)
+        and len(entry["name"]) <= LONGEST_NAME
+        and isinstance(entry["dtype"], str)
+        and isinstance(entry["optional"], bool)
+        and isinstance(shape, list)
+        and all(_is_count(number) for number in (*shape, entry["offset"], entry["size"]))
+    ):
+        raise ModelFormatError("its table of sections has an entry that is not one")
+
+
+def _is_count(number: object) -> bool:
+    return type(number) is int and number >= 0
+
+
+def _array(entry: dict[str, Any], content: memoryview) -> Array:
+    """One section as an array, in the byte order of this machine."""
+    name, shape = entry["name"], entry["shape"]
+    dtype = _DTYPES.get(entry["dtype"])
+    if dtype is None or len(shape) not in (1, 2):
+        raise ModelFormatError(f"its section {name!r} has the wrong type or shape")
+    # Python integers do not overflow, so a huge shape cannot wrap around to the right size.
+    if math.prod(shape) * dtype.itemsize != len(content) or max(shape) > len(content):
+        raise ModelFormatError(f"its section {name!r} does not have the size it should")
+    flat = np.frombuffer(content, dtype=dtype)
+    # A no-op on almost every machine; other writers may leave sections unaligned.
+    return np.require(flat.astype(dtype.newbyteorder("="), copy=False), requirements="A").reshape(
+        shape
+    )

@@ -1,0 +1,100 @@
+"""What `class_weight` makes of the weights of the rows.
+
+The one idea: a class's factor multiplies the weights of its rows, and a row is then worth what the
+product says, 0 included: a class of weight 0 is absent. Must not know losses or trees.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from stagewise.data import as_frequencies
+from stagewise.errors import InvalidParameterError
+from stagewise.validation.messages import shown
+
+__all__ = ["class_weighted", "without_absent"]
+
+Vector = npt.NDArray[np.float64]
+Codes = npt.NDArray[np.int32]
+
+
+def class_weighted(
+    class_weight: Any, classes: npt.NDArray[Any], codes: Codes, weight: Vector | None
+) -> Vector | None:
+    """Multiply the weights of each class's rows by the factor of the class.
+
+    Parameters
+    ----------
+    class_weight : mapping of label to number, "balanced" or None
+        The parameter. A class that a mapping does not name has the factor 1.
+    classes, codes : array
+        The labels, and the place of each row's label among them.
+    weight : float64 array or None
+        Checked weights, as the caller gave them.
+
+    Returns
+    -------
+    float64 array or None
+        How often each row counts: counts stay counts where the products are whole numbers, and
+        otherwise the products are scaled so that they sum to what the rows counted before.
+    """
+    counted = None if weight is None else as_frequencies(weight)
+    if class_weight is None:
+        return counted
+    if isinstance(class_weight, str) and class_weight == "balanced":
+        share = np.bincount(codes, weights=counted, minlength=len(classes))
+        factor = share.sum() / (len(classes) * share)
+    else:
+        factor = _given(class_weight, classes)
+    product = factor[codes] if counted is None else factor[codes] * counted
+    total = float(len(codes) if counted is None else counted.sum())
+    return as_frequencies(np.asarray(product, dtype=np.float64), total=total)
+
+
+def without_absent(
+    classes: npt.NDArray[Any], codes: Codes, weight: Vector | None
+) -> tuple[npt.NDArray[Any], Codes]:
+    """Forget the classes of which every row has weight zero; such rows keep any code."""
+    if weight is None or weight.min() > 0.0:
+        return classes, codes
+    alive = np.bincount(codes[weight > 0], minlength=len(classes)) > 0
+    renumbered = (np.cumsum(alive) - 1).clip(0).astype(np.int32)
+    return classes[alive], renumbered[codes]
+
+
+def _given(class_weight: Any, classes: npt.NDArray[Any]) -> Vector:
+    if not isinstance(class_weight, Mapping):
+        raise InvalidParameterError(
+            "The parameter 'class_weight' must be None, 'balanced', or a dict of label to number; "
+            f"got {shown(class_weight)}."
+        )
+    labels = classes.tolist()
+    left_out = [label for label in labels if label not in class_weight]
+    unknown = [label for label in class_weight if label not in set(labels)]
+    if left_out and unknown:
+        # One of the two alone has an innocent reason; both together are a misspelt label.
+        raise InvalidParameterError(
+            f"The parameter 'class_weight' names {shown(unknown[0])}, which is not a label of y, "
+            f"and leaves out {shown(left_out[0])}, which is."
+        )
+    factor = np.ones(len(labels))
+    for place, label in enumerate(labels):
+        value = class_weight.get(label, 1.0)
+        try:
+            factor[place] = value
+        except (TypeError, ValueError):
+            factor[place] = np.nan
+        if not 0.0 <= factor[place] < np.inf:
+            raise InvalidParameterError(
+                f"The parameter 'class_weight' must hold finite numbers that are not negative; "
+                f"it holds {shown(value)} for the label {shown(label)}."
+            )
+    if not factor.any():
+        raise InvalidParameterError(
+            "The parameter 'class_weight' is 0 for every class, so no row would count."
+        )
+    return factor

@@ -1,0 +1,39 @@
+"""What mistakes cost."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from stagewise.validation.messages import shown
+
+__all__ = ["check_costs"]
+
+
+def check_costs(cost: Any, classes: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+    """Return a matrix of costs, checked: a row for each true class, a column for each answer.
+
+    Raises
+    ------
+    ValueError
+        If it is no such matrix, or if an entry is not finite.
+    """
+    k = len(classes)
+    try:
+        prices = np.asarray(cost, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"cost must be a matrix of numbers; got {shown(cost)}.") from None
+    if prices.shape != (k, k):
+        raise ValueError(
+            f"cost must have a row and a column for each of the {k} classes "
+            f"{classes.tolist()[:20]}; its shape is {prices.shape}."
+        )
+    if not np.isfinite(prices).all():
+        row, column = np.argwhere(~np.isfinite(prices))[0]
+        raise ValueError(
+            f"cost[{row}, {column}], saying {classes[column]!r} of a row of class "
+            f"{classes[row]!r}, is {prices[row, column]}. Costs must be finite numbers."
+        )
+    return prices

@@ -1,0 +1,173 @@
+"""Parameters that speak of features, by name or by position → what a tree understands.
+
+The one idea: everything a user may say of some features (a direction, a price, who may meet whom)
+is turned into numbers of features here, and an error names the feature and the parameter. Must not
+know how a tree keeps the rules.
+"""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from stagewise.data import Features
+from stagewise.errors import InvalidParameterError
+from stagewise.validation.messages import shown
+from stagewise.validation.parameters import nearest_name
+
+__all__ = ["ForcedSplits", "feature_label", "forced_splits", "interactions", "numbers_by_feature"]
+
+ForcedSplits = tuple[tuple[int, float, int, int], ...]
+"""(feature, threshold, number of the left split or -1, of the right one), the root's first."""
+
+
+def numbers_by_feature(
+    value: Any, features: Features, name: str, allowed: str, *, of: Iterable[Any] | None = None
+) -> tuple[float, ...]:
+    """Return one number for each feature, from a mapping by name (others: 0) or one for each.
+
+    Parameters
+    ----------
+    value : mapping, sequence or None
+        What the caller gave; None: nothing.
+    features : Features
+        Those of the fit.
+    name, allowed : str
+        The parameter, and what its numbers may be, for messages.
+    of : iterable or None
+        The only numbers that are allowed; None: any that is finite and not negative.
+
+    Returns
+    -------
+    tuple of float
+        Empty if all are zero.
+    """
+    if value is None:
+        return ()
+    if isinstance(value, Mapping):
+        given = [0.0] * features.n
+        for key, number in value.items():
+            given[_number_of(key, features, name)] = number
+    else:
+        given = list(value) if _is_list(value) else []
+        if len(given) != features.n:
+            raise InvalidParameterError(
+                f"{name} must be a mapping from features to {allowed}, or a list with one of them "
+                f"for each of the {features.n} features; got {shown(value)}."
+            )
+    for position, number in enumerate(given):
+        if not _fits(number, of):
+            raise InvalidParameterError(
+                f"{name} of feature {feature_label(features, position)} must be {allowed}; got "
+                f"{shown(number)}."
+            )
+    found = tuple(float(number) for number in given)
+    return found if any(found) else ()
+
+
+def interactions(value: Any, features: Features) -> tuple[tuple[tuple[int, ...], ...], int]:
+    """Return groups of features that may meet on a path, and how many may at most (0: any).
+
+    As in scikit-learn, features that no group names form one more group together.
+    """
+    if value is None:
+        return (), 0
+    if isinstance(value, str):
+        if value not in ("pairwise", "no_interactions"):
+            raise InvalidParameterError(
+                "interaction_cst must be None, 'pairwise', 'no_interactions' or a list of groups "
+                f"of features; got {shown(value)}.{nearest_name(value, ['pairwise'])}"
+            )
+        return (), 2 if value == "pairwise" else 1
+    if not _is_list(value) or not all(_is_list(group) for group in value):
+        raise InvalidParameterError(
+            "interaction_cst must be None, 'pairwise', 'no_interactions' or a list of groups of "
+            f"features, each a list of names or positions; got {shown(value)}."
+        )
+    groups = [
+        tuple(sorted({_number_of(f, features, "interaction_cst") for f in group}))
+        for group in value
+    ]
+    named = {f for group in groups for f in group}
+    rest = tuple(f for f in range(features.n) if f not in named)
+    return tuple(group for group in (*groups, rest) if group), 0
+
+
+def forced_splits(value: Any, features: Features) -> ForcedSplits:
+    """Return the splits that every tree begins with, from nested mappings.
+
+    ``{"feature": "age", "threshold": 30, "left": {…}, "right": {…}}``; the last two may be absent.
+    """
+    found: list[tuple[int, float, int, int]] = []
+
+    def add(node: Any, where: str) -> int:
+        if not isinstance(node, Mapping):
+            raise InvalidParameterError(
+                f"forced_splits{where} must be a mapping with the keys 'feature' and 'threshold', "
+                f"and perhaps 'left' and 'right'; got {shown(node)}."
+            )
+        for key in node:
+            if key not in ("feature", "threshold", "left", "right"):
+                raise InvalidParameterError(f"forced_splits{where} has an unknown key {key!r}.")
+        feature = _number_of(node.get("feature"), features, f"forced_splits{where}")
+        threshold = node.get("threshold")
+        if isinstance(threshold, bool) or not isinstance(threshold, numbers.Real):
+            raise InvalidParameterError(
+                f"forced_splits{where} needs a number as threshold; got {shown(threshold)}."
+            )
+        if feature in features.categorical:
+            raise InvalidParameterError(
+                f"forced_splits{where}: feature {feature_label(features, feature)} is categorical, "
+                "and a forced split needs numbers."
+            )
+        own = len(found)
+        found.append((feature, float(threshold), -1, -1))
+        sides = [
+            add(node[side], f"{where}[{side!r}]") if node.get(side) is not None else -1
+            for side in ("left", "right")
+        ]
+        found[own] = (feature, float(threshold), sides[0], sides[1])
+        return own
+
+    if value is not None:
+        add(value, "")
+    return tuple(found)
+
+
+def _is_list(value: Any) -> bool:
+    return isinstance(value, (Sequence, np.ndarray, set, frozenset)) and not isinstance(value, str)
+
+
+def _fits(number: Any, of: Iterable[Any] | None) -> bool:
+    if isinstance(number, bool) or not isinstance(number, numbers.Real):
+        return False
+    return number in of if of is not None else 0 <= float(number) < math.inf
+
+
+def feature_label(features: Features, position: int) -> str:
+    """Return what messages call a feature: its name, or else its position."""
+    name = list(features)[position].name
+    return str(position) if name is None else repr(name)
+
+
+def _number_of(key: Any, features: Features, name: str) -> int:
+    names = [feature.name for feature in features]
+    if isinstance(key, str):
+        if key in names:
+            return names.index(key)
+        known = [n for n in names if n is not None]
+        why = nearest_name(key, known) if known else " The table has no column names."
+        raise InvalidParameterError(f"{name}: there is no feature {key!r}.{why}")
+    if isinstance(key, bool) or not isinstance(key, numbers.Integral):
+        raise InvalidParameterError(
+            f"{name}: a feature is given by its name or its position; got {shown(key)}."
+        )
+    if not 0 <= int(key) < features.n:
+        raise InvalidParameterError(
+            f"{name}: there is no feature {key}; the table has {features.n}, counted from 0."
+        )
+    return int(key)

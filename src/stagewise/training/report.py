@@ -1,0 +1,79 @@
+"""What a fit noticed, for people and for programs."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from importlib.metadata import version
+from typing import Any
+
+import numpy.typing as npt
+
+from stagewise._native import Bins, Workers
+from stagewise.data import Features
+from stagewise.validation.messages import shown, warn_caller
+
+__all__ = ["ONE_VALUE", "fit_report", "rows_of_columns", "warn_if_constant", "warn_of_one_class"]
+
+VERSION = version("stagewise")
+
+
+def warn_if_constant(
+    bins: Bins, features: Features, y: npt.NDArray[Any], classes: npt.NDArray[Any] | None
+) -> dict[str, Any]:
+    """Return the features that cannot be split, and warn if there is nothing to learn at all."""
+    names = _names(features.names, features.n)
+    constant: list[str] = []
+    missing: list[str] = []
+    for position, name in enumerate(names):
+        if bins.value_bins(position) > 1:
+            continue
+        # One bin of values: everything is equal, or missing, or both.
+        (constant if not bins.has_missing(position) else missing).append(name)
+    same = "so the model predicts the same for all rows."
+    if classes is not None and len(classes) == 1:
+        warn_of_one_class(classes)
+    elif classes is None and (y == y[0]).all():
+        warn_caller(ONE_VALUE)
+    elif len(constant) + len(missing) == features.n and _no_two_bins(bins):
+        warn_caller(f"Every feature is constant or missing in every row, {same}")
+    return {"constant_features": constant, "features_known_only_as_missing": missing}
+
+
+ONE_VALUE = "y has only one value, so the model predicts the same for all rows."
+
+
+def warn_of_one_class(classes: npt.NDArray[Any]) -> None:
+    """Say that there is nothing to tell apart."""
+    same = "so the model predicts the same for all rows."
+    warn_caller(f"y has only one class, {shown(classes[0])}, {same}")
+
+
+def rows_of_columns(features: Features, rows: Mapping[int, int]) -> dict[str, int]:
+    """Return numbers of rows by the names of their columns."""
+    names = _names(features.names, features.n)
+    return {names[position]: count for position, count in rows.items()}
+
+
+def _names(names: list[str] | None, n: int) -> list[str]:
+    return names or [f"column {i}" for i in range(n)]
+
+
+def _no_two_bins(bins: Bins) -> bool:
+    """Whether every feature has all rows in one bin, that of missing values included."""
+    return all(bins.constant(position) for position in range(bins.n_features))
+
+
+def fit_report(
+    details: dict[str, Any], estimator: Any, workers: Workers, begin: float
+) -> dict[str, Any]:
+    """Return the machine-readable report of a fit."""
+    return {
+        **details,
+        "rounds_kept": estimator.n_iter_,
+        "seed": estimator.seed_,
+        "threads": workers.threads,
+        "instruction_set": workers.isa,
+        "seconds": time.perf_counter() - begin,
+        "version": VERSION,
+    }

@@ -1,0 +1,1 @@
+"""What trees are: arrays, leaves, pruning."""

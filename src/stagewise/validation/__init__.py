@@ -1,0 +1,1 @@
+"""What parameters may be, and messages about what they are not."""
