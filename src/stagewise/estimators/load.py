@@ -80,7 +80,7 @@ def load(path: str | PathLike[str]) -> Any:
         raise ModelFormatError(f"{path}: the learning rate in the file must be {error}.") from None
     try:
         return _CLASSES[name].from_model(model, notes.get("params", {}), notes)
-    except ModelFormatError as error:
+    except ValueError as error:
         raise ModelFormatError(f"{path}: {error}") from None
     except TypeError as error:
         raise ModelFormatError(f"{path}: a parameter in the file is unknown: {error}") from None

@@ -238,8 +238,8 @@ def _question(tree: Tree, node: int, features: Features, *, both: bool) -> Quest
         return Question(name, threshold, None, None, missing)
     feature = features[column]
     if feature.levels is not None:
-        assert tree.sets is not None
-        goes = tree.sets.left(node, len(feature.levels))
+        known = len(feature.levels)  # without levels, only missing values were seen
+        goes = tree.sets.left(node, known) if tree.sets is not None and known else ()
         sides = tuple(
             tuple(v for v, g in zip(feature.levels.values, goes, strict=False) if g == side)
             for side in (True, False)

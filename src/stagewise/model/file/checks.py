@@ -127,7 +127,7 @@ def _check_covers(flat: Mapping[str, Array], start: npt.NDArray[np.int64]) -> No
     )
 
 
-def check_splittable(flat: Mapping[str, Array], uncut: Sequence[int], empty: Sequence[int]) -> None:
+def check_splittable(flat: Mapping[str, Array], uncut: Sequence[int]) -> None:
     """Check that no node splits a feature that has nothing to split.
 
     Parameters
@@ -136,16 +136,13 @@ def check_splittable(flat: Mapping[str, Array], uncut: Sequence[int], empty: Seq
         The arrays of the trees.
     uncut : sequence of int
         The features of wide integers without cuts; they can only be missing or not.
-    empty : sequence of int
-        The categorical features without levels.
 
     Raises
     ------
     ModelFormatError
-        If a node splits one of the first at a finite threshold, or one of the second.
+        If a node splits one of them at a finite threshold.
     """
     bad = np.isin(flat["feature"], uncut) & np.isfinite(flat["threshold"])
-    bad |= np.isin(flat["feature"], empty)
     _refuse(bad, flat["tree_start"].astype(np.int64), "splits a feature that has nothing to split")
 
 

@@ -234,11 +234,8 @@ def unpack(facts: Mapping[str, Any], arrays: Mapping[str, Array]) -> tuple[Model
     check_sets(flat, levels)
     check_lines(flat, levels)
     check_predictions(flat, base, offset, scale)
-    check_splittable(
-        flat,
-        [j for j, f in enumerate(features) if f.cuts is not None and not len(f.cuts)],
-        [j for j, f in enumerate(features) if f.levels is not None and not len(f.levels)],
-    )
+    uncut = [j for j, f in enumerate(features) if f.cuts is not None and not len(f.cuts)]
+    check_splittable(flat, uncut)
     ensemble = Ensemble.from_flat(len(levels), base, flat, levels)
     model = Model(
         task=task,
