@@ -1,7 +1,5 @@
 """The examples of some methods, on their pages and in docstrings, run as they stand."""
 
-import doctest
-import importlib
 import re
 from pathlib import Path
 
@@ -19,13 +17,6 @@ def test_the_example_of_a_page_runs_and_says_something(name, capsys):
     for block in blocks:
         exec(compile(block, name, "exec"), {})
     assert capsys.readouterr().out.strip()
-
-
-@pytest.mark.parametrize("name", ["linear_model", "stepwise", "stagewise_linear"])
-def test_the_example_of_a_docstring_is_true(name):
-    module = importlib.import_module(f"stagewise.estimators.{name}")
-    failed, tried = doctest.testmod(module)
-    assert (failed, tried > 3) == (0, True)
 
 
 @pytest.mark.parametrize("name", COMPLETE)

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
-import importlib
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -292,12 +289,3 @@ def test_every_fact_can_be_drawn():
     assert [ax.get_ylabel() for ax in axes] == ["observed", "residual", "residual / spread"]
     axes[0].figure.canvas.draw()
     assert Confusion.of(two).plot(normalise="true").texts[0].get_text().startswith("0.")
-
-
-@pytest.mark.parametrize(
-    "name",
-    ["scores", "thresholds", "calibration", "confusion", "residuals", "learning", "worth"],
-)
-def test_the_example_of_a_docstring_is_true(name):
-    failed, tried = doctest.testmod(importlib.import_module(f"stagewise.inspection.{name}"))
-    assert (failed, tried > 3) == (0, True)

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import base64
-import doctest
 import gzip
-import importlib
 import json
 
 import numpy as np
@@ -148,8 +146,3 @@ def test_the_engine_declares_one_name():
     assert "</script" not in script
     assert "document" not in script
     assert "window" not in script
-
-
-def test_the_example_is_true():
-    failed, tried = doctest.testmod(importlib.import_module("stagewise.report.carried"))
-    assert (failed, tried > 3) == (0, True)

@@ -243,7 +243,7 @@ class DecisionTreeRegressor(SingleTree, BoostedRegressor):
     >>> from stagewise import DecisionTreeRegressor
     >>> X, y = load_diabetes(return_X_y=True)
     >>> DecisionTreeRegressor(max_leaf_nodes=8).fit(X, y).depth_
-    4
+    5
     """
 
     own_rules = MappingProxyType(
