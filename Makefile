@@ -21,7 +21,7 @@ EXTRAS   := import sys, tomllib; p = tomllib.load(open("pyproject.toml", "rb"))[
 	print(*p["dependencies"], *sum((p["optional-dependencies"][e] for e in sys.argv[1:]), []), sep="\n")
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test accuracy explain bench figures sanitize oom format clean
+.PHONY: help setup build demo test accuracy explain bench structure figures sanitize oom format clean
 
 help: ## say what can be typed here
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -49,6 +49,9 @@ explain: $(BENCH)/.installed ## measure Shapley values against the peers
 
 bench: $(BENCH)/.installed ## measure against the peers and write benchmarks/RESULTS.md
 	$(BENCH)/bin/python benchmarks/run.py $(BENCH_ARGS)
+
+structure: $(BUILT) ## print measures of the structure of the code
+	$(BIN)/python tools/measure_structure.py
 
 figures: $(BUILT) ## draw the figures of docs again (CALIFORNIA=table: those of docs/california.md too)
 	@$(BIN)/python -c '$(EXTRAS)' docs > $(VENV)/docs.txt && $(BIN)/python $(PIP) install --quiet -r $(VENV)/docs.txt
