@@ -78,22 +78,23 @@ def test_a_leaf_of_one_value_predicts_that_value(target, split):
     values=st.lists(st.lists(st.floats(-1e3, 1e3), min_size=2, max_size=4), min_size=2, max_size=30)
 )
 def test_shares_of_trees_add_up_to_their_mean(values):
-    trees = [FakeTree(np.array(v)) for v in values]
-    share = Share.of(trees)
-    shares = [share.of_values(tree.value) for tree in trees]
-    every = np.concatenate([tree.value for tree in trees])
+    trees = [np.array(v) for v in values]
+    every = np.concatenate(trees)
+    share = Share.of(len(trees), every.min(), every.max())
+    shares = [share.of_values(tree) for tree in trees]
     for pick in (np.min, np.max, lambda v: v[0]):
         mean = sum(float(pick(s)) for s in shares)
         assert mean == sum(reversed([float(pick(s)) for s in shares]))  # exactly
-        expected = np.mean([pick(tree.value) for tree in trees])
+        expected = np.mean([pick(tree) for tree in trees])
         assert mean == pytest.approx(expected, abs=1e-13 * np.abs(every).max())
         if np.ptp(every) > 1e-9 * np.abs(every).max():
             assert every.min() <= mean <= every.max()
 
 
-class FakeTree:
-    def __init__(self, value: np.ndarray) -> None:
-        self.value = value
+def test_an_average_of_equal_trees_is_within_the_targets():
+    y = np.array([-0.7071067811865476] * 2 + [1.414213562373095])
+    forest = RandomForestRegressor(n_estimators=2, random_state=0).fit(np.eye(3), y)
+    assert forest.predict(np.eye(3)).min() >= y.min()
 
 
 SCALED = [
@@ -198,6 +199,10 @@ def test_the_recipe_of_a_forest_is_true():
     told = ExtraTreesRegressor(max_depth=4).recipe()
     for part in ("squared_error", "random thresholds", "depth at most 4", "all rows", "average"):
         assert part in told
+    told = DecisionTreeRegressor(min_samples_leaf=20, pruning="reduced_error").recipe()
+    for part in ("at least 20 rows a leaf", "all rows but 0.2 held out", "reduced error"):
+        assert part in told
+    assert "pure" not in told
     for told in (RandomForestRegressor().recipe(), DecisionTreeRegressor().recipe()):
         assert "Newton" not in told
         assert "ν" not in told
@@ -229,3 +234,22 @@ def test_forests_of_bins_are_as_accurate_as_exact_ones():
     exact = RandomForestClassifier(split="exact", **params).fit(X, y).score(X_test, y_test)
     bins = RandomForestClassifier(**params).fit(X, y).score(X_test, y_test)
     assert bins >= exact - 0.003
+
+
+@pytest.mark.parametrize("kind", [RandomForestRegressor, RandomForestClassifier])
+def test_weights_of_any_size_give_one_forest_for_any_number_of_threads(kind):
+    """A first row that is next to weightless must not make a node look pure."""
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        X, weight = rng.integers(0, 5, (30, 4)).astype(float), 10 ** rng.uniform(-6, 6, 30)
+        y = rng.integers(0, 2, 30)
+        one, two = (
+            kind(n_estimators=1, max_features=1, n_jobs=n).fit(X, y, weight) for n in (1, 2)
+        )
+        assert one.fingerprint() == two.fingerprint()
+
+
+def test_a_share_that_rounds_to_nothing_has_a_finite_entropy():
+    tree = DecisionTreeClassifier(criterion="entropy", ccp_alpha=0.01)
+    tree.fit([[1.0], [0.0]], [True, False], sample_weight=[0.04, 2e15])
+    assert np.isfinite(tree.pruning_path_.impurities).all()

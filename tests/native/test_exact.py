@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from reference import tree as reference
 from reference.core import Growth, same_trees
 from reference.tree import Rules
+from stagewise import GradientBoostingClassifier
 from stagewise._native import Bins, Columns, Workers
 from stagewise.data.bins import rank_values
 from stagewise.trees.tree import Tree
@@ -208,3 +209,21 @@ def test_constraints_hold_for_sorted_rows_too() -> None:
             rows = np.repeat(row[None], 50, axis=0)
             rows[:, feature] = grid
             assert (np.diff(reference.predict(tree, rows)) * direction >= 0).all()
+
+
+@pytest.mark.parametrize("proposal", ["global", "local"])
+def test_hessians_that_round_to_nothing_end(proposal: str) -> None:
+    """With them, the step from one proposed value to the next is 0."""
+    X = np.arange(20.0)[:, np.newaxis]
+    model = GradientBoostingClassifier(
+        split="approx",
+        proposal=proposal,
+        n_estimators=100,
+        learning_rate=1.0,
+        min_samples_leaf=1,
+        l2_regularization=0.0,
+        min_hessian=0.0,
+    )
+    assert model.fit(X, X[:, 0] > 9).score(X, X[:, 0] > 9) == 1
+    weighted = GradientBoostingClassifier(split="approx", proposal=proposal, n_estimators=5)
+    weighted.fit(X[:3], [0, 1, 2], sample_weight=[1, 1, 10**9])

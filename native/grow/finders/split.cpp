@@ -228,14 +228,16 @@ void SplitFinder::scan_few_rows_of(const Code* codes, Search* search, Scratch* s
   }
 }
 
-// Whether all rows have the same gradient, each as often as it counts.
+// Whether all rows have the same gradient, each as often as it counts. They are compared with a row
+// that counts: one that weighs less than a unit would be like all others.
 bool SplitFinder::uniform(const Search& search) const {
-  const auto gradient = [&](size_t i) {
-    return word_gradient(gradients_->slots()[search.rows[i]].word);
-  };
-  const int64_t g = gradient(0), count = weights_[search.rows[0]];
-  for (size_t i = 1; i < search.rows.n; ++i)
-    if (gradient(i) * count != g * weights_[search.rows[i]]) return false;
+  const Rows& rows = search.rows;
+  size_t first = 0;
+  while (first + 1 < rows.n && weights_[rows[first]] == 0) ++first;
+  const auto gradient = [&](size_t i) { return word_gradient(gradients_->slots()[rows[i]].word); };
+  const int64_t g = gradient(first), count = weights_[rows[first]];
+  for (size_t i = 0; i < rows.n; ++i)
+    if (gradient(i) * count != g * weights_[rows[i]]) return false;
   return true;
 }
 

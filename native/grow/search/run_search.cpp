@@ -1,6 +1,16 @@
 #include "grow/search/run_search.hpp"
 
+#include <cmath>
+
 namespace stagewise {
+namespace {
+
+// The least multiple of a step that is above a sum; a step of 0 proposes every value.
+double next_multiple(double step, double sum) {
+  return step > 0.0 ? step * (std::floor(sum / step) + 1.0) : sum;
+}
+
+}  // namespace
 
 RunSearch::RunSearch(const SplitFinder& finder, const RowLists& rows, const FeatureChoice& choice,
                      std::vector<Desk>& desks, const Bins& bins, const RowWeights& weights,
@@ -37,7 +47,7 @@ void RunSearch::propose(size_t feature) {
     sum += static_cast<double>(word_hessian(gradients_->slots()[rows[i].row].word));
     if (sum >= next && i + 1 < n && rows[i + 1].rank != rows[i].rank) {
       ++cuts;
-      while (next <= sum) next += step;
+      next = next_multiple(step, sum);
     }
   }
   for (; rank < missing; ++rank) below[rank] = cuts;
@@ -107,7 +117,7 @@ void RunSearch::scan(Finder::Search* search, size_t position, Desk* desk) const 
       const double upto = sum + static_cast<double>(word_hessian(word));
       if (rank == next || upto < target) return false;
       sum = upto;
-      while (target <= sum) target += step;
+      target = next_multiple(step, sum);
       return true;
     });
   }

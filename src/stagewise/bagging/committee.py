@@ -24,12 +24,19 @@ from sklearn.dummy import DummyClassifier
 from sklearn.exceptions import NotFittedError
 
 from stagewise.bagging.combining import LeftOut, Sum, settled
-from stagewise.bagging.members import Ballot, Member, Training, side_by_side
+from stagewise.bagging.members import Ballot, Member, Training, columns_of, side_by_side
 from stagewise.bagging.shares import Share, copies, deal_bags, deal_folds
 from stagewise.boosting.stopping import Patience
 from stagewise.data import Feature, Features, Unseen
 from stagewise.data.categories.levels import Levels
 from stagewise.errors import InvalidParameterError
+<<<<<<< HEAD:src/stagewise/bagging/committee.py
+=======
+from stagewise.estimators.columns import read_training
+from stagewise.estimators.combining import LeftOut, Sum, settled
+from stagewise.estimators.drawing import choose_seed, make_sampling
+from stagewise.estimators.members import Ballot, Member, Training, columns_of, side_by_side
+>>>>>>> 2b2756f8cedab45740a40c117a5670a38585b906:src/stagewise/estimators/committee.py
 from stagewise.estimators.modelled import ModelEstimator
 from stagewise.estimators.named import NamedParameters
 from stagewise.learners.estimator import can_be_fitted, name_of, weight_argument
@@ -326,12 +333,13 @@ class Committee(NamedParameters):
 
     def _check_levels(self, X: Any) -> None:
         """Apply `on_unseen` of the members to values that are a level of none of them."""
-        features = self._known_levels
-        if features is None:
+        places, features = self._known_levels
+        if not places:
             return
         member = self._usual_member() if self.estimator is None else self.estimator
         unseen = Unseen(getattr(member, "on_unseen", "error"))
-        features.columns(features.read(X, type(self).__name__), unseen)
+        asked = columns_of(X, np.array(places))
+        features.columns(features.read(asked, type(self).__name__), unseen)
         unseen.refuse(features.names)
         unseen.warn(features.names)
 
@@ -410,20 +418,16 @@ def _warn_of_common(told: list[list[Told]], known: list[Told]) -> None:
         warn_caller(words if same else f"Of the rows of the first member: {words}", category)
 
 
-def _features(members: list[Member], heading: Heading) -> Features | None:
-    """Return the categorical columns with the levels of all members; None without such columns."""
+def _features(members: list[Member], heading: Heading) -> tuple[list[int], Features]:
+    """Return the places of the categorical columns, and these with the levels of all members."""
     levels: dict[int, set[Any]] = {}
     for member in members:
         for place, its in member.levels().items():
             levels.setdefault(place, set()).update(its.values)
-    if not levels:
-        return None
-    names = heading.names or [None] * heading.n
-    return Features(
-        Feature(name, "categorical", None, Levels.of_plain(levels[place]))
-        if place in levels
-        else Feature(name, "real")
-        for place, name in enumerate(names)
+    names, places = heading.names or [None] * heading.n, sorted(levels)
+    return places, Features(
+        Feature(names[place], "categorical", None, Levels.of_plain(levels[place]))
+        for place in places
     )
 
 

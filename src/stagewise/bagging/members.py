@@ -30,7 +30,7 @@ from stagewise.learners.estimator import finite, name_of, seeded, weight_argumen
 from stagewise.model.model import Model
 from stagewise.validation.messages import Told, gathered
 
-__all__ = ["Ballot", "Member", "Training", "side_by_side"]
+__all__ = ["Ballot", "Member", "Training", "columns_of", "side_by_side"]
 
 Matrix = npt.NDArray[np.float64]
 
@@ -99,7 +99,7 @@ class Member:
     def answers(self, ballot: Ballot, X: Any) -> Matrix:
         """Return what the member says of the rows of X."""
         with gathered():  # of levels that its bag had not: the committee has its own words
-            return ballot.answers(self.estimator, _columns_of(X, self.columns))
+            return ballot.answers(self.estimator, columns_of(X, self.columns))
 
     def levels(self) -> dict[int, Levels]:
         """Return the levels of the categorical columns, if it is an estimator of this library."""
@@ -185,7 +185,7 @@ class Training:
         return estimator.fit(self._seen(rows, columns), self.y[rows], **passed)
 
     def _seen(self, rows: Places, columns: Places | None) -> Any:
-        return _columns_of(_safe_indexing(self.X, rows), columns)
+        return columns_of(_safe_indexing(self.X, rows), columns)
 
     def _one_thread(self) -> AbstractContextManager[Any]:
         # The limit of OpenMP is each thread's own, so threads do not disturb one another.
@@ -211,7 +211,8 @@ def _uses_held_out(estimator: Any) -> bool:
     return has_fit_parameter(estimator, "X_val") and prunes and params.get("early_stopping") != "cv"
 
 
-def _columns_of(X: Any, columns: Places | None) -> Any:
+def columns_of(X: Any, columns: Places | None) -> Any:
+    """Return some columns of a table of any type; None: all."""
     return X if columns is None else _safe_indexing(X, columns, axis=1)
 
 

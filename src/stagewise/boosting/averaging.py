@@ -23,7 +23,6 @@ from stagewise.boosting.monitor import Monitor
 from stagewise.learners.histogram_tree import tree_of
 from stagewise.losses import Loss
 from stagewise.model.ensemble import Ensemble
-from stagewise.trees.tree import Tree
 
 __all__ = ["Average", "average"]
 
@@ -106,14 +105,20 @@ class Share:
     highest: float
 
     @classmethod
-    def of(cls, trees: list[Tree]) -> Share:
-        """Return the share of each of these trees in their average."""
-        low = min((float(tree.value.min()) for tree in trees), default=0.0)
-        high = max((float(tree.value.max()) for tree in trees), default=0.0)
+    def of(cls, n_trees: int, low: float, high: float) -> Share:
+        """Return the share of each of some trees in their average.
+
+        Parameters
+        ----------
+        n_trees : int
+            How many trees there are.
+        low, high : float
+            The range of the targets, and so of the values.
+        """
         exponent = int(np.frexp(max(-low, high))[1]) - 53
-        unit = Fraction(2) ** exponent * max(1, len(trees))
+        unit = Fraction(2) ** exponent * max(1, n_trees)
         return cls(
-            len(trees),
+            n_trees,
             exponent,
             float(math.ceil(Fraction(low) / unit)),
             float(math.floor(Fraction(high) / unit)),
@@ -218,7 +223,9 @@ def average(
         if stop:
             break
     ensemble.truncate(monitor.best_round)
-    share = Share.of(ensemble.trees) if loss.degree is not None else None
+    share = None
+    if loss.degree is not None:
+        share = Share.of(len(ensemble.trees), float(train.y.min()), float(train.y.max()))
     for i, tree in enumerate(ensemble.trees):
         value = tree.value / len(ensemble.trees) if share is None else share.of_values(tree.value)
         ensemble.trees[i] = tree.with_values(value)

@@ -303,4 +303,4 @@ class AveragedRegressor(AveragedTrees, BoostedRegressor):
         return AbsoluteError() if self.criterion == "absolute_error" else SquaredError()
 
     def _judge(self, y: npt.NDArray[Any], said: Vector, weight: Vector | None) -> float:
-        return r_squared(y, said, weight)
+        return r_squared(y, said, weight) if len(y) > 1 else float("nan")

@@ -309,7 +309,8 @@ class BoostedTrees(Reported, ScoredTrees):
         """Return an estimator with these parameters that has learned this model."""
         estimator = super().from_model(model, params, notes)
         # Files of before "auto" have no rate beside the parameters.
-        estimator.learning_rate_ = notes.get("learning_rate", params.get("learning_rate", RATE))
+        rate = notes.get("learning_rate", params.get("learning_rate", RATE))
+        estimator.learning_rate_ = RATE if rate == "auto" else rate
         return estimator
 
     def _notes(self) -> dict[str, Any]:

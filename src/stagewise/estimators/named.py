@@ -20,7 +20,7 @@ class NamedParameters(BaseEstimator):
         if "fit_report_" in state:
             report = state["fit_report_"].items()
             state["fit_report_"] = {name: value for name, value in report if name != "seconds"}
-        return state
+        return dict(sorted(state.items()))  # not in the order in which a fit has set them
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters by name; an unknown name is answered with the nearest one."""

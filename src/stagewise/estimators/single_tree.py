@@ -196,7 +196,9 @@ class SingleTree(BoostedTrees):
         tree = ", ".join([p["growth"].replace("_", "-"), *tree_words(p)])
         alpha = f", α={p['ccp_alpha']}" if p["pruning"] == "cost_complexity" else ""
         pruned = "unpruned" if p["pruning"] is None else p["pruning"].replace("_", " ") + alpha
-        return f"{p['criterion']} x one tree ({tree}) x all rows x {pruned}"
+        held = p["pruning"] in HELD_OUT
+        rows = f"all rows but {p['validation_fraction']:g} held out" if held else "all rows"
+        return f"{p['criterion']} x one tree ({tree}) x {rows} x {pruned}"
 
     # ---- reading the tree ------------------------------------------------------------------------
 

@@ -108,7 +108,8 @@ class TreeFacts:
 
     def share(self, node: NodeFacts) -> float:
         """Return the share of the training rows that reach a node."""
-        return node.weight / self.nodes[0].weight
+        whole = self.nodes[0].weight
+        return node.weight / whole if whole > 0 else 0.0
 
     def ordered(self) -> list[NodeFacts]:
         """Return the nodes as one reads them: a node, what is left of it, what is right of it."""

@@ -221,7 +221,7 @@ def log_likelihood(rss: float, weight: float, scale: float) -> float:
     """Return -N/2 (log(2π rss / N) + 1), the rss in squares of `scale`."""
     if not rss > 0:
         return math.inf
-    of_one = math.log(2 * math.pi) + math.log(rss / weight) + 1.0
+    of_one = math.log(2 * math.pi) + math.log(rss) - math.log(weight) + 1.0
     return -weight / 2 * (of_one + 2 * math.log(scale))
 
 

@@ -6,6 +6,7 @@ product says, 0 included: a class of weight 0 is absent. Must not know losses or
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -46,13 +47,20 @@ def class_weighted(
     if class_weight is None:
         return counted
     if isinstance(class_weight, str) and class_weight == "balanced":
-        share = np.bincount(codes, weights=counted, minlength=len(classes))
-        factor = share.sum() / (len(classes) * share)
+        share = _sums(codes, counted, len(classes))
+        factor = math.fsum(share) / (len(classes) * share)
     else:
         factor = _given(class_weight, classes)
     product = factor[codes] if counted is None else factor[codes] * counted
-    total = float(len(codes) if counted is None else counted.sum())
+    total = float(len(codes)) if counted is None else math.fsum(counted)
     return as_frequencies(np.asarray(product, dtype=np.float64), total=total)
+
+
+def _sums(codes: Codes, weight: Vector | None, n_classes: int) -> Vector:
+    """Return the sum of the weights of each class, whatever the order of the rows."""
+    if weight is None:
+        return np.bincount(codes, minlength=n_classes).astype(np.float64)
+    return np.array([math.fsum(weight[codes == k]) for k in range(n_classes)])
 
 
 def without_absent(

@@ -53,8 +53,11 @@ def describe(p: Mapping[str, Any], loss: str, method: str) -> str:
     ]
     if p.get("leaves", "constant") == "linear":
         penalties.append(f"λ of slopes={p['linear_l2']:g}")
-    share = p["columns_per_node"]
-    kind = [f"{share:g} of the columns a node"] if share < 1 else []
+    kind = [
+        f"{p[name]:g} of the columns a {name.removeprefix('columns_per_')}"
+        for name in ("columns_per_tree", "columns_per_level", "columns_per_node")
+        if p.get(name, 1.0) < 1
+    ]
     kind += [words for name, words in UNUSUAL.items() if _is_set(p.get(name))]
     kind += ["statistics of levels"] if p.get("categorical") == "statistics" else []
     kind += ["vector leaves"] if p.get("multi_output", "trees") == "vector" else []
@@ -78,6 +81,10 @@ def tree_words(p: Mapping[str, Any]) -> list[str]:
     """
     limits = [f"at most {p['max_leaf_nodes']} leaves"] if p["max_leaf_nodes"] else []
     limits += [f"depth at most {p['max_depth']}"] if p["max_depth"] else []
+    least = p["min_samples_leaf"]
+    limits += [f"at least {least:g} rows a leaf"] if least > 1 else []
+    lower = p["min_impurity_decrease"]
+    limits += [f"impurity lowered by {lower:g}"] if lower > 0 else []
     return [
         f"{p['split']} splits",
         *(["random thresholds"] if p["random_thresholds"] else []),

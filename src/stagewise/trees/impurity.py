@@ -29,8 +29,7 @@ def gini(said: npt.NDArray[np.float64], y: npt.NDArray[Any]) -> RowCosts:
 
 def entropy(said: npt.NDArray[np.float64], y: npt.NDArray[Any]) -> RowCosts:
     """-log p_y, whose mean is -Σ_k p_k log p_k."""
-    with np.errstate(divide="ignore"):
-        surprise = -np.log(said)
+    surprise = -np.log(np.maximum(said, np.finfo(np.float64).tiny))  # a share may round to 0
     return lambda rows, nodes: np.asarray(surprise[nodes, y[rows]])
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -90,6 +90,9 @@ class Levels:
 
     def __len__(self) -> int:
         return len(self.values)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Levels, (self.values,)  # what is looked up in them is made anew
 
     @cached_property
     def kind(self) -> Kind:

@@ -181,7 +181,9 @@ class FoldError:
         columns = self.selection.columns(features)
         unit = self.selection.reduction.target.scale
         total = math.fsum(
-            held.error_of(learned.fit(columns)) * (held.target.scale / unit) ** 2
+            held.error_of(learned.fit(columns))
+            * (held.target.scale / unit)
+            * (held.target.scale / unit)
             for learned, held in self.folds
         )
         mean = total / math.fsum(held.weight for _, held in self.folds)
