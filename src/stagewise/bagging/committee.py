@@ -30,13 +30,6 @@ from stagewise.boosting.stopping import Patience
 from stagewise.data import Feature, Features, Unseen
 from stagewise.data.categories.levels import Levels
 from stagewise.errors import InvalidParameterError
-<<<<<<< HEAD:src/stagewise/bagging/committee.py
-=======
-from stagewise.estimators.columns import read_training
-from stagewise.estimators.combining import LeftOut, Sum, settled
-from stagewise.estimators.drawing import choose_seed, make_sampling
-from stagewise.estimators.members import Ballot, Member, Training, columns_of, side_by_side
->>>>>>> 2b2756f8cedab45740a40c117a5670a38585b906:src/stagewise/estimators/committee.py
 from stagewise.estimators.modelled import ModelEstimator
 from stagewise.estimators.named import NamedParameters
 from stagewise.learners.estimator import can_be_fitted, name_of, weight_argument
