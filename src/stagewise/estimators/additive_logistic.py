@@ -53,7 +53,7 @@ class LogitBoostClassifier(BoostedClassifier):
         Limits of a tree; by default it is a stump.
     min_samples_leaf : float, default=1
         The least number of rows in a leaf; with weights, the least sum of these, exactly. 1: one
-        row is enough, whatever its weight.
+        row is enough, if it has a thousandth of the mean weight.
     subsample, max_bins, missing_values, categorical_features, on_unseen, early_stopping, cv, \
 validation_fraction, n_iter_no_change, tol, time_limit, warm_start, random_state, n_jobs, verbose, \
 callbacks, class_weight
@@ -153,7 +153,7 @@ class GentleBoostClassifier(BoostedClassifier):
         Limits of a tree; by default it is a stump.
     min_samples_leaf : float, default=1
         The least number of rows in a leaf; with weights, the least sum of these, exactly. 1: one
-        row is enough, whatever its weight.
+        row is enough, if it has a thousandth of the mean weight.
     subsample, max_bins, missing_values, categorical_features, on_unseen, early_stopping, cv, \
 validation_fraction, n_iter_no_change, tol, time_limit, warm_start, random_state, n_jobs, verbose, \
 callbacks, class_weight

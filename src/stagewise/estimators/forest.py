@@ -36,7 +36,7 @@ class RandomForestClassifier(AveragedClassifier):
         Limits of a tree; without, it grows until its leaves are pure.
     min_samples_leaf : float, default=1
         The least number of rows in a leaf, as often as they were drawn; with weights, the least sum
-        of these, exactly. 1: one row is enough, whatever its weight.
+        of these, exactly. 1: one row is enough, if it has a thousandth of the mean weight.
     min_impurity_decrease : float, default=0.0
         A split must lower the impurity of the whole tree by more than this:
         N_t / N · (i(t) - N_L / N_t · i(t_L) - N_R / N_t · i(t_R)).
@@ -161,7 +161,7 @@ class RandomForestRegressor(AveragedRegressor):
         Limits of a tree; without, it grows until its leaves are pure.
     min_samples_leaf : float, default=1
         The least number of rows in a leaf, as often as they were drawn; with weights, the least sum
-        of these, exactly. 1: one row is enough, whatever its weight.
+        of these, exactly. 1: one row is enough, if it has a thousandth of the mean weight.
     min_impurity_decrease : float, default=0.0
         A split must lower the impurity of the whole tree by more than this:
         N_t / N · (i(t) - N_L / N_t · i(t_L) - N_R / N_t · i(t_R)).

@@ -48,7 +48,7 @@ class GradientBoostingRegressor(BoostedRegressor):
         The most splits between the root and a leaf.
     min_samples_leaf : float, default=20
         The least number of rows in a leaf; with weights, the least sum of these, exactly. 1: one
-        row is enough, whatever its weight.
+        row is enough, if it has a thousandth of the mean weight.
     min_hessian : float, default=0.001
         The least sum of second derivatives in a leaf.
     l1_regularization, l2_regularization : float, default=0.0 and 1.0

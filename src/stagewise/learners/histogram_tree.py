@@ -76,7 +76,7 @@ class HistogramTree:
     max_leaf_nodes, max_depth : int or None
         Limits of size; None: no limit.
     min_samples_leaf : float
-        The least sum of weights of a leaf, exactly; 1: one row is enough, whatever its weight.
+        The least sum of weights of a leaf, exactly; 1: one row is enough (`ANY_ROW`).
     min_hessian : float
         The least sum of hessians of a leaf.
     l1, l2, min_gain, max_step : float
