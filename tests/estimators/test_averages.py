@@ -15,7 +15,7 @@ from stagewise import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
-from stagewise.boosting.averaging import Share
+from stagewise.boosting.averaging import ExactDivision
 from stagewise.errors import InvalidParameterError
 
 TARGETS = {
@@ -80,8 +80,8 @@ def test_a_leaf_of_one_value_predicts_that_value(target, split):
 def test_shares_of_trees_add_up_to_their_mean(values):
     trees = [np.array(v) for v in values]
     every = np.concatenate(trees)
-    share = Share.of(len(trees), every.min(), every.max())
-    shares = [share.of_values(tree) for tree in trees]
+    division = ExactDivision.of(len(trees), every.min(), every.max())
+    shares = [division.divide(tree) for tree in trees]
     for pick in (np.min, np.max, lambda v: v[0]):
         mean = sum(float(pick(s)) for s in shares)
         assert mean == sum(reversed([float(pick(s)) for s in shares]))  # exactly

@@ -83,7 +83,7 @@ class Average:
 
 
 @dataclass(frozen=True)
-class Share:
+class ExactDivision:
     """Values of trees divided by M, so that their sum is within the range of the values.
 
     The one idea: quotients are whole multiples of a unit so small that it is a rounding error, and
@@ -105,8 +105,8 @@ class Share:
     highest: float
 
     @classmethod
-    def of(cls, n_trees: int, low: float, high: float) -> Share:
-        """Return the share of each of some trees in their average.
+    def of(cls, n_trees: int, low: float, high: float) -> ExactDivision:
+        """Return the division of trees by their number.
 
         Parameters
         ----------
@@ -124,8 +124,8 @@ class Share:
             float(math.floor(Fraction(high) / unit)),
         )
 
-    def of_values(self, value: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        """Return the shares of the values of one tree."""
+    def divide(self, value: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        """Return the values of one tree, divided by M."""
         if self.n_trees == 1:
             return value
         units = np.rint(np.ldexp(value, -self.exponent) / self.n_trees)
@@ -223,11 +223,13 @@ def average(
         if stop:
             break
     ensemble.truncate(monitor.best_round)
-    share = None
+    division = None
     if loss.degree is not None:
-        share = Share.of(len(ensemble.trees), float(train.y.min()), float(train.y.max()))
+        division = ExactDivision.of(len(ensemble.trees), float(train.y.min()), float(train.y.max()))
     for i, tree in enumerate(ensemble.trees):
-        value = tree.value / len(ensemble.trees) if share is None else share.of_values(tree.value)
+        value = (
+            tree.value / len(ensemble.trees) if division is None else division.divide(tree.value)
+        )
         ensemble.trees[i] = tree.with_values(value)
     return best
 
