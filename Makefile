@@ -21,7 +21,7 @@ EXTRAS   := import sys, tomllib; p = tomllib.load(open("pyproject.toml", "rb"))[
 	print(*p["dependencies"], *sum((p["optional-dependencies"][e] for e in sys.argv[1:]), []), sep="\n")
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test accuracy explain bench structure figures sanitize oom format clean
+.PHONY: help setup build demo test accuracy explain bench structure figures sanitize oom fuzz format clean
 
 help: ## say what can be typed here
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -140,6 +140,10 @@ INJECT   = PYTHONPATH=tests LD_PRELOAD=$(CURDIR)/$(FAILING) $(BIN)/python -W ign
 oom: $(BUILT) $(FAILING) ## let every request of the core for memory or a thread fail, one at a time (10 minutes)
 	$(INJECT) $(OOM_ARGS)
 	$(INJECT) --persistent --every 10 $(OOM_ARGS)
+
+fuzz: $(BUILT) ## load FILES=100000 damaged model files and use those that are accepted (SEED=1)
+	STAGEWISE_FUZZ_FILES=$(or $(FILES),100000) STAGEWISE_FUZZ_SEED=$(or $(SEED),1) \
+		$(BIN)/python -m pytest tests/unit/test_model_file_estimators.py
 
 $(FAILING): tests/memory/failing.cpp
 	@mkdir -p $(@D)
