@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from stagewise.data.categories.levels import Levels
+from stagewise.data.categories.categories import Levels
 from stagewise.data.feature import Feature
 from stagewise.data.features import Features
 from stagewise.data.reading.missing_values import MissingValues

@@ -14,11 +14,11 @@ from browser.samples import SAMPLES, Rooted, cells, fitted, hard_rows, table, ta
 from model_samples import make_model, random_tree, sample_models, with_sets
 from reference.shap import goes_left, path_game, shapley
 from stagewise import GradientBoostingClassifier, GradientBoostingRegressor, RandomForestRegressor
-from stagewise.data.categories.levels import Levels
-from stagewise.data.categories.statistics import Statistic
+from stagewise.data.categories.categories import Levels
+from stagewise.data.categories.target_encoding import Statistic
 from stagewise.data.feature import Feature
 from stagewise.data.features import Features
-from stagewise.data.reading.moments import short_words
+from stagewise.data.reading.datetimes import short_words
 from stagewise.export.facts import tree_facts
 from stagewise.inspection import shap_values
 from stagewise.inspection.fitted import Fitted

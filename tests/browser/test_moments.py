@@ -11,7 +11,7 @@ import pytest
 from browser.conftest import watched
 from report.reports import report_of
 from stagewise.data.reading.cell import MOMENTS
-from stagewise.data.reading.moments import moment_number, moment_ticks, moment_words, short_words
+from stagewise.data.reading.datetimes import moment_number, moment_ticks, moment_words, short_words
 from stagewise.inspection.fitted import Fitted
 from stagewise.report.carried import carry
 

@@ -259,7 +259,7 @@ def test_permutations_without_statistics_are_refused() -> None:
 
 def test_one_hundred_thousand_rows_are_enough_to_find_combinations(monkeypatch) -> None:
     X, y = shops(6000)
-    monkeypatch.setattr("stagewise.training.statistics.MOST_ROWS", 5000)
+    monkeypatch.setattr("stagewise.training.target_encoder.MOST_ROWS", 5000)
     model = fit(X, y)
     assert (2, 3) in [s.sources for s in model.model_.features.statistics]
 

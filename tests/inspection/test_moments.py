@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 
 from report.reports import journeys, report_of
 from stagewise import InvalidParameterError
-from stagewise.data.reading.moments import moment_number
+from stagewise.data.reading.datetimes import moment_number
 from stagewise.inspection import (
     accumulated_effects,
     decision_path,

@@ -13,12 +13,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stagewise.data.categories.unseen import Unseen
+from stagewise.data.categories.unknown import Unseen
 from stagewise.data.feature import Feature
 from stagewise.data.features import Features
 from stagewise.data.reading.column import Column
 from stagewise.data.reading.table import read_table
-from stagewise.data.reading.wide import doubles_not_below, learn_cuts, ranks
+from stagewise.data.reading.wide_integers import doubles_not_below, learn_cuts, ranks
 
 BIG = 2**53 + 1
 INT64 = st.integers(-(2**63), 2**63 - 1)

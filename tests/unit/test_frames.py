@@ -223,7 +223,7 @@ def test_without_a_library_a_stream_is_refused_with_the_remedy() -> None:
 
 @pytest.mark.parametrize("library", ["polars", "pandas"])
 def test_float_columns_next_to_categories_cost_no_copy(library: str) -> None:
-    from stagewise.data.categories.categorical import CategoricalFeatures
+    from stagewise.data.categories.categorical_features import CategoricalFeatures
 
     data = {"x": np.arange(100_000.0), "c": ["a", "b"] * 50_000}
     X = pd.DataFrame(data) if library == "pandas" else pl.DataFrame(data)

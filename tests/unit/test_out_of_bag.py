@@ -10,7 +10,7 @@ import pytest
 
 from stagewise.boosting.averaging import OutOfBag
 from stagewise.losses import Loss
-from stagewise.losses.shares import ClassShares, Margin
+from stagewise.losses.class_squared_error import ClassShares, Margin
 
 
 @pytest.mark.parametrize("weighted", [False, True])

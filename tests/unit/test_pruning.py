@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from reference.pruning import best_leaves, both_ways, fractions, random_tree, rows_below
-from stagewise.trees.both_ways import mean_of_both_ways
+from stagewise.trees.fractional_rows import mean_of_both_ways
 from stagewise.trees.impurity import IMPURITIES
 from stagewise.trees.pruning import (
     answering,

@@ -28,7 +28,7 @@ from stagewise.bagging.members import Ballot, Member, Training, columns_of, side
 from stagewise.bagging.shares import Share, copies, deal_bags, deal_folds
 from stagewise.boosting.stopping import Patience
 from stagewise.data import Feature, Features, Unseen
-from stagewise.data.categories.levels import Levels
+from stagewise.data.categories.categories import Levels
 from stagewise.errors import InvalidParameterError
 from stagewise.estimators.modelled import ModelEstimator
 from stagewise.estimators.named import NamedParameters

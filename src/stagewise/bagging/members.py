@@ -24,7 +24,7 @@ from threadpoolctl import threadpool_limits
 
 from stagewise._native import Cancellation, work_under
 from stagewise.bagging.shares import Places, Share, draw_columns
-from stagewise.data.categories.levels import Levels
+from stagewise.data.categories.categories import Levels
 from stagewise.estimators.single_tree import HELD_OUT
 from stagewise.learners.estimator import finite, name_of, seeded, weight_argument
 from stagewise.model.model import Model

@@ -4,8 +4,8 @@ Nothing here knows about losses, trees or models. pandas, polars and pyarrow are
 narwhals and never imported.
 """
 
-from stagewise.data.categories.categorical import CategoricalFeatures
-from stagewise.data.categories.unseen import NO_ROWS, Unseen
+from stagewise.data.categories.categorical_features import CategoricalFeatures
+from stagewise.data.categories.unknown import NO_ROWS, Unseen
 from stagewise.data.feature import Feature
 from stagewise.data.features import Features
 from stagewise.data.reading.missing_values import MissingValues

@@ -7,9 +7,9 @@ from typing import Literal
 
 import numpy as np
 
-from stagewise.data.categories.levels import Levels
+from stagewise.data.categories.categories import Levels
 from stagewise.data.reading.column import Array
-from stagewise.data.reading.moments import Moment
+from stagewise.data.reading.datetimes import Moment
 
 __all__ = ["Feature"]
 

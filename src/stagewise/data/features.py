@@ -15,18 +15,18 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse
 
-from stagewise.data.categories.categorical import Source
+from stagewise.data.categories.categorical_features import Source
+from stagewise.data.categories.categories import Levels
 from stagewise.data.categories.factor import Factor
-from stagewise.data.categories.levels import Levels
-from stagewise.data.categories.statistics import Statistic
-from stagewise.data.categories.unseen import Rule, Unseen
+from stagewise.data.categories.target_encoding import Statistic
+from stagewise.data.categories.unknown import Rule, Unseen
 from stagewise.data.feature import Feature
 from stagewise.data.reading.column import Array, is_wide
 from stagewise.data.reading.frame import Frame, open_frame
 from stagewise.data.reading.missing_values import ONLY_NAN, MissingValues
 from stagewise.data.reading.sparse import Cells
 from stagewise.data.reading.table import Table, read_array, read_frame
-from stagewise.data.reading.wide import doubles_not_below, learn_cuts, ranks
+from stagewise.data.reading.wide_integers import doubles_not_below, learn_cuts, ranks
 from stagewise.validation.messages import column_label, warn_caller
 
 __all__ = ["Features", "check_width", "select_by_name", "warn_of_names"]

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from stagewise.data.labels import Labels, read_labels
 from stagewise.data.reading.column import Array, Mask, read_column
-from stagewise.data.reading.moments import moment_of
+from stagewise.data.reading.datetimes import moment_of
 from stagewise.data.reading.vector import read_vector, refuse_infinite, refuse_missing, require_y
 from stagewise.data.target_scale import TargetScale
 from stagewise.validation.messages import warn_caller

@@ -24,7 +24,7 @@ from stagewise.training.describe import tree_words
 from stagewise.training.fitting import Fit
 from stagewise.training.rows import Sample
 from stagewise.training.tree_fitting import Pruned, TreeFit
-from stagewise.trees.both_ways import mean_of_both_ways
+from stagewise.trees.fractional_rows import mean_of_both_ways
 from stagewise.trees.pruning import PruningPath, levels_of
 from stagewise.trees.tree import Tree
 from stagewise.validation.parameters import RULES, Use, check_parameter

@@ -13,9 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from stagewise.data import Features
-from stagewise.data.categories.levels import Level
-from stagewise.data.reading.moments import Moment
-from stagewise.data.reading.wide import asked_integer
+from stagewise.data.categories.categories import Level
+from stagewise.data.reading.datetimes import Moment
+from stagewise.data.reading.wide_integers import asked_integer
 from stagewise.inspection.fitted import Fitted
 from stagewise.model.model import Model
 from stagewise.trees.tree import Tree

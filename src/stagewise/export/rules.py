@@ -10,8 +10,8 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from stagewise.data.categories.levels import Level
-from stagewise.data.reading.moments import Moment
+from stagewise.data.categories.categories import Level
+from stagewise.data.reading.datetimes import Moment
 from stagewise.export.facts import NodeFacts, TreeFacts, tree_facts
 from stagewise.export.words import DIGITS, cell_words, levels_words
 from stagewise.inspection.fitted import checked

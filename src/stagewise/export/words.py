@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from stagewise.data.categories.levels import Level
-from stagewise.data.reading.moments import Moment, short_words
+from stagewise.data.categories.categories import Level
+from stagewise.data.reading.datetimes import Moment, short_words
 from stagewise.export.facts import NodeFacts, Question, TreeFacts
 from stagewise.validation.rules import Number
 

@@ -13,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from stagewise.data.feature import Feature
-from stagewise.data.reading.moments import short_words
-from stagewise.data.reading.wide import asked_integer
+from stagewise.data.reading.datetimes import short_words
+from stagewise.data.reading.wide_integers import asked_integer
 from stagewise.inspection import size
 from stagewise.inspection.fitted import Fitted, Vector, checked
 from stagewise.inspection.rows import Rows

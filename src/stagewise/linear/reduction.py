@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from stagewise.data.target_scale import TargetScale, exact_mean
 from stagewise.linear.least_squares import LeastSquares
-from stagewise.linear.orthogonal import inverse_of, norm, orthonormalise, remove
+from stagewise.linear.orthogonalization import inverse_of, norm, orthonormalise, remove
 
 __all__ = ["Reduction"]
 

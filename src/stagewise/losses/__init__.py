@@ -4,16 +4,16 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from stagewise.losses.base import BoundLoss, Loss
+from stagewise.losses.class_squared_error import ClassShares, Margin
 from stagewise.losses.classification import (
     ClassExponential,
     Exponential,
     Logistic,
     Multinomial,
 )
-from stagewise.losses.positive import Gamma, Poisson, Tweedie
+from stagewise.losses.log_link import Gamma, Poisson, Tweedie
+from stagewise.losses.multi_target import EachTarget
 from stagewise.losses.regression import AbsoluteError, Huber, Quantile, SquaredError
-from stagewise.losses.shares import ClassShares, Margin
-from stagewise.losses.targets import EachTarget
 
 __all__ = [
     "CLASSIFICATION_LOSSES",

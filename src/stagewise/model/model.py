@@ -19,10 +19,10 @@ import numpy.typing as npt
 from stagewise.data.features import Features
 from stagewise.linear.least_squares import LeastSquares
 from stagewise.model.ensemble import Ensemble
+from stagewise.model.file.categories import level_arrays
 from stagewise.model.file.least_squares import pack_least_squares
-from stagewise.model.file.levels import level_arrays
 from stagewise.model.file.sections import LINES, SETS
-from stagewise.model.file.statistics import pack_statistics
+from stagewise.model.file.target_encodings import pack_statistics
 
 __all__ = ["Model"]
 

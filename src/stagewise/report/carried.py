@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from stagewise.data.categories.levels import Level
+from stagewise.data.categories.categories import Level
 from stagewise.estimators.linear.stagewise_linear import StagewiseLinearRegressor
 from stagewise.export.facts import column_name, units_of
 from stagewise.inspection.fitted import Fitted, checked

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from stagewise.data.reading.moments import Moment
+from stagewise.data.reading.datetimes import Moment
 from stagewise.inspection.effects.dependence import over_rows
 from stagewise.inspection.effects.grid import Grid, make_grids, quantile_points
 from stagewise.inspection.fitted import Fitted, Vector

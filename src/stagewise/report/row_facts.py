@@ -16,8 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from stagewise.data.reading.column import Column
+from stagewise.data.reading.datetimes import Moment, moment_words
 from stagewise.data.reading.frame import open_frame
-from stagewise.data.reading.moments import Moment, moment_words
 from stagewise.data.reading.table import Table, exact_array
 from stagewise.inspection.fitted import Fitted, Vector
 from stagewise.inspection.rows import drawn_rows

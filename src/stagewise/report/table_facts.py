@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from stagewise.data.categories.categorical import CategoricalFeatures
+from stagewise.data.categories.categorical_features import CategoricalFeatures
 from stagewise.data.reading.frame import open_frame
 from stagewise.data.reading.table import Table, exact_array, read_table
 from stagewise.export.words import number_words

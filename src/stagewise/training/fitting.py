@@ -37,7 +37,7 @@ from stagewise.training.drawing import make_dropout, make_sampling
 from stagewise.training.ready import Ready, Scale
 from stagewise.training.report import warn_if_constant
 from stagewise.training.rows import Folds, Sample, out_of_fold
-from stagewise.training.statistics import Statistics, few_cuts
+from stagewise.training.target_encoder import Statistics, few_cuts
 from stagewise.training.tree_rules import in_units, make_tree
 from stagewise.validation.tree_needs import check_needs, check_sparse, is_joint
 

@@ -12,7 +12,7 @@ from stagewise.boosting.loop import Rows
 from stagewise.data import TargetScale, TargetScales
 from stagewise.model.model import Model
 from stagewise.training.rows import Sample
-from stagewise.training.statistics import Statistics
+from stagewise.training.target_encoder import Statistics
 
 __all__ = ["Ready", "Scale"]
 

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stagewise._native import Columns, LevelKeys, Workers
-from stagewise.data.categories.statistics import Sources
+from stagewise.data.categories.target_encoding import Sources
 
 __all__ = ["find_combinations"]
 

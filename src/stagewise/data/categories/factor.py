@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from stagewise.data.categories.levels import Level, Levels, plain_level
+from stagewise.data.categories.categories import Level, Levels, plain_level
 from stagewise.data.reading.cell import family, is_missing, number_of
 from stagewise.data.reading.column import Array, Mask, read_column, refuse_mixed
 from stagewise.data.reading.missing_values import MissingValues

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stagewise.data.reading.cell import MOMENTS, Family, family, is_missing, number_of
-from stagewise.data.reading.moments import Moment, moment_of
+from stagewise.data.reading.datetimes import Moment, moment_of
 from stagewise.validation.messages import shown, warn_caller
 
 __all__ = [

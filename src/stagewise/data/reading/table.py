@@ -17,7 +17,7 @@ import numpy.typing as npt
 import scipy.sparse
 from sklearn.utils import check_array
 
-from stagewise.data.categories.categorical import NONE, Chosen
+from stagewise.data.categories.categorical_features import NONE, Chosen
 from stagewise.data.categories.factor import Factor, factorise
 from stagewise.data.reading.cell import family
 from stagewise.data.reading.column import (
@@ -30,9 +30,9 @@ from stagewise.data.reading.column import (
     refuse_cell,
     with_missing,
 )
+from stagewise.data.reading.datetimes import Moment
 from stagewise.data.reading.frame import Frame, open_frame
 from stagewise.data.reading.missing_values import ONLY_NAN, MissingValues
-from stagewise.data.reading.moments import Moment
 from stagewise.data.reading.sparse import Cells, read_cells
 from stagewise.validation.messages import column_label
 

@@ -17,8 +17,8 @@ import numpy as np
 from stagewise.data.feature import Feature
 from stagewise.data.reading.cell import family, is_missing, number_of
 from stagewise.data.reading.column import Column
-from stagewise.data.reading.moments import Moment, moment_number, moment_words, short_words
-from stagewise.data.reading.wide import ranks
+from stagewise.data.reading.datetimes import Moment, moment_number, moment_words, short_words
+from stagewise.data.reading.wide_integers import ranks
 from stagewise.errors import InvalidParameterError
 from stagewise.inspection.fitted import Fitted, Vector, checked
 from stagewise.inspection.quality.quantiles import weighted_quantiles

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stagewise.axes import DOTS, LINE, new_axes
-from stagewise.data.reading.moments import Moment, moment_ticks, moment_words
+from stagewise.data.reading.datetimes import Moment, moment_ticks, moment_words
 from stagewise.errors import InvalidParameterError
 
 __all__ = [

@@ -16,8 +16,8 @@ import numpy.typing as npt
 
 from stagewise.data.reading.cell import MOMENTS, family, number_of
 from stagewise.data.reading.column import missing_items, with_missing
+from stagewise.data.reading.datetimes import Moment, moment_of, moment_words
 from stagewise.data.reading.frame import open_frame
-from stagewise.data.reading.moments import Moment, moment_of, moment_words
 from stagewise.errors import InvalidParameterError
 from stagewise.inspection.fitted import Vector, checked
 from stagewise.validation.messages import shown

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from stagewise.data.categories.categorical import CategoricalFeatures
+from stagewise.data.categories.categorical_features import CategoricalFeatures
 from stagewise.data.reading.sparse import Cells
 from stagewise.data.reading.table import Table, read_table
 from stagewise.errors import InvalidParameterError

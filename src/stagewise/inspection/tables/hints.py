@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from stagewise.data.categories.levels import spelled_number
+from stagewise.data.categories.categories import spelled_number
 from stagewise.inspection.tables.association import mutual_information
 from stagewise.inspection.tables.profile import Profile
 

@@ -12,11 +12,11 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from stagewise.data.categories.categories import by_value
 from stagewise.data.categories.factor import Factor
-from stagewise.data.categories.levels import by_value
 from stagewise.data.reading.cell import MOMENTS
 from stagewise.data.reading.column import Column
-from stagewise.data.reading.moments import PARTS, SECOND, Moment, moment_words
+from stagewise.data.reading.datetimes import PARTS, SECOND, Moment, moment_words
 
 __all__ = ["Profile", "profile_levels", "profile_numbers"]
 

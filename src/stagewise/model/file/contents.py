@@ -19,6 +19,7 @@ from stagewise.data.features import Features
 from stagewise.data.reading.missing_values import MissingValues
 from stagewise.errors import ModelFormatError
 from stagewise.model.ensemble import Ensemble
+from stagewise.model.file.categories import pack_levels, unpack_levels
 from stagewise.model.file.checks import (
     CATEGORICAL,
     INT64_CUTS,
@@ -32,11 +33,10 @@ from stagewise.model.file.checks import (
     check_starts,
     check_trees,
 )
+from stagewise.model.file.datetimes import pack_moments, unpack_moments
 from stagewise.model.file.header import from_json, to_json
 from stagewise.model.file.labels import pack_labels, unpack_labels
 from stagewise.model.file.least_squares import pack_least_squares, unpack_least_squares
-from stagewise.model.file.levels import pack_levels, unpack_levels
-from stagewise.model.file.moments import pack_moments, unpack_moments
 from stagewise.model.file.sections import (
     LABELS,
     LINES,
@@ -48,7 +48,7 @@ from stagewise.model.file.sections import (
     TARGETS,
     VECTORS,
 )
-from stagewise.model.file.statistics import pack_statistics, unpack_statistics
+from stagewise.model.file.target_encodings import pack_statistics, unpack_statistics
 from stagewise.model.model import Model
 from stagewise.trees.tree import NODE_ARRAYS
 

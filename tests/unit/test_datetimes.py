@@ -17,7 +17,7 @@ import pytest
 from model_samples import make_model, moment_features
 from stagewise.data.features import Features
 from stagewise.data.reading.cell import MOMENTS
-from stagewise.data.reading.moments import (
+from stagewise.data.reading.datetimes import (
     moment_number,
     moment_of,
     moment_ticks,

@@ -105,7 +105,7 @@ def moment_words(nanoseconds: float | None, moment: Moment, *, within: float = 0
 
     Examples
     --------
-    >>> from stagewise.data.reading.moments import moment_words
+    >>> from stagewise.data.reading.datetimes import moment_words
     >>> moment_words(1_709_301_900_000_000_000, "date")
     '2024-03-01 14:05:00'
     >>> moment_words(76 * 3600 * 10**9, "duration")

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from stagewise.data.categories.statistics import Statistic
+from stagewise.data.categories.target_encoding import Statistic
 from stagewise.errors import ModelFormatError
 from stagewise.model.file.checks import check_starts
 from stagewise.model.file.sections import STATISTICS

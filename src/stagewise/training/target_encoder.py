@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from stagewise._native import Columns, Workers
 from stagewise.data.categories.combinations import find_combinations
-from stagewise.data.categories.statistics import LearnedStatistics, Sources
+from stagewise.data.categories.target_encoding import LearnedStatistics, Sources
 from stagewise.data.features import Features
 from stagewise.losses import Loss
 from stagewise.training.rows import Sample

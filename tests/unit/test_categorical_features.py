@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 from stagewise.data import CategoricalFeatures, Features, Unseen, read_table
-from stagewise.data.categories.levels import Levels
+from stagewise.data.categories.categories import Levels
 from stagewise.data.reading.table import Table
 from stagewise.errors import UnseenLevelWarning
 

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from model_samples import ESTIMATOR, categorical_features, make_model
-from stagewise.data.categories.levels import Levels
+from stagewise.data.categories.categories import Levels
 from stagewise.data.feature import Feature
 from stagewise.errors import ModelFormatError
 from stagewise.model.file.contents import pack, unpack

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from stagewise.data.categories.levels import Level, Levels
+from stagewise.data.categories.categories import Level, Levels
 from stagewise.errors import ModelFormatError
 from stagewise.model.file.checks import CATEGORICAL, check_starts
 from stagewise.model.file.sections import LEVELS

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stagewise.data.reading.cell import MOMENTS
-from stagewise.data.reading.moments import Moment
+from stagewise.data.reading.datetimes import Moment
 from stagewise.errors import ModelFormatError
 from stagewise.model.file.checks import CATEGORICAL, UINT64_CUTS
 

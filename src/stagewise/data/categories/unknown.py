@@ -16,8 +16,8 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from stagewise.data.categories.categories import Kind, Levels, by_value
 from stagewise.data.categories.factor import Factor
-from stagewise.data.categories.levels import Kind, Levels, by_value
 from stagewise.errors import UnseenLevelWarning
 from stagewise.validation.messages import column_label, shown, warn_caller
 

@@ -14,9 +14,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reference.levels import slow_levels, slow_number
+from reference.categories import slow_levels, slow_number
+from stagewise.data.categories.categories import Levels, spelled_number
 from stagewise.data.categories.factor import Factor, factorise
-from stagewise.data.categories.levels import Levels, spelled_number
 from stagewise.data.reading.missing_values import MissingValues
 
 TEXTS = st.one_of(

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from model_samples import make_model
-from stagewise.data.categories.levels import Levels
-from stagewise.data.categories.statistics import Statistic
+from stagewise.data.categories.categories import Levels
+from stagewise.data.categories.target_encoding import Statistic
 from stagewise.data.feature import Feature
 from stagewise.errors import ModelFormatError
 from stagewise.model.ensemble import Ensemble
