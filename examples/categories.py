@@ -14,7 +14,7 @@ y = area * np.array([price[name] for name in city]) + rng.normal(0, 10, 1000)
 
 X = pd.DataFrame({"area": area, "city": pd.Categorical(city)})
 model = GradientBoostingRegressor().fit(X, y)
-print("levels:", model.model_.features[1].levels.values)
+print("levels:", model.model_.features[1].categories.values)
 
 # Text where there was a category type, another library, another order of columns: all the same.
 new = pl.DataFrame({"city": ["Oslo", "Lima"], "area": [60.0, 60.0]})

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from stagewise.data.categories.categories import Levels
+from stagewise.data.categories.categories import Categories
 from stagewise.data.feature import Feature
 from stagewise.data.features import Features
 from stagewise.data.reading.missing_values import MissingValues
@@ -22,7 +22,7 @@ from stagewise.model.ensemble import Ensemble
 from stagewise.model.file.least_squares import linear_ensemble
 from stagewise.model.model import Model
 from stagewise.trees.linear_leaves import LinearLeaves
-from stagewise.trees.tree import LevelSets, Tree
+from stagewise.trees.tree import CategorySets, Tree
 
 ESTIMATOR: dict[str, Any] = {
     "class": "GradientBoostingRegressor",
@@ -69,8 +69,8 @@ def with_sets(tree: Tree, levels: Sequence[int], rng: np.random.Generator) -> Tr
             left[n_levels + 1 :] = False
             words += np.packbits(left, bitorder="little").view("<u8").astype(np.uint64).tolist()
     threshold = np.where(start >= 0, 0.0, tree.threshold)
-    sets = LevelSets(start, np.array(words, dtype=np.uint64)) if words else None
-    return replace(tree, threshold=threshold, sets=sets)
+    sets = CategorySets(start, np.array(words, dtype=np.uint64)) if words else None
+    return replace(tree, threshold=threshold, category_sets=sets)
 
 
 def with_lines(tree: Tree, n_features: int, rng: np.random.Generator) -> Tree:
@@ -95,7 +95,7 @@ def with_lines(tree: Tree, n_features: int, rng: np.random.Generator) -> Tree:
         rng.integers(0, 2, n).astype(np.uint8),
         np.where(rng.random(n) < 0.5, 2.0**-36, 0.0),
     )
-    return replace(tree, lines=lines)
+    return replace(tree, linear_leaves=lines)
 
 
 def make_model(
@@ -121,7 +121,7 @@ def make_model(
     trees = [random_tree(rng, len(kept), n_splits) for _ in range(n_trees)]
     if vectors:
         trees = [t.with_values(rng.normal(size=(len(t.feature), n_outputs))) for t in trees]
-    levels = kept.levels_per_feature()
+    levels = kept.n_categories_per_feature()
     trees = [with_sets(tree, levels, rng) for tree in trees] if any(levels) else trees
     trees = [with_lines(tree, len(kept), rng) for tree in trees] if lines else trees
     return Model(
@@ -148,7 +148,7 @@ def make_linear(
     features = Features(
         [
             Feature("a", "real", None),
-            Feature("city", "categorical", None, Levels.of(["Bonn", "Oslo", "Rome"])),
+            Feature("city", "categorical", None, Categories.of(["Bonn", "Oslo", "Rome"])),
             Feature("größe", "real", None),
         ]
     )
@@ -157,7 +157,7 @@ def make_linear(
     fit = LeastSquares(
         columns=np.array(columns, dtype=np.uint32),
         intercept=intercept,
-        level=12.5 if intercept else 0.0,
+        target_mean=12.5 if intercept else 0.0,
         slope=rng.normal(size=k),
         centre=rng.normal(size=k) if intercept else np.zeros(k),
         size=np.ldexp(1.0, rng.integers(-3, 9, k)),
@@ -175,7 +175,7 @@ def make_linear(
         loss="squared_error",
         features=features,
         ensemble=linear_ensemble(features, fit),
-        offset=fit.level,
+        offset=fit.target_mean,
         scale=fit.scale,
         classes=None,
         train_loss=np.empty(0),
@@ -196,20 +196,20 @@ def wide_features() -> list[Feature]:
 def moment_features() -> list[Feature]:
     days = np.array([-(10**17), 0, 1_584_792_000 * 10**9], dtype=np.int64)
     return [
-        Feature("day", "wide_integer", days, moment="date"),
+        Feature("day", "wide_integer", days, temporal_type="date"),
         Feature("number", "real"),
-        Feature("lasts", "real", moment="duration"),
-        Feature("at", "real", moment="time of day"),
+        Feature("lasts", "real", temporal_type="duration"),
+        Feature("at", "real", temporal_type="time of day"),
     ]
 
 
 def categorical_features() -> list[Feature]:
-    mixed = Levels.of([-7, 0.5, 2**64 - 1, "", "größe"])
+    mixed = Categories.of([-7, 0.5, 2**64 - 1, "", "größe"])
     return [
         Feature("mixed", "categorical", None, mixed),
         Feature("real", "real", None),
-        Feature("never seen", "categorical", None, Levels(())),
-        Feature("text", "categorical", None, Levels.of(["a", "b"])),
+        Feature("never seen", "categorical", None, Categories(())),
+        Feature("text", "categorical", None, Categories.of(["a", "b"])),
     ]
 
 
@@ -234,7 +234,7 @@ def sample_models() -> dict[str, Model]:
         "categorical": make_model(features=categorical_features(), seed=10),
         "moments": make_model(features=moment_features(), seed=16),
         "many levels": make_model(
-            features=[Feature(None, "categorical", None, Levels.of(range(150)))], seed=11
+            features=[Feature(None, "categorical", None, Categories.of(range(150)))], seed=11
         ),
         "several targets": make_model(n_targets=3, seed=12),
         "vectors": make_model(n_targets=2, targets=("größe", "身長"), vectors=True, seed=13),

@@ -3,7 +3,7 @@
 from importlib.metadata import version
 
 from stagewise.bagging import BaggingClassifier, BaggingRegressor
-from stagewise.errors import InvalidParameterError, ModelFormatError, UnseenLevelWarning
+from stagewise.errors import InvalidParameterError, ModelFormatError, UnknownCategoryWarning
 from stagewise.estimators import (
     AdaBoostClassifier,
     DecisionTreeClassifier,
@@ -48,7 +48,7 @@ __all__ = [
     "StagewiseLinearRegressor",
     "StagewiseRegressor",
     "StepwiseRegressor",
-    "UnseenLevelWarning",
+    "UnknownCategoryWarning",
     "__version__",
     "export_svg",
     "export_text",

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from scipy.special import ndtr
 from scipy.stats import binom
 
-from stagewise.validation.messages import shown
+from stagewise.validation.messages import short_repr
 
 __all__ = ["Decomposition", "ambiguity", "majority_vote_accuracy", "variance_of_average"]
 
@@ -57,7 +57,7 @@ def majority_vote_accuracy(M: Any, p: Any, *, method: str = "exact") -> Numbers 
     voters = _whole(M, "M", "voters")
     chance = _numbers(p, "p", "a probability, at least 0 and at most 1", low=0.0, high=1.0)
     if method not in ("exact", "normal"):
-        raise ValueError(f"method must be 'exact' or 'normal'; got {shown(method)}.")
+        raise ValueError(f"method must be 'exact' or 'normal'; got {short_repr(method)}.")
     if method == "exact":
         return _plain(binom.sf(voters // 2, voters, chance))
     above = voters // 2 + 0.5 - voters * chance
@@ -102,8 +102,8 @@ def variance_of_average(rho: Any, sigma2: Any, M: Any) -> Numbers | float:
     if impossible.any():
         value, bound = of_all[impossible][0], least[impossible][0]
         raise ValueError(
-            f"rho is {shown(value)}, and numbers as many as M says cannot all have a correlation "
-            f"below -1/(M - 1) = {bound:.4g} with each other. Raise rho, or lower M."
+            f"rho is {short_repr(value)}, and numbers as many as M says cannot all have a "
+            f"correlation below -1/(M - 1) = {bound:.4g} with each other. Raise rho, or lower M."
         )
     return _plain(np.maximum(shared * variance + (1.0 - shared) * variance / members, 0.0))
 
@@ -175,7 +175,7 @@ def ambiguity(predictions: Any, y: Any, weights: Any = None) -> Decomposition:
     if share.shape != said.shape[:1] or not share.any():
         raise ValueError(
             f"weights must be one number for each of {len(said)} members, and not all 0; got "
-            f"{shown(weights)}."
+            f"{short_repr(weights)}."
         )
     share = share / share.sum()
     mean = share @ said
@@ -196,7 +196,7 @@ def _numbers(
         found = np.array(np.nan)
     wrong = ~(np.isfinite(found) & (found >= low) & (found <= high))
     if wrong.any():
-        first = shown(found[wrong][0] if np.ndim(value) else value)
+        first = short_repr(found[wrong][0] if np.ndim(value) else value)
         raise ValueError(f"{name} must be {allowed}; got {first}.")
     return found
 
@@ -206,7 +206,7 @@ def _whole(value: Any, name: str, what: str) -> Numbers:
     found = _numbers(value, name, allowed, low=1.0)
     wrong = found != np.rint(found)
     if wrong.any():
-        raise ValueError(f"{name} must be {allowed}; got {shown(found[wrong][0])}.")
+        raise ValueError(f"{name} must be {allowed}; got {short_repr(found[wrong][0])}.")
     return found
 
 

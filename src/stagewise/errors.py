@@ -5,7 +5,7 @@ They exist so that a caller can tell *which* value was wrong: a file, or a param
 the data are plain ``ValueError`` and ``TypeError``; nothing in this file may import the package.
 """
 
-__all__ = ["InvalidParameterError", "ModelFormatError", "UnseenLevelWarning"]
+__all__ = ["InvalidParameterError", "ModelFormatError", "UnknownCategoryWarning"]
 
 
 class ModelFormatError(ValueError):
@@ -16,5 +16,5 @@ class InvalidParameterError(ValueError):
     """A parameter has a value, or a type, that the estimator cannot work with."""
 
 
-class UnseenLevelWarning(UserWarning):
+class UnknownCategoryWarning(UserWarning):
     """A categorical column holds values that no training row held; they are taken as missing."""

@@ -14,17 +14,17 @@ from browser.samples import SAMPLES, Rooted, cells, fitted, hard_rows, table, ta
 from model_samples import make_model, random_tree, sample_models, with_sets
 from reference.shap import goes_left, path_game, shapley
 from stagewise import GradientBoostingClassifier, GradientBoostingRegressor, RandomForestRegressor
-from stagewise.data.categories.categories import Levels
-from stagewise.data.categories.target_encoding import Statistic
+from stagewise.data.categories.categories import Categories
+from stagewise.data.categories.target_encoding import TargetEncoding
 from stagewise.data.feature import Feature
 from stagewise.data.features import Features
-from stagewise.data.reading.datetimes import short_words
+from stagewise.data.reading.datetimes import format_datetime_short
 from stagewise.export.facts import tree_facts
 from stagewise.inspection import shap_values
 from stagewise.inspection.fitted import Fitted
 from stagewise.model.ensemble import Ensemble
 from stagewise.report.carried import carry, engine, level_words
-from stagewise.trees.linear_leaves import LINE_ARRAYS, LinearLeaves
+from stagewise.trees.linear_leaves import LINEAR_LEAF_ARRAYS, LinearLeaves
 from stagewise.trees.tree import NODE_ARRAYS, Tree
 
 ASK = """async ([payload, rows, treesRead]) => {
@@ -90,7 +90,7 @@ def rows_again(model, columns):
     """The hard rows, without what is no level if that is taken as missing anyway."""
     X = hard_rows()
     for j, feature in enumerate(model.model_.features):
-        if feature.levels is not None and getattr(model, "on_unseen", "") != "prior":
+        if feature.categories is not None and getattr(model, "on_unseen", "") != "prior":
             X[feature.name] = X[feature.name].where(~np.isnan(columns[j]), None)
     return X
 
@@ -133,7 +133,7 @@ def check_question(asked, known, features):
     if known.left is None:
         wide = features.get(known.name, {}).get("kind") == "integer"
         plain = str(known.threshold) if wide and np.isfinite(known.threshold) else known.threshold
-        in_words = known.moment and short_words(known.threshold, known.moment, 4)
+        in_words = known.moment and format_datetime_short(known.threshold, known.moment, 4)
         assert asked["threshold"] == (in_words or plain)
         return
     words = dict(zip(known.left + known.right, level_words(known.left + known.right), strict=True))
@@ -160,7 +160,7 @@ def test_random_trees_are_walked_and_credited_as_the_slow_twins_do(lab, name):
     told = ask(lab, estimator, list(x.T))
     fitted_model = Fitted.of(estimator, "")
     assert np.array_equal(told["score"], fitted_model.score(list(np.ascontiguousarray(x.T))))
-    trees, levels = model.ensemble.trees, model.ensemble.levels
+    trees, levels = model.ensemble.trees, model.ensemble.n_categories
     assert told["paths"] == [[walk(tree, row, levels) for tree in trees] for row in x]
     if isinstance(told["why"], str):
         assert fitted_model.has_lines
@@ -177,11 +177,11 @@ def test_random_trees_are_walked_and_credited_as_the_slow_twins_do(lab, name):
 @pytest.mark.parametrize("grain", [0.0, 1.0])
 def test_lines_are_bounded_and_rounded_as_in_the_core(lab, beyond, grain):
     leaf = random_tree(np.random.default_rng(0), 1, 0)
-    one = {name: np.zeros(1, dtype=kind) for name, kind in LINE_ARRAYS.items()}
+    one = {name: np.zeros(1, dtype=kind) for name, kind in LINEAR_LEAF_ARRAYS.items()}
     given = {"start": [0, 1], "slope": [1.0], "low": [-3.0], "high": [4.0]}
     given |= {"beyond": [beyond], "grain": [grain]}
-    one |= {name: np.array(value, dtype=LINE_ARRAYS[name]) for name, value in given.items()}
-    tree = replace(leaf, lines=LinearLeaves(**one))
+    one |= {name: np.array(value, dtype=LINEAR_LEAF_ARRAYS[name]) for name, value in given.items()}
+    tree = replace(leaf, linear_leaves=LinearLeaves(**one))
     model = replace(
         make_model(features=[Feature("x", "real")]), ensemble=Ensemble(1, np.zeros(1), [tree])
     )
@@ -207,13 +207,13 @@ def mirrored(tree):
 def combining_model(rng):
     """A model of combinations of levels, some of whose keys no double holds."""
     n = 10_000
-    known = Levels.of(range(n))
+    known = Categories.of(range(n))
     keys = {
         2: np.sort(rng.choice(12, 6, replace=False)).astype(np.uint64),
         4: np.array([0, 1, (n + 2) ** 3, (n + 2) ** 4 - 2, (n + 2) ** 4 - 1], dtype=np.uint64),
     }
     statistics = [
-        Statistic(
+        TargetEncoding(
             tuple(range(sources)),
             (n,) * sources,
             own,
@@ -224,7 +224,7 @@ def combining_model(rng):
     features = Features(
         [Feature(None, "categorical", None, known) for _ in range(4)], statistics=statistics
     )
-    levels = features.levels_per_column()
+    levels = features.n_categories_per_column()
     trees = [mirrored(random_tree(rng, 6, 6)) for _ in range(4)]
     trees = [with_sets(tree, levels, rng) for tree in trees]
     return replace(
@@ -243,8 +243,8 @@ def test_combinations_of_levels_are_found_by_keys_of_any_width(lab):
     told = ask(lab, estimator, columns, trees_read=0)
     assert np.array_equal(told["score"], fitted_model.score(columns))
     extended = np.column_stack(fitted_model.extended(columns))
-    assert set(extended[:, 5]) > set(model.features.statistics[1].values[0, [1, 3, 4]])
-    trees, levels = model.ensemble.trees, model.ensemble.levels
+    assert set(extended[:, 5]) > set(model.features.target_encodings[1].values[0, [1, 3, 4]])
+    trees, levels = model.ensemble.trees, model.ensemble.n_categories
     assert told["paths"] == [[walk(tree, row, levels) for tree in trees] for row in extended]
     for row, why in zip(extended[:3], told["why"], strict=False):
         credit = shapley(path_game(trees, row, 1, levels), 6) * model.scale
@@ -339,4 +339,4 @@ def test_names_with_markup_and_quotes_survive_a_file(page, tmp_path):
     page.goto(file.as_uri())
     features = page.evaluate("() => window.opened.then((model) => model.features)")
     assert [feature["name"] for feature in features] == names
-    assert features[3]["levels"] == list(model.model_.features[3].levels.values)
+    assert features[3]["levels"] == list(model.model_.features[3].categories.values)

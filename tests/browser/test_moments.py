@@ -10,8 +10,13 @@ import pytest
 
 from browser.conftest import watched
 from report.reports import report_of
-from stagewise.data.reading.cell import MOMENTS
-from stagewise.data.reading.datetimes import moment_number, moment_ticks, moment_words, short_words
+from stagewise.data.reading.cell import TEMPORAL_TYPES
+from stagewise.data.reading.datetimes import (
+    datetime_ticks,
+    format_datetime,
+    format_datetime_short,
+    parse_datetime,
+)
 from stagewise.inspection.fitted import Fitted
 from stagewise.report.carried import carry
 
@@ -60,13 +65,13 @@ def test_words_are_those_of_python(lab, values):
     script = """([values, moments]) => moments.map((moment) => values.map(([x, within]) => [
       Model.moments.words(x, moment), Model.moments.words(x, moment, within),
       ...[1, 4, 17].map((digits) => Model.moments.shortWords(x, moment, digits))]))"""
-    told = lab.evaluate(script, [values, list(MOMENTS)])
-    for moment, words in zip(MOMENTS, told, strict=True):
+    told = lab.evaluate(script, [values, list(TEMPORAL_TYPES)])
+    for moment, words in zip(TEMPORAL_TYPES, told, strict=True):
         assert words == [
             [
-                moment_words(x, moment),
-                moment_words(x, moment, within=within),
-                *(short_words(x, moment, digits) for digits in (1, 4, 17)),
+                format_datetime(x, moment),
+                format_datetime(x, moment, within=within),
+                *(format_datetime_short(x, moment, digits) for digits in (1, 4, 17)),
             ]
             for x, within in values
         ]
@@ -76,7 +81,7 @@ def test_digits_of_any_width_and_what_is_no_number(lab):
     wide = [2**63 - 1, -(2**63), 2**63, 1_584_792_000_000_000_001]
     script = "(texts) => texts.map((x) => Model.moments.words(x, 'date'))"
     told = lab.evaluate(script, list(map(str, wide)))
-    assert told == [moment_words(number, "date") for number in wide]
+    assert told == [format_datetime(number, "date") for number in wide]
     script = "() => [null, NaN, Infinity, -Infinity].map((x) => Model.moments.words(x, 'date'))"
     assert lab.evaluate(script) == ["missing", "missing", "inf", "-inf"]
 
@@ -84,16 +89,18 @@ def test_digits_of_any_width_and_what_is_no_number(lab):
 def test_ticks_are_those_of_python(lab, values):
     script = """([values, moments]) => moments.map((moment) =>
       values.map(([x, range]) => Model.moments.ticks(x, x + range, moment, 4)))"""
-    told = lab.evaluate(script, [values, list(MOMENTS)])
-    for moment, found in zip(MOMENTS, told, strict=True):
-        known = [moment_ticks(x, x + size, moment, 4) for x, size in values]
+    told = lab.evaluate(script, [values, list(TEMPORAL_TYPES)])
+    for moment, found in zip(TEMPORAL_TYPES, told, strict=True):
+        known = [datetime_ticks(x, x + size, moment, 4) for x, size in values]
         assert [list(map(float, t)) for t in found] == [list(map(float, t)) for t in known]
 
 
 def test_numbers_are_those_of_python(lab):
     script = """([texts, moments]) => moments.map((moment) =>
       texts.map((text) => Model.moments.number(text, moment)?.toString() ?? null))"""
-    for moment, told in zip(MOMENTS, lab.evaluate(script, [TEXTS, list(MOMENTS)]), strict=True):
+    for moment, told in zip(
+        TEMPORAL_TYPES, lab.evaluate(script, [TEXTS, list(TEMPORAL_TYPES)]), strict=True
+    ):
         assert told == [number(text, moment) for text in TEXTS]
         assert any(told)
         assert not all(told)
@@ -101,7 +108,7 @@ def test_numbers_are_those_of_python(lab):
 
 def number(text, moment):
     try:
-        return str(moment_number(text, moment))
+        return str(parse_datetime(text, moment))
     except ValueError:
         return None
 

@@ -79,7 +79,7 @@ def test_values_that_stand_for_missing_cells_are_missing(lab):
 def test_a_level_that_is_called_missing_is_a_level(lab):
     X = pd.DataFrame({"c": pd.Categorical(["missing", " x ", "", "7", 7] * 6)})
     model = GradientBoostingRegressor(n_estimators=2, min_samples_leaf=1).fit(X, np.arange(30) % 5)
-    levels = list(model.model_.features[0].levels.values)
+    levels = list(model.model_.features[0].categories.values)
     told = encoded(
         lab, model, [[0, word] for word in ("missing", " x ", '""', '"7"', "7", "", "y")]
     )

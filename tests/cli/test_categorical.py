@@ -61,7 +61,7 @@ def test_training_tells_the_number_of_levels(run, towns, tmp_path):
 def test_named_columns_are_taken_as_they_are_written(run, towns, words):
     model, result = train(run, towns, "t.csv", "--categorical", *words)
     assert list(result["levels"]) == ["area", "flag", "zip"]
-    levels = stagewise.load(model).model_.features[2].levels.values
+    levels = stagewise.load(model).model_.features[2].categories.values
     assert levels == ("007", "0815", "10", "7")
     code, out, err = run("predict", model, towns / "t.csv")
     assert code == 0

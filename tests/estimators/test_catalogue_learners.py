@@ -28,7 +28,7 @@ from stagewise import (
     LinearModel,
     StagewiseClassifier,
     StagewiseRegressor,
-    UnseenLevelWarning,
+    UnknownCategoryWarning,
 )
 
 ROWS = 60
@@ -212,7 +212,7 @@ def test_61_a_category_that_some_bags_lack_is_seen(rule: str, table: Any) -> Non
         assert np.isfinite(model.predict(X)).all()
     strange = X.assign(city="atlantis")
     if rule == "missing":
-        with pytest.warns(UnseenLevelWarning, match="'city' holds 'atlantis'") as caught:
+        with pytest.warns(UnknownCategoryWarning, match="'city' holds 'atlantis'") as caught:
             model.predict(strange)
         assert len(caught) == 1
     elif rule == "error":

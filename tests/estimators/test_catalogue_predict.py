@@ -26,7 +26,7 @@ from estimators.every import (
     small,
 )
 from estimators.tables import hashed, make_table
-from stagewise import LinearModel, UnseenLevelWarning
+from stagewise import LinearModel, UnknownCategoryWarning
 
 ROWS = 60
 NAMES = list("abcde")
@@ -185,7 +185,9 @@ def test_61_an_unseen_category_is_missing_with_one_warning(kind: type, table: An
         with pytest.raises(ValueError, match=r"'city' holds 'atlantis'.*has no coefficient"):
             model.predict(new)
         return
-    with pytest.warns(UnseenLevelWarning, match=r"'city' holds 'atlantis' in 60 of 60") as caught:
+    with pytest.warns(
+        UnknownCategoryWarning, match=r"'city' holds 'atlantis' in 60 of 60"
+    ) as caught:
         said = model.predict(new)
     assert len(caught) == 1
     np.testing.assert_array_equal(said, model.predict(X.assign(city=None)))
@@ -397,7 +399,7 @@ def test_75_a_category_is_predicted_the_same_in_any_company(kind: type, table: A
             X.loc[5 * place, column] = [None, "atlantis", 0.125][place % 3]
             X.loc[5 * place + 1, column] = "thule"
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UnseenLevelWarning)
+        warnings.simplefilter("ignore", UnknownCategoryWarning)
         whole = answers(model, X)
         alone = [answers(model, X.iloc[row : row + 1]) for row in range(0, 26, 5)]
     np.testing.assert_array_equal(np.concatenate(alone), whole[:26:5])

@@ -25,7 +25,7 @@ from stagewise import (
     LogitBoostClassifier,
     StagewiseClassifier,
     StagewiseRegressor,
-    UnseenLevelWarning,
+    UnknownCategoryWarning,
 )
 from stagewise.model.file.format import encode
 
@@ -59,7 +59,7 @@ def target(kind, table):
 def test_every_estimator_of_trees_learns_from_categories(kind, table):
     X, y = frame(table), target(kind, table)
     model = small(kind).fit(X, y)
-    assert model.model_.features.levels_per_feature() == [0, 7]
+    assert model.model_.features.n_categories_per_feature() == [0, 7]
     text = X.astype({"city": object})
     named = small(kind, categorical_features=["city"]).fit(text, y)
     assert named.fingerprint() == model.fingerprint()
@@ -198,7 +198,7 @@ def test_weights_are_counts(table):
     rows = np.repeat(np.arange(ROWS), weight)
     repeated = quick(GradientBoostingRegressor).fit(X.iloc[rows], table.number[rows])
     assert weighted.fingerprint() == repeated.fingerprint()
-    assert "nowhere" not in weighted.model_.features[1].levels.values
+    assert "nowhere" not in weighted.model_.features[1].categories.values
 
 
 def test_rows_are_predicted_one_by_one_as_together(table):
@@ -238,7 +238,7 @@ def test_types_are_told_apart_in_mixed_columns(table):  # fault 24
     X = np.empty((ROWS, 1), dtype=object)
     X[:, 0] = [values[code] for code in codes]
     model = fitted(X, table, categorical_features=[0])
-    assert model.model_.features[0].levels.values == (1, 2.5, "1", "2.5", "True")
+    assert model.model_.features[0].categories.values == (1, 2.5, "1", "2.5", "True")
     again = pickle.loads(pickle.dumps(model))
     assert again.model_.features == model.model_.features
     np.testing.assert_array_equal(again.predict(X), model.predict(X))
@@ -268,7 +268,7 @@ def test_missing_categories_are_missing(gone, table):  # fault 63
     objects = pd.DataFrame({"x": [1.0, 1.0], "city": pd.Series([gone, None], dtype=object)})
     first, second = model.predict(objects)
     assert first == second
-    assert None not in model.model_.features[1].levels.values
+    assert None not in model.model_.features[1].categories.values
 
 
 @pytest.mark.parametrize("first", [-5, -(2**40), 2**31, 2**53, 2**63 - 3])
@@ -278,19 +278,19 @@ def test_codes_of_any_size_and_sign_are_exact(first, table):  # faults 64, 65
     ids = [int(first) + int(code) for code in codes]
     X = pl.DataFrame({"c": ids})
     model = fitted(X, table, categorical_features=["c"])
-    assert model.model_.features[0].levels.values == (first, first + 1, first + 2)
+    assert model.model_.features[0].categories.values == (first, first + 1, first + 2)
     order = np.argsort(NAMES[:3])
     renamed = fitted(pl.DataFrame({"c": NAMES[order][codes]}), table, categorical_features=["c"])
     np.testing.assert_array_equal(
         model.predict(X), renamed.predict(pl.DataFrame({"c": NAMES[order][codes]}))
     )
-    assert plain.model_.features.levels_per_feature() == [3]
+    assert plain.model_.features.n_categories_per_feature() == [3]
 
 
 def test_many_levels_are_levels(table):
     X = pd.DataFrame({"id": [f"id {n}" for n in range(ROWS)]})
     model = fitted(X, table, categorical_features="text")
-    assert model.model_.features.levels_per_feature() == [ROWS]
+    assert model.model_.features.n_categories_per_feature() == [ROWS]
 
 
 # ---- kinds that changed -------------------------------------------------------------------------
@@ -300,7 +300,7 @@ def test_a_frame_that_does_not_fit_is_refused(table):
     X = frame(table)
     model = fitted(X, table)
     with pytest.warns(
-        UnseenLevelWarning, match=r"'city' holds .* numbers where its levels are text"
+        UnknownCategoryWarning, match=r"'city' holds .* numbers where its levels are text"
     ):
         model.predict(X.assign(city=table.X[:, 0]))
     with pytest.raises(ValueError, match=r"'x' is categorical.*It was a column of numbers"):
@@ -353,7 +353,7 @@ def test_missing_values_are_missing_among_categories_too(table):
     X = pl.DataFrame({"c": codes})
     params = {"missing_values": -999, "categorical_features": ["c"]}
     model = fitted(X, table, **params)
-    assert model.model_.features[0].levels.values == (0, 1, 2, 3, 4, 5, 6)
+    assert model.model_.features[0].categories.values == (0, 1, 2, 3, 4, 5, 6)
     assert model.fit_report_["values_taken_as_missing"] == {"c": int((codes == -999).sum())}
     plain = pl.DataFrame({"c": [None if code == -999 else code for code in codes.tolist()]})
     assert model.fingerprint() == fitted(plain, table, categorical_features=["c"]).fingerprint()

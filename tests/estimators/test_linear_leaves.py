@@ -65,7 +65,7 @@ every_kind = pytest.mark.parametrize(("kind", "target", "params"), KINDS.values(
 
 def number_of_lines(model: Any) -> int:
     trees = model.model_.ensemble.trees
-    return sum(len(tree.lines.node) for tree in trees if tree.lines is not None)
+    return sum(len(tree.linear_leaves.node) for tree in trees if tree.linear_leaves is not None)
 
 
 @pytest.fixture(scope="module")
@@ -149,24 +149,30 @@ def test_every_line_of_a_whole_fit_is_that_of_least_squares(table, weighted, mon
     for tree in made.ensemble.trees:
         g = (score - y).astype(np.float32).astype(float) * weight
         leaf = np.array([leaf_of(tree, row) for row in table.X])
-        for i, node in enumerate([] if tree.lines is None else tree.lines.node.tolist()):
+        for i, node in enumerate(
+            [] if tree.linear_leaves is None else tree.linear_leaves.node.tolist()
+        ):
             rows, features = leaf == node, path_features(tree, node, set(range(5)))
             own = g[rows], weight[rows], weight[rows]
             line = fit_line(table.X[rows][:, features], *own, 0.1, 1.0, direction[features])
             assert line is not None
-            terms = slice(int(tree.lines.start[i]), int(tree.lines.start[i + 1]))
+            terms = slice(int(tree.linear_leaves.start[i]), int(tree.linear_leaves.start[i + 1]))
             kept = np.flatnonzero(line.slope)
-            assert tree.lines.feature[terms].tolist() == [features[j] for j in kept]
-            np.testing.assert_allclose(tree.lines.slope[terms], rate * line.slope[kept], rtol=1e-6)
+            assert tree.linear_leaves.feature[terms].tolist() == [features[j] for j in kept]
+            np.testing.assert_allclose(
+                tree.linear_leaves.slope[terms], rate * line.slope[kept], rtol=1e-6
+            )
             b = -own[0][line.complete].sum() / own[1][line.complete].sum()
             if monotone is None:
-                np.testing.assert_allclose(tree.lines.intercept[i], rate * b, rtol=1e-5, atol=1e-9)
+                np.testing.assert_allclose(
+                    tree.linear_leaves.intercept[i], rate * b, rtol=1e-5, atol=1e-9
+                )
                 reach = 4 * line.spread
                 bounds = (
                     min(b - reach, tree.value[node] / rate),
                     max(b + reach, tree.value[node] / rate),
                 )
-                found = tree.lines.low[i], tree.lines.high[i]
+                found = tree.linear_leaves.low[i], tree.linear_leaves.high[i]
                 np.testing.assert_allclose(found, rate * np.array(bounds), rtol=1e-5)
             seen += 1
         score += predict(tree, table.X)
@@ -282,9 +288,12 @@ def test_rows_without_a_value_get_the_constant_of_their_leaf():
     (tree,) = model.model_.ensemble.trees
     node = model.apply(X)[:, 0]
     asked = {
-        i: set(tree.lines.feature[int(a) : int(b)].tolist())
+        i: set(tree.linear_leaves.feature[int(a) : int(b)].tolist())
         for i, a, b in zip(
-            tree.lines.node.tolist(), tree.lines.start[:-1], tree.lines.start[1:], strict=True
+            tree.linear_leaves.node.tolist(),
+            tree.linear_leaves.start[:-1],
+            tree.linear_leaves.start[1:],
+            strict=True,
         )
     }
     without = np.array([n in asked and 1 in asked[n] for n in node]) & np.isnan(X[:, 1])
@@ -416,7 +425,9 @@ def test_categories_are_left_out_of_lines(table):
     model = linear(Classifier, {"categorical_features": [1]}, max_leaf_nodes=16)
     model.fit(table.X, table.two)
     trees = model.model_.ensemble.trees
-    asked = np.concatenate([tree.lines.feature for tree in trees if tree.lines is not None])
+    asked = np.concatenate(
+        [tree.linear_leaves.feature for tree in trees if tree.linear_leaves is not None]
+    )
     assert 1 in np.concatenate([tree.feature for tree in trees])
     assert set(asked.tolist()) <= {0, 2, 3, 4}
 

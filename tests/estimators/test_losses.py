@@ -98,7 +98,7 @@ def test_early_stopping_watches_the_same_loss(loss):
 @pytest.mark.parametrize("loss", [Huber(0.8), Quantile(0.25), Tweedie(1.2)])
 def test_a_loss_as_an_object_is_the_loss_by_name(loss, tmp_path):
     X, y, _ = numbers(loss.name, 400)
-    own = {name: getattr(loss, name) for name in loss.own_parameters}
+    own = {name: getattr(loss, name) for name in loss.parameter_names}
     by_object = GradientBoostingRegressor(loss, n_estimators=5).fit(X, y)
     by_name = GradientBoostingRegressor(loss.name, n_estimators=5, **own).fit(X, y)
     assert by_object.fingerprint() == by_name.fingerprint()

@@ -53,7 +53,7 @@ def test_statistics_find_what_sets_of_levels_do_not() -> None:
 
 def test_the_date_is_found_as_a_combination() -> None:
     model = fit(*shops(8000))
-    sources = [s.sources for s in model.model_.features.statistics]
+    sources = [s.sources for s in model.model_.features.target_encodings]
     assert sources[0] == (0,)  # the shop alone; months and days have few levels
     assert (2, 3) in sources
 
@@ -90,16 +90,16 @@ def test_a_continued_fit_is_the_uninterrupted_one(case, permutations, tmp_path) 
     part.save(tmp_path / "part.stgw")
     part = stagewise.load(tmp_path / "part.stgw").set_params(n_estimators=20, n_jobs=1)
     assert part.fit(X, y, **held).fingerprint() == whole.fingerprint()
-    assert part.model_.features.statistics
+    assert part.model_.features.target_encodings
 
 
 def test_a_model_continued_on_other_rows_keeps_what_its_levels_say() -> None:
     X, y = shops(2000)
     model = fit(X, y, warm_start=True)
-    statistics = model.model_.features.statistics
+    statistics = model.model_.features.target_encodings
     other, truth = shops(2000, seed=4)
     model.set_params(n_estimators=30).fit(other, truth)
-    assert model.model_.features.statistics == statistics
+    assert model.model_.features.target_encodings == statistics
 
 
 @pytest.mark.parametrize("classes", [0, 2, 4])
@@ -107,7 +107,7 @@ def test_a_model_with_statistics_comes_back_from_a_file(classes, tmp_path) -> No
     X, y = shops(1500)
     kind = GradientBoostingClassifier if classes else GradientBoostingRegressor
     model = fit(X, by_class(y, classes) if classes else y, kind)
-    assert len(model.model_.features.statistics[0].values) == (classes if classes > 2 else 1)
+    assert len(model.model_.features.target_encodings[0].values) == (classes if classes > 2 else 1)
     model.save(tmp_path / "model.stgw")
     answer = "predict_proba" if classes else "predict"
     for again in (stagewise.load(tmp_path / "model.stgw"), pickle.loads(pickle.dumps(model))):
@@ -145,7 +145,7 @@ def test_held_out_rows_have_no_say() -> None:
     held = np.random.default_rng([0, 1500]).permutation(1500)[:150]  # as `hold_out` draws them
     shift[held] += 1e-3
     again = GradientBoostingRegressor(**params).fit(X, shift)
-    tables = (first.model_.features.statistics, again.model_.features.statistics)
+    tables = (first.model_.features.target_encodings, again.model_.features.target_encodings)
     assert tables[0] == tables[1]
 
 
@@ -204,7 +204,7 @@ def test_importances_belong_to_the_columns_that_were_given() -> None:
 def test_statistics_go_with_other_parameters(params) -> None:
     X, y = shops(3000)
     model = fit(X, y, **params)
-    assert model.model_.features.statistics
+    assert model.model_.features.target_encodings
     assert len(np.unique(model.predict(X))) > 50
     if "monotonic_cst" in params:
         low = model.predict(X.assign(x=-1.0))
@@ -223,7 +223,7 @@ def test_statistics_go_with_other_parameters(params) -> None:
 )
 def test_what_statistics_cannot_keep_to_is_refused_or_done_without(params) -> None:
     X, y = shops(1000)
-    assert not fit(X, y, **params).model_.features.statistics
+    assert not fit(X, y, **params).model_.features.target_encodings
     with pytest.raises(
         ValueError, match=rf"categorical='statistics'.*{next(iter(params))} must be"
     ):
@@ -235,13 +235,13 @@ def test_what_statistics_cannot_keep_to_is_refused_or_done_without(params) -> No
 
 def test_auto_has_statistics_only_of_many_levels_and_few_classes() -> None:
     X, y = shops(2000)
-    assert fit(X, y).model_.features.statistics
+    assert fit(X, y).model_.features.target_encodings
     few = X[["month", "day", "x"]]
-    assert not fit(few, y).model_.features.statistics
-    assert fit(few, y, categorical="statistics").model_.features.statistics
-    assert not fit(X, y, categorical="sets").model_.features.statistics
+    assert not fit(few, y).model_.features.target_encodings
+    assert fit(few, y, categorical="statistics").model_.features.target_encodings
+    assert not fit(X, y, categorical="sets").model_.features.target_encodings
     classes = by_class(y, 9)
-    assert not fit(X, classes, GradientBoostingClassifier).model_.features.statistics
+    assert not fit(X, classes, GradientBoostingClassifier).model_.features.target_encodings
 
 
 def test_a_continued_fit_keeps_its_permutations() -> None:
@@ -261,7 +261,7 @@ def test_one_hundred_thousand_rows_are_enough_to_find_combinations(monkeypatch) 
     X, y = shops(6000)
     monkeypatch.setattr("stagewise.training.target_encoder.MOST_ROWS", 5000)
     model = fit(X, y)
-    assert (2, 3) in [s.sources for s in model.model_.features.statistics]
+    assert (2, 3) in [s.sources for s in model.model_.features.target_encodings]
 
 
 @pytest.mark.parametrize("multi_output", ["trees", "vector"])
@@ -269,7 +269,7 @@ def test_several_targets_have_statistics_each(multi_output, tmp_path) -> None:
     X, y = shops(2000)
     targets = np.column_stack([y, 2.0 * np.roll(y, 1) + 5.0])
     model = fit(X, targets, multi_output=multi_output)
-    assert len(model.model_.features.statistics[0].values) == 2
+    assert len(model.model_.features.target_encodings[0].values) == 2
     part = fit(X, targets, multi_output=multi_output, n_estimators=9, warm_start=True)
     part.set_params(n_estimators=FAST["n_estimators"]).fit(X, targets)
     assert part.fingerprint() == model.fingerprint()

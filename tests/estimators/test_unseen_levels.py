@@ -10,7 +10,7 @@ import pytest
 
 from estimators.cities import ROWS, cities, fitted, frame, unknown
 from estimators.tables import make_table, quick
-from stagewise import GradientBoostingRegressor, InvalidParameterError, UnseenLevelWarning
+from stagewise import GradientBoostingRegressor, InvalidParameterError, UnknownCategoryWarning
 
 
 @pytest.fixture(scope="module")
@@ -20,7 +20,9 @@ def table():
 
 def test_unseen_values_are_missing_with_a_warning(table):  # fault 61
     model = fitted(frame(table), table)
-    with pytest.warns(UnseenLevelWarning, match=r"'city' holds 'atlantis' in \d+ of 300") as caught:
+    with pytest.warns(
+        UnknownCategoryWarning, match=r"'city' holds 'atlantis' in \d+ of 300"
+    ) as caught:
         answer = model.predict(unknown(table))
     assert len(caught) == 1
     assert caught[0].filename == __file__
@@ -67,7 +69,7 @@ def test_rows_that_the_fit_holds_out_teach_no_level(rule, table):
         warnings.simplefilter("error")
         model = fitted(X, table, early_stopping=True, validation_fraction=0.2, on_unseen=rule)
     assert model.fit_report_["values_unseen"] == {"id": ROWS // 5}
-    assert model.model_.features.levels_per_feature() == [0, ROWS - ROWS // 5]
+    assert model.model_.features.n_categories_per_feature() == [0, ROWS - ROWS // 5]
 
 
 def test_rows_of_weight_zero_are_not_counted_as_unseen(table):

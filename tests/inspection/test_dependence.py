@@ -179,7 +179,7 @@ def statistics_model():
 
 def test_statistics_of_levels_follow_their_features():
     model, X = statistics_model()
-    assert any(len(s.sources) == 2 for s in model.model_.features.statistics)
+    assert any(len(s.sources) == 2 for s in model.model_.features.target_encodings)
     with pytest.raises(InvalidParameterError, match=r"'p', 'q' together.*brute"):
         partial_dependence(model, "p")
     both = partial_dependence(model, ["p", "q"], grid={"p": ["3"], "q": ["5", "7"]})

@@ -95,7 +95,7 @@ def test_what_a_statistic_is_worth_belongs_to_its_features():
     )
     y = rng.normal(size=80)[level[:, 0]] + rng.normal(size=3000) / 3
     model = GradientBoostingRegressor(n_estimators=20, categorical="statistics").fit(X, y)
-    assert model.model_.features.statistics
+    assert model.model_.features.target_encodings
     found = importance(model, "gain")
     np.testing.assert_allclose(found.value, model.feature_importances_)
     assert found.value.sum() == pytest.approx(1)

@@ -89,7 +89,7 @@ def test_credits_are_those_of_predictions_of_mixed_rows(
     case: str, pairs: bool, models: dict[str, Any]
 ) -> None:
     model, background = models[case], X.iloc[100:108]
-    assert any(tree.lines is not None for tree in model.model_.ensemble.trees)
+    assert any(tree.linear_leaves is not None for tree in model.model_.ensemble.trees)
     rows = X.iloc[[3, int(X.a.argmax()), int(X.d.isna().argmax())]]
     why = shap_values(model, rows, kind="interventional", background=background, interactions=pairs)
     values = why.values.reshape(3, *([4] * (1 + pairs)), -1)
@@ -166,7 +166,7 @@ def test_rounds_and_paths_add_up_to_the_score(models: dict[str, Any]) -> None:
         for one in path.paths:
             total[one.output] += one.value[0]
             assert list(one.nodes[-1:]) == [model.apply(X[:1])[0, one.tree]]
-            lines = ensemble.trees[one.tree].lines
+            lines = ensemble.trees[one.tree].linear_leaves
             assert bool(one.line) == (lines is not None and one.nodes[-1] in lines.node)
         np.testing.assert_allclose(total, score[0])
         assert "on a line in" in path.words(None)
@@ -185,6 +185,6 @@ def test_what_lines_need_counts_as_used(models: dict[str, Any]) -> None:
 def test_reports_say_which_leaves_say_lines(models: dict[str, Any]) -> None:
     for model in models.values():
         tree = model.model_.ensemble.trees[0]
-        assert tree.lines is not None
-        assert export_text(model).count("and a line") == len(tree.lines.node)
-        assert sum(row["line"] for row in rules(model)) == len(tree.lines.node)
+        assert tree.linear_leaves is not None
+        assert export_text(model).count("and a line") == len(tree.linear_leaves.node)
+        assert sum(row["line"] for row in rules(model)) == len(tree.linear_leaves.node)

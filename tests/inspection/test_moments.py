@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 
 from report.reports import journeys, report_of
 from stagewise import InvalidParameterError
-from stagewise.data.reading.datetimes import moment_number
+from stagewise.data.reading.datetimes import parse_datetime
 from stagewise.inspection import (
     accumulated_effects,
     decision_path,
@@ -57,8 +57,8 @@ def test_a_table_of_moments_is_told_in_words():
         row, column = rows[name], X[name]
         for key, value in (("median", column.median()), ("mean", column.mean())):
             span = column.max() - column.min()
-            assert abs(moment_number(row[key], unit) - value.value) <= span.value / 200
-        spread = moment_number(row["deviation"], "duration")
+            assert abs(parse_datetime(row[key], unit) - value.value) <= span.value / 200
+        spread = parse_datetime(row["deviation"], "duration")
         assert abs(spread - column.std().value) <= span.value / 200
     often = X["at"].value_counts().max()
     assert at["most_frequent"].endswith(f":00 ({often})")
@@ -139,7 +139,7 @@ def test_paths_are_told_in_words(model, X):
 def test_axes_of_curves_have_dates(model, X, ax):
     partial_dependence(model, "day", X, grid=9).plot(ax)
     assert ticks(ax.xaxis) == ["2019-01-01", "2020-01-01", "2021-01-01"]
-    ax.set_xlim(*(moment_number(f"2020-03-{day}", "date") for day in ("01", "04")))
+    ax.set_xlim(*(parse_datetime(f"2020-03-{day}", "date") for day in ("01", "04")))
     assert ticks(ax.xaxis) == ["2020-03-01", "2020-03-02", "2020-03-03", "2020-03-04"]
 
 

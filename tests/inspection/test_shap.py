@@ -140,10 +140,10 @@ def test_credits_are_those_of_the_definition(kind: str, interactions: bool) -> N
     columns = np.column_stack(inner) if isinstance(inner, list) else inner
     for i in range(3):
         if background is None:
-            game = reference.path_game(ensemble.trees, columns[i], k, ensemble.levels)
+            game = reference.path_game(ensemble.trees, columns[i], k, ensemble.n_categories)
         else:
             game = reference.interventional_game(
-                ensemble.trees, columns[i], columns[10:13], k, ensemble.levels
+                ensemble.trees, columns[i], columns[10:13], k, ensemble.n_categories
             )
         expected = (reference.interactions if interactions else reference.shapley)(game, 4)
         np.testing.assert_allclose(why.values[i], expected, rtol=1e-9, atol=1e-11)

@@ -68,10 +68,11 @@ def assert_same(tree: Tree, expected: Tree, levels: list[int]) -> None:
     np.testing.assert_allclose(tree.gain, expected.gain, rtol=1e-7, atol=1e-9)
     for node, feature in enumerate(tree.feature.tolist()):
         if feature >= 0 and levels[feature]:
-            assert tree.sets is not None
-            assert expected.sets is not None
+            assert tree.category_sets is not None
+            assert expected.category_sets is not None
             np.testing.assert_array_equal(
-                tree.sets.left(node, levels[feature]), expected.sets.left(node, levels[feature])
+                tree.category_sets.goes_left(node, levels[feature]),
+                expected.category_sets.goes_left(node, levels[feature]),
             )
 
 
@@ -235,7 +236,7 @@ def test_classes_are_split_by_shares(n_classes: int, criterion: str) -> None:
         ways = [tuple(np.argsort(share[:, c])[:k]) for c in range(n_classes) for k in range(1, 6)]
     best = max(score(np.array(c)) for c in ways) - goodness(np.ones(300, dtype=bool))
     assert tree.gain[0] == pytest.approx(best, rel=1e-6)
-    assert tree.sets is not None
-    assert score(np.flatnonzero(tree.sets.left(0, 6)[:6])) - goodness(
+    assert tree.category_sets is not None
+    assert score(np.flatnonzero(tree.category_sets.goes_left(0, 6)[:6])) - goodness(
         np.ones(300, dtype=bool)
     ) == pytest.approx(best, rel=1e-6)

@@ -18,7 +18,7 @@ from reference.lines import fit_line, path_features
 from reference.tree import Rules, leaf_of
 from stagewise._native import Columns, Gradients, Grower, Lines, Workers, supported_isas
 from stagewise.learners.histogram_tree import tree_of
-from stagewise.trees.linear_leaves import FittedLines
+from stagewise.trees.linear_leaves import LinearLeafSlopes
 
 pytestmark = pytest.mark.native
 
@@ -93,12 +93,14 @@ class Fitted:
         self.grown = self.grower.grow(pairs, bag, 0, 0)
         self.tree = tree_of(self.grown)
         pairs.given(self.workers, g, h, weight)
-        self.lines = FittedLines(*self.grower.fit_lines(self.grown, self.columns, pairs, l2, bound))
+        self.lines = LinearLeafSlopes(
+            *self.grower.fit_lines(self.grown, self.columns, pairs, l2, bound)
+        )
 
     def complete(self) -> Lines:
         n = len(self.lines.node)
-        lines = self.lines.lines(self.lines.newton, np.full(n, -2.0), np.full(n, 2.0))
-        self.tree = replace(self.tree, lines=lines)
+        lines = self.lines.with_intercepts(self.lines.newton, np.full(n, -2.0), np.full(n, 2.0))
+        self.tree = replace(self.tree, linear_leaves=lines)
         return lines.native(len(self.tree.feature), self.columns.n_features)
 
 
@@ -159,7 +161,7 @@ def test_threads_instructions_and_memory_change_no_bit(isa, order):
     plain = Fitted(X, g, h, leaves=40)
     for threads in (1, 2, 3):
         other = Fitted(np.asarray(X, order=order), g, h, leaves=40, isa=isa, threads=threads)
-        for name in FittedLines.__slots__:
+        for name in LinearLeafSlopes.__slots__:
             a, b = getattr(plain.lines, name), getattr(other.lines, name)
             assert a.tobytes() == b.tobytes()
 
@@ -197,7 +199,7 @@ def test_lines_of_other_trees_or_rows_are_refused():
     X, g, h = regression(5, 300)
     fit = Fitted(X, g, h)
     lines, score = fit.complete(), np.zeros(300)
-    arrays = fit.tree.lines.arrays()
+    arrays = fit.tree.linear_leaves.arrays()
     with pytest.raises(ValueError, match="lines need the values"):
         fit.grower.add_to(fit.grown, fit.tree.value, score, lines, None)
     with pytest.raises(ValueError, match="other rows"):

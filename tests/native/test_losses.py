@@ -19,14 +19,14 @@ from stagewise.losses import (
     CLASSIFICATION_LOSSES,
     REGRESSION_LOSSES,
     AbsoluteError,
+    BinarySquaredError,
     ClassExponential,
-    ClassShares,
+    ClassSquaredError,
     Exponential,
     Gamma,
     Huber,
     Logistic,
     Loss,
-    Margin,
     Multinomial,
     Poisson,
     Quantile,
@@ -253,8 +253,8 @@ LOSSES: dict[str, tuple[Loss, Any]] = {
     "exponential": (Exponential(), losses.exponential),
     "three classes": (Multinomial(3), losses.softmax),
     "exponential of four": (ClassExponential(4), losses.class_exponential),
-    "squared error of two classes": (Margin(), losses.margin),
-    "squared error of five classes": (ClassShares(5), losses.class_shares),
+    "squared error of two classes": (BinarySquaredError(), losses.margin),
+    "squared error of five classes": (ClassSquaredError(5), losses.class_shares),
 }
 HESSIAN_BY_CONVENTION = {"absolute_error", "huber", "quantile", "exponential of four"}
 
@@ -296,7 +296,7 @@ def test_a_loss_with_a_kernel_is_bound_as_one_without(
     # Only a bound Huber loss knows the weights that its width depends on.
     weight = weights_of(np.random.default_rng(1), 2_000, weighted and name != "huber")
     fast, slow = loss.bind(workers, y, weight), Loss.bind(loss, workers, y, weight)
-    assert fast.look(score) == pytest.approx(slow.look(score), rel=1e-6)
+    assert fast.evaluate(score) == pytest.approx(slow.evaluate(score), rel=1e-6)
     for k in range(loss.n_outputs):
         np.testing.assert_allclose(
             fast.gradients(k).pairs(), slow.gradients(k).pairs(), rtol=1e-6, atol=1e-6

@@ -191,7 +191,7 @@ def wide_line(terms: int, low: float, high: float) -> Ensemble:
         beyond=np.zeros(1, np.uint8),
         grain=0 * one,
     )
-    return Ensemble(terms, np.zeros(1), [replace(tree, lines=lines)])
+    return Ensemble(terms, np.zeros(1), [replace(tree, linear_leaves=lines)])
 
 
 def test_a_line_of_many_terms_is_gone_through_where_that_can_be_done() -> None:

@@ -132,9 +132,9 @@ def test_categories_are_asked_about_by_one_set_a_level() -> None:
     rules = Rules(max_leaves=8, level_smoothing=1.0)
     tree = Growth(workers, bins, None, rules, growth="symmetric").grow(g, h)
     assert tree.feature[0] == 0
-    assert tree.sets is not None
+    assert tree.category_sets is not None
     mean = np.array([-(g[X[:, 0] == k]).sum() / h[X[:, 0] == k].sum() for k in range(30)])
-    left = tree.sets.left(0, 30)[:30]
+    left = tree.category_sets.goes_left(0, 30)[:30]
     assert mean[left].min() > mean[~left].max() or mean[left].max() < mean[~left].min()
 
 

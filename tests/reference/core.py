@@ -159,10 +159,13 @@ def forest_of(
 
 def same_trees(a: Tree, b: Tree) -> bool:
     """Say whether two trees are equal to the bit."""
-    if (a.sets is None) != (b.sets is None):
+    if (a.category_sets is None) != (b.category_sets is None):
         return False
-    if a.sets is not None and b.sets is not None:
-        pairs = ((a.sets.start, b.sets.start), (a.sets.bits, b.sets.bits))
+    if a.category_sets is not None and b.category_sets is not None:
+        pairs = (
+            (a.category_sets.start, b.category_sets.start),
+            (a.category_sets.bits, b.category_sets.bits),
+        )
         if any(x.tobytes() != y.tobytes() for x, y in pairs):
             return False
     return all(getattr(a, n).tobytes() == getattr(b, n).tobytes() for n in NODE_ARRAYS)

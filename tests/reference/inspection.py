@@ -13,10 +13,10 @@ def goes_left(ensemble, tree, node, value):
     """Whether a value goes left at a node."""
     if np.isnan(value):
         return bool(tree.missing_left[node])
-    levels = ensemble.levels[tree.feature[node]] if len(ensemble.levels) else 0
+    levels = ensemble.n_categories[tree.feature[node]] if len(ensemble.n_categories) else 0
     if levels:
-        first = tree.sets.start[node] + int(value) // 64
-        return bool((int(tree.sets.bits[first]) >> (int(value) % 64)) & 1)
+        first = tree.category_sets.start[node] + int(value) // 64
+        return bool((int(tree.category_sets.bits[first]) >> (int(value) % 64)) & 1)
     return bool(value <= tree.threshold[node])
 
 

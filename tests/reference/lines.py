@@ -83,7 +83,7 @@ def path_features(tree: Tree, node: int, numbers: set[int]) -> list[int]:
 
 def say(tree: Tree, node: int, row: Vector) -> float:
     """Return what a leaf says of a row, operation by operation as the document has it."""
-    lines = tree.lines
+    lines = tree.linear_leaves
     if lines is None or node not in lines.node:
         return float(tree.value[node])
     i = int(np.flatnonzero(lines.node == node)[0])

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from stagewise.trees.tree import LevelSets, Tree
+from stagewise.trees.tree import CategorySets, Tree
 
 __all__ = ["best_leaves", "both_ways", "fractions", "leaf_sets", "random_tree", "rows_below"]
 
@@ -42,7 +42,7 @@ def random_tree(seed: int, splits: int, features: int = 3, levels: int = 0) -> T
     for t in range(n)[::-1]:
         cover[t] = 1 + rng.integers(9) if feature[t] < 0 else cover[left[t]] + cover[right[t]]
     inner = np.array(feature) >= 0
-    sets = LevelSets(np.array(starts, dtype=np.int32), np.array(bits, dtype=np.uint64))
+    sets = CategorySets(np.array(starts, dtype=np.int32), np.array(bits, dtype=np.uint64))
     return Tree(
         np.array(feature, dtype=np.int32),
         np.array(threshold),
@@ -86,9 +86,9 @@ def rows_below(tree: Tree, leaf: npt.NDArray[Any], node: int) -> npt.NDArray[np.
 
 
 def goes_left(tree: Tree, node: int, x: float) -> bool:
-    if tree.sets is not None and tree.sets.start[node] >= 0:
-        first, level = int(tree.sets.start[node]), int(x)
-        return bool(int(tree.sets.bits[first + level // 64]) >> (level % 64) & 1)
+    if tree.category_sets is not None and tree.category_sets.start[node] >= 0:
+        first, level = int(tree.category_sets.start[node]), int(x)
+        return bool(int(tree.category_sets.bits[first + level // 64]) >> (level % 64) & 1)
     return bool(x <= tree.threshold[node])
 
 

@@ -24,9 +24,9 @@ def goes_left(tree: Tree, node: int, x: float, levels: Sequence[int]) -> bool:
         return bool(tree.missing_left[node])
     n_levels = levels[tree.feature[node]] if len(levels) else 0
     if n_levels:
-        assert tree.sets is not None
+        assert tree.category_sets is not None
         known = 0 <= x < n_levels
-        return bool(tree.sets.left(node, n_levels)[int(x) if known else n_levels])
+        return bool(tree.category_sets.goes_left(node, n_levels)[int(x) if known else n_levels])
     return bool(x <= tree.threshold[node])
 
 
@@ -36,7 +36,7 @@ def expected(
     """What a tree says when only some features are known; both ways, by cover, where not."""
     f = int(tree.feature[node])
     if f < 0:
-        return np.atleast_1d(tree.value[node] if tree.lines is None else say(tree, node, x))
+        return np.atleast_1d(tree.value[node] if tree.linear_leaves is None else say(tree, node, x))
     left, right = int(tree.left[node]), int(tree.right[node])
     if f in known:
         to = left if goes_left(tree, node, x[f], levels) else right

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from reference.lines import say
-from stagewise.trees.tree import NODE_ARRAYS, LevelSets, Tree
+from stagewise.trees.tree import NODE_ARRAYS, CategorySets, Tree
 
 __all__ = ["Rules", "grow", "leaf_gain", "leaf_of", "leaf_value", "predict"]
 
@@ -242,10 +242,10 @@ def as_tree(nodes: list[Node]) -> Tree:
         rows.append((*question, *n.children, n.value, 0.0 if s is None else s.gain, n.cover))
     columns = zip(*rows, strict=True)
     arrays = [np.array(c, t) for c, t in zip(columns, NODE_ARRAYS.values(), strict=True)]
-    return Tree(*arrays, sets=as_sets(nodes))
+    return Tree(*arrays, category_sets=as_sets(nodes))
 
 
-def as_sets(nodes: list[Node]) -> LevelSets | None:
+def as_sets(nodes: list[Node]) -> CategorySets | None:
     start, bits = np.full(len(nodes), -1, np.int32), np.empty(0, np.uint64)
     for i, n in enumerate(nodes):
         if n.done and n.split is not None and n.split.levels is not None:
@@ -254,7 +254,7 @@ def as_sets(nodes: list[Node]) -> LevelSets | None:
             words[: len(n.split.levels)] = n.split.levels
             own = np.packbits(words, bitorder="little").view("<u8")
             bits = np.append(bits, own[: (len(n.split.levels) - 1) // 64 + 1].astype(np.uint64))
-    return LevelSets(start, bits) if len(bits) else None
+    return CategorySets(start, bits) if len(bits) else None
 
 
 def leaf_of(tree: Tree, row: npt.NDArray[Any], levels: Sequence[int] = ()) -> int:
@@ -266,9 +266,9 @@ def leaf_of(tree: Tree, row: npt.NDArray[Any], levels: Sequence[int] = ()) -> in
         if np.isnan(x):
             left = tree.missing_left[node] == 1
         elif n_levels:
-            assert tree.sets is not None
+            assert tree.category_sets is not None
             known = 0 <= x < n_levels
-            left = tree.sets.left(node, n_levels)[int(x) if known else n_levels]
+            left = tree.category_sets.goes_left(node, n_levels)[int(x) if known else n_levels]
         else:
             left = x <= tree.threshold[node]
         node = int(tree.left[node] if left else tree.right[node])

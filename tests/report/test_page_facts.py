@@ -381,6 +381,6 @@ def test_what_is_silenced_stays_silent():
     model, X, y, _ = report_of("number")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        warnings.simplefilter("ignore", sw.UnseenLevelWarning)
+        warnings.simplefilter("ignore", sw.UnknownCategoryWarning)
         found = report_facts(model, X.assign(kind="castle"), y)
     assert any("castle" in note for note in found.overview.notes)

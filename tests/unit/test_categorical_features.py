@@ -12,10 +12,10 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from stagewise.data import CategoricalFeatures, Features, Unseen, read_table
-from stagewise.data.categories.categories import Levels
+from stagewise.data import CategoricalFeatures, Features, UnknownCategories, read_table
+from stagewise.data.categories.categories import Categories
 from stagewise.data.reading.table import Table
-from stagewise.errors import UnseenLevelWarning
+from stagewise.errors import UnknownCategoryWarning
 
 
 def read(X: Any, asked: Any = "from_dtype") -> Table:
@@ -27,7 +27,7 @@ def learned(X: Any, asked: Any = "from_dtype", **options: Any) -> Features:
 
 
 def levels(features: Features) -> list[tuple[Any, ...] | None]:
-    return [None if f.levels is None else f.levels.values for f in features]
+    return [None if f.categories is None else f.categories.values for f in features]
 
 
 def matched(features: Features, X: Any, rule: Any = "missing") -> list[list[float | None]]:
@@ -85,7 +85,7 @@ TEXTS = {
 def test_a_category_type_is_categorical(X: Any, asked: Any) -> None:
     features = learned(X, asked)
     assert levels(features) == [("blue", "red"), None]
-    assert features.levels_per_feature() == [2, 0]
+    assert features.n_categories_per_feature() == [2, 0]
     assert matched(features, X) == [[1, None, 0], [1, 2, 3]]
 
 
@@ -317,7 +317,7 @@ def test_unseen_values_of_another_kind_are_unseen_with_a_hint(
 ) -> None:
     features = learned(pl.DataFrame({"c": trained}), ("c",))
     X = pl.DataFrame({"c": new})
-    with pytest.warns(UnseenLevelWarning, match=f"X column 'c' holds {words}"):
+    with pytest.warns(UnknownCategoryWarning, match=f"X column 'c' holds {words}"):
         assert np.isnan(features.match(X, "Model")).all()
     with pytest.raises(ValueError, match=f"X column 'c' holds {words}"):
         features.match(X, "Model", "error")
@@ -330,7 +330,7 @@ def test_unseen_values_of_another_kind_are_unseen_with_a_hint(
 )
 def test_values_of_the_same_kind_are_only_unseen(trained: Any, new: Any) -> None:
     tables = [pd.DataFrame({"c": pd.Series(cells, dtype=object)}) for cells in (trained, new)]
-    with pytest.warns(UnseenLevelWarning):
+    with pytest.warns(UnknownCategoryWarning):
         learned(tables[0], ("c",)).match(tables[1], "Model")
 
 
@@ -355,7 +355,7 @@ def known() -> Features:
 
 
 def test_an_unseen_value_is_missing_with_one_warning_a_call() -> None:
-    with pytest.warns(UnseenLevelWarning) as caught:
+    with pytest.warns(UnknownCategoryWarning) as caught:
         assert matched(known(), NEW) == [[1, None, None, None, None], [0, 1, None, 0, None]]
     (warning,) = caught
     assert warning.filename == __file__
@@ -380,15 +380,15 @@ def test_an_unseen_value_is_refused_if_asked() -> None:
 def test_only_some_unseen_values_are_listed() -> None:
     X = pl.DataFrame({"c": [f"new {n}" for n in range(9)] + ["a"], "d": [1] * 10})
     words = r"holds 'new 0', 'new 1', 'new 2', 'new 3', 'new 4' and 4 more in 9 of 10 rows"
-    with pytest.warns(UnseenLevelWarning, match=words):
+    with pytest.warns(UnknownCategoryWarning, match=words):
         matched(known(), X)
 
 
 def test_only_rows_that_are_looked_at_are_counted() -> None:
     features = known()
-    unseen = Unseen("missing", np.array([0, 1], dtype=np.uint32))
+    unseen = UnknownCategories("missing", np.array([0, 1], dtype=np.uint32))
     features.columns(features.read(NEW, "Model"), unseen)
-    assert unseen.rows_of_columns == {0: 1}
+    assert unseen.rows_per_column == {0: 1}
 
 
 def test_no_rows_give_no_rows() -> None:
@@ -397,5 +397,5 @@ def test_no_rows_give_no_rows() -> None:
 
 
 def test_levels_are_equal_by_value() -> None:
-    assert Levels.of([1, "a"]) == Levels.of(["a", True, 1.0])
-    assert hash(Levels.of([1, "a"])) == hash(Levels.of(["a", 1.0]))
+    assert Categories.of([1, "a"]) == Categories.of(["a", True, 1.0])
+    assert hash(Categories.of([1, "a"])) == hash(Categories.of(["a", 1.0]))

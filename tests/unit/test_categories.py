@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reference.categories import slow_levels, slow_number
-from stagewise.data.categories.categories import Levels, spelled_number
+from stagewise.data.categories.categories import Categories, number_from_text
 from stagewise.data.categories.factor import Factor, factorise
 from stagewise.data.reading.missing_values import MissingValues
 
@@ -44,8 +44,8 @@ def factor_of(cells: list[Any]) -> Factor:
     return factorise(objects(cells), None, "X column 0")
 
 
-def numbers(levels: Levels, factor: Factor) -> list[float]:
-    return np.append(levels.numbers_of(factor.values), np.nan)[factor.codes].tolist()
+def numbers(levels: Categories, factor: Factor) -> list[float]:
+    return np.append(levels.encode(factor.values), np.nan)[factor.codes].tolist()
 
 
 # Against the slow twin
@@ -54,7 +54,7 @@ def numbers(levels: Levels, factor: Factor) -> list[float]:
 @given(st.lists(st.tuples(CELLS, st.sampled_from([0.0, 1.0, 2.5]))))
 def test_levels_are_those_of_the_rows_that_count(rows) -> None:
     cells, weights = [cell for cell, _ in rows], [weight for _, weight in rows]
-    levels = factor_of(cells).levels(None, np.array(weights))
+    levels = factor_of(cells).categories(None, np.array(weights))
     slow = slow_levels(cells, weights)
     assert [(isinstance(value, str), value) for value in levels.values] == slow
     assert [type(v) for v in levels.values if not isinstance(v, str)] == [
@@ -69,7 +69,7 @@ def test_levels_are_those_of_the_rows_that_count(rows) -> None:
     st.one_of(st.lists(TEXTS), st.lists(NUMBERS), st.lists(CELLS)),
 )
 def test_every_cell_has_the_number_of_its_level(cells, others) -> None:
-    levels = factor_of(cells).levels(None, None)
+    levels = factor_of(cells).categories(None, None)
     slow = slow_levels(cells, [1.0] * len(cells))
     for given_cells in (cells, others):
         expected = [slow_number(slow, cell) for cell in given_cells]
@@ -80,13 +80,13 @@ def test_every_cell_has_the_number_of_its_level(cells, others) -> None:
 @given(st.lists(CELLS), st.randoms())
 def test_the_order_of_rows_does_not_matter(cells, random) -> None:
     shuffled = random.sample(cells, len(cells))
-    assert factor_of(cells).levels(None, None) == factor_of(shuffled).levels(None, None)
+    assert factor_of(cells).categories(None, None) == factor_of(shuffled).categories(None, None)
 
 
 @given(st.lists(st.one_of(st.integers(-5, 5), st.floats(width=32), st.none())))
 def test_typed_columns_have_the_levels_of_objects(cells) -> None:
     floats = np.array([math.nan if cell is None else cell for cell in cells], dtype=np.float64)
-    assert factorise(floats, None, "x").levels(None, None) == Levels.of(
+    assert factorise(floats, None, "x").categories(None, None) == Categories.of(
         value for value in floats.tolist() if value == value
     )
 
@@ -101,12 +101,12 @@ def test_truth_values_and_whole_floats_are_the_numbers_they_equal() -> None:
 
 
 def test_a_number_and_its_text_are_two_levels() -> None:
-    assert Levels.of([1, "1", "a", 0.5]).values == (0.5, 1, "1", "a")
+    assert Categories.of([1, "1", "a", 0.5]).values == (0.5, 1, "1", "a")
 
 
 def test_numbers_rise_and_texts_follow_by_code_point() -> None:
     values = ["é", "z", "Z", "😀", "\uffff", "", 10, 9, -1, 2**64 - 1, 1e300, -math.inf, 0.1]
-    assert Levels.of(values).values == (
+    assert Categories.of(values).values == (
         *(-math.inf, -1, 0.1, 9, 10, 2**64 - 1, 1e300),
         *("", "Z", "z", "é", "\uffff", "😀"),
     )
@@ -156,14 +156,16 @@ def test_masked_cells_are_no_level() -> None:
 def test_which_of_equal_values_comes_first_does_not_matter() -> None:
     single = [np.float32(0.1), float(np.float32(0.1)), 1, True, Decimal(1), 1.0]
     for cells in (single, single[::-1]):
-        assert factor_of(cells).levels(None, None).values == (0.1, float(np.float32(0.1)), 1)
+        assert factor_of(cells).categories(None, None).values == (0.1, float(np.float32(0.1)), 1)
 
 
 def test_missing_values_are_taken_out() -> None:
-    factor, taken = factor_of(["-999", -999, 1, -999.0, None]).without(MissingValues.of([-999, 5]))
+    factor, taken = factor_of(["-999", -999, 1, -999.0, None]).mask_values(
+        MissingValues.of([-999, 5])
+    )
     assert (factor.values, factor.codes.tolist(), taken) == (["-999", 1], [0, -1, 1, -1, -1], 2)
     rounded = factorise(np.array([-999.9, 1.0], np.float32), None, "x")
-    assert rounded.without(MissingValues.of([-999.9]))[0].values == [1]
+    assert rounded.mask_values(MissingValues.of([-999.9]))[0].values == [1]
 
 
 # Spelling
@@ -179,7 +181,7 @@ def test_missing_values_are_taken_out() -> None:
     ],
 )  # fmt: skip
 def test_only_the_usual_spelling_is_a_number(text: str, number: object) -> None:
-    assert spelled_number(text) == number
+    assert number_from_text(text) == number
 
 
 @pytest.mark.parametrize(
@@ -196,7 +198,7 @@ def test_only_the_usual_spelling_is_a_number(text: str, number: object) -> None:
 def test_values_of_the_other_kind_are_meant_where_nothing_else_can_be(
     levels, values, expected
 ) -> None:
-    found = Levels.of(levels).numbers_of([v if isinstance(v, str) else v + 0 for v in values])
+    found = Categories.of(levels).encode([v if isinstance(v, str) else v + 0 for v in values])
     assert [None if math.isnan(number) else number for number in found] == expected
 
 
@@ -211,7 +213,7 @@ def test_values_of_the_other_kind_are_meant_where_nothing_else_can_be(
     ],
 )
 def test_levels_know_of_which_kind_they_are(levels, kind: str) -> None:
-    assert Levels.of(levels).kind == kind
+    assert Categories.of(levels).kind == kind
 
 
 # Refusals
@@ -248,7 +250,7 @@ def test_a_million_texts_take_about_a_second() -> None:
     cells = cells[rng.integers(0, 10_000, 1_000_000)]
     begin = time.process_time()
     factor = factorise(cells, None, "x")
-    levels = factor.levels(None, None)
+    levels = factor.categories(None, None)
     numbers(levels, factor)
     # Measured 0.2 on the development machine; the rest is room for a busy one.
     assert time.process_time() - begin < 2.0

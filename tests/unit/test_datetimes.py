@@ -16,13 +16,13 @@ import pytest
 
 from model_samples import make_model, moment_features
 from stagewise.data.features import Features
-from stagewise.data.reading.cell import MOMENTS
+from stagewise.data.reading.cell import TEMPORAL_TYPES
 from stagewise.data.reading.datetimes import (
-    moment_number,
-    moment_of,
-    moment_ticks,
-    moment_words,
-    short_words,
+    datetime_ticks,
+    format_datetime,
+    format_datetime_short,
+    parse_datetime,
+    temporal_type_of,
 )
 from stagewise.data.reading.table import read_table
 from stagewise.errors import ModelFormatError
@@ -51,7 +51,7 @@ def test_dates_are_written_as_numpy_writes_them(numbers):
         whole, part = str(np.datetime64(number, "ns")).replace("T", " ").split(".")
         part = part.rstrip("0")
         expected = f"{whole}.{part}" if part else whole.removesuffix(" 00:00:00")
-        assert moment_words(number, "date") == expected
+        assert format_datetime(number, "date") == expected
 
 
 def test_durations_are_written_as_pandas_takes_them_apart(numbers):
@@ -62,27 +62,27 @@ def test_durations_are_written_as_pandas_takes_them_apart(numbers):
         clock += f".{fraction}".rstrip("0").rstrip(".")
         days = f"{parts.days} d" if parts.days else ""
         expected = f"{days} {clock}".strip() if clock != "00:00:00" or not days else days
-        assert moment_words(number, "duration") == ("-" if number < 0 else "") + expected
+        assert format_datetime(number, "duration") == ("-" if number < 0 else "") + expected
 
 
 def test_what_is_written_is_read_again(numbers):
     for moment in ("date", "duration"):
-        assert [moment_number(moment_words(n, moment), moment) for n in numbers] == numbers
+        assert [parse_datetime(format_datetime(n, moment), moment) for n in numbers] == numbers
     within = [n % DAY for n in numbers]
-    again = [moment_number(moment_words(n, "time of day"), "time of day") for n in within]
+    again = [parse_datetime(format_datetime(n, "time of day"), "time of day") for n in within]
     assert again == within
 
 
 def test_words_for_what_is_no_moment():
-    for moment in MOMENTS:
-        assert moment_words(None, moment) == moment_words(np.nan, moment) == "missing"
-        assert moment_words(np.inf, moment) == moment_words(1e300, moment) == "inf"
-        assert moment_words(-np.inf, moment) == moment_words(-(2.0**64), moment) == "-inf"
+    for moment in TEMPORAL_TYPES:
+        assert format_datetime(None, moment) == format_datetime(np.nan, moment) == "missing"
+        assert format_datetime(np.inf, moment) == format_datetime(1e300, moment) == "inf"
+        assert format_datetime(-np.inf, moment) == format_datetime(-(2.0**64), moment) == "-inf"
 
 
 def test_a_threshold_between_whole_nanoseconds_keeps_its_side():
-    assert moment_words(5.5, "duration") == "00:00:00.000000005"
-    assert moment_words(-5.5, "duration") == "-00:00:00.000000006"
+    assert format_datetime(5.5, "duration") == "00:00:00.000000005"
+    assert format_datetime(-5.5, "duration") == "-00:00:00.000000006"
 
 
 @pytest.mark.parametrize(
@@ -97,17 +97,17 @@ def test_a_threshold_between_whole_nanoseconds_keeps_its_side():
     ],
 )
 def test_words_are_as_fine_as_the_range_they_stand_in(within, words):
-    number = moment_number("2024-03-01 14:05:07.123456789", "date")
-    assert moment_words(number, "date", within=within) == words
+    number = parse_datetime("2024-03-01 14:05:07.123456789", "date")
+    assert format_datetime(number, "date", within=within) == words
 
 
 def test_short_words_have_the_digits_that_count():
-    number = moment_number("2 d 01:11:31.998763776", "duration")
-    assert short_words(number, "duration", 4) == "2 d 01:11:32"
-    assert short_words(number, "duration", 17) == moment_words(number, "duration")
-    assert short_words(5 * SECOND + 123, "time of day", 4) == "00:00:05"
-    day = moment_number("2024-03-01 00:00:00.5", "date")
-    assert short_words(day, "date", 1) == "2024-03-01 00:00:00.5"
+    number = parse_datetime("2 d 01:11:31.998763776", "duration")
+    assert format_datetime_short(number, "duration", 4) == "2 d 01:11:32"
+    assert format_datetime_short(number, "duration", 17) == format_datetime(number, "duration")
+    assert format_datetime_short(5 * SECOND + 123, "time of day", 4) == "00:00:05"
+    day = parse_datetime("2024-03-01 00:00:00.5", "date")
+    assert format_datetime_short(day, "date", 1) == "2024-03-01 00:00:00.5"
 
 
 @pytest.mark.parametrize(
@@ -123,7 +123,7 @@ def test_short_words_have_the_digits_that_count():
     ],
 )
 def test_other_ways_to_write(text, moment, number):
-    assert moment_number(text, moment) == number
+    assert parse_datetime(text, moment) == number
 
 
 @pytest.mark.parametrize(
@@ -145,29 +145,29 @@ def test_other_ways_to_write(text, moment, number):
 )
 def test_what_is_no_moment_is_refused_with_an_example(text, moment):
     with pytest.raises(ValueError, match=f"is no {moment}; write one as .* or "):
-        moment_number(text, moment)
+        parse_datetime(text, moment)
 
 
 # ---- ticks ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("moment", MOMENTS)
+@pytest.mark.parametrize("moment", TEMPORAL_TYPES)
 def test_ticks_are_few_and_inside_and_their_words_short(moment):
     rng = np.random.default_rng(1)
     for size in 2.0 ** rng.uniform(10, 62, 200):
         middle = rng.uniform(-(2**61), 2**61) if moment == "date" else 0.0
-        ticks = moment_ticks(middle - size / 2, middle + size / 2, moment)
+        ticks = datetime_ticks(middle - size / 2, middle + size / 2, moment)
         assert 1 <= len(ticks) <= 7
         assert ticks == sorted(set(ticks))
         assert all(abs(t - middle) <= size / 2 + 1024 for t in ticks)
         gaps = np.diff(ticks)
         assert len(gaps) < 2 or gaps.max() <= 1.2 * gaps.min()  # months are of several lengths
-    assert moment_ticks(3.0, 3.0, moment) == []
+    assert datetime_ticks(3.0, 3.0, moment) == []
 
 
 def test_ticks_of_dates_are_first_days_of_months():
-    ends = [moment_number(text, "date") for text in ("2019-05-03", "2021-06-01")]
-    told = [moment_words(t, "date") for t in moment_ticks(*ends, "date")]
+    ends = [parse_datetime(text, "date") for text in ("2019-05-03", "2021-06-01")]
+    told = [format_datetime(t, "date") for t in datetime_ticks(*ends, "date")]
     assert told == ["2019-07-01", "2020-01-01", "2020-07-01", "2021-01-01"]
 
 
@@ -194,29 +194,34 @@ FRAME = {"day": STAMPS, "lasts": LASTS, "at": TIMES, "x": [1.0, 2.0, 3.0]}
 )
 def test_every_library_says_what_numbers_stand_for(table):
     read = read_table(table, caller="a test")
-    assert read.moments == {0: "date", 1: "duration", 2: "time of day"}
-    assert [f.moment for f in Features.learn(read)] == ["date", "duration", "time of day", None]
+    assert read.temporal_types == {0: "date", 1: "duration", 2: "time of day"}
+    assert [f.temporal_type for f in Features.learn(read)] == [
+        "date",
+        "duration",
+        "time of day",
+        None,
+    ]
 
 
 def test_arrays_of_numpys_own_types():
-    assert read_table(np.array([["2020-01-01"]], "M8[D]"), caller="").moments == {0: "date"}
-    assert read_table(np.array([[3]], "m8[s]"), caller="").moments == {0: "duration"}
-    assert read_table(np.array([[3]]), caller="").moments == {}
+    assert read_table(np.array([["2020-01-01"]], "M8[D]"), caller="").temporal_types == {0: "date"}
+    assert read_table(np.array([[3]], "m8[s]"), caller="").temporal_types == {0: "duration"}
+    assert read_table(np.array([[3]]), caller="").temporal_types == {}
 
 
 def test_a_missing_moment_makes_no_moments_of_numbers():
     cells = np.array([1.5, np.datetime64("NaT")], dtype=object)
-    assert moment_of(cells) is None
+    assert temporal_type_of(cells) is None
     read = read_table(cells.reshape(-1, 1), caller="")
-    assert read.moments == {}
+    assert read.temporal_types == {}
     assert np.array_equal(read.column(0).values, [1.5, np.nan], equal_nan=True)
     late = np.array([np.timedelta64("NaT"), dt.date(2020, 1, 1)], dtype=object)
-    assert moment_of(late) == "date"
+    assert temporal_type_of(late) == "date"
 
 
 def test_features_that_differ_in_moments_only_are_equal():
     features = moment_features()
-    plain = [replace(f, moment=None) for f in features]
+    plain = [replace(f, temporal_type=None) for f in features]
     assert Features(features) == Features(plain)
     assert hash(Features(features)) == hash(Features(plain))
     one, two = (make_model(features=its) for its in (features, plain))
@@ -230,10 +235,10 @@ def header_of(data: bytes) -> dict:
 def test_a_file_remembers_moments_in_a_section_that_may_be_skipped():
     model = make_model(features=moment_features())
     again, _ = decode(encode(model))
-    assert [f.moment for f in again.features] == [f.moment for f in model.features]
+    assert [f.temporal_type for f in again.features] == [f.temporal_type for f in model.features]
     entries = {entry["name"]: entry for entry in header_of(encode(model))["sections"]}
     assert [name for name, entry in entries.items() if entry["optional"]] == ["feature_moment"]
-    plain = make_model(features=[replace(f, moment=None) for f in model.features])
+    plain = make_model(features=[replace(f, temporal_type=None) for f in model.features])
     assert "feature_moment" not in {entry["name"] for entry in header_of(encode(plain))["sections"]}
 
 
@@ -243,7 +248,7 @@ def test_a_reader_that_does_not_know_moments_reads_the_rest():
     # The same bytes under a name that nobody knows, as this one is to an older reader.
     body = data.replace(b'"feature_moment"', b'"feature_memory"')[:-32]
     again, _ = decode(body + hashlib.sha256(body).digest())
-    assert [f.moment for f in again.features] == [None] * 4
+    assert [f.temporal_type for f in again.features] == [None] * 4
     assert again.fingerprint() == model.fingerprint()
 
 

@@ -13,12 +13,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stagewise.data.categories.unknown import Unseen
+from stagewise.data.categories.unknown import UnknownCategories
 from stagewise.data.feature import Feature
 from stagewise.data.features import Features
 from stagewise.data.reading.column import Column
 from stagewise.data.reading.table import read_table
-from stagewise.data.reading.wide_integers import doubles_not_below, learn_cuts, ranks
+from stagewise.data.reading.wide_integers import learn_cuts, ranks, round_up_to_floats
 
 BIG = 2**53 + 1
 INT64 = st.integers(-(2**63), 2**63 - 1)
@@ -162,7 +162,7 @@ def test_no_rows_give_no_rows() -> None:
 
 def test_training_rows_become_ranks_and_missing_ones_nan() -> None:
     table = read_table(pl.DataFrame({"id": [BIG + 4, BIG, None, BIG + 2]}), caller="Model")
-    (column,) = Features.learn(table).columns(table, Unseen())
+    (column,) = Features.learn(table).columns(table, UnknownCategories())
     assert column.dtype == np.float64
     np.testing.assert_array_equal(column, [2, 0, np.nan, 1])
 
@@ -219,14 +219,14 @@ def test_ranks_are_exact_between_types(cuts, values) -> None:
 @given(st.lists(INT64), st.floats(allow_nan=False))
 def test_a_wide_integer_stays_on_its_side_of_any_threshold(values, threshold) -> None:
     column = Column(np.array(values, np.int64), None)
-    sides = (doubles_not_below(column) <= threshold).tolist()
+    sides = (round_up_to_floats(column) <= threshold).tolist()
     assert sides == [value <= threshold for value in values]
 
 
 @given(st.lists(UINT64), st.floats(allow_nan=False))
 def test_an_unsigned_integer_stays_on_its_side_too(values, threshold) -> None:
     column = Column(np.array(values, np.uint64), None)
-    sides = (doubles_not_below(column) <= threshold).tolist()
+    sides = (round_up_to_floats(column) <= threshold).tolist()
     assert sides == [value <= threshold for value in values]
 
 

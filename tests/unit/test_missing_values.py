@@ -21,7 +21,7 @@ BIG = 2**53 + 1
 
 
 def found(cells: Any, *values: float) -> list[bool]:
-    mask = MissingValues.of(values).found_in(np.asarray(cells))
+    mask = MissingValues.of(values).mask_in(np.asarray(cells))
     return [False] * len(cells) if mask is None else mask.tolist()
 
 
@@ -51,7 +51,7 @@ def test_equal_values_are_one_and_whole_ones_come_first() -> None:
 
 def test_without_values_nothing_is_looked_at() -> None:
     assert not MissingValues.of([])
-    assert MissingValues().found_in(np.zeros(3)) is None
+    assert MissingValues().mask_in(np.zeros(3)) is None
 
 
 # Types

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from model_samples import ESTIMATOR, categorical_features, make_model
-from stagewise.data.categories.categories import Levels
+from stagewise.data.categories.categories import Categories
 from stagewise.data.feature import Feature
 from stagewise.errors import ModelFormatError
 from stagewise.model.file.contents import pack, unpack
@@ -24,7 +24,7 @@ MODEL = make_model(features=categorical_features(), seed=3)
 
 
 def with_levels(*columns: list[Any]) -> Any:
-    features = [Feature(None, "categorical", None, Levels.of(column)) for column in columns]
+    features = [Feature(None, "categorical", None, Categories.of(column)) for column in columns]
     return make_model(features=features)
 
 
@@ -46,8 +46,8 @@ def test_every_level_comes_back(columns) -> None:
     model = with_levels(*columns)
     again, _ = decode(encode(model))
     assert again.features == model.features
-    kinds = [[type(v) for v in f.levels.values] for f in again.features]
-    assert kinds == [[type(v) for v in f.levels.values] for f in model.features]
+    kinds = [[type(v) for v in f.categories.values] for f in again.features]
+    assert kinds == [[type(v) for v in f.categories.values] for f in model.features]
     assert again.fingerprint() == model.fingerprint()
 
 
@@ -84,7 +84,7 @@ def test_one_wrong_number_is_refused(array: str, index: int, number: Any, words:
     arrays[array] = arrays[array].copy()
     arrays[array][index] = number
     if words is None:  # a feature without levels may be categorical
-        assert unpack(facts, arrays)[0].features.levels_per_feature() == [5, 0, 0, 2]
+        assert unpack(facts, arrays)[0].features.n_categories_per_feature() == [5, 0, 0, 2]
         return
     with pytest.raises(ModelFormatError, match=words):
         unpack(facts, arrays)

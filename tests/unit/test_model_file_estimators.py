@@ -148,7 +148,7 @@ def use(model: Any) -> None:
     linear = (LinearModel, StepwiseRegressor, StagewiseLinearRegressor)
     new = X[:5] if isinstance(model, linear) else NEW
     unbounded = model.model_.loss in ("poisson", "gamma", "tweedie") or any(
-        tree.lines is not None for tree in model.model_.ensemble.trees
+        tree.linear_leaves is not None for tree in model.model_.ensemble.trees
     )
     for name in QUESTIONS:
         if hasattr(model, name):

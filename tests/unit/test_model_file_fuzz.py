@@ -82,8 +82,8 @@ def assert_model_is_sound(model: Model) -> None:
     assert len(set(names)) == len(names)
     for feature in model.features:
         assert (feature.cuts is None) == (feature.kind != "wide_integer")
-        assert (feature.levels is None) == (feature.kind != "categorical")
-        assert_levels_are_sound([] if feature.levels is None else feature.levels.values)
+        assert (feature.categories is None) == (feature.kind != "categorical")
+        assert_levels_are_sound([] if feature.categories is None else feature.categories.values)
         cuts = [] if feature.cuts is None else feature.cuts.tolist()
         assert all(a < b for a, b in pairwise(cuts))
     assert (model.classes is None) == (model.task == "regression")

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from model_samples import make_model
-from stagewise.data.categories.categories import Levels
-from stagewise.data.categories.target_encoding import Statistic
+from stagewise.data.categories.categories import Categories
+from stagewise.data.categories.target_encoding import TargetEncoding
 from stagewise.data.feature import Feature
 from stagewise.errors import ModelFormatError
 from stagewise.model.ensemble import Ensemble
@@ -19,25 +19,25 @@ from stagewise.model.file.format import decode, encode
 
 # Three levels, a number, two levels.
 FEATURES = [
-    Feature(None, "categorical", None, Levels.of(["a", "b", "c"])),
+    Feature(None, "categorical", None, Categories.of(["a", "b", "c"])),
     Feature(None, "real"),
-    Feature(None, "categorical", None, Levels.of([1, 2])),
+    Feature(None, "categorical", None, Categories.of([1, 2])),
 ]
 
 
-def statistic(sources: tuple[int, ...], keys: list[int], outputs: int) -> Statistic:
+def statistic(sources: tuple[int, ...], keys: list[int], outputs: int) -> TargetEncoding:
     levels = tuple((3, 0, 2)[f] for f in sources)
     n = len(keys) if len(sources) > 1 else levels[0] + 2
     values = np.arange(outputs * (n + 1), dtype=np.float32).reshape(outputs, n + 1) / 8
-    return Statistic(sources, levels, np.array(keys, dtype=np.uint64), values)
+    return TargetEncoding(sources, levels, np.array(keys, dtype=np.uint64), values)
 
 
 def make(outputs: int = 1) -> Any:
     classes = np.arange(outputs) if outputs > 1 else None
     model = make_model(features=FEATURES, classes=classes)
     statistics = [statistic((0,), [], outputs), statistic((0, 2), [0, 7, 19], outputs)]
-    features = model.features.with_statistics(statistics)
-    levels = features.levels_per_column()
+    features = model.features.with_target_encodings(statistics)
+    levels = features.n_categories_per_column()
     ensemble = Ensemble(len(levels), np.zeros(outputs), model.ensemble.trees, levels)
     return replace(model, features=features, ensemble=ensemble)
 
@@ -49,14 +49,14 @@ def test_statistics_come_back(outputs) -> None:
     assert again.features == model.features
     assert again.features.sources[3:] == [(0,)] * outputs + [(0, 2)] * outputs
     assert again.fingerprint() == model.fingerprint()
-    other = model.features.with_statistics([statistic((0,), [], outputs)] * 2)
+    other = model.features.with_target_encodings([statistic((0,), [], outputs)] * 2)
     assert other != model.features
 
 
 def test_what_levels_say_is_part_of_the_fingerprint() -> None:
     model = make()
     before = model.fingerprint()
-    model.features.statistics[1].values[0, 1] += 1
+    model.features.target_encodings[1].values[0, 1] += 1
     assert model.fingerprint() != before
 
 

@@ -10,11 +10,11 @@ import pytest
 
 from stagewise.boosting.averaging import OutOfBag
 from stagewise.losses import Loss
-from stagewise.losses.class_squared_error import ClassShares, Margin
+from stagewise.losses.class_squared_error import BinarySquaredError, ClassSquaredError
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("loss", [ClassShares(11), Margin()])
+@pytest.mark.parametrize("loss", [ClassSquaredError(11), BinarySquaredError()])
 def test_each_tree_leaves_the_mean_loss_of_all_that_was_said(loss: Loss, weighted: bool) -> None:
     rng = np.random.default_rng(3)
     n, nodes = 3_000, 40
@@ -43,4 +43,4 @@ def test_each_tree_leaves_the_mean_loss_of_all_that_was_said(loss: Loss, weighte
 def test_nobody_spoke_of_any_row() -> None:
     rows: Any = SimpleNamespace(y=np.zeros(5, dtype=np.int32), weight=None)
     none = np.zeros(0, dtype=np.uint32)
-    assert OutOfBag(ClassShares(3), rows).take(np.zeros((1, 3)), none, none) is None
+    assert OutOfBag(ClassSquaredError(3), rows).take(np.zeros((1, 3)), none, none) is None

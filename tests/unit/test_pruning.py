@@ -8,16 +8,16 @@ import numpy as np
 import pytest
 
 from reference.pruning import best_leaves, both_ways, fractions, random_tree, rows_below
-from stagewise.trees.fractional_rows import mean_of_both_ways
+from stagewise.trees.fractional_rows import predict_fractional
 from stagewise.trees.impurity import IMPURITIES
 from stagewise.trees.pruning import (
-    answering,
-    cut,
-    levels_of,
     node_costs,
+    nodes_by_depth,
     path_costs,
+    prune,
+    pruned_node_of,
     pruning_path,
-    reduced_errors,
+    reduced_error_nodes,
     split_order,
     weakest_links,
 )
@@ -39,7 +39,7 @@ def made(seed, splits=7, *, whole=False):
 
 def leaves_of(tree, at):
     """Return the nodes that are leaves after a cut, by their old numbers."""
-    answer = answering(tree, at)
+    answer = pruned_node_of(tree, at)
     return frozenset(answer[tree.feature < 0].tolist())
 
 
@@ -104,7 +104,7 @@ def test_rows_cost_along_a_path_what_they_cost_in_each_of_its_trees(seed):
     costs = IMPURITIES["absolute_error"](tree.value, y)
     found = path_costs(tree, strength, leaf, costs, weight, alphas)
     for alpha, first, second in zip(alphas, *found, strict=True):
-        node = answering(tree, (tree.feature >= 0) & (strength <= alpha))[leaf]
+        node = pruned_node_of(tree, (tree.feature >= 0) & (strength <= alpha))[leaf]
         error = np.abs(y - tree.value[node])
         assert first == pytest.approx((weight * error).sum())
         assert second == pytest.approx((weight * error**2).sum())
@@ -115,7 +115,7 @@ def test_reduced_errors_leave_the_tree_with_the_fewest_errors(seed):
     rng = np.random.default_rng(seed)
     tree = random_tree(seed, 7)
     cost = rng.integers(0, 5, len(tree.feature)).astype(float)  # of other rows: nothing is ordered
-    assert leaves_of(tree, reduced_errors(tree, cost)) == best_leaves(tree, cost, 0.0)
+    assert leaves_of(tree, reduced_error_nodes(tree, cost)) == best_leaves(tree, cost, 0.0)
 
 
 @SEEDS
@@ -124,14 +124,14 @@ def test_what_is_left_after_a_cut_says_the_same(seed, levels):
     rng = np.random.default_rng(seed)
     tree = random_tree(seed, 25, levels=levels)
     at = (tree.feature >= 0) & (rng.random(len(tree.feature)) < 0.3)
-    small = cut(tree, at)
+    small = prune(tree, at)
     leaf = small.feature < 0
     for name, none in (("left", -1), ("right", -1), ("threshold", 0), ("missing_left", 0)):
         assert (getattr(small, name)[leaf] == none).all()
     inner = np.flatnonzero(~leaf)
     assert (small.left[inner] > inner).all()
     assert sorted([0, *small.left[inner], *small.right[inner]]) == list(range(len(small.feature)))
-    answer = answering(tree, at)
+    answer = pruned_node_of(tree, at)
     X = rng.integers(-3, 4, (50, 3)).astype(float)
     X[:, 2] = rng.integers(0, max(levels, 4), 50)
     for row in X:
@@ -141,19 +141,21 @@ def test_what_is_left_after_a_cut_says_the_same(seed, levels):
 
 def test_a_tree_that_is_cut_at_its_root_is_a_leaf():
     tree = random_tree(0, 9, levels=5)
-    small = cut(tree, np.arange(len(tree.feature)) == 0)
+    small = prune(tree, np.arange(len(tree.feature)) == 0)
     assert small.feature.tolist() == [-1]
-    assert small.sets is None
+    assert small.category_sets is None
     assert small.cover[0] == tree.cover[0]
 
 
 def test_nothing_changes_without_a_cut():
     tree = random_tree(3, 20, levels=70)
-    same = cut(tree, np.zeros(len(tree.feature), dtype=bool))
+    same = prune(tree, np.zeros(len(tree.feature), dtype=bool))
     for name in ("feature", "threshold", "missing_left", "left", "right", "value", "cover"):
         np.testing.assert_array_equal(getattr(same, name), getattr(tree, name))
-    for node in np.flatnonzero(tree.sets.start >= 0):
-        np.testing.assert_array_equal(same.sets.left(node, 70), tree.sets.left(node, 70))
+    for node in np.flatnonzero(tree.category_sets.start >= 0):
+        np.testing.assert_array_equal(
+            same.category_sets.goes_left(node, 70), tree.category_sets.goes_left(node, 70)
+        )
 
 
 def test_splits_were_made_in_the_order_of_children():
@@ -163,7 +165,7 @@ def test_splits_were_made_in_the_order_of_children():
 
 def test_levels_of_nodes():
     tree = random_tree(2, 15)
-    found = levels_of(tree)
+    found = nodes_by_depth(tree)
     assert sorted(np.concatenate(found).tolist()) == list(range(31))
     for level, below in pairwise(found):
         parents = {int(t) for t in level if tree.feature[t] >= 0}
@@ -179,9 +181,9 @@ def test_rows_with_missing_cells_go_both_ways(seed, levels):
     X[:, 2] = rng.integers(0, max(levels, 4) + 1, 40)  # the level that nobody knows included
     X[rng.random(X.shape) < 0.4] = np.nan
     expected = [both_ways(tree, row) for row in X]
-    np.testing.assert_allclose(mean_of_both_ways(tree, X)[:, 0], expected, atol=1e-12)
-    one_by_one = [mean_of_both_ways(tree, row[np.newaxis])[0, 0] for row in X]
-    np.testing.assert_array_equal(mean_of_both_ways(tree, X)[:, 0], one_by_one)
+    np.testing.assert_allclose(predict_fractional(tree, X)[:, 0], expected, atol=1e-12)
+    one_by_one = [predict_fractional(tree, row[np.newaxis])[0, 0] for row in X]
+    np.testing.assert_array_equal(predict_fractional(tree, X)[:, 0], one_by_one)
 
 
 def test_impurities_are_means_of_what_rows_cost():

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stagewise.data import CategoricalFeatures, Features, read_table
-from stagewise.errors import UnseenLevelWarning
+from stagewise.errors import UnknownCategoryWarning
 
 DAYS = [dt.date(2024, 2, 28) + dt.timedelta(days=day) for day in range(4)]
 TRAINED: dict[str, list[Any]] = {
@@ -51,7 +51,7 @@ def learned(cells: list[Any]) -> Features:
 
 def numbers(features: Features, X: Any, rule: Any) -> npt.NDArray[np.float64]:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UnseenLevelWarning)
+        warnings.simplefilter("ignore", UnknownCategoryWarning)
         (column,) = features.match(X, "Model", rule)
     return np.asarray(column, dtype=np.float64)
 
@@ -114,7 +114,7 @@ def test_typed_batches_are_read_row_by_row_as_whole(
     batch = make([column]) if make is np.column_stack else make({"c": column})
     features = learned(trained)
     if make is not np.column_stack:
-        features = Features([type(features[0])("c", "categorical", None, features[0].levels)])
+        features = Features([type(features[0])("c", "categorical", None, features[0].categories)])
     np.testing.assert_array_equal(
         numbers(features, batch, "prior"), alone(features, batch, "prior")
     )

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stagewise.data import MissingValues, read_table
-from stagewise.data.reading.sparse import Cells
+from stagewise.data.reading.sparse import SparseCells
 from stagewise.data.reading.table import Table
 
 FORMATS: dict[str, Callable[[Any], Any]] = {
@@ -32,7 +32,7 @@ def read(X: Any, *missing: float, **more: Any) -> Table:
 def dense(table: Table) -> npt.NDArray[Any]:
     """Spell the cells out, one by one."""
     cells = table.columns
-    assert isinstance(cells, Cells)
+    assert isinstance(cells, SparseCells)
     out = np.full(cells.shape, cells.absent, dtype=np.float64)
     for line in range(len(cells.start) - 1):
         for k in range(cells.start[line], cells.start[line + 1]):
@@ -82,7 +82,7 @@ def test_cells_in_any_order_and_more_than_once_are_added_up(
 def test_sorted_floats_are_used_where_they_lie() -> None:
     X = sp.random_array((20, 6), density=0.3, format="csr", rng=np.random.default_rng(0))
     cells = read(X).columns
-    assert isinstance(cells, Cells)
+    assert isinstance(cells, SparseCells)
     assert np.shares_memory(cells.values, X.data)
     assert np.shares_memory(cells.index, X.indices)
 

@@ -22,7 +22,7 @@ from stagewise.estimators.r_squared import ScoredByR2
 from stagewise.learners.estimator import name_of
 from stagewise.training.class_weights import without_absent
 from stagewise.training.report import warn_of_one_class
-from stagewise.validation.messages import shown
+from stagewise.validation.messages import short_repr
 from stagewise.validation.parameters import suggests_names
 from stagewise.validation.rules import OneOf
 
@@ -153,7 +153,7 @@ class BaggingRegressor(ScoredByR2, Committee):
         if not is_regressor(member):
             raise InvalidParameterError(
                 f"The parameter 'estimator' of {type(self).__name__} must be a regressor; got "
-                f"{shown(member)}."
+                f"{short_repr(member)}."
             )
 
     def _read_target(
@@ -266,7 +266,8 @@ n_iter_no_change, random_state, n_jobs
         who = type(self).__name__
         if not is_classifier(member):
             raise InvalidParameterError(
-                f"The parameter 'estimator' of {who} must be a classifier; got {shown(member)}."
+                f"The parameter 'estimator' of {who} must be a classifier; got "
+                f"{short_repr(member)}."
             )
         if combine == "average" and not hasattr(member, "predict_proba"):
             raise InvalidParameterError(

@@ -27,8 +27,8 @@ from stagewise.bagging.combining import LeftOut, Sum, settled
 from stagewise.bagging.members import Ballot, Member, Training, columns_of, side_by_side
 from stagewise.bagging.shares import Share, copies, deal_bags, deal_folds
 from stagewise.boosting.stopping import Patience
-from stagewise.data import Feature, Features, Unseen
-from stagewise.data.categories.categories import Levels
+from stagewise.data import Feature, Features, UnknownCategories
+from stagewise.data.categories.categories import Categories
 from stagewise.errors import InvalidParameterError
 from stagewise.estimators.modelled import ModelEstimator
 from stagewise.estimators.named import NamedParameters
@@ -38,7 +38,12 @@ from stagewise.training.drawing import choose_seed, make_sampling
 from stagewise.training.passed import Heading, Passed, pass_on
 from stagewise.training.report import ONE_VALUE
 from stagewise.training.rows import Sample, counted_rows, group_numbers, make_folds
-from stagewise.validation.messages import Told, gathered, shown, warn_caller
+from stagewise.validation.messages import (
+    CollectedWarning,
+    collect_warnings,
+    short_repr,
+    warn_caller,
+)
 from stagewise.validation.parameters import RULES, Use, check_parameters
 from stagewise.validation.rules import OneOf
 from stagewise.workers import thread_count
@@ -107,7 +112,7 @@ class Committee(NamedParameters):
         if not can_be_fitted(params["estimator"]):
             raise InvalidParameterError(
                 f"The parameter 'estimator' of {who} must be an estimator, not fitted, or None; "
-                f"got {shown(params['estimator'])}."
+                f"got {short_repr(params['estimator'])}."
             )
         self._check_member(params["estimator"], params["combine"])
         everything = params["sampling"] == "uniform" and params["subsample"] == 1.0
@@ -204,7 +209,7 @@ class Committee(NamedParameters):
                 "rows cannot be repeated instead. Pass whole weights, none, or another estimator."
             )
 
-    def _check_cells(self, params: Mapping[str, Any], X: Any) -> list[Told]:
+    def _check_cells(self, params: Mapping[str, Any], X: Any) -> list[CollectedWarning]:
         """Read X as members of this library would, so that errors are about its own rows.
 
         Other members read it themselves; so do those that get some of the columns, whose places
@@ -213,7 +218,7 @@ class Committee(NamedParameters):
         member = params["estimator"]
         if not isinstance(member, ModelEstimator) or params["columns_per_member"] < 1.0:
             return []
-        with gathered() as told:
+        with collect_warnings() as told:
             own = {"missing_values": (), **check_parameters(member)}
             read_training(X, own, type(self).__name__, None)
         return told
@@ -245,7 +250,7 @@ class Committee(NamedParameters):
         training: Training,
         shares: Iterator[Share],
         left_out: LeftOut,
-        known: list[Told],
+        known: list[CollectedWarning],
     ) -> dict[str, Any]:
         """Fit members until there are enough; set them and how much each has to say.
 
@@ -253,7 +258,7 @@ class Committee(NamedParameters):
         """
         members: list[Member] = []
         errors, say, path = [], [], []
-        told: list[list[Told]] = []
+        told: list[list[CollectedWarning]] = []
         patience = Patience(params["n_iter_no_change"], params["tol"])
         unit = left_out.spread or 1.0  # so that tol has no unit
         for share, (member, answers, its) in side_by_side(training.fit, shares, training.threads):
@@ -330,7 +335,7 @@ class Committee(NamedParameters):
         if not places:
             return
         member = self._usual_member() if self.estimator is None else self.estimator
-        unseen = Unseen(getattr(member, "on_unseen", "error"))
+        unseen = UnknownCategories(getattr(member, "on_unseen", "error"))
         asked = columns_of(X, np.array(places))
         features.columns(features.read(asked, type(self).__name__), unseen)
         unseen.refuse(features.names)
@@ -398,7 +403,7 @@ def _form(words: str) -> str:
     return re.sub(r"\d+", "0", words)
 
 
-def _warn_of_common(told: list[list[Told]], known: list[Told]) -> None:
+def _warn_of_common(told: list[list[CollectedWarning]], known: list[CollectedWarning]) -> None:
     """Warn once of what all members were warned of; what only some were is about their bags."""
     common = set.intersection(*({_form(words) for words, _ in its} for its in told))
     common -= {_form(words) for words, _ in known}
@@ -419,7 +424,7 @@ def _features(members: list[Member], heading: Heading) -> tuple[list[int], Featu
             levels.setdefault(place, set()).update(its.values)
     names, places = heading.names or [None] * heading.n, sorted(levels)
     return places, Features(
-        Feature(names[place], "categorical", None, Levels.of_plain(levels[place]))
+        Feature(names[place], "categorical", None, Categories.from_distinct(levels[place]))
         for place in places
     )
 

@@ -24,11 +24,11 @@ from threadpoolctl import threadpool_limits
 
 from stagewise._native import Cancellation, work_under
 from stagewise.bagging.shares import Places, Share, draw_columns
-from stagewise.data.categories.categories import Levels
+from stagewise.data.categories.categories import Categories
 from stagewise.estimators.single_tree import HELD_OUT
 from stagewise.learners.estimator import finite, name_of, seeded, weight_argument
 from stagewise.model.model import Model
-from stagewise.validation.messages import Told, gathered
+from stagewise.validation.messages import CollectedWarning, collect_warnings
 
 __all__ = ["Ballot", "Member", "Training", "columns_of", "side_by_side"]
 
@@ -98,17 +98,17 @@ class Member:
 
     def answers(self, ballot: Ballot, X: Any) -> Matrix:
         """Return what the member says of the rows of X."""
-        with gathered():  # of levels that its bag had not: the committee has its own words
+        with collect_warnings():  # of levels that its bag had not: the committee has its own words
             return ballot.answers(self.estimator, columns_of(X, self.columns))
 
-    def levels(self) -> dict[int, Levels]:
+    def levels(self) -> dict[int, Categories]:
         """Return the levels of the categorical columns, if it is an estimator of this library."""
         model = getattr(self.estimator, "model_", None)
         if not isinstance(model, Model):
             return {}
         own = range(model.features.n) if self.columns is None else self.columns.tolist()
         both = zip(own, model.features, strict=True)
-        return {place: its.levels for place, its in both if its.levels is not None}
+        return {place: its.categories for place, its in both if its.categories is not None}
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,11 +145,11 @@ class Training:
     stops: bool = False
     threads: int = 1
 
-    def fit(self, share: Share) -> tuple[Member, Matrix | None, list[Told]]:
+    def fit(self, share: Share) -> tuple[Member, Matrix | None, list[CollectedWarning]]:
         """Return a member, its answers about the rows that it did not see, and its warnings."""
         columns = draw_columns(self.column_share, self.X.shape[1], self.seed, share.number)
         with self._one_thread():
-            with gathered() as told:
+            with collect_warnings() as told:
                 member = Member(self._fitted(share, columns), columns)
             if not self.measured:
                 return member, None, told

@@ -94,8 +94,8 @@ class Dropout:
 
     def scale(self, tree: Tree, share: float) -> Tree:
         """Return a tree that says so much of what it did."""
-        lines = None if tree.lines is None else tree.lines.times(share, self.grain)
-        return replace(tree, value=self.settle(share * tree.value), lines=lines)
+        lines = None if tree.linear_leaves is None else tree.linear_leaves.scaled(share, self.grain)
+        return replace(tree, value=self.settle(share * tree.value), linear_leaves=lines)
 
     def check(self, value: Vector, score: npt.NDArray[np.float64], *, first: bool) -> None:
         """Raise ValueError if the values of a term, or the scores, do not fit the steps."""
@@ -131,7 +131,7 @@ class Absence:
         self.rounds, self._ensemble, self._samples = rounds, ensemble, list(samples)
         self._workers = workers
         if rounds:
-            self._part: Ensemble = ensemble.part(rounds)
+            self._part: Ensemble = ensemble.select_rounds(rounds)
             self._add(self._part, -1.0)
 
     def end(self, dropout: Dropout, share: float) -> None:
@@ -141,7 +141,7 @@ class Absence:
         part = self._part
         trees = [dropout.scale(tree, share) for tree in part.trees]
         scaled = replace(part, trees=trees)
-        self._ensemble.put(self.rounds, scaled)
+        self._ensemble.replace_rounds(self.rounds, scaled)
         self._add(scaled, 1.0)
 
     def _add(self, part: Ensemble, sign: float) -> None:

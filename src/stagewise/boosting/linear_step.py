@@ -17,7 +17,7 @@ import numpy.typing as npt
 from stagewise._native import Gradients, residual_quantile
 from stagewise.boosting.steps import Move, Stage, Step, newton, tree_of
 from stagewise.learners.histogram_tree import GrownTerm, TreeGrowth
-from stagewise.trees.linear_leaves import FittedLines
+from stagewise.trees.linear_leaves import LinearLeafSlopes
 
 __all__ = ["linear_leaves"]
 
@@ -57,13 +57,13 @@ def linear_leaves(step: Step, l2: float, max_step: float = 0.0) -> Step:
             intercept = _quantiles(stage, growth, settled, fitted)
         room = growth.room(value)
         low, high = _bounds(value, fitted, intercept, room, max_step)
-        lines = fitted.lines(intercept, low, high, beyond=room is not None)
+        lines = fitted.with_intercepts(intercept, low, high, beyond=room is not None)
         return replace(move, lines=lines if len(lines.node) else None)
 
     return with_lines
 
 
-def _optima(stage: Stage, step: Step, fitted: FittedLines, max_step: float) -> Vector:
+def _optima(stage: Stage, step: Step, fitted: LinearLeafSlopes, max_step: float) -> Vector:
     """Return what the step would say of leaves of nothing but the rows of the lines."""
     if step is newton:
         return fitted.newton
@@ -85,7 +85,7 @@ def _parabolas(stage: Stage, settled: GrownTerm) -> Gradients:
     y = stage.loss.target(stage.y, output)
     r = y - score
     distance = np.abs(r)
-    width, lean = stage.bound.width_of(output), 0.0
+    width, lean = stage.bound.delta_of(output), 0.0
     if width is None:
         quantiles = (
             residual_quantile(stage.workers, y, score, stage.weight, q) for q in (0.5, 1.0)
@@ -100,19 +100,21 @@ def _parabolas(stage: Stage, settled: GrownTerm) -> Gradients:
     return stage.bag.count(pairs, stage.workers, stage.weight, hessians=True)
 
 
-def _quantiles(stage: Stage, growth: TreeGrowth, settled: GrownTerm, fitted: FittedLines) -> Vector:
+def _quantiles(
+    stage: Stage, growth: TreeGrowth, settled: GrownTerm, fitted: LinearLeafSlopes
+) -> Vector:
     """Return the leaves' quantiles, or Huber steps, of the residuals less what the slopes say."""
     (output,) = stage.outputs
     residual = stage.loss.target(stage.y, output) - stage.score[output]
     nowhere = np.full(len(fitted.node), np.inf)
-    slopes = fitted.lines(np.zeros(len(fitted.node)), -nowhere, nowhere)
+    slopes = fitted.with_intercepts(np.zeros(len(fitted.node)), -nowhere, nowhere)
     unsaid = settled.with_values(np.where(settled.tree.feature < 0, np.nan, 0.0))
     left = residual - growth.predictions(unsaid.with_lines(slopes), stage.source)
     times, absent = stage.bag.times, np.isnan(left)
     if absent.any():  # such rows have no line
         counted = np.ones(len(left), np.float32) if times is None else times
         times, left = np.where(absent, np.float32(0), counted), np.where(absent, 0.0, left)
-    width, value = stage.bound.width_of(output), settled.tree.value
+    width, value = stage.bound.delta_of(output), settled.tree.value
     if width is None:
         found = growth.leaf_quantiles(value, left, stage.loss.leaf_quantile or 0.0, times)
     else:
@@ -122,7 +124,7 @@ def _quantiles(stage: Stage, growth: TreeGrowth, settled: GrownTerm, fitted: Fit
 
 def _bounds(
     value: Vector,
-    fitted: FittedLines,
+    fitted: LinearLeafSlopes,
     intercept: Vector,
     room: tuple[Vector, Vector] | None,
     max_step: float,

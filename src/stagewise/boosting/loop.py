@@ -129,7 +129,7 @@ class Boosting:
             outputs=loss.n_outputs if recipe.joint else 0,
         )
         self._vectors = VectorGradients(len(train.y), loss.n_outputs) if recipe.joint else None
-        self._train_loss = self._bound.look(train.score) / train.total_weight
+        self._train_loss = self._bound.evaluate(train.score) / train.total_weight
         self._shown: tuple[int, Gradients] | None = None
         self._best: Ensemble | None = None
         self.remember(ensemble.n_rounds)
@@ -137,7 +137,7 @@ class Boosting:
     def round(self, m: int) -> Outcome:
         """Append the terms of round m to the ensemble and add them to the scores."""
         recipe, train, valid, turns = self.recipe, self.train, self.valid, self._turns
-        width = self._bound.width
+        width = self._bound.delta
         before = self._losses(width) if recipe.out_of_bag else None
         absence = self._leave(m)
         new, old = recipe.dropout.shares(len(absence.rounds), recipe.learning_rate)
@@ -151,7 +151,7 @@ class Boosting:
                 recipe.dropout.check(value, train.score[places], first=m == 0)
                 term = term.with_values(recipe.dropout.settle(new * value))
                 if move.lines is not None:
-                    term = term.with_lines(move.lines.times(new, recipe.dropout.grain))
+                    term = term.with_lines(move.lines.scaled(new, recipe.dropout.grain))
                 self.ensemble.append(term.part)
                 self._growth.add(term, train.source, train.score[places])
                 if valid is not None:
@@ -159,7 +159,7 @@ class Boosting:
                     self._growth.add_elsewhere(term, *held)
         absence.end(recipe.dropout, old)
         if move.values:
-            self._train_loss = self._bound.look(train.score) / train.total_weight
+            self._train_loss = self._bound.evaluate(train.score) / train.total_weight
         return Outcome(
             self._train_loss,
             self._valid_loss(),
@@ -174,13 +174,13 @@ class Boosting:
         if self.recipe.dropout.rate == 0 or not isinstance(ensemble, Ensemble):
             return  # nothing is ever changed
         if best_round == ensemble.n_rounds:
-            self._best = ensemble.part(range(best_round))
+            self._best = ensemble.select_rounds(range(best_round))
 
     def rewind(self, rounds: int) -> None:
         """Make the ensemble what it was after the best round, the last one remembered."""
         self.ensemble.truncate(rounds)
         if self._best is not None and isinstance(self.ensemble, Ensemble):
-            self.ensemble.put(range(rounds), self._best)
+            self.ensemble.replace_rounds(range(rounds), self._best)
 
     def _leave(self, m: int) -> Absence:
         """Take the rounds that are dropped for this one out of the scores."""
@@ -188,7 +188,7 @@ class Boosting:
         samples = [rows for rows in (self.train, self.valid) if rows is not None]
         absence = Absence(drawn, self.ensemble, samples, self._workers)
         if drawn:
-            self._bound.look(self.train.score)
+            self._bound.evaluate(self.train.score)
         return absence
 
     def _counted(self, outputs: Sequence[int], bag: Bag) -> Gradients | VectorGradients:
@@ -231,7 +231,7 @@ class Boosting:
         return Round(self._workers, n, weight, self._seed, m, lambda: map(self._show, shown))
 
     def _losses(self, width: float | None) -> Vector:
-        return self.recipe.loss.loss_within(self.train.y, self.train.score, width)
+        return self.recipe.loss.loss_with_delta(self.train.y, self.train.score, width)
 
     def _fall(self, before: Vector, width: float | None, bag: Bag) -> float:
         """Return by how much the mean loss of the rows outside the bag fell."""
@@ -264,7 +264,7 @@ class Boosting:
     def _valid_loss(self) -> float | None:
         if self.valid is None or self._watched is None:
             return None
-        return self._watched.look(self.valid.score) / self.valid.total_weight
+        return self._watched.evaluate(self.valid.score) / self.valid.total_weight
 
 
 def boost(model: Boosting, rounds: Iterable[int], monitor: Monitor) -> None:

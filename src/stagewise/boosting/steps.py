@@ -22,7 +22,7 @@ from stagewise.boosting.sampling import Bag
 from stagewise.learners.histogram_tree import GrownTerm, TreeGrowth
 from stagewise.learners.learner import Growth, Term
 from stagewise.losses import BoundLoss, Loss
-from stagewise.losses.logarithm import FARTHEST, LONGEST, exact_log
+from stagewise.losses.logarithm import MAX_LOG_RATIO, MAX_STEP, exact_log
 from stagewise.trees.linear_leaves import LinearLeaves
 
 __all__ = [
@@ -147,7 +147,7 @@ def region_optimum(max_step: float = 0.0) -> Step:
                 sums = growth.node_sums(term, stage.derivatives(output))
                 return loss.region_optimum(sums.gradient[:, 0], sums.hessian)
             residual = loss.target(stage.y, output) - stage.score[output]
-            width, times = stage.bound.width_of(output), stage.bag.times
+            width, times = stage.bound.delta_of(output), stage.bag.times
             if width is None:
                 return growth.leaf_quantiles(value, residual, loss.leaf_quantile, times)
             return growth.leaf_huber_means(value, residual, width, times)
@@ -189,7 +189,7 @@ def line_search(stage: Stage) -> Move:
     def total(rho: float) -> float:
         moved[output] = before[output] + rho * b
         with np.errstate(over="ignore", invalid="ignore"):
-            losses = stage.loss.loss_within(y, moved, stage.bound.width)
+            losses = stage.loss.loss_with_delta(y, moved, stage.bound.delta)
             found = float(np.sum(weight * losses))
         return found if math.isfinite(found) else math.inf
 
@@ -198,7 +198,7 @@ def line_search(stage: Stage) -> Move:
     with np.errstate(over="ignore", invalid="ignore"):
         rho = float(minimize_scalar(total, bracket=(0.0, guess), options={"xtol": 1e-9}).x)
     if stage.loss.degree is None:
-        most = LONGEST / np.abs(b).max()
+        most = MAX_STEP / np.abs(b).max()
         rho = min(max(rho, -most), most)
     return Move([(rho if total(rho) <= total(0.0) else 0.0) * stage.term.value])
 
@@ -255,7 +255,7 @@ def log_odds(stage: Stage) -> Move:
 
 def _centred_logs(weights: list[float]) -> list[float]:
     """Return log p_k - mean log p; sums are exact, so every machine gives the same bits."""
-    total, least = math.fsum(weights), math.exp(-2 * FARTHEST)
+    total, least = math.fsum(weights), math.exp(-2 * MAX_LOG_RATIO)
     if total <= 0.0:
         return [0.0] * len(weights)
     logs = [exact_log(max(w / total, least)) for w in weights]

@@ -80,7 +80,7 @@ def learning_rate_of(estimator: Any) -> float | None:
 def levels_of(estimator: Any) -> dict[str, int]:
     """Return the categorical features and how many levels each has."""
     names, features = names_of(estimator), estimator.model_.features
-    counts = features.levels_per_feature()
+    counts = features.n_categories_per_feature()
     return {names[k]: counts[k] for k in sorted(features.categorical)}
 
 
@@ -89,7 +89,9 @@ def columns_of_text(estimator: Any) -> list[str]:
     return [
         feature.name
         for feature in estimator.model_.features
-        if feature.name is not None and feature.levels is not None and feature.levels.kind == "text"
+        if feature.name is not None
+        and feature.categories is not None
+        and feature.categories.kind == "text"
     ]
 
 

@@ -5,7 +5,7 @@ narwhals and never imported.
 """
 
 from stagewise.data.categories.categorical_features import CategoricalFeatures
-from stagewise.data.categories.unknown import NO_ROWS, Unseen
+from stagewise.data.categories.unknown import NO_ROWS, UnknownCategories
 from stagewise.data.feature import Feature
 from stagewise.data.features import Features
 from stagewise.data.reading.missing_values import MissingValues
@@ -32,7 +32,7 @@ __all__ = [
     "Table",
     "TargetScale",
     "TargetScales",
-    "Unseen",
+    "UnknownCategories",
     "as_frequencies",
     "check_weight",
     "match_targets",

@@ -21,7 +21,7 @@ from stagewise._native import (
     learn_level_bins,
 )
 from stagewise.data.reading.column import Array
-from stagewise.data.reading.sparse import Cells
+from stagewise.data.reading.sparse import SparseCells
 
 __all__ = ["SAMPLE_LIMIT", "core_columns", "learn_codings", "rank_values"]
 
@@ -31,9 +31,9 @@ SAMPLE_LIMIT = 65_536
 Codings = list[npt.NDArray[np.float64] | npt.NDArray[np.uint32]]
 
 
-def core_columns(values: Array | list[Array] | Cells) -> Columns | SparseColumns:
+def core_columns(values: Array | list[Array] | SparseCells) -> Columns | SparseColumns:
     """Give columns, as `Features` has them, in the form that the core reads."""
-    return values.columns() if isinstance(values, Cells) else Columns(values)
+    return values.columns() if isinstance(values, SparseCells) else Columns(values)
 
 
 def learn_codings(
@@ -42,7 +42,7 @@ def learn_codings(
     weight: npt.NDArray[np.float64] | None,
     max_bins: int,
     seed: int,
-    levels: Sequence[int] = (),
+    n_categories: Sequence[int] = (),
 ) -> Codings:
     """Learn at most `max_bins` bins per column; return how values get them.
 
@@ -51,17 +51,17 @@ def learn_codings(
     """
     columns = columns.by_columns()
     codings: Codings = [*learn_cuts(workers, columns, weight, max_bins, SAMPLE_LIMIT, seed)]
-    for feature, n_levels in enumerate(levels):
-        if n_levels and isinstance(columns, Columns):
+    for feature, n in enumerate(n_categories):
+        if n and isinstance(columns, Columns):
             most = max(1, max_bins - 1)
-            codings[feature] = learn_level_bins(columns, feature, n_levels, weight, most)
+            codings[feature] = learn_level_bins(columns, feature, n, weight, most)
     return codings
 
 
-def rank_values(workers: Workers, columns: Columns, levels: Sequence[int] = ()) -> Bins:
+def rank_values(workers: Workers, columns: Columns, n_categories: Sequence[int] = ()) -> Bins:
     """Give every value of every column a code of its own; of categories, the numbers of levels."""
     codings: Codings = [np.empty(0)] * columns.n_features
-    for feature, n_levels in enumerate(levels):
-        if n_levels:
-            codings[feature] = np.arange(n_levels, dtype=np.uint32)
+    for feature, n in enumerate(n_categories):
+        if n:
+            codings[feature] = np.arange(n, dtype=np.uint32)
     return Bins.ranks(workers, columns, codings)

@@ -7,9 +7,9 @@ from typing import Literal
 
 import numpy as np
 
-from stagewise.data.categories.categories import Levels
+from stagewise.data.categories.categories import Categories
 from stagewise.data.reading.column import Array
-from stagewise.data.reading.datetimes import Moment
+from stagewise.data.reading.datetimes import TemporalType
 
 __all__ = ["Feature"]
 
@@ -38,13 +38,16 @@ class Feature:
     name: str | None
     kind: Literal["real", "wide_integer", "categorical"]
     cuts: Array | None = None
-    levels: Levels | None = None
-    moment: Moment | None = None
+    categories: Categories | None = None
+    temporal_type: TemporalType | None = None
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Feature):
             return NotImplemented
-        mine, theirs = (self.name, self.kind, self.levels), (other.name, other.kind, other.levels)
+        mine, theirs = (
+            (self.name, self.kind, self.categories),
+            (other.name, other.kind, other.categories),
+        )
         if mine != theirs:
             return False
         if self.cuts is None or other.cuts is None:

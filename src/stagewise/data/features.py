@@ -15,18 +15,18 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse
 
-from stagewise.data.categories.categorical_features import Source
-from stagewise.data.categories.categories import Levels
+from stagewise.data.categories.categorical_features import ColumnSource
+from stagewise.data.categories.categories import Categories
 from stagewise.data.categories.factor import Factor
-from stagewise.data.categories.target_encoding import Statistic
-from stagewise.data.categories.unknown import Rule, Unseen
+from stagewise.data.categories.target_encoding import TargetEncoding
+from stagewise.data.categories.unknown import HandleUnknown, UnknownCategories
 from stagewise.data.feature import Feature
 from stagewise.data.reading.column import Array, is_wide
 from stagewise.data.reading.frame import Frame, open_frame
 from stagewise.data.reading.missing_values import ONLY_NAN, MissingValues
-from stagewise.data.reading.sparse import Cells
+from stagewise.data.reading.sparse import SparseCells
 from stagewise.data.reading.table import Table, read_array, read_frame
-from stagewise.data.reading.wide_integers import doubles_not_below, learn_cuts, ranks
+from stagewise.data.reading.wide_integers import learn_cuts, ranks, round_up_to_floats
 from stagewise.validation.messages import column_label, warn_caller
 
 __all__ = ["Features", "check_width", "select_by_name", "warn_of_names"]
@@ -51,11 +51,11 @@ class Features(Sequence[Feature]):
         self,
         features: Iterable[Feature],
         missing_values: MissingValues = ONLY_NAN,
-        statistics: Iterable[Statistic] = (),
+        target_encodings: Iterable[TargetEncoding] = (),
     ) -> None:
         self._features = tuple(features)
         self.missing_values = missing_values
-        self.statistics = tuple(statistics)
+        self.target_encodings = tuple(target_encodings)
         names = [feature.name for feature in self._features if feature.name is not None]
         if names and len(names) != len(self._features):
             raise ValueError("some features have names and some have none")
@@ -98,20 +98,20 @@ class Features(Sequence[Feature]):
         names: Sequence[str | None] = table.names or [None] * table.n_features
         if rows is not None and weight is not None:
             weight = weight[rows]
-        if isinstance(table.columns, Cells):
+        if isinstance(table.columns, SparseCells):
             return cls([Feature(name, "real") for name in names], table.missing_values)
         features = []
         for position, name in enumerate(names):
             if position in table.factors:
-                levels = table.factors[position].levels(rows, weight)
-                features.append(Feature(name, "categorical", None, levels))
+                categories = table.factors[position].categories(rows, weight)
+                features.append(Feature(name, "categorical", None, categories))
                 continue
             column, cuts = table.column(position), None
             if column.values.dtype.kind in "iu":
                 column = column if rows is None else column.take(rows)
                 cuts = learn_cuts(column, weight, max_bins) if is_wide(column.values) else None
             kind: Literal["real", "wide_integer"] = "real" if cuts is None else "wide_integer"
-            features.append(Feature(name, kind, cuts, moment=column.moment))
+            features.append(Feature(name, kind, cuts, temporal_type=column.temporal_type))
         return cls(features, table.missing_values)
 
     @property
@@ -122,31 +122,31 @@ class Features(Sequence[Feature]):
     @property
     def sources(self) -> list[tuple[int, ...]]:
         """The features behind each column that trees ask about: one, or two of a statistic."""
-        derived = [s.sources for s in self.statistics for _ in s.values]
+        derived = [s.sources for s in self.target_encodings for _ in s.values]
         return [*((j,) for j in range(self._width)), *derived]
 
-    def with_statistics(self, statistics: Iterable[Statistic]) -> Features:
+    def with_target_encodings(self, target_encodings: Iterable[TargetEncoding]) -> Features:
         """Return the same features with some statistics of their levels."""
-        return Features(self._features, self.missing_values, statistics)
+        return Features(self._features, self.missing_values, target_encodings)
 
-    def extended(self, columns: Any) -> Any:
+    def append_encoded(self, columns: Any) -> Any:
         """Put what the levels say behind the columns that `match` or `columns` has given."""
-        if not self.statistics:
+        if not self.target_encodings:
             return columns
-        return columns.extended([c for s in self.statistics for c in s.columns(columns)])
+        return columns.extended([c for s in self.target_encodings for c in s.columns(columns)])
 
     @property
     def names(self) -> list[str] | None:
         """The features' names, or None if they have none."""
         return None if self._names is None else list(self._names)
 
-    def levels_per_feature(self) -> list[int]:
+    def n_categories_per_feature(self) -> list[int]:
         """Say how many levels each feature has; 0 for a column of numbers."""
-        return [0 if f.levels is None else len(f.levels) for f in self._features]
+        return [0 if f.categories is None else len(f.categories) for f in self._features]
 
-    def levels_per_column(self) -> list[int]:
+    def n_categories_per_column(self) -> list[int]:
         """Say the same of all columns that trees ask about."""
-        own = self.levels_per_feature()
+        own = self.n_categories_per_feature()
         return own + [0] * (len(self.sources) - len(own))
 
     @property
@@ -155,8 +155,8 @@ class Features(Sequence[Feature]):
         return self._categorical
 
     def match(
-        self, X: Any, caller: str, on_unseen: Rule = "missing"
-    ) -> Array | list[Array] | Cells:
+        self, X: Any, caller: str, handle_unknown: HandleUnknown = "missing"
+    ) -> Array | list[Array] | SparseCells:
         """Read new data, and put its columns in the order of the features.
 
         Parameters
@@ -186,13 +186,15 @@ class Features(Sequence[Feature]):
             dtype, flags = X.dtype, X.flags
             if dtype.char in "df" and dtype.isnative and flags.c_contiguous and flags.aligned:
                 return X
-        unseen = Unseen(on_unseen)
-        columns = self.columns(self.read(X, caller), unseen)
-        unseen.refuse(self._names)
-        unseen.warn(self._names)
+        unknown = UnknownCategories(handle_unknown)
+        columns = self.columns(self.read(X, caller), unknown)
+        unknown.refuse(self._names)
+        unknown.warn(self._names)
         return columns
 
-    def columns(self, table: Table, unseen: Unseen) -> Array | list[Array] | Cells:
+    def columns(
+        self, table: Table, unknown: UnknownCategories
+    ) -> Array | list[Array] | SparseCells:
         """Give a table's columns as floats, wide integers as their ranks, levels as their numbers.
 
         The table must have the features' columns, in their order: it is the training table, or
@@ -210,11 +212,11 @@ class Features(Sequence[Feature]):
         array of shape (n_rows, n), list of n arrays of shape (n_rows,), or Cells
             float32 or float64.
         """
-        if self._replaced and isinstance(table.columns, Cells):
+        if self._replaced and isinstance(table.columns, SparseCells):
             self._refuse_sparse()
         if not self._replaced and not isinstance(table.columns, list):
             return table.columns
-        return [self._column(table, position, unseen) for position in range(self._width)]
+        return [self._column(table, position, unknown) for position in range(self._width)]
 
     def _refuse_sparse(self) -> NoReturn:
         position = next(j for j, feature in enumerate(self._features) if feature.kind != "real")
@@ -224,23 +226,23 @@ class Features(Sequence[Feature]):
             "sparse matrix cannot hold. Pass a data frame or a dense array, such as X.toarray()."
         )
 
-    def _column(self, table: Table, position: int, unseen: Unseen) -> Array:
+    def _column(self, table: Table, position: int, unknown: UnknownCategories) -> Array:
         column, feature = table.column(position), self._features[position]
-        if feature.levels is not None:
-            return self._numbers(table.factors[position], feature.levels, position, unseen)
+        if feature.categories is not None:
+            return self._numbers(table.factors[position], feature.categories, position, unknown)
         if feature.cuts is not None:
             return ranks(column, feature.cuts)
-        return column.values if column.values.dtype.kind == "f" else doubles_not_below(column)
+        return column.values if column.values.dtype.kind == "f" else round_up_to_floats(column)
 
     def _numbers(
-        self, factor: Factor, levels: Levels, position: int, unseen: Unseen
+        self, factor: Factor, categories: Categories, position: int, unknown: UnknownCategories
     ) -> npt.NDArray[np.float64]:
         """Give each row's level as its number; NaN where the cell is missing."""
-        numbers = levels.numbers_of(factor.values)
+        numbers = categories.encode(factor.values)
         new = np.isnan(numbers)
         if new.any():
-            unseen.note(position, factor, new, levels)
-            numbers[new] = unseen.number(len(levels))
+            unknown.record(position, factor, new, categories)
+            numbers[new] = unknown.code(len(categories))
         # The code of a missing cell, -1, picks the last.
         return np.append(numbers, np.nan)[factor.codes]
 
@@ -286,7 +288,7 @@ class Features(Sequence[Feature]):
             isinstance(other, Features)
             and self._features == other._features
             and self.missing_values == other.missing_values
-            and self.statistics == other.statistics
+            and self.target_encodings == other.target_encodings
         )
 
     def __hash__(self) -> int:
@@ -302,9 +304,9 @@ class _AsFitted:
 
     categorical: frozenset[int]
     caller: str
-    learns = False
+    learns_categories = False
 
-    def places(self, source: Source) -> frozenset[int]:
+    def positions(self, source: ColumnSource) -> frozenset[int]:
         return self.categorical
 
     def remedy(self, names: Sequence[str] | None, position: int) -> str:
@@ -326,9 +328,9 @@ def select_by_name(frame: Frame, known: Sequence[str]) -> Frame:
     missing = sorted(set(known) - set(names))
     if missing:
         message = "The feature names should match those that were passed during fit.\n"
-        unseen = sorted(set(names) - set(known))
-        if unseen:
-            message += "Feature names unseen at fit time:\n" + _listed(unseen)
+        unknown = sorted(set(names) - set(known))
+        if unknown:
+            message += "Feature names unseen at fit time:\n" + _listed(unknown)
         message += "Feature names seen at fit time, yet now missing:\n" + _listed(missing)
         raise ValueError(message)
     return frame.select(known)

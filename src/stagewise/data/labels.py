@@ -12,9 +12,9 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.multiclass import check_classification_targets
 
-from stagewise.data.reading.column import Array, missing_items
+from stagewise.data.reading.column import Array, missing_mask
 from stagewise.data.reading.vector import read_vector, refuse_infinite, refuse_missing, require_y
-from stagewise.validation.messages import shown
+from stagewise.validation.messages import short_repr
 
 __all__ = ["Labels", "read_labels"]
 
@@ -77,7 +77,7 @@ def read_labels(y: Any, n_rows: int, *, caller: str = "classifier") -> Labels:
     elif kind in "UTO":
         labels = _from_text(cells)
     elif kind == "c":
-        raise ValueError(f"Complex data not supported: y holds {shown(cells[0])} at row 0.")
+        raise ValueError(f"Complex data not supported: y holds {short_repr(cells[0])} at row 0.")
     else:
         raise ValueError(
             f"Unknown label type: y has dtype {cells.dtype}. Labels may be text, integers, "
@@ -94,7 +94,7 @@ def read_labels(y: Any, n_rows: int, *, caller: str = "classifier") -> Labels:
 def _plain(cells: Array) -> Array:
     """Objects as an array of one type: booleans, numbers, or text (which stays objects)."""
     items: list[Any] = cells.tolist()
-    refuse_missing(missing_items(items))
+    refuse_missing(missing_mask(items))
     family = {kind: _family(kind) for kind in set(map(type, items))}
     found = set(family.values())
     if found <= {"text"}:
@@ -108,8 +108,9 @@ def _plain(cells: Array) -> Array:
     first = family[type(items[0])]
     odd = next((row for row, item in enumerate(items) if family[type(item)] != first), 0)
     raise ValueError(
-        f"Unknown label type: y holds {shown(items[0])} at row 0 and {shown(items[odd])} at row "
-        f"{odd}. Labels must be all text, all numbers or all booleans; convert them to one type."
+        f"Unknown label type: y holds {short_repr(items[0])} at row 0 and {short_repr(items[odd])} "
+        f"at row {odd}. Labels must be all text, all numbers or all booleans; convert them to one "
+        "type."
     )
 
 
@@ -152,9 +153,10 @@ def _from_floats(cells: Array) -> Labels:
 
 def _refuse_continuous(cells: Array, row: int, what: str) -> NoReturn:
     raise ValueError(
-        f"Unknown label type: continuous. y holds {shown(cells[row])} at row {row}, and {what} are "
-        "numbers to regress on, not labels. Labels may be text, integers, booleans or whole "
-        "floats. Use a regressor; or, if these are labels, pass y.astype(str), or integer codes."
+        f"Unknown label type: continuous. y holds {short_repr(cells[row])} at row {row}, and "
+        f"{what} are numbers to regress on, not labels. Labels may be text, integers, booleans or "
+        "whole floats. Use a regressor; or, if these are labels, pass y.astype(str), or integer "
+        "codes."
     )
 
 

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from stagewise.data.labels import Labels, read_labels
 from stagewise.data.reading.column import Array, Mask, read_column
-from stagewise.data.reading.datetimes import moment_of
+from stagewise.data.reading.datetimes import temporal_type_of
 from stagewise.data.reading.vector import read_vector, refuse_infinite, refuse_missing, require_y
 from stagewise.data.target_scale import TargetScale
 from stagewise.validation.messages import warn_caller
@@ -64,7 +64,7 @@ def read_target(y: Any, n_rows: int, *, caller: str = "regressor") -> Vector:
 
 def read_numbers(cells: Array, missing: Mask | None, *, caller: str) -> Vector:
     """Read the cells of one target; `missing` marks those that do not say so themselves."""
-    if moment_of(cells) is not None:
+    if temporal_type_of(cells) is not None:
         raise TypeError(
             f"y has dtype {cells.dtype} and holds moments, and {caller} predicts numbers. "
             "Convert it to a number of days or seconds first."
@@ -164,7 +164,7 @@ def as_frequencies(weight: Vector, *, total: float | None = None) -> Vector | No
 
 def _read_weights(sample_weight: Any, n_rows: int) -> Vector:
     cells, missing = read_vector(sample_weight, n_rows, "sample_weight", ravel=False)
-    if moment_of(cells) is not None:
+    if temporal_type_of(cells) is not None:
         raise TypeError(
             f"sample_weight has dtype {cells.dtype} and holds moments. Weights must be numbers."
         )

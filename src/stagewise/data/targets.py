@@ -17,7 +17,7 @@ from stagewise.data.reading.frame import Frame, open_frame
 from stagewise.data.reading.table import exact_array
 from stagewise.data.reading.vector import require_y
 from stagewise.data.target import read_numbers, read_target
-from stagewise.validation.messages import shown
+from stagewise.validation.messages import short_repr
 
 __all__ = ["match_targets", "read_targets", "target_names"]
 
@@ -80,7 +80,7 @@ def match_targets(y: Any, names: tuple[str, ...] | None) -> Any:
     if odd:
         raise ValueError(
             f"y_val has the targets {', '.join(map(repr, own))}, but y has "
-            f"{', '.join(map(repr, names))}: {shown(odd[0])} is in one of them only."
+            f"{', '.join(map(repr, names))}: {short_repr(odd[0])} is in one of them only."
         )
     frame = _frame(y)
     assert frame is not None

@@ -31,7 +31,7 @@ from stagewise.training.passed import Heading, pass_on
 from stagewise.training.report import ONE_VALUE, fit_report, warn_of_one_class
 from stagewise.training.rows import Sample, counted_rows, hold_out, make_folds
 from stagewise.training.term_fitting import TermFit, TreeFit
-from stagewise.validation.messages import shown, warn_caller
+from stagewise.validation.messages import short_repr, warn_caller
 from stagewise.validation.parameters import check_tree
 from stagewise.workers import make_workers
 
@@ -86,7 +86,7 @@ class Stagewise(BoostedTrees):
                 check_learner(learner, of_classes=of_classes)
             except ValueError as error:
                 raise InvalidParameterError(
-                    f"The parameter 'learner' of {who} must be {error}; got {shown(learner)}."
+                    f"The parameter 'learner' of {who} must be {error}; got {short_repr(learner)}."
                 ) from None
         self._check_step(params["step"], tree=tree, of_classes=of_classes)
         # Nothing is ignored: what the learner cannot use must be left alone.

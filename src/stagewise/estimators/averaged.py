@@ -34,7 +34,7 @@ from stagewise.training.committee_fitting import CommitteeFit, check_averages, c
 from stagewise.training.describe import tree_words
 from stagewise.training.fitting import Fit
 from stagewise.training.rows import Sample
-from stagewise.validation.messages import shown, warn_caller
+from stagewise.validation.messages import short_repr, warn_caller
 from stagewise.validation.parameters import check_parameter
 from stagewise.validation.rules import Number, OneOf, flag
 from stagewise.workers import make_workers
@@ -232,7 +232,9 @@ class AveragedTrees(BoostedTrees):
         try:
             least = Number(0.0)(errors)
         except ValueError as error:
-            raise InvalidParameterError(f"errors must be {error}; got {shown(errors)}.") from None
+            raise InvalidParameterError(
+                f"errors must be {error}; got {short_repr(errors)}."
+            ) from None
         worth = self.oob_importances(X, y, sample_weight)
         order = np.argsort(-worth.mean, kind="stable").tolist()
         kept = [f for f in order if worth.mean[f] > least * worth.error[f]] or order[:1]

@@ -22,7 +22,7 @@ from stagewise.boosting.methods import Method
 from stagewise.data import Features, match_targets
 from stagewise.estimators.reported import Reported
 from stagewise.estimators.scored import ScoredTrees
-from stagewise.losses import EachTarget, Loss
+from stagewise.losses import Loss, MultiTargetLoss
 from stagewise.model.model import Model
 from stagewise.training.columns import learn_columns, match_columns, read_training
 from stagewise.training.continued import check_loss, model_to_continue
@@ -163,7 +163,7 @@ class BoostedTrees(Reported, ScoredTrees):
             params["n_estimators"] = previous.ensemble.n_rounds  # as an uninterrupted fit would
         loss = self._make_loss(classes)
         if target.ndim > 1:
-            loss = EachTarget(loss, target.shape[1])
+            loss = MultiTargetLoss(loss, target.shape[1])
         if previous is not None:
             check_loss(previous, loss)
         drawn = self._drawn_groups(params, groups, train, table.n_rows)
@@ -176,7 +176,7 @@ class BoostedTrees(Reported, ScoredTrees):
         self.seed_, self.learning_rate_ = seed, params["learning_rate"]
         details.update(self._resolved(params))
         details["values_taken_as_missing"] = rows_of_columns(features, table.taken_as_missing)
-        details["values_unseen"] = rows_of_columns(features, unseen.rows_of_columns + unseen_val)
+        details["values_unseen"] = rows_of_columns(features, unseen.rows_per_column + unseen_val)
         self.fit_report_ = fit_report(details, self, workers, begin)
         return self
 
@@ -276,7 +276,7 @@ class BoostedTrees(Reported, ScoredTrees):
         codes, weight = self._held_out_target(y, sample_weight, table.n_rows, classes)
         rows = counted_rows(weight)
         _, columns, unseen = match_columns(table, params, features, rows)
-        return Sample.choose(columns, rows, codes, weight), unseen.rows_of_columns
+        return Sample.choose(columns, rows, codes, weight), unseen.rows_per_column
 
     def _check_held_out(self, X: Any, y: Any, sample_weight: Any) -> None:
         if (X is None) != (y is None):

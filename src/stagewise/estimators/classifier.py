@@ -17,7 +17,7 @@ from stagewise.losses import CLASSIFICATION_LOSSES, Loss
 from stagewise.model.model import Model
 from stagewise.training.class_weights import class_weighted, without_absent
 from stagewise.training.costs import check_costs
-from stagewise.validation.messages import shown
+from stagewise.validation.messages import short_repr
 from stagewise.validation.parameters import nearest_name
 
 __all__ = ["BoostedClassifier", "make_class_loss"]
@@ -34,7 +34,7 @@ def make_class_loss(loss: Any, classes: npt.NDArray[Any] | None, who: str) -> Lo
         raise InvalidParameterError(
             f"The parameter 'loss' of {who} must be one of "
             f"{', '.join(map(repr, CLASSIFICATION_LOSSES))}, or a stagewise.losses.Loss; "
-            f"got {shown(loss)}.{nearest_name(str(loss), CLASSIFICATION_LOSSES)}"
+            f"got {short_repr(loss)}.{nearest_name(str(loss), CLASSIFICATION_LOSSES)}"
         )
     return CLASSIFICATION_LOSSES[loss](len(classes))
 

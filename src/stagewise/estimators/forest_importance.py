@@ -177,7 +177,7 @@ def _worth(
     n_trees = len(ensemble.trees)
 
     def losses() -> Vector:
-        columns: Columns | SparseColumns = model.features.extended(Columns(values))
+        columns: Columns | SparseColumns = model.features.append_encoded(Columns(values))
         out = np.zeros((len(values), ensemble.n_outputs))
         ensemble.forest.add_scores(workers, columns, number, number + 1, out.reshape(-1))
         return judge.losses(out * n_trees, rows)

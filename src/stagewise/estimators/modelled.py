@@ -20,7 +20,7 @@ from stagewise.estimators.named import NamedParameters
 from stagewise.losses import CLASSIFICATION_LOSSES, REGRESSION_LOSSES
 from stagewise.model.file.format import write_model
 from stagewise.model.model import Model
-from stagewise.validation.messages import shown
+from stagewise.validation.messages import short_repr
 from stagewise.validation.parameters import all_parameters, default_parameters
 
 __all__ = ["ModelEstimator"]
@@ -54,7 +54,7 @@ class ModelEstimator(NamedParameters):
         losses: Any = REGRESSION_LOSSES if model.classes is None else CLASSIFICATION_LOSSES
         if model.loss not in losses:
             raise ModelFormatError(
-                f"this version has no loss of a {model.task} named {shown(model.loss)}."
+                f"this version has no loss of a {model.task} named {short_repr(model.loss)}."
             )
         n_outputs, n_classes = (
             model.ensemble.n_outputs,
@@ -130,8 +130,8 @@ class ModelEstimator(NamedParameters):
         for name in given:
             if not isinstance(name, str) or name in own:
                 raise ValueError(
-                    f"A note cannot be called {shown(name)}. Its name must be text, and not one "
-                    f"of {', '.join(map(repr, own))}."
+                    f"A note cannot be called {short_repr(name)}. Its name must be text, and not "
+                    f"one of {', '.join(map(repr, own))}."
                 )
         write_model(path, model, {**own, **given})
 

@@ -19,9 +19,9 @@ from stagewise.data import (
 from stagewise.errors import InvalidParameterError
 from stagewise.estimators.base import BoostedTrees
 from stagewise.estimators.r_squared import ScoredByR2
-from stagewise.losses import REGRESSION_LOSSES, EachTarget, Loss
+from stagewise.losses import REGRESSION_LOSSES, Loss, MultiTargetLoss
 from stagewise.model.model import Model
-from stagewise.validation.messages import shown
+from stagewise.validation.messages import short_repr
 from stagewise.validation.parameters import nearest_name
 
 __all__ = ["BoostedRegressor"]
@@ -55,7 +55,7 @@ class BoostedRegressor(ScoredByR2, BoostedTrees):
         if score.shape[1] == 1:
             return np.asarray(model.offset + model.scale * loss.mean(score.T).reshape(len(score)))
         return np.asarray(
-            model.offset + model.scale * EachTarget(loss, score.shape[1]).mean(score.T)
+            model.offset + model.scale * MultiTargetLoss(loss, score.shape[1]).mean(score.T)
         )
 
     def _read_target(
@@ -82,11 +82,11 @@ class BoostedRegressor(ScoredByR2, BoostedTrees):
         given = {name: value for name, value in given.items() if value is not None}
         kind = None if isinstance(loss, Loss) else REGRESSION_LOSSES.get(str(loss))
         for name in given:
-            if kind is None or name not in kind.own_parameters:
-                users = [k for k, v in REGRESSION_LOSSES.items() if name in v.own_parameters]
+            if kind is None or name not in kind.parameter_names:
+                users = [k for k, v in REGRESSION_LOSSES.items() if name in v.parameter_names]
                 raise InvalidParameterError(
                     f"The parameter {name!r} of {who} is for loss={' or '.join(map(repr, users))}, "
-                    f"but loss is {shown(loss)}. Leave {name} at None."
+                    f"but loss is {short_repr(loss)}. Leave {name} at None."
                 )
         if isinstance(loss, Loss):
             return loss
@@ -94,7 +94,7 @@ class BoostedRegressor(ScoredByR2, BoostedTrees):
             raise InvalidParameterError(
                 f"The parameter 'loss' of {who} must be one of "
                 f"{', '.join(map(repr, REGRESSION_LOSSES))}, or a stagewise.losses.Loss; "
-                f"got {shown(loss)}.{nearest_name(str(loss), REGRESSION_LOSSES)}"
+                f"got {short_repr(loss)}.{nearest_name(str(loss), REGRESSION_LOSSES)}"
             )
         try:
             return kind(**given)
@@ -106,5 +106,5 @@ class BoostedRegressor(ScoredByR2, BoostedTrees):
         loss = self.loss
         if isinstance(loss, Loss) and type(loss) is REGRESSION_LOSSES.get(loss.name):
             params["loss"] = loss.name
-            params |= {name: getattr(loss, name) for name in loss.own_parameters}
+            params |= {name: getattr(loss, name) for name in loss.parameter_names}
         return params

@@ -108,7 +108,7 @@ class ScoredTrees(ModelEstimator):
             rows = values if values.dtype.char == "d" else values.astype(np.float64)
             ensemble.forest.add_rows(rows, 0, n_trees, out.reshape(-1))
             return out
-        columns = model.features.extended(core_columns(values))
+        columns = model.features.append_encoded(core_columns(values))
         small = columns.n_rows * n_trees <= SMALL
         return ensemble.score(columns, make_workers(1 if small else self.n_jobs))
 
@@ -116,7 +116,7 @@ class ScoredTrees(ModelEstimator):
         """Yield F after every round. Each array is new."""
         model = self._fitted()
         ensemble = model.ensemble
-        columns = model.features.extended(core_columns(self._match(model, X)))
+        columns = model.features.append_encoded(core_columns(self._match(model, X)))
         workers = make_workers(self.n_jobs)
         out = np.empty((columns.n_rows, ensemble.n_outputs))
         out[:] = ensemble.base
@@ -128,7 +128,7 @@ class ScoredTrees(ModelEstimator):
     def apply(self, X: Any) -> npt.NDArray[np.int32]:
         """Return the node number of the leaf that each row reaches, shape (n_rows, n_trees)."""
         model = self._fitted()
-        columns = model.features.extended(core_columns(self._match(model, X)))
+        columns = model.features.append_encoded(core_columns(self._match(model, X)))
         out = np.empty((columns.n_rows, len(model.ensemble.trees)), dtype=np.int32)
         model.ensemble.forest.leaves(make_workers(self.n_jobs), columns, out.reshape(-1))
         return out

@@ -24,8 +24,8 @@ from stagewise.training.describe import tree_words
 from stagewise.training.fitting import Fit
 from stagewise.training.rows import Sample
 from stagewise.training.tree_fitting import Pruned, TreeFit
-from stagewise.trees.fractional_rows import mean_of_both_ways
-from stagewise.trees.pruning import PruningPath, levels_of
+from stagewise.trees.fractional_rows import predict_fractional
+from stagewise.trees.pruning import PruningPath, nodes_by_depth
 from stagewise.trees.tree import Tree
 from stagewise.validation.parameters import RULES, Use, check_parameter
 from stagewise.validation.rules import Number, OneOf, flag
@@ -217,7 +217,7 @@ class SingleTree(BoostedTrees):
     def depth_(self) -> int:
         """How many questions the longest path has."""
         tree = self._tree()
-        return 0 if tree is None else len(levels_of(tree)) - 1
+        return 0 if tree is None else len(nodes_by_depth(tree)) - 1
 
     def decision_path(self, X: Any) -> list[list[int]]:
         """Return for each row the numbers of the nodes that it passes, the root first.
@@ -228,7 +228,7 @@ class SingleTree(BoostedTrees):
         if tree is None:
             raise ValueError("The tree was fitted to one class; it asks nothing.")
         paths: dict[int, list[int]] = {0: [0]}
-        for level in levels_of(tree):
+        for level in nodes_by_depth(tree):
             for node in level[tree.feature[level] >= 0].tolist():
                 for child in (int(tree.left[node]), int(tree.right[node])):
                     paths[child] = [*paths[node], child]
@@ -265,5 +265,5 @@ class SingleTree(BoostedTrees):
             cells = np.zeros((len(some), model.features.n))
             for place in asked:
                 cells[:, place] = columns[place][some]
-            score[some] = model.ensemble.base + mean_of_both_ways(tree, cells)
+            score[some] = model.ensemble.base + predict_fractional(tree, cells)
         return score

@@ -16,7 +16,7 @@ from stagewise.estimators.any_learner import RESPONSES, STEPS, Stagewise
 from stagewise.estimators.classifier import BoostedClassifier, make_class_loss
 from stagewise.estimators.regressor import BoostedRegressor
 from stagewise.losses import Loss
-from stagewise.validation.messages import shown
+from stagewise.validation.messages import short_repr
 from stagewise.validation.parameters import suggests_names
 from stagewise.validation.rules import OneOf
 
@@ -251,7 +251,8 @@ n_jobs, verbose, callbacks
         if params["response"] == "classes" and params["loss"] != "exponential":
             raise InvalidParameterError(
                 f"The parameter 'loss' of {type(self).__name__} must be 'exponential' with "
-                f"response='classes', because only it weighs rows; got {shown(params['loss'])}."
+                "response='classes', because only it weighs rows; got "
+                f"{short_repr(params['loss'])}."
             )
         return params
 

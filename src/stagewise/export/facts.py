@@ -13,13 +13,13 @@ import numpy as np
 import numpy.typing as npt
 
 from stagewise.data import Features
-from stagewise.data.categories.categories import Level
-from stagewise.data.reading.datetimes import Moment
-from stagewise.data.reading.wide_integers import asked_integer
+from stagewise.data.categories.categories import Category
+from stagewise.data.reading.datetimes import TemporalType
+from stagewise.data.reading.wide_integers import threshold_as_integer
 from stagewise.inspection.fitted import Fitted
 from stagewise.model.model import Model
 from stagewise.trees.tree import Tree
-from stagewise.validation.messages import shown
+from stagewise.validation.messages import short_repr
 
 __all__ = ["NodeFacts", "Question", "TreeFacts", "Units", "column_name", "tree_facts", "units_of"]
 
@@ -48,10 +48,10 @@ class Question:
 
     name: str
     threshold: float | int | None
-    left: tuple[Level, ...] | None
-    right: tuple[Level, ...] | None
+    left: tuple[Category, ...] | None
+    right: tuple[Category, ...] | None
     missing: Side
-    moment: Moment | None = None
+    moment: TemporalType | None = None
 
 
 @dataclass(frozen=True)
@@ -169,7 +169,7 @@ def tree_facts(model: Any, tree: int = 0) -> TreeFacts:
     known = fitted.model
     trees = known.ensemble.trees
     if isinstance(tree, bool) or not isinstance(tree, (int, np.integer)):
-        raise TypeError(f"tree must be the number of a tree; got {shown(tree)}.")
+        raise TypeError(f"tree must be the number of a tree; got {short_repr(tree)}.")
     if not -len(trees) <= tree < len(trees):
         raise IndexError(
             f"tree={tree}, but the model has {len(trees)} trees"
@@ -213,7 +213,9 @@ def _nodes(
     for node in np.flatnonzero(tree.feature >= 0):
         for child in (tree.left[node], tree.right[node]):
             parent[child] = node
-    lines = frozenset() if tree.lines is None else frozenset(tree.lines.node.tolist())
+    lines = (
+        frozenset() if tree.linear_leaves is None else frozenset(tree.linear_leaves.node.tolist())
+    )
     return tuple(
         NodeFacts(
             number,
@@ -238,16 +240,20 @@ def _question(tree: Tree, node: int, features: Features, *, both: bool) -> Quest
     if column >= features.n:
         return Question(name, threshold, None, None, missing)
     feature = features[column]
-    if feature.levels is not None:
-        known = len(feature.levels)  # without levels, only missing values were seen
-        goes = tree.sets.left(node, known) if tree.sets is not None and known else ()
+    if feature.categories is not None:
+        known = len(feature.categories)  # without levels, only missing values were seen
+        goes = (
+            tree.category_sets.goes_left(node, known)
+            if tree.category_sets is not None and known
+            else ()
+        )
         sides = tuple(
-            tuple(v for v, g in zip(feature.levels.values, goes, strict=False) if g == side)
+            tuple(v for v, g in zip(feature.categories.values, goes, strict=False) if g == side)
             for side in (True, False)
         )
         return Question(name, None, sides[0], sides[1], missing)
-    asked = threshold if feature.cuts is None else asked_integer(threshold, feature.cuts)
-    return Question(name, asked, None, None, missing, feature.moment)
+    asked = threshold if feature.cuts is None else threshold_as_integer(threshold, feature.cuts)
+    return Question(name, asked, None, None, missing, feature.temporal_type)
 
 
 def column_name(features: Features, column: int) -> str:

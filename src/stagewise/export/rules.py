@@ -10,8 +10,8 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from stagewise.data.categories.categories import Level
-from stagewise.data.reading.datetimes import Moment
+from stagewise.data.categories.categories import Category
+from stagewise.data.reading.datetimes import TemporalType
 from stagewise.export.facts import NodeFacts, TreeFacts, tree_facts
 from stagewise.export.words import DIGITS, cell_words, levels_words
 from stagewise.inspection.fitted import checked
@@ -40,9 +40,9 @@ class Condition:
     name: str
     above: float | int = -math.inf
     at_most: float | int = math.inf
-    levels: tuple[Level, ...] | None = None
+    levels: tuple[Category, ...] | None = None
     missing: bool = True
-    moment: Moment | None = None
+    moment: TemporalType | None = None
 
     def words(self, digits: int = 4) -> str:
         """Return the condition as a person would write it."""

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from stagewise.data.categories.categories import Level
-from stagewise.data.reading.datetimes import Moment, short_words
+from stagewise.data.categories.categories import Category
+from stagewise.data.reading.datetimes import TemporalType, format_datetime_short
 from stagewise.export.facts import NodeFacts, Question, TreeFacts
 from stagewise.validation.rules import Number
 
@@ -34,14 +34,14 @@ def number_words(number: float, digits: int = 4) -> str:
     return f"{number:.{digits}g}"
 
 
-def cell_words(number: float, moment: Moment | None, digits: int = 4) -> str:
+def cell_words(number: float, moment: TemporalType | None, digits: int = 4) -> str:
     """Return a number of a column, or the moment that it stands for."""
     if moment is None:
         return number_words(number, digits)
-    return short_words(number, moment, digits)
+    return format_datetime_short(number, moment, digits)
 
 
-def levels_words(levels: Sequence[Level], most: int = LEVELS_SHOWN) -> str:
+def levels_words(levels: Sequence[Category], most: int = LEVELS_SHOWN) -> str:
     """Return a list of levels, of long ones the beginning."""
     listed = [str(level) for level in levels[:most]]
     more = len(levels) - len(listed)

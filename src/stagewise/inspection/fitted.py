@@ -23,7 +23,7 @@ from stagewise.errors import InvalidParameterError
 from stagewise.estimators.base import BoostedTrees
 from stagewise.inspection.rows import Rows
 from stagewise.model.model import Model
-from stagewise.validation.messages import shown, warn_caller
+from stagewise.validation.messages import short_repr, warn_caller
 from stagewise.validation.parameters import nearest_name
 from stagewise.validation.rules import Rule
 from stagewise.workers import make_workers
@@ -40,7 +40,7 @@ def checked(name: str, rule: Rule, value: Any) -> Any:
     try:
         return rule(value)
     except ValueError as error:
-        raise InvalidParameterError(f"{name} must be {error}; got {shown(value)}.") from None
+        raise InvalidParameterError(f"{name} must be {error}; got {short_repr(value)}.") from None
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,7 +103,7 @@ class Fitted:
         if not whole or not 0 <= int(feature) < len(self.names):
             raise InvalidParameterError(
                 f"{name}: a feature is given by its name, or its place from 0 to "
-                f"{len(self.names) - 1}; got {shown(feature)}."
+                f"{len(self.names) - 1}; got {short_repr(feature)}."
             )
         return int(feature)
 
@@ -113,7 +113,7 @@ class Fitted:
         places = tuple(self.position(f, name) for f in (features if several else [features]))
         if not places or len(set(places)) < len(places):
             raise InvalidParameterError(
-                f"{name} must be a feature or different features; got {shown(features)}."
+                f"{name} must be a feature or different features; got {short_repr(features)}."
             )
         return places
 
@@ -121,10 +121,10 @@ class Fitted:
     def used(self) -> frozenset[int]:
         """The features that some tree asks about, or that a leaf's line or a statistic is of."""
         sources = self.model.features.sources
-        asked = set(self.model.ensemble.features_used())
+        asked = set(self.model.ensemble.used_features())
         for tree in self.model.ensemble.trees:
-            if tree.lines is not None:
-                asked |= set(tree.lines.feature.tolist())
+            if tree.linear_leaves is not None:
+                asked |= set(tree.linear_leaves.feature.tolist())
         return frozenset(j for column in asked for j in sources[column])
 
     def warn_unused(self, places: Iterable[int], what: str) -> None:
@@ -139,11 +139,11 @@ class Fitted:
     @property
     def has_lines(self) -> bool:
         """Whether some leaf says a line instead of a constant."""
-        return any(tree.lines is not None for tree in self.model.ensemble.trees)
+        return any(tree.linear_leaves is not None for tree in self.model.ensemble.trees)
 
     def check_leaves(self, caller: str) -> None:
         """Raise if terms are lines of all rows, so that there are no leaves to tell of."""
-        if self.has_lines and not self.model.ensemble.features_used():
+        if self.has_lines and not self.model.ensemble.used_features():
             raise InvalidParameterError(
                 f"{caller} is about leaves of trees, and linear terms have none. See the "
                 "coefficients, partial_dependence or permutation_importance."
@@ -184,7 +184,7 @@ class Fitted:
     def extended(self, columns: Sequence[Vector]) -> list[Vector]:
         """Put what levels say behind the columns: all that trees ask about."""
         table = Columns(list(columns))
-        told = [c for s in self.model.features.statistics for c in s.columns(table)]
+        told = [c for s in self.model.features.target_encodings for c in s.columns(table)]
         return [*columns, *(np.asarray(c, dtype=np.float64) for c in told)]
 
     @cached_property

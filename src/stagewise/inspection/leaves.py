@@ -13,13 +13,13 @@ import numpy as np
 import numpy.typing as npt
 
 from stagewise.data.feature import Feature
-from stagewise.data.reading.datetimes import short_words
-from stagewise.data.reading.wide_integers import asked_integer
+from stagewise.data.reading.datetimes import format_datetime_short
+from stagewise.data.reading.wide_integers import threshold_as_integer
 from stagewise.inspection import size
 from stagewise.inspection.fitted import Fitted, Vector, checked
 from stagewise.inspection.rows import Rows
 from stagewise.trees.tree import Tree
-from stagewise.validation.messages import shown
+from stagewise.validation.messages import short_repr
 from stagewise.validation.rules import Number
 
 __all__ = [
@@ -287,7 +287,7 @@ def decision_path(model: Any, row: Any) -> DecisionPath:
         output = number % ensemble.n_outputs if one else None
         mine = slice(None) if output is None else [output]
         value = scale[mine] * out[mine]
-        nodes = _walk(tree, x, ensemble.levels)
+        nodes = _walk(tree, x, ensemble.n_categories)
         surprise = value - scale[mine] * _mean(tree)
         rule = tuple(_rule(fitted, tree, nodes, x))
         cover = float(tree.cover[nodes[-1]])
@@ -300,11 +300,11 @@ def decision_path(model: Any, row: Any) -> DecisionPath:
 
 def _line(fitted: Fitted, tree: Tree, leaf: int) -> tuple[str, ...]:
     """Return the features of a leaf's line."""
-    if tree.lines is None or leaf not in tree.lines.node:
+    if tree.linear_leaves is None or leaf not in tree.linear_leaves.node:
         return ()
-    at = int(np.searchsorted(tree.lines.node, leaf))
-    begin, end = tree.lines.start[at : at + 2].tolist()
-    return tuple(_column_name(fitted, f) for f in tree.lines.feature[begin:end].tolist())
+    at = int(np.searchsorted(tree.linear_leaves.node, leaf))
+    begin, end = tree.linear_leaves.start[at : at + 2].tolist()
+    return tuple(_column_name(fitted, f) for f in tree.linear_leaves.feature[begin:end].tolist())
 
 
 def _mean(tree: Tree) -> Vector:
@@ -318,8 +318,8 @@ def _goes_left(tree: Tree, node: int, x: float, n_levels: int) -> bool:
     if np.isnan(x):
         return bool(tree.missing_left[node])
     if n_levels:
-        assert tree.sets is not None
-        return bool(tree.sets.left(node, n_levels)[int(x)])
+        assert tree.category_sets is not None
+        return bool(tree.category_sets.goes_left(node, n_levels)[int(x)])
     return bool(x <= tree.threshold[node])
 
 
@@ -342,7 +342,7 @@ def _rule(fitted: Fitted, tree: Tree, nodes: Sequence[int], x: Vector) -> list[s
     rules = []
     for column, where in asked.items():
         name = _column_name(fitted, column)
-        levels = features[column].levels if column < features.n else None
+        levels = features[column].categories if column < features.n else None
         if np.isnan(x[column]):
             rules.append(f"{name} is missing")
         elif levels is not None:
@@ -365,12 +365,12 @@ def _column_name(fitted: Fitted, column: int) -> str:
 def _interval_words(name: str, cuts: Vector, x: float, feature: Feature | None) -> str:
     """Say between which thresholds a number lies; of wide integers, between which integers."""
     above, below = cuts[cuts < x], cuts[cuts >= x]
-    wide, moment = (None, None) if feature is None else (feature.cuts, feature.moment)
+    wide, moment = (None, None) if feature is None else (feature.cuts, feature.temporal_type)
 
     def word(cut: float) -> str:
-        number = cut if wide is None else asked_integer(cut, wide)
+        number = cut if wide is None else threshold_as_integer(cut, wide)
         if moment is not None:
-            return short_words(number, moment, DIGITS)
+            return format_datetime_short(number, moment, DIGITS)
         return f"{number:.{DIGITS}g}" if wide is None else str(number)
 
     if len(above) and len(below):
@@ -380,15 +380,15 @@ def _interval_words(name: str, cuts: Vector, x: float, feature: Feature | None) 
 
 def _set_words(tree: Tree, where: Sequence[int], level: int, values: Sequence[Any]) -> str:
     """Say which levels go the same way as one at all nodes that ask."""
-    assert tree.sets is not None
+    assert tree.category_sets is not None
     same = np.ones(len(values), dtype=bool)
     for node in where:
-        left = tree.sets.left(node, len(values))[: len(values)]
+        left = tree.category_sets.goes_left(node, len(values))[: len(values)]
         same &= left == left[level]
     together = np.flatnonzero(same).tolist()
     if len(together) == 1:
-        return shown(values[level])
+        return short_repr(values[level])
     first = [level, *(k for k in together if k != level)][:LEVELS_SHOWN]
-    names = ", ".join(shown(values[k]) for k in sorted(first))
+    names = ", ".join(short_repr(values[k]) for k in sorted(first))
     more = len(together) - len(first)
     return f"in {{{names}{f', and {more} more' if more else ''}}}"

@@ -16,7 +16,7 @@ from stagewise._native import Columns, SparseColumns
 from stagewise.data.bins import core_columns
 from stagewise.data.features import Features
 from stagewise.data.reading.column import Array
-from stagewise.data.reading.sparse import Cells
+from stagewise.data.reading.sparse import SparseCells
 from stagewise.inspection import size
 
 __all__ = ["Rows", "drawn_rows"]
@@ -38,20 +38,20 @@ class Rows:
         What the caller passed them as.
     """
 
-    values: Array | list[Array] | Cells
+    values: Array | list[Array] | SparseCells
     features: Features
     name: str = "X"
 
     @property
     def n(self) -> int:
         """How many rows there are."""
-        if isinstance(self.values, Cells):
+        if isinstance(self.values, SparseCells):
             return self.values.shape[0]
         return len(self.values[0] if isinstance(self.values, list) else self.values)
 
     def column(self, place: int) -> Vector:
         """Return one feature of all rows."""
-        if isinstance(self.values, Cells):
+        if isinstance(self.values, SparseCells):
             column = self.values.column(place)
         else:
             dense = self.values
@@ -66,13 +66,15 @@ class Rows:
         ValueError
             If rows are sparse, and their dense copy would take more than COPY_BYTES.
         """
-        if isinstance(self.values, Cells):
+        if isinstance(self.values, SparseCells):
             dense = self._dense(self.values, size.COPY_BYTES, chosen)
             return [np.ascontiguousarray(column, dtype=np.float64) for column in dense.T]
         every = (self.column(place) for place in range(self.features.n))
         return [column if chosen is None else column[chosen] for column in every]
 
-    def _dense(self, cells: Cells, most: int, chosen: npt.NDArray[np.intp] | None = None) -> Array:
+    def _dense(
+        self, cells: SparseCells, most: int, chosen: npt.NDArray[np.intp] | None = None
+    ) -> Array:
         """Return sparse rows, or some of them, as an array, if that takes no more bytes."""
         n, width = self.n if chosen is None else len(chosen), self.features.n
         size.check_size(
@@ -87,12 +89,12 @@ class Rows:
 
     def asked(self) -> Columns | SparseColumns:
         """Return all columns that trees ask about, what levels say included, as they lie."""
-        columns: Columns | SparseColumns = self.features.extended(core_columns(self.values))
+        columns: Columns | SparseColumns = self.features.append_encoded(core_columns(self.values))
         return columns
 
     def asked_dense(self, most: int) -> Columns:
         """Return the same, dense; of sparse rows a copy of at most so many bytes."""
-        if isinstance(self.values, Cells):
+        if isinstance(self.values, SparseCells):
             copy = Rows(self._dense(self.values, most), self.features, self.name)
             return copy.asked_dense(most)
         columns = self.asked()

@@ -24,8 +24,8 @@ from stagewise._native import (
     VectorGradients,
     Workers,
 )
-from stagewise.trees.linear_leaves import FittedLines, LinearLeaves
-from stagewise.trees.tree import LevelSets, Tree
+from stagewise.trees.linear_leaves import LinearLeafSlopes, LinearLeaves
+from stagewise.trees.tree import CategorySets, Tree
 
 __all__ = ["GrownTerm", "HistogramTree", "NodeSums", "TreeGrowth", "tree_of"]
 
@@ -212,7 +212,7 @@ def _tuples(value: Any) -> Any:
 def tree_of(grown: GrownTree) -> Tree:
     """Return the arrays of a tree that the core has grown."""
     start, bits = grown.level_sets()
-    tree = Tree(*grown.arrays(), LevelSets(start, bits) if len(bits) else None)
+    tree = Tree(*grown.arrays(), CategorySets(start, bits) if len(bits) else None)
     return tree if grown.outputs == 1 else tree.with_values(tree.value.reshape(-1, grown.outputs))
 
 
@@ -239,7 +239,7 @@ class GrownTerm:
 
     def with_lines(self, lines: LinearLeaves) -> GrownTerm:
         """Return the same tree with lines in some of its leaves."""
-        return GrownTerm(self.grown, replace(self.tree, lines=lines))
+        return GrownTerm(self.grown, replace(self.tree, linear_leaves=lines))
 
 
 @dataclass(frozen=True)
@@ -337,13 +337,13 @@ class TreeGrowth:
 
     def fit_lines(
         self, term: GrownTerm, source: Columns, derivatives: Gradients, l2: float, bound: float
-    ) -> FittedLines:
+    ) -> LinearLeafSlopes:
         """Return slopes for the leaves of the last tree, fitted to these derivatives.
 
         `source` has the training rows before they were made ready for the grower; `bound` is the
         most that the hessian of a row of weight 1 can be, or 0 if nothing is known.
         """
-        return FittedLines(*self._grower.fit_lines(term.grown, source, derivatives, l2, bound))
+        return LinearLeafSlopes(*self._grower.fit_lines(term.grown, source, derivatives, l2, bound))
 
     def node_sums(self, term: GrownTerm, derivatives: Gradients) -> NodeSums:
         """Return the sums of these derivatives over the rows that the last tree was grown on."""
@@ -383,6 +383,6 @@ class TreeGrowth:
 
 def _said_by_lines(tree: Tree, source: Any) -> tuple[Lines | None, Columns | None]:
     """Return the lines of a tree and the values they are in, if it has any."""
-    if tree.lines is None:
+    if tree.linear_leaves is None:
         return None, None
-    return tree.lines.native(len(tree.feature), source.n_features), source
+    return tree.linear_leaves.native(len(tree.feature), source.n_features), source

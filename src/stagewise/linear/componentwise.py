@@ -23,7 +23,7 @@ from stagewise.linear.terms import linear_trees
 from stagewise.trees.tree import Tree
 
 __all__ = [
-    "ComponentGrowth",
+    "BoundComponents",
     "ComponentTable",
     "ComponentTerm",
     "ComponentwiseLinear",
@@ -111,15 +111,15 @@ class ComponentwiseLinear:
         hessian_bound: float,
         hessian_is_weight: bool,
         outputs: int = 0,
-    ) -> ComponentGrowth:
+    ) -> BoundComponents:
         """Begin a fit on these rows."""
         if classes is not None or outputs:
             raise ValueError("a column has one slope, so its terms are of one score and no class.")
         curve = hessian_bound if hessian_is_weight else None
-        return ComponentGrowth(table, weight, curve)
+        return BoundComponents(table, weight, curve)
 
 
-class ComponentGrowth:
+class BoundComponents:
     """Fits the terms of one fit, on columns less their means and divided by powers of two.
 
     `curve` is the hessian of every row, if all have the same.

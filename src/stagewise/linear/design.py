@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from stagewise._native import Columns, SparseColumns
 from stagewise.data.features import Features
-from stagewise.validation.messages import column_label, shown
+from stagewise.validation.messages import column_label, short_repr
 
 __all__ = ["Design", "DesignColumn"]
 
@@ -41,7 +41,7 @@ class DesignColumn:
     """
 
     feature: int
-    level: int | None
+    category: int | None
     name: str
 
 
@@ -78,11 +78,11 @@ class Design:
                     "durations, and a coefficient needs numbers that a float64 holds. Convert the "
                     "column first, for instance dates to days since a date, or ids to categories."
                 )
-            if feature.levels is None:
+            if feature.categories is None:
                 columns.append(DesignColumn(j, None, name))
                 continue
-            for number, level in enumerate(feature.levels.values[1:], start=1):
-                columns.append(DesignColumn(j, number, f"{name}={level}"))
+            for number, category in enumerate(feature.categories.values[1:], start=1):
+                columns.append(DesignColumn(j, number, f"{name}={category}"))
         return cls(features, tuple(columns))
 
     def __len__(self) -> int:
@@ -108,9 +108,9 @@ class Design:
     def baselines(self) -> dict[str, Any]:
         """Return the level of each categorical feature that has no dummy."""
         return {
-            name: feature.levels.values[0]
+            name: feature.categories.values[0]
             for name, feature in zip(self.feature_names(), self.features, strict=True)
-            if feature.levels is not None and len(feature.levels)
+            if feature.categories is not None and len(feature.categories)
         }
 
     def matrix(
@@ -147,7 +147,7 @@ class Design:
             column = self.columns[number]
             if read[0] != column.feature:
                 read = column.feature, self._checked(table, column.feature, rows)
-            out[place] = read[1] if column.level is None else read[1] == column.level
+            out[place] = read[1] if column.category is None else read[1] == column.category
         return out
 
     def check(self, table: Any) -> None:
@@ -196,7 +196,11 @@ class Design:
         if not table.n_rows:
             return
         values = [
-            (table.column(self.columns[c].feature) if self.columns[c].level is None else np.ones(1))
+            (
+                table.column(self.columns[c].feature)
+                if self.columns[c].category is None
+                else np.ones(1)
+            )
             for c in columns
         ]
         with np.errstate(over="ignore", invalid="ignore"):
@@ -237,7 +241,7 @@ class Design:
         if np.isnan(values[place]):
             what = "is missing (NaN)"
         else:
-            what = f"is infinite ({shown(float(values[place]))})"
+            what = f"is infinite ({short_repr(float(values[place]))})"
         raise ValueError(
             f"{label} {what} at row {row}, one of {int((~finite).sum())} such cells, and a linear "
             "model has no answer for it. Impute the cells or leave their rows out; models of "

@@ -23,21 +23,21 @@ Matrix = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class LeastSquares:
-    """f(x) = level + Σ_j slope_j (x_j - centre_j), and how sure it is.
+    """f(x) = target_mean + Σ_j slope_j (x_j - centre_j), and how sure it is.
 
     Attributes
     ----------
     columns : uint32 array of shape (k,)
         The columns of the design that have a slope.
     intercept : bool
-        Whether there is one; without, level and centres are 0.
-    level : float
+        Whether there is one; without, target_mean and centres are 0.
+    target_mean : float
         The mean of the target: what is said at the centres.
     slope, centre, size : float64 array of shape (k,)
         The coefficients; the means of the columns, and powers of two of about their spread.
     covariance : float64 array of shape (m, m)
         (X'X)⁻¹ of a column of ones, if there is an intercept, and (x - centre) / size; times σ² it
-        is the covariance of the level and the slopes in these units.
+        is the covariance of the target_mean and the slopes in these units.
     weight : float
         The number of rows, each as often as it counts.
     rank : int
@@ -55,7 +55,7 @@ class LeastSquares:
 
     columns: npt.NDArray[np.uint32]
     intercept: bool
-    level: float
+    target_mean: float
     slope: Vector
     centre: Vector
     size: Vector
@@ -79,7 +79,7 @@ class LeastSquares:
             parts = self.slope * self.centre
             # Where 0 is too far from the rows, the value there is no double.
             total = math.fsum(parts) if np.isfinite(parts).all() else float(parts.sum())
-        return np.concatenate([[self.level - total], self.slope])
+        return np.concatenate([[self.target_mean - total], self.slope])
 
     @property
     def _uncentred(self) -> Matrix:
@@ -130,10 +130,10 @@ class LeastSquares:
         """P(|T| > |t|), T of Student's distribution with N - rank degrees of freedom."""
         return np.asarray(2.0 * stdtr(self._df_or_nan, -np.abs(self.t)))
 
-    def interval(self, level: float) -> Matrix:
+    def interval(self, confidence_level: float) -> Matrix:
         """Return the confidence interval of each coefficient, shape (m, 2) (ESL eq. 3.14)."""
         with np.errstate(over="ignore"):
-            return _around(self.estimate, self._quantile(level) * self.standard_error)
+            return _around(self.estimate, self._quantile(confidence_level) * self.standard_error)
 
     # ---- the fit as a whole --------------------------------------------------------------------
 
@@ -200,21 +200,21 @@ class LeastSquares:
                 out += row * (self.covariance[i, :, np.newaxis] * rows).sum(axis=0)
         return np.where(np.isnan(out), np.inf, np.maximum(out, 0.0))
 
-    def half_width(self, X: Matrix, level: float, *, of_mean: bool) -> Vector:
+    def half_width(self, X: Matrix, confidence_level: float, *, of_mean: bool) -> Vector:
         """Return half the length of an interval around what is predicted of rows.
 
         σ̂ √(x'(X'X)⁻¹x) for the mean of all y at x, σ̂ √(1 + x'(X'X)⁻¹x) for one new y, times the
         quantile of Student's distribution.
         """
         spread = np.sqrt(self.leverage(X) + (0.0 if of_mean else 1.0))
-        return np.asarray(self._quantile(level) * self.sigma * spread)
+        return np.asarray(self._quantile(confidence_level) * self.sigma * spread)
 
     @property
     def _df_or_nan(self) -> float:
         return self.df if self.df > 0 else math.nan
 
-    def _quantile(self, level: float) -> float:
-        return float(stdtrit(self._df_or_nan, 0.5 + level / 2))
+    def _quantile(self, confidence_level: float) -> float:
+        return float(stdtrit(self._df_or_nan, 0.5 + confidence_level / 2))
 
 
 def log_likelihood(rss: float, weight: float, scale: float) -> float:

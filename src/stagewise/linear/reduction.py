@@ -172,7 +172,7 @@ class Reduction:
         return LeastSquares(
             columns=chosen.astype(np.uint32),
             intercept=self.intercept,
-            level=float(estimate[0]) if self.intercept else 0.0,
+            target_mean=float(estimate[0]) if self.intercept else 0.0,
             slope=estimate[first:],
             centre=centre,
             size=size,
@@ -208,7 +208,7 @@ class Reduction:
             error = self.rest + float((left * left).sum())
             if self.intercept:
                 ahead = self.centre[fit.columns] - fit.centre
-                said = fit.level + float((fit.slope * ahead).sum())
+                said = fit.target_mean + float((fit.slope * ahead).sum())
                 away = (self.target.offset - said) / unit
                 error += self.weight * (away * away)
         return math.inf if math.isnan(error) else error

@@ -15,9 +15,9 @@ import numpy.typing as npt
 
 from stagewise.linear.design import Design
 from stagewise.trees.linear_leaves import LinearLeaves
-from stagewise.trees.tree import LevelSets, Tree
+from stagewise.trees.tree import CategorySets, Tree
 
-__all__ = ["linear_trees", "merged", "slopes_of"]
+__all__ = ["linear_trees", "merge_linear_terms", "slopes_of"]
 
 Vector = npt.NDArray[np.float64]
 
@@ -29,16 +29,16 @@ def linear_trees(
     design: Design, columns: Sequence[int], slope: Vector, centre: Vector
 ) -> list[Tree]:
     """Return Σ slope (x - centre) over some columns of a design as trees."""
-    numbers = [i for i, c in enumerate(columns) if design.columns[c].level is None]
+    numbers = [i for i, c in enumerate(columns) if design.columns[c].category is None]
     trees = []
     if numbers:
         features = [design.columns[columns[i]].feature for i in numbers]
         trees.append(_line(features, slope[numbers], centre[numbers]))
     for i, number in enumerate(columns):
         column = design.columns[number]
-        if column.level is not None:
-            n_levels = _n_levels(design, column.feature)
-            trees.append(_stump(column.feature, column.level, n_levels, slope[i], centre[i]))
+        if column.category is not None:
+            n_categories = _n_categories(design, column.feature)
+            trees.append(_stump(column.feature, column.category, n_categories, slope[i], centre[i]))
     return trees
 
 
@@ -56,16 +56,16 @@ def slopes_of(
     """
     slope, start = np.zeros((len(trees), len(design))), np.zeros(len(trees))
     for t, (tree, columns) in enumerate(zip(trees, _columns(trees, design), strict=True)):
-        if tree.lines is not None:
-            slope[t, columns] = tree.lines.slope
-            start[t] = -float((tree.lines.slope * tree.lines.centre).sum())
+        if tree.linear_leaves is not None:
+            slope[t, columns] = tree.linear_leaves.slope
+            start[t] = -float((tree.linear_leaves.slope * tree.linear_leaves.centre).sum())
         else:
             slope[t, columns] = tree.value[1] - tree.value[2]
             start[t] = tree.value[2]
     return slope, start
 
 
-def merged(trees: Sequence[Tree], design: Design) -> list[Tree]:
+def merge_linear_terms(trees: Sequence[Tree], design: Design) -> list[Tree]:
     """Return fewer trees with the sum of some that are of one column each.
 
     Raises
@@ -80,12 +80,12 @@ def merged(trees: Sequence[Tree], design: Design) -> list[Tree]:
         if len(columns) != 1:
             raise ValueError("it has a term of several columns")
         (column,) = columns
-        if tree.lines is None:
+        if tree.linear_leaves is None:
             known = stumps.get(column)
             value = tree.value if known is None else known.value + tree.value
             stumps[column] = tree.with_values(value)
             continue
-        added, centre = float(tree.lines.slope[0]), float(tree.lines.centre[0])
+        added, centre = float(tree.linear_leaves.slope[0]), float(tree.linear_leaves.centre[0])
         total, first = lines.get(column, (0.0, centre))
         lines[column] = total + added, first
         shift += added * (first - centre)
@@ -99,25 +99,25 @@ def merged(trees: Sequence[Tree], design: Design) -> list[Tree]:
 
 def _columns(trees: Sequence[Tree], design: Design) -> list[list[int]]:
     """Return the columns of a design that each tree is about."""
-    places = {(c.feature, c.level): place for place, c in enumerate(design.columns)}
+    places = {(c.feature, c.category): place for place, c in enumerate(design.columns)}
     found = []
     for tree in trees:
-        if tree.lines is not None and len(tree.feature) == 1:
-            found.append([places[int(feature), None] for feature in tree.lines.feature])
+        if tree.linear_leaves is not None and len(tree.feature) == 1:
+            found.append([places[int(feature), None] for feature in tree.linear_leaves.feature])
             continue
         left = np.zeros(0, dtype=bool)
-        if tree.sets is not None:
-            left = tree.sets.left(0, _n_levels(design, int(tree.feature[0])))
-        levels = np.flatnonzero(left)
-        if len(levels) != 1 or len(tree.feature) != 3 or levels[0] == 0:
+        if tree.category_sets is not None:
+            left = tree.category_sets.goes_left(0, _n_categories(design, int(tree.feature[0])))
+        categories = np.flatnonzero(left)
+        if len(categories) != 1 or len(tree.feature) != 3 or categories[0] == 0:
             raise ValueError("it has a tree that is no linear term")
-        found.append([places[int(tree.feature[0]), int(levels[0])]])
+        found.append([places[int(tree.feature[0]), int(categories[0])]])
     return found
 
 
-def _n_levels(design: Design, feature: int) -> int:
-    levels = design.features[feature].levels
-    return 0 if levels is None else len(levels)
+def _n_categories(design: Design, feature: int) -> int:
+    categories = design.features[feature].categories
+    return 0 if categories is None else len(categories)
 
 
 def _line(features: Sequence[int], slope: Vector, centre: Vector, start: float = 0.0) -> Tree:
@@ -137,10 +137,10 @@ def _line(features: Sequence[int], slope: Vector, centre: Vector, start: float =
     return _tree([-1], [-1], [-1], [0.0], None, lines)
 
 
-def _stump(feature: int, level: int, n_levels: int, slope: float, centre: float) -> Tree:
-    bits = np.zeros(n_levels // 64 + 1, dtype=np.uint64)
-    bits[level // 64] = np.uint64(1) << np.uint64(level % 64)
-    sets = LevelSets(np.array([0, -1, -1], dtype=np.int32), bits)
+def _stump(feature: int, category: int, n_categories: int, slope: float, centre: float) -> Tree:
+    bits = np.zeros(n_categories // 64 + 1, dtype=np.uint64)
+    bits[category // 64] = np.uint64(1) << np.uint64(category % 64)
+    sets = CategorySets(np.array([0, -1, -1], dtype=np.int32), bits)
     said = [0.0, slope * (1.0 - centre), slope * (0.0 - centre)]
     return _tree([feature, -1, -1], [1, -1, -1], [2, -1, -1], said, sets, None)
 
@@ -150,7 +150,7 @@ def _tree(
     left: list[int],
     right: list[int],
     value: list[float],
-    sets: LevelSets | None,
+    sets: CategorySets | None,
     lines: LinearLeaves | None,
 ) -> Tree:
     nothing = np.zeros(len(feature))
@@ -163,6 +163,6 @@ def _tree(
         value=np.array(value),
         gain=nothing,
         cover=nothing,
-        sets=sets,
-        lines=lines,
+        category_sets=sets,
+        linear_leaves=lines,
     )

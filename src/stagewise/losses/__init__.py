@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from stagewise.losses.base import BoundLoss, Loss
-from stagewise.losses.class_squared_error import ClassShares, Margin
+from stagewise.losses.class_squared_error import BinarySquaredError, ClassSquaredError
 from stagewise.losses.classification import (
     ClassExponential,
     Exponential,
@@ -12,23 +12,23 @@ from stagewise.losses.classification import (
     Multinomial,
 )
 from stagewise.losses.log_link import Gamma, Poisson, Tweedie
-from stagewise.losses.multi_target import EachTarget
+from stagewise.losses.multi_target import MultiTargetLoss
 from stagewise.losses.regression import AbsoluteError, Huber, Quantile, SquaredError
 
 __all__ = [
     "CLASSIFICATION_LOSSES",
     "REGRESSION_LOSSES",
     "AbsoluteError",
+    "BinarySquaredError",
     "BoundLoss",
     "ClassExponential",
-    "ClassShares",
-    "EachTarget",
+    "ClassSquaredError",
     "Exponential",
     "Gamma",
     "Huber",
     "Logistic",
     "Loss",
-    "Margin",
+    "MultiTargetLoss",
     "Multinomial",
     "Poisson",
     "Quantile",
@@ -56,7 +56,7 @@ def _exponential(n_classes: int) -> Loss:
 
 def _shares(n_classes: int) -> Loss:
     """Return the squared error for this many classes, likewise."""
-    return Margin() if n_classes <= 2 else ClassShares(n_classes)
+    return BinarySquaredError() if n_classes <= 2 else ClassSquaredError(n_classes)
 
 
 # By the number of classes.

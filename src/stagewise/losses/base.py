@@ -17,7 +17,7 @@ import numpy.typing as npt
 from scipy.optimize import minimize_scalar
 
 from stagewise._native import Gradients, Workers
-from stagewise.losses.logarithm import LONGEST
+from stagewise.losses.logarithm import MAX_STEP
 
 __all__ = ["BoundLoss", "Loss"]
 
@@ -39,20 +39,20 @@ class BoundLoss(ABC):
 
     Attributes
     ----------
-    width : float or None
+    delta : float or None
         Of a loss with a `leaf_quantile`: how far from that quantile residuals still count in full
         for the best constant of a region, as was found when the scores were last looked at
         (Friedman 2001, M_TreeBoost). None: the quantile itself is the best constant.
     """
 
-    width: float | None = None
+    delta: float | None = None
 
-    def width_of(self, output: int) -> float | None:
-        """Return the width for one output."""
-        return self.width
+    def delta_of(self, output: int) -> float | None:
+        """Return the delta for one output."""
+        return self.delta
 
     @abstractmethod
-    def look(self, score: Matrix) -> float:
+    def evaluate(self, score: Matrix) -> float:
         """Take note of the scores, shape (n_outputs, n_rows), and return the sum of the losses."""
 
     @abstractmethod
@@ -106,13 +106,13 @@ class Loss(ABC):
     hessian_is_weight: bool = False
     mean_is_best: bool = False
     leaf_quantile: float | None = None
-    own_parameters: tuple[str, ...] = ()
+    parameter_names: tuple[str, ...] = ()
 
     @abstractmethod
     def loss(self, y: npt.NDArray[Any], score: Matrix) -> Vector:
         """Return L(y, F) for every row; score has shape (n_outputs, n_rows)."""
 
-    def loss_within(self, y: npt.NDArray[Any], score: Matrix, width: float | None) -> Vector:
+    def loss_with_delta(self, y: npt.NDArray[Any], score: Matrix, delta: float | None) -> Vector:
         """Return the same with what a bound loss found when it last looked; see `BoundLoss`."""
         return self.loss(y, score)
 
@@ -179,7 +179,7 @@ class Loss(ABC):
         steps = np.zeros_like(gradient)
         with np.errstate(over="ignore"):
             np.divide(-gradient, hessian, out=steps, where=hessian > 0)
-        return np.clip(steps, -LONGEST, LONGEST) if self.degree is None else steps
+        return np.clip(steps, -MAX_STEP, MAX_STEP) if self.degree is None else steps
 
     def mean(self, score: Matrix) -> npt.NDArray[np.float64]:
         """Return what the scores, shape (n_outputs, n_rows), predict. Here: the scores.
@@ -211,7 +211,7 @@ class _PlainBound(BoundLoss):
         self._gradient = self._hessian = np.empty((0, 0))
         self._looks = 0
 
-    def look(self, score: Matrix) -> float:
+    def evaluate(self, score: Matrix) -> float:
         self._looks += 1
         gradient, hessian = self._loss.derivatives(self._y, score)
         self._gradient = self._checked(gradient, score.shape, "gradients")

@@ -13,10 +13,10 @@ import numpy.typing as npt
 
 from stagewise.losses.base import Loss, Matrix, Vector
 
-__all__ = ["ClassShares", "Margin"]
+__all__ = ["BinarySquaredError", "ClassSquaredError"]
 
 
-class Margin(Loss):
+class BinarySquaredError(Loss):
     """Squared error for two classes (Bühlmann & Yu 2003, L2Boost for classification).
 
     Domain: y in {0, 1}, read as s = -1 and +1. The minimiser is p_1 - p_0, so p = (1 + F) / 2.
@@ -49,7 +49,7 @@ class Margin(Loss):
         return np.where(y == 1, 1.0, -1.0)
 
 
-class ClassShares(Loss):
+class ClassSquaredError(Loss):
     """Squared error for K classes, one score each: the Brier score, halved.
 
     Domain: y in {0, …, K-1}. The minimiser is the share p_k of each class.

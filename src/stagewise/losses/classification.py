@@ -11,8 +11,8 @@ from scipy.special import expit, log_expit, logsumexp, softmax
 
 from stagewise._native import Gradients, Workers, exponential_state, softmax_state
 from stagewise.losses.base import BoundLoss, Loss, Matrix, Vector
-from stagewise.losses.kernel import KernelBound
-from stagewise.losses.logarithm import FARTHEST, bounded_log_ratio, exact_log
+from stagewise.losses.kernel import KernelBoundLoss
+from stagewise.losses.logarithm import MAX_LOG_RATIO, bounded_log_ratio, exact_log
 
 __all__ = ["ClassExponential", "Exponential", "Logistic", "Multinomial"]
 
@@ -45,7 +45,7 @@ class Logistic(Loss):
         return np.column_stack([expit(-score[0]), expit(score[0])])
 
     def bind(self, workers: Workers, y: npt.NDArray[Any], weight: Vector | None) -> BoundLoss:
-        return KernelBound(Gradients.logistic, workers, y, weight)
+        return KernelBoundLoss(Gradients.logistic, workers, y, weight)
 
 
 class Exponential(Loss):
@@ -71,7 +71,7 @@ class Exponential(Loss):
 
     def region_optimum(self, gradient: Vector, hessian: Vector) -> Vector:
         """Return half the log odds of the weights: W± = (H ∓ G) / 2 (Schapire & Singer 1999)."""
-        return 0.5 * bounded_log_ratio(hessian - gradient, hessian + gradient, 2 * FARTHEST)
+        return 0.5 * bounded_log_ratio(hessian - gradient, hessian + gradient, 2 * MAX_LOG_RATIO)
 
     def mean(self, score: Matrix) -> npt.NDArray[np.float64]:
         """Return the probabilities of both classes, shape (n_rows, 2)."""
@@ -81,7 +81,7 @@ class Exponential(Loss):
         return _ExponentialBound(Gradients.exponential, workers, y, weight)
 
 
-class _ExponentialBound(KernelBound):
+class _ExponentialBound(KernelBoundLoss):
     def row_weights(self) -> Gradients:
         weights = self.gradients(0)
         weights.respond(self._workers, self._weight, unit_hessians=True, absolute=True)
@@ -158,7 +158,7 @@ class _SoftmaxBound(BoundLoss):
         self._gradients = Gradients(len(y))
         self._score = np.empty((0, 0))
 
-    def look(self, score: Matrix) -> float:
+    def evaluate(self, score: Matrix) -> float:
         self._score = score
         return softmax_state(
             self._workers, self._y, score.reshape(-1), self._weight, len(score), self._state
@@ -228,7 +228,7 @@ class _ClassExponentialBound(BoundLoss):
         self._state = np.empty(len(y), dtype=np.float32)
         self._gradients = Gradients(len(y))
 
-    def look(self, score: Matrix) -> float:
+    def evaluate(self, score: Matrix) -> float:
         return exponential_state(
             self._workers, self._y, score.reshape(-1), self._weight, self._k, self._state
         )

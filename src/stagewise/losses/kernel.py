@@ -11,10 +11,10 @@ import numpy.typing as npt
 from stagewise._native import Gradients, Workers
 from stagewise.losses.base import BoundLoss, Matrix, Vector
 
-__all__ = ["KernelBound"]
+__all__ = ["KernelBoundLoss"]
 
 
-class KernelBound(BoundLoss):
+class KernelBoundLoss(BoundLoss):
     """One output, one native kernel that fills the gradients and sums the loss in one pass."""
 
     def __init__(
@@ -31,7 +31,7 @@ class KernelBound(BoundLoss):
         self._score = np.empty(0)
         self._filled = False
 
-    def look(self, score: Matrix) -> float:
+    def evaluate(self, score: Matrix) -> float:
         self._score = score[0]
         return self._fill()
 

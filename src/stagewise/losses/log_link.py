@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from stagewise._native import Gradients, Workers
 from stagewise.losses.base import BoundLoss, Loss, Matrix, Vector
-from stagewise.losses.kernel import KernelBound
+from stagewise.losses.kernel import KernelBoundLoss
 from stagewise.losses.logarithm import bounded_log_ratio, exact_log
 
 __all__ = ["Gamma", "Poisson", "Tweedie"]
@@ -76,7 +76,7 @@ class Poisson(_LogLink):
         return mean - y, mean
 
     def bind(self, workers: Workers, y: npt.NDArray[Any], weight: Vector | None) -> BoundLoss:
-        return KernelBound(Gradients.poisson, workers, y, weight)
+        return KernelBoundLoss(Gradients.poisson, workers, y, weight)
 
 
 class Gamma(_LogLink):
@@ -99,7 +99,7 @@ class Gamma(_LogLink):
         return 1 - ratio, ratio
 
     def bind(self, workers: Workers, y: npt.NDArray[Any], weight: Vector | None) -> BoundLoss:
-        return KernelBound(Gradients.gamma, workers, y, weight)
+        return KernelBoundLoss(Gradients.gamma, workers, y, weight)
 
 
 class Tweedie(_LogLink):
@@ -117,7 +117,7 @@ class Tweedie(_LogLink):
     """
 
     name = "tweedie"
-    own_parameters = ("power",)
+    parameter_names = ("power",)
 
     def __init__(self, power: float = 1.5) -> None:
         if not 1.0 < power < 2.0:
@@ -137,4 +137,4 @@ class Tweedie(_LogLink):
         return down - up, a * up + b * down
 
     def bind(self, workers: Workers, y: npt.NDArray[Any], weight: Vector | None) -> BoundLoss:
-        return KernelBound(Gradients.tweedie, workers, y, weight, self.power)
+        return KernelBoundLoss(Gradients.tweedie, workers, y, weight, self.power)

@@ -12,14 +12,14 @@ from decimal import Context, Decimal
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["FARTHEST", "LONGEST", "bounded_log_ratio", "exact_log"]
+__all__ = ["MAX_LOG_RATIO", "MAX_STEP", "bounded_log_ratio", "exact_log"]
 
-FARTHEST = 4.0
+MAX_LOG_RATIO = 4.0
 """The largest step that a closed form may ask for: regions whose rows all say the same would have
 their logarithm go on for ever. LogitBoost bounds its response by the same number."""
 
 
-LONGEST = 16.0
+MAX_STEP = 16.0
 """The largest step of other kinds, in units of log odds or of a log mean; e^16 is far beyond what
 rows can say."""
 
@@ -30,7 +30,7 @@ def exact_log(x: float) -> float:
 
 
 def bounded_log_ratio(
-    above: npt.NDArray[np.float64], below: npt.NDArray[np.float64], most: float = FARTHEST
+    above: npt.NDArray[np.float64], below: npt.NDArray[np.float64], most: float = MAX_LOG_RATIO
 ) -> npt.NDArray[np.float64]:
     """Return log(above / below) of sums that are never negative, within ±most; log(0/0) is 0."""
     far = math.exp(most)

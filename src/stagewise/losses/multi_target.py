@@ -14,10 +14,10 @@ import numpy.typing as npt
 from stagewise._native import Gradients, Workers
 from stagewise.losses.base import BoundLoss, Loss, Matrix, Vector
 
-__all__ = ["EachTarget"]
+__all__ = ["MultiTargetLoss"]
 
 
-class EachTarget(Loss):
+class MultiTargetLoss(Loss):
     """A loss of one number, of each of K targets.
 
     Domain: y of shape (n_rows, K), each column in the domain of the one loss.
@@ -47,12 +47,12 @@ class EachTarget(Loss):
         self.mean_is_best = one.mean_is_best
 
     def loss(self, y: npt.NDArray[Any], score: Matrix) -> Vector:
-        return self.loss_within(y, score, None)
+        return self.loss_with_delta(y, score, None)
 
-    def loss_within(self, y: npt.NDArray[Any], score: Matrix, width: Any) -> Vector:
-        widths = width or [None] * self.n_outputs
+    def loss_with_delta(self, y: npt.NDArray[Any], score: Matrix, delta: Any) -> Vector:
+        deltas = delta or [None] * self.n_outputs
         each = [
-            self.one.loss_within(y[:, k], score[k : k + 1], widths[k])
+            self.one.loss_with_delta(y[:, k], score[k : k + 1], deltas[k])
             for k in range(self.n_outputs)
         ]
         return np.asarray(np.mean(each, axis=0))
@@ -95,19 +95,19 @@ class EachTarget(Loss):
 class _EachBound(BoundLoss):
     """Asks each target's own."""
 
-    width: Any
+    delta: Any
 
     def __init__(self, each: list[BoundLoss]) -> None:
         self._each = each
 
-    def look(self, score: Matrix) -> float:
-        losses = [one.look(score[k : k + 1]) for k, one in enumerate(self._each)]
-        widths = [one.width for one in self._each]
-        self.width = None if widths[0] is None else widths
+    def evaluate(self, score: Matrix) -> float:
+        losses = [one.evaluate(score[k : k + 1]) for k, one in enumerate(self._each)]
+        deltas = [one.delta for one in self._each]
+        self.delta = None if deltas[0] is None else deltas
         return sum(losses) / len(losses)
 
     def gradients(self, output: int) -> Gradients:
         return self._each[output].gradients(0)
 
-    def width_of(self, output: int) -> float | None:
-        return self._each[output].width
+    def delta_of(self, output: int) -> float | None:
+        return self._each[output].delta

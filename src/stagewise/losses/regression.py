@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from stagewise._native import Gradients, Workers, residual_quantile, weighted_quantile
 from stagewise.losses.base import BoundLoss, Loss, Matrix, Vector
-from stagewise.losses.kernel import KernelBound
+from stagewise.losses.kernel import KernelBoundLoss
 
 __all__ = ["AbsoluteError", "Huber", "Quantile", "SquaredError"]
 
@@ -40,7 +40,7 @@ class SquaredError(Loss):
         return np.array([np.average(y, weights=weight)])
 
     def bind(self, workers: Workers, y: npt.NDArray[Any], weight: Vector | None) -> BoundLoss:
-        return KernelBound(Gradients.squared, workers, y, weight)
+        return KernelBoundLoss(Gradients.squared, workers, y, weight)
 
 
 class AbsoluteError(Loss):
@@ -70,7 +70,7 @@ class AbsoluteError(Loss):
         return np.array([weighted_quantile(np.ascontiguousarray(y), weight, 0.5)])
 
     def bind(self, workers: Workers, y: npt.NDArray[Any], weight: Vector | None) -> BoundLoss:
-        return KernelBound(Gradients.absolute, workers, y, weight)
+        return KernelBoundLoss(Gradients.absolute, workers, y, weight)
 
 
 class Quantile(Loss):
@@ -90,7 +90,7 @@ class Quantile(Loss):
     """
 
     name = "quantile"
-    own_parameters = ("quantile",)
+    parameter_names = ("quantile",)
     degree = 1
     hessian_bound = 1.0
     hessian_is_weight = True
@@ -110,7 +110,7 @@ class Quantile(Loss):
         return np.array([weighted_quantile(np.ascontiguousarray(y), weight, self.quantile)])
 
     def bind(self, workers: Workers, y: npt.NDArray[Any], weight: Vector | None) -> BoundLoss:
-        return KernelBound(Gradients.quantile, workers, y, weight, self.quantile)
+        return KernelBoundLoss(Gradients.quantile, workers, y, weight, self.quantile)
 
 
 class Huber(Loss):
@@ -131,7 +131,7 @@ class Huber(Loss):
     """
 
     name = "huber"
-    own_parameters = ("quantile",)
+    parameter_names = ("quantile",)
     degree = 2
     hessian_bound = 1.0
     hessian_is_weight = True
@@ -140,20 +140,20 @@ class Huber(Loss):
     def __init__(self, quantile: float = 0.9) -> None:
         self.quantile = _share("quantile", quantile)
 
-    def width(self, y: npt.NDArray[Any], score: Matrix, weight: Vector | None) -> float:
+    def residual_delta(self, y: npt.NDArray[Any], score: Matrix, weight: Vector | None) -> float:
         """Return δ."""
         return weighted_quantile(np.abs(y - score[0]), weight, self.quantile)
 
     def loss(self, y: npt.NDArray[Any], score: Matrix) -> Vector:
-        return self.loss_within(y, score, None)
+        return self.loss_with_delta(y, score, None)
 
-    def loss_within(self, y: npt.NDArray[Any], score: Matrix, width: float | None) -> Vector:
+    def loss_with_delta(self, y: npt.NDArray[Any], score: Matrix, delta: float | None) -> Vector:
         r = np.abs(y - score[0])
-        delta = self.width(y, score, None) if width is None else width
+        delta = self.residual_delta(y, score, None) if delta is None else delta
         return np.asarray(np.where(r <= delta, 0.5 * r**2, delta * (r - 0.5 * delta)))
 
     def derivatives(self, y: npt.NDArray[Any], score: Matrix) -> tuple[Matrix, Matrix]:
-        delta = self.width(y, score, None)
+        delta = self.residual_delta(y, score, None)
         return np.clip(score - y, -delta, delta), np.ones_like(score)
 
     def best_constant(self, y: npt.NDArray[Any], weight: Vector | None) -> Vector:
@@ -164,10 +164,10 @@ class Huber(Loss):
         return _HuberBound(self, workers, y, weight)
 
 
-class _HuberBound(KernelBound):
+class _HuberBound(KernelBoundLoss):
     """Finds δ whenever it looks."""
 
-    width: float
+    delta: float
 
     def __init__(
         self, loss: Huber, workers: Workers, y: npt.NDArray[Any], weight: Vector | None
@@ -175,12 +175,12 @@ class _HuberBound(KernelBound):
         super().__init__(Gradients.huber, workers, y, weight)
         self._loss = loss
 
-    def look(self, score: Matrix) -> float:
-        self.width = residual_quantile(
+    def evaluate(self, score: Matrix) -> float:
+        self.delta = residual_quantile(
             self._workers, self._y, score[0], self._weight, self._loss.quantile
         )
-        self._own = (self.width,)
-        return super().look(score)
+        self._own = (self.delta,)
+        return super().evaluate(score)
 
 
 def _share(name: str, value: float) -> float:

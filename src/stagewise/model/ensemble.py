@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from stagewise._native import Columns, Forest, Lines, Shap, SparseColumns, Workers
-from stagewise.trees.linear_leaves import LINE_ARRAYS, LinearLeaves
-from stagewise.trees.tree import NODE_ARRAYS, LevelSets, Tree
+from stagewise.trees.linear_leaves import LINEAR_LEAF_ARRAYS, LinearLeaves
+from stagewise.trees.tree import NODE_ARRAYS, CategorySets, Tree
 
 __all__ = ["Ensemble"]
 
@@ -44,7 +44,7 @@ class Ensemble:
     n_features: int
     base: npt.NDArray[np.float64]
     trees: list[Tree] = field(default_factory=list)
-    levels: Sequence[int] = ()
+    n_categories: Sequence[int] = ()
     outputs_per_tree: int = 1
     _forest: Forest | None = field(default=None, init=False, repr=False)
 
@@ -63,7 +63,7 @@ class Ensemble:
         """How many rounds of boosting the ensemble holds."""
         return len(self.trees) // self.trees_per_round
 
-    def features_used(self) -> tuple[int, ...]:
+    def used_features(self) -> tuple[int, ...]:
         """Return the features that some tree asks about, in increasing order."""
         asked = [np.unique(tree.feature) for tree in self.trees]
         return tuple(int(f) for f in np.unique(np.concatenate([[-1], *asked])) if f >= 0)
@@ -78,12 +78,12 @@ class Ensemble:
         del self.trees[rounds * self.trees_per_round :]
         self._forest = None
 
-    def part(self, rounds: Iterable[int]) -> Ensemble:
+    def select_rounds(self, rounds: Iterable[int]) -> Ensemble:
         """Return the trees of some rounds by themselves, without the constant."""
         trees = [tree for m in rounds for tree in self.trees[self._places(m)]]
         return replace(self, base=np.zeros(self.n_outputs), trees=trees)
 
-    def put(self, rounds: Iterable[int], part: Ensemble) -> None:
+    def replace_rounds(self, rounds: Iterable[int], part: Ensemble) -> None:
         """Put the trees of a part in the place of those of some rounds."""
         for place, m in enumerate(rounds):
             self.trees[self._places(m)] = part.trees[self._places(place)]
@@ -108,7 +108,7 @@ class Ensemble:
                 self.n_features,
                 self.n_outputs,
                 self.outputs_per_tree,
-                **self._levels(flat),
+                **self._category_arguments(flat),
                 lines=self._native_lines(),
             )
         return self._forest
@@ -118,13 +118,15 @@ class Ensemble:
         nodes = sum(len(tree.feature) for tree in self.trees)
         return None if lines is None else lines.native(nodes, self.n_features)
 
-    def _levels(self, flat: Mapping[str, npt.NDArray[Any]]) -> dict[str, npt.NDArray[Any]]:
+    def _category_arguments(
+        self, flat: Mapping[str, npt.NDArray[Any]]
+    ) -> dict[str, npt.NDArray[Any]]:
         if "set_start" not in flat:
             return {}
         return {
             "set_start": flat["set_start"],
             "sets": flat["level_sets"],
-            "levels": np.array(self.levels, dtype=np.uint32),
+            "levels": np.array(self.n_categories, dtype=np.uint32),
         }
 
     def score(
@@ -199,7 +201,7 @@ class Ensemble:
             first,
             most_bytes,
             table_bytes,
-            **self._levels(flat),
+            **self._category_arguments(flat),
             lines=self._native_lines(),
         )
 
@@ -225,7 +227,7 @@ class Ensemble:
             vectors = name == "value" and self.outputs_per_tree > 1
             none = np.empty((0, self.outputs_per_tree) if vectors else 0, dtype)
             flat[name] = np.concatenate([none, *parts], dtype=dtype, casting="safe")
-        if any(tree.sets is not None for tree in self.trees):
+        if any(tree.category_sets is not None for tree in self.trees):
             flat |= self._flat_sets()
         lines = self._all_lines()
         if lines is not None:
@@ -234,34 +236,34 @@ class Ensemble:
 
     def _all_lines(self) -> LinearLeaves | None:
         """Return the lines of all trees, with nodes counted through all of them."""
-        if all(tree.lines is None for tree in self.trees):
+        if all(tree.linear_leaves is None for tree in self.trees):
             return None
-        parts: dict[str, list[npt.NDArray[Any]]] = {name: [] for name in LINE_ARRAYS}
+        parts: dict[str, list[npt.NDArray[Any]]] = {name: [] for name in LINEAR_LEAF_ARRAYS}
         nodes, terms = 0, 0
         for tree in self.trees:
-            if tree.lines is not None:
-                own = tree.lines.arrays()
+            if tree.linear_leaves is not None:
+                own = tree.linear_leaves.arrays()
                 shifted = {
                     "node": own["node"] + nodes,
                     "start": own["start"][:-1] + np.uint64(terms),
                 }
                 for name, array in {**own, **shifted}.items():
                     parts[name].append(array)
-                terms += len(tree.lines.feature)
+                terms += len(tree.linear_leaves.feature)
             nodes += len(tree.feature)
         parts["start"].append(np.array([terms], dtype=np.uint64))
-        return LinearLeaves(**{name: np.concatenate(parts[name]) for name in LINE_ARRAYS})
+        return LinearLeaves(**{name: np.concatenate(parts[name]) for name in LINEAR_LEAF_ARRAYS})
 
     def _flat_sets(self) -> dict[str, npt.NDArray[Any]]:
         starts, bits, end = [], [np.empty(0, np.uint64)], 0
         for tree in self.trees:
-            if tree.sets is None:
+            if tree.category_sets is None:
                 starts.append(np.full(len(tree.feature), -1, dtype=np.int64))
                 continue
-            start = tree.sets.start.astype(np.int64)
+            start = tree.category_sets.start.astype(np.int64)
             starts.append(np.where(start >= 0, start + end, -1))
-            bits.append(tree.sets.bits)
-            end += len(tree.sets.bits)
+            bits.append(tree.category_sets.bits)
+            end += len(tree.category_sets.bits)
         return {"set_start": np.concatenate(starts), "level_sets": np.concatenate(bits)}
 
     @classmethod
@@ -270,35 +272,39 @@ class Ensemble:
         n_features: int,
         base: npt.NDArray[np.float64],
         flat: Mapping[str, npt.NDArray[Any]],
-        levels: Sequence[int] = (),
+        n_categories: Sequence[int] = (),
     ) -> Ensemble:
         """Cut flat arrays, as `flat` returns them, back into trees that are views of them."""
         bounds = list(pairwise(flat["tree_start"].tolist()))
-        sets: list[LevelSets | None] = [None] * len(bounds)
+        sets: list[CategorySets | None] = [None] * len(bounds)
         if "set_start" in flat:
             sets = _cut_sets(flat["set_start"], flat["level_sets"], bounds)
         lines: list[LinearLeaves | None] = [None] * len(bounds)
         if "line_node" in flat:
-            lines = _cut_lines({name: flat[f"line_{name}"] for name in LINE_ARRAYS}, bounds)
+            lines = _cut_lines({name: flat[f"line_{name}"] for name in LINEAR_LEAF_ARRAYS}, bounds)
         trees = [
-            Tree(**{name: flat[name][first:last] for name in NODE_ARRAYS}, sets=own, lines=said)
-            for (first, last), own, said in zip(bounds, sets, lines, strict=True)
+            Tree(
+                **{name: flat[name][first:last] for name in NODE_ARRAYS},
+                category_sets=own,
+                linear_leaves=leaves,
+            )
+            for (first, last), own, leaves in zip(bounds, sets, lines, strict=True)
         ]
         value = flat["value"]
-        return cls(n_features, base, trees, levels, 1 if value.ndim == 1 else value.shape[1])
+        return cls(n_features, base, trees, n_categories, 1 if value.ndim == 1 else value.shape[1])
 
 
 def _cut_sets(
     start: npt.NDArray[np.int64], bits: npt.NDArray[np.uint64], bounds: list[tuple[int, int]]
-) -> list[LevelSets | None]:
+) -> list[CategorySets | None]:
     """Give each tree its own sets; they lie in the order of the trees."""
-    sets: list[LevelSets | None] = []
+    sets: list[CategorySets | None] = []
     end = len(bits)
     for first, last in reversed(bounds):
         own = start[first:last]
         begin = int(own[own >= 0].min(initial=end))
         relative = np.where(own >= 0, own - begin, -1).astype(np.int32)
-        sets.append(LevelSets(relative, bits[begin:end]) if begin < end else None)
+        sets.append(CategorySets(relative, bits[begin:end]) if begin < end else None)
         end = begin
     return sets[::-1]
 

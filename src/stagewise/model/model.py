@@ -19,10 +19,10 @@ import numpy.typing as npt
 from stagewise.data.features import Features
 from stagewise.linear.least_squares import LeastSquares
 from stagewise.model.ensemble import Ensemble
-from stagewise.model.file.categories import level_arrays
+from stagewise.model.file.categories import category_arrays
 from stagewise.model.file.least_squares import pack_least_squares
-from stagewise.model.file.sections import LINES, SETS
-from stagewise.model.file.target_encodings import pack_statistics
+from stagewise.model.file.sections import CATEGORY_SETS, LINEAR_LEAVES
+from stagewise.model.file.target_encodings import pack_target_encodings
 
 __all__ = ["Model"]
 
@@ -119,15 +119,18 @@ class Model:
         add("base", self.ensemble.base)
         add("response", np.hstack([self.offset, self.scale]).astype(np.float64))
         flat = self.ensemble.flat()
-        for name in (*_DECIDING, *(name for name in (*SETS, *LINES) if name in flat)):
+        for name in (
+            *_DECIDING,
+            *(name for name in (*CATEGORY_SETS, *LINEAR_LEAVES) if name in flat),
+        ):
             add(name, flat[name])
         for feature in self.features:
-            if feature.levels is None:
+            if feature.categories is None:
                 add(feature.kind, np.empty(0) if feature.cuts is None else feature.cuts)
                 continue
-            for name, array in level_arrays(feature.levels.values).items():
+            for name, array in category_arrays(feature.categories.values).items():
                 add(name, array)
-        for name, array in pack_statistics(self.features.statistics).items():
+        for name, array in pack_target_encodings(self.features.target_encodings).items():
             add(name, array)
         for name, array in pack_least_squares(self.least_squares).items():
             add(name, array)

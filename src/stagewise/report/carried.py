@@ -17,14 +17,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from stagewise.data.categories.categories import Level
+from stagewise.data.categories.categories import Category
 from stagewise.estimators.linear.stagewise_linear import StagewiseLinearRegressor
 from stagewise.export.facts import column_name, units_of
 from stagewise.inspection.fitted import Fitted, checked
 from stagewise.model.ensemble import Ensemble
 from stagewise.report.links import link_of
 from stagewise.report.packing import narrow, pack
-from stagewise.trees.linear_leaves import LINE_ARRAYS
+from stagewise.trees.linear_leaves import LINEAR_LEAF_ARRAYS
 from stagewise.trees.tree import Tree
 from stagewise.validation.parameters import check_parameter
 from stagewise.validation.rules import Number
@@ -167,7 +167,7 @@ def _tree_arrays(ensemble: Ensemble, n_trees: int) -> dict[str, Array]:
         ensemble.n_features,
         ensemble.base,
         ensemble.trees[:n_trees],
-        ensemble.levels,
+        ensemble.n_categories,
         ensemble.outputs_per_tree,
     )
     flat = part.flat()
@@ -191,8 +191,8 @@ def _tree_arrays(ensemble: Ensemble, n_trees: int) -> dict[str, Array]:
     if (right[inner] != left[inner] + 1).any():
         arrays["right"] = narrow(right[inner])
     if "set_start" in flat:
-        arrays["sets"] = _sets(flat, asked, inner, part.levels)
-    for name in LINE_ARRAYS if "line_node" in flat else ():
+        arrays["sets"] = _sets(flat, asked, inner, part.n_categories)
+    for name in LINEAR_LEAF_ARRAYS if "line_node" in flat else ():
         array = flat[f"line_{name}"]
         arrays[f"line{name.capitalize()}"] = array if array.dtype.kind == "f" else narrow(array)
     return arrays
@@ -241,17 +241,19 @@ def _feature_arrays(fitted: Fitted) -> dict[str, Array]:
         {
             "name": name,
             "kind": KINDS[feature.kind],
-            "moment": feature.moment,
+            "moment": feature.temporal_type,
             # Integers this wide are no numbers in JSON.
             "cuts": None if feature.cuts is None else [str(cut) for cut in feature.cuts],
-            "levels": None if feature.levels is None else level_words(feature.levels.values),
+            "levels": None
+            if feature.categories is None
+            else level_words(feature.categories.values),
         }
         for name, feature in zip(fitted.names, fitted.model.features, strict=True)
     ]
     return {"features": np.frombuffer(json.dumps(known).encode("ascii"), dtype=np.uint8)}
 
 
-def level_words(levels: Sequence[Level]) -> list[str]:
+def level_words(levels: Sequence[Category]) -> list[str]:
     """Return what each level is called, each by another name.
 
     A text that is empty, or that spells a level which is a number, is put into quotation marks.
@@ -259,7 +261,7 @@ def level_words(levels: Sequence[Level]) -> list[str]:
     numbers = {str(level) for level in levels if not isinstance(level, str)}
     clashing = [level for level in levels if level == "" or level in numbers]
     taken = numbers.union(map(str, levels), {""})
-    quoted: dict[Level, str] = {}
+    quoted: dict[Category, str] = {}
     for level in clashing:
         word = str(level)
         while word in taken:
@@ -271,7 +273,7 @@ def level_words(levels: Sequence[Level]) -> list[str]:
 
 def _statistic_arrays(fitted: Fitted) -> dict[str, Array]:
     """Return what levels and combinations of them say."""
-    known = fitted.model.features.statistics
+    known = fitted.model.features.target_encodings
     if not known:
         return {}
     return {
@@ -297,11 +299,11 @@ def _facts(fitted: Fitted, n_trees: int) -> dict[str, Any]:
         "statistics": [
             {
                 "sources": list(s.sources),
-                "levels": list(s.levels),
+                "levels": list(s.n_categories),
                 "keys": len(s.keys),
                 "outputs": len(s.values),
             }
-            for s in features.statistics
+            for s in features.target_encodings
         ],
         "missingValues": [str(value) for value in features.missing_values.values],
         "onUnseen": rule,

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from stagewise.data.reading.datetimes import Moment
+from stagewise.data.reading.datetimes import TemporalType
 from stagewise.inspection.effects.dependence import over_rows
 from stagewise.inspection.effects.grid import Grid, make_grids, quantile_points
 from stagewise.inspection.fitted import Fitted, Vector
@@ -58,7 +58,7 @@ class Axis:
     x: Vector
     labels: tuple[str, ...] | None
     deciles: Vector
-    moment: Moment | None
+    moment: TemporalType | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,7 +180,7 @@ def _points(fitted: Fitted, place: int, x: Vector, weight: Vector, n: int) -> An
     Quantiles alone leave the ends of a long tail to straight lines.
     """
     feature = fitted.model.features[place]
-    if feature.kind != "real" or feature.moment is not None:
+    if feature.kind != "real" or feature.temporal_type is not None:
         return n
     finite = x[np.isfinite(x)]
     evenly = np.linspace(finite.min(), finite.max(), n // 3 + 1)

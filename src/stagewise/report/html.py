@@ -22,7 +22,7 @@ from stagewise.model.file.atomic import replace_file
 from stagewise.report.carried import engine
 from stagewise.report.page_facts import ReportFacts, report_facts
 from stagewise.report.payload import as_json
-from stagewise.validation.messages import shown
+from stagewise.validation.messages import short_repr
 from stagewise.validation.rules import Number
 
 __all__ = ["report_html", "write_report"]
@@ -119,9 +119,11 @@ def write_report(
     True
     """
     if not isinstance(path, (str, os.PathLike)):
-        raise InvalidParameterError(f"path must say where to write the page; got {shown(path)}.")
+        raise InvalidParameterError(
+            f"path must say where to write the page; got {short_repr(path)}."
+        )
     if title is not None and not isinstance(title, str):
-        raise InvalidParameterError(f"title must be text; got {shown(title)}.")
+        raise InvalidParameterError(f"title must be text; got {short_repr(title)}.")
     target_path = Path(path)
     say = Lines(checked("verbose", Number(0, whole=True), verbose), "report: ").say
     facts = report_facts(

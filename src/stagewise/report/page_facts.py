@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from stagewise.data import match_targets, read_targets
-from stagewise.errors import InvalidParameterError, UnseenLevelWarning
+from stagewise.errors import InvalidParameterError, UnknownCategoryWarning
 from stagewise.inspection.fitted import Fitted, Vector, checked
 from stagewise.inspection.importances.importance import Importance
 from stagewise.inspection.importances.permutation import permutation_importance
@@ -37,7 +37,7 @@ from stagewise.report.quality_facts import (
 from stagewise.report.row_facts import RowFacts, row_facts, take
 from stagewise.report.table_facts import TableFacts, table_facts
 from stagewise.training.report import VERSION
-from stagewise.validation.messages import shown, warn_caller
+from stagewise.validation.messages import short_repr, warn_caller
 from stagewise.validation.rules import Number
 
 __all__ = ["ImportanceFacts", "Overview", "Quality", "ReportFacts", "report_facts"]
@@ -200,7 +200,7 @@ def report_facts(
         warnings.simplefilter("always")
         gathering = _Gathering(fitted, X, y, sample_weight, name, seed, say)
         # Later parts look at some of the same rows, and would say of them what was said of all.
-        warnings.simplefilter("ignore", UnseenLevelWarning)
+        warnings.simplefilter("ignore", UnknownCategoryWarning)
         facts = gathering.facts(title)
     # Numbers beyond all doubles are shown as what they are; nothing is to be done about them.
     noticed = {str(w.message): w.category for w in caught if w.category is not RuntimeWarning}
@@ -212,7 +212,7 @@ def report_facts(
 def _target_name(fitted: Fitted, y: Any, target: Any) -> str:
     if target is not None and not isinstance(target, str):
         raise InvalidParameterError(
-            f"target must be the name of what is predicted; got {shown(target)}."
+            f"target must be the name of what is predicted; got {short_repr(target)}."
         )
     listed = ", ".join(fitted.model.targets or ())
     return target or listed or str(getattr(y, "name", None) or "target")
@@ -304,7 +304,7 @@ class _Gathering:
         flat = model.ensemble.flat()
         defaults = type(estimator)().get_params(deep=False)
         parameters = tuple(
-            (name, shown(value), repr(value) == repr(defaults.get(name)))
+            (name, short_repr(value), repr(value) == repr(defaults.get(name)))
             for name, value in estimator.get_params(deep=False).items()
         )
         return Overview(

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stagewise.data.reading.column import Column
-from stagewise.data.reading.datetimes import Moment, moment_words
+from stagewise.data.reading.datetimes import TemporalType, format_datetime
 from stagewise.data.reading.frame import open_frame
 from stagewise.data.reading.table import Table, exact_array
 from stagewise.inspection.fitted import Fitted, Vector
@@ -194,7 +194,7 @@ def _unseen(
     """Return cells of categories that are there, and are no level of the model."""
     found: list[tuple[int, int, str]] = []
     for j, factor in table.factors.items() if table is not None else ():
-        levels = fitted.model.features[j].levels
+        levels = fitted.model.features[j].categories
         assert levels is not None
         strange = np.flatnonzero((factor.codes >= 0) & ~(columns[j] < len(levels)))
         found += [(i, j, str(factor.values[factor.codes[i]])) for i in strange.tolist()]
@@ -207,11 +207,13 @@ def _written(fitted: Fitted, table: Table | None) -> tuple[tuple[int, tuple[str,
     wide = [j for j, feature in enumerate(features) if feature.cuts is not None]
     if table is None:
         return ()
-    return tuple((j, tuple(_words(table.column(j), features[j].moment))) for j in wide)
+    return tuple((j, tuple(_words(table.column(j), features[j].temporal_type))) for j in wide)
 
 
-def _words(column: Column, moment: Moment | None) -> list[str]:
+def _words(column: Column, moment: TemporalType | None) -> list[str]:
     gone = np.isnan(column.values) if column.missing is None else column.missing
-    words: Callable[[Any], str] = str if moment is None else partial(moment_words, moment=moment)
+    words: Callable[[Any], str] = (
+        str if moment is None else partial(format_datetime, temporal_type=moment)
+    )
     cells = zip(column.values.tolist(), gone.tolist(), strict=True)
     return ["" if absent else words(cell) for cell, absent in cells]

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from stagewise.data import as_frequencies
 from stagewise.errors import InvalidParameterError
-from stagewise.validation.messages import shown
+from stagewise.validation.messages import short_repr
 
 __all__ = ["class_weighted", "without_absent"]
 
@@ -78,7 +78,7 @@ def _given(class_weight: Any, classes: npt.NDArray[Any]) -> Vector:
     if not isinstance(class_weight, Mapping):
         raise InvalidParameterError(
             "The parameter 'class_weight' must be None, 'balanced', or a dict of label to number; "
-            f"got {shown(class_weight)}."
+            f"got {short_repr(class_weight)}."
         )
     labels = classes.tolist()
     left_out = [label for label in labels if label not in class_weight]
@@ -86,8 +86,8 @@ def _given(class_weight: Any, classes: npt.NDArray[Any]) -> Vector:
     if left_out and unknown:
         # One of the two alone has an innocent reason; both together are a misspelt label.
         raise InvalidParameterError(
-            f"The parameter 'class_weight' names {shown(unknown[0])}, which is not a label of y, "
-            f"and leaves out {shown(left_out[0])}, which is."
+            f"The parameter 'class_weight' names {short_repr(unknown[0])}, which is not a label of "
+            f"y, and leaves out {short_repr(left_out[0])}, which is."
         )
     factor = np.ones(len(labels))
     for place, label in enumerate(labels):
@@ -99,7 +99,7 @@ def _given(class_weight: Any, classes: npt.NDArray[Any]) -> Vector:
         if not 0.0 <= factor[place] < np.inf:
             raise InvalidParameterError(
                 f"The parameter 'class_weight' must hold finite numbers that are not negative; "
-                f"it holds {shown(value)} for the label {shown(label)}."
+                f"it holds {short_repr(value)} for the label {short_repr(label)}."
             )
     if not factor.any():
         raise InvalidParameterError(

@@ -18,7 +18,7 @@ from stagewise.data import (
     Features,
     MissingValues,
     Table,
-    Unseen,
+    UnknownCategories,
     read_table,
 )
 from stagewise.data.bins import core_columns
@@ -43,7 +43,7 @@ class Learned(NamedTuple):
 
     features: Features
     columns: Columns | SparseColumns
-    unseen: Unseen
+    unseen: UnknownCategories
 
 
 def read_training(X: Any, params: dict[str, Any], caller: str, known: Features | None) -> Table:
@@ -64,8 +64,8 @@ def read_training(X: Any, params: dict[str, Any], caller: str, known: Features |
             f"warm_start continues a model with missing_values="
             f"{list(known.missing_values.values)}, but now they are {list(missing.values)}. {anew}"
         )
-    if categorical.by_name:
-        places = sorted(categorical.named_places(known.names, known.n))
+    if categorical.is_explicit:
+        places = sorted(categorical.named_positions(known.names, known.n))
         if places != sorted(known.categorical):
             raise ValueError(
                 "warm_start continues a model whose categorical columns are "
@@ -103,10 +103,10 @@ def learn_columns(
         features = Features.learn(table, max_bins=params["max_bins"], rows=rows, weight=weight)
         # Of the rows that count, only one that is held out can hold a value that is no level. The
         # fit itself chose it, so it is not refused.
-        unseen = Unseen(rule, NO_ROWS if held is None else held)
+        unseen = UnknownCategories(rule, NO_ROWS if held is None else held)
         return Learned(features, core_columns(features.columns(table, unseen)), unseen)
     counted = rows if rows is None or held is None else np.concatenate([rows, held])
-    unseen = Unseen(rule, counted)
+    unseen = UnknownCategories(rule, counted)
     columns = core_columns(known.columns(table, unseen))
     unseen.refuse(known.names)
     return Learned(known, columns, unseen)
@@ -116,7 +116,7 @@ def match_columns(
     table: Table, params: dict[str, Any], features: Features, rows: Indices | None
 ) -> Learned:
     """Hold a table of rows to stop early by, of which some count, to the features of a fit."""
-    unseen = Unseen(params["on_unseen"], rows)
+    unseen = UnknownCategories(params["on_unseen"], rows)
     columns = core_columns(features.columns(table, unseen))
     try:
         unseen.refuse(features.names)

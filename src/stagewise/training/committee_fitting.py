@@ -17,7 +17,7 @@ from stagewise.boosting.monitor import Monitor
 from stagewise.data import TargetScale
 from stagewise.errors import ModelFormatError
 from stagewise.learners.histogram_tree import HistogramTree
-from stagewise.losses import Margin
+from stagewise.losses import BinarySquaredError
 from stagewise.model.ensemble import Ensemble
 from stagewise.model.model import Model
 from stagewise.training.fitting import Fit
@@ -118,7 +118,7 @@ class CommitteeFit(Fit):
         p, (bins,) = self.params, rows.table
         tree = self._tree(rows, scale)
         by_class = classes is not None and not (
-            isinstance(self.loss, Margin) and p["criterion"] == "gini"
+            isinstance(self.loss, BinarySquaredError) and p["criterion"] == "gini"
         )
         target = None if by_class else np.asarray(self.loss.target(rows.y, 0), dtype=np.float64)
         return Committee(

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from stagewise.validation.messages import shown
+from stagewise.validation.messages import short_repr
 
 __all__ = ["check_costs"]
 
@@ -24,7 +24,7 @@ def check_costs(cost: Any, classes: npt.NDArray[Any]) -> npt.NDArray[np.float64]
     try:
         prices = np.asarray(cost, dtype=np.float64)
     except (TypeError, ValueError):
-        raise ValueError(f"cost must be a matrix of numbers; got {shown(cost)}.") from None
+        raise ValueError(f"cost must be a matrix of numbers; got {short_repr(cost)}.") from None
     if prices.shape != (k, k):
         raise ValueError(
             f"cost must have a row and a column for each of the {k} classes "

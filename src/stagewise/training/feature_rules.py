@@ -16,7 +16,7 @@ import numpy as np
 
 from stagewise.data import Features
 from stagewise.errors import InvalidParameterError
-from stagewise.validation.messages import shown
+from stagewise.validation.messages import short_repr
 from stagewise.validation.parameters import nearest_name
 
 __all__ = ["ForcedSplits", "feature_label", "forced_splits", "interactions", "numbers_by_feature"]
@@ -57,13 +57,13 @@ def numbers_by_feature(
         if len(given) != features.n:
             raise InvalidParameterError(
                 f"{name} must be a mapping from features to {allowed}, or a list with one of them "
-                f"for each of the {features.n} features; got {shown(value)}."
+                f"for each of the {features.n} features; got {short_repr(value)}."
             )
     for position, number in enumerate(given):
         if not _fits(number, of):
             raise InvalidParameterError(
                 f"{name} of feature {feature_label(features, position)} must be {allowed}; got "
-                f"{shown(number)}."
+                f"{short_repr(number)}."
             )
     found = tuple(float(number) for number in given)
     return found if any(found) else ()
@@ -80,13 +80,13 @@ def interactions(value: Any, features: Features) -> tuple[tuple[tuple[int, ...],
         if value not in ("pairwise", "no_interactions"):
             raise InvalidParameterError(
                 "interaction_cst must be None, 'pairwise', 'no_interactions' or a list of groups "
-                f"of features; got {shown(value)}.{nearest_name(value, ['pairwise'])}"
+                f"of features; got {short_repr(value)}.{nearest_name(value, ['pairwise'])}"
             )
         return (), 2 if value == "pairwise" else 1
     if not _is_list(value) or not all(_is_list(group) for group in value):
         raise InvalidParameterError(
             "interaction_cst must be None, 'pairwise', 'no_interactions' or a list of groups of "
-            f"features, each a list of names or positions; got {shown(value)}."
+            f"features, each a list of names or positions; got {short_repr(value)}."
         )
     groups = [
         tuple(sorted({_number_of(f, features, "interaction_cst") for f in group}))
@@ -108,7 +108,7 @@ def forced_splits(value: Any, features: Features) -> ForcedSplits:
         if not isinstance(node, Mapping):
             raise InvalidParameterError(
                 f"forced_splits{where} must be a mapping with the keys 'feature' and 'threshold', "
-                f"and perhaps 'left' and 'right'; got {shown(node)}."
+                f"and perhaps 'left' and 'right'; got {short_repr(node)}."
             )
         for key in node:
             if key not in ("feature", "threshold", "left", "right"):
@@ -117,7 +117,7 @@ def forced_splits(value: Any, features: Features) -> ForcedSplits:
         threshold = node.get("threshold")
         if isinstance(threshold, bool) or not isinstance(threshold, numbers.Real):
             raise InvalidParameterError(
-                f"forced_splits{where} needs a number as threshold; got {shown(threshold)}."
+                f"forced_splits{where} needs a number as threshold; got {short_repr(threshold)}."
             )
         if feature in features.categorical:
             raise InvalidParameterError(
@@ -164,7 +164,7 @@ def _number_of(key: Any, features: Features, name: str) -> int:
         raise InvalidParameterError(f"{name}: there is no feature {key!r}.{why}")
     if isinstance(key, bool) or not isinstance(key, numbers.Integral):
         raise InvalidParameterError(
-            f"{name}: a feature is given by its name or its position; got {shown(key)}."
+            f"{name}: a feature is given by its name or its position; got {short_repr(key)}."
         )
     if not 0 <= int(key) < features.n:
         raise InvalidParameterError(

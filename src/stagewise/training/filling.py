@@ -111,8 +111,8 @@ class _Mean(_Known):
         side = np.zeros(len(tree.feature), dtype=np.uint8)
         for node in np.flatnonzero(tree.feature >= 0):
             mean = self.mean[tree.feature[node]]
-            if tree.sets is not None and tree.sets.start[node] >= 0:
-                side[node] = tree.sets.has(int(node), int(mean))
+            if tree.category_sets is not None and tree.category_sets.start[node] >= 0:
+                side[node] = tree.category_sets.contains(int(node), int(mean))
             else:
                 side[node] = mean <= tree.threshold[node]
         return replace(tree, missing_left=side)

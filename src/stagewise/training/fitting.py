@@ -37,7 +37,7 @@ from stagewise.training.drawing import make_dropout, make_sampling
 from stagewise.training.ready import Ready, Scale
 from stagewise.training.report import warn_if_constant
 from stagewise.training.rows import Folds, Sample, out_of_fold
-from stagewise.training.target_encoder import Statistics, few_cuts
+from stagewise.training.target_encoder import TargetEncoder, few_cuts
 from stagewise.training.tree_rules import in_units, make_tree
 from stagewise.validation.tree_needs import check_needs, check_sparse, is_joint
 
@@ -142,7 +142,7 @@ class Fit:
             if not self.method.from_zero:  # nor is the offset the mean of these rows
                 ensemble.base = self._best_constant(y, own.weight)
             if statistics.sources:
-                features, tables = statistics.learn(own, y, ready.features, told=train)
+                features, tables = statistics.learn(own, y, ready.features, rows_to_encode=train)
                 prepared, alike = self._bins(tables, train.weight, features)
                 fold = replace(ready, features=features, alike=alike)
             # On the shared bins a row that is held out is one of weight 0: absent in every sum.
@@ -169,7 +169,7 @@ class Fit:
 
     def _unseen_rows(self, ready: Ready, sample: Sample, ensemble: Ensemble) -> Rows:
         """Return rows that are not learned from, as the ensemble and the learner read them."""
-        table = sample.of(ready.features.extended(sample.columns)).table()
+        table = sample.of(ready.features.append_encoded(sample.columns)).table()
         return Rows(
             ready.alike(table),
             self._standardise(ready.scale, sample.y),
@@ -198,7 +198,7 @@ class Fit:
         self, tables: Sequence[Columns | SparseColumns], weight: Vector | None, features: Any
     ) -> tuple[list[Bins], Callable[[Any], Any]]:
         """Return the bins of each version of the rows, and how other rows get them."""
-        levels = features.levels_per_column()
+        levels = features.n_categories_per_column()
         if isinstance(tables[0], SparseColumns):
             check_sparse(self.params)
         if self.params.get("split", "histogram") != "histogram":
@@ -217,9 +217,9 @@ class Fit:
 
     def _statistics(
         self, train: Sample, y: npt.NDArray[Any], features: Any, previous: Model | None
-    ) -> Statistics:
+    ) -> TargetEncoder:
         known = None if previous is None else previous.features
-        return Statistics.choose(
+        return TargetEncoder.choose(
             self.params, self.workers, self.loss, self.seed, train, y, features, known
         )
 
@@ -301,7 +301,7 @@ class Fit:
         weight: Vector | None,
         previous: Model | None,
     ) -> Ensemble:
-        levels = features.levels_per_column()
+        levels = features.n_categories_per_column()
         if previous is not None:
             old = previous.ensemble
             if (old.outputs_per_tree > 1) != self._joint():
@@ -310,7 +310,7 @@ class Fit:
                     f"{'all outputs' if old.outputs_per_tree > 1 else 'each output'}; multi_output "
                     "must stay as it was. Fit with warm_start=False to begin anew."
                 )
-            return replace(old, trees=list(old.trees), levels=levels)
+            return replace(old, trees=list(old.trees), n_categories=levels)
         width = self.loss.n_outputs if self._joint() else 1
         # Of squares the offset is the exact mean; a second one would only add rounding.
         is_mean = self.loss.degree is not None and self.loss.mean_is_best
@@ -318,7 +318,7 @@ class Fit:
             base = np.zeros(self.loss.n_outputs)
         else:
             base = self._best_constant(y, weight)
-        return Ensemble(len(levels), base, levels=levels, outputs_per_tree=width)
+        return Ensemble(len(levels), base, n_categories=levels, outputs_per_tree=width)
 
     def _best_constant(self, y: npt.NDArray[Any], weight: Vector | None) -> Vector:
         return make_dropout(self.params).settle(self.loss.best_constant(y, weight))
@@ -382,7 +382,7 @@ class Fit:
 
     def _learner(self, unit: float, gradient_unit: float) -> Learner:
         check_needs(self.params, self.loss.n_outputs)
-        used = () if self.previous is None else self.previous.ensemble.features_used()
+        used = () if self.previous is None else self.previous.ensemble.used_features()
         tree = make_tree(self.params, self.features, self._max_step(), used)
         return in_units(tree, self.loss, unit, gradient_unit)
 

@@ -56,7 +56,7 @@ class Heading:
     labels: tuple[Any, ...] = ()
     library: str = ""
 
-    def levels_per_column(self) -> list[int]:
+    def n_categories_per_column(self) -> list[int]:
         """Return that the columns are numbers: whatever else they are is the learner's business."""
         return [0] * self.n
 

@@ -12,7 +12,7 @@ from stagewise.boosting.loop import Rows
 from stagewise.data import TargetScale, TargetScales
 from stagewise.model.model import Model
 from stagewise.training.rows import Sample
-from stagewise.training.target_encoder import Statistics
+from stagewise.training.target_encoder import TargetEncoder
 
 __all__ = ["Ready", "Scale"]
 
@@ -48,7 +48,7 @@ class Ready:
     classes: npt.NDArray[Any] | None
     previous: Model | None
     scale: Scale
-    statistics: Statistics
+    statistics: TargetEncoder
     rows: Rows
     held: Rows | None
     alike: Callable[[Any], Any]

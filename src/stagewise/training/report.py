@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from stagewise._native import Bins, Workers
 from stagewise.data import Features
-from stagewise.validation.messages import shown, warn_caller
+from stagewise.validation.messages import short_repr, warn_caller
 
 __all__ = ["ONE_VALUE", "fit_report", "rows_of_columns", "warn_if_constant", "warn_of_one_class"]
 
@@ -46,7 +46,7 @@ ONE_VALUE = "y has only one value, so the model predicts the same for all rows."
 def warn_of_one_class(classes: npt.NDArray[Any]) -> None:
     """Say that there is nothing to tell apart."""
     same = "so the model predicts the same for all rows."
-    warn_caller(f"y has only one class, {shown(classes[0])}, {same}")
+    warn_caller(f"y has only one class, {short_repr(classes[0])}, {same}")
 
 
 def rows_of_columns(features: Features, rows: Mapping[int, int]) -> dict[str, int]:

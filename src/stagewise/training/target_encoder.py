@@ -16,13 +16,13 @@ import numpy.typing as npt
 
 from stagewise._native import Columns, Workers
 from stagewise.data.categories.combinations import find_combinations
-from stagewise.data.categories.target_encoding import LearnedStatistics, Sources
+from stagewise.data.categories.target_encoding import Sources, TargetEncodings
 from stagewise.data.features import Features
 from stagewise.losses import Loss
 from stagewise.training.rows import Sample
 from stagewise.validation.tree_needs import check_need, is_possible
 
-__all__ = ["Statistics", "few_cuts"]
+__all__ = ["TargetEncoder", "few_cuts"]
 
 Pairs = list[npt.NDArray[np.float32]]
 
@@ -39,7 +39,7 @@ MOST_ROWS = 100_000
 
 
 @dataclass(frozen=True)
-class Statistics:
+class TargetEncoder:
     """What a fit averages, and how.
 
     Parameters
@@ -73,7 +73,7 @@ class Statistics:
         y: npt.NDArray[Any],
         features: Any,
         known: Features | None,
-    ) -> Statistics:
+    ) -> TargetEncoder:
         """Choose what to average by, unless the features of a model that is continued say it.
 
         Parameters
@@ -94,7 +94,7 @@ class Statistics:
         none = cls(workers, loss, seed)
         mode = params.get("categorical", "sets")
         if known is not None:
-            sources = [statistic.sources for statistic in known.statistics]
+            sources = [statistic.sources for statistic in known.target_encodings]
             if sources:
                 check_need(params, "categorical", "statistics")
             return replace(none, sources=sources, permutations=params.get("permutations", 1))
@@ -102,7 +102,7 @@ class Statistics:
             return none
         if mode == "statistics":
             check_need(params, "categorical", "statistics")
-        levels = features.levels_per_feature()
+        levels = features.n_categories_per_feature()
         least = FEW if mode == "statistics" else MANY
         alone = [(f,) for f, n in enumerate(levels) if n > least]
         too_many = mode == "auto" and loss.n_outputs > MOST_OUTPUTS
@@ -118,7 +118,11 @@ class Statistics:
         return replace(none, sources=[*alone, *together], permutations=params["permutations"])
 
     def learn(
-        self, sample: Sample, y: npt.NDArray[Any], features: Any, told: Sample | None = None
+        self,
+        sample: Sample,
+        y: npt.NDArray[Any],
+        features: Any,
+        rows_to_encode: Sample | None = None,
     ) -> tuple[Any, list[Columns]]:
         """Learn from a sample what levels say.
 
@@ -140,26 +144,26 @@ class Statistics:
         tables : list of Columns
             The rows that are told, in as many versions as there are orders.
         """
-        told = sample if told is None else told
+        rows_to_encode = sample if rows_to_encode is None else rows_to_encode
         if not self.sources:
-            return features, [told.table()]
-        learned = LearnedStatistics(
+            return features, [rows_to_encode.table()]
+        learned = TargetEncodings(
             self.workers,
             sample.columns,
             self.sources,
-            features.levels_per_feature(),
+            features.n_categories_per_feature(),
             sample.rows,
             self._pairs(y, sample.weight),
         )
         versions = [learned.version(self.seed, v) for v in range(self.permutations)]
-        tables = [told.of(columns).table() for columns in versions]
-        return features.with_statistics(learned.statistics()), tables
+        tables = [rows_to_encode.of(columns).table() for columns in versions]
+        return features.with_target_encodings(learned.encodings()), tables
 
     def _pairs(self, y: npt.NDArray[Any], weight: npt.NDArray[np.float64] | None) -> Pairs:
         """Return (g, h) of every row and output at the best constant."""
         bound = self.loss.bind(self.workers, y, weight)
         best = self.loss.best_constant(y, weight)
-        bound.look(np.repeat(best[:, np.newaxis], len(y), axis=1))
+        bound.evaluate(np.repeat(best[:, np.newaxis], len(y), axis=1))
         outputs = range(self.loss.n_outputs)
         return [bound.gradients(k).pairs().reshape(-1).copy() for k in outputs]
 

@@ -27,12 +27,12 @@ from stagewise.training.rows import Folds, Sample, out_of_fold
 from stagewise.trees.impurity import IMPURITIES, RowCosts
 from stagewise.trees.pruning import (
     PruningPath,
-    answering,
-    cut,
     node_costs,
     path_costs,
+    prune,
+    pruned_node_of,
     pruning_path,
-    reduced_errors,
+    reduced_error_nodes,
     split_order,
     weakest_links,
 )
@@ -136,7 +136,7 @@ class TreeFit(CommitteeFit):
     def _leaves(self, tree: Tree, columns: Any) -> Indices:
         """Return the leaf that each row reaches."""
         n_features, width = columns.n_features, self.loss.n_outputs if self._joint() else 1
-        levels = self.features.levels_per_column()
+        levels = self.features.n_categories_per_column()
         alone = Ensemble(n_features, np.zeros(self.loss.n_outputs), [tree], levels, width)
         out = np.empty(columns.n_rows, dtype=np.int32)
         alone.forest.leaves(self.workers, columns, out)
@@ -175,7 +175,7 @@ class TreeFit(CommitteeFit):
         path = self.chosen or pruning_path(tree, grown.cost, grown.strength)
         alpha = self.params["ccp_alpha"] / unit if self.alpha is None else self.alpha
         self.pruned = Pruned(_n_leaves(tree), alpha * unit, path.in_units(unit))
-        return cut(tree, (tree.feature >= 0) & (grown.strength <= alpha))
+        return prune(tree, (tree.feature >= 0) & (grown.strength <= alpha))
 
     def _by_errors(
         self, tree: Tree, rows: Rows, held: Rows | None, scale: Scale, monitor: Monitor
@@ -183,9 +183,9 @@ class TreeFit(CommitteeFit):
         assert held is not None
         costs = self._costs(tree, self._error(), held.y)
         cost = node_costs(tree, self._leaves(tree, held.source), costs, held.weight)
-        at = reduced_errors(tree, cost)
-        small = cut(tree, at)
-        kept = answering(tree, at) == np.arange(len(at))
+        at = reduced_error_nodes(tree, cost)
+        small = prune(tree, at)
+        kept = pruned_node_of(tree, at) == np.arange(len(at))
         leaf = kept & (at | (tree.feature < 0))
         monitor.valid_loss = [self._unit(scale) * float(cost[leaf].sum()) / held.total_weight]
         self.pruned = Pruned(_n_leaves(tree))
@@ -218,7 +218,7 @@ class TreeFit(CommitteeFit):
         self.pruned = Pruned(_n_leaves(tree))
         at = np.zeros(len(tree.feature), dtype=bool)
         at[order[patience.best_round - 1 :]] = True
-        return cut(tree, at)
+        return prune(tree, at)
 
     # ---- the choice of α -----------------------------------------------------------------------
 
@@ -260,7 +260,7 @@ class TreeFit(CommitteeFit):
         monitor.valid_loss = (self._unit(scale) * error).tolist()
         said = []
         for grown, leaf in found:
-            node = answering(grown.tree, grown.strength <= typical[best])[leaf]
+            node = pruned_node_of(grown.tree, grown.strength <= typical[best])[leaf]
             said.append(grown.tree.value.reshape(len(grown.strength), -1)[node].T)
         return monitor, out_of_fold(folds, said, len(train.y))
 

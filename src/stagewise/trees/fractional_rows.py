@@ -12,12 +12,12 @@ import numpy.typing as npt
 
 from stagewise.trees.tree import Tree
 
-__all__ = ["mean_of_both_ways"]
+__all__ = ["predict_fractional"]
 
 Matrix = npt.NDArray[np.float64]
 
 
-def mean_of_both_ways(tree: Tree, X: Matrix) -> Matrix:
+def predict_fractional(tree: Tree, X: Matrix) -> Matrix:
     """Return what the tree says of each row, shape (n_rows, n_outputs).
 
     Parameters
@@ -46,11 +46,11 @@ def mean_of_both_ways(tree: Tree, X: Matrix) -> Matrix:
 def _goes_left(tree: Tree, nodes: npt.NDArray[np.intp], x: npt.NDArray[np.float64]) -> Matrix:
     """Return the share of each row that goes left: 0 or 1, unless its cell is missing."""
     left = (x <= tree.threshold[nodes]).astype(np.float64)
-    if tree.sets is not None:
-        asks = (tree.sets.start[nodes] >= 0) & ~np.isnan(x)
-        level = x[asks].astype(np.int64)
-        words = tree.sets.bits[tree.sets.start[nodes[asks]] + level // 64]
-        left[asks] = (words >> (level % 64).astype(np.uint64)) & np.uint64(1)
+    if tree.category_sets is not None:
+        asks = (tree.category_sets.start[nodes] >= 0) & ~np.isnan(x)
+        category = x[asks].astype(np.int64)
+        words = tree.category_sets.bits[tree.category_sets.start[nodes[asks]] + category // 64]
+        left[asks] = (words >> (category % 64).astype(np.uint64)) & np.uint64(1)
     missing = np.isnan(x)
     cover = [tree.cover[children[nodes[missing]]] for children in (tree.left, tree.right)]
     left[missing] = cover[0] / (cover[0] + cover[1])

@@ -17,12 +17,12 @@ import numpy.typing as npt
 
 from stagewise._native import Lines
 
-__all__ = ["LINE_ARRAYS", "FittedLines", "LinearLeaves"]
+__all__ = ["LINEAR_LEAF_ARRAYS", "LinearLeafSlopes", "LinearLeaves"]
 
 Vector = npt.NDArray[np.float64]
 
 # The arrays of lines and their types, in the order of the fields of LinearLeaves.
-LINE_ARRAYS: Mapping[str, np.dtype[Any]] = MappingProxyType(
+LINEAR_LEAF_ARRAYS: Mapping[str, np.dtype[Any]] = MappingProxyType(
     {
         "node": np.dtype(np.int64),
         "start": np.dtype(np.uint64),
@@ -73,7 +73,7 @@ class LinearLeaves:
     beyond: npt.NDArray[np.uint8]
     grain: Vector
 
-    def times(self, share: float, grain: float) -> LinearLeaves:
+    def scaled(self, share: float, grain: float) -> LinearLeaves:
         """Return the lines, multiplied, as multiples of a grain (0: as they come)."""
         low, high = share * self.low, share * self.high
         if grain > 0:  # as constants are, each time, so that what was in order stays in order
@@ -97,7 +97,7 @@ class LinearLeaves:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class FittedLines:
+class LinearLeafSlopes:
     """Slopes fresh from the core, with intercepts still to be settled by a step.
 
     Attributes
@@ -125,7 +125,7 @@ class FittedLines:
     complete: npt.NDArray[np.uint8]
     spread: Vector
 
-    def lines(
+    def with_intercepts(
         self, intercept: Vector, low: Vector, high: Vector, *, beyond: bool = False
     ) -> LinearLeaves:
         """Return the lines with these intercepts and bounds; see `LinearLeaves`."""

@@ -14,17 +14,17 @@ import numpy as np
 import numpy.typing as npt
 
 from stagewise.trees.impurity import RowCosts
-from stagewise.trees.tree import NODE_ARRAYS, LevelSets, Tree
+from stagewise.trees.tree import NODE_ARRAYS, CategorySets, Tree
 
 __all__ = [
     "PruningPath",
-    "answering",
-    "cut",
-    "levels_of",
     "node_costs",
+    "nodes_by_depth",
     "path_costs",
+    "prune",
+    "pruned_node_of",
     "pruning_path",
-    "reduced_errors",
+    "reduced_error_nodes",
     "split_order",
     "weakest_links",
 ]
@@ -37,7 +37,7 @@ SAME = 1e-12
 """Strengths of links that differ by less, relative to what the root costs, are the same."""
 
 
-def levels_of(tree: Tree) -> list[Indices]:
+def nodes_by_depth(tree: Tree) -> list[Indices]:
     """Return the nodes of each depth, the root's first."""
     levels = [np.zeros(1, dtype=np.intp)]
     while True:
@@ -59,7 +59,7 @@ def parents_of(tree: Tree) -> Indices:
 def sums_below(tree: Tree, of_leaves: Vector) -> Vector:
     """Return for every node the sum over the leaves below it, or its own number if it is one."""
     total = np.where(tree.feature < 0, of_leaves, 0.0)
-    for level in reversed(levels_of(tree)):
+    for level in reversed(nodes_by_depth(tree)):
         inner = level[tree.feature[level] >= 0]
         total[inner] = total[tree.left[inner]] + total[tree.right[inner]]
     return total
@@ -209,14 +209,14 @@ def path_costs(
     return np.cumsum(total, axis=1)[:, :-1]
 
 
-def reduced_errors(tree: Tree, cost: Vector) -> Mask:
+def reduced_error_nodes(tree: Tree, cost: Vector) -> Mask:
     """Return the nodes to cut so that rows which were held out cost least (Quinlan 1987).
 
     From the leaves up, a node becomes a leaf unless the tree below it costs less; `cost` is that of
     the held-out rows at each node.
     """
     best, at = cost.copy(), np.zeros(len(cost), dtype=bool)
-    for level in reversed(levels_of(tree)):
+    for level in reversed(nodes_by_depth(tree)):
         inner = level[tree.feature[level] >= 0]
         below = best[tree.left[inner]] + best[tree.right[inner]]
         # What differs by rounding only is no reason for a larger tree.
@@ -234,10 +234,10 @@ def split_order(tree: Tree) -> Indices:
     return inner[np.argsort(tree.left[inner], kind="stable")]
 
 
-def answering(tree: Tree, at: Mask) -> Indices:
+def pruned_node_of(tree: Tree, at: Mask) -> Indices:
     """Return for every node the one that answers for it once the tree is cut at some nodes."""
     answer = np.arange(len(tree.feature))
-    for level in levels_of(tree):
+    for level in nodes_by_depth(tree):
         inner = level[tree.feature[level] >= 0]
         ended = inner[at[inner] | (answer[inner] != inner)]
         for children in (tree.left, tree.right):
@@ -245,7 +245,7 @@ def answering(tree: Tree, at: Mask) -> Indices:
     return answer
 
 
-def cut(tree: Tree, at: Mask) -> Tree:
+def prune(tree: Tree, at: Mask) -> Tree:
     """Return the tree with some nodes made leaves, and those below them left out.
 
     Parameters
@@ -256,8 +256,8 @@ def cut(tree: Tree, at: Mask) -> Tree:
         The nodes that shall be leaves; those that are leaves, or below another one, may be among
         them.
     """
-    assert tree.lines is None
-    kept = np.flatnonzero(answering(tree, at) == np.arange(len(at)))
+    assert tree.linear_leaves is None
+    kept = np.flatnonzero(pruned_node_of(tree, at) == np.arange(len(at)))
     leaf = at[kept] | (tree.feature[kept] < 0)
     number = np.full(len(at), -1, dtype=np.int32)
     number[kept] = np.arange(len(kept))
@@ -266,10 +266,10 @@ def cut(tree: Tree, at: Mask) -> Tree:
         arrays[name][leaf] = none
     for name in ("left", "right"):
         arrays[name] = np.where(leaf, -1, number[arrays[name]]).astype(np.int32)
-    return replace(tree, **arrays, sets=_kept_sets(tree.sets, kept, leaf))
+    return replace(tree, **arrays, category_sets=_kept_sets(tree.category_sets, kept, leaf))
 
 
-def _kept_sets(sets: LevelSets | None, kept: Indices, leaf: Mask) -> LevelSets | None:
+def _kept_sets(sets: CategorySets | None, kept: Indices, leaf: Mask) -> CategorySets | None:
     """Return the sets of the nodes that still ask, without gaps; None: none asks about levels."""
     if sets is None:
         return None
@@ -281,4 +281,4 @@ def _kept_sets(sets: LevelSets | None, kept: Indices, leaf: Mask) -> LevelSets |
         start[place] = n
         bits.append(sets.bits[begin : ends[begin]])
         n += len(bits[-1])
-    return LevelSets(start, np.concatenate(bits)) if bits else None
+    return CategorySets(start, np.concatenate(bits)) if bits else None

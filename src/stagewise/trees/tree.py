@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from stagewise.trees.linear_leaves import LinearLeaves
 
-__all__ = ["NODE_ARRAYS", "LevelSets", "Tree"]
+__all__ = ["NODE_ARRAYS", "CategorySets", "Tree"]
 
 # The arrays of a tree and their types, in the order of the fields of Tree.
 NODE_ARRAYS: Mapping[str, np.dtype[Any]] = MappingProxyType(
@@ -35,7 +35,7 @@ NODE_ARRAYS: Mapping[str, np.dtype[Any]] = MappingProxyType(
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class LevelSets:
+class CategorySets:
     """The levels that go left at the nodes that ask about a categorical feature.
 
     Attributes
@@ -50,16 +50,18 @@ class LevelSets:
     start: npt.NDArray[np.int32]
     bits: npt.NDArray[np.uint64]
 
-    def left(self, node: int, n_levels: int) -> npt.NDArray[np.bool_]:
+    def goes_left(self, node: int, n_categories: int) -> npt.NDArray[np.bool_]:
         """Whether each of the levels, and the unknown one behind them, goes left at a node."""
         first = int(self.start[node])
-        words = self.bits[first : first + n_levels // 64 + 1].astype("<u8", copy=False)
-        return np.unpackbits(words.view(np.uint8), bitorder="little")[: n_levels + 1].astype(bool)
+        words = self.bits[first : first + n_categories // 64 + 1].astype("<u8", copy=False)
+        return np.unpackbits(words.view(np.uint8), bitorder="little")[: n_categories + 1].astype(
+            bool
+        )
 
-    def has(self, node: int, level: int) -> bool:
+    def contains(self, node: int, category: int) -> bool:
         """Whether one level goes left at a node."""
-        word = int(self.bits[int(self.start[node]) + level // 64])
-        return bool(word >> level % 64 & 1)
+        word = int(self.bits[int(self.start[node]) + category // 64])
+        return bool(word >> category % 64 & 1)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -84,9 +86,9 @@ class Tree:
         What the split gained, at least 0; 0.0 in a leaf.
     cover : float64 array
         The sum of the weights of the training rows in the node.
-    sets : LevelSets or None
+    category_sets : CategorySets or None
         What nodes that ask about categorical features send left; None: there are none.
-    lines : LinearLeaves or None
+    linear_leaves : LinearLeaves or None
         What leaves say that are not constants; None: all are.
     """
 
@@ -98,8 +100,8 @@ class Tree:
     value: npt.NDArray[np.float64]
     gain: npt.NDArray[np.float64]
     cover: npt.NDArray[np.float64]
-    sets: LevelSets | None = None
-    lines: LinearLeaves | None = None
+    category_sets: CategorySets | None = None
+    linear_leaves: LinearLeaves | None = None
 
     @property
     def depths(self) -> npt.NDArray[np.int64]:
@@ -114,4 +116,4 @@ class Tree:
 
     def with_values(self, value: npt.NDArray[np.float64]) -> Tree:
         """Return the same tree with other node values, all of them constants."""
-        return replace(self, value=value, lines=None)
+        return replace(self, value=value, linear_leaves=None)

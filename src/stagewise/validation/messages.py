@@ -17,14 +17,14 @@ from pathlib import Path
 
 import numpy as np
 
-__all__ = ["Told", "column_label", "gathered", "shown", "warn_caller"]
+__all__ = ["CollectedWarning", "collect_warnings", "column_label", "short_repr", "warn_caller"]
 
 PACKAGE = str(Path(__file__).resolve().parents[1]) + os.sep
 
-Told = tuple[str, type[Warning]]
+CollectedWarning = tuple[str, type[Warning]]
 """The words and the category of a warning."""
 
-_gathering: ContextVar[list[Told] | None] = ContextVar("_gathering", default=None)
+_gathering: ContextVar[list[CollectedWarning] | None] = ContextVar("_gathering", default=None)
 
 
 def column_label(names: Sequence[str] | None, position: int) -> str:
@@ -32,7 +32,7 @@ def column_label(names: Sequence[str] | None, position: int) -> str:
     return f"X column {position}" if names is None else f"X column {names[position]!r}"
 
 
-def shown(value: object) -> str:
+def short_repr(value: object) -> str:
     """Show a value on one line of bounded length, whatever it is."""
     if isinstance(value, np.generic) and value.dtype.kind in "biufcU":
         value = value.item()  # 0.5 rather than np.float64(0.5)
@@ -58,12 +58,12 @@ def warn_caller(message: str, category: type[Warning] = UserWarning) -> None:
 
 
 @contextmanager
-def gathered() -> Iterator[list[Told]]:
+def collect_warnings() -> Iterator[list[CollectedWarning]]:
     """Gather the warnings of this package in a list, in this thread, instead of showing them.
 
     `warnings.catch_warnings` would do so for all threads at once.
     """
-    told: list[Told] = []
+    told: list[CollectedWarning] = []
     before = _gathering.set(told)
     try:
         yield told

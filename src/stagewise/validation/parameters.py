@@ -16,7 +16,7 @@ from typing import Any
 
 from stagewise.errors import InvalidParameterError
 from stagewise.validation import rules
-from stagewise.validation.messages import shown
+from stagewise.validation.messages import short_repr
 from stagewise.validation.rules import Number, OneOf, Rule, flag
 
 __all__ = [
@@ -146,7 +146,7 @@ def _check_uses(estimator: Any, params: Mapping[str, Any]) -> None:
                 raise InvalidParameterError(
                     f"The parameter {name!r} of {who} has no effect with "
                     f"{use.of}={params[use.of]!r}; {use.remedy}, or leave {name!r} at {usual!r}. "
-                    f"Got {shown(params[name])}."
+                    f"Got {short_repr(params[name])}."
                 )
 
 
@@ -253,7 +253,7 @@ def check_parameter(estimator: Any, name: str) -> Any:
     except ValueError as error:
         raise InvalidParameterError(
             f"The parameter {name!r} of {type(estimator).__name__} must be {error}; "
-            f"got {shown(value)}."
+            f"got {short_repr(value)}."
         ) from None
 
 
@@ -269,8 +269,8 @@ def check_tree(tree: Any, who: str) -> None:
             rule(value)
         except ValueError as error:
             raise InvalidParameterError(
-                f"The learner of {who}, a HistogramTree, has {name}={shown(value)}; it must be "
-                f"{error}."
+                f"The learner of {who}, a HistogramTree, has {name}={short_repr(value)}; it must "
+                f"be {error}."
             ) from None
 
 

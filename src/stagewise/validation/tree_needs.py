@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Any
 
 from stagewise.errors import InvalidParameterError
-from stagewise.validation.messages import shown
+from stagewise.validation.messages import short_repr
 
 __all__ = [
     "allows",
@@ -93,7 +93,7 @@ def check_need(params: Mapping[str, Any], kind: str, value: str) -> None:
         if name in params and not _is_one_of(params[name], needed):
             raise InvalidParameterError(
                 f"{kind}={value!r} {words}: {name} must be "
-                f"{' or '.join(map(repr, needed))}; got {shown(params[name])}."
+                f"{' or '.join(map(repr, needed))}; got {short_repr(params[name])}."
             )
 
 

@@ -10,14 +10,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from stagewise.validation.messages import shown
+from stagewise.validation.messages import short_repr
 
-__all__ = ["NONE", "CategoricalFeatures", "Chosen", "Source"]
+__all__ = ["NO_CATEGORICAL_FEATURES", "CategoricalFeatures", "CategoricalSelector", "ColumnSource"]
 
 COLUMNS_SHOWN = 8
 
 
-class Source(Protocol):
+class ColumnSource(Protocol):
     """Columns before they are read."""
 
     @property
@@ -28,21 +28,21 @@ class Source(Protocol):
     def shape(self) -> tuple[int, int]:
         """Rows and columns."""
 
-    def is_category(self, position: int) -> bool:
+    def has_category_type(self, position: int) -> bool:
         """Whether the type of the column says that it is categorical."""
 
     def is_text(self, position: int) -> bool:
         """Whether the column holds text."""
 
 
-class Chosen(Protocol):
+class CategoricalSelector(Protocol):
     """Who knows which columns are categorical, and what to advise about the others."""
 
     @property
-    def learns(self) -> bool:
+    def learns_categories(self) -> bool:
         """Whether levels are learned from the cells, which must then be comparable."""
 
-    def places(self, source: Source) -> frozenset[int]:
+    def positions(self, source: ColumnSource) -> frozenset[int]:
         """Give the places of the categorical columns."""
 
     def remedy(self, names: Sequence[str] | None, position: int) -> str:
@@ -60,10 +60,10 @@ class CategoricalFeatures:
         truth value for each column.
     """
 
-    asked: str | tuple[str, ...] | tuple[int, ...] | tuple[bool, ...] | None = None
-    learns = True
+    selection: str | tuple[str, ...] | tuple[int, ...] | tuple[bool, ...] | None = None
+    learns_categories = True
 
-    def places(self, source: Source) -> frozenset[int]:
+    def positions(self, source: ColumnSource) -> frozenset[int]:
         """Give the places of the categorical columns.
 
         Raises
@@ -72,38 +72,40 @@ class CategoricalFeatures:
             If a name or a place is not there or comes twice, or a truth value is left over.
         """
         every = range(source.shape[1])
-        if self.asked is None:
+        if self.selection is None:
             return frozenset()
-        if self.asked == "from_dtype":
-            return frozenset(j for j in every if source.is_category(j))
-        if self.asked == "text":
-            return frozenset(j for j in every if source.is_category(j) or source.is_text(j))
-        return self.named_places(source.names, source.shape[1])
+        if self.selection == "from_dtype":
+            return frozenset(j for j in every if source.has_category_type(j))
+        if self.selection == "text":
+            return frozenset(j for j in every if source.has_category_type(j) or source.is_text(j))
+        return self.named_positions(source.names, source.shape[1])
 
     @property
-    def by_name(self) -> bool:
+    def is_explicit(self) -> bool:
         """Whether the caller named the columns, so that no table can change what is meant."""
-        return self.asked is None or isinstance(self.asked, tuple)
+        return self.selection is None or isinstance(self.selection, tuple)
 
-    def named_places(self, names: Sequence[str] | None, n_columns: int) -> frozenset[int]:
+    def named_positions(self, names: Sequence[str] | None, n_columns: int) -> frozenset[int]:
         """Give the places of the columns that the caller named."""
-        asked = self.asked or ()
-        if asked and isinstance(asked[0], bool):
-            if len(asked) != n_columns:
+        selection = self.selection or ()
+        if selection and isinstance(selection[0], bool):
+            if len(selection) != n_columns:
                 raise ValueError(
-                    f"categorical_features has {len(asked)} truth values, and X has {n_columns} "
-                    "columns. Pass one for each column, or the columns' names."
+                    f"categorical_features has {len(selection)} truth values, and X has "
+                    f"{n_columns} columns. Pass one for each column, or the columns' names."
                 )
-            return frozenset(j for j, wanted in enumerate(asked) if wanted)
+            return frozenset(j for j, wanted in enumerate(selection) if wanted)
         found: set[int] = set()
-        for column in asked:
-            place = self._place(column, names, n_columns)
-            if place in found:
-                raise ValueError(f"categorical_features names the column {shown(column)} twice.")
-            found.add(place)
+        for column in selection:
+            position = self._position(column, names, n_columns)
+            if position in found:
+                raise ValueError(
+                    f"categorical_features names the column {short_repr(column)} twice."
+                )
+            found.add(position)
         return frozenset(found)
 
-    def _place(self, column: object, names: Sequence[str] | None, n_columns: int) -> int:
+    def _position(self, column: object, names: Sequence[str] | None, n_columns: int) -> int:
         if isinstance(column, int):
             if not 0 <= column < n_columns:
                 raise ValueError(
@@ -113,15 +115,15 @@ class CategoricalFeatures:
             return column
         if names is None:
             raise ValueError(
-                f"categorical_features names the column {shown(column)}, but X has no column "
+                f"categorical_features names the column {short_repr(column)}, but X has no column "
                 "names. Give the places of the columns instead, counted from 0."
             )
         if column not in names:
             listed = ", ".join(map(repr, names[:COLUMNS_SHOWN]))
             more = ", …" if len(names) > COLUMNS_SHOWN else ""
             raise ValueError(
-                f"categorical_features names the column {shown(column)}, which X does not have. "
-                f"Its columns are {listed}{more}."
+                f"categorical_features names the column {short_repr(column)}, which X does not "
+                f"have. Its columns are {listed}{more}."
             )
         return list(names).index(str(column))
 
@@ -135,5 +137,5 @@ class CategoricalFeatures:
         )
 
 
-NONE = CategoricalFeatures(None)
+NO_CATEGORICAL_FEATURES = CategoricalFeatures(None)
 """No column is."""

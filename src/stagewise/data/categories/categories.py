@@ -15,15 +15,22 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Kind", "Level", "Levels", "by_value", "plain_level", "spelled_number"]
+__all__ = [
+    "Categories",
+    "Category",
+    "Kind",
+    "category_sort_key",
+    "normalize_category",
+    "number_from_text",
+]
 
-Level = int | float | str
-"""As `plain_level` gives it: no truth values, no whole floats that 64 bits hold, no NaN."""
+Category = int | float | str
+"""As `normalize_category` gives it: no truth values, no whole floats that 64 bits hold, no NaN."""
 
 Kind = Literal["nothing", "whole numbers", "numbers", "text", "numbers and text"]
 
 
-def plain_level(value: bool | int | float | str) -> Level:
+def normalize_category(value: bool | int | float | str) -> Category:
     """Give a value the one form that all equal values have.
 
     Numbers are equal as numbers: 1, 1.0 and True are one level, and 0.0 and -0.0. The text "1" is
@@ -31,7 +38,7 @@ def plain_level(value: bool | int | float | str) -> Level:
 
     Examples
     --------
-    >>> plain_level(True), plain_level(2.0), plain_level(0.5), plain_level("2")
+    >>> normalize_category(True), normalize_category(2.0), normalize_category(0.5), normalize_category("2")
     (1, 2, 0.5, '2')
     """
     if isinstance(value, str):
@@ -41,12 +48,12 @@ def plain_level(value: bool | int | float | str) -> Level:
     return int(value)
 
 
-def by_value(level: Level) -> tuple[bool, Level]:
+def category_sort_key(category: Category) -> tuple[bool, Category]:
     """Sort levels: numbers as numbers, then texts by code point."""
-    return isinstance(level, str), level
+    return isinstance(category, str), category
 
 
-def spelled_number(text: str) -> int | float | None:
+def number_from_text(text: str) -> int | float | None:
     """Give the number that a text is the usual spelling of, or None.
 
     Usual is what Python and every frame library write: "7", "7.0", "0.5", "1e+20"; not "07", "+7"
@@ -58,14 +65,14 @@ def spelled_number(text: str) -> int | float | None:
         except ValueError:
             continue
         if str(number) == text and number == number:
-            level = plain_level(number)
-            assert not isinstance(level, str)
-            return level
+            category = normalize_category(number)
+            assert not isinstance(category, str)
+            return category
     return None
 
 
 @dataclass(frozen=True)
-class Levels:
+class Categories:
     """The levels of one column, in the order of their numbers 0, 1, …, L - 1.
 
     Parameters
@@ -74,16 +81,16 @@ class Levels:
         Each once, sorted by `by_value`.
     """
 
-    values: tuple[Level, ...]
+    values: tuple[Category, ...]
 
     @classmethod
-    def of(cls, values: Iterable[bool | int | float | str]) -> Levels:
+    def of(cls, values: Iterable[bool | int | float | str]) -> Categories:
         """Take values in any order, however often."""
-        return cls.of_plain(set(map(plain_level, values)))
+        return cls.from_distinct(set(map(normalize_category, values)))
 
     @classmethod
-    def of_plain(cls, values: Collection[Level]) -> Levels:
-        """Take values that are different from one another, and as `plain_level` gives them."""
+    def from_distinct(cls, values: Collection[Category]) -> Categories:
+        """Take values that are different from one another, and as `normalize_category` gives them."""
         numbers = [value for value in values if not isinstance(value, str)]
         texts = [value for value in values if isinstance(value, str)]
         return cls((*sorted(numbers), *sorted(texts)))
@@ -92,7 +99,7 @@ class Levels:
         return len(self.values)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Levels, (self.values,)  # what is looked up in them is made anew
+        return Categories, (self.values,)  # what is looked up in them is made anew
 
     @cached_property
     def kind(self) -> Kind:
@@ -106,7 +113,7 @@ class Levels:
             return "numbers and text"
         return "whole numbers" if all(type(v) is int for v in self.values) else "numbers"
 
-    def numbers_of(self, values: Sequence[Level]) -> npt.NDArray[np.float64]:
+    def encode(self, values: Sequence[Category]) -> npt.NDArray[np.float64]:
         """Give the number of each value, NaN for one that is no level.
 
         A number is not the text that spells it. But where all levels are of one kind, nothing
@@ -121,26 +128,26 @@ class Levels:
             ]
         return np.array(places, dtype=np.float64)  # None becomes NaN
 
-    def _meant(self, value: Level) -> int | None:
+    def _meant(self, value: Category) -> int | None:
         """Give the number of the level that a value of the other kind can only mean."""
         if isinstance(value, str) and self.kind in ("numbers", "whole numbers"):
-            meant = spelled_number(value)
+            meant = number_from_text(value)
             return None if meant is None else self._places.get(meant)
         if not isinstance(value, str) and self.kind == "text":
             return self._spelled.get(value)
         return None
 
     @cached_property
-    def _places(self) -> dict[Level, int]:
-        return {level: number for number, level in enumerate(self.values)}
+    def _places(self) -> dict[Category, int]:
+        return {category: number for number, category in enumerate(self.values)}
 
     @cached_property
     def _spelled(self) -> dict[int | float, int]:
         """The numbers that texts are the spelling of, but for those that two of them spell."""
         places: dict[int | float, int] = {}
         twice: set[int | float] = set()
-        for place, level in enumerate(self.values):
-            number = spelled_number(level) if isinstance(level, str) else None
+        for place, category in enumerate(self.values):
+            number = number_from_text(category) if isinstance(category, str) else None
             if number is not None and number in places:
                 twice.add(number)
             elif number is not None:

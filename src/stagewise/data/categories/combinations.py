@@ -35,7 +35,7 @@ MOST_KEYS = 2**62
 def find_combinations(
     workers: Workers,
     table: Columns,
-    levels: Sequence[int],
+    n_categories: Sequence[int],
     pairs: Sequence[Pairs],
     seed: int,
 ) -> list[Sources]:
@@ -59,12 +59,12 @@ def find_combinations(
     The gain of a combination is Σ [h (z - m)² before - after], z = -g/h being what is left and m
     the mean of the rows before; with several outputs, the sum over them.
     """
-    left = _Left(workers, table, levels, [of_output.copy() for of_output in pairs], seed)
-    alone: list[Sources] = [(f,) for f, n in enumerate(levels) if n > 1]
+    left = _Left(workers, table, n_categories, [of_output.copy() for of_output in pairs], seed)
+    alone: list[Sources] = [(f,) for f, n in enumerate(n_categories) if n > 1]
     if len(alone) > MOST_COLUMNS:
         gains = left.gains(alone)
         alone = sorted(sorted(alone, key=lambda s: -gains[s][0])[:MOST_COLUMNS])
-    for source in sorted(alone, key=lambda s: levels[s[0]]):
+    for source in sorted(alone, key=lambda s: n_categories[s[0]]):
         left.take(source)
     features = [f for (f,) in alone]
     chosen: list[Sources] = []
@@ -93,17 +93,17 @@ class _Left:
         self,
         workers: Workers,
         table: Columns,
-        levels: Sequence[int],
+        n_categories: Sequence[int],
         pairs: list[Pairs],
         seed: int,
     ) -> None:
-        self._workers, self._table, self._levels = workers, table, levels
+        self._workers, self._table, self._n_categories = workers, table, n_categories
         self._pairs, self._seed = pairs, seed
         self._batches: list[tuple[list[Sources], LevelKeys]] = []
 
     def countable(self, source: Sources) -> bool:
         """Whether there are not too many combinations to number them."""
-        return int(np.prod([float(self._levels[f] + 2) for f in source])) < MOST_KEYS
+        return int(np.prod([float(self._n_categories[f] + 2) for f in source])) < MOST_KEYS
 
     def gains(self, sources: Sequence[Sources]) -> dict[Sources, tuple[float, float]]:
         """Return gain and standard error of each."""
@@ -126,9 +126,9 @@ class _Left:
         for pairs in self._pairs:
             strength = keys.strengths(self._workers, pairs)
             if np.isfinite(strength[0]):
-                told = keys.ordered(self._workers, pairs, strength, self._seed, 0)[0]
-                pairs[::2] += pairs[1::2] * told
+                encoded = keys.ordered(self._workers, pairs, strength, self._seed, 0)[0]
+                pairs[::2] += pairs[1::2] * encoded
 
     def _keys_of(self, sources: Sequence[Sources]) -> LevelKeys:
-        given = [[(f, self._levels[f]) for f in source] for source in sources]
+        given = [[(f, self._n_categories[f]) for f in source] for source in sources]
         return LevelKeys(self._workers, self._table, given, None)

@@ -13,11 +13,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from stagewise.data.categories.categories import Level, Levels, plain_level
-from stagewise.data.reading.cell import family, is_missing, number_of
+from stagewise.data.categories.categories import Categories, Category, normalize_category
+from stagewise.data.reading.cell import cell_number, family, is_missing
 from stagewise.data.reading.column import Array, Mask, read_column, refuse_mixed
 from stagewise.data.reading.missing_values import MissingValues
-from stagewise.validation.messages import shown
+from stagewise.validation.messages import short_repr
 
 __all__ = ["Factor", "factorise"]
 
@@ -37,15 +37,15 @@ class Factor(NamedTuple):
         The place of each row's value among them; -1 where the cell is missing.
     """
 
-    values: list[Level]
+    values: list[Category]
     codes: Codes
 
-    def rows_of_values(self, rows: npt.NDArray[np.uint32] | None = None) -> npt.NDArray[np.intp]:
+    def count_rows(self, rows: npt.NDArray[np.uint32] | None = None) -> npt.NDArray[np.intp]:
         """Count the rows that hold each value, among some rows or all."""
         codes = self.codes if rows is None else self.codes[rows]
         return np.bincount(codes + 1, minlength=len(self.values) + 1)[1:]
 
-    def levels(self, rows: npt.NDArray[np.uint32] | None, weight: Array | None) -> Levels:
+    def categories(self, rows: npt.NDArray[np.uint32] | None, weight: Array | None) -> Categories:
         """Give the levels that some rows hold; a row of weight zero is absent.
 
         Parameters
@@ -58,10 +58,10 @@ class Factor(NamedTuple):
         codes = self.codes if rows is None else self.codes[rows]
         if weight is not None:
             codes = codes[weight > 0]
-        held = np.flatnonzero(Factor(self.values, codes).rows_of_values())
-        return Levels.of_plain([self.values[code] for code in held.tolist()])
+        held = np.flatnonzero(Factor(self.values, codes).count_rows())
+        return Categories.from_distinct([self.values[code] for code in held.tolist()])
 
-    def without(self, missing_values: MissingValues) -> tuple[Factor, int]:
+    def mask_values(self, missing_values: MissingValues) -> tuple[Factor, int]:
         """Take cells that hold one of these numbers as missing; also say how many there were."""
         known = set(missing_values.values)
         gone = np.array([not isinstance(v, str) and v in known for v in self.values], dtype=bool)
@@ -113,7 +113,7 @@ def _from_numbers(cells: Array, missing: Mask | None, label: str) -> Factor:
     if distinct.dtype.kind != "f":
         return Factor(distinct.tolist(), codes)
     exact = map(_written, distinct) if distinct.dtype == np.float32 else distinct.tolist()
-    return Factor([plain_level(value) for value in exact], codes)
+    return Factor([normalize_category(value) for value in exact], codes)
 
 
 def _written(value: np.float32) -> float:
@@ -127,7 +127,7 @@ def _from_objects(items: list[Any], label: str, comparable: bool) -> Factor:
     if np.float32 in types:
         # Before equal values become one: which of them is the first must not matter.
         items = [_written(item) if type(item) is np.float32 else item for item in items]
-    codes: dict[Level, int] = {}
+    codes: dict[Category, int] = {}
     place: dict[Any, int] = {}
     for item in dict.fromkeys(items):
         if type(item) is str:  # almost all of them; two texts are never one level
@@ -135,24 +135,24 @@ def _from_objects(items: list[Any], label: str, comparable: bool) -> Factor:
         elif is_missing(item):
             place[item] = -1
         else:
-            place[item] = codes.setdefault(_level(item, items, label), len(codes))
+            place[item] = codes.setdefault(_category(item, items, label), len(codes))
     found = np.fromiter(map(place.__getitem__, items), dtype=np.int32, count=len(items))
     return Factor(list(codes), found)
 
 
-def _level(item: Any, items: list[Any], label: str) -> Level:
+def _category(item: Any, items: list[Any], label: str) -> Category:
     if isinstance(item, str):
         return str(item)
     try:
-        number = number_of(item)
+        number = cell_number(item)
     except OverflowError:
         number = 2**64
     if isinstance(number, int) and not -(2**63) <= number < 2**64:
         raise ValueError(
-            f"{label} holds the level {shown(item)} at row {items.index(item)}, which 64 bits do "
-            f"not hold. {AS_TEXT}."
+            f"{label} holds the level {short_repr(item)} at row {items.index(item)}, which 64 bits "
+            f"do not hold. {AS_TEXT}."
         )
-    return plain_level(number)
+    return normalize_category(number)
 
 
 def _check_types(items: list[Any], label: str, comparable: bool) -> Collection[type]:
@@ -161,8 +161,8 @@ def _check_types(items: list[Any], label: str, comparable: bool) -> Collection[t
     if "other" in families.values():
         row = next(row for row, item in enumerate(items) if families[type(item)] == "other")
         raise TypeError(
-            f"{label} holds a {type(items[row]).__name__}, {shown(items[row])} at row {row}, and a "
-            f"level must be text or a number. {AS_TEXT}."
+            f"{label} holds a {type(items[row]).__name__}, {short_repr(items[row])} at row {row}, "
+            f"and a level must be text or a number. {AS_TEXT}."
         )
     if comparable:
         refuse_mixed(items, families, label)

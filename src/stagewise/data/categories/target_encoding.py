@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from stagewise._native import Columns, LevelKeys, Workers, key_numbers
 
-__all__ = ["LearnedStatistics", "Sources", "Statistic"]
+__all__ = ["Sources", "TargetEncoding", "TargetEncodings"]
 
 Values = npt.NDArray[np.float32]
 Rows = npt.NDArray[np.uint32]
@@ -24,7 +24,7 @@ Sources = tuple[int, ...]
 
 
 @dataclass(frozen=True, eq=False)
-class Statistic:
+class TargetEncoding:
     """What the levels of a feature, or combinations of levels of several, say.
 
     Parameters
@@ -43,29 +43,31 @@ class Statistic:
     """
 
     sources: Sources
-    levels: tuple[int, ...]
+    n_categories: tuple[int, ...]
     keys: npt.NDArray[np.uint64]
     values: Values
 
     def columns(self, table: Columns) -> list[Values]:
         """Return what is said to the rows of a table, a column for each output."""
-        number = key_numbers(table, list(zip(self.sources, self.levels, strict=True)), self.keys)
+        number = key_numbers(
+            table, list(zip(self.sources, self.n_categories, strict=True)), self.keys
+        )
         return [values[number] for values in self.values]
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Statistic):
+        if not isinstance(other, TargetEncoding):
             return NotImplemented
         return (
-            (self.sources, self.levels) == (other.sources, other.levels)
+            (self.sources, self.n_categories) == (other.sources, other.n_categories)
             and np.array_equal(self.keys, other.keys)
             and np.array_equal(self.values, other.values)
         )
 
     def __hash__(self) -> int:
-        return hash((self.sources, self.levels))
+        return hash((self.sources, self.n_categories))
 
 
-class LearnedStatistics:
+class TargetEncodings:
     """The statistics of the rows of one table.
 
     A key says -Σg / (Σh + s) of its rows, the step that a leaf of these rows would take from the
@@ -93,26 +95,26 @@ class LearnedStatistics:
         workers: Workers,
         columns: Columns,
         sources: Sequence[Sources],
-        levels: Sequence[int],
+        n_categories: Sequence[int],
         rows: Rows | None,
         pairs: Sequence[Values],
     ) -> None:
         self._workers, self._columns, self._pairs = workers, columns, pairs
-        self._sources, self._levels = sources, levels
-        given = [[(f, levels[f]) for f in source] for source in sources]
+        self._sources, self._n_categories = sources, n_categories
+        given = [[(f, n_categories[f]) for f in source] for source in sources]
         self._keys = LevelKeys(workers, columns, given, rows)
         self._strengths = [self._keys.strengths(workers, of_output) for of_output in pairs]
 
-    def statistics(self) -> list[Statistic]:
+    def encodings(self) -> list[TargetEncoding]:
         """Return what all rows to learn from say."""
         means = [
             self._keys.means(self._workers, of_output, strength)
             for of_output, strength in zip(self._pairs, self._strengths, strict=True)
         ]
         return [
-            Statistic(
+            TargetEncoding(
                 source,
-                tuple(self._levels[f] for f in source),
+                tuple(self._n_categories[f] for f in source),
                 self._keys.keys(place),
                 np.stack([of_output[place] for of_output in means]),
             )

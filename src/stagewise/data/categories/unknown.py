@@ -16,19 +16,19 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from stagewise.data.categories.categories import Kind, Levels, by_value
+from stagewise.data.categories.categories import Categories, Kind, category_sort_key
 from stagewise.data.categories.factor import Factor
-from stagewise.errors import UnseenLevelWarning
-from stagewise.validation.messages import column_label, shown, warn_caller
+from stagewise.errors import UnknownCategoryWarning
+from stagewise.validation.messages import column_label, short_repr, warn_caller
 
-__all__ = ["NO_ROWS", "Rule", "Unseen"]
+__all__ = ["NO_ROWS", "HandleUnknown", "UnknownCategories"]
 
-Rule = Literal["missing", "error", "prior"]
+HandleUnknown = Literal["missing", "error", "prior"]
 
 NO_ROWS: npt.NDArray[np.uint32] = np.empty(0, dtype=np.uint32)
 """For `Unseen`: every row is a training row, and holds no value that is new."""
 
-LEVELS_SHOWN = 5
+CATEGORIES_SHOWN = 5
 
 OTHER_KINDS: Mapping[Kind, tuple[Kind, ...]] = MappingProxyType(
     {
@@ -43,7 +43,7 @@ OTHER_RULES = "set on_unseen='missing' or 'prior' to predict such rows all the s
 """What to do about such values, besides correcting them."""
 
 
-class Unseen:
+class UnknownCategories:
     """The rule for one table, and the values it has been applied to.
 
     Parameters
@@ -54,31 +54,37 @@ class Unseen:
         The rows in which to look for them; None: all.
     """
 
-    def __init__(self, rule: Rule = "missing", rows: npt.NDArray[np.uint32] | None = None) -> None:
+    def __init__(
+        self, rule: HandleUnknown = "missing", rows: npt.NDArray[np.uint32] | None = None
+    ) -> None:
         self.rule = rule
         self._rows = rows
         self._found: dict[int, str] = {}
-        self.rows_of_columns: Counter[int] = Counter()
+        self.rows_per_column: Counter[int] = Counter()
 
-    def number(self, n_levels: int) -> float:
+    def code(self, n_categories: int) -> float:
         """Give the number of a value that is none of `n_levels` levels."""
-        return float(n_levels) if self.rule == "prior" else math.nan
+        return float(n_categories) if self.rule == "prior" else math.nan
 
-    def note(
-        self, position: int, factor: Factor, new: npt.NDArray[np.bool_], levels: Levels
+    def record(
+        self, position: int, factor: Factor, new: npt.NDArray[np.bool_], categories: Categories
     ) -> None:
         """Take note of a column some of whose values are no levels."""
-        rows = np.where(new, factor.rows_of_values(self._rows), 0)
+        rows = np.where(new, factor.count_rows(self._rows), 0)
         if not rows.any():
             return
-        values = sorted((factor.values[code] for code in np.flatnonzero(rows)), key=by_value)
-        self.rows_of_columns[position] = int(rows.sum())
-        listed = ", ".join(map(shown, values[:LEVELS_SHOWN]))
-        more = f" and {len(values) - LEVELS_SHOWN} more" if len(values) > LEVELS_SHOWN else ""
+        values = sorted(
+            (factor.values[code] for code in np.flatnonzero(rows)), key=category_sort_key
+        )
+        self.rows_per_column[position] = int(rows.sum())
+        listed = ", ".join(map(short_repr, values[:CATEGORIES_SHOWN]))
+        more = (
+            f" and {len(values) - CATEGORIES_SHOWN} more" if len(values) > CATEGORIES_SHOWN else ""
+        )
         n_rows = len(factor.codes) if self._rows is None else len(self._rows)
         self._found[position] = (
             f"holds {listed}{more} in {int(rows.sum())} of {n_rows} rows, which no training row did"
-            + _other_kind(Levels.of_plain(values), levels)
+            + _other_kind(Categories.from_distinct(values), categories)
         )
 
     def refuse(self, names: Sequence[str] | None, remedy: str = OTHER_RULES) -> None:
@@ -92,7 +98,7 @@ class Unseen:
             warn_caller(
                 f"{self._sentence(names)}. They are taken as missing; on_unseen='error' refuses "
                 "such rows, and 'prior' treats them as levels without training rows.",
-                UnseenLevelWarning,
+                UnknownCategoryWarning,
             )
 
     def _sentence(self, names: Sequence[str] | None) -> str:
@@ -101,10 +107,10 @@ class Unseen:
         )
 
 
-def _other_kind(new: Levels, levels: Levels) -> str:
+def _other_kind(new: Categories, categories: Categories) -> str:
     """Return a remark if the new values are of a kind that no level is."""
-    if new.kind not in OTHER_KINDS.get(levels.kind, ()):
+    if new.kind not in OTHER_KINDS.get(categories.kind, ()):
         return ""
-    listed = ", ".join(map(shown, levels.values[:LEVELS_SHOWN]))
-    more = ", …" if len(levels) > LEVELS_SHOWN else ""
-    return f", and they are {new.kind} where its levels are {levels.kind} ({listed}{more})"
+    listed = ", ".join(map(short_repr, categories.values[:CATEGORIES_SHOWN]))
+    more = ", …" if len(categories) > CATEGORIES_SHOWN else ""
+    return f", and they are {new.kind} where its levels are {categories.kind} ({listed}{more})"

@@ -15,12 +15,12 @@ from typing import Any, Literal
 
 import numpy as np
 
-__all__ = ["MOMENTS", "Family", "Moment", "family", "is_missing", "number_of"]
+__all__ = ["TEMPORAL_TYPES", "Family", "TemporalType", "cell_number", "family", "is_missing"]
 
-Moment = Literal["date", "duration", "time of day"]
-Family = Moment | Literal["missing", "text", "number", "other"]
+TemporalType = Literal["date", "duration", "time of day"]
+Family = TemporalType | Literal["missing", "text", "number", "other"]
 
-MOMENTS: tuple[Moment, ...] = ("date", "duration", "time of day")
+TEMPORAL_TYPES: tuple[TemporalType, ...] = ("date", "duration", "time of day")
 """The families whose numbers are nanoseconds."""
 
 LARGEST_DECIMAL = 400
@@ -56,7 +56,7 @@ def is_missing(item: Any) -> bool:
     return family(type(item)) == "missing"
 
 
-def number_of(item: Any) -> int | float:
+def cell_number(item: Any) -> int | float:
     """Give the number that a cell is; NaN where it is missing.
 
     A decimal that is whole is an integer, and any other the nearest double.
@@ -70,11 +70,11 @@ def number_of(item: Any) -> int | float:
         return item  # type: ignore[no-any-return]
     if is_missing(item):
         return math.nan
-    if family(type(item)) in MOMENTS:
-        moment = _nanoseconds(item)
-        if not -(2**63) < moment < 2**63:
+    if family(type(item)) in TEMPORAL_TYPES:
+        nanoseconds = _nanoseconds(item)
+        if not -(2**63) < nanoseconds < 2**63:
             raise OverflowError(f"{item} is no 64-bit count of nanoseconds")
-        return moment
+        return nanoseconds
     if isinstance(item, Decimal):
         return _from_decimal(item)
     if isinstance(item, (bool, int, np.bool_, np.integer)):

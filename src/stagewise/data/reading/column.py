@@ -13,17 +13,17 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 import numpy.typing as npt
 
-from stagewise.data.reading.cell import MOMENTS, Family, family, is_missing, number_of
-from stagewise.data.reading.datetimes import Moment, moment_of
-from stagewise.validation.messages import shown, warn_caller
+from stagewise.data.reading.cell import TEMPORAL_TYPES, Family, cell_number, family, is_missing
+from stagewise.data.reading.datetimes import TemporalType, temporal_type_of
+from stagewise.validation.messages import short_repr, warn_caller
 
 __all__ = [
     "LARGEST_EXACT",
     "Column",
     "as_floats",
     "is_wide",
-    "missing_items",
-    "plain_floats",
+    "missing_mask",
+    "native_floats",
     "read_column",
     "refuse_cell",
     "refuse_mixed",
@@ -53,12 +53,12 @@ class Column(NamedTuple):
 
     values: Array
     missing: Mask | None
-    moment: Moment | None = None
+    temporal_type: TemporalType | None = None
 
     def take(self, rows: npt.NDArray[np.uint32]) -> Column:
         """Choose cells by their rows."""
         missing = None if self.missing is None else self.missing[rows]
-        return Column(self.values[rows], missing, self.moment)
+        return Column(self.values[rows], missing, self.temporal_type)
 
 
 def read_column(cells: Array, missing: Mask | None, label: str, remedy: str) -> Column:
@@ -82,7 +82,7 @@ def read_column(cells: Array, missing: Mask | None, label: str, remedy: str) -> 
     """
     kind = cells.dtype.kind
     if kind == "f":
-        return Column(with_missing(plain_floats(cells, label), missing), None)
+        return Column(with_missing(native_floats(cells, label), missing), None)
     if kind in "biu":
         return _read_integers(cells, missing)
     if kind in "mM":
@@ -98,7 +98,7 @@ def as_floats(values: Array) -> Array | None:
     """Turn a whole array of numbers into floats, or give None if these do not hold them all."""
     kind, size = values.dtype.kind, values.dtype.itemsize
     if kind == "f":
-        return plain_floats(values)
+        return native_floats(values)
     if kind in "biu" and size <= 2:
         return values.astype(np.float32)
     if kind in "iu" and (size < 8 or not is_wide(values)):
@@ -106,7 +106,7 @@ def as_floats(values: Array) -> Array | None:
     return None
 
 
-def plain_floats(values: Array, label: str = "X") -> Array:
+def native_floats(values: Array, label: str = "X") -> Array:
     """Floats of any width, byte order and alignment as float32 or float64 the core can read.
 
     float32 and float64 arrays of any shape, order and stride are returned as they are.
@@ -125,7 +125,7 @@ def plain_floats(values: Array, label: str = "X") -> Array:
 
 def refuse_cell(cell: object, row: int, label: str, remedy: str) -> NoReturn:
     """Raise the error for a cell that is not a number."""
-    where = f"{shown(cell)} at row {row}"
+    where = f"{short_repr(cell)} at row {row}"
     if isinstance(cell, str):
         # Also "1.5": guessing which text is a number is how columns of codes get corrupted.
         if _is_numeric_text(cell):
@@ -158,7 +158,7 @@ def _is_numeric_text(cell: str) -> bool:
     return True
 
 
-def missing_items(items: Sequence[Any]) -> Mask:
+def missing_mask(items: Sequence[Any]) -> Mask:
     """Say which objects stand for a missing cell: None, NaN, and pandas' NA and NaT."""
     return np.array([is_missing(item) for item in items], dtype=bool)
 
@@ -211,11 +211,13 @@ def _read_instants(cells: Array, missing: Mask | None, label: str) -> Column:
     wrapped = (exact.astype(cells.dtype) != cells) & ~gone
     if wrapped.any():
         row = int(np.argmax(wrapped))
-        _refuse_moment(cells[row], row, label)
-    return _read_integers(exact.view(np.int64), gone)._replace(moment=moment_of(cells))
+        _refuse_datetime(cells[row], row, label)
+    return _read_integers(exact.view(np.int64), gone)._replace(
+        temporal_type=temporal_type_of(cells)
+    )
 
 
-def _refuse_moment(cell: object, row: int, label: str) -> NoReturn:
+def _refuse_datetime(cell: object, row: int, label: str) -> NoReturn:
     raise ValueError(
         f"{label} holds {cell} at row {row}, which is not a 64-bit count of nanoseconds "
         "(years 1678 to 2262). Pass such dates as numbers, for instance as days since a date."
@@ -234,13 +236,13 @@ def _read_objects(cells: Array, label: str, remedy: str) -> Column:
     if families.keys() <= {float, type(None)}:
         return Column(cells.astype(np.float64), None)
     numbers = _numbers_of(items, label)
-    moment = moment_of(cells)
-    if moment is not None:
-        return _from_moments(numbers)._replace(moment=moment)
+    temporal_type = temporal_type_of(cells)
+    if temporal_type is not None:
+        return _from_nanoseconds(numbers)._replace(temporal_type=temporal_type)
     return _from_numbers(numbers, label)
 
 
-def _from_moments(numbers: Sequence[int | float]) -> Column:
+def _from_nanoseconds(numbers: Sequence[int | float]) -> Column:
     """Nanoseconds in the type that an array of dates has, so that both give one model."""
     missing = np.array([n != n for n in numbers], dtype=bool)
     whole = [0 if gone else int(n) for n, gone in zip(numbers, missing, strict=True)]
@@ -249,7 +251,7 @@ def _from_moments(numbers: Sequence[int | float]) -> Column:
 
 def refuse_mixed(items: Sequence[Any], families: Mapping[type, Family], label: str) -> None:
     """Raise if some objects are numbers and some are moments, or moments of different kinds."""
-    counted = {its for its in families.values() if its in ("number", *MOMENTS)}
+    counted = {its for its in families.values() if its in ("number", *TEMPORAL_TYPES)}
     if len(counted) < 2:
         return
     rows = {
@@ -260,8 +262,8 @@ def refuse_mixed(items: Sequence[Any], families: Mapping[type, Family], label: s
     if len(rows) > 1:
         first, second = sorted(rows.values())[:2]
         raise TypeError(
-            f"{label} holds the {families[type(items[first])]} {shown(items[first])} at row "
-            f"{first} and the {families[type(items[second])]} {shown(items[second])} at row "
+            f"{label} holds the {families[type(items[first])]} {short_repr(items[first])} at row "
+            f"{first} and the {families[type(items[second])]} {short_repr(items[second])} at row "
             f"{second}, which cannot be compared. Give each kind a column of its own."
         )
 
@@ -271,11 +273,11 @@ def _numbers_of(items: Sequence[Any], label: str) -> list[int | float]:
     numbers: list[int | float] = []
     try:
         for item in items:
-            numbers.append(number_of(item))  # noqa: PERF401 - its length is the row of an error
+            numbers.append(cell_number(item))  # noqa: PERF401 - its length is the row of an error
     except OverflowError:
         row = len(numbers)
-        if family(type(items[row])) in MOMENTS:
-            _refuse_moment(items[row], row, label)
+        if family(type(items[row])) in TEMPORAL_TYPES:
+            _refuse_datetime(items[row], row, label)
         _refuse_number(items[row], row, label)
     return numbers
 

@@ -15,18 +15,18 @@ from typing import Any
 
 import numpy.typing as npt
 
-from stagewise.data.reading.cell import MOMENTS, Moment, family, is_missing
-from stagewise.validation.messages import shown
+from stagewise.data.reading.cell import TEMPORAL_TYPES, TemporalType, family, is_missing
+from stagewise.validation.messages import short_repr
 
 __all__ = [
     "PARTS",
     "SECOND",
-    "Moment",
-    "moment_number",
-    "moment_of",
-    "moment_ticks",
-    "moment_words",
-    "short_words",
+    "TemporalType",
+    "datetime_ticks",
+    "format_datetime",
+    "format_datetime_short",
+    "parse_datetime",
+    "temporal_type_of",
 ]
 
 SECOND = 10**9
@@ -51,7 +51,7 @@ MONTHS = (1, 2, 3, 6, *(12 * digit * 10**power for power in (0, 1, 2) for digit 
 """Longer ones, of durations and of dates."""
 
 CLOCK = r"(?P<hour>\d+):(?P<minute>[0-5]\d)(?::(?P<second>[0-5]\d)(?:\.(?P<part>\d{1,9}))?)?"
-FORMS: dict[Moment, tuple[str, str]] = {
+FORMS: dict[TemporalType, tuple[str, str]] = {
     "date": (
         rf"(?P<day>\d{{4}}-\d\d-\d\d)(?:[T ]{CLOCK}(?P<zone>Z|[+-]\d\d:?[0-5]\d)?)?",
         "2024-03-01 or 2024-03-01 14:05:00",
@@ -65,7 +65,7 @@ FORMS: dict[Moment, tuple[str, str]] = {
 """How each is written, and examples for those who did not know."""
 
 
-def moment_of(cells: npt.NDArray[Any]) -> Moment | None:
+def temporal_type_of(cells: npt.NDArray[Any]) -> TemporalType | None:
     """Say what the cells of a column are, if some of them are moments; of objects the first kind.
 
     Parameters
@@ -74,17 +74,19 @@ def moment_of(cells: npt.NDArray[Any]) -> Moment | None:
         Of any type.
     """
     if cells.dtype.kind != "O":
-        kinds: dict[str, Moment] = {"M": "date", "m": "duration"}
+        kinds: dict[str, TemporalType] = {"M": "date", "m": "duration"}
         return kinds.get(cells.dtype.kind)
     items: list[Any] = cells.tolist()
     families = {kind: family(kind) for kind in set(map(type, items))}
-    held = {its for its in families.values() if its in ("number", *MOMENTS)}
+    held = {its for its in families.values() if its in ("number", *TEMPORAL_TYPES)}
     if len(held) > 1:  # numpy's NaT has one of two types, whatever it is missing from
         held = {families[type(item)] for item in items if not is_missing(item)}
-    return next((moment for moment in MOMENTS if moment in held), None)
+    return next((temporal_type for temporal_type in TEMPORAL_TYPES if temporal_type in held), None)
 
 
-def moment_words(nanoseconds: float | None, moment: Moment, *, within: float = 0.0) -> str:
+def format_datetime(
+    nanoseconds: float | None, temporal_type: TemporalType, *, within: float = 0.0
+) -> str:
     """Return a moment as people write it.
 
     Parameters
@@ -105,10 +107,10 @@ def moment_words(nanoseconds: float | None, moment: Moment, *, within: float = 0
 
     Examples
     --------
-    >>> from stagewise.data.reading.datetimes import moment_words
-    >>> moment_words(1_709_301_900_000_000_000, "date")
+    >>> from stagewise.data.reading.datetimes import format_datetime
+    >>> format_datetime(1_709_301_900_000_000_000, "date")
     '2024-03-01 14:05:00'
-    >>> moment_words(76 * 3600 * 10**9, "duration")
+    >>> format_datetime(76 * 3600 * 10**9, "duration")
     '3 d 04:00:00'
     """
     if nanoseconds is None or nanoseconds != nanoseconds:
@@ -118,21 +120,23 @@ def moment_words(nanoseconds: float | None, moment: Moment, *, within: float = 0
     grain = next((grain for grain in GRAINS if grain * PARTS <= within), 1)
     # Down, not to the nearest: a whole number is at most 5.5 exactly if it is at most 5.
     whole = (math.floor(nanoseconds) + grain // 2) // grain * grain
-    if moment == "date":
+    if temporal_type == "date":
         days, rest = divmod(whole, DAY)
         day = dt.date.fromordinal(EPOCH + days).isoformat()
         return f"{day} {_clock(rest)}" if rest else day
     sign = "-" if whole < 0 else ""
     days, rest = divmod(abs(whole), DAY)
-    if moment == "time of day" or not days:
+    if temporal_type == "time of day" or not days:
         return sign + _clock(abs(whole))
     return f"{sign}{days} d {_clock(rest)}" if rest else f"{sign}{days} d"
 
 
-def short_words(nanoseconds: float | None, moment: Moment, digits: int) -> str:
+def format_datetime_short(
+    nanoseconds: float | None, temporal_type: TemporalType, digits: int
+) -> str:
     """Return a moment with about so many digits that count; a date, which has no size, in full."""
-    size = 0.0 if nanoseconds is None or moment == "date" else abs(nanoseconds)
-    return moment_words(nanoseconds, moment, within=size * PARTS / 10**digits)
+    size = 0.0 if nanoseconds is None or temporal_type == "date" else abs(nanoseconds)
+    return format_datetime(nanoseconds, temporal_type, within=size * PARTS / 10**digits)
 
 
 def _clock(nanoseconds: int) -> str:
@@ -141,8 +145,8 @@ def _clock(nanoseconds: int) -> str:
     return f"{text}.{part:09}".rstrip("0") if part else text
 
 
-def moment_number(text: str, moment: Moment) -> int:
-    """Return the nanoseconds that a text means: what `moment_words` writes, and a little more.
+def parse_datetime(text: str, temporal_type: TemporalType) -> int:
+    """Return the nanoseconds that a text means: what `format_datetime` writes, and a little more.
 
     Of dates the letter T may stand before the time, and a zone (Z, +02:00) behind it; seconds may
     be left out; durations may have any number of hours.
@@ -152,25 +156,25 @@ def moment_number(text: str, moment: Moment) -> int:
     ValueError
         If it is no such moment; the message shows how one is written.
     """
-    pattern, example = FORMS[moment]
+    pattern, example = FORMS[temporal_type]
     found = re.fullmatch(pattern, text.strip(), re.ASCII)
-    number = None if found is None else _meant(found.groupdict(), moment)
+    number = None if found is None else _sum_parts(found.groupdict(), temporal_type)
     if number is None or not -(2**63) <= number < 2**63:
-        raise ValueError(f"{shown(text)} is no {moment}; write one as {example}.")
+        raise ValueError(f"{short_repr(text)} is no {temporal_type}; write one as {example}.")
     return number
 
 
-def _meant(parts: dict[str, str | None], moment: Moment) -> int | None:
+def _sum_parts(parts: dict[str, str | None], temporal_type: TemporalType) -> int | None:
     """Return the sum of the parts; None if there is no such hour or day."""
     hour, minute, second = (int(parts[name] or 0) for name in ("hour", "minute", "second"))
     number = hour * HOUR + minute * MINUTE + second * SECOND
     number += int((parts["part"] or "").ljust(9, "0"))
-    if moment == "duration":
+    if temporal_type == "duration":
         number += int(parts["days"] or 0) * DAY
         return -number if parts["sign"] else number
     if hour > 23:
         return None
-    if moment == "time of day":
+    if temporal_type == "time of day":
         return number
     try:
         day = dt.date.fromisoformat(parts["day"] or "")
@@ -183,7 +187,9 @@ def _meant(parts: dict[str, str | None], moment: Moment) -> int | None:
     return (day.toordinal() - EPOCH) * DAY + number
 
 
-def moment_ticks(least: float, most: float, moment: Moment, about: int = 5) -> list[int]:
+def datetime_ticks(
+    least: float, most: float, temporal_type: TemporalType, about: int = 5
+) -> list[int]:
     """Return places on an axis that are easily read, in nanoseconds, at most about so many.
 
     Whole years, months, weeks, days, hours, …; of durations and times of day no months.
@@ -193,7 +199,7 @@ def moment_ticks(least: float, most: float, moment: Moment, about: int = 5) -> l
         return []
     rough = (most - least) / about
     step = next((step for step in STEPS if step >= rough), None)
-    if step is None and moment == "date":
+    if step is None and temporal_type == "date":
         months = next(n for n in MONTHS if n * 30 * DAY >= rough)
         return list(_firsts(math.ceil(least), math.floor(most), months))
     step = step or next(n * DAY for n in DAYS if n * DAY >= rough)

@@ -18,7 +18,7 @@ from narwhals.exceptions import DuplicateError
 
 from stagewise.data.reading.cell import family
 from stagewise.data.reading.column import LARGEST_EXACT, Array, Mask
-from stagewise.validation.messages import column_label, shown
+from stagewise.validation.messages import column_label, short_repr
 
 __all__ = ["Frame", "open_frame", "open_series", "series_cells"]
 
@@ -111,7 +111,7 @@ class Frame:
         """Give one column as `series_cells` does."""
         return series_cells(self._series(position), column_label(self.names, position))
 
-    def is_category(self, position: int) -> bool:
+    def has_category_type(self, position: int) -> bool:
         """Whether a column is of a category type, whatever its library calls that."""
         return _is_category(self._series(position))
 
@@ -137,7 +137,7 @@ class Frame:
             row = int(np.argmax(present))
             raise ValueError(
                 f"{column_label(self.names, position)} is categorical (dtype {series.dtype}, "
-                f"{shown(series[row])} at row {row}). {remedy}."
+                f"{short_repr(series[row])} at row {row}). {remedy}."
             )
 
     def _series(self, position: int) -> nw.Series[Any]:
@@ -205,8 +205,8 @@ def series_cells(series: nw.Series[Any], label: str) -> tuple[Array, Mask | None
     cells: Array = series.to_numpy()
     if cells.ndim != 1:  # records and arrays of numbers, unfolded
         raise TypeError(
-            f"{label} holds {shown(series[0])} at row 0 (dtype {dtype}), where every cell must be "
-            "a number or missing. Give each of its parts a column of its own first."
+            f"{label} holds {short_repr(series[0])} at row 0 (dtype {dtype}), where every cell "
+            "must be a number or missing. Give each of its parts a column of its own first."
         )
     if (dtype.is_integer() or dtype == nw.Boolean) and cells.dtype.kind not in "biu":
         missing: Mask = series.is_null().to_numpy().astype(bool)
@@ -240,7 +240,7 @@ def _labels(X: Any) -> list[Any]:
 def _duplicates(labels: Sequence[Any]) -> ValueError:
     twice = [label for label, count in Counter(labels).items() if count > 1]
     return ValueError(
-        f"X has duplicate column names: {', '.join(map(shown, twice))}. "
+        f"X has duplicate column names: {', '.join(map(short_repr, twice))}. "
         "Rename or drop the repeated columns; features are matched by name."
     )
 

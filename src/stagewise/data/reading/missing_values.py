@@ -40,7 +40,7 @@ class MissingValues:
     def __bool__(self) -> bool:
         return bool(self.values)
 
-    def found_in(self, cells: Array) -> Mask | None:
+    def mask_in(self, cells: Array) -> Mask | None:
         """Say which cells hold one of the values; None when none does.
 
         Dates and durations hold no numbers, so nothing is found in them.

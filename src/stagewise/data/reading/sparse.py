@@ -17,9 +17,9 @@ import numpy.typing as npt
 from stagewise._native import SparseColumns
 from stagewise.data.reading.column import LARGEST_EXACT, Array, as_floats, with_missing
 from stagewise.data.reading.missing_values import MissingValues
-from stagewise.validation.messages import shown
+from stagewise.validation.messages import short_repr
 
-__all__ = ["Cells", "read_cells"]
+__all__ = ["SparseCells", "read_sparse_cells"]
 
 Indices = npt.NDArray[Any]
 
@@ -28,7 +28,7 @@ LARGEST_INDEX = 2**32 - 2
 
 
 @dataclass(frozen=True, eq=False)
-class Cells:
+class SparseCells:
     """The stored cells of a sparse table, by rows (CSR) or by columns (CSC).
 
     Parameters
@@ -96,9 +96,9 @@ class Cells:
         return np.diff(before[self.start]).astype(np.int64)
 
 
-def read_cells(
+def read_sparse_cells(
     X: Any, caller: str, missing_values: MissingValues
-) -> tuple[Cells, npt.NDArray[np.int64] | None]:
+) -> tuple[SparseCells, npt.NDArray[np.int64] | None]:
     """Read and check any matrix or array of scipy.sparse.
 
     Parameters
@@ -138,13 +138,13 @@ def read_cells(
     if values is None:
         largest = data[np.argmax(np.abs(data.astype(np.float64)))]
         raise ValueError(
-            f"X is a sparse matrix that holds {shown(largest)}, and integers beyond 2**53 = "
+            f"X is a sparse matrix that holds {short_repr(largest)}, and integers beyond 2**53 = "
             f"{LARGEST_EXACT} are exact in dense tables only. Pass X.toarray(), or cast X to "
             "float64 if rounding them does no harm."
         )
-    found = missing_values.found_in(data)
+    found = missing_values.mask_in(data)
     zeros_missing = 0 in missing_values.values
-    cells = Cells(
+    cells = SparseCells(
         np.ascontiguousarray(compressed.indptr, dtype=np.int64),
         _unsigned(compressed.indices[: len(data)]),
         np.ascontiguousarray(values if found is None else with_missing(values, found)),

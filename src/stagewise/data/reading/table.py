@@ -17,7 +17,10 @@ import numpy.typing as npt
 import scipy.sparse
 from sklearn.utils import check_array
 
-from stagewise.data.categories.categorical_features import NONE, Chosen
+from stagewise.data.categories.categorical_features import (
+    NO_CATEGORICAL_FEATURES,
+    CategoricalSelector,
+)
 from stagewise.data.categories.factor import Factor, factorise
 from stagewise.data.reading.cell import family
 from stagewise.data.reading.column import (
@@ -30,10 +33,10 @@ from stagewise.data.reading.column import (
     refuse_cell,
     with_missing,
 )
-from stagewise.data.reading.datetimes import Moment
+from stagewise.data.reading.datetimes import TemporalType
 from stagewise.data.reading.frame import Frame, open_frame
 from stagewise.data.reading.missing_values import ONLY_NAN, MissingValues
-from stagewise.data.reading.sparse import Cells, read_cells
+from stagewise.data.reading.sparse import SparseCells, read_sparse_cells
 from stagewise.validation.messages import column_label
 
 __all__ = ["Table", "check_shape", "exact_array", "read_array", "read_frame", "read_table"]
@@ -66,7 +69,7 @@ class Table:
         For a column of nanoseconds: what these stand for.
     """
 
-    columns: Array | list[Array] | Cells
+    columns: Array | list[Array] | SparseCells
     n_rows: int
     n_features: int
     names: list[str] | None = None
@@ -74,14 +77,14 @@ class Table:
     missing_values: MissingValues = ONLY_NAN
     taken_as_missing: Mapping[int, int] = field(default_factory=dict)
     factors: Mapping[int, Factor] = field(default_factory=dict)
-    moments: Mapping[int, Moment] = field(default_factory=dict)
+    temporal_types: Mapping[int, TemporalType] = field(default_factory=dict)
 
     def column(self, position: int) -> Column:
         """Give one column and which of its cells are missing, if it is wide; not of `Cells`."""
         if isinstance(self.columns, list):
-            its = self.missing.get(position), self.moments.get(position)
+            its = self.missing.get(position), self.temporal_types.get(position)
             return Column(self.columns[position], *its)
-        if isinstance(self.columns, Cells):
+        if isinstance(self.columns, SparseCells):
             raise TypeError("the columns of a sparse table are not taken out")
         return Column(self.columns[:, position], None)
 
@@ -102,7 +105,7 @@ class _Grid:
     def cells(self, position: int) -> tuple[Array, Mask | None]:
         return self.values[:, position], None if self.mask is None else self.mask[:, position]
 
-    def is_category(self, position: int) -> bool:
+    def has_category_type(self, position: int) -> bool:
         return False
 
     def is_text(self, position: int) -> bool:
@@ -122,7 +125,7 @@ def read_table(
     *,
     caller: str,
     missing_values: MissingValues = ONLY_NAN,
-    categorical: Chosen = NONE,
+    categorical: CategoricalSelector = NO_CATEGORICAL_FEATURES,
     allow_empty: bool = False,
 ) -> Table:
     """Read and check a table of numbers and categories.
@@ -163,7 +166,7 @@ def read_frame(
     frame: Frame,
     caller: str,
     missing_values: MissingValues,
-    categorical: Chosen,
+    categorical: CategoricalSelector,
     *,
     allow_empty: bool = False,
 ) -> Table:
@@ -171,22 +174,24 @@ def read_frame(
     n_rows, n_features = frame.shape
     if n_features == 0 or (n_rows == 0 and not allow_empty):
         check_shape(np.empty((n_rows, n_features)), caller, allow_empty)
-    places = categorical.places(frame)
-    sparse = None if places else frame.sparse_matrix()
+    positions = categorical.positions(frame)
+    sparse = None if positions else frame.sparse_matrix()
     if sparse is not None:
-        return _of_cells(*read_cells(sparse, caller, missing_values), frame.names, missing_values)
-    values = None if places else frame.matrix(of_one_type=bool(missing_values))
+        return _of_cells(
+            *read_sparse_cells(sparse, caller, missing_values), frame.names, missing_values
+        )
+    values = None if positions else frame.matrix(of_one_type=bool(missing_values))
     table = None if values is None else _as_matrix(values, frame.names, missing_values)
     if table is not None:
         return table
-    return _by_columns(frame, places, missing_values, categorical)
+    return _by_columns(frame, positions, missing_values, categorical)
 
 
 def read_array(
     X: Any,
     caller: str,
     missing_values: MissingValues,
-    categorical: Chosen,
+    categorical: CategoricalSelector,
     *,
     allow_empty: bool = False,
 ) -> Table:
@@ -196,24 +201,28 @@ def read_array(
     values = exact_array(X)
     check_shape(values, caller, allow_empty)
     grid = _Grid(values, np.ma.getmaskarray(X) if np.ma.is_masked(X) else None)
-    places = categorical.places(grid)
-    if not places and values.dtype.kind in "cUSTV" and values.size:
+    positions = categorical.positions(grid)
+    if not positions and values.dtype.kind in "cUSTV" and values.size:
         # Before a copy as objects is made.
         remedy = categorical.remedy(None, 0)
         refuse_cell(values[0, 0], 0, column_label(None, 0), remedy)
-    whole = grid.mask is None and not places
+    whole = grid.mask is None and not positions
     table = _as_matrix(values, None, missing_values) if whole else None
-    return table or _by_columns(grid, places, missing_values, categorical)
+    return table or _by_columns(grid, positions, missing_values, categorical)
 
 
 def _read_sparse(
-    X: Any, caller: str, missing_values: MissingValues, categorical: Chosen, allow_empty: bool
+    X: Any,
+    caller: str,
+    missing_values: MissingValues,
+    categorical: CategoricalSelector,
+    allow_empty: bool,
 ) -> Table:
-    cells, taken = read_cells(X, caller, missing_values)
+    cells, taken = read_sparse_cells(X, caller, missing_values)
     n_rows, n_features = cells.shape
     if n_features == 0 or (n_rows == 0 and not allow_empty):
         check_shape(np.empty((n_rows, n_features)), caller, allow_empty)
-    if categorical.places(_Cellular(cells.shape)):
+    if categorical.positions(_Cellular(cells.shape)):
         raise ValueError(
             "X is a sparse matrix, whose columns are numbers: categorical_features must be None or "
             "'from_dtype' with it. Leave the columns one-hot encoded, or pass the categories as "
@@ -223,7 +232,7 @@ def _read_sparse(
 
 
 def _of_cells(
-    cells: Cells,
+    cells: SparseCells,
     taken: npt.NDArray[np.int64] | None,
     names: list[str] | None,
     missing_values: MissingValues,
@@ -239,7 +248,7 @@ class _Cellular:
     shape: tuple[int, int]
     names: list[str] | None = None
 
-    def is_category(self, position: int) -> bool:
+    def has_category_type(self, position: int) -> bool:
         return False
 
     def is_text(self, position: int) -> bool:
@@ -286,7 +295,7 @@ def _as_matrix(
     if matrix is None:
         return None
     n_rows, n_features = values.shape
-    found = missing_values.found_in(values)
+    found = missing_values.mask_in(values)
     if found is None:
         return Table(matrix, n_rows, n_features, names, {}, missing_values)
     taken = {j: n for j, n in enumerate(found.sum(axis=0).tolist()) if n}
@@ -296,9 +305,9 @@ def _as_matrix(
 
 def _by_columns(
     source: Frame | _Grid,
-    places: frozenset[int],
+    positions: frozenset[int],
     missing_values: MissingValues,
-    categorical: Chosen,
+    categorical: CategoricalSelector,
 ) -> Table:
     """Make a table of columns, those at some places categorical."""
     names, (n_rows, n_features) = source.names, source.shape
@@ -306,18 +315,18 @@ def _by_columns(
     missing: dict[int, Mask] = {}
     taken: dict[int, int] = {}
     factors: dict[int, Factor] = {}
-    moments: dict[int, Moment] = {}
+    temporal_types: dict[int, TemporalType] = {}
     for j in range(n_features):
         label, remedy = column_label(names, j), categorical.remedy(names, j)
-        if j in places:
+        if j in positions:
             values, hidden = source.cells(j)
-            factor = factorise(values, hidden, label, comparable=categorical.learns)
-            factors[j], taken[j] = factor.without(missing_values)
+            factor = factorise(values, hidden, label, comparable=categorical.learns_categories)
+            factors[j], taken[j] = factor.mask_values(missing_values)
             columns.append(factors[j].codes)
             continue
         source.refuse_category(j, remedy)
         values, hidden = source.cells(j)
-        found = missing_values.found_in(values)
+        found = missing_values.mask_in(values)
         if found is not None:
             hidden = np.zeros(n_rows, dtype=bool) if hidden is None else hidden
             taken[j] = int(np.count_nonzero(found & ~hidden))
@@ -328,11 +337,11 @@ def _by_columns(
             missing[j] = column.missing
         # These come as integers, which do not say so; no other column is asked, for speed.
         timed = values.dtype.kind == "i" and source.is_time_of_day(j)
-        moment: Moment | None = "time of day" if timed else column.moment
-        if moment is not None:
-            moments[j] = moment
+        temporal_type: TemporalType | None = "time of day" if timed else column.temporal_type
+        if temporal_type is not None:
+            temporal_types[j] = temporal_type
     taken = {j: n for j, n in taken.items() if n}
-    known = (missing, missing_values, taken, factors, moments)
+    known = (missing, missing_values, taken, factors, temporal_types)
     return Table(columns, n_rows, n_features, names, *known)
 
 

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from stagewise.data.reading.column import Array, Column
 
-__all__ = ["asked_integer", "doubles_not_below", "learn_cuts", "ranks"]
+__all__ = ["learn_cuts", "ranks", "round_up_to_floats", "threshold_as_integer"]
 
 
 def learn_cuts(column: Column, weight: npt.NDArray[np.float64] | None, max_bins: int) -> Array:
@@ -78,7 +78,7 @@ def ranks(column: Column, cuts: Array) -> npt.NDArray[np.float64]:
     return rank
 
 
-def asked_integer(threshold: float, cuts: Array) -> int | float:
+def threshold_as_integer(threshold: float, cuts: Array) -> int | float:
     """Return the integer that a threshold of ranks stands for: ranks up to it are below the cut.
 
     An infinite one, which tells missing values from all others, is what it is.
@@ -88,7 +88,7 @@ def asked_integer(threshold: float, cuts: Array) -> int | float:
     return int(cuts[max(0, min(int(threshold), len(cuts) - 1))])
 
 
-def doubles_not_below(column: Column) -> npt.NDArray[np.float64]:
+def round_up_to_floats(column: Column) -> npt.NDArray[np.float64]:
     """Give the smallest double not below each integer; NaN where the value is missing.
 
     For any double t, ``x <= t`` exactly when the smallest double not below x is: rounding

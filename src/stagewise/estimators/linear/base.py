@@ -23,7 +23,7 @@ from stagewise.linear.least_squares import LeastSquares
 from stagewise.linear.reduction import Reduction
 from stagewise.model.file.least_squares import linear_ensemble
 from stagewise.model.model import Model
-from stagewise.validation.messages import shown, warn_caller
+from stagewise.validation.messages import short_repr, warn_caller
 from stagewise.workers import make_workers
 
 __all__ = ["LinearEstimator"]
@@ -60,7 +60,7 @@ class LinearEstimator(ScoredByR2, ModelEstimator):
                 loss="squared_error",
                 features=features,
                 ensemble=linear_ensemble(features, fit),
-                offset=fit.level,
+                offset=fit.target_mean,
                 scale=fit.scale,
                 classes=None,
                 train_loss=np.empty(0),
@@ -117,7 +117,9 @@ class LinearEstimator(ScoredByR2, ModelEstimator):
         """
         level = _checked_level(level)
         if kind not in ("prediction", "mean"):
-            raise InvalidParameterError(f"kind must be 'prediction' or 'mean'; got {shown(kind)}.")
+            raise InvalidParameterError(
+                f"kind must be 'prediction' or 'mean'; got {short_repr(kind)}."
+            )
         model, fit = self._fitted(), self._fit_of()
         columns = core_columns(match_linear(model.features, X, self._name))
         middle = self._predict(model, columns)
@@ -237,7 +239,7 @@ def _checked_level(level: Any) -> float:
     number = isinstance(level, (int, float, np.number)) and not isinstance(level, bool)
     if not number or not 0.0 < float(level) < 1.0:
         raise InvalidParameterError(
-            f"level must be a number above 0 and below 1, such as 0.95; got {shown(level)}."
+            f"level must be a number above 0 and below 1, such as 0.95; got {short_repr(level)}."
         )
     return float(level)
 

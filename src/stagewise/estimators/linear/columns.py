@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from stagewise.data import Features, Unseen, as_frequencies, check_weight, read_target
+from stagewise.data import Features, UnknownCategories, as_frequencies, check_weight, read_target
 from stagewise.data.bins import core_columns
 from stagewise.data.reading.column import Array
-from stagewise.data.reading.sparse import Cells
+from stagewise.data.reading.sparse import SparseCells
 from stagewise.linear.design import Design
 from stagewise.training.columns import learn_columns, read_training
 from stagewise.training.rows import Sample, counted_rows
@@ -76,9 +76,9 @@ def read_linear(
     return LinearRows(design, matrix, sample, target)
 
 
-def match_linear(features: Features, X: Any, caller: str) -> Array | list[Array] | Cells:
+def match_linear(features: Features, X: Any, caller: str) -> Array | list[Array] | SparseCells:
     """Return the columns of new rows, all of them with numbers and levels that are known."""
-    unseen = Unseen("error")
+    unseen = UnknownCategories("error")
     values = features.columns(features.read(X, caller), unseen)
     unseen.refuse(features.names, "leave these rows out: such a level has no coefficient")
     Design.of(features).check(core_columns(values))

@@ -18,7 +18,7 @@ from stagewise.estimators.linear.columns import READING, match_linear
 from stagewise.estimators.linear.plots import plot_paths
 from stagewise.estimators.regressor import BoostedRegressor
 from stagewise.linear.design import Design
-from stagewise.linear.terms import merged, slopes_of
+from stagewise.linear.terms import merge_linear_terms, slopes_of
 from stagewise.model.ensemble import Ensemble
 from stagewise.model.model import Model
 from stagewise.training.component_fitting import ComponentFit
@@ -149,7 +149,7 @@ random_state, n_jobs, verbose, callbacks
         trees = model.ensemble.trees
         try:
             design = Design.of(model.features)
-            self._terms = merged(trees, design)
+            self._terms = merge_linear_terms(trees, design)
         except ValueError as error:
             raise ModelFormatError(f"the model is no {type(self).__name__}: {error}") from None
         slope, start = slopes_of(trees, design)
@@ -177,15 +177,18 @@ random_state, n_jobs, verbose, callbacks
         """Return F, all rounds of a column in one term."""
         model = self._fitted()
         ensemble = model.ensemble
-        whole = Ensemble(ensemble.n_features, ensemble.base, self._terms, ensemble.levels)
+        whole = Ensemble(ensemble.n_features, ensemble.base, self._terms, ensemble.n_categories)
         columns = core_columns(self._match(model, X))
         assert isinstance(columns, Columns)
         self._check_reach(model, columns)
         return whole.score(columns, make_workers(1))
 
     def _check_reach(self, model: Model, columns: Any) -> None:
-        design, lines = Design.of(model.features), [t.lines for t in self._terms if t.lines]
-        places = {c.feature: j for j, c in enumerate(design.columns) if c.level is None}
+        design, lines = (
+            Design.of(model.features),
+            [t.linear_leaves for t in self._terms if t.linear_leaves],
+        )
+        places = {c.feature: j for j, c in enumerate(design.columns) if c.category is None}
         for line in lines:
             own = [places[int(feature)] for feature in line.feature]
             design.check_reach(columns, own, model.scale * line.slope, line.centre)

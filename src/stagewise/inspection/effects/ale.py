@@ -21,7 +21,7 @@ from stagewise.inspection.effects.grid import MOST_POINTS, Grid, make_grids
 from stagewise.inspection.effects.plots import name_moments, plot_curves, plot_levels, plot_surface
 from stagewise.inspection.fitted import Fitted, Response, Vector, checked
 from stagewise.inspection.tables.similarity import similar_order
-from stagewise.validation.messages import shown
+from stagewise.validation.messages import short_repr
 from stagewise.validation.rules import Number
 
 __all__ = ["AccumulatedEffects", "accumulated_effects"]
@@ -203,7 +203,7 @@ def _check_ends(grid: Grid, given: bool) -> None:
     if len(grid.codes) < 2 or not increasing:
         raise InvalidParameterError(
             f"grid: the ends of the intervals of {grid.name!r} must be two or more, finite and "
-            f"increasing; got {shown(list(grid.written))}."
+            f"increasing; got {short_repr(list(grid.written))}."
         )
 
 

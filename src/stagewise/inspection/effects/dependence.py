@@ -334,7 +334,7 @@ def traversed_score(
     blank = np.full(n_rows, np.nan)
     table = Columns([known.get(j, blank) for j in range(features.n)])
     columns, behind = dict(known), features.n
-    for statistic in features.statistics:
+    for statistic in features.target_encodings:
         inside = [j in known for j in statistic.sources]
         if any(inside) and not all(inside):
             names = ", ".join(repr(fitted.names[j]) for j in statistic.sources)

@@ -15,14 +15,19 @@ from typing import Any
 import numpy as np
 
 from stagewise.data.feature import Feature
-from stagewise.data.reading.cell import family, is_missing, number_of
+from stagewise.data.reading.cell import cell_number, family, is_missing
 from stagewise.data.reading.column import Column
-from stagewise.data.reading.datetimes import Moment, moment_number, moment_words, short_words
+from stagewise.data.reading.datetimes import (
+    TemporalType,
+    format_datetime,
+    format_datetime_short,
+    parse_datetime,
+)
 from stagewise.data.reading.wide_integers import ranks
 from stagewise.errors import InvalidParameterError
 from stagewise.inspection.fitted import Fitted, Vector, checked
 from stagewise.inspection.quality.quantiles import weighted_quantiles
-from stagewise.validation.messages import shown
+from stagewise.validation.messages import short_repr
 from stagewise.validation.parameters import nearest_name
 from stagewise.validation.rules import Number
 
@@ -62,14 +67,14 @@ class Grid:
     values: tuple[Any, ...]
     codes: Vector
     deciles: Vector
-    moment: Moment | None = None
+    moment: TemporalType | None = None
 
     @property
     def written(self) -> tuple[Any, ...]:
         """The points as they are told in a table: moments in words."""
         if self.moment is None:
             return self.values
-        return tuple(short_words(value, self.moment, DIGITS) for value in self.values)
+        return tuple(format_datetime_short(value, self.moment, DIGITS) for value in self.values)
 
     @property
     def x(self) -> Vector:
@@ -153,11 +158,15 @@ def _grid(
     feature, name = fitted.model.features[place], fitted.names[place]
     deciles = np.empty(0)
     x = None if columns is None else columns[place]
-    if feature.levels is not None:
+    if feature.categories is not None:
         values = _levels(feature, name, given, n, x, weight)
         return Grid(name, place, "category", values, _numbers(feature, values, name), deciles)
     if given is not None:
-        given = given if feature.moment is None else _given_moments(feature.moment, name, given)
+        given = (
+            given
+            if feature.temporal_type is None
+            else _given_moments(feature.temporal_type, name, given)
+        )
         codes = _given_numbers(feature, name, given)
         if codes.shape[0] < 1:
             raise InvalidParameterError(f"grid has no values of {name!r}.")
@@ -173,20 +182,20 @@ def _grid(
     shown_as = _written(feature, codes) if given is None else tuple(np.asarray(given).tolist())
     if feature.cuts is not None:
         deciles = np.array(_written(feature, deciles), dtype=np.float64)
-    return Grid(name, place, "number", shown_as, codes, deciles, feature.moment)
+    return Grid(name, place, "number", shown_as, codes, deciles, feature.temporal_type)
 
 
 def _levels(
     feature: Feature, name: str, given: Any, n: int, x: Vector | None, weight: Vector | None
 ) -> tuple[Any, ...]:
     """Return levels: those that were asked for, the most frequent n of rows, or all."""
-    assert feature.levels is not None
-    known = feature.levels.values
+    assert feature.categories is not None
+    known = feature.categories.values
     if given is not None:
         values = np.asarray(given, object)
         if values.ndim != 1 or not len(values):
             raise InvalidParameterError(
-                f"grid: the levels of {name!r} must be a list of them; got {shown(given)}."
+                f"grid: the levels of {name!r} must be a list of them; got {short_repr(given)}."
             )
         return tuple(None if v is None or v != v else v for v in values.tolist())
     if x is None or len(known) <= n:
@@ -202,15 +211,16 @@ def _levels(
 
 
 def _numbers(feature: Feature, values: tuple[Any, ...], name: str) -> Vector:
-    assert feature.levels is not None
-    found = feature.levels.numbers_of([v for v in values if v is not None])
+    assert feature.categories is not None
+    found = feature.categories.encode([v for v in values if v is not None])
     codes = np.full(len(values), np.nan)
     codes[[v is not None for v in values]] = found
     for value, code in zip(values, codes.tolist(), strict=True):
         if value is not None and code != code:
-            known = [str(v) for v in feature.levels.values]
+            known = [str(v) for v in feature.categories.values]
             raise InvalidParameterError(
-                f"grid: {shown(value)} is no level of {name!r}.{nearest_name(str(value), known)}"
+                f"grid: {short_repr(value)} is no level of "
+                f"{name!r}.{nearest_name(str(value), known)}"
             )
     return codes
 
@@ -224,37 +234,37 @@ def _given_numbers(feature: Feature, name: str, given: Any) -> Vector:
         numbers = np.asarray(given, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
         raise InvalidParameterError(
-            f"grid: the values of {name!r} must be numbers; got {shown(given)}."
+            f"grid: the values of {name!r} must be numbers; got {short_repr(given)}."
         ) from None
     if numbers.ndim != 1:
         raise InvalidParameterError(f"grid: the values of {name!r} must be a list of numbers.")
     return numbers if feature.cuts is None else ranks(Column(numbers, None), feature.cuts)
 
 
-def _given_moments(moment: Moment, name: str, given: Any) -> list[int | float]:
+def _given_moments(moment: TemporalType, name: str, given: Any) -> list[int | float]:
     """Return nanoseconds of dates, durations or times, of text that spells them, or of numbers."""
     if isinstance(given, str) or not isinstance(given, Iterable):
         raise InvalidParameterError(
-            f"grid: the values of {name!r} must be a list of {moment}s; got {shown(given)}."
+            f"grid: the values of {name!r} must be a list of {moment}s; got {short_repr(given)}."
         )
     return [_moment_given(moment, name, item) for item in given]
 
 
-def _moment_given(moment: Moment, name: str, item: Any) -> int | float:
+def _moment_given(moment: TemporalType, name: str, item: Any) -> int | float:
     if isinstance(item, str):
         try:
-            return moment_number(item, moment)
+            return parse_datetime(item, moment)
         except ValueError as error:
             raise InvalidParameterError(f"grid: {name!r} holds {moment}s, and {error}") from None
     if is_missing(item):
         return math.nan
     if family(type(item)) not in (moment, "number"):
         raise InvalidParameterError(
-            f"grid: {name!r} holds {moment}s, and {shown(item)} is none. Pass such objects, text "
-            f"such as {moment_words(0, moment)!r}, or nanoseconds."
+            f"grid: {name!r} holds {moment}s, and {short_repr(item)} is none. Pass such objects, "
+            f"text such as {format_datetime(0, moment)!r}, or nanoseconds."
         )
     try:
-        return number_of(item)
+        return cell_number(item)
     except OverflowError as error:
         raise InvalidParameterError(f"grid: of {name!r}, {error} (years 1678 to 2262).") from None
 

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stagewise.axes import DOTS, LINE, new_axes
-from stagewise.data.reading.datetimes import Moment, moment_ticks, moment_words
+from stagewise.data.reading.datetimes import TemporalType, datetime_ticks, format_datetime
 from stagewise.errors import InvalidParameterError
 
 __all__ = [
@@ -32,7 +32,7 @@ TICKS = 4
 COLOURS = (DOTS, "#e08a1e", "#3a9d5d", "#c23b3b", "#7d5ba6", "#8a6d3b", "#d16ba5", "#4aa3a3")
 
 
-def name_moments(ax: Any, across: Moment | None, along: Moment | None = None) -> Any:
+def name_moments(ax: Any, across: TemporalType | None, along: TemporalType | None = None) -> Any:
     """Put ticks on axes of nanoseconds where days, months or hours begin, named in words."""
     for axis, moment in ((ax.xaxis, across), (ax.yaxis, along)):
         if moment is not None:
@@ -40,7 +40,7 @@ def name_moments(ax: Any, across: Moment | None, along: Moment | None = None) ->
     return ax
 
 
-def _name_moments(axis: Any, moment: Moment) -> None:
+def _name_moments(axis: Any, moment: TemporalType) -> None:
     from matplotlib.ticker import FuncFormatter, Locator
 
     class Begins(Locator):
@@ -50,10 +50,10 @@ def _name_moments(axis: Any, moment: Moment) -> None:
             return self.tick_values(*axis.get_view_interval())
 
         def tick_values(self, vmin: float, vmax: float) -> Any:
-            return moment_ticks(min(vmin, vmax), max(vmin, vmax), moment, TICKS)
+            return datetime_ticks(min(vmin, vmax), max(vmin, vmax), moment, TICKS)
 
     def words(x: float, _: Any) -> str:
-        return moment_words(x, moment, within=float(np.ptp(axis.get_view_interval())))
+        return format_datetime(x, moment, within=float(np.ptp(axis.get_view_interval())))
 
     axis.set_major_locator(Begins())
     axis.set_major_formatter(FuncFormatter(words))

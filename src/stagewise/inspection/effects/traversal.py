@@ -116,7 +116,7 @@ class Traversal:
 
     def _axes(self, known: Mapping[int, Vector]) -> dict[int, Vector] | None:
         """Return the distinct values of one or two columns of numbers; None: walk instead."""
-        levels = self._ensemble.levels
+        levels = self._ensemble.n_categories
         if len(known) > 2 or any(len(levels) and levels[j] for j in known):
             return None
         values = {j: np.unique(x[~np.isnan(x)]) for j, x in known.items()}

@@ -21,7 +21,7 @@ from stagewise.inspection.fitted import Fitted, Vector, checked
 from stagewise.inspection.importances.importance import Importance
 from stagewise.inspection.importances.row_losses import OF_CLASSES, OF_NUMBERS, Loss
 from stagewise.inspection.quality.answers import known_codes
-from stagewise.validation.messages import shown
+from stagewise.validation.messages import short_repr
 from stagewise.validation.parameters import nearest_name
 from stagewise.validation.rules import Number
 
@@ -35,7 +35,9 @@ def _finite(lost: Any) -> float:
     except (TypeError, ValueError):
         number = np.nan
     if not np.isfinite(number):
-        raise ValueError(f"loss must return a finite number; your function returned {shown(lost)}.")
+        raise ValueError(
+            f"loss must return a finite number; your function returned {short_repr(lost)}."
+        )
     return number
 
 
@@ -136,7 +138,7 @@ def _chosen(fitted: Fitted, groups: Any) -> dict[str, tuple[int, ...]]:
         return {name: (j,) for j, name in enumerate(fitted.names)}
     if not isinstance(groups, Mapping) or not groups:
         raise InvalidParameterError(
-            f"groups must be a dictionary from names to features; got {shown(groups)}."
+            f"groups must be a dictionary from names to features; got {short_repr(groups)}."
         )
     return {
         str(name): fitted.positions(features, f"groups[{name!r}]")
@@ -154,7 +156,7 @@ def _judge(fitted: Fitted, y: Any, sample_weight: Any, n_rows: int, loss: Any) -
     if not callable(name) and name not in names:
         raise InvalidParameterError(
             f"loss must be one of {', '.join(map(repr, names))} of this model, or a function of y, "
-            f"predictions and weights; got {shown(loss)}.{nearest_name(str(loss), names)}"
+            f"predictions and weights; got {short_repr(loss)}.{nearest_name(str(loss), names)}"
         )
     if classes is None:
         read = read_target if fitted.model.ensemble.n_outputs == 1 else read_targets
@@ -174,8 +176,8 @@ def _check_auc(codes: npt.NDArray[Any], weight: Vector, classes: Any) -> None:
         )
     if len(np.unique(codes[weight > 0])) < 2:
         raise ValueError(
-            f"y holds only the class {shown(classes[codes[0]])}, and loss='auc' compares two. Pass "
-            "rows of both, or use loss='log_loss'."
+            f"y holds only the class {short_repr(classes[codes[0]])}, and loss='auc' compares two. "
+            "Pass rows of both, or use loss='log_loss'."
         )
 
 

@@ -20,7 +20,7 @@ from stagewise.inspection.fitted import Fitted, Vector
 from stagewise.inspection.importances.importance import KINDS, Importance, split_importance
 from stagewise.inspection.importances.permutation import permutation_importance
 from stagewise.inspection.shapley.values import ShapValues, shap_values
-from stagewise.validation.messages import shown
+from stagewise.validation.messages import short_repr
 from stagewise.validation.parameters import nearest_name
 
 __all__ = ["credit_importance", "importance", "importance_table"]
@@ -130,7 +130,7 @@ def importance_table(
     """
     if isinstance(kinds, str) or not len(kinds) or len(set(kinds)) < len(kinds):
         raise InvalidParameterError(
-            f"kinds must be a list of different kinds of importance; got {shown(kinds)}."
+            f"kinds must be a list of different kinds of importance; got {short_repr(kinds)}."
         )
     rules = [_rule(kind) for kind in kinds]
     if {"permutation", "permutation_oob"} <= set(kinds):
@@ -235,7 +235,7 @@ RULES: Mapping[str, _Rule] = MappingProxyType(
 def _rule(kind: Any) -> _Rule:
     if not isinstance(kind, str) or kind not in RULES:
         raise InvalidParameterError(
-            f"kind must be one of {', '.join(map(repr, RULES))}; got {shown(kind)}."
+            f"kind must be one of {', '.join(map(repr, RULES))}; got {short_repr(kind)}."
             f"{nearest_name(str(kind), RULES)}"
         )
     return RULES[kind]

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from stagewise.data import check_weight, read_labels, read_target
 from stagewise.errors import InvalidParameterError
-from stagewise.validation.messages import shown
+from stagewise.validation.messages import short_repr
 from stagewise.validation.parameters import nearest_name
 
 __all__ = ["Answers", "known_codes"]
@@ -70,7 +70,7 @@ class Answers:
         who = type(model).__name__
         if isinstance(model, type) or not hasattr(model, "predict"):
             raise TypeError(
-                f"model must be a fitted estimator with predict; got {shown(model)}. Fit one "
+                f"model must be a fitted estimator with predict; got {short_repr(model)}. Fit one "
                 "first, such as GradientBoostingRegressor().fit(X, y)."
             )
         if hasattr(model, "predict_proba"):
@@ -110,7 +110,7 @@ class Answers:
         if not np.isfinite(told).all():
             row = int(np.argmin(np.isfinite(told).reshape(n_rows, -1).all(axis=1)))
             raise ValueError(
-                f"Nothing was said of row {row} ({shown(told[row])}). Leave such rows out."
+                f"Nothing was said of row {row} ({short_repr(told[row])}). Leave such rows out."
             )
         weight = check_weight(sample_weight, n_rows)
         weight = np.ones(n_rows) if weight is None else weight
@@ -170,8 +170,8 @@ class Answers:
             if positive in known:
                 return known.index(positive)
         raise InvalidParameterError(
-            f"positive must be one of the classes {_listing(self.names)}; got {shown(positive)}."
-            f"{nearest_name(str(positive), self.names)}"
+            f"positive must be one of the classes {_listing(self.names)}; got "
+            f"{short_repr(positive)}.{nearest_name(str(positive), self.names)}"
         )
 
 

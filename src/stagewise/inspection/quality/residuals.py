@@ -13,7 +13,7 @@ from stagewise.inspection.fitted import Vector, checked
 from stagewise.inspection.quality.answers import Answers
 from stagewise.inspection.quality.plots import plot_three_looks
 from stagewise.inspection.quality.quantiles import weighted_quantiles
-from stagewise.validation.messages import shown
+from stagewise.validation.messages import short_repr
 from stagewise.validation.rules import Number
 
 __all__ = ["Residuals", "residuals"]
@@ -50,7 +50,7 @@ class Residuals:
         asked = np.asarray(shares, dtype=np.float64)
         if asked.ndim > 1 or not ((asked >= 0) & (asked <= 1)).all():
             raise InvalidParameterError(
-                f"shares must be numbers from 0 to 1, such as 0.9; got {shown(shares)}."
+                f"shares must be numbers from 0 to 1, such as 0.9; got {short_repr(shares)}."
             )
         return weighted_quantiles(self.residual, self.weight, asked)
 

@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from stagewise.data.reading.cell import MOMENTS, family, number_of
-from stagewise.data.reading.column import missing_items, with_missing
-from stagewise.data.reading.datetimes import Moment, moment_of, moment_words
+from stagewise.data.reading.cell import TEMPORAL_TYPES, cell_number, family
+from stagewise.data.reading.column import missing_mask, with_missing
+from stagewise.data.reading.datetimes import TemporalType, format_datetime, temporal_type_of
 from stagewise.data.reading.frame import open_frame
 from stagewise.errors import InvalidParameterError
 from stagewise.inspection.fitted import Vector, checked
-from stagewise.validation.messages import shown
+from stagewise.validation.messages import short_repr
 from stagewise.validation.parameters import nearest_name
 from stagewise.validation.rules import Number
 
@@ -47,28 +47,28 @@ class Places:
 
     x: Vector
     labels: list[str] | None = None
-    moment: Moment | None = None
+    moment: TemporalType | None = None
 
     @classmethod
     def of(
         cls,
         cells: npt.NDArray[Any],
         missing: npt.NDArray[np.bool_] | None = None,
-        moment: Moment | None = None,
+        moment: TemporalType | None = None,
     ) -> Places:
         """Read a column of any type; `missing` and `moment` say what its cells do not."""
         if cells.dtype.kind in "biuf":
             return cls(with_missing(cells.astype(np.float64), missing), None, moment)
         # A list, in which numpy's own moments stay what they are.
         items = list(cells)
-        absent = missing_items(items) if missing is None else missing | missing_items(items)
+        absent = missing_mask(items) if missing is None else missing | missing_mask(items)
         known = [item for item, gone in zip(items, absent, strict=True) if not gone]
         x = np.full(len(items), np.nan)
         families = {family(type(item)) for item in known}
         only = next(iter(families)) if len(families) == 1 else None
-        if only in ("number", *MOMENTS) or not known:
-            x[~absent] = np.array([number_of(item) for item in known], dtype=np.float64)
-            return cls(x, None, moment_of(np.array(known, dtype=object)))
+        if only in ("number", *TEMPORAL_TYPES) or not known:
+            x[~absent] = np.array([cell_number(item) for item in known], dtype=np.float64)
+            return cls(x, None, temporal_type_of(np.array(known, dtype=object)))
         levels = sorted(set(map(str, known)))
         place = {level: float(k) for k, level in enumerate(levels)}
         x[~absent] = [place[str(item)] for item in known]
@@ -97,7 +97,7 @@ class Places:
             return "low", "high"
         if self.moment is None:
             return f"{low:.3g}", f"{high:.3g}"
-        one, two = (moment_words(end, self.moment, within=high - low) for end in (low, high))
+        one, two = (format_datetime(end, self.moment, within=high - low) for end in (low, high))
         return one, two
 
 
@@ -143,7 +143,7 @@ class Credits:
             raise ValueError("There are no rows to draw. Pass some to shap_values.")
         if outputs is None and output is not None:
             raise InvalidParameterError(
-                f"output={shown(output)}: this model has one output. Leave output out."
+                f"output={short_repr(output)}: this model has one output. Leave output out."
             )
         if outputs is not None:
             k = len(outputs) - 1 if output is None else _place(outputs, output, "output")
@@ -170,7 +170,7 @@ class Credits:
         if not whole or not -n <= int(row) < n:
             raise InvalidParameterError(
                 f"row must be a whole number from 0 to {n - 1}, the place of a row of X; got "
-                f"{shown(row)}."
+                f"{short_repr(row)}."
             )
         return int(row) % n
 
@@ -189,17 +189,17 @@ class Credits:
         """Return a cell as people write it, with the name of the feature."""
         cells, missing, moment = self._cells(feature)
         cell = cells[row]
-        if (missing is not None and missing[row]) or missing_items([cell])[0]:
+        if (missing is not None and missing[row]) or missing_mask([cell])[0]:
             return f"{self.names[feature]} is missing"
-        moment = moment or moment_of(np.array([cell], dtype=object))
+        moment = moment or temporal_type_of(np.array([cell], dtype=object))
         if moment is not None:
-            return f"{self.names[feature]} = {moment_words(number_of(cell), moment)}"
+            return f"{self.names[feature]} = {format_datetime(cell_number(cell), moment)}"
         text = f"{cell:.4g}" if isinstance(cell, (float, np.floating)) else str(cell)
         return f"{self.names[feature]} = {text}"
 
     def _cells(
         self, feature: int
-    ) -> tuple[npt.NDArray[Any], npt.NDArray[np.bool_] | None, Moment | None]:
+    ) -> tuple[npt.NDArray[Any], npt.NDArray[np.bool_] | None, TemporalType | None]:
         """Return a column as it was given, and which cells are missing without saying so.
 
         Also, of times of day that come as numbers, that they are such.
@@ -211,7 +211,7 @@ class Credits:
             return np.asarray(self.data)[:, feature], None, None
         if frame.names is not None and set(self.names) <= set(frame.names):
             frame = frame.select(list(self.names))
-        timed: Moment | None = "time of day" if frame.is_time_of_day(feature) else None
+        timed: TemporalType | None = "time of day" if frame.is_time_of_day(feature) else None
         return *frame.cells(feature), timed
 
     def steps(self, row: int, top: Any) -> tuple[list[str], Vector]:
@@ -261,5 +261,6 @@ def _place(known: tuple[str, ...], name: Any, parameter: str) -> int:
         return known.index(name)
     listed = ", ".join(map(repr, known[:8])) + (", …" if len(known) > 8 else "")
     raise InvalidParameterError(
-        f"{parameter} must be one of {listed}; got {shown(name)}.{nearest_name(str(name), known)}"
+        f"{parameter} must be one of {listed}; got "
+        f"{short_repr(name)}.{nearest_name(str(name), known)}"
     )

@@ -24,7 +24,7 @@ from stagewise.inspection.fitted import Fitted
 from stagewise.inspection.shapley.pictures import ShapPictures
 from stagewise.model.ensemble import Ensemble
 from stagewise.model.model import Model
-from stagewise.validation.messages import shown
+from stagewise.validation.messages import short_repr
 
 __all__ = ["ShapValues", "shap_values"]
 
@@ -196,14 +196,16 @@ def shap_values(
 
 def _check_options(kind: Any, background: Any, interactions: Any, verbose: Any) -> None:
     if kind not in ("path", "interventional"):
-        raise InvalidParameterError(f"kind must be 'path' or 'interventional'; got {shown(kind)}.")
+        raise InvalidParameterError(
+            f"kind must be 'path' or 'interventional'; got {short_repr(kind)}."
+        )
     if not isinstance(interactions, (bool, np.bool_)):
         raise InvalidParameterError(
-            f"interactions must be True or False; got {shown(interactions)}."
+            f"interactions must be True or False; got {short_repr(interactions)}."
         )
     if not isinstance(verbose, (int, np.integer)) or verbose < 0:
         raise InvalidParameterError(
-            f"verbose must be a whole number, 0 or more; got {shown(verbose)}."
+            f"verbose must be a whole number, 0 or more; got {short_repr(verbose)}."
         )
     if kind == "interventional" and background is None:
         raise InvalidParameterError(
@@ -219,7 +221,7 @@ def _check_options(kind: Any, background: Any, interactions: Any, verbose: Any) 
 
 def _check_trees(model: Model, kind: str) -> None:
     trees = model.ensemble.trees
-    if kind == "path" and any(tree.lines is not None for tree in trees):
+    if kind == "path" and any(tree.linear_leaves is not None for tree in trees):
         raise ValueError(
             "This model has linear leaves, and kind='path' would need the mean of every term in "
             "every leaf, which a model does not keep. Pass kind='interventional' and a background, "

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stagewise.data.categories.categorical_features import CategoricalFeatures
-from stagewise.data.reading.sparse import Cells
+from stagewise.data.reading.sparse import SparseCells
 from stagewise.data.reading.table import Table, read_table
 from stagewise.errors import InvalidParameterError
 from stagewise.inspection.tables.association import (
@@ -26,7 +26,7 @@ from stagewise.inspection.tables.association import (
 )
 from stagewise.inspection.tables.hints import Hint, find_hints
 from stagewise.inspection.tables.profile import Profile, profile_levels, profile_numbers
-from stagewise.validation.messages import shown
+from stagewise.validation.messages import short_repr
 from stagewise.validation.parameters import nearest_name
 
 __all__ = ["Description", "describe", "describe_table"]
@@ -105,7 +105,7 @@ def describe(table: Any, target: Any = None) -> Description:
     ['whole number', 'category']
     """
     read = read_table(table, caller="describe", categorical=CategoricalFeatures("text"))
-    if isinstance(read.columns, Cells):
+    if isinstance(read.columns, SparseCells):
         raise TypeError(
             "describe reads dense columns, and X is a sparse matrix. Pass X.toarray(), perhaps of "
             "some of its columns."
@@ -158,7 +158,7 @@ def _target(
     if cells.ndim != 1 or len(cells) != n_rows:
         raise InvalidParameterError(
             f"target must be the name of a column or a value for each of the {n_rows} rows; got "
-            f"{shown(target)}."
+            f"{short_repr(target)}."
         )
     text = cells.dtype.kind not in "biufmM"
     chosen = CategoricalFeatures((0,) if text else None)

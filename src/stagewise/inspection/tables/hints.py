@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from stagewise.data.categories.categories import spelled_number
+from stagewise.data.categories.categories import number_from_text
 from stagewise.inspection.tables.association import mutual_information
 from stagewise.inspection.tables.profile import Profile
 
@@ -122,7 +122,8 @@ def _alone(profile: Profile) -> Iterator[Hint]:
             "is for the future.",
         )
     if profile.kind == "category" and all(
-        isinstance(level, str) and spelled_number(level) is not None for level, _ in profile.levels
+        isinstance(level, str) and number_from_text(level) is not None
+        for level, _ in profile.levels
     ):
         yield Hint(
             name,

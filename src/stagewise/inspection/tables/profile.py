@@ -12,11 +12,11 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from stagewise.data.categories.categories import by_value
+from stagewise.data.categories.categories import category_sort_key
 from stagewise.data.categories.factor import Factor
-from stagewise.data.reading.cell import MOMENTS
+from stagewise.data.reading.cell import TEMPORAL_TYPES
 from stagewise.data.reading.column import Column
-from stagewise.data.reading.datetimes import PARTS, SECOND, Moment, moment_words
+from stagewise.data.reading.datetimes import PARTS, SECOND, TemporalType, format_datetime
 
 __all__ = ["Profile", "profile_levels", "profile_numbers"]
 
@@ -70,12 +70,12 @@ class Profile:
     @property
     def is_number(self) -> bool:
         """Whether its values have an order and a distance."""
-        return self.kind in ("number", "whole number", *MOMENTS)
+        return self.kind in ("number", "whole number", *TEMPORAL_TYPES)
 
     @property
-    def moment(self) -> Moment | None:
+    def moment(self) -> TemporalType | None:
         """What its numbers stand for, if they are nanoseconds."""
-        return next((moment for moment in MOMENTS if moment == self.kind), None)
+        return next((moment for moment in TEMPORAL_TYPES if moment == self.kind), None)
 
     def written(self, number: float, what: Literal["value", "mean", "distance"] = "mean") -> Any:
         """Return one of its numbers as it is shown: moments in words, others as they are.
@@ -94,13 +94,13 @@ class Profile:
         span = float(self.deciles[-1] - self.deciles[0])
         within = min(span, PARTS * SECOND) if what == "value" else span
         kind = "duration" if what == "distance" else self.moment
-        return moment_words(number, kind, within=within)
+        return format_datetime(number, kind, within=within)
 
     def level_words(self, place: int) -> str:
         """Return one of the most frequent values as it is shown."""
         level, _ = self.levels[place]
         if self.moment is not None:
-            return moment_words(level, self.moment)
+            return format_datetime(level, self.moment)
         return str(level) if isinstance(level, (str, int)) else f"{level:g}"
 
     def row(self) -> dict[str, Any]:
@@ -145,7 +145,7 @@ def profile_numbers(name: str, column: Column) -> Profile:
     known = exact.astype(np.float64)
     finite = known[np.isfinite(known)]
     whole = len(exact) > 0 and bool(np.isfinite(known).all() and (known == np.floor(known)).all())
-    kind = column.moment or ("whole number" if whole else "number")
+    kind = column.temporal_type or ("whole number" if whole else "number")
     often = np.argsort(-rows, kind="stable")[:MOST_LEVELS]
     nothing = np.full(11, np.nan)
     # Observed values: an interpolation between infinities would be none.
@@ -187,9 +187,9 @@ def _density(finite: Vector) -> tuple[npt.NDArray[np.int64], Vector]:
 
 def profile_levels(name: str, factor: Factor) -> Profile:
     """Return what is in a category."""
-    rows = factor.rows_of_values()
+    rows = factor.count_rows()
     held = [(level, int(n)) for level, n in zip(factor.values, rows.tolist(), strict=True) if n]
-    held.sort(key=lambda pair: (-pair[1], *by_value(pair[0])))
+    held.sort(key=lambda pair: (-pair[1], *category_sort_key(pair[0])))
     nothing = float("nan")
     return Profile(
         name,

@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from stagewise.data.categories.categories import Level, Levels
+from stagewise.data.categories.categories import Categories, Category
 from stagewise.errors import ModelFormatError
 from stagewise.model.file.checks import CATEGORICAL, check_starts
-from stagewise.model.file.sections import LEVELS
+from stagewise.model.file.sections import CATEGORIES
 
-__all__ = ["level_arrays", "pack_levels", "unpack_levels"]
+__all__ = ["category_arrays", "pack_categories", "unpack_categories"]
 
 Array = npt.NDArray[Any]
 
@@ -30,7 +30,7 @@ INT64, UINT64, FLOAT64, TEXT = 0, 1, 2, 3
 _AS_BITS = {INT64: struct.Struct("<q"), UINT64: struct.Struct("<Q"), FLOAT64: struct.Struct("<d")}
 
 
-def level_arrays(values: Sequence[Level]) -> dict[str, Array]:
+def category_arrays(values: Sequence[Category]) -> dict[str, Array]:
     """Give the type of each level, its 64 bits (of a text: its length), and all texts."""
     kinds = [_type_of(value) for value in values]
     texts = [value.encode("utf-8", "surrogatepass") for value in values if isinstance(value, str)]
@@ -46,15 +46,15 @@ def level_arrays(values: Sequence[Level]) -> dict[str, Array]:
     }
 
 
-def _type_of(level: Level) -> int:
-    if isinstance(level, str):
+def _type_of(category: Category) -> int:
+    if isinstance(category, str):
         return TEXT
-    if isinstance(level, float):
+    if isinstance(category, float):
         return FLOAT64
-    return INT64 if level < 2**63 else UINT64
+    return INT64 if category < 2**63 else UINT64
 
 
-def pack_levels(levels: Sequence[Levels | None]) -> dict[str, Array]:
+def pack_categories(categories: Sequence[Categories | None]) -> dict[str, Array]:
     """Put the levels of all features behind one another; nothing if no feature has any.
 
     Parameters
@@ -62,16 +62,16 @@ def pack_levels(levels: Sequence[Levels | None]) -> dict[str, Array]:
     levels : sequence of Levels or None
         For each feature; None for one that is not categorical.
     """
-    if all(its is None for its in levels):
+    if all(its is None for its in categories):
         return {}
-    values = [() if its is None else its.values for its in levels]
+    values = [() if its is None else its.values for its in categories]
     return {
         "level_start": np.cumsum([0, *map(len, values)], dtype=np.uint64),
-        **level_arrays([value for its in values for value in its]),
+        **category_arrays([value for its in values for value in its]),
     }
 
 
-def unpack_levels(arrays: Mapping[str, Array], kinds: Array) -> list[Levels | None]:
+def unpack_categories(arrays: Mapping[str, Array], kinds: Array) -> list[Categories | None]:
     """Take the levels of each feature apart, checking them on the way.
 
     Parameters
@@ -86,28 +86,28 @@ def unpack_levels(arrays: Mapping[str, Array], kinds: Array) -> list[Levels | No
     ModelFormatError
         If they are not the levels of the categorical features and of no others.
     """
-    given = {name: arrays[name] for name in LEVELS if name in arrays}
+    given = {name: arrays[name] for name in CATEGORIES if name in arrays}
     categorical = (kinds == CATEGORICAL).tolist()
     if not any(categorical) and not given:
         return [None] * len(kinds)
-    if given.keys() != LEVELS.keys() or len(given["level_start"]) != len(kinds) + 1:
+    if given.keys() != CATEGORIES.keys() or len(given["level_start"]) != len(kinds) + 1:
         raise ModelFormatError("it does not have levels for each categorical feature")
     values = _values(given)
     bounds = check_starts(given["level_start"], len(values), "levels").tolist()
-    levels: list[Levels | None] = []
+    categories: list[Categories | None] = []
     for its, (first, last) in zip(categorical, pairwise(bounds), strict=True):
         if last > first and not its:
             raise ModelFormatError("it has levels for a feature that needs none")
-        levels.append(Levels.of(values[first:last]) if its else None)
-    expected = pack_levels(levels)
+        categories.append(Categories.of(values[first:last]) if its else None)
+    expected = pack_categories(categories)
     if expected.keys() != given.keys() or any(
         not np.array_equal(given[name], expected[name]) for name in expected
     ):
         raise ModelFormatError("it has levels that do not rise, or one of another type")
-    return levels
+    return categories
 
 
-def _values(given: Mapping[str, Array]) -> list[Level]:
+def _values(given: Mapping[str, Array]) -> list[Category]:
     types, bits = given["level_type"], given["level_bits"]
     if len(types) != len(bits) or types.max(initial=0) > TEXT:
         raise ModelFormatError("it does not say of which type its levels are")
@@ -118,7 +118,7 @@ def _values(given: Mapping[str, Array]) -> list[Level]:
         raise ModelFormatError("the lengths of its levels are wrong")
     if np.isnan(bits[types == FLOAT64].view(np.float64)).any():
         raise ModelFormatError("it has a level that is not a number")
-    values: list[Level] = []
+    values: list[Category] = []
     end = 0
     for kind, its in zip(types.tolist(), bits.tolist(), strict=True):
         if kind == TEXT:

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stagewise.errors import ModelFormatError
-from stagewise.model.file.sections import LINES, SETS
+from stagewise.model.file.sections import CATEGORY_SETS, LINEAR_LEAVES
 from stagewise.trees.tree import NODE_ARRAYS
 
 __all__ = [
@@ -188,7 +188,7 @@ def _check_children(
     _refuse(parents != (own > 0), start, "does not have exactly one parent")
 
 
-def check_sets(flat: Mapping[str, Array], levels: Sequence[int]) -> None:
+def check_sets(flat: Mapping[str, Array], n_categories: Sequence[int]) -> None:
     """Check the sets of levels of an ensemble whose other arrays are sound.
 
     Raises
@@ -197,9 +197,9 @@ def check_sets(flat: Mapping[str, Array], levels: Sequence[int]) -> None:
         If a node that asks about a category has no set, another one has, or the sets do not lie
         behind one another, tree by tree.
     """
-    per_feature = np.array([*levels, 0], dtype=np.int64)  # the last: of leaves
+    per_feature = np.array([*n_categories, 0], dtype=np.int64)  # the last: of leaves
     asks = per_feature[flat["feature"]] > 0
-    given = [name in flat for name in SETS]
+    given = [name in flat for name in CATEGORY_SETS]
     if not any(given):
         if asks.any():
             raise ModelFormatError("it has no sets of levels, but nodes that ask about them")
@@ -211,20 +211,20 @@ def check_sets(flat: Mapping[str, Array], levels: Sequence[int]) -> None:
     _refuse((start >= 0) != asks, bounds, "has a set of levels it does not ask about, or none")
     _refuse(asks & (flat["threshold"] != 0), bounds, "asks about levels and has a threshold")
     nodes = np.flatnonzero(asks)[np.argsort(start[asks], kind="stable")]
-    n_levels = per_feature[flat["feature"][nodes]]
-    ends = np.cumsum(n_levels // 64 + 1)
+    n = per_feature[flat["feature"][nodes]]
+    ends = np.cumsum(n // 64 + 1)
     tree = np.searchsorted(bounds, nodes, side="right")
     tiled = np.array_equal(start[nodes], [0, *ends[:-1]]) and ends[-1] == len(bits)
     if not tiled or (np.diff(tree) < 0).any():
         raise ModelFormatError("its sets of levels are not where they should be")
     # Bit L of L levels is the last that means something.
-    unused = np.uint64(63) - (n_levels % 64).astype(np.uint64)
+    unused = np.uint64(63) - (n % 64).astype(np.uint64)
     last = bits[ends - 1]
     if ((last << unused) >> unused != last).any():
         raise ModelFormatError("it has a set with levels that there are not")
 
 
-def check_lines(flat: Mapping[str, Array], levels: Sequence[int]) -> None:
+def check_lines(flat: Mapping[str, Array], n_categories: Sequence[int]) -> None:
     """Check the lines of an ensemble whose other arrays are sound.
 
     Raises
@@ -233,10 +233,10 @@ def check_lines(flat: Mapping[str, Array], levels: Sequence[int]) -> None:
         If a line is not in a leaf, asks about a feature that is no number, or has numbers that
         would make a prediction something else than a number.
     """
-    given = {name.removeprefix("line_"): flat[name] for name in LINES if name in flat}
+    given = {name.removeprefix("line_"): flat[name] for name in LINEAR_LEAVES if name in flat}
     if not given:
         return
-    if len(given) < len(LINES) or len(given["node"]) == 0:
+    if len(given) < len(LINEAR_LEAVES) or len(given["node"]) == 0:
         raise ModelFormatError("it has lines of leaves that are not whole")
     node, feature = given["node"], given["feature"]
     start = check_starts(given["start"], len(feature), "lines")
@@ -252,9 +252,9 @@ def check_lines(flat: Mapping[str, Array], levels: Sequence[int]) -> None:
     rises = (node[1:] > node[:-1]).all() and node[0] >= 0 and node[-1] < len(flat["feature"])
     if not rises or (flat["feature"][node] != -1).any():
         raise ModelFormatError("it has a line that is in no leaf, or two in one")
-    if (feature < 0).any() or (feature >= len(levels)).any():
+    if (feature < 0).any() or (feature >= len(n_categories)).any():
         raise ModelFormatError("it has a line with a feature there is not")
-    if (np.array(levels)[feature] > 0).any():
+    if (np.array(n_categories)[feature] > 0).any():
         raise ModelFormatError("it has a line with a feature that is no number")
     same = np.diff(np.repeat(np.arange(len(node)), np.diff(start))) == 0
     if (same & (np.diff(feature) <= 0)).any():

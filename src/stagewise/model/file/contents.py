@@ -19,7 +19,7 @@ from stagewise.data.features import Features
 from stagewise.data.reading.missing_values import MissingValues
 from stagewise.errors import ModelFormatError
 from stagewise.model.ensemble import Ensemble
-from stagewise.model.file.categories import pack_levels, unpack_levels
+from stagewise.model.file.categories import pack_categories, unpack_categories
 from stagewise.model.file.checks import (
     CATEGORICAL,
     INT64_CUTS,
@@ -33,22 +33,22 @@ from stagewise.model.file.checks import (
     check_starts,
     check_trees,
 )
-from stagewise.model.file.datetimes import pack_moments, unpack_moments
+from stagewise.model.file.datetimes import pack_temporal_types, unpack_temporal_types
 from stagewise.model.file.header import from_json, to_json
 from stagewise.model.file.labels import pack_labels, unpack_labels
 from stagewise.model.file.least_squares import pack_least_squares, unpack_least_squares
 from stagewise.model.file.sections import (
+    CATEGORY_SETS,
     LABELS,
-    LINES,
+    LINEAR_LEAVES,
     MISSING_VALUES,
     NAMES,
     OPTIONAL,
     SECTIONS,
-    SETS,
     TARGETS,
     VECTORS,
 )
-from stagewise.model.file.target_encodings import pack_statistics, unpack_statistics
+from stagewise.model.file.target_encodings import pack_target_encodings, unpack_target_encodings
 from stagewise.model.model import Model
 from stagewise.trees.tree import NODE_ARRAYS
 
@@ -92,10 +92,10 @@ def pack(model: Model, estimator: Mapping[str, Any]) -> tuple[dict[str, Any], di
         **_pack_trees(model.ensemble),
         **_pack_targets(model.targets),
         **_pack_features(model.features),
-        **pack_moments([feature.moment for feature in model.features]),
+        **pack_temporal_types([feature.temporal_type for feature in model.features]),
         **_pack_missing_values(model.features.missing_values),
-        **pack_levels([feature.levels for feature in model.features]),
-        **pack_statistics(model.features.statistics),
+        **pack_categories([feature.categories for feature in model.features]),
+        **pack_target_encodings(model.features.target_encodings),
         **pack_least_squares(model.least_squares),
     }
     facts: dict[str, Any] = {
@@ -226,9 +226,11 @@ def unpack(facts: Mapping[str, Any], arrays: Mapping[str, Array]) -> tuple[Model
     base = arrays["base"]
     offset, scale = _unpack_scores(arrays, None if classes is None else len(classes))
     features = _unpack_features(arrays)
-    statistics = unpack_statistics(arrays, features.levels_per_feature(), len(base))
-    features = features.with_statistics(statistics)
-    levels = features.levels_per_column()
+    target_encodings = unpack_target_encodings(
+        arrays, features.n_categories_per_feature(), len(base)
+    )
+    features = features.with_target_encodings(target_encodings)
+    levels = features.n_categories_per_column()
     flat = _unpack_trees(arrays, len(base))
     check_trees(flat, len(levels), len(base))
     check_sets(flat, levels)
@@ -270,13 +272,13 @@ def _replaced(arrays: Mapping[str, Array]) -> tuple[str, ...]:
 
 def _unpack_trees(arrays: Mapping[str, Array], n_outputs: int) -> dict[str, Array]:
     """Return the arrays of the trees, values of several outputs as a column for each."""
-    names = ("tree_start", *NODE_ARRAYS, *SETS, *LINES)
+    names = ("tree_start", *NODE_ARRAYS, *CATEGORY_SETS, *LINEAR_LEAVES)
     flat = {name: arrays[name] for name in names if name in arrays}
     (name,) = VECTORS
     if name in arrays:
         if "value" in flat or n_outputs < 2:
             raise ModelFormatError("its trees have one value a node, and a vector")
-        if any(line in flat for line in LINES):
+        if any(line in flat for line in LINEAR_LEAVES):
             raise ModelFormatError("its leaves have lines, and a vector")
         if len(arrays[name]) != n_outputs * len(flat["feature"]):
             raise ModelFormatError("the arrays of its trees differ in length")
@@ -329,17 +331,19 @@ def _unpack_features(arrays: Mapping[str, Array]) -> Features:
     bounds = check_features(kinds, arrays["cut_start"], cuts).tolist()
     signed = cuts.view(np.int64)
     names = _unpack_names(arrays, len(kinds))
-    levels, moments = unpack_levels(arrays, kinds), unpack_moments(arrays, kinds)
+    levels, temporal_types = unpack_categories(arrays, kinds), unpack_temporal_types(arrays, kinds)
     features = []
-    heads = zip(names, kinds.tolist(), pairwise(bounds), levels, moments, strict=True)
-    for name, kind, (first, last), its, moment in heads:
+    heads = zip(names, kinds.tolist(), pairwise(bounds), levels, temporal_types, strict=True)
+    for name, kind, (first, last), its, temporal_type in heads:
         if kind == REAL:
-            features.append(Feature(name, "real", moment=moment))
+            features.append(Feature(name, "real", temporal_type=temporal_type))
         elif kind == CATEGORICAL:
             features.append(Feature(name, "categorical", None, its))
         else:
             values = signed if kind == INT64_CUTS else cuts
-            features.append(Feature(name, "wide_integer", values[first:last], moment=moment))
+            features.append(
+                Feature(name, "wide_integer", values[first:last], temporal_type=temporal_type)
+            )
     return Features(features, _unpack_missing_values(arrays))
 
 

@@ -13,26 +13,28 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from stagewise.data.reading.cell import MOMENTS
-from stagewise.data.reading.datetimes import Moment
+from stagewise.data.reading.cell import TEMPORAL_TYPES
+from stagewise.data.reading.datetimes import TemporalType
 from stagewise.errors import ModelFormatError
 from stagewise.model.file.checks import CATEGORICAL, UINT64_CUTS
 
-__all__ = ["pack_moments", "unpack_moments"]
+__all__ = ["pack_temporal_types", "unpack_temporal_types"]
 
 Array = npt.NDArray[Any]
 
-NUMBERED: tuple[Moment | None, ...] = (None, *MOMENTS)
+NUMBERED: tuple[TemporalType | None, ...] = (None, *TEMPORAL_TYPES)
 """The moments, as a file numbers them."""
 
 
-def pack_moments(moments: Sequence[Moment | None]) -> dict[str, Array]:
+def pack_temporal_types(temporal_types: Sequence[TemporalType | None]) -> dict[str, Array]:
     """Give the number of each feature's moment; nothing if no feature has one."""
-    numbers = np.array([NUMBERED.index(moment) for moment in moments], dtype=np.uint8)
+    numbers = np.array(
+        [NUMBERED.index(temporal_type) for temporal_type in temporal_types], dtype=np.uint8
+    )
     return {"feature_moment": numbers} if numbers.any() else {}
 
 
-def unpack_moments(arrays: Mapping[str, Array], kinds: Array) -> list[Moment | None]:
+def unpack_temporal_types(arrays: Mapping[str, Array], kinds: Array) -> list[TemporalType | None]:
     """Return what the numbers of each feature stand for, checking it on the way.
 
     Parameters

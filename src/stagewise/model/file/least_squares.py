@@ -28,7 +28,7 @@ Array = npt.NDArray[Any]
 def linear_ensemble(features: Features, fit: LeastSquares) -> Ensemble:
     """Return what a fit says of rows, less its level and in units of its scale."""
     design = Design.of(features)
-    slope, levels = fit.slope / fit.scale, features.levels_per_column()
+    slope, levels = fit.slope / fit.scale, features.n_categories_per_column()
     trees = linear_trees(design, fit.columns.tolist(), slope, fit.centre)
     return Ensemble(len(levels), np.zeros(1), trees, levels)
 
@@ -74,7 +74,7 @@ def unpack_least_squares(
     fit = LeastSquares(
         columns=given["column"],
         intercept=bool(intercept),
-        level=float(np.ravel(offset)[0]),
+        target_mean=float(np.ravel(offset)[0]),
         slope=given["slope"],
         centre=given["centre"],
         size=given["size"],
@@ -86,7 +86,7 @@ def unpack_least_squares(
         centred=bool(centred),
         scale=float(np.ravel(scale)[0]),
     )
-    if not intercept and (fit.level != 0.0 or fit.centre.any()):
+    if not intercept and (fit.target_mean != 0.0 or fit.centre.any()):
         raise ModelFormatError("it has a level, and no intercept")
     with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is in no tree
         expected = linear_ensemble(features, fit)

@@ -15,22 +15,22 @@ import numpy as np
 import numpy.typing as npt
 
 from stagewise.errors import ModelFormatError
-from stagewise.trees.linear_leaves import LINE_ARRAYS
+from stagewise.trees.linear_leaves import LINEAR_LEAF_ARRAYS
 from stagewise.trees.tree import NODE_ARRAYS
 
 __all__ = [
+    "CATEGORIES",
+    "CATEGORY_SETS",
     "LABELS",
     "LEAST_SQUARES",
-    "LEVELS",
-    "LINES",
+    "LINEAR_LEAVES",
     "MISSING_VALUES",
-    "MOMENTS",
     "NAMES",
     "OPTIONAL",
     "SECTIONS",
-    "SETS",
-    "STATISTICS",
     "TARGETS",
+    "TARGET_ENCODINGS",
+    "TEMPORAL_TYPES",
     "VECTORS",
     "UnknownSectionError",
     "pack_sections",
@@ -46,16 +46,16 @@ MISSING_VALUES = {
     "missing_uint64": "uint64",
     "missing_float64": "float64",
 }
-MOMENTS = {"feature_moment": "uint8"}
-LEVELS = {
+TEMPORAL_TYPES = {"feature_moment": "uint8"}
+CATEGORIES = {
     "level_start": "uint64",
     "level_type": "uint8",
     "level_bits": "uint64",
     "level_text": "uint8",
 }
-SETS = {"set_start": "int64", "level_sets": "uint64"}
-LINES = {f"line_{name}": dtype.name for name, dtype in LINE_ARRAYS.items()}
-STATISTICS = {
+CATEGORY_SETS = {"set_start": "int64", "level_sets": "uint64"}
+LINEAR_LEAVES = {f"line_{name}": dtype.name for name, dtype in LINEAR_LEAF_ARRAYS.items()}
+TARGET_ENCODINGS = {
     "statistic_start": "uint64",
     "statistic_sources": "uint32",
     "statistic_key_start": "uint64",
@@ -76,11 +76,11 @@ TARGETS = {"target_start": "uint64", "target_names": "uint8"}
 OPTIONAL = {
     **NAMES,
     **MISSING_VALUES,
-    **MOMENTS,
-    **LEVELS,
-    **SETS,
-    **LINES,
-    **STATISTICS,
+    **TEMPORAL_TYPES,
+    **CATEGORIES,
+    **CATEGORY_SETS,
+    **LINEAR_LEAVES,
+    **TARGET_ENCODINGS,
     **VECTORS,
     **TARGETS,
     **LEAST_SQUARES,
@@ -142,7 +142,7 @@ def pack_sections(arrays: Mapping[str, Array]) -> tuple[list[dict[str, Any]], li
                 "offset": offset,
                 "size": len(content),
                 # What is only shown may be skipped by a reader that does not know it.
-                "optional": name in MOMENTS,
+                "optional": name in TEMPORAL_TYPES,
             }
         )
         contents.append(content)

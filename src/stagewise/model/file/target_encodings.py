@@ -14,28 +14,28 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from stagewise.data.categories.target_encoding import Statistic
+from stagewise.data.categories.target_encoding import TargetEncoding
 from stagewise.errors import ModelFormatError
 from stagewise.model.file.checks import check_starts
-from stagewise.model.file.sections import STATISTICS
+from stagewise.model.file.sections import TARGET_ENCODINGS
 
-__all__ = ["pack_statistics", "unpack_statistics"]
+__all__ = ["pack_target_encodings", "unpack_target_encodings"]
 
 Array = npt.NDArray[Any]
 
 MOST_KEYS = 2**63
 
 
-def pack_statistics(statistics: Sequence[Statistic]) -> dict[str, Array]:
+def pack_target_encodings(encodings: Sequence[TargetEncoding]) -> dict[str, Array]:
     """Put statistics behind one another; nothing if there are none."""
-    if not statistics:
+    if not encodings:
         return {}
     return {
-        "statistic_start": _starts([s.sources for s in statistics]),
-        "statistic_sources": np.concatenate([np.array(s.sources, np.uint32) for s in statistics]),
-        "statistic_key_start": _starts([s.keys for s in statistics]),
-        "statistic_keys": np.concatenate([s.keys for s in statistics]),
-        "statistic_values": np.concatenate([s.values.reshape(-1) for s in statistics]),
+        "statistic_start": _starts([s.sources for s in encodings]),
+        "statistic_sources": np.concatenate([np.array(s.sources, np.uint32) for s in encodings]),
+        "statistic_key_start": _starts([s.keys for s in encodings]),
+        "statistic_keys": np.concatenate([s.keys for s in encodings]),
+        "statistic_values": np.concatenate([s.values.reshape(-1) for s in encodings]),
     }
 
 
@@ -43,9 +43,9 @@ def _starts(items: Sequence[Any]) -> npt.NDArray[np.uint64]:
     return np.cumsum([0, *map(len, items)], dtype=np.uint64)
 
 
-def unpack_statistics(
-    arrays: Mapping[str, Array], levels: Sequence[int], n_outputs: int
-) -> list[Statistic]:
+def unpack_target_encodings(
+    arrays: Mapping[str, Array], n_categories: Sequence[int], n_outputs: int
+) -> list[TargetEncoding]:
     """Take statistics apart, checking them on the way.
 
     Parameters
@@ -62,10 +62,10 @@ def unpack_statistics(
     ModelFormatError
         If they are not statistics of these features.
     """
-    given = {name: arrays[name] for name in STATISTICS if name in arrays}
+    given = {name: arrays[name] for name in TARGET_ENCODINGS if name in arrays}
     if not given:
         return []
-    if given.keys() != STATISTICS.keys() or len(given["statistic_start"]) < 2:
+    if given.keys() != TARGET_ENCODINGS.keys() or len(given["statistic_start"]) < 2:
         raise ModelFormatError("it has a part of the sections of statistics only")
     sources, keys, values = (given[f"statistic_{part}"] for part in ("sources", "keys", "values"))
     of_sources = check_starts(given["statistic_start"], len(sources), "statistics").tolist()
@@ -77,7 +77,7 @@ def unpack_statistics(
     made, end = [], 0
     for (first, last), (begin, stop) in zip(pairwise(of_sources), pairwise(of_keys), strict=True):
         own = tuple(sources[first:last].tolist())
-        counts = _check_sources(own, levels)
+        counts = _check_sources(own, n_categories)
         its_keys = keys[begin:stop]
         _check_keys(its_keys, counts)
         n_keys = counts[0] + 2 if len(own) == 1 else len(its_keys)
@@ -85,17 +85,17 @@ def unpack_statistics(
         if end > len(values):
             raise ModelFormatError("it does not have a value for each key of its statistics")
         table = values[start:end].reshape(n_outputs, n_keys + 1)
-        made.append(Statistic(own, counts, its_keys, table))
+        made.append(TargetEncoding(own, counts, its_keys, table))
     if end != len(values):
         raise ModelFormatError("it has more values than keys of its statistics")
     return made
 
 
-def _check_sources(own: tuple[int, ...], levels: Sequence[int]) -> tuple[int, ...]:
+def _check_sources(own: tuple[int, ...], n_categories: Sequence[int]) -> tuple[int, ...]:
     """Return how many levels each source has."""
-    if not own or any(a >= b for a, b in pairwise(own)) or own[-1] >= len(levels):
+    if not own or any(a >= b for a, b in pairwise(own)) or own[-1] >= len(n_categories):
         raise ModelFormatError("it has a statistic of features that it does not have")
-    counts = tuple(levels[f] for f in own)
+    counts = tuple(n_categories[f] for f in own)
     if not all(counts):
         raise ModelFormatError("it has a statistic of a feature that is not categorical")
     return counts
