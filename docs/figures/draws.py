@@ -11,7 +11,7 @@ from style import BLUE, GREEN, GREY, ORANGE, plt, save
 from stagewise import GradientBoostingClassifier, GradientBoostingRegressor
 from stagewise._native import Gradients, Workers
 from stagewise.boosting.sampling import Round
-from stagewise.training.drawing import make_sampling
+from stagewise.training.sampling_options import make_sampling
 
 __all__ = ["dart", "sampling"]
 

@@ -15,7 +15,7 @@ from stagewise import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
-from stagewise.boosting.averaging import ExactDivision
+from stagewise.boosting.forest_loop import ExactDivision
 from stagewise.errors import InvalidParameterError
 
 TARGETS = {

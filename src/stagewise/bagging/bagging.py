@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import ClassifierMixin, is_classifier, is_regressor
 
-from stagewise.bagging.committee import COMMITTEE_RULES, Committee
+from stagewise.bagging.base import COMMITTEE_RULES, Committee
 from stagewise.data import as_frequencies, check_weight, read_labels, read_target, read_weight
 from stagewise.errors import InvalidParameterError
 from stagewise.estimators.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor

@@ -23,9 +23,9 @@ from sklearn.utils.validation import has_fit_parameter
 from threadpoolctl import threadpool_limits
 
 from stagewise._native import Cancellation, work_under
-from stagewise.bagging.shares import Places, Share, draw_columns
+from stagewise.bagging.bag_samples import Places, Share, draw_columns
 from stagewise.data.categories.categories import Categories
-from stagewise.estimators.single_tree import HELD_OUT
+from stagewise.estimators.tree_base import HELD_OUT
 from stagewise.learners.estimator import finite, name_of, seeded, weight_argument
 from stagewise.model.model import Model
 from stagewise.validation.messages import CollectedWarning, collect_warnings

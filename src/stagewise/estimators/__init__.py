@@ -1,7 +1,6 @@
 """scikit-learn faces over recipes."""
 
 from stagewise.estimators.ada_boost import AdaBoostClassifier
-from stagewise.estimators.additive_logistic import GentleBoostClassifier, LogitBoostClassifier
 from stagewise.estimators.decision_tree import (
     DecisionTreeClassifier,
     DecisionTreeRegressor,
@@ -14,6 +13,7 @@ from stagewise.estimators.linear.least_squares import LinearModel
 from stagewise.estimators.linear.stagewise_linear import StagewiseLinearRegressor
 from stagewise.estimators.linear.stepwise import StepwiseRegressor
 from stagewise.estimators.load import load
+from stagewise.estimators.logit_boost import GentleBoostClassifier, LogitBoostClassifier
 from stagewise.estimators.stagewise import StagewiseClassifier, StagewiseRegressor
 
 __all__ = [

@@ -8,8 +8,8 @@ from typing import Any
 import numpy.typing as npt
 
 from stagewise.boosting.methods import DISCRETE, REAL, Method
-from stagewise.estimators.additive_logistic import PLAIN_TREES
 from stagewise.estimators.classifier import BoostedClassifier
+from stagewise.estimators.logit_boost import PLAIN_TREES
 from stagewise.losses import CLASSIFICATION_LOSSES, Loss
 from stagewise.validation.parameters import suggests_names
 

@@ -12,7 +12,7 @@ from sklearn.base import ClassifierMixin
 
 from stagewise.data import as_frequencies, check_weight, read_labels
 from stagewise.errors import InvalidParameterError
-from stagewise.estimators.base import BoostedTrees
+from stagewise.estimators.boosting_base import BoostedTrees
 from stagewise.losses import CLASSIFICATION_LOSSES, Loss
 from stagewise.model.model import Model
 from stagewise.training.class_weights import class_weighted, without_absent

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from stagewise.estimators.classifier import BoostedClassifier
 from stagewise.estimators.regressor import BoostedRegressor
-from stagewise.estimators.single_tree import TREE_RULES, SingleTree
+from stagewise.estimators.tree_base import TREE_RULES, SingleTree
 from stagewise.losses import CLASSIFICATION_LOSSES, REGRESSION_LOSSES, Loss
 from stagewise.validation.parameters import suggests_names
 from stagewise.validation.rules import OneOf

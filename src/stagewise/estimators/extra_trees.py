@@ -9,7 +9,7 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import Any
 
-from stagewise.estimators.averaged import FIXED, AveragedClassifier, AveragedRegressor
+from stagewise.estimators.forest_base import FIXED, AveragedClassifier, AveragedRegressor
 from stagewise.validation.parameters import suggests_names
 
 __all__ = ["ExtraTreesClassifier", "ExtraTreesRegressor"]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from stagewise.estimators.averaged import AveragedClassifier, AveragedRegressor
+from stagewise.estimators.forest_base import AveragedClassifier, AveragedRegressor
 from stagewise.validation.parameters import suggests_names
 
 __all__ = ["RandomForestClassifier", "RandomForestRegressor"]

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from stagewise._native import Columns, SparseColumns, Workers, draw_counts, draw_rows
 from stagewise.model.model import Model
-from stagewise.training.rows import counted_rows
+from stagewise.training.row_set import counted_rows
 
 __all__ = ["Bags", "Importances", "impurity_by_class", "out_of_bag_importances"]
 

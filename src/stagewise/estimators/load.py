@@ -7,7 +7,6 @@ from typing import Any
 
 from stagewise.errors import ModelFormatError
 from stagewise.estimators.ada_boost import AdaBoostClassifier
-from stagewise.estimators.additive_logistic import GentleBoostClassifier, LogitBoostClassifier
 from stagewise.estimators.classifier import BoostedClassifier
 from stagewise.estimators.decision_tree import (
     DecisionTreeClassifier,
@@ -20,6 +19,7 @@ from stagewise.estimators.gradient_boosting_regressor import GradientBoostingReg
 from stagewise.estimators.linear.least_squares import LinearModel
 from stagewise.estimators.linear.stagewise_linear import StagewiseLinearRegressor
 from stagewise.estimators.linear.stepwise import StepwiseRegressor
+from stagewise.estimators.logit_boost import GentleBoostClassifier, LogitBoostClassifier
 from stagewise.estimators.stagewise import StagewiseClassifier, StagewiseRegressor
 from stagewise.model.file.format import read_model
 from stagewise.validation.parameters import RULES

@@ -17,7 +17,7 @@ from stagewise.data import (
     target_names,
 )
 from stagewise.errors import InvalidParameterError
-from stagewise.estimators.base import BoostedTrees
+from stagewise.estimators.boosting_base import BoostedTrees
 from stagewise.estimators.r_squared import ScoredByR2
 from stagewise.losses import REGRESSION_LOSSES, Loss, MultiTargetLoss
 from stagewise.model.model import Model

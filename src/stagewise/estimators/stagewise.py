@@ -12,9 +12,9 @@ from typing import Any
 import numpy.typing as npt
 
 from stagewise.errors import InvalidParameterError
-from stagewise.estimators.any_learner import RESPONSES, STEPS, Stagewise
 from stagewise.estimators.classifier import BoostedClassifier, make_class_loss
 from stagewise.estimators.regressor import BoostedRegressor
+from stagewise.estimators.stagewise_base import RESPONSES, STEPS, Stagewise
 from stagewise.losses import Loss
 from stagewise.validation.messages import short_repr
 from stagewise.validation.parameters import suggests_names

@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 from stagewise._native import Columns, Workers
 from stagewise.data import check_weight
 from stagewise.errors import InvalidParameterError
-from stagewise.estimators.base import BoostedTrees
+from stagewise.estimators.boosting_base import BoostedTrees
 from stagewise.inspection.rows import Rows
 from stagewise.model.model import Model
 from stagewise.validation.messages import short_repr, warn_caller

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
-from stagewise.training.drawing import make_dropout, make_sampling
+from stagewise.training.sampling_options import make_dropout, make_sampling
 
 __all__ = ["STOPPED", "describe", "tree_words"]
 

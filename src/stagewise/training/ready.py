@@ -11,7 +11,7 @@ import numpy.typing as npt
 from stagewise.boosting.loop import Rows
 from stagewise.data import TargetScale, TargetScales
 from stagewise.model.model import Model
-from stagewise.training.rows import Sample
+from stagewise.training.row_set import Sample
 from stagewise.training.target_encoder import TargetEncoder
 
 __all__ = ["Ready", "Scale"]

@@ -19,7 +19,7 @@ from stagewise.data.categories.combinations import find_combinations
 from stagewise.data.categories.target_encoding import Sources, TargetEncodings
 from stagewise.data.features import Features
 from stagewise.losses import Loss
-from stagewise.training.rows import Sample
+from stagewise.training.row_set import Sample
 from stagewise.validation.tree_needs import check_need, is_possible
 
 __all__ = ["TargetEncoder", "few_cuts"]

@@ -16,7 +16,7 @@ from stagewise.data.bins import core_columns
 from stagewise.errors import InvalidParameterError, ModelFormatError
 from stagewise.estimators.linear.columns import LinearRows, match_linear
 from stagewise.estimators.linear.summary import summary_of
-from stagewise.estimators.modelled import ModelEstimator
+from stagewise.estimators.model_estimator import ModelEstimator
 from stagewise.estimators.r_squared import ScoredByR2
 from stagewise.linear.design import Design
 from stagewise.linear.least_squares import LeastSquares

@@ -20,7 +20,7 @@ from stagewise.data.reading.column import Array
 from stagewise.data.reading.sparse import SparseCells
 from stagewise.linear.design import Design
 from stagewise.training.columns import learn_columns, read_training
-from stagewise.training.rows import Sample, counted_rows
+from stagewise.training.row_set import Sample, counted_rows
 
 __all__ = ["READING", "LinearRows", "match_linear", "read_linear"]
 

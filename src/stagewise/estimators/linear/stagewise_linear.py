@@ -21,9 +21,9 @@ from stagewise.linear.design import Design
 from stagewise.linear.terms import merge_linear_terms, slopes_of
 from stagewise.model.ensemble import Ensemble
 from stagewise.model.model import Model
-from stagewise.training.component_fitting import ComponentFit
+from stagewise.training.boosting_trainer import Fit
+from stagewise.training.component_learner import ComponentFit
 from stagewise.training.describe import STOPPED
-from stagewise.training.fitting import Fit
 from stagewise.validation.parameters import RULES, suggests_names
 from stagewise.validation.rules import OneOf
 from stagewise.workers import make_workers

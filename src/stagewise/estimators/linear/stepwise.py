@@ -24,7 +24,7 @@ from stagewise.estimators.linear.selection import (
 from stagewise.linear.design import Design
 from stagewise.linear.reduction import Reduction
 from stagewise.model.model import Model
-from stagewise.training.rows import make_folds
+from stagewise.training.row_set import make_folds
 from stagewise.validation.parameters import RULES, check_parameters, suggests_names
 from stagewise.validation.rules import OneOf
 

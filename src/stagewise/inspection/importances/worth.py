@@ -15,7 +15,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from stagewise.errors import InvalidParameterError
-from stagewise.estimators.averaged import AveragedTrees
+from stagewise.estimators.forest_base import AveragedTrees
 from stagewise.inspection.fitted import Fitted, Vector
 from stagewise.inspection.importances.importance import KINDS, Importance, split_importance
 from stagewise.inspection.importances.permutation import permutation_importance

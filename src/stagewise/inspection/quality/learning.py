@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from stagewise.bagging.committee import Committee
-from stagewise.estimators.averaged import AveragedTrees
-from stagewise.estimators.base import BoostedTrees
-from stagewise.estimators.single_tree import SingleTree
+from stagewise.bagging.base import Committee
+from stagewise.estimators.boosting_base import BoostedTrees
+from stagewise.estimators.forest_base import AveragedTrees
+from stagewise.estimators.tree_base import SingleTree
 from stagewise.inspection.fitted import Vector
 from stagewise.inspection.quality.plots import plot_learning
 

@@ -19,18 +19,18 @@ from stagewise.boosting import responses, steps
 from stagewise.boosting.methods import Method
 from stagewise.boosting.steps import Step
 from stagewise.errors import InvalidParameterError
-from stagewise.estimators.base import BoostedTrees
+from stagewise.estimators.boosting_base import BoostedTrees
 from stagewise.learners.estimator import check_learner
 from stagewise.learners.histogram_tree import HistogramTree
 from stagewise.losses import Loss
 from stagewise.model.model import Model
+from stagewise.training.boosting_trainer import Fit
 from stagewise.training.describe import STOPPED
-from stagewise.training.drawing import make_sampling
-from stagewise.training.fitting import Fit
-from stagewise.training.passed import Heading, pass_on
+from stagewise.training.estimator_learner import TermFit, TreeFit
+from stagewise.training.passthrough import Heading, pass_on
 from stagewise.training.report import ONE_VALUE, fit_report, warn_of_one_class
-from stagewise.training.rows import Sample, counted_rows, hold_out, make_folds
-from stagewise.training.term_fitting import TermFit, TreeFit
+from stagewise.training.row_set import Sample, counted_rows, hold_out, make_folds
+from stagewise.training.sampling_options import make_sampling
 from stagewise.validation.messages import short_repr, warn_caller
 from stagewise.validation.parameters import check_tree
 from stagewise.workers import make_workers

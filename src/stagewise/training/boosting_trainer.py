@@ -33,12 +33,12 @@ from stagewise.learners.learner import Learner
 from stagewise.losses import Loss
 from stagewise.model.ensemble import Ensemble
 from stagewise.model.model import Model
-from stagewise.training.drawing import make_dropout, make_sampling
 from stagewise.training.ready import Ready, Scale
 from stagewise.training.report import warn_if_constant
-from stagewise.training.rows import Folds, Sample, out_of_fold
+from stagewise.training.row_set import Folds, Sample, out_of_fold
+from stagewise.training.sampling_options import make_dropout, make_sampling
 from stagewise.training.target_encoder import TargetEncoder, few_cuts
-from stagewise.training.tree_rules import in_units, make_tree
+from stagewise.training.tree_learner import in_units, make_tree
 from stagewise.validation.tree_needs import check_needs, check_sparse, is_joint
 
 __all__ = ["Fit"]

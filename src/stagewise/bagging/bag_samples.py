@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stagewise.boosting.sampling import Round, Sampling
-from stagewise.training.rows import Folds, Sample
+from stagewise.training.row_set import Folds, Sample
 from stagewise.workers import make_workers
 
 __all__ = ["Share", "copies", "deal_bags", "deal_folds", "draw_columns"]

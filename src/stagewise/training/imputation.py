@@ -18,7 +18,7 @@ import numpy.typing as npt
 from stagewise._native import Columns
 from stagewise.data import Features
 from stagewise.data.target_scale import exact_mean
-from stagewise.training.rows import Sample
+from stagewise.training.row_set import Sample
 from stagewise.trees.tree import Tree
 from stagewise.validation.messages import column_label
 

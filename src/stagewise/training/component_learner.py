@@ -10,9 +10,9 @@ import numpy.typing as npt
 from stagewise.learners.learner import Learner
 from stagewise.linear.componentwise import ComponentTable, ComponentwiseLinear, is_constant
 from stagewise.linear.design import Design
-from stagewise.training.fitting import Fit
+from stagewise.training.boosting_trainer import Fit
 from stagewise.training.report import ONE_VALUE
-from stagewise.training.rows import Sample
+from stagewise.training.row_set import Sample
 from stagewise.validation.messages import warn_caller
 
 __all__ = ["ComponentFit"]

@@ -14,11 +14,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from stagewise.boosting.averaging import Average
+from stagewise.boosting.forest_loop import Average
 from stagewise.boosting.methods import GENTLE, Method
 from stagewise.errors import InvalidParameterError
-from stagewise.estimators.additive_logistic import PLAIN_TREES
-from stagewise.estimators.base import BoostedTrees
+from stagewise.estimators.boosting_base import BoostedTrees
 from stagewise.estimators.classifier import BoostedClassifier
 from stagewise.estimators.forest_importance import (
     Bags,
@@ -26,14 +25,15 @@ from stagewise.estimators.forest_importance import (
     impurity_by_class,
     out_of_bag_importances,
 )
+from stagewise.estimators.logit_boost import PLAIN_TREES
 from stagewise.estimators.r_squared import r_squared
 from stagewise.estimators.regressor import BoostedRegressor
 from stagewise.losses import CLASSIFICATION_LOSSES, AbsoluteError, Loss, SquaredError
 from stagewise.model.model import Model
-from stagewise.training.committee_fitting import CommitteeFit, check_averages, columns_share
+from stagewise.training.boosting_trainer import Fit
 from stagewise.training.describe import tree_words
-from stagewise.training.fitting import Fit
-from stagewise.training.rows import Sample
+from stagewise.training.forest_trainer import CommitteeFit, check_averages, columns_share
+from stagewise.training.row_set import Sample
 from stagewise.validation.messages import short_repr, warn_caller
 from stagewise.validation.parameters import check_parameter
 from stagewise.validation.rules import Number, OneOf, flag

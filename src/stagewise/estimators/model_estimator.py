@@ -16,7 +16,7 @@ import numpy as np
 from sklearn.exceptions import NotFittedError
 
 from stagewise.errors import ModelFormatError
-from stagewise.estimators.named import NamedParameters
+from stagewise.estimators.base import NamedParameters
 from stagewise.losses import CLASSIFICATION_LOSSES, REGRESSION_LOSSES
 from stagewise.model.file.format import write_model
 from stagewise.model.model import Model

@@ -23,21 +23,21 @@ import numpy.typing as npt
 from sklearn.dummy import DummyClassifier
 from sklearn.exceptions import NotFittedError
 
+from stagewise.bagging.bag_samples import Share, copies, deal_bags, deal_folds
 from stagewise.bagging.combining import LeftOut, Sum, settled
 from stagewise.bagging.members import Ballot, Member, Training, columns_of, side_by_side
-from stagewise.bagging.shares import Share, copies, deal_bags, deal_folds
 from stagewise.boosting.stopping import Patience
 from stagewise.data import Feature, Features, UnknownCategories
 from stagewise.data.categories.categories import Categories
 from stagewise.errors import InvalidParameterError
-from stagewise.estimators.modelled import ModelEstimator
-from stagewise.estimators.named import NamedParameters
+from stagewise.estimators.base import NamedParameters
+from stagewise.estimators.model_estimator import ModelEstimator
 from stagewise.learners.estimator import can_be_fitted, name_of, weight_argument
 from stagewise.training.columns import read_training
-from stagewise.training.drawing import choose_seed, make_sampling
-from stagewise.training.passed import Heading, Passed, pass_on
+from stagewise.training.passthrough import Heading, Passed, pass_on
 from stagewise.training.report import ONE_VALUE
-from stagewise.training.rows import Sample, counted_rows, group_numbers, make_folds
+from stagewise.training.row_set import Sample, counted_rows, group_numbers, make_folds
+from stagewise.training.sampling_options import choose_seed, make_sampling
 from stagewise.validation.messages import (
     CollectedWarning,
     collect_warnings,

@@ -16,14 +16,14 @@ import numpy.typing as npt
 from sklearn.base import clone
 
 from stagewise.boosting.methods import GENTLE, Method
-from stagewise.estimators.averaged import FIXED, OWN_RULES
-from stagewise.estimators.base import BoostedTrees
+from stagewise.estimators.boosting_base import BoostedTrees
+from stagewise.estimators.forest_base import FIXED, OWN_RULES
 from stagewise.model.model import Model
-from stagewise.training.committee_fitting import check_averages, columns_share
+from stagewise.training.boosting_trainer import Fit
 from stagewise.training.describe import tree_words
-from stagewise.training.fitting import Fit
-from stagewise.training.rows import Sample
-from stagewise.training.tree_fitting import Pruned, TreeFit
+from stagewise.training.forest_trainer import check_averages, columns_share
+from stagewise.training.row_set import Sample
+from stagewise.training.tree_trainer import Pruned, TreeFit
 from stagewise.trees.fractional_rows import predict_fractional
 from stagewise.trees.pruning import PruningPath, nodes_by_depth
 from stagewise.trees.tree import Tree

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stagewise._native import Committee
-from stagewise.boosting.averaging import Average, average
+from stagewise.boosting.forest_loop import Average, average
 from stagewise.boosting.loop import Rows
 from stagewise.boosting.monitor import Monitor
 from stagewise.data import TargetScale
@@ -20,10 +20,10 @@ from stagewise.learners.histogram_tree import HistogramTree
 from stagewise.losses import BinarySquaredError
 from stagewise.model.ensemble import Ensemble
 from stagewise.model.model import Model
-from stagewise.training.fitting import Fit
+from stagewise.training.boosting_trainer import Fit
 from stagewise.training.ready import Ready, Scale
-from stagewise.training.rows import Sample
-from stagewise.training.tree_rules import proposal
+from stagewise.training.row_set import Sample
+from stagewise.training.tree_learner import proposal
 
 __all__ = ["CommitteeFit", "check_averages", "columns_share"]
 

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stagewise.data.bins import core_columns
-from stagewise.estimators.modelled import ModelEstimator
+from stagewise.estimators.model_estimator import ModelEstimator
 from stagewise.model.model import Model
 from stagewise.validation.parameters import check_parameter
 from stagewise.workers import make_workers

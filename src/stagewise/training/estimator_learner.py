@@ -14,10 +14,10 @@ from stagewise.boosting.monitor import Monitor
 from stagewise.learners.estimator import EstimatorLearner
 from stagewise.learners.learner import Learner
 from stagewise.model.terms import TermModel, Terms
-from stagewise.training.fitting import Fit
+from stagewise.training.boosting_trainer import Fit
 from stagewise.training.ready import Scale
-from stagewise.training.rows import Sample
-from stagewise.training.tree_rules import in_units
+from stagewise.training.row_set import Sample
+from stagewise.training.tree_learner import in_units
 
 __all__ = ["TermFit", "TreeFit"]
 

@@ -20,10 +20,10 @@ from stagewise.boosting.stopping import Patience
 from stagewise.learners.histogram_tree import tree_of
 from stagewise.model.ensemble import Ensemble
 from stagewise.model.model import Model
-from stagewise.training.committee_fitting import CommitteeFit
-from stagewise.training.filling import FILLINGS
+from stagewise.training.forest_trainer import CommitteeFit
+from stagewise.training.imputation import FILLINGS
 from stagewise.training.ready import Ready, Scale
-from stagewise.training.rows import Folds, Sample, out_of_fold
+from stagewise.training.row_set import Folds, Sample, out_of_fold
 from stagewise.trees.impurity import IMPURITIES, RowCosts
 from stagewise.trees.pruning import (
     PruningPath,
