@@ -15,7 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from stagewise.boosting.sampling import Round, Sampling
-from stagewise.training.row_set import Folds, Sample
+from stagewise.training.folds import Folds
+from stagewise.training.row_set import RowSet
 from stagewise.workers import make_workers
 
 __all__ = ["Share", "copies", "deal_bags", "deal_folds", "draw_columns"]
@@ -70,14 +71,22 @@ def copies(weight: Vector | None) -> Places | None:
     return np.repeat(np.arange(len(weight)), weight.astype(np.intp))
 
 
-def deal_bags(sampling: Sampling, sample: Sample, seed: int, members: int) -> Iterator[Share]:
+def deal_bags(
+    sampling: Sampling,
+    groups: npt.NDArray[np.uint32] | None,
+    sample: RowSet,
+    seed: int,
+    members: int,
+) -> Iterator[Share]:
     """Yield what each member sees of the rows of a sample, drawn by `sampling`.
 
     Parameters
     ----------
     sampling : Sampling
-        If it knows groups, those of the copies.
-    sample : Sample
+        How rows are drawn.
+    groups : uint32 array or None
+        The group number of every copy, if groups are drawn.
+    sample : RowSet
         Rows, none of weight 0.
     seed : int
         Keys the draws.
@@ -89,7 +98,7 @@ def deal_bags(sampling: Sampling, sample: Sample, seed: int, members: int) -> It
     drawn_from = n if row_of is None else len(row_of)
     weight = np.ones(n) if sample.weight is None else sample.weight
     for number in range(members):
-        bag = sampling.bag(Round(workers, drawn_from, None, seed, number, tuple))
+        bag = sampling.bag(Round(workers, drawn_from, None, seed, number, tuple, groups=groups))
         drawn = np.zeros(drawn_from)
         chosen = slice(None) if bag.rows is None else bag.rows
         drawn[chosen] = 1.0 if bag.times is None else bag.times[chosen]
@@ -101,7 +110,7 @@ def deal_bags(sampling: Sampling, sample: Sample, seed: int, members: int) -> It
         yield Share(number, rows, times[rows], held, weight[held])
 
 
-def deal_folds(folds: Folds, sample: Sample) -> Iterator[Share]:
+def deal_folds(folds: Folds, sample: RowSet) -> Iterator[Share]:
     """Yield what each member sees: all folds but one."""
     weight = np.ones(len(sample.y)) if sample.weight is None else sample.weight
     for number, (train, held) in enumerate(folds):

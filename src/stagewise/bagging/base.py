@@ -26,18 +26,20 @@ from sklearn.exceptions import NotFittedError
 from stagewise.bagging.bag_samples import Share, copies, deal_bags, deal_folds
 from stagewise.bagging.combining import LeftOut, Sum, settled
 from stagewise.bagging.members import Ballot, Member, Training, columns_of, side_by_side
-from stagewise.boosting.stopping import Patience
+from stagewise.boosting.stopping import EarlyStopping
 from stagewise.data import Feature, Features, UnknownCategories
 from stagewise.data.categories.categories import Categories
 from stagewise.errors import InvalidParameterError
-from stagewise.estimators.base import NamedParameters
+from stagewise.estimators.base import StagewiseEstimator
 from stagewise.estimators.model_estimator import ModelEstimator
+from stagewise.estimators.specs import SAMPLINGS, choose_seed
 from stagewise.learners.estimator import can_be_fitted, name_of, weight_argument
-from stagewise.training.columns import read_training
-from stagewise.training.passthrough import Heading, Passed, pass_on
+from stagewise.training.columns import FeatureReader
+from stagewise.training.folds import group_numbers, make_folds
+from stagewise.training.passthrough import Header, PassthroughReader, UntouchedRows
 from stagewise.training.report import ONE_VALUE
-from stagewise.training.row_set import Sample, counted_rows, group_numbers, make_folds
-from stagewise.training.sampling_options import choose_seed, make_sampling
+from stagewise.training.row_set import RowSet, rows_with_weight
+from stagewise.training.specs import InputSpec
 from stagewise.validation.messages import (
     CollectedWarning,
     collect_warnings,
@@ -74,7 +76,7 @@ FITTED = (
 """Attributes that not every fit has."""
 
 
-class Committee(NamedParameters):
+class Committee(StagewiseEstimator):
     """Base of the two; see `BaggingRegressor` for the parameters."""
 
     estimator: Any
@@ -152,12 +154,14 @@ class Committee(NamedParameters):
         params = self._checked()
         self._check_groups(params["sampling"], groups)
         threads = thread_count(self.n_jobs)
-        passed, heading = pass_on(X, type(self).__name__)
+        passed = PassthroughReader(type(self).__name__).read(X)
+        header = passed.header
+        assert header is not None
         target, weight, classes = self._read_target(y, sample_weight, passed.n_rows)
         self._check_weight(params["estimator"], weight)
         told = self._check_cells(params, passed.X)
         seed = choose_seed(params["random_state"])
-        train = Sample.choose(passed, counted_rows(weight), target, weight)
+        train = RowSet.choose(passed, rows_with_weight(weight), target, weight)
         shares = self._shares(params, train, target, groups, seed, by_class=classes is not None)
         votes = params["combine"] != "average"
         folds = params["sampling"] == "folds"
@@ -178,9 +182,9 @@ class Committee(NamedParameters):
             warn_caller(words, category)
         left_out = LeftOut(train.y, train.weight, 0 if classes is None else len(classes))
         details = self._gather(params, training, shares, left_out, told)
-        self._ballot, self.seed_, self._heading = training.ballot, seed, heading
-        self._known_levels = _features(self._members(), heading)
-        heading.put_on(self)
+        self._ballot, self.seed_, self._header = training.ballot, seed, header
+        self._known_levels = _features(self._members(), header)
+        header.set_attributes(self)
         if classes is not None:
             self.classes_ = classes
         self._keep_left_out(params, left_out, train, passed.n_rows)
@@ -219,14 +223,13 @@ class Committee(NamedParameters):
         if not isinstance(member, ModelEstimator) or params["columns_per_member"] < 1.0:
             return []
         with collect_warnings() as told:
-            own = {"missing_values": (), **check_parameters(member)}
-            read_training(X, own, type(self).__name__, None)
+            FeatureReader(InputSpec.of(check_parameters(member)), type(self).__name__).read(X)
         return told
 
     def _shares(
         self,
         params: Mapping[str, Any],
-        train: Sample,
+        train: RowSet,
         target: npt.NDArray[Any],
         groups: Any,
         seed: int,
@@ -241,8 +244,8 @@ class Committee(NamedParameters):
         if params["sampling"] == "group":
             numbers, row_of = group_numbers(groups, train, len(target)), copies(train.weight)
             numbers = numbers if row_of is None else numbers[row_of]
-        sampling = make_sampling(params, groups=numbers)
-        return deal_bags(sampling, train, seed, params["n_estimators"])
+        sampling = SAMPLINGS[params["sampling"]](params)
+        return deal_bags(sampling, numbers, train, seed, params["n_estimators"])
 
     def _gather(
         self,
@@ -259,7 +262,7 @@ class Committee(NamedParameters):
         members: list[Member] = []
         errors, say, path = [], [], []
         told: list[list[CollectedWarning]] = []
-        patience = Patience(params["n_iter_no_change"], params["tol"])
+        patience = EarlyStopping(params["n_iter_no_change"], params["tol"])
         unit = left_out.spread or 1.0  # so that tol has no unit
         for share, (member, answers, its) in side_by_side(training.fit, shares, training.threads):
             members.append(member)
@@ -272,7 +275,7 @@ class Committee(NamedParameters):
             path.append(left_out.add(share, answers, say[-1]))
             if not params["early_stopping"] or np.isnan(path[-1]):
                 continue
-            if patience.exhausted(len(path), path[-1] / unit):
+            if patience.should_stop(len(path), path[-1] / unit):
                 break
         if params["combine"] == "weighted" and np.isnan(say).all():
             warn_caller("No member left a row out, so all members have the same to say.")
@@ -289,7 +292,7 @@ class Committee(NamedParameters):
         return {"members": len(members), "members_of_one_class": constant}
 
     def _keep_left_out(
-        self, params: Mapping[str, Any], left_out: LeftOut, train: Sample, n_rows: int
+        self, params: Mapping[str, Any], left_out: LeftOut, train: RowSet, n_rows: int
     ) -> None:
         """Set what members said of the rows they had not seen; NaN elsewhere."""
         folds = params["sampling"] == "folds"
@@ -320,7 +323,7 @@ class Committee(NamedParameters):
     def _staged(self, X: Any) -> Iterator[Matrix]:
         """Yield Σ α_j h_j(x) / Σ α_j after every member. Each array is new."""
         members = self._members()
-        passed = self._heading.match(X, type(self).__name__)
+        passed = self._header.match(X, type(self).__name__)
         self._check_levels(passed.X)
         sums, total = Sum(passed.n_rows, self._ballot.n_columns), 0.0
         relative = self.weights_ / self.weights_.max()  # equal weights are 1, without rounding
@@ -341,7 +344,7 @@ class Committee(NamedParameters):
         unseen.refuse(features.names)
         unseen.warn(features.names)
 
-    def _answers(self, members: list[Member], passed: Passed) -> Iterator[Matrix]:
+    def _answers(self, members: list[Member], passed: UntouchedRows) -> Iterator[Matrix]:
         small = passed.n_rows * len(members) <= SMALL
         threads = 1 if small else thread_count(self.n_jobs)
         ask = partial(_answers_of, ballot=self._ballot, X=passed.X)
@@ -380,7 +383,7 @@ class Committee(NamedParameters):
         p = self._checked()
         rows, number = "all folds but one", "one member a fold"
         if p["sampling"] != "folds":
-            rows = make_sampling(p).words.replace("a round", "a member")
+            rows = SAMPLINGS[p["sampling"]](p).words.replace("a round", "a member")
             number = f"{p['n_estimators']} members"
             number += ", stopped by rows out of bag" if p["early_stopping"] else ""
         share = p["columns_per_member"]
@@ -416,7 +419,7 @@ def _warn_of_common(told: list[list[CollectedWarning]], known: list[CollectedWar
         warn_caller(words if same else f"Of the rows of the first member: {words}", category)
 
 
-def _features(members: list[Member], heading: Heading) -> tuple[list[int], Features]:
+def _features(members: list[Member], heading: Header) -> tuple[list[int], Features]:
     """Return the places of the categorical columns, and these with the levels of all members."""
     levels: dict[int, set[Any]] = {}
     for member in members:

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stagewise._native import Committee, GrownTree
-from stagewise.boosting.loop import Rows
+from stagewise.boosting.loop import EncodedRows
 from stagewise.boosting.monitor import Monitor
 from stagewise.learners.histogram_tree import tree_of
 from stagewise.losses import Loss
@@ -139,11 +139,11 @@ class OutOfBag:
     ----------
     loss : Loss
         By which the average is judged.
-    rows : Rows
+    rows : EncodedRows
         The rows of the fit.
     """
 
-    def __init__(self, loss: Loss, rows: Rows) -> None:
+    def __init__(self, loss: Loss, rows: EncodedRows) -> None:
         self.loss = loss
         self.rows = rows
         self.average = Average.of(loss.n_outputs, len(rows.y))
@@ -170,8 +170,8 @@ def average(
     committee: Committee,
     ensemble: Ensemble,
     loss: Loss,
-    train: Rows,
-    valid: Rows | None,
+    train: EncodedRows,
+    valid: EncodedRows | None,
     monitor: Monitor,
     *,
     workers: Any,
@@ -188,7 +188,7 @@ def average(
         Gets them; empty before.
     loss : Loss
         By which the average is judged: on held-out rows or, without, on those outside the bags.
-    train, valid : Rows
+    train, valid : EncodedRows
         The rows of the fit; held-out rows, or None.
     monitor : Monitor
         Says when to stop, and which number of trees was best.
@@ -218,7 +218,7 @@ def average(
             losses = loss.loss(valid.y, valid.score / m)
             judged = float(np.average(losses, weights=valid.weight))
         stop = monitor.after_round(m, None, judged)
-        if monitor.patience is not None and monitor.best_round == m:
+        if monitor.early_stopping is not None and monitor.best_round == m:
             best = unseen.average.copy()
         if stop:
             break

@@ -87,8 +87,12 @@ class Round:
     seed, number : int
         What the draws of this round are keyed by.
     responses : callable
-        Returns what the terms of this round would be fitted to, one after the other; each is good
-        until the next is asked for.
+        Returns what the terms of this round would be fitted to, one after the other; each is valid
+        until the next one is made.
+    unit : float
+        One unit of the score: g is in units of a loss per unit, h per square of it.
+    groups : uint32 array or None
+        The group number of every row.
     """
 
     workers: Workers
@@ -97,6 +101,8 @@ class Round:
     seed: int
     number: int
     responses: Callable[[], Iterable[Gradients]]
+    unit: float = 1.0
+    groups: Indices | None = None
 
     def importance(self, ridge: float = 0.0) -> Vector:
         """Return w² Σ_k (g_k² + λ h_k²) of every row, k over the outputs."""
@@ -248,11 +254,12 @@ class MinimalVariance:
 
     def bag(self, this: Round) -> Bag:
         """Return the rows of this round."""
-        squares, key = this.importance(self.ridge), (this.seed, this.number)
+        squares = this.importance(self.ridge * this.unit**2)
+        key = this.seed, this.number
         return Bag(*draw_by_importance(this.workers, squares, this.weight, self.share, *key))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class WholeGroups:
     """All rows of a group or none of them: each group with probability `share`.
 
@@ -260,12 +267,9 @@ class WholeGroups:
     ----------
     share : float
         In (0, 1).
-    groups : uint32 array
-        The number of every row's group.
     """
 
     share: float
-    groups: Indices
     draws = True
     multiplies = False
 
@@ -276,8 +280,9 @@ class WholeGroups:
 
     def bag(self, this: Round) -> Bag:
         """Return the rows of this round."""
+        assert this.groups is not None
         return Bag(
-            draw_groups(this.workers, self.groups, this.weight, self.share, this.seed, this.number)
+            draw_groups(this.workers, this.groups, this.weight, self.share, this.seed, this.number)
         )
 
 

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from types import MappingProxyType
 from typing import Any
 
 import numpy.typing as npt
 
-from stagewise.boosting.methods import DISCRETE, REAL, Method
-from stagewise.estimators.classifier import BoostedClassifier
-from stagewise.estimators.logit_boost import PLAIN_TREES
+from stagewise.boosting.recipe import DISCRETE, REAL, Recipe
+from stagewise.estimators.boosting_base import BaseBoosting
+from stagewise.estimators.classifier import ClassifierPredictions
+from stagewise.estimators.scores import TreeAttributes
 from stagewise.losses import CLASSIFICATION_LOSSES, Loss
 from stagewise.validation.parameters import suggests_names
 
 __all__ = ["AdaBoostClassifier"]
 
 
-class AdaBoostClassifier(BoostedClassifier):
+class AdaBoostClassifier(ClassifierPredictions, TreeAttributes, BaseBoosting):
     """AdaBoost: trees of classes, each fitted where those before it were wrong.
 
     Weights w = e^(-margin) start equal. Every round fits a classification tree with these weights
@@ -65,8 +65,6 @@ classes_, n_features_in_, feature_names_in_, fit_report_
     >>> AdaBoostClassifier(n_estimators=20).fit(X, y).predict_proba(X[:2]).shape
     (2, 3)
     """
-
-    _fixed = MappingProxyType({"loss": "exponential", **PLAIN_TREES})
 
     @suggests_names
     def __init__(
@@ -122,7 +120,7 @@ classes_, n_features_in_, feature_names_in_, fit_report_
         self.callbacks = callbacks
         self.class_weight = class_weight
 
-    def _method(self) -> Method:
+    def _recipe(self) -> Recipe:
         return DISCRETE if self.algorithm == "discrete" else REAL
 
     def _make_loss(self, classes: npt.NDArray[Any] | None) -> Loss:

@@ -1,4 +1,4 @@
-"""What all estimators share: parameters that are set by name."""
+"""The base class of all estimators: parameters by name, and pickles without times."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from sklearn.base import BaseEstimator
 
 from stagewise.validation.parameters import nearest_name
 
-__all__ = ["NamedParameters"]
+__all__ = ["StagewiseEstimator"]
 
 
-class NamedParameters(BaseEstimator):
-    """An estimator that answers a misspelt parameter with the nearest one."""
+class StagewiseEstimator(BaseEstimator):
+    """Base class of all estimators."""
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the state without the time that the fit took: equal fits have equal pickles."""
+        """Return the state without the duration of the fit: equal fits have equal pickles."""
         state: dict[str, Any] = dict(super().__getstate__())
         if "fit_report_" in state:
             report = state["fit_report_"].items()
@@ -23,7 +23,7 @@ class NamedParameters(BaseEstimator):
         return dict(sorted(state.items()))  # not in the order in which a fit has set them
 
     def set_params(self, **params: Any) -> Self:
-        """Set parameters by name; an unknown name is answered with the nearest one."""
+        """Set parameters by name. The error for an unknown name suggests the nearest one."""
         known = self.get_params(deep=False)
         for name in params:
             if name.partition("__")[0] not in known:

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy.typing as npt
 
-from stagewise.estimators.classifier import BoostedClassifier
-from stagewise.estimators.regressor import BoostedRegressor
-from stagewise.estimators.tree_base import TREE_RULES, SingleTree
+from stagewise.estimators.classifier import ClassifierPredictions
+from stagewise.estimators.regressor import RegressorPredictions
+from stagewise.estimators.tree_base import TREE_RULES, BaseDecisionTree
 from stagewise.losses import CLASSIFICATION_LOSSES, REGRESSION_LOSSES, Loss
 from stagewise.validation.parameters import suggests_names
 from stagewise.validation.rules import OneOf
@@ -17,7 +17,7 @@ from stagewise.validation.rules import OneOf
 __all__ = ["DecisionTreeClassifier", "DecisionTreeRegressor"]
 
 
-class DecisionTreeClassifier(SingleTree, BoostedClassifier):
+class DecisionTreeClassifier(ClassifierPredictions, BaseDecisionTree):
     """A decision tree that tells classes apart.
 
         p_k(x) = share of class k in the leaf that x reaches
@@ -164,7 +164,7 @@ classes_
         return CLASSIFICATION_LOSSES["squared_error"](len(classes))
 
 
-class DecisionTreeRegressor(SingleTree, BoostedRegressor):
+class DecisionTreeRegressor(RegressorPredictions, BaseDecisionTree):
     """A decision tree for numbers.
 
         f(x) = mean (or median) target in the leaf that x reaches
@@ -249,7 +249,6 @@ class DecisionTreeRegressor(SingleTree, BoostedRegressor):
     own_rules = MappingProxyType(
         {**TREE_RULES, "criterion": OneOf(("squared_error", "absolute_error"))}
     )
-    loss = "squared_error"
 
     @suggests_names
     def __init__(
@@ -302,10 +301,6 @@ class DecisionTreeRegressor(SingleTree, BoostedRegressor):
         self.on_unseen = on_unseen
         self.random_state = random_state
         self.n_jobs = n_jobs
-
-    def _checked(self) -> dict[str, Any]:
-        params = super()._checked()
-        return {**params, "loss": params["criterion"]}
 
     def _make_loss(self, classes: npt.NDArray[Any] | None) -> Loss:
         return REGRESSION_LOSSES[self.criterion]()

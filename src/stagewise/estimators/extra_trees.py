@@ -6,16 +6,15 @@ draws, the best is taken.
 
 from __future__ import annotations
 
-from types import MappingProxyType
 from typing import Any
 
-from stagewise.estimators.forest_base import FIXED, AveragedClassifier, AveragedRegressor
+from stagewise.estimators.forest_base import BaseForest, ForestClassifierMixin, ForestRegressorMixin
 from stagewise.validation.parameters import suggests_names
 
 __all__ = ["ExtraTreesClassifier", "ExtraTreesRegressor"]
 
 
-class ExtraTreesClassifier(AveragedClassifier):
+class ExtraTreesClassifier(ForestClassifierMixin, BaseForest):
     """Extremely randomised trees: classes by the average of trees with random cuts.
 
         p_k(x) = (1/M) Σ_m (share of class k in the leaf of tree m that x reaches)
@@ -84,7 +83,7 @@ classes_
     (2,)
     """
 
-    _fixed = MappingProxyType({**FIXED, "random_thresholds": True})
+    _random_thresholds = True
 
     @suggests_names
     def __init__(
@@ -141,7 +140,7 @@ classes_
         self.class_weight = class_weight
 
 
-class ExtraTreesRegressor(AveragedRegressor):
+class ExtraTreesRegressor(ForestRegressorMixin, BaseForest):
     """Extremely randomised trees: numbers by the average of trees with random cuts.
 
         f(x) = (1/M) Σ_m (mean target in the leaf of tree m that x reaches)
@@ -210,7 +209,7 @@ callbacks
     (2,)
     """
 
-    _fixed = MappingProxyType({**FIXED, "random_thresholds": True})
+    _random_thresholds = True
 
     @suggests_names
     def __init__(

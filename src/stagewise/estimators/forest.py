@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from stagewise.estimators.forest_base import AveragedClassifier, AveragedRegressor
+from stagewise.estimators.forest_base import BaseForest, ForestClassifierMixin, ForestRegressorMixin
 from stagewise.validation.parameters import suggests_names
 
 __all__ = ["RandomForestClassifier", "RandomForestRegressor"]
 
 
-class RandomForestClassifier(AveragedClassifier):
+class RandomForestClassifier(ForestClassifierMixin, BaseForest):
     """A random forest: classes by the average of trees that differ by chance.
 
         p_k(x) = (1/M) Σ_m (share of class k in the leaf of tree m that x reaches)
@@ -138,7 +138,7 @@ classes_
         self.class_weight = class_weight
 
 
-class RandomForestRegressor(AveragedRegressor):
+class RandomForestRegressor(ForestRegressorMixin, BaseForest):
     """A random forest: numbers by the average of trees that differ by chance.
 
         f(x) = (1/M) Σ_m (mean target in the leaf of tree m that x reaches)

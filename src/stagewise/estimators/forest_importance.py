@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from stagewise._native import Columns, SparseColumns, Workers, draw_counts, draw_rows
 from stagewise.model.model import Model
-from stagewise.training.row_set import counted_rows
+from stagewise.training.row_set import rows_with_weight
 
 __all__ = ["Bags", "Importances", "impurity_by_class", "out_of_bag_importances"]
 
@@ -110,7 +110,7 @@ def out_of_bag_importances(
         Which of them each tree has seen.
     """
     values = _dense(values)
-    rows = counted_rows(weight)
+    rows = rows_with_weight(weight)
     if rows is not None:
         values, y, weight = values[rows], y[rows], np.asarray(weight)[rows]
     if weight is not None and (weight == 1.0).all():

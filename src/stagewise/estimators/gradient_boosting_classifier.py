@@ -6,16 +6,20 @@ from typing import Any
 
 import numpy.typing as npt
 
-from stagewise.boosting.methods import BY_RESPONSE, Method
-from stagewise.estimators.classifier import BoostedClassifier, make_class_loss
+from stagewise.boosting.recipe import BY_RESPONSE, Recipe
+from stagewise.estimators.boosting_base import BaseBoosting
+from stagewise.estimators.classifier import ClassifierPredictions, make_class_loss
+from stagewise.estimators.scores import TreeAttributes
+from stagewise.estimators.specs import tree_learner
 from stagewise.losses import Loss
+from stagewise.training.specs import LearnerSpec
 from stagewise.validation.defaults import AUTO_RULES
 from stagewise.validation.parameters import suggests_names
 
 __all__ = ["GradientBoostingClassifier"]
 
 
-class GradientBoostingClassifier(BoostedClassifier):
+class GradientBoostingClassifier(ClassifierPredictions, TreeAttributes, BaseBoosting):
     """Boosted trees that predict a class, and the probability of every class.
 
     Two classes share one score, p = 1 / (1 + e^-F); K > 2 classes have one each, p = softmax(F).
@@ -275,8 +279,11 @@ validation_fraction, n_iter_no_change, tol, time_limit
         self.callbacks = callbacks
         self.class_weight = class_weight
 
-    def _method(self) -> Method:
+    def _recipe(self) -> Recipe:
         return BY_RESPONSE[self.response]
+
+    def _learner_spec(self, params: dict[str, Any]) -> LearnerSpec:
+        return tree_learner(params)
 
     def _make_loss(self, classes: npt.NDArray[Any] | None) -> Loss:
         return make_class_loss(self.loss, classes, type(self).__name__)

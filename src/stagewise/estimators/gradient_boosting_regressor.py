@@ -4,16 +4,22 @@ from __future__ import annotations
 
 from typing import Any
 
-from stagewise.boosting.methods import BY_RESPONSE, Method
-from stagewise.estimators.regressor import BoostedRegressor
+from stagewise.boosting.recipe import BY_RESPONSE, Recipe
+from stagewise.estimators.boosting_base import BaseBoosting
+from stagewise.estimators.regressor import RegressionLossParameters, RegressorPredictions
+from stagewise.estimators.scores import TreeAttributes
+from stagewise.estimators.specs import tree_learner
 from stagewise.losses import Loss
+from stagewise.training.specs import LearnerSpec
 from stagewise.validation.defaults import AUTO_RULES
 from stagewise.validation.parameters import suggests_names
 
 __all__ = ["GradientBoostingRegressor"]
 
 
-class GradientBoostingRegressor(BoostedRegressor):
+class GradientBoostingRegressor(
+    RegressionLossParameters, RegressorPredictions, TreeAttributes, BaseBoosting
+):
     """Boosted trees that predict a number.
 
     Fits F = f_0 + ν Σ b_m to a target that is centred and scaled first, so a·y + b gives a·F + b.
@@ -346,8 +352,11 @@ class GradientBoostingRegressor(BoostedRegressor):
         self.quantile = quantile
         self.power = power
 
-    def _method(self) -> Method:
+    def _recipe(self) -> Recipe:
         return BY_RESPONSE[self.response]
+
+    def _learner_spec(self, params: dict[str, Any]) -> LearnerSpec:
+        return tree_learner(params)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -5,9 +5,10 @@ from __future__ import annotations
 from os import PathLike
 from typing import Any
 
+from sklearn.base import ClassifierMixin
+
 from stagewise.errors import ModelFormatError
 from stagewise.estimators.ada_boost import AdaBoostClassifier
-from stagewise.estimators.classifier import BoostedClassifier
 from stagewise.estimators.decision_tree import (
     DecisionTreeClassifier,
     DecisionTreeRegressor,
@@ -50,7 +51,7 @@ _CLASSES: dict[str, Any] = {
 
 
 def _task(name: str) -> str:
-    return "classification" if issubclass(_CLASSES[name], BoostedClassifier) else "regression"
+    return "classification" if issubclass(_CLASSES[name], ClassifierMixin) else "regression"
 
 
 def load(path: str | PathLike[str]) -> Any:
@@ -79,7 +80,7 @@ def load(path: str | PathLike[str]) -> Any:
     except ValueError as error:
         raise ModelFormatError(f"{path}: the learning rate in the file must be {error}.") from None
     try:
-        return _CLASSES[name].from_model(model, notes.get("params", {}), notes)
+        return _CLASSES[name]._from_model(model, notes.get("params", {}), notes)  # noqa: SLF001
     except ValueError as error:
         raise ModelFormatError(f"{path}: {error}") from None
     except TypeError as error:

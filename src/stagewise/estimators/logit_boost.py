@@ -2,36 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from types import MappingProxyType
 from typing import Any
 
 import numpy.typing as npt
 
-from stagewise.boosting.methods import GENTLE, Method, logit_boost
-from stagewise.estimators.classifier import BoostedClassifier
+from stagewise.boosting.recipe import GENTLE, Recipe, logit_boost
+from stagewise.estimators.boosting_base import BaseBoosting
+from stagewise.estimators.classifier import ClassifierPredictions
+from stagewise.estimators.scores import TreeAttributes
 from stagewise.losses import CLASSIFICATION_LOSSES, Loss
 from stagewise.validation.parameters import suggests_names
 
 __all__ = ["GentleBoostClassifier", "LogitBoostClassifier"]
 
-# The papers' trees: nothing but a size limits them.
-PLAIN_TREES: Mapping[str, Any] = MappingProxyType(
-    {
-        "min_hessian": 0.0,
-        "l1_regularization": 0.0,
-        "l2_regularization": 0.0,
-        "min_gain": 0.0,
-        "max_step": None,
-        "growth": "best_first",
-        "columns_per_tree": 1.0,
-        "columns_per_level": 1.0,
-        "columns_per_node": 1.0,
-    }
-)
 
-
-class LogitBoostClassifier(BoostedClassifier):
+class LogitBoostClassifier(ClassifierPredictions, TreeAttributes, BaseBoosting):
     """LogitBoost: the deviance by Newton's method, one weighted least-squares tree at a time.
 
     Every round fits, for each class (for two classes, once), the working response
@@ -73,8 +58,6 @@ classes_, n_features_in_, feature_names_in_, fit_report_
     >>> LogitBoostClassifier(n_estimators=20).fit(X, y).predict_proba(X[:2]).shape
     (2, 3)
     """
-
-    _fixed = MappingProxyType({"loss": "log_loss", **PLAIN_TREES})
 
     @suggests_names
     def __init__(
@@ -128,7 +111,7 @@ classes_, n_features_in_, feature_names_in_, fit_report_
         self.callbacks = callbacks
         self.class_weight = class_weight
 
-    def _method(self) -> Method:
+    def _recipe(self) -> Recipe:
         return logit_boost(self.limit)
 
     def _make_loss(self, classes: npt.NDArray[Any] | None) -> Loss:
@@ -136,7 +119,7 @@ classes_, n_features_in_, feature_names_in_, fit_report_
         return CLASSIFICATION_LOSSES["log_loss"](len(classes))
 
 
-class GentleBoostClassifier(BoostedClassifier):
+class GentleBoostClassifier(ClassifierPredictions, TreeAttributes, BaseBoosting):
     """Gentle AdaBoost: the exponential loss by Newton's method.
 
     With y = ±1 and weights w = e^(-yF), every round fits y by least squares with these weights
@@ -173,8 +156,6 @@ classes_, n_features_in_, feature_names_in_, fit_report_
     >>> GentleBoostClassifier(n_estimators=20).fit(X, y).predict_proba(X[:2]).shape
     (2, 2)
     """
-
-    _fixed = MappingProxyType({"loss": "exponential", **PLAIN_TREES})
 
     @suggests_names
     def __init__(
@@ -226,7 +207,7 @@ classes_, n_features_in_, feature_names_in_, fit_report_
         self.callbacks = callbacks
         self.class_weight = class_weight
 
-    def _method(self) -> Method:
+    def _recipe(self) -> Recipe:
         return GENTLE
 
     def _make_loss(self, classes: npt.NDArray[Any] | None) -> Loss:

@@ -1,8 +1,7 @@
-"""What every estimator with a model of its own shares: files, fingerprints, names, parameters.
+"""The base class of estimators whose model can be saved to a file.
 
-The one idea: an estimator is parameters plus one `Model`; every fitted attribute is read off the
-model, so a fitted, a loaded and an unpickled estimator are the same. Must not know how a model is
-fitted, nor how it predicts.
+An estimator is its parameters and one `Model`. Every fitted attribute is derived from the model, so
+a fitted, a loaded and an unpickled estimator are the same.
 """
 
 from __future__ import annotations
@@ -13,10 +12,11 @@ from os import PathLike
 from typing import Any, Self
 
 import numpy as np
+import numpy.typing as npt
 from sklearn.exceptions import NotFittedError
 
 from stagewise.errors import ModelFormatError
-from stagewise.estimators.base import NamedParameters
+from stagewise.estimators.base import StagewiseEstimator
 from stagewise.losses import CLASSIFICATION_LOSSES, REGRESSION_LOSSES
 from stagewise.model.file.format import write_model
 from stagewise.model.model import Model
@@ -26,8 +26,8 @@ from stagewise.validation.parameters import all_parameters, default_parameters
 __all__ = ["ModelEstimator"]
 
 
-class ModelEstimator(NamedParameters):
-    """Base of the estimators whose model has a file."""
+class ModelEstimator(StagewiseEstimator):
+    """Base class of the estimators whose model can be saved to a file."""
 
     model_: Model
     seed_: int
@@ -39,7 +39,7 @@ class ModelEstimator(NamedParameters):
         """Set every fitted attribute from a model."""
 
     def _adopt_columns(self, model: Model) -> None:
-        """Set those that every estimator has."""
+        """Set the attributes that every estimator has."""
         self.model_ = model
         self.n_features_in_ = model.features.n
         names = model.features.names
@@ -47,6 +47,8 @@ class ModelEstimator(NamedParameters):
             self.feature_names_in_ = np.array(names, dtype=object)
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
+        if model.classes is not None:
+            self.classes_: npt.NDArray[Any] = model.classes
 
     @classmethod
     def _check_model(cls, model: Model) -> None:
@@ -69,10 +71,10 @@ class ModelEstimator(NamedParameters):
             raise ModelFormatError(f"a {cls.__name__} does not have {n_outputs} targets.")
 
     @classmethod
-    def from_model(cls, model: Model, params: Mapping[str, Any], notes: Mapping[str, Any]) -> Self:
-        """Return an estimator with these parameters that has learned this model.
+    def _from_model(cls, model: Model, params: Mapping[str, Any], notes: Mapping[str, Any]) -> Self:
+        """Return a fitted estimator with these parameters and this model.
 
-        `notes` has what else a file remembers, as `_notes` says it.
+        `notes` are the other entries of the file, as `_notes` returns them.
         """
         cls._check_model(model)
         estimator = cls(**params)
@@ -81,7 +83,7 @@ class ModelEstimator(NamedParameters):
         return estimator
 
     def _notes(self) -> dict[str, Any]:
-        """Return what a file remembers besides the model."""
+        """Return the entries of a file besides the model."""
         return {
             "class": self._public_class().__name__,
             "params": self._plain_params(),
@@ -90,7 +92,7 @@ class ModelEstimator(NamedParameters):
 
     @classmethod
     def _public_class(cls) -> type[Self]:
-        """Return the class that a file names: of a subclass of a user, the library's above it."""
+        """Return the class that a file names: for a user's subclass, the library's class."""
         return next(kind for kind in cls.__mro__ if kind.__module__.startswith("stagewise."))
 
     def _fitted(self) -> Model:
@@ -103,7 +105,7 @@ class ModelEstimator(NamedParameters):
         return model
 
     def fingerprint(self) -> str:
-        """Return a digest of what was learned: equal for equal models, on every machine."""
+        """Return a hash of the model: equal for equal models, on every machine."""
         return self._fitted().fingerprint()
 
     def save(self, path: str | PathLike[str], *, notes: Mapping[str, Any] | None = None) -> None:

@@ -1,4 +1,4 @@
-"""A report of a fitted estimator, as a method of its own."""
+"""The method `report` of the estimators."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-__all__ = ["Reported"]
+__all__ = ["ReportMixin"]
 
 
-class Reported:
-    """Estimators that can write a page about themselves."""
+class ReportMixin:
+    """Estimators with a method that writes a report page."""
 
     def report(
         self,
@@ -26,14 +26,14 @@ class Reported:
     ) -> Path:
         """Write a page about this model, to be opened in a browser.
 
-        One file without a server or a network: how good the model is on these rows, what it learned
-        from, which features matter and how, rows explained one by one, its trees, and the model
-        itself, which can be asked what it would say if a row were different.
+        The page is one file and needs no server and no network. It shows how good the model is on
+        these rows, the data, which features are important and how, explanations of single rows,
+        the trees, and the model itself, with which rows can be changed and predicted again.
 
         Parameters
         ----------
         X, y : array-like or data frame, and array-like
-            Rows with known answers; best such that the model has not seen.
+            Rows with known targets; preferably rows that the model was not trained on.
         path : str or path
             Where to write; by custom the name ends in .html.
         sample_weight, title, target, random_state, verbose
@@ -44,7 +44,7 @@ class Reported:
         Path
             Where the page is.
         """
-        # A page is made of everything that lies above estimators, so they know it only late.
+        # The report is a higher layer than the estimators, so it is imported late.
         from stagewise.report.html import write_report
 
         return write_report(

@@ -12,9 +12,9 @@ from typing import Any
 import numpy.typing as npt
 
 from stagewise.errors import InvalidParameterError
-from stagewise.estimators.classifier import BoostedClassifier, make_class_loss
-from stagewise.estimators.regressor import BoostedRegressor
-from stagewise.estimators.stagewise_base import RESPONSES, STEPS, Stagewise
+from stagewise.estimators.classifier import ClassifierPredictions, make_class_loss
+from stagewise.estimators.regressor import RegressionLossParameters, RegressorPredictions
+from stagewise.estimators.stagewise_base import RESPONSES, STEPS, BaseStagewise
 from stagewise.losses import Loss
 from stagewise.validation.messages import short_repr
 from stagewise.validation.parameters import suggests_names
@@ -23,7 +23,7 @@ from stagewise.validation.rules import OneOf
 __all__ = ["StagewiseClassifier", "StagewiseRegressor"]
 
 
-class StagewiseRegressor(Stagewise, BoostedRegressor):
+class StagewiseRegressor(RegressionLossParameters, RegressorPredictions, BaseStagewise):
     """Forward stagewise additive modelling of a number, with any loss and any learner.
 
     F_m = F_(m-1) + ν · step(b_m), where b_m is fitted to the response at F_(m-1): by weighted least
@@ -136,7 +136,7 @@ n_jobs, verbose, callbacks
         self.power = power
 
 
-class StagewiseClassifier(Stagewise, BoostedClassifier):
+class StagewiseClassifier(ClassifierPredictions, BaseStagewise):
     """Forward stagewise additive modelling of classes, with any loss and any learner.
 
     Parameters
@@ -246,8 +246,8 @@ n_jobs, verbose, callbacks
         self.callbacks = callbacks
         self.class_weight = class_weight
 
-    def _checked(self) -> dict[str, Any]:
-        params = super()._checked()
+    def _parameters(self) -> dict[str, Any]:
+        params = super()._parameters()
         if params["response"] == "classes" and params["loss"] != "exponential":
             raise InvalidParameterError(
                 f"The parameter 'loss' of {type(self).__name__} must be 'exponential' with "

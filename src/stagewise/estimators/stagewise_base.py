@@ -1,12 +1,11 @@
-"""What the two estimators of any loss and any learner share.
+"""The base class of the estimators with any loss and any learner.
 
-The one idea: a tree of the core goes the way of all boosted trees; for any other learner the rows
-are passed on as they were given, and the terms of the model are fitted estimators.
+A `HistogramTree` is boosted as in all other estimators. For any other learner the rows are passed
+on as they are, and the terms of the model are fitted estimators.
 """
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator, Mapping
 from os import PathLike
 from types import MappingProxyType
@@ -16,26 +15,25 @@ import numpy as np
 import numpy.typing as npt
 
 from stagewise.boosting import responses, steps
-from stagewise.boosting.methods import Method
+from stagewise.boosting.recipe import Recipe
 from stagewise.boosting.steps import Step
 from stagewise.errors import InvalidParameterError
-from stagewise.estimators.boosting_base import BoostedTrees
+from stagewise.estimators.boosting_base import BaseBoosting
+from stagewise.estimators.scores import TreeAttributes
 from stagewise.learners.estimator import check_learner
 from stagewise.learners.histogram_tree import HistogramTree
 from stagewise.losses import Loss
 from stagewise.model.model import Model
-from stagewise.training.boosting_trainer import Fit
 from stagewise.training.describe import STOPPED
-from stagewise.training.estimator_learner import TermFit, TreeFit
-from stagewise.training.passthrough import Heading, pass_on
-from stagewise.training.report import ONE_VALUE, fit_report, warn_of_one_class
-from stagewise.training.row_set import Sample, counted_rows, hold_out, make_folds
-from stagewise.training.sampling_options import make_sampling
-from stagewise.validation.messages import short_repr, warn_caller
+from stagewise.training.estimator_learner import EstimatorLearnerSpec
+from stagewise.training.passthrough import PassthroughReader
+from stagewise.training.specs import FitResult, LearnerSpec
+from stagewise.training.training_data import TableReader, TrainingData
+from stagewise.training.tree_learner import TreeLearnerSpec
+from stagewise.validation.messages import short_repr
 from stagewise.validation.parameters import check_tree
-from stagewise.workers import make_workers
 
-__all__ = ["RESPONSES", "STEPS", "Stagewise"]
+__all__ = ["RESPONSES", "STEPS", "BaseStagewise"]
 
 Vector = npt.NDArray[np.float64]
 
@@ -65,16 +63,18 @@ ONLY_OF_TREES = (
 )
 
 
-class Stagewise(BoostedTrees):
-    """Base of the two; parameters that are not theirs are those of a plain fit."""
+class BaseStagewise(TreeAttributes, BaseBoosting):
+    """Base class of the two estimators."""
 
     learner: Any
     response: str
     step: str
-    _fixed = MappingProxyType({"warm_start": False})
 
-    def _checked(self) -> dict[str, Any]:
-        params = super()._checked()
+    def _has_tree(self) -> bool:
+        return self.learner is None or isinstance(self.learner, HistogramTree)
+
+    def _parameters(self) -> dict[str, Any]:
+        params = super()._parameters()
         if params["learner"] is None:
             params["learner"] = HistogramTree()
         learner, who = params["learner"], type(self).__name__
@@ -110,114 +110,39 @@ class Stagewise(BoostedTrees):
                 f"learner{why}; got {step!r}."
             )
 
-    def _method(self) -> Method:
-        response = RESPONSES[self.response]
-        tree = self.learner is None or isinstance(self.learner, HistogramTree)
+    def _recipe(self) -> Recipe:
+        response, tree = RESPONSES[self.response], self._has_tree()
 
-        def make(loss: Loss, most: float) -> Step:
+        def make(loss: Loss, max_step: float) -> Step:
             name = self.step
             if name == "auto":
                 regions = loss.leaf_quantile is not None or self.response == "gradient"
                 optimum = "region_optimum" if tree else "line_search"
                 name = optimum if regions else "newton"
                 name = "votes" if self.response == "classes" else name
-            return STEPS[name](most)
+            return STEPS[name](max_step)
 
-        words = self.step.replace("_", " ") + " steps"
-        return Method(words, response, make, from_zero=response.of_classes)
+        name = self.step.replace("_", " ") + " steps"
+        return Recipe(name, response, make, from_zero=response.of_classes)
 
-    def _fit_class(self) -> type[Fit]:
-        tree = self.learner is None or isinstance(self.learner, HistogramTree)
-        return TreeFit if tree else TermFit
+    def _learner_spec(self, params: dict[str, Any]) -> LearnerSpec:
+        learner = params["learner"]
+        if isinstance(learner, HistogramTree):
+            return TreeLearnerSpec(learner, max_bins=params["max_bins"])
+        return EstimatorLearnerSpec(learner, params["resample"])
 
-    def fit(
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: Any = None,
-        *,
-        X_val: Any = None,
-        y_val: Any = None,
-        sample_weight_val: Any = None,
-        groups: Any = None,
-    ) -> Self:
-        """Fit the model.
+    def _table_reader(self, params: dict[str, Any], previous: Model | None) -> TableReader:
+        if self._has_tree():
+            return super()._table_reader(params, previous)
+        return PassthroughReader(type(self).__name__)
 
-        Parameters
-        ----------
-        X : array-like, data frame or sparse matrix of shape (n_rows, n_features)
-            For trees numbers and categories, NaN included; for another learner whatever that
-            learner takes.
-        y : array-like of shape (n_rows,)
-            The target.
-        sample_weight : array-like of shape (n_rows,) or None
-            Whole numbers are counts: 2 is the row twice, 0 its absence.
-        X_val, y_val, sample_weight_val
-            Rows to stop early by, instead of a share of X; with them early stopping is on.
-        groups : array-like of shape (n_rows,) or None
-            For early_stopping="cv": rows of one group are never in different folds. For
-            sampling="group": a round sees all of them, or none.
-
-        Returns
-        -------
-        self
-        """
-        if self._fit_class() is TreeFit:
-            held = {"X_val": X_val, "y_val": y_val, "sample_weight_val": sample_weight_val}
-            return super().fit(X, y, sample_weight, groups=groups, **held)
-        begin = time.perf_counter()
-        params = self._checked()
-        self._check_stopping(params, X_val, groups)
-        workers = make_workers(self.n_jobs)
-        X, heading = pass_on(X, type(self).__name__)
-        target, weight, classes = self._read_target(y, sample_weight, X.n_rows)
-        seed = self._choose_seed(params["random_state"], None)
-        rows, held_rows = counted_rows(weight), None
-        if X_val is None and params["early_stopping"] is True:
-            share = params["validation_fraction"]
-            rows, held_rows = hold_out(rows, target, share, seed, by_class=classes is not None)
-        train = Sample.choose(X, rows, target, weight)
-        valid = self._held_out(X_val, y_val, sample_weight_val, classes, heading)
-        if held_rows is not None:
-            valid = Sample.choose(X, held_rows, target, weight)
-        if classes is not None and len(classes) == 1:
-            warn_of_one_class(classes)
-        elif classes is None and (train.y == train.y[0]).all():
-            warn_caller(ONE_VALUE)
-        loss = self._make_loss(classes)
-        drawn = self._drawn_groups(params, groups, train, X.n_rows)
-        fit = TermFit(params, self._method(), loss, workers, seed, begin, drawn)
-        folds = None
-        if params["early_stopping"] == "cv":
-            by_class = classes is not None
-            folds = make_folds(params["cv"], train, target, groups, seed, by_class=by_class)
-        model, details = fit.run(train, valid, heading, classes, None, folds)
-        self._adopt(model)
-        self._heading = heading
-        heading.put_on(self)
-        self._keep_out_of_fold(details, train, X.n_rows)
-        self._keep_out_of_bag(params, details, train, X.n_rows)
-        self.seed_, self.learning_rate_ = seed, params["learning_rate"]
-        details["learning_rate"] = params["learning_rate"]
-        self.fit_report_ = fit_report(details, self, workers, begin)
-        return self
-
-    def _held_out(
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: Any,
-        classes: npt.NDArray[Any] | None,
-        heading: Heading,
-    ) -> Sample | None:
-        self._check_held_out(X, y, sample_weight)
-        if X is None:
-            return None
-        rows = heading.match(X, type(self).__name__)
-        if rows.n_rows == 0:
-            raise ValueError("X_val has no rows.")
-        codes, weight = self._held_out_target(y, sample_weight, rows.n_rows, classes)
-        return Sample.choose(rows, counted_rows(weight), codes, weight)
+    def _set_fitted(
+        self, result: FitResult, data: TrainingData, params: dict[str, Any]
+    ) -> dict[str, Any]:
+        if not self._has_tree():
+            self._header = data.features
+            data.features.set_attributes(self)
+        return super()._set_fitted(result, data, params)
 
     def _adopt(self, model: Any) -> None:
         if isinstance(model, Model):
@@ -235,7 +160,7 @@ class Stagewise(BoostedTrees):
         if isinstance(model, Model):
             yield from super()._staged_score(X)
             return
-        rows = self._heading.match(X, type(self).__name__)
+        rows = self._header.match(X, type(self).__name__)
         stages = model.ensemble.staged_scores(rows.X, rows.n_rows)
         next(stages)  # the constant
         yield from stages
@@ -244,7 +169,7 @@ class Stagewise(BoostedTrees):
         model: Any = self._fitted()
         if isinstance(model, Model):
             return super()._score(X)
-        rows = self._heading.match(X, type(self).__name__)
+        rows = self._header.match(X, type(self).__name__)
         return np.asarray(model.ensemble.score(rows.X, rows.n_rows))
 
     @property
@@ -260,7 +185,7 @@ class Stagewise(BoostedTrees):
         return super().apply
 
     def _only_trees(self, what: str) -> None:
-        if self._fit_class() is not TreeFit:
+        if not self._has_tree():
             raise AttributeError(
                 f"{type(self).__name__} has {what} only with a tree as learner, and this one is "
                 f"{type(self.learner).__name__}."
@@ -283,22 +208,23 @@ class Stagewise(BoostedTrees):
         return params
 
     @classmethod
-    def from_model(cls, model: Model, params: Mapping[str, Any], notes: Mapping[str, Any]) -> Self:
+    def _from_model(cls, model: Model, params: Mapping[str, Any], notes: Mapping[str, Any]) -> Self:
         """Return an estimator with these parameters that has learned this model."""
         learner = params.get("learner")
         tree = None if learner is None else HistogramTree(**learner)
-        return super().from_model(model, {**params, "learner": tree}, notes)
+        return super()._from_model(model, {**params, "learner": tree}, notes)
 
     def recipe(self) -> str:
-        """Say in one line what a fit runs: loss x response x step x learner x rows x rounds."""
-        p = self._checked()
-        loss = p["loss"] if isinstance(p["loss"], str) else type(p["loss"]).__name__
-        learner, rows = p["learner"], make_sampling(p).words
-        stop = STOPPED[p["early_stopping"]]
+        """Return the fit in one line: loss x response x step x learner x rows x rounds."""
+        params = self._parameters()
+        spec, loss = self._spec(params), params["loss"]
+        name = loss if isinstance(loss, str) else type(loss).__name__
+        stopping = spec.stopping
         return (
-            f"{loss} x {p['response']} x {p['step'].replace('_', ' ')} step x "
-            f"{type(learner).__name__} x {rows} x {p['n_estimators']} rounds{stop}, "
-            f"ν={p['learning_rate']:g}"
+            f"{name} x {params['response']} x {params['step'].replace('_', ' ')} step x "
+            f"{type(params['learner']).__name__} x {spec.recipe.sampling.words} x "
+            f"{stopping.n_estimators} rounds{STOPPED[stopping.early_stopping]}, "
+            f"ν={spec.recipe.learning_rate:g}"
         )
 
     def __sklearn_tags__(self) -> Any:

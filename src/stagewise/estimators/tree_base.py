@@ -1,7 +1,7 @@
-"""What single trees share: parameters that go together, the tree itself, rows that go both ways.
+"""The base class of single trees: pruning, the tree itself, and rows with missing values.
 
-The one idea: an average of one tree, grown on all rows. A single tree is read, so its size matters:
-it is limited while it grows, or grown to the end and cut back.
+A single tree is read by people, so its size matters: it is limited while it grows, or grown until
+its leaves are pure and pruned.
 """
 
 from __future__ import annotations
@@ -15,22 +15,28 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import clone
 
-from stagewise.boosting.methods import GENTLE, Method
-from stagewise.estimators.boosting_base import BoostedTrees
-from stagewise.estimators.forest_base import FIXED, OWN_RULES
+from stagewise.estimators.fit_mixin import FitMixin
+from stagewise.estimators.forest_base import FOREST_RULES, set_average_tags
+from stagewise.estimators.model_estimator import ModelEstimator
+from stagewise.estimators.report_mixin import ReportMixin
+from stagewise.estimators.scores import ModelScores, TreeAttributes
+from stagewise.estimators.specs import single_tree_spec
+from stagewise.losses import Loss
 from stagewise.model.model import Model
-from stagewise.training.boosting_trainer import Fit
-from stagewise.training.describe import tree_words
-from stagewise.training.forest_trainer import check_averages, columns_share
-from stagewise.training.row_set import Sample
-from stagewise.training.tree_trainer import Pruned, TreeFit
+from stagewise.training.describe import describe_tree
+from stagewise.training.forest_trainer import check_averages
+from stagewise.training.specs import FitContext, SingleTreeSpec, TreeResult
+from stagewise.training.training_data import FitArguments, TrainingData
+from stagewise.training.tree_learner import feature_share
+from stagewise.training.tree_trainer import train_tree
 from stagewise.trees.fractional_rows import predict_fractional
 from stagewise.trees.pruning import PruningPath, nodes_by_depth
 from stagewise.trees.tree import Tree
-from stagewise.validation.parameters import RULES, Use, check_parameter
+from stagewise.validation.parameters import RULES, Use, check_parameter, check_parameters
 from stagewise.validation.rules import Number, OneOf, flag
+from stagewise.validation.tree_needs import check_sparse
 
-__all__ = ["TREE_RULES", "SingleTree"]
+__all__ = ["TREE_RULES", "BaseDecisionTree"]
 
 Vector = npt.NDArray[np.float64]
 
@@ -51,7 +57,7 @@ def _alpha(value: Any) -> Any:
 
 TREE_RULES = MappingProxyType(
     {
-        **OWN_RULES,
+        **FOREST_RULES,
         "growth": OneOf(("best_first", "depth_wise")),
         "missing": OneOf(("learned", "mean", "probability")),
         "pruning": OneOf((None, "cost_complexity", *HELD_OUT)),
@@ -91,76 +97,71 @@ TREE_USES = (
 )
 
 
-class SingleTree(BoostedTrees):
-    """Base of the single trees; see `DecisionTreeClassifier` for the parameters."""
+class BaseDecisionTree(ReportMixin, FitMixin, TreeAttributes, ModelScores, ModelEstimator):
+    """Base class of single trees; see `DecisionTreeClassifier` for the parameters."""
 
-    _fixed = MappingProxyType(
-        {
-            **FIXED,
-            "n_estimators": 1,
-            "bootstrap": False,
-            "subsample": 1.0,
-            "out_of_bag": False,
-            "verbose": 0,
-        }
-    )
-    averages = True
     own_uses = TREE_USES
+    _is_average = True
 
-    def _fit_class(self) -> type[Fit]:
-        return TreeFit
+    def _parameters(self) -> dict[str, Any]:
+        params = check_parameters(self)
+        if params["pruning"] is None and params["ccp_alpha"] not in ("cv", 0.0):
+            params["pruning"] = "cost_complexity"
+        return params
+
+    def _spec(self, params: dict[str, Any]) -> SingleTreeSpec:
+        return single_tree_spec(params)
+
+    def _check_arguments(self, params: dict[str, Any], arguments: FitArguments) -> None:
+        by_folds = params["pruning"] == "cost_complexity" and params["ccp_alpha"] == "cv"
+        if arguments.groups is not None and not by_folds:
+            raise ValueError(
+                "groups was passed, but only pruning='cost_complexity' with ccp_alpha='cv' has "
+                "folds."
+            )
+        if arguments.X_val is not None and params["pruning"] not in HELD_OUT:
+            raise ValueError(
+                "X_val was passed, but only pruning='reduced_error' and 'early_stopping' use "
+                f"held-out rows; here pruning={params['pruning']!r}."
+            )
+
+    def _check_data(
+        self, params: dict[str, Any], data: TrainingData, loss: Loss, previous: Model | None
+    ) -> None:
+        if data.train.is_sparse:
+            check_sparse(params)
+
+    def _train(
+        self,
+        spec: SingleTreeSpec,
+        loss: Loss,
+        data: TrainingData,
+        context: FitContext,
+        previous: Model | None,
+    ) -> TreeResult:
+        return train_tree(spec, loss, data, context)
+
+    def _set_fitted(
+        self, result: TreeResult, data: TrainingData, params: dict[str, Any]
+    ) -> dict[str, Any]:
+        for name in ("ccp_alpha_", "pruning_path_"):
+            self.__dict__.pop(name, None)
+        pruned = result.pruned
+        if pruned is not None and pruned.path is not None:
+            self.ccp_alpha_, self.pruning_path_ = pruned.alpha, pruned.path
+        n = self.n_features_in_
+        return {"max_features": round(feature_share(params["max_features"], n) * n)}
+
+    def _adopt(self, model: Model) -> None:
+        self._adopt_columns(model)
+        self.n_iter_ = model.ensemble.n_rounds
+        self.train_loss_ = model.train_loss
+        self.validation_loss_ = model.valid_loss
 
     @classmethod
     def _check_model(cls, model: Model) -> None:
         super()._check_model(model)
         check_averages(model, cls.__name__)
-
-    def _method(self) -> Method:
-        return GENTLE  # weighted means of the target, from 0
-
-    def _checked(self) -> dict[str, Any]:
-        params = super()._checked()
-        if params["pruning"] is None and params["ccp_alpha"] not in ("cv", 0.0):
-            params["pruning"] = "cost_complexity"
-        if params["pruning"] in HELD_OUT:
-            params["early_stopping"] = True
-            params["held_out_for"] = f"pruning={params['pruning']!r}"
-        elif params["pruning"] == "cost_complexity" and params["ccp_alpha"] == "cv":
-            params["early_stopping"], params["cv"] = "cv", params["ccp_cv"]
-        return params
-
-    def _check_stopping(self, params: dict[str, Any], X_val: Any, groups: Any) -> None:
-        if groups is not None and params["early_stopping"] != "cv":
-            raise ValueError(
-                "groups was passed, but only pruning='cost_complexity' with ccp_alpha='cv' has "
-                "folds."
-            )
-        if X_val is not None and params["pruning"] not in HELD_OUT:
-            raise ValueError(
-                "X_val was passed, but only pruning='reduced_error' and 'early_stopping' look at "
-                f"held-out rows; here pruning={params['pruning']!r}."
-            )
-
-    def _keep_out_of_bag(
-        self,
-        params: dict[str, Any],
-        details: dict[str, Any],
-        train: Sample,
-        n_rows: int,
-        continued: int = 0,
-    ) -> None:
-        """Set what was noticed when the tree was cut; no row is outside of its bag."""
-        details.pop("out_of_bag")
-        pruned: Pruned | None = details.pop("pruned")
-        details["leaves_grown"] = 1 if pruned is None else pruned.grown_leaves
-        for name in ("ccp_alpha_", "pruning_path_"):
-            self.__dict__.pop(name, None)
-        if pruned is not None and pruned.path is not None:
-            self.ccp_alpha_, self.pruning_path_ = pruned.alpha, pruned.path
-
-    def _resolved(self, params: dict[str, Any]) -> dict[str, Any]:
-        n = self.n_features_in_
-        return {"max_features": round(columns_share(params["max_features"], n) * n)}
 
     def cost_complexity_pruning_path(
         self, X: Any, y: Any, sample_weight: Any = None
@@ -191,14 +192,12 @@ class SingleTree(BoostedTrees):
         return params
 
     def recipe(self) -> str:
-        """Return in one line what a fit does: criterion x tree x rows x pruning."""
-        p = self._checked()
-        tree = ", ".join([p["growth"].replace("_", "-"), *tree_words(p)])
-        alpha = f", α={p['ccp_alpha']}" if p["pruning"] == "cost_complexity" else ""
-        pruned = "unpruned" if p["pruning"] is None else p["pruning"].replace("_", " ") + alpha
-        held = p["pruning"] in HELD_OUT
-        rows = f"all rows but {p['validation_fraction']:g} held out" if held else "all rows"
-        return f"{p['criterion']} x one tree ({tree}) x {rows} x {pruned}"
+        """Return the fit in one line: criterion x tree x rows x pruning."""
+        params = self._parameters()
+        return describe_tree(self._spec(params), params["criterion"])
+
+    def __sklearn_tags__(self) -> Any:
+        return set_average_tags(super().__sklearn_tags__(), self)
 
     # ---- reading the tree ------------------------------------------------------------------------
 

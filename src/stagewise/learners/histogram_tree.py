@@ -27,7 +27,7 @@ from stagewise._native import (
 from stagewise.trees.linear_leaves import LinearLeafSlopes, LinearLeaves
 from stagewise.trees.tree import CategorySets, Tree
 
-__all__ = ["GrownTerm", "HistogramTree", "NodeSums", "TreeGrowth", "tree_of"]
+__all__ = ["BoundTree", "GrownTerm", "HistogramTree", "NodeSums", "tree_of"]
 
 Vector = npt.NDArray[np.float64]
 Times = npt.NDArray[np.float32]
@@ -172,7 +172,7 @@ class HistogramTree:
         hessian_bound: float,
         hessian_is_weight: bool,
         outputs: int = 0,
-    ) -> TreeGrowth:
+    ) -> BoundTree:
         """Begin a fit on these rows. The two facts about the hessian make counting cheap.
 
         With the classes of the rows, trees tell these apart; without, they fit numbers: one, or
@@ -183,7 +183,7 @@ class HistogramTree:
         rules = self.native(table, hessian_bound=hessian_bound, hessian_is_weight=hessian_is_weight)
         n_classes = 0 if classes is None else max(2, int(classes.max()) + 1)
         growers = [Grower(workers, t, weight, rules, classes, n_classes, outputs) for t in tables]
-        return TreeGrowth(workers, growers, table.n_rows, monotone=any(self.monotone))
+        return BoundTree(workers, growers, table.n_rows, monotone=any(self.monotone))
 
     def native(self, table: Bins, *, hessian_bound: float, hessian_is_weight: bool) -> TreeRules:
         """Return the rules as the core reads them."""
@@ -237,7 +237,7 @@ class GrownTerm:
         """Return the same tree with other node values, all of them constants."""
         return GrownTerm(self.grown, self.tree.with_values(value))
 
-    def with_lines(self, lines: LinearLeaves) -> GrownTerm:
+    def with_linear_leaves(self, lines: LinearLeaves) -> GrownTerm:
         """Return the same tree with lines in some of its leaves."""
         return GrownTerm(self.grown, replace(self.tree, linear_leaves=lines))
 
@@ -252,17 +252,17 @@ class NodeSums:
     hessian : float64 array of shape (n_nodes,)
     leaves : integer array
         The numbers of the nodes that are leaves.
-    said : integer array of shape (n_nodes,)
-        With classes: the one that a node says.
+    majority : integer array of shape (n_nodes,)
+        With classes: the one with the largest weight.
     """
 
     gradient: npt.NDArray[np.float64]
     hessian: Vector
     leaves: npt.NDArray[Any]
-    said: npt.NDArray[Any]
+    majority: npt.NDArray[Any]
 
 
-class TreeGrowth:
+class BoundTree:
     """Grows the trees of one fit; owns the memory that they share.
 
     Parameters
@@ -319,14 +319,14 @@ class TreeGrowth:
         changed[self._grower.leaf_nodes()] = leaves
         return changed
 
-    def in_order(self, value: Vector) -> Vector:
+    def enforce_monotone(self, value: Vector) -> Vector:
         """Return node values of the last tree, changed where leaves would break a constraint."""
         leaves = self._grower.leaf_nodes()
         changed = value.copy()
         changed[leaves] = self._grower.put_in_order(value[leaves])
         return changed
 
-    def room(self, value: Vector) -> tuple[Vector, Vector] | None:
+    def monotone_bounds(self, value: Vector) -> tuple[Vector, Vector] | None:
         """Return between which numbers the nodes' lines may go, if features have directions."""
         if not self._monotone:
             return None
@@ -335,7 +335,7 @@ class TreeGrowth:
         low[leaves], high[leaves] = self._grower.room(value[leaves])
         return low, high
 
-    def fit_lines(
+    def fit_linear_leaves(
         self, term: GrownTerm, source: Columns, derivatives: Gradients, l2: float, bound: float
     ) -> LinearLeafSlopes:
         """Return slopes for the leaves of the last tree, fitted to these derivatives.
@@ -370,7 +370,7 @@ class TreeGrowth:
         said = _said_by_lines(term.tree, source)
         self._grower.add_to(term.grown, term.tree.value.reshape(-1), score.reshape(-1), *said)
 
-    def add_elsewhere(
+    def add_to_other_rows(
         self, term: GrownTerm, table: Bins | Columns, source: Any, score: Vector
     ) -> None:
         """Add a tree's values to the scores of other rows, coded in the same way or not at all."""

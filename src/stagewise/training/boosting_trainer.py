@@ -1,393 +1,277 @@
-"""One fit, from samples to a model: standardise, bin, boost.
+"""The trainer of boosted models: scale the target, encode the rows, boost.
 
-The one idea: everything that is learned before the first round (offset and scale of y, cuts, the
-best constant) is learned from the training rows alone, or taken from the model that is continued.
-Must not know scikit-learn, nor what the caller passed.
+Everything that is learned before the first round (the scale of y, target encodings, cuts, the best
+constant) is learned from the training rows alone, or taken from the model that is continued.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from stagewise._native import Bins, Columns, SparseColumns, Workers
-from stagewise.boosting.folds import boost_side_by_side
-from stagewise.boosting.linear_step import linear_leaves
-from stagewise.boosting.loop import Boosting, Rows, boost
-from stagewise.boosting.methods import Method
+from stagewise.boosting.loop import Boosting, EncodedRows, boost
 from stagewise.boosting.monitor import Monitor
-from stagewise.boosting.progress import ProgressDisplay
-from stagewise.boosting.recipe import Recipe
+from stagewise.boosting.recipe import BoundRecipe
 from stagewise.boosting.sampling import OnlyRows
-from stagewise.boosting.steps import Step
-from stagewise.boosting.stopping import Patience, TimeLimit
-from stagewise.data import TargetScale, TargetScales
-from stagewise.data.bins import learn_codings, rank_values
-from stagewise.errors import InvalidParameterError
 from stagewise.learners.histogram_tree import version_of
-from stagewise.learners.learner import Learner
 from stagewise.losses import Loss
-from stagewise.model.ensemble import Ensemble
 from stagewise.model.model import Model
-from stagewise.training.ready import Ready, Scale
-from stagewise.training.report import warn_if_constant
-from stagewise.training.row_set import Folds, Sample, out_of_fold
-from stagewise.training.sampling_options import make_dropout, make_sampling
-from stagewise.training.target_encoder import TargetEncoder, few_cuts
-from stagewise.training.tree_learner import in_units, make_tree
-from stagewise.validation.tree_needs import check_needs, check_sparse, is_joint
+from stagewise.training.folds import out_of_fold
+from stagewise.training.preparation import (
+    Scale,
+    check_targets,
+    learn_scale,
+    make_monitor,
+    scale_target,
+)
+from stagewise.training.row_set import RowSet
+from stagewise.training.specs import BoostingSpec, FitContext, FitResult
+from stagewise.training.target_encoder import TargetEncoder
+from stagewise.training.training_data import TrainingData
 
-__all__ = ["Fit"]
+__all__ = ["train_boosting"]
 
 Vector = npt.NDArray[np.float64]
 
 
-class Fit:
-    """One fit, from samples to a model: standardise, bin, boost.
+def train_boosting(
+    spec: BoostingSpec,
+    loss: Loss,
+    data: TrainingData,
+    context: FitContext,
+    previous: Model | None = None,
+) -> FitResult:
+    """Fit a boosted model.
 
-    `groups` has the number of every training row's group, where whole groups are drawn.
+    Parameters
+    ----------
+    spec : BoostingSpec
+        The algorithm, the learner and when to stop.
+    loss : Loss
+        What is minimised.
+    data : TrainingData
+        The rows. With folds, their held-out rows choose the number of rounds first.
+    context : FitContext
+        Threads, seed and start time.
+    previous : Model or None
+        The model that the fit continues.
     """
+    return _BoostingTrainer(spec, loss, data, context, previous).train()
 
+
+@dataclass(frozen=True)
+class _Encoded:
+    """The features of a fit, and a function that encodes other rows for its learner."""
+
+    features: Any
+    encode: Callable[[Any], Any]
+
+
+class _BoostingTrainer:
     def __init__(
         self,
-        params: dict[str, Any],
-        method: Method,
+        spec: BoostingSpec,
         loss: Loss,
-        workers: Workers,
-        seed: int,
-        began: float,
-        groups: npt.NDArray[np.uint32] | None = None,
-    ) -> None:
-        self.params, self.method, self.loss = params, method, loss
-        self.workers, self.seed, self.began, self.groups = workers, seed, began, groups
-
-    def run(
-        self,
-        train: Sample,
-        valid: Sample | None,
-        features: Any,
-        classes: npt.NDArray[Any] | None,
+        data: TrainingData,
+        context: FitContext,
         previous: Model | None,
-        folds: Folds | None = None,
-    ) -> tuple[Any, dict[str, Any]]:
-        """Boost and return the model, with what was noticed on the way.
+    ) -> None:
+        self.spec, self.loss, self.data, self.context = spec, loss, data, context
+        self.previous = previous
+        self.scale: Scale = learn_scale(loss, data.train, previous)
 
-        With folds, their held-out rows choose the number of rounds first.
-        """
-        self.features, self.previous = features, previous
-        self._check_targets(train.y, None if valid is None else valid.y)
-        scale = self._target_scale(train, previous)
-        y = self._standardise(scale, train.y)
-        statistics = self._statistics(train, y, features, previous)
-        features, tables = statistics.learn(train, y, features)
-        if previous is not None:
-            features = previous.features  # the trees know what these say
-        self.features = features
-        prepared, alike, details = self._prepare(tables, train, features, classes)
-        ensemble = self._start(features, y, train.weight, previous)
+    def train(self) -> FitResult:
+        check_targets(self.loss, self.data)
+        spec, data, learner = self.spec, self.data, self.spec.learner
+        train = data.train
+        y = scale_target(self.loss, self.scale, train.y)
+        encoder = self._target_encoder(y)
+        features, tables = encoder.learn(train, y, data.features)
+        if self.previous is not None:
+            features = self.previous.features  # the trees were grown with these encodings
+        encoded, encode = learner.encode(tables, train.weight, features, self.context, train.rows)
+        constant, missing = learner.find_constant(encoded, data, features)
+        ensemble = self._start(features, y, train.weight)
         score = self._start_score(ensemble, tables)
-        rows = Rows(prepared, y, train.weight, score, self._source(tables[0]))
-        ready = Ready(train, features, classes, previous, scale, statistics, rows, None, alike)
-        if valid is not None:
-            ready = replace(ready, held=self._unseen_rows(ready, valid, ensemble))
-        if folds is None:
-            monitor = self._boost(ready, ensemble)
-        else:
-            chosen, details["out_of_fold_scores"] = self._cross_validate(folds, ready)
-            self.params = {**self.params, "n_estimators": chosen.best_round}
-            monitor = self._boost(replace(ready, held=None, previous=None), ensemble)
+        source = learner.source(tables[0], self.context)
+        rows = EncodedRows(encoded, y, train.weight, score, source)
+        table = _Encoded(features, encode)
+        oof_scores, chosen = None, None
+        if data.folds is not None:
+            chosen, oof_scores = self._cross_validate(rows, table, encoder)
+            stopping = replace(spec.stopping, n_estimators=chosen.best_round)
+            self.spec = replace(spec, stopping=stopping)
+        valid = None if data.valid is None else self._encode_rows(table, data.valid, ensemble)
+        monitor = self._boost(features, ensemble, rows, valid)
+        if chosen is not None:
             monitor.valid_loss = chosen.valid_loss
-            monitor.stopped_because = monitor.stopped_because or chosen.stopped_because
-        details |= self._noticed(monitor, ready)
-        return self._model(features, ensemble, scale, classes, monitor), details
-
-    def _check_targets(self, y: npt.NDArray[Any], held: npt.NDArray[Any] | None) -> None:
-        """Raise unless the loss can be of these targets, and of those of held-out rows."""
-        self.loss.check(y)
-        if held is None:
-            return
-        try:
-            _check_alike(held, y)
-            self.loss.check(held)
-        except ValueError as error:
-            raise ValueError(f"In y_val: {error}") from None
-
-    def _noticed(self, monitor: Monitor, ready: Ready) -> dict[str, Any]:
-        """Return what is told of a fit besides its model."""
-        return {
-            "stopped_because": monitor.stopped_because,
-            "rounds_run": monitor.last_round,
-            "method_ended": monitor.ended,
-            "out_of_bag": monitor.out_of_bag,
-        }
-
-    def _cross_validate(
-        self, folds: Folds, ready: Ready
-    ) -> tuple[Monitor, npt.NDArray[np.float64]]:
-        """Grow a model for each fold on the shared bins; return what they showed.
-
-        What levels say must come from the rows of the fold, so then it has bins of its own.
-        """
-        train, rows, scale, statistics = ready.train, ready.rows, ready.scale, ready.statistics
-        recipe = replace(self._recipe(scale), out_of_bag=False)
-        models = []
-        for learned, held in folds:
-            own, fold, prepared = train.part(learned), ready, rows.table
-            y = self._standardise(scale, own.y)
-            ensemble = self._start(ready.features, y, own.weight, None)
-            if not self.method.from_zero:  # nor is the offset the mean of these rows
-                ensemble.base = self._best_constant(y, own.weight)
-            if statistics.sources:
-                features, tables = statistics.learn(own, y, ready.features, rows_to_encode=train)
-                prepared, alike = self._bins(tables, train.weight, features)
-                fold = replace(ready, features=features, alike=alike)
-            # On the shared bins a row that is held out is one of weight 0: absent in every sum.
-            weight = np.zeros(len(rows.y))
-            weight[learned] = 1.0 if own.weight is None else own.weight
-            score = np.repeat(ensemble.base[:, np.newaxis], len(rows.y), axis=1)
-            models.append(
-                Boosting(
-                    replace(recipe, sampling=OnlyRows(learned.astype(np.uint32), recipe.sampling)),
-                    ensemble,
-                    replace(rows, table=prepared, weight=weight, score=score),
-                    self._unseen_rows(fold, train.part(held), ensemble),
-                    self.workers,
-                    self.seed,
-                )
-            )
-        monitor = self._monitor(scale, patient=True, previous=None, share=len(folds))
-        try:
-            boost_side_by_side(models, range(self.params["n_estimators"]), monitor)
-        finally:
-            monitor.close()
-        said = [self._score_of(m.ensemble, m.valid.source) for m in models if m.valid is not None]
-        return monitor, out_of_fold(folds, said, len(train.y))
-
-    def _unseen_rows(self, ready: Ready, sample: Sample, ensemble: Ensemble) -> Rows:
-        """Return rows that are not learned from, as the ensemble and the learner read them."""
-        table = sample.of(ready.features.append_encoded(sample.columns)).table()
-        return Rows(
-            ready.alike(table),
-            self._standardise(ready.scale, sample.y),
-            sample.weight,
-            self._start_score(ensemble, [table]),
-            self._source(table),
+            monitor.stop_reason = monitor.stop_reason or chosen.stop_reason
+        return FitResult(
+            learner.model(self.loss, data, features, ensemble, self.scale, monitor),
+            monitor.stop_reason,
+            monitor.last_round,
+            monitor.ended,
+            constant,
+            missing,
+            monitor.oob_improvement,
+            oof_scores,
         )
 
-    def _source(self, table: Any) -> Any:
-        """Return what the ensemble reads; lines read a few columns, here and there a row."""
-        linear = self.params.get("leaves", "constant") == "linear"
-        return table.by_column(self.workers) if linear else table
-
-    def _prepare(
-        self,
-        tables: Sequence[Columns | SparseColumns],
-        train: Sample,
-        features: Any,
-        classes: npt.NDArray[Any] | None,
-    ) -> tuple[Any, Callable[[Any], Any], dict[str, Any]]:
-        """Return what the learner learns from, how to make more of it, and what was noticed."""
-        bins, alike = self._bins(tables, train.weight, features)
-        return bins, alike, warn_if_constant(bins[0], features, train.y, classes)
-
-    def _bins(
-        self, tables: Sequence[Columns | SparseColumns], weight: Vector | None, features: Any
-    ) -> tuple[list[Bins], Callable[[Any], Any]]:
-        """Return the bins of each version of the rows, and how other rows get them."""
-        levels = features.n_categories_per_column()
-        if isinstance(tables[0], SparseColumns):
-            check_sparse(self.params)
-        if self.params.get("split", "histogram") != "histogram":
-            dense = [table for table in tables if isinstance(table, Columns)]  # others were refused
-            return [rank_values(self.workers, t, levels) for t in dense], lambda other: other
-        tables = [table.by_columns() for table in tables]
-        codings = learn_codings(
-            self.workers, tables[0], weight, self.params["max_bins"], self.seed, levels
-        )
-        codings = few_cuts(codings, features.n)
-
-        def alike(other: Columns | SparseColumns) -> Bins:
-            return Bins(self.workers, other.by_columns(), codings)
-
-        return [alike(table) for table in tables], alike
-
-    def _statistics(
-        self, train: Sample, y: npt.NDArray[Any], features: Any, previous: Model | None
-    ) -> TargetEncoder:
-        known = None if previous is None else previous.features
+    def _target_encoder(self, y: npt.NDArray[Any]) -> TargetEncoder:
+        known = None if self.previous is None else self.previous.features
         return TargetEncoder.choose(
-            self.params, self.workers, self.loss, self.seed, train, y, features, known
+            self.spec.category_encoding,
+            self.spec.n_orderings,
+            self.context,
+            self.loss,
+            self.data.train,
+            y,
+            self.data.features,
+            known,
         )
 
-    def _model(
-        self,
-        features: Any,
-        ensemble: Any,
-        scale: Scale,
-        classes: npt.NDArray[Any] | None,
-        monitor: Monitor,
-    ) -> Any:
-        return Model(
-            task="regression" if classes is None else "classification",
-            loss=self.loss.name,
-            features=features,
-            ensemble=ensemble,
-            offset=scale.offset,
-            scale=scale.scale,
-            classes=classes,
-            train_loss=np.array(monitor.train_loss),
-            valid_loss=np.array(monitor.valid_loss),
+    # ---- the start -------------------------------------------------------------------------------
+
+    def _start(self, features: Any, y: npt.NDArray[Any], weight: Vector | None) -> Any:
+        """Return the ensemble before the first round."""
+        learner, loss = self.spec.learner, self.loss
+        if self.previous is not None:
+            return learner.continued(features, self.previous.ensemble)
+        # With squared error the offset is the exact mean; a second one would only add rounding.
+        is_mean = loss.degree is not None and loss.mean_is_best
+        if self.spec.recipe.from_zero or is_mean:
+            return learner.new_ensemble(features, np.zeros(loss.n_outputs))
+        return learner.new_ensemble(features, self._best_constant(y, weight))
+
+    def _best_constant(self, y: npt.NDArray[Any], weight: Vector | None) -> Vector:
+        return self.spec.recipe.dropout.round_values(self.loss.best_constant(y, weight))
+
+    def _start_score(self, ensemble: Any, tables: Any) -> npt.NDArray[np.float64]:
+        """Return the scores of rows; each tree reads the table that it was grown on."""
+        if ensemble.n_rounds == 0:
+            return np.repeat(ensemble.base[:, np.newaxis], tables[0].n_rows, axis=1)
+        if len(tables) == 1:
+            return np.asarray(self.spec.learner.score(ensemble, tables[0], self.context))
+        score = np.tile(ensemble.base, (tables[0].n_rows, 1))
+        workers = self.context.workers
+        for number in range(len(ensemble.trees)):
+            table = tables[version_of(number, len(tables))]
+            ensemble.forest.add_scores(workers, table, number, number + 1, score.reshape(-1))
+        return np.ascontiguousarray(score.T)
+
+    def _encode_rows(self, table: _Encoded, rows: RowSet, ensemble: Any) -> EncodedRows:
+        """Return rows that are not trained on, encoded for the learner and for the ensemble."""
+        columns = rows.with_columns(table.features.append_encoded(rows.columns)).table()
+        return EncodedRows(
+            table.encode(columns),
+            scale_target(self.loss, self.scale, rows.y),
+            rows.weight,
+            self._start_score(ensemble, [columns]),
+            self.spec.learner.source(columns, self.context),
         )
 
-    def _boost(self, ready: Ready, ensemble: Ensemble) -> Monitor:
+    # ---- the rounds ------------------------------------------------------------------------------
+
+    def _recipe(self, features: Any) -> BoundRecipe:
+        """Return the recipe of this fit; a number with a unit is in spreads of the target."""
+        recipe, learner, loss = self.spec.recipe, self.spec.learner, self.loss
+        unit = 1.0 if loss.degree is None else self.scale.spread
+        used = () if self.previous is None else self.previous.ensemble.used_features()
+        max_step = learner.max_step * unit
+        return BoundRecipe(
+            recipe,
+            loss,
+            learner.learner(features, loss, unit, used),
+            learner.step(recipe.step(loss, max_step), features, max_step),
+            learner.vector_leaves,
+            unit,
+            self.data.groups,
+        )
+
+    def _boost(
+        self, features: Any, ensemble: Any, rows: EncodedRows, valid: EncodedRows | None
+    ) -> Monitor:
         """Add rounds to the ensemble."""
-        first, classes = ensemble.n_rounds, ready.classes
-        patient = ready.held is not None
-        monitor = self._monitor(ready.scale, patient=patient, previous=ready.previous)
-        one_class = classes is not None and len(classes) == 1
-        rounds = range(first, first if one_class else self.params["n_estimators"])
-        recipe = self._recipe(ready.scale)
+        previous = None if self.data.folds is not None else self.previous
+        monitor = make_monitor(
+            self.spec.stopping,
+            self.loss,
+            self.scale,
+            self.context,
+            stops_early=valid is not None,
+            previous=previous,
+        )
+        first = ensemble.n_rounds
+        last = first if self.data.one_class else self.spec.stopping.n_estimators
         try:
-            model = Boosting(recipe, ensemble, ready.rows, ready.held, self.workers, self.seed)
-            boost(model, rounds, monitor)
+            recipe, context = self._recipe(features), self.context
+            fit = Boosting(recipe, ensemble, rows, valid, context.workers, context.seed)
+            boost([fit], range(first, last), monitor)
         finally:
             monitor.close()
         return monitor
 
-    def _monitor(
-        self, scale: Scale, *, patient: bool, previous: Model | None, share: int | None = None
-    ) -> Monitor:
-        """Return who watches; of `share` folds, which leave time for the last fit."""
-        p, limit = self.params, self.params["time_limit"]
-        if limit is not None and share is not None:
-            limit = limit * share / (share + 1)
-        first = 0 if previous is None else previous.ensemble.n_rounds
-        return Monitor(
-            p["n_estimators"],
-            patience=Patience(p["n_iter_no_change"], p["tol"]) if patient else None,
-            time_limit=None if limit is None else TimeLimit(limit, self.began),
-            callbacks=p["callbacks"],
-            display=ProgressDisplay(p["verbose"]),
-            loss_scale=scale.loss_unit(self.loss.degree or 0),
-            train_loss=[] if previous is None else previous.train_loss[:first].tolist(),
-            valid_loss=[] if previous is None else previous.valid_loss[:first].tolist(),
-        )
+    def _cross_validate(
+        self, rows: EncodedRows, table: _Encoded, encoder: TargetEncoder
+    ) -> tuple[Monitor, npt.NDArray[np.float64]]:
+        """Boost one model for each fold on the shared bins; return their monitor and scores.
 
-    def _target_scale(self, train: Sample, previous: Model | None) -> Scale:
-        if train.y.ndim > 1:
-            if previous is not None:
-                return TargetScales(np.asarray(previous.offset), np.asarray(previous.scale))
-            if self.loss.degree is None:
-                return TargetScales.none(train.y.shape[1])
-            return TargetScales.learn(train.y, train.weight)
-        if previous is not None:
-            spread = TargetScale.learn(train.y, train.weight).spread if self.loss.degree else 1.0
-            return TargetScale(float(previous.offset), float(previous.scale), spread)
-        if self.loss.degree is None:
-            return TargetScale(0.0, 1.0, 1.0)
-        return TargetScale.learn(train.y, train.weight)
-
-    def _standardise(self, scale: Scale, y: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        return y if self.loss.degree is None else scale.standardise(y)
-
-    def _start(
-        self,
-        features: Any,
-        y: npt.NDArray[Any],
-        weight: Vector | None,
-        previous: Model | None,
-    ) -> Ensemble:
-        levels = features.n_categories_per_column()
-        if previous is not None:
-            old = previous.ensemble
-            if (old.outputs_per_tree > 1) != self._joint():
-                raise InvalidParameterError(
-                    "warm_start continues a model with one tree a round for "
-                    f"{'all outputs' if old.outputs_per_tree > 1 else 'each output'}; multi_output "
-                    "must stay as it was. Fit with warm_start=False to begin anew."
-                )
-            return replace(old, trees=list(old.trees), n_categories=levels)
-        width = self.loss.n_outputs if self._joint() else 1
-        # Of squares the offset is the exact mean; a second one would only add rounding.
-        is_mean = self.loss.degree is not None and self.loss.mean_is_best
-        if self.method.from_zero or is_mean:
-            base = np.zeros(self.loss.n_outputs)
-        else:
-            base = self._best_constant(y, weight)
-        return Ensemble(len(levels), base, n_categories=levels, outputs_per_tree=width)
-
-    def _best_constant(self, y: npt.NDArray[Any], weight: Vector | None) -> Vector:
-        return make_dropout(self.params).settle(self.loss.best_constant(y, weight))
-
-    def _start_score(
-        self, ensemble: Ensemble, tables: Sequence[Columns | SparseColumns]
-    ) -> npt.NDArray[np.float64]:
-        """Return F of rows, each tree seeing the version of them that it was grown on."""
-        if ensemble.n_rounds == 0:
-            return np.repeat(ensemble.base[:, np.newaxis], tables[0].n_rows, axis=1)
-        if len(tables) == 1:
-            return self._score_of(ensemble, tables[0])
-        score = np.tile(ensemble.base, (tables[0].n_rows, 1))
-        for number in range(len(ensemble.trees)):
-            table = tables[version_of(number, len(tables))]
-            ensemble.forest.add_scores(self.workers, table, number, number + 1, score.reshape(-1))
-        return np.ascontiguousarray(score.T)
-
-    def _score_of(self, ensemble: Any, table: Any) -> npt.NDArray[np.float64]:
-        return np.ascontiguousarray(ensemble.score(table, self.workers).T)
-
-    def _recipe(self, scale: Scale) -> Recipe:
-        """Build the recipe; limits that have a unit are in units of the target's spread.
-
-        A gradient of a loss of degree d is of degree d - 1, a gain of degree 2 (d - 1).
+        Target encodings come from the training rows of the fold, so such a fold has its own bins.
         """
-        p, degree = self.params, self.loss.degree
-        unit = 1.0 if degree is None else scale.spread
-        return Recipe(
-            self.loss,
-            self._learner(unit, unit ** ((degree or 1) - 1)),
-            self.method.response,
-            self._step(self._max_step() * unit),
-            make_sampling(p, unit, self.groups),
-            p["learning_rate"],
-            make_dropout(p),
-            p["out_of_bag"],
-            self._joint(),
-        )
-
-    def _joint(self) -> bool:
-        """Return whether a round is one tree for all outputs."""
-        return is_joint(self.params)
-
-    def _step(self, max_step: float) -> Step:
-        """Return how a tree gets its values."""
-        p, features = self.params, self.features
-        step = self.method.step(self.loss, max_step)
-        if p.get("leaves", "constant") == "constant":
-            return step
-        if len(features.categorical) == features.n:
-            raise InvalidParameterError(
-                "leaves='linear' gives leaves slopes in numeric features, but every column is "
-                "categorical. Set leaves='constant', or name fewer categorical_features."
+        folds, train = self.data.folds, self.data.train
+        assert folds is not None
+        bound = self._recipe(table.features)
+        fits = []
+        for learned, held in folds:
+            own, fold, encoded = train.part(learned), table, rows.table
+            y = scale_target(self.loss, self.scale, own.y)
+            ensemble = self._start(table.features, y, own.weight)
+            if not self.spec.recipe.from_zero:  # the offset is not the mean of these rows
+                ensemble.base = self._best_constant(y, own.weight)
+            if encoder.sources:
+                features, tables = encoder.learn(own, y, table.features, rows_to_encode=train)
+                encoded, encode = self.spec.learner.encode(
+                    tables, train.weight, features, self.context
+                )
+                fold = _Encoded(features, encode)
+            # On the shared bins a held-out row has weight 0: it is absent from every sum.
+            weight = np.zeros(len(rows.y))
+            weight[learned] = 1.0 if own.weight is None else own.weight
+            score = np.repeat(ensemble.base[:, np.newaxis], len(rows.y), axis=1)
+            recipe = replace(
+                bound.recipe,
+                out_of_bag=False,
+                sampling=OnlyRows(learned.astype(np.uint32), bound.recipe.sampling),
             )
-        return linear_leaves(step, p["linear_l2"], max_step)
-
-    def _max_step(self) -> float:
-        """Return the largest step in spreads of the target, or 0 for any."""
-        return float(self.params["max_step"] or 0.0)
-
-    def _learner(self, unit: float, gradient_unit: float) -> Learner:
-        check_needs(self.params, self.loss.n_outputs)
-        used = () if self.previous is None else self.previous.ensemble.used_features()
-        tree = make_tree(self.params, self.features, self._max_step(), used)
-        return in_units(tree, self.loss, unit, gradient_unit)
-
-
-def _check_alike(y: npt.NDArray[Any], training: npt.NDArray[Any]) -> None:
-    n, known = (1 if t.ndim == 1 else t.shape[1] for t in (y, training))
-    if n != known:
-        raise ValueError(f"there must be as many targets as in y, {known}; got {n}.")
+            fits.append(
+                Boosting(
+                    replace(bound, recipe=recipe),
+                    ensemble,
+                    replace(rows, table=encoded, weight=weight, score=score),
+                    self._encode_rows(fold, train.part(held), ensemble),
+                    self.context.workers,
+                    self.context.seed,
+                )
+            )
+        monitor = make_monitor(
+            self.spec.stopping,
+            self.loss,
+            self.scale,
+            self.context,
+            stops_early=True,
+            folds=len(folds),
+        )
+        try:
+            boost(fits, range(self.spec.stopping.n_estimators), monitor)
+        finally:
+            monitor.close()
+        scores = [
+            self.spec.learner.score(fit.ensemble, fit.valid.source, self.context)
+            for fit in fits
+            if fit.valid is not None
+        ]
+        return monitor, out_of_fold(folds, scores, len(train.y))

@@ -1,8 +1,9 @@
-"""Fits with a learner of the caller's: a tree with other rules, or any estimator."""
+"""Boosting of any estimator: rows are passed on as they are, and terms are fitted estimators."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pickle import PicklingError
 from typing import Any
 
@@ -11,68 +12,113 @@ import numpy as np
 import numpy.typing as npt
 
 from stagewise.boosting.monitor import Monitor
+from stagewise.boosting.steps import Step
 from stagewise.learners.estimator import EstimatorLearner
 from stagewise.learners.learner import Learner
+from stagewise.losses import Loss
 from stagewise.model.terms import TermModel, Terms
-from stagewise.training.boosting_trainer import Fit
-from stagewise.training.ready import Scale
-from stagewise.training.row_set import Sample
-from stagewise.training.tree_learner import in_units
+from stagewise.training.preparation import Scale
+from stagewise.training.report import ONE_VALUE, warn_of_one_class
+from stagewise.training.specs import FitContext
+from stagewise.training.training_data import TrainingData
+from stagewise.validation.messages import warn_caller
 
-__all__ = ["TermFit", "TreeFit"]
+__all__ = ["EstimatorLearnerSpec"]
 
 Vector = npt.NDArray[np.float64]
 
 
-class TermFit(Fit):
-    """A fit whose terms are estimators."""
+@dataclass(frozen=True)
+class EstimatorLearnerSpec:
+    """Terms that are estimators.
 
-    def _prepare(
-        self, tables: Any, train: Sample, features: Any, classes: npt.NDArray[Any] | None
-    ) -> tuple[Any, Callable[[Any], Any], dict[str, Any]]:
-        return tables[0].X, lambda other: other.X, {}
+    Attributes
+    ----------
+    estimator : estimator
+        Is cloned and fitted in every round.
+    resample : bool
+        Whether rows are drawn by their weights, for estimators without sample_weight.
+    """
 
-    def _start(
-        self, features: Any, y: npt.NDArray[Any], weight: Vector | None, previous: Any
-    ) -> Any:
-        return Terms(super()._start(features, y, weight, previous).base)
+    estimator: Any
+    resample: bool = False
+    max_step = 0.0
+    vector_leaves = False
 
-    def _score_of(self, ensemble: Any, table: Any) -> npt.NDArray[np.float64]:
-        return np.ascontiguousarray(ensemble.score(table.X, table.n_rows).T)
+    def source(self, table: Any, context: FitContext) -> Any:
+        """Return rows as the terms read them."""
+        return table
 
-    def _max_step(self) -> float:
-        return 0.0
-
-    def _learner(self, unit: float, gradient_unit: float) -> Learner:
-        return EstimatorLearner(self.params["learner"], self.params["resample"])
-
-    def _model(
+    def encode(
         self,
+        tables: Sequence[Any],
+        weight: Vector | None,
         features: Any,
-        ensemble: Any,
+        context: FitContext,
+        rows: npt.NDArray[np.uint32] | None = None,
+    ) -> tuple[Any, Callable[[Any], Any]]:
+        """Return X as it was passed, and a function that does so for other rows."""
+        return tables[0].X, lambda other: other.X
+
+    def find_constant(
+        self, encoded: Any, data: TrainingData, features: Any
+    ) -> tuple[list[str], list[str] | None]:
+        """Return no feature: the columns are not looked at. Warn if y has one value."""
+        if data.classes is not None and len(data.classes) == 1:
+            warn_of_one_class(data.classes)
+        elif data.classes is None and (data.train.y == data.train.y[0]).all():
+            warn_caller(ONE_VALUE)
+        return [], None
+
+    def new_ensemble(self, features: Any, base: Vector) -> Terms:
+        """Return a sum without terms."""
+        return Terms(base)
+
+    def continued(self, features: Any, previous: Any) -> Terms:
+        """Raise: a sum of estimators is not continued."""
+        raise NotImplementedError("A model of estimators cannot be continued.")
+
+    def score(self, ensemble: Terms, source: Any, context: FitContext) -> Vector:
+        """Return the scores of rows, shape (n_outputs, n_rows)."""
+        return np.ascontiguousarray(ensemble.score(source.X, source.n_rows).T)
+
+    def learner(self, features: Any, loss: Loss, unit: float, used: Sequence[int]) -> Learner:
+        """Return the learner."""
+        return EstimatorLearner(self.estimator, self.resample)
+
+    def step(self, step: Step, features: Any, max_step: float) -> Step:
+        """Return the step: estimators have no leaves."""
+        return step
+
+    def model(
+        self,
+        loss: Loss,
+        data: TrainingData,
+        features: Any,
+        ensemble: Terms,
         scale: Scale,
-        classes: npt.NDArray[Any] | None,
         monitor: Monitor,
     ) -> TermModel:
+        """Return the model."""
         return TermModel(
-            task="regression" if classes is None else "classification",
-            loss=self.loss.name,
+            task="regression" if data.classes is None else "classification",
+            loss=loss.name,
             ensemble=ensemble,
             offset=scale.offset,
             scale=scale.scale,
-            classes=classes,
+            classes=data.classes,
             train_loss=np.array(monitor.train_loss),
             valid_loss=np.array(monitor.valid_loss),
             n_features=features.n,
             names=features.names,
-            digest=_digest(ensemble, scale, classes),
+            digest=_digest(ensemble, scale, data.classes),
         )
 
 
 def _digest(terms: Terms, scale: Scale, classes: npt.NDArray[Any] | None) -> str | None:
-    """Return a hash of what was learned, or None if a learner cannot be pickled.
+    """Return a hash of the model, or None if an estimator cannot be pickled.
 
-    Of an estimator that has a fingerprint, that is hashed.
+    An estimator with a fingerprint contributes the fingerprint.
     """
     parts = [
         (p.value, p.estimator.fingerprint() if hasattr(p.estimator, "fingerprint") else p.estimator)
@@ -81,15 +127,5 @@ def _digest(terms: Terms, scale: Scale, classes: npt.NDArray[Any] | None) -> str
     known = [terms.base, parts, scale.offset, scale.scale, classes]
     try:
         return str(joblib.hash(known, hash_name="sha1"))
-    except (PicklingError, TypeError, AttributeError):  # as pickle answers, by what it meets
+    except (PicklingError, TypeError, AttributeError):  # pickle raises any of these
         return None
-
-
-class TreeFit(Fit):
-    """A fit whose trees have rules of the caller's."""
-
-    def _max_step(self) -> float:
-        return float(self.params["learner"].max_step)
-
-    def _learner(self, unit: float, gradient_unit: float) -> Learner:
-        return in_units(self.params["learner"], self.loss, unit, gradient_unit)

@@ -1,8 +1,7 @@
-"""Missing cells that are filled before a tree is grown.
+"""Missing values that are replaced before a tree is grown.
 
-The one idea: a rule says what a missing cell of a column becomes, and on which side of a split a
-row with such a cell is found later; trees never see that anything was missing. Must not know how
-trees are grown.
+An imputation replaces the missing values of a column, and sets the side of each split to which rows
+with a missing value go at predict.
 """
 
 from __future__ import annotations
@@ -18,21 +17,21 @@ import numpy.typing as npt
 from stagewise._native import Columns
 from stagewise.data import Features
 from stagewise.data.target_scale import exact_mean
-from stagewise.training.row_set import Sample
+from stagewise.training.row_set import RowSet
 from stagewise.trees.tree import Tree
 from stagewise.validation.messages import column_label
 
-__all__ = ["FILLINGS", "Filling"]
+__all__ = ["IMPUTATIONS", "Imputation"]
 
 Vector = npt.NDArray[np.float64]
 
 
-class Filling:
+class Imputation:
     """Leaves missing cells as they are: every split learns their side.
 
     Parameters
     ----------
-    train : Sample
+    train : RowSet
         The rows to learn from.
     features : Features
         What is known of their columns.
@@ -40,22 +39,22 @@ class Filling:
         Keys what is drawn.
     """
 
-    def __init__(self, train: Sample, features: Features, seed: int) -> None:
+    def __init__(self, train: RowSet, features: Features, seed: int) -> None:
         pass
 
-    def fill(self, sample: Sample, number: int) -> Sample:
+    def fill(self, sample: RowSet, number: int) -> RowSet:
         """Return the rows without missing cells; `number` tells training rows, 0, from others."""
         return sample
 
-    def settle(self, tree: Tree) -> Tree:
+    def set_missing_sides(self, tree: Tree) -> Tree:
         """Return the tree with the sides to which rows go whose cell is missing."""
         return tree
 
 
-class _Known(Filling, ABC):
+class _Known(Imputation, ABC):
     """Base of the rules that fill cells from those that are known."""
 
-    def __init__(self, train: Sample, features: Features, seed: int) -> None:
+    def __init__(self, train: RowSet, features: Features, seed: int) -> None:
         self.seed = seed
         table = train.table()
         self.known: list[tuple[Vector, Vector | None]] = []
@@ -66,7 +65,7 @@ class _Known(Filling, ABC):
             weight = None if train.weight is None else train.weight[there]
             self.known.append((values[there], weight))
 
-    def fill(self, sample: Sample, number: int) -> Sample:
+    def fill(self, sample: RowSet, number: int) -> RowSet:
         table, columns = sample.table(), []
         for place in range(len(self.known)):
             values = table.column(place)
@@ -74,7 +73,7 @@ class _Known(Filling, ABC):
             if len(missing) and len(self.known[place][0]):
                 values[missing] = self._fillers(place, len(missing), number)
             columns.append(values)
-        return Sample(Columns(columns), None, sample.y, sample.weight)
+        return RowSet(Columns(columns), None, sample.y, sample.weight)
 
     @abstractmethod
     def _fillers(self, place: int, n: int, number: int) -> Vector:
@@ -84,7 +83,7 @@ class _Known(Filling, ABC):
 class _Mean(_Known):
     """The mean of the known cells of the column; of categories, the commonest level."""
 
-    def __init__(self, train: Sample, features: Features, seed: int) -> None:
+    def __init__(self, train: RowSet, features: Features, seed: int) -> None:
         super().__init__(train, features, seed)
         self.mean = np.full(features.n, np.nan)
         for place, (values, weight) in enumerate(self.known):
@@ -107,7 +106,7 @@ class _Mean(_Known):
     def _fillers(self, place: int, n: int, number: int) -> Vector:
         return np.full(n, self.mean[place])
 
-    def settle(self, tree: Tree) -> Tree:
+    def set_missing_sides(self, tree: Tree) -> Tree:
         side = np.zeros(len(tree.feature), dtype=np.uint8)
         for node in np.flatnonzero(tree.feature >= 0):
             mean = self.mean[tree.feature[node]]
@@ -130,13 +129,13 @@ class _Draws(_Known):
         place_of = np.searchsorted(reach, drawn * reach[-1], side="right")
         return np.asarray(values[place_of])
 
-    def settle(self, tree: Tree) -> Tree:
+    def set_missing_sides(self, tree: Tree) -> Tree:
         """Rows go both ways; who asks for one leaf gets the more probable one."""
         left, right = (tree.cover[children] for children in (tree.left, tree.right))
         return replace(tree, missing_left=((tree.feature >= 0) & (left >= right)).astype(np.uint8))
 
 
-FILLINGS: Mapping[str, Callable[[Sample, Features, int], Filling]] = MappingProxyType(
-    {"learned": Filling, "mean": _Mean, "probability": _Draws}
+IMPUTATIONS: Mapping[str, Callable[[RowSet, Features, int], Imputation]] = MappingProxyType(
+    {"learned": Imputation, "mean": _Mean, "probability": _Draws}
 )
 """By the value of the parameter `missing`."""

@@ -1,12 +1,12 @@
-"""Rows that go to estimators of others as they were given.
+"""Rows that are passed to a learner as they are.
 
-The one idea: only the shape, the number and the names of the columns are checked here, by the rules
-of all tables; what the cells are is the business of whoever learns from them. Who learned from
-columns with names gets columns with these names again. Must not know what is learned.
+Only the shape, the number and the names of the columns are checked. A learner that was fitted to
+columns with names gets columns with these names again.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,24 +19,26 @@ from sklearn.utils import _safe_indexing
 from stagewise.data.features import check_width, select_by_name, warn_of_names
 from stagewise.data.reading.frame import Frame, open_frame
 from stagewise.data.reading.table import check_shape, exact_array
+from stagewise.training.training_data import ReadTable
 
-__all__ = ["Heading", "Passed", "pass_on"]
+__all__ = ["Header", "PassthroughReader", "UntouchedRows"]
 
 
-class Passed:
+class UntouchedRows:
     """Rows as they were given, for learners that read tables themselves."""
 
-    def __init__(self, X: Any) -> None:
+    def __init__(self, X: Any, header: Header | None = None) -> None:
         self.X = X
         self.n_rows = X.shape[0]
+        self.header = header
 
-    def take(self, rows: npt.NDArray[np.uint32]) -> Passed:
+    def take(self, rows: npt.NDArray[np.uint32]) -> UntouchedRows:
         """Choose rows."""
-        return Passed(_safe_indexing(self.X, rows.astype(np.intp)))
+        return UntouchedRows(_safe_indexing(self.X, rows.astype(np.intp)))
 
 
 @dataclass(frozen=True)
-class Heading:
+class Header:
     """What is remembered of the columns of a table that is passed on.
 
     Parameters
@@ -60,11 +62,11 @@ class Heading:
         """Return that the columns are numbers: whatever else they are is the learner's business."""
         return [0] * self.n
 
-    def extended(self, columns: Passed) -> Passed:
+    def extended(self, columns: UntouchedRows) -> UntouchedRows:
         """Return the columns: nothing is made of them here."""
         return columns
 
-    def put_on(self, estimator: Any) -> None:
+    def set_attributes(self, estimator: Any) -> None:
         """Set what scikit-learn's estimators remember of their columns."""
         estimator.n_features_in_ = self.n
         if self.names is not None:
@@ -72,7 +74,7 @@ class Heading:
         else:
             estimator.__dict__.pop("feature_names_in_", None)
 
-    def match(self, X: Any, caller: str) -> Passed:
+    def match(self, X: Any, caller: str) -> UntouchedRows:
         """Read new rows, and put their columns in the order of the heading.
 
         Parameters
@@ -90,17 +92,17 @@ class Heading:
         frame, array = _open(X, caller, allow_empty=True)
         names = None if frame is None else frame.names
         if frame is not None and names is not None and self.names is not None:
-            return Passed(select_by_name(frame, self.names).native())
+            return UntouchedRows(select_by_name(frame, self.names).native())
         if names is not None:
             warn_of_names(caller, fitted_with=False)
         check_width(array.shape[1] if frame is None else frame.shape[1], self.n, caller)
         if names is not None and frame is not None:
-            return Passed(frame.native().to_numpy())
+            return UntouchedRows(frame.native().to_numpy())
         if names is None and self.names is not None:
             warn_of_names(caller, fitted_with=True)
             array = array if frame is None else frame.native().to_numpy()
-            return Passed(array if scipy.sparse.issparse(array) else self._named(array))
-        return Passed(array if frame is None else frame.native())
+            return UntouchedRows(array if scipy.sparse.issparse(array) else self._named(array))
+        return UntouchedRows(array if frame is None else frame.native())
 
     def _named(self, array: npt.NDArray[Any]) -> Any:
         """Return an array as a frame like that of the fit."""
@@ -117,24 +119,44 @@ class Heading:
         return native
 
 
-def pass_on(X: Any, caller: str) -> tuple[Passed, Heading]:
-    """Read the rows of a fit.
+@dataclass(frozen=True)
+class PassthroughReader:
+    """Reads tables for a learner that reads their values itself.
 
     Parameters
     ----------
-    X : array-like, data frame or sparse matrix of shape (n_rows, n_features)
-        The rows; at least one, and at least one column.
     caller : str
         The estimator's name, for messages.
     """
-    frame, array = _open(X, caller, allow_empty=False)
-    if frame is None:
-        return Passed(array), Heading(array.shape[1])
-    if frame.names is None:
-        return Passed(frame.native()), Heading(frame.shape[1])
-    library = frame.frame.implementation.value
-    heading = Heading(frame.shape[1], tuple(frame.names), tuple(frame.labels), library)
-    return Passed(frame.native()), heading
+
+    caller: str
+
+    def read(self, X: Any) -> UntouchedRows:
+        """Return the rows of X, with the description of its columns."""
+        frame, array = _open(X, self.caller, allow_empty=False)
+        if frame is None:
+            return UntouchedRows(array, Header(array.shape[1]))
+        if frame.names is None:
+            return UntouchedRows(frame.native(), Header(frame.shape[1]))
+        library = frame.frame.implementation.value
+        names, labels = tuple(frame.names), tuple(frame.labels)
+        return UntouchedRows(frame.native(), Header(frame.shape[1], names, labels, library))
+
+    def learn(self, table: UntouchedRows, weight: Any, rows: Any, held: Any) -> ReadTable:
+        """Return the rows with the description of their columns."""
+        return ReadTable(table.header, table, Counter())
+
+    def read_validation(self, X: Any, features: Header) -> UntouchedRows:
+        """Return the rows of X_val."""
+        return features.match(X, self.caller)
+
+    def match(self, table: UntouchedRows, features: Header, rows: Any) -> ReadTable:
+        """Return the rows of X_val."""
+        return ReadTable(features, table, Counter())
+
+    def missing_counts(self, table: UntouchedRows) -> Counter[int]:
+        """Return no counts: values are not read."""
+        return Counter()
 
 
 def _open(X: Any, caller: str, *, allow_empty: bool) -> tuple[Frame | None, Any]:

@@ -1,131 +1,165 @@
-"""From what a caller says of trees to the rules that a tree is grown by.
-
-The one idea: parameters, features by name and units become one `HistogramTree`. Must not know rows.
-"""
+"""Boosting of trees: how rows become bins, and parameters become the rules of a tree."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
+from stagewise._native import Bins, Columns, SparseColumns
+from stagewise.boosting.linear_step import linear_leaves
+from stagewise.boosting.monitor import Monitor
+from stagewise.boosting.steps import Step
 from stagewise.errors import InvalidParameterError
 from stagewise.learners.histogram_tree import HistogramTree
 from stagewise.losses import Loss
-from stagewise.training.feature_rules import (
-    feature_label,
-    forced_splits,
-    interactions,
-    numbers_by_feature,
-)
+from stagewise.model.ensemble import Ensemble
+from stagewise.model.model import Model
+from stagewise.training.feature_rules import FeatureRules
+from stagewise.training.preparation import Scale, encode_bins, make_model, new_ensemble, score_rows
+from stagewise.training.report import warn_if_constant
+from stagewise.training.specs import FitContext
+from stagewise.training.training_data import TrainingData
 
-__all__ = ["in_units", "make_tree", "proposal"]
+__all__ = ["TreeLearnerSpec", "feature_share"]
 
-EPSILON = 0.02
-"""Of split="approx": about fifty candidates a feature."""
-TREE_PARAMETERS = (
-    "max_leaf_nodes",
-    "max_depth",
-    "min_samples_leaf",
-    "min_hessian",
-    "min_gain",
-    "criterion",
-    "columns_per_tree",
-    "columns_per_level",
-    "columns_per_node",
-    "path_smoothing",
-    "random_thresholds",
-)
-"""Those that the estimators and a tree call the same."""
+Vector = npt.NDArray[np.float64]
 
 
-def make_tree(
-    params: Mapping[str, Any], features: Any, max_step: float, used: Sequence[int]
-) -> HistogramTree:
-    """Return the rules of a tree, its limits in spreads of the target.
+@dataclass(frozen=True)
+class TreeLearnerSpec:
+    """Trees on bins of values.
+
+    Attributes
+    ----------
+    tree : HistogramTree
+        The rules of a tree; numbers with a unit are in spreads of the target.
+    feature_rules : FeatureRules
+        The rules that name features.
+    split : {"histogram", "exact", "approx"}
+        How thresholds are searched.
+    max_bins : int
+        The largest number of bins of a feature.
+    linear_l2 : float or None
+        The penalty of the slopes of linear leaves; None: leaves are constants.
+    vector_leaves : bool
+        Whether a round is one tree with a value for each output.
+    """
+
+    tree: HistogramTree
+    feature_rules: FeatureRules = field(default_factory=FeatureRules)
+    split: str = "histogram"
+    max_bins: int = 255
+    linear_l2: float | None = None
+    vector_leaves: bool = False
+
+    @property
+    def max_step(self) -> float:
+        """The largest step in spreads of the target; 0: no limit."""
+        return self.tree.max_step
+
+    def source(self, table: Any, context: FitContext) -> Any:
+        """Return rows as the ensemble reads them; linear leaves read a few columns only."""
+        return table if self.linear_l2 is None else table.by_column(context.workers)
+
+    def encode(
+        self,
+        tables: Sequence[Columns | SparseColumns],
+        weight: Vector | None,
+        features: Any,
+        context: FitContext,
+        rows: npt.NDArray[np.uint32] | None = None,
+    ) -> tuple[list[Bins], Callable[[Any], Any]]:
+        """Return the bins of the training rows, and a function that encodes other rows."""
+        return encode_bins(tables, weight, features, self.split, self.max_bins, context)
+
+    def find_constant(
+        self, encoded: list[Bins], data: TrainingData, features: Any
+    ) -> tuple[list[str], list[str] | None]:
+        """Return the features that cannot be split; warn if nothing can be learned."""
+        return warn_if_constant(encoded[0], features, data.train.y, data.classes)
+
+    def new_ensemble(self, features: Any, base: Vector) -> Ensemble:
+        """Return an ensemble without trees."""
+        return new_ensemble(features, base, joint=self.vector_leaves)
+
+    def continued(self, features: Any, previous: Ensemble) -> Ensemble:
+        """Return a copy of the ensemble of an earlier fit."""
+        if (previous.outputs_per_tree > 1) != self.vector_leaves:
+            kind = "all outputs" if previous.outputs_per_tree > 1 else "each output"
+            raise InvalidParameterError(
+                f"warm_start continues a model with one tree a round for {kind}; multi_output "
+                "must stay as it was. Fit with warm_start=False to begin anew."
+            )
+        categories = features.n_categories_per_column()
+        return replace(previous, trees=list(previous.trees), n_categories=categories)
+
+    def score(self, ensemble: Ensemble, source: Any, context: FitContext) -> Vector:
+        """Return the scores of rows, shape (n_outputs, n_rows)."""
+        return score_rows(ensemble, source, context)
+
+    def learner(self, features: Any, loss: Loss, unit: float, used: Sequence[int]) -> HistogramTree:
+        """Return the rules of a tree in the units of the scores.
+
+        A gradient of a loss of degree d is of degree d - 1, a gain of degree 2 (d - 1).
+        """
+        gradient_unit = unit ** ((loss.degree or 1) - 1)
+        tree = replace(self.tree, used=tuple(used), **self.feature_rules.of(features, self.tree))
+        return replace(
+            tree,
+            l1=tree.l1 * gradient_unit,
+            min_gain=tree.min_gain * gradient_unit**2,
+            first_use=tuple(price * gradient_unit**2 for price in tree.first_use),
+            max_step=0.0 if loss.leaf_quantile is not None else tree.max_step * unit,
+        )
+
+    def step(self, step: Step, features: Any, max_step: float) -> Step:
+        """Return a step that also fits linear models in the leaves, if they are wanted."""
+        if self.linear_l2 is None:
+            return step
+        if len(features.categorical) == features.n:
+            raise InvalidParameterError(
+                "leaves='linear' gives leaves slopes in numeric features, but every column is "
+                "categorical. Set leaves='constant', or name fewer categorical_features."
+            )
+        return linear_leaves(step, self.linear_l2, max_step)
+
+    def model(
+        self,
+        loss: Loss,
+        data: TrainingData,
+        features: Any,
+        ensemble: Ensemble,
+        scale: Scale,
+        monitor: Monitor,
+    ) -> Model:
+        """Return the model."""
+        return make_model(loss, data, features, ensemble, scale, monitor)
+
+
+def feature_share(max_features: Any, n_features: int) -> float:
+    """Return the share of the features that a node may use.
 
     Parameters
     ----------
-    params : mapping
-        Checked one by one, and to make sense together.
-    features : Features
-        Those of the fit.
-    max_step : float
-        The largest value of a leaf; 0: any.
-    used : sequence of int
-        The features that trees of a model that is continued ask about; they cost nothing more.
+    max_features : {"sqrt", "log2", "third"}, int, float or None
+        Checked; None: all features.
+    n_features : int
+        The number of features.
     """
-    return HistogramTree(
-        **{name: params[name] for name in TREE_PARAMETERS if name in params},
-        **_feature_rules(params, features),
-        **proposal(params),
-        used=tuple(used),
-        l1=params["l1_regularization"],
-        l2=params["l2_regularization"],
-        max_step=max_step,
-        growth=params["growth"],
-    )
-
-
-def _feature_rules(params: Mapping[str, Any], features: Any) -> dict[str, Any]:
-    """Return the rules of a tree that speak of single features."""
-    directions = numbers_by_feature(
-        params.get("monotonic_cst"), features, "monotonic_cst", "-1, 0 or 1", of=(-1, 0, 1)
-    )
-    for position, direction in enumerate(directions):
-        if direction and position in features.categorical:
-            raise InvalidParameterError(
-                f"monotonic_cst: feature {feature_label(features, position)} is categorical, "
-                "and its levels have no order; leave its direction at 0."
-            )
-    together, most = interactions(params.get("interaction_cst"), features)
-    weights = numbers_by_feature(
-        params.get("feature_weights"), features, "feature_weights", "a number, at least 0"
-    )
-    if params.get("feature_weights") is not None and not _draws_columns(params):
-        raise InvalidParameterError(
-            "feature_weights says how likely a feature is to be drawn, but none are drawn: set "
-            "columns_per_tree, columns_per_level or columns_per_node below 1."
-        )
-    told = features.sources[features.n :]  # behind the features, what their levels say
-    if weights:
-        weights = (*weights, *(min(weights[f] for f in sources) for sources in told))
-    return {
-        "monotone": tuple(int(d) for d in directions) + (0,) * (len(told) if directions else 0),
-        "together": together,
-        "most_together": most,
-        "first_use": numbers_by_feature(
-            params.get("first_use_penalty"), features, "first_use_penalty", "a number, at least 0"
-        ),
-        "feature_weights": weights,
-        "forced": forced_splits(params.get("forced_splits"), features),
-    }
-
-
-def proposal(params: Mapping[str, Any]) -> dict[str, Any]:
-    """Return which values are candidates where each has a code of its own."""
-    split, given = params.get("split", "histogram"), (params.get("proposal"), params.get("epsilon"))
-    if split != "approx" and given != (None, None):
-        raise InvalidParameterError(
-            "proposal and epsilon say which values split='approx' tries; with "
-            f"split={split!r} they must be None."
-        )
-    if split != "approx":
-        return {}
-    return {"proposal": given[0] or "global", "epsilon": given[1] or EPSILON}
-
-
-def _draws_columns(params: Mapping[str, Any]) -> bool:
-    return any(params[f"columns_per_{what}"] < 1 for what in ("tree", "level", "node"))
-
-
-def in_units(tree: HistogramTree, loss: Loss, unit: float, gradient_unit: float) -> HistogramTree:
-    """Return a tree whose limits are in units of the target's spread."""
-    by_quantile = loss.leaf_quantile is not None
-    return replace(
-        tree,
-        l1=tree.l1 * gradient_unit,
-        min_gain=tree.min_gain * gradient_unit**2,
-        first_use=tuple(price * gradient_unit**2 for price in tree.first_use),
-        max_step=0.0 if by_quantile else tree.max_step * unit,
-    )
+    if max_features is None:
+        return 1.0
+    if isinstance(max_features, float):
+        wanted = max(1, round(max_features * n_features))
+    elif isinstance(max_features, int):
+        wanted = min(max_features, n_features)
+    else:
+        wanted = {
+            "sqrt": round(n_features**0.5),
+            "log2": round(np.log2(n_features)),
+            "third": round(n_features / 3),
+        }[max_features]
+    return max(1, int(wanted)) / n_features

@@ -1,7 +1,7 @@
-"""warm_start: which model a fit continues, and whether it is about the same things.
+"""warm_start: which model a fit continues, and whether the fit goes with it.
 
-The one idea: a fit that continues another must end where one fit of all rounds would have ended;
-what would make that untrue is refused. Must not know how rounds are added.
+A fit that continues another must end where one fit of all rounds would have ended. What prevents
+that is refused.
 """
 
 from __future__ import annotations
@@ -11,39 +11,34 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from stagewise.losses import Loss
 from stagewise.model.model import Model
+from stagewise.training.training_data import TrainingData
+from stagewise.validation.tree_needs import check_need
 
-__all__ = ["check_loss", "model_to_continue"]
+__all__ = ["check_continues", "model_to_continue"]
+
+ANEW = "Fit with warm_start=False to begin anew."
 
 
-def model_to_continue(
-    estimator: Any,
-    params: Mapping[str, Any],
-    classes: npt.NDArray[Any] | None,
-    target: npt.NDArray[Any],
-    targets: tuple[str, ...] | None,
-) -> Model | None:
-    """Return the model to continue from, if warm_start says so and there is one.
+def model_to_continue(estimator: Any, params: Mapping[str, Any]) -> Model | None:
+    """Return the model of a fitted estimator, if warm_start is set; else None.
 
     Parameters
     ----------
-    estimator : BoostedTrees
+    estimator : BaseBoosting
         Perhaps fitted before.
     params : mapping
         Its parameters, checked.
-    classes, target, targets
-        The classes or None, the targets of all rows, and what they are called.
 
     Raises
     ------
     ValueError
-        If what is to be learned now is something else.
+        If the parameters do not go with the model.
     """
     model: Model | None = getattr(estimator, "model_", None)
-    if not params["warm_start"] or model is None:
+    if not params.get("warm_start") or model is None:
         return None
     if hasattr(estimator, "oof_prediction_"):  # its history is that of folds
         model = replace(model, valid_loss=np.empty(0))
@@ -55,35 +50,40 @@ def model_to_continue(
     before = getattr(estimator, "fit_report_", {}).get("permutations", params.get("permutations"))
     if before != params.get("permutations"):
         raise ValueError(
-            f"warm_start continues a model whose levels were told in permutations={before} "
-            f"orders, but now it is {params['permutations']}. Leave it as it was, or fit with "
-            "warm_start=False to begin anew."
-        )
-    old = model.classes
-    if classes is not None and old is not None and not np.array_equal(classes, old):
-        raise ValueError(
-            f"warm_start continues a model of the classes {old.tolist()}, but y has "
-            f"{classes.tolist()}. Fit with warm_start=False to begin anew."
-        )
-    known, n = model.ensemble.n_outputs, target.shape[1] if target.ndim > 1 else 1
-    if classes is None and (n, targets) != (known, model.targets):
-        raise ValueError(
-            f"warm_start continues a model of {_listed(known, model.targets)}, but y has "
-            f"{_listed(n, targets)}. Fit with warm_start=False to begin anew."
+            f"warm_start continues a model with permutations={before}, but now it is "
+            f"{params['permutations']}. Leave it as it was, or fit with warm_start=False to begin "
+            "anew."
         )
     return model
 
 
-def check_loss(previous: Model, loss: Loss) -> None:
-    """Raise if a model was made by another loss."""
+def check_continues(
+    previous: Model, params: Mapping[str, Any], data: TrainingData, loss: Loss
+) -> None:
+    """Raise ValueError unless the data and the loss are those of a model."""
+    classes, old = data.classes, previous.classes
+    if classes is not None and old is not None and not np.array_equal(classes, old):
+        raise ValueError(
+            f"warm_start continues a model of the classes {old.tolist()}, but y has "
+            f"{classes.tolist()}. {ANEW}"
+        )
+    y, targets = data.train.y, data.target_names
+    known, n = previous.ensemble.n_outputs, y.shape[1] if y.ndim > 1 else 1
+    if classes is None and (n, targets) != (known, previous.targets):
+        raise ValueError(
+            f"warm_start continues a model of {_listed(known, previous.targets)}, but y has "
+            f"{_listed(n, targets)}. {ANEW}"
+        )
     if previous.loss != loss.name:
         raise ValueError(
             f"warm_start continues a model of the loss {previous.loss!r}, but now it is "
-            f"{loss.name!r}. Fit with warm_start=False to begin anew."
+            f"{loss.name!r}. {ANEW}"
         )
+    if previous.features.target_encodings:
+        check_need(params, "categorical", "statistics")
 
 
 def _listed(n: int, targets: tuple[str, ...] | None) -> str:
-    """Return how many targets there are, and what they are called."""
+    """Return the number of targets and their names."""
     names = "" if targets is None else f" ({', '.join(map(repr, targets))})"
     return f"{n} target{'s' if n > 1 else ''}{names}"

@@ -14,9 +14,9 @@ from typing import Any
 
 from stagewise.validation.parameters import RULES
 from stagewise.validation.rules import Rule
-from stagewise.validation.tree_needs import allows
+from stagewise.validation.tree_needs import allows, is_possible
 
-__all__ = ["AUTO_RULES", "RATE", "settled"]
+__all__ = ["AUTO_RULES", "RATE", "resolve_auto"]
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ SHARE = 0.7
 """Of the features, what a node may use."""
 
 
-def settled(params: Mapping[str, Any], rate: float | None = None) -> dict[str, Any]:
+def resolve_auto(params: Mapping[str, Any], rate: float | None = None) -> dict[str, Any]:
     """Return the parameters with a number in the place of every "auto".
 
     Parameters
@@ -57,11 +57,13 @@ def settled(params: Mapping[str, Any], rate: float | None = None) -> dict[str, A
         The learning rate of the model that the fit continues, if there is one.
     """
     numbers = dict(params)
-    if params["learning_rate"] == "auto":
+    if params.get("learning_rate") == "auto":
         numbers["learning_rate"] = _learning_rate(params) if rate is None else rate
     if params.get("columns_per_node") == "auto":
         drawn = allows(params, "columns_per_node", SHARE)
         numbers["columns_per_node"] = SHARE if drawn else 1.0
+    if params.get("categorical") == "auto" and not is_possible(params, "categorical", "statistics"):
+        numbers["categorical"] = "sets"
     return numbers
 
 
@@ -72,6 +74,6 @@ def _learning_rate(params: Mapping[str, Any]) -> float:
     are best grow as 1/ν, and most of what there is to gain comes with the first halving. A fit that
     others shall continue does not know how many rounds there will be: it has the ν of few.
     """
-    if params["warm_start"]:
+    if params.get("warm_start"):
         return RATE
     return float(RATE * min(1.0, (ROUNDS / params["n_estimators"]) ** 0.25))

@@ -21,6 +21,7 @@ __all__ = [
     "Rule",
     "callbacks",
     "categorical",
+    "feature_count",
     "flag",
     "folds",
     "least_rows",
@@ -102,6 +103,21 @@ def least_rows(value: Any) -> float:
         raise ValueError(
             "a number of rows, at least 1 (with sample_weight: a sum of weights); for a tenth of "
             "the rows, pass len(X) // 10"
+        ) from None
+
+
+def feature_count(value: Any) -> Any:
+    """Return "sqrt", "log2", "third", None, a number of features or a fraction of them."""
+    if value is None or (isinstance(value, str) and value in ("sqrt", "log2", "third")):
+        return value
+    try:
+        if isinstance(value, (float, np.floating)):
+            return Number(0.0, 1.0, open_low=True)(value)
+        return Number(1, whole=True)(value)
+    except ValueError:
+        raise ValueError(
+            "'sqrt', 'log2', 'third', None, a whole number of features, or a fraction above 0.0 "
+            "and at most 1.0"
         ) from None
 
 

@@ -38,7 +38,7 @@ class LinearEstimator(ScoredByR2, ModelEstimator):
 
     def _keep(self, rows: LinearRows, reduction: Reduction, columns: Sequence[int]) -> None:
         """Make a model of the fit of some columns, and warn of what its rows could not say."""
-        fit, features, y = reduction.fit(columns), rows.design.features, rows.sample.y
+        fit, features, y = reduction.fit(columns), rows.design.features, rows.rows.y
         with np.errstate(over="ignore"):
             rows.design.check_slopes(fit.columns.tolist(), fit.slope, fit.slope / fit.scale)
         names = [rows.design.names[c] for c in fit.columns]

@@ -81,8 +81,8 @@ covariance_
         """
         params = check_parameters(self)
         rows = read_linear(X, y, sample_weight, params, type(self).__name__)
-        weight, every = rows.sample.weight, range(len(rows.design))
-        reduced = Reduction.of(rows.matrix, rows.sample.y, weight, intercept=params["intercept"])
+        weight, every = rows.rows.weight, range(len(rows.design))
+        reduced = Reduction.of(rows.matrix, rows.rows.y, weight, intercept=params["intercept"])
         self._keep(rows, reduced, every)
         self.seed_ = 0  # nothing is drawn
         return self

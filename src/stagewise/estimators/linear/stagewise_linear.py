@@ -11,19 +11,22 @@ import numpy.typing as npt
 from stagewise._native import Columns
 from stagewise.boosting import responses
 from stagewise.boosting.componentwise import epsilon_step, full_step
-from stagewise.boosting.methods import Method
+from stagewise.boosting.recipe import Recipe
 from stagewise.data.bins import core_columns
 from stagewise.errors import ModelFormatError
-from stagewise.estimators.linear.columns import READING, match_linear
+from stagewise.estimators.boosting_base import BaseBoosting
+from stagewise.estimators.linear.columns import linear_reader, match_linear
 from stagewise.estimators.linear.plots import plot_paths
-from stagewise.estimators.regressor import BoostedRegressor
+from stagewise.estimators.regressor import RegressorPredictions
 from stagewise.linear.design import Design
 from stagewise.linear.terms import merge_linear_terms, slopes_of
+from stagewise.losses import Loss, SquaredError
 from stagewise.model.ensemble import Ensemble
 from stagewise.model.model import Model
-from stagewise.training.boosting_trainer import Fit
-from stagewise.training.component_learner import ComponentFit
+from stagewise.training.component_learner import ComponentLearnerSpec
 from stagewise.training.describe import STOPPED
+from stagewise.training.specs import LearnerSpec
+from stagewise.training.training_data import TableReader
 from stagewise.validation.parameters import RULES, suggests_names
 from stagewise.validation.rules import OneOf
 from stagewise.workers import make_workers
@@ -39,7 +42,7 @@ def _length(value: Any) -> Any:
     return RULES["epsilon"](value)
 
 
-class StagewiseLinearRegressor(BoostedRegressor):
+class StagewiseLinearRegressor(RegressorPredictions, BaseBoosting):
     """Linear regression, one column and one step at a time.
 
     From f = ȳ, every round finds the column most correlated with the residual r = y - f and moves
@@ -92,9 +95,6 @@ random_state, n_jobs, verbose, callbacks
     """
 
     own_rules = MappingProxyType({"step": OneOf(("full", "epsilon")), "epsilon": _length})
-    _fixed = MappingProxyType({**READING, "subsample": 1.0})
-    loss = "squared_error"
-    quantile = power = None
 
     @suggests_names
     def __init__(
@@ -134,16 +134,22 @@ random_state, n_jobs, verbose, callbacks
         self.verbose = verbose
         self.callbacks = callbacks
 
-    def _fit_class(self) -> type[Fit]:
-        return ComponentFit
+    def _make_loss(self, classes: Any) -> Loss:
+        return SquaredError()
 
-    def _method(self) -> Method:
+    def _recipe(self) -> Recipe:
         if self.step == "epsilon":
             epsilon = float(self.epsilon)
-            return Method(
+            return Recipe(
                 "ε steps", responses.newton, lambda loss, unit: epsilon_step(epsilon, unit)
             )
-        return Method("full steps", responses.newton, lambda loss, unit: full_step(unit))
+        return Recipe("full steps", responses.newton, lambda loss, unit: full_step(unit))
+
+    def _learner_spec(self, params: dict[str, Any]) -> LearnerSpec:
+        return ComponentLearnerSpec()
+
+    def _table_reader(self, params: dict[str, Any], previous: Model | None) -> TableReader:
+        return linear_reader(params, type(self).__name__, previous)
 
     def _adopt(self, model: Model) -> None:
         trees = model.ensemble.trees
@@ -211,23 +217,13 @@ random_state, n_jobs, verbose, callbacks
 
     def recipe(self) -> str:
         """Say in one line what a fit runs."""
-        p = self._checked()
+        p = self._parameters()
         how = f"steps of ε={p['epsilon']:g}" if p["step"] == "epsilon" else "full steps"
         rate = "" if p["step"] == "epsilon" else f", ν={p['learning_rate']:g}"
         return (
             f"squared_error x residuals x {how} x one column x all rows x "
             f"{p['n_estimators']} rounds{STOPPED[p['early_stopping']]}{rate}"
         )
-
-    @property
-    def feature_importances_(self) -> Vector:
-        """There are none: slopes say what a column does."""
-        raise AttributeError(f"{type(self).__name__} has no feature_importances_; see coef_.")
-
-    @property
-    def apply(self) -> Any:
-        """There is none: linear terms have no leaves."""
-        raise AttributeError(f"{type(self).__name__} has no leaves, so no apply; see coef_path_.")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -7,7 +7,6 @@ from types import MappingProxyType
 from typing import Any, Self
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from stagewise.errors import InvalidParameterError
 from stagewise.estimators.linear.base import LinearEstimator
@@ -21,10 +20,11 @@ from stagewise.estimators.linear.selection import (
     Significance,
     table_of,
 )
+from stagewise.estimators.specs import choose_seed
 from stagewise.linear.design import Design
 from stagewise.linear.reduction import Reduction
 from stagewise.model.model import Model
-from stagewise.training.row_set import make_folds
+from stagewise.training.folds import make_folds
 from stagewise.validation.parameters import RULES, check_parameters, suggests_names
 from stagewise.validation.rules import OneOf
 
@@ -137,7 +137,7 @@ class StepwiseRegressor(LinearEstimator):
         if groups is not None and params["criterion"] != "cv":
             raise ValueError("groups was passed, but only criterion='cv' has folds.")
         rows = read_linear(X, y, sample_weight, params, type(self).__name__)
-        self.seed_ = self._choose_seed(params["random_state"])
+        self.seed_ = choose_seed(params["random_state"])
         reduction = self._reduced(rows, slice(None), params)
         selection = Selection(reduction, rows.design.places, params["direction"])
         self._check_start(selection, len(rows.design))
@@ -167,15 +167,10 @@ class StepwiseRegressor(LinearEstimator):
                 "direction='forward', more rows, or fewer columns."
             )
 
-    def _choose_seed(self, random_state: Any) -> int:
-        if isinstance(random_state, int):
-            return random_state
-        return int(check_random_state(random_state).randint(0, 2**31 - 1))
-
     def _reduced(self, rows: LinearRows, places: Any, params: dict[str, Any]) -> Reduction:
-        weight = None if rows.sample.weight is None else rows.sample.weight[places]
+        weight = None if rows.rows.weight is None else rows.rows.weight[places]
         matrix = rows.matrix[:, places].copy()  # it is overwritten
-        return Reduction.of(matrix, rows.sample.y[places], weight, intercept=params["intercept"])
+        return Reduction.of(matrix, rows.rows.y[places], weight, intercept=params["intercept"])
 
     def _criterion(
         self, params: dict[str, Any], rows: LinearRows, selection: Selection, groups: Any
@@ -185,7 +180,7 @@ class StepwiseRegressor(LinearEstimator):
             return Significance(params["alpha_enter"], params["alpha_remove"])
         if name in ("aic", "bic"):
             return Information(reduction, 2.0 if name == "aic" else math.log(reduction.weight))
-        folds = make_folds(params["cv"], rows.sample, rows.y, groups, self.seed_, by_class=False)
+        folds = make_folds(params["cv"], rows.rows, rows.y, groups, self.seed_, by_class=False)
         reduced = [tuple(self._reduced(rows, part, params) for part in fold) for fold in folds]
         return FoldError(selection, [(learned, held) for learned, held in reduced])
 

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from stagewise.bagging.base import Committee
-from stagewise.estimators.boosting_base import BoostedTrees
-from stagewise.estimators.forest_base import AveragedTrees
-from stagewise.estimators.tree_base import SingleTree
+from stagewise.estimators.forest_base import BaseForest
+from stagewise.estimators.scores import ModelScores
+from stagewise.estimators.tree_base import BaseDecisionTree
 from stagewise.inspection.fitted import Vector
 from stagewise.inspection.quality.plots import plot_learning
 
@@ -102,7 +102,7 @@ def learning_curves(model: Any) -> LearningCurves:
     kind = model.__name__ if isinstance(model, type) else type(model).__name__
     if isinstance(model, Committee):
         return _of_committee(model, kind)
-    if not isinstance(model, BoostedTrees) or isinstance(model, SingleTree):
+    if not isinstance(model, ModelScores) or isinstance(model, BaseDecisionTree):
         raise TypeError(
             f"learning_curves is about models that are made round by round, and {kind} is not. "
             "Pass a boosting estimator, a forest or a committee."
@@ -111,14 +111,14 @@ def learning_curves(model: Any) -> LearningCurves:
     learned = model.model_
     train, validation = (c if len(c) else None for c in (learned.train_loss, learned.valid_loss))
     chosen, unit, out_of_bag = model.best_iteration_, "rounds", None
-    if isinstance(model, AveragedTrees):
+    if isinstance(model, BaseForest):
         unit = "trees"
         # A file does not say whose losses these are; bags are what forests are judged by.
         report = getattr(model, "fit_report_", {})
         if not report.get("judged_by_held_out_rows", not model.out_of_bag):
             out_of_bag, validation = validation, None
-    elif len(getattr(model, "oob_improvement_", ())) and train is not None:
-        gained = np.cumsum(model.oob_improvement_)
+    elif len(improvement := getattr(model, "oob_improvement_", ())) and train is not None:
+        gained = np.cumsum(improvement)
         out_of_bag = train[0] + gained[0] - gained
     if train is None and validation is None and out_of_bag is None:
         raise ValueError(

@@ -1,25 +1,26 @@
-"""What the estimators of trees share once they are fitted: the way from a Model to scores.
-
-The one idea: everything is read off the model, so it does not matter how that came about. Must not
-know how a model is fitted (`base` does).
-"""
+"""Scores of rows by a model, leaves of rows, and importances by gain."""
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from stagewise.data.bins import core_columns
-from stagewise.estimators.model_estimator import ModelEstimator
 from stagewise.model.model import Model
 from stagewise.validation.parameters import check_parameter
 from stagewise.workers import make_workers
 
-__all__ = ["ScoredTrees"]
+__all__ = [
+    "ModelScores",
+    "TreeAttributes",
+    "is_average",
+    "predict_scores",
+    "read_rows",
+    "score_columns",
+]
 
 Vector = npt.NDArray[np.float64]
 
@@ -29,61 +30,24 @@ SMALL = 200_000
 """Row-trees up to which predicting is not worth a thread."""
 
 
-class ScoredTrees(ModelEstimator):
-    """Base of the estimators whose model is a sum or an average of trees."""
+class ModelScores:
+    """Estimators whose model has scores: sums or averages of terms."""
 
-    @abstractmethod
-    def _answer(self, model: Model, score: Vector) -> Vector:
-        """Return what scores predict: numbers, or the probabilities of the classes."""
+    model_: Model
+    n_jobs: Any
+    _is_average = False
+    """Whether a prediction is the mean of the predictions of trees, not their sum."""
+
+    if TYPE_CHECKING:  # defined by the other bases of an estimator
+
+        def _fitted(self) -> Model: ...
+
+        def fingerprint(self) -> str: ...
 
     @property
     def best_iteration_(self) -> int:
         """The number of rounds that predictions use: the best one, with early stopping."""
         return int(self._fitted().ensemble.n_rounds)
-
-    @property
-    def feature_importances_(self) -> Vector:
-        """Each feature's share of the gain of all splits; sums to 1, or all 0 without a split.
-
-        The gain of a statistic belongs to the features whose levels it is about, in equal parts.
-        """
-        model = self._fitted()
-        flat = model.ensemble.flat()
-        inner = flat["feature"] >= 0
-        asked = np.bincount(
-            flat["feature"][inner],
-            weights=flat["gain"][inner],
-            minlength=len(model.features.sources),
-        )
-        gains = np.zeros(model.features.n)
-        for gain, sources in zip(asked, model.features.sources, strict=True):
-            gains[list(sources)] += gain / len(sources)
-        total = gains.sum()
-        return np.asarray(gains / total if total > 0 else gains, dtype=np.float64)
-
-    def columns_of(self, X: Any) -> Any:
-        """Return the columns of rows as the model has them: levels and wide integers as numbers.
-
-        Returns
-        -------
-        array of shape (n_rows, n_features), list of arrays, or Cells of a sparse matrix
-            Perhaps the caller's own memory: read it only.
-        """
-        return self._match(self._fitted(), X)
-
-    def scores_of(self, columns: Any) -> Vector:
-        """Return F of rows that `columns_of` has read, shape (n_rows, n_outputs)."""
-        return self._score_values(self._fitted(), columns)
-
-    def answer(self, score: Vector) -> Vector:
-        """Return what scores predict, however they were made: numbers, or probabilities of classes.
-
-        Parameters
-        ----------
-        score : float64 array of shape (n_rows, n_outputs)
-            F(x), as `model_.ensemble.score` gives it.
-        """
-        return self._answer(self._fitted(), score)
 
     def _match(self, model: Model, X: Any) -> Any:
         """Return the columns of new rows, as the model knows them."""
@@ -125,6 +89,38 @@ class ScoredTrees(ModelEstimator):
             ensemble.forest.add_scores(workers, columns, first, first + n, out.reshape(-1))
             yield out.copy()
 
+
+class TreeAttributes:
+    """Estimators whose terms are trees: leaves of rows, and importances by gain."""
+
+    n_jobs: Any
+
+    if TYPE_CHECKING:  # defined by the other bases of an estimator
+
+        def _fitted(self) -> Model: ...
+
+        def _match(self, model: Model, X: Any) -> Any: ...
+
+    @property
+    def feature_importances_(self) -> Vector:
+        """Each feature's share of the gain of all splits; sums to 1, or all 0 without a split.
+
+        The gain of a target-encoded column is divided equally among the features that it encodes.
+        """
+        model = self._fitted()
+        flat = model.ensemble.flat()
+        inner = flat["feature"] >= 0
+        gains_by_column = np.bincount(
+            flat["feature"][inner],
+            weights=flat["gain"][inner],
+            minlength=len(model.features.sources),
+        )
+        gains = np.zeros(model.features.n)
+        for gain, sources in zip(gains_by_column, model.features.sources, strict=True):
+            gains[list(sources)] += gain / len(sources)
+        total = gains.sum()
+        return np.asarray(gains / total if total > 0 else gains, dtype=np.float64)
+
     def apply(self, X: Any) -> npt.NDArray[np.int32]:
         """Return the node number of the leaf that each row reaches, shape (n_rows, n_trees)."""
         model = self._fitted()
@@ -132,3 +128,39 @@ class ScoredTrees(ModelEstimator):
         out = np.empty((columns.n_rows, len(model.ensemble.trees)), dtype=np.int32)
         model.ensemble.forest.leaves(make_workers(self.n_jobs), columns, out.reshape(-1))
         return out
+
+
+def is_average(estimator: Any) -> bool:
+    """Return whether predictions are means over the trees of a forest, not sums."""
+    return bool(estimator._is_average)  # noqa: SLF001
+
+
+def read_rows(estimator: Any, X: Any) -> Any:
+    """Return the columns of rows as the model of a fitted estimator reads them.
+
+    Categories and wide integers are numbers.
+
+    Returns
+    -------
+    array of shape (n_rows, n_features), list of arrays, or SparseCells of a sparse matrix
+        Perhaps the caller's own memory: do not write to it.
+    """
+    return estimator._match(estimator._fitted(), X)  # noqa: SLF001
+
+
+def score_columns(estimator: Any, columns: Any) -> Vector:
+    """Return F of rows that `read_rows` has read, shape (n_rows, n_outputs)."""
+    return np.asarray(estimator._score_values(estimator._fitted(), columns))  # noqa: SLF001
+
+
+def predict_scores(estimator: Any, score: Vector) -> Vector:
+    """Return the predictions of scores: numbers, or probabilities of classes.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Fitted.
+    score : float64 array of shape (n_rows, n_outputs)
+        F(x), as `model_.ensemble.score` returns it.
+    """
+    return np.asarray(estimator._predict_scores(estimator._fitted(), score))  # noqa: SLF001
