@@ -13,7 +13,7 @@
 #include "grow/finders/class_finder.hpp"
 #include "grow/finders/median_finder.hpp"
 #include "grow/finders/vector_finder.hpp"
-#include "grow/linear_leaves.hpp"
+#include "grow/linear_leaf_fit.hpp"
 #include "grow/search/level_search.hpp"
 #include "grow/tree.hpp"
 
