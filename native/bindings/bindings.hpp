@@ -15,12 +15,12 @@
 #include <optional>
 #include <stdexcept>
 
-#include "bindings/released.hpp"
+#include "bindings/gil_release.hpp"
 #include "binning/sparse_table.hpp"
-#include "core/arrays.hpp"
+#include "core/columns.hpp"
 #include "core/threads.hpp"
-#include "grow/descend.hpp"
-#include "grow/lines.hpp"
+#include "grow/score_update.hpp"
+#include "grow/linear_leaves.hpp"
 #include "kernels/kernels.hpp"
 
 namespace nb = nanobind;

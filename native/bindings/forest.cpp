@@ -1,7 +1,7 @@
 // Prediction.
 
 #include "bindings/bindings.hpp"
-#include "predict/predict.hpp"
+#include "predict/forest.hpp"
 
 namespace stagewise {
 namespace {

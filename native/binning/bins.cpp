@@ -1,7 +1,7 @@
 #include "binning/bins.hpp"
 
-#include "binning/feature_cuts.hpp"
-#include "core/radix.hpp"
+#include "binning/feature_coder.hpp"
+#include "core/radix_sort.hpp"
 
 #include <algorithm>
 #include <atomic>

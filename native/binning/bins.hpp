@@ -1,6 +1,6 @@
 // The table as small integers: what the trees are grown on.
 //
-// One idea: the code of a value is the number of cuts below it, or the bin of a level (coding.hpp);
+// One idea: the code of a value is the number of cuts below it, or the bin of a level (feature_coding.hpp);
 // a missing value has the code after the last bin. Codes lie by rows, because a histogram reads
 // whole rows; features with few bins share a code (groups.hpp), so that one update of a histogram
 // serves them all. A partition reads one feature of many rows: where that is done often, the
@@ -11,11 +11,11 @@
 
 #include <optional>
 
-#include "binning/coding.hpp"
-#include "binning/groups.hpp"
+#include "binning/feature_coding.hpp"
+#include "binning/feature_groups.hpp"
 #include "binning/sparse_codes.hpp"
-#include "core/arrays.hpp"
-#include "core/memory.hpp"
+#include "core/columns.hpp"
+#include "core/large_array.hpp"
 #include "core/threads.hpp"
 #include "kernels/kernels.hpp"
 

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "core/radix.hpp"
+#include "core/radix_sort.hpp"
 #include "core/random.hpp"
 
 namespace stagewise {

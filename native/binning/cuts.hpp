@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "binning/sparse_table.hpp"
-#include "core/arrays.hpp"
+#include "core/columns.hpp"
 #include "core/threads.hpp"
 
 namespace stagewise {

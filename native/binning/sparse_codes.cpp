@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "binning/feature_cuts.hpp"
+#include "binning/feature_coder.hpp"
 
 namespace stagewise {
 namespace {

@@ -12,7 +12,7 @@
 #include <memory>
 #include <vector>
 
-#include "binning/coding.hpp"
+#include "binning/feature_coding.hpp"
 #include "binning/sparse_table.hpp"
 #include "core/threads.hpp"
 #include "kernels/kernels.hpp"

@@ -11,7 +11,7 @@
 #include <memory>
 #include <vector>
 
-#include "core/memory.hpp"
+#include "core/large_array.hpp"
 
 namespace stagewise {
 

@@ -4,7 +4,7 @@
 // the sums are made in fixed blocks and added in order, so threads do not change them.
 #pragma once
 
-#include "core/memory.hpp"
+#include "core/large_array.hpp"
 #include "core/threads.hpp"
 #include "kernels/kernels.hpp"
 

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <utility>
 
-#include "core/memory.hpp"
+#include "core/large_array.hpp"
 
 namespace stagewise {
 namespace {

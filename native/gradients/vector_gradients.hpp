@@ -6,7 +6,7 @@
 #pragma once
 
 #include "gradients/gradients.hpp"
-#include "grow/finders/split.hpp"
+#include "grow/finders/gradient_finder.hpp"
 
 namespace stagewise {
 

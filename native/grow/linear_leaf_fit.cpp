@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "grow/grow.hpp"
+#include "grow/grower.hpp"
 
 namespace stagewise {
 namespace {

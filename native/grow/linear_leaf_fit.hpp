@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/arrays.hpp"
+#include "core/columns.hpp"
 #include "kernels/kernels.hpp"
 
 namespace stagewise {

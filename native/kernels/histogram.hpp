@@ -5,7 +5,7 @@
 // instructions; where they do not, four rows share the loading of a place.
 #pragma once
 
-#include "kernels/rows.hpp"
+#include "kernels/row_index.hpp"
 
 namespace stagewise {
 namespace {

@@ -4,17 +4,17 @@
 #include "kernels/kernels.hpp"
 
 #include "kernels/binning.hpp"
-#include "kernels/class_search.hpp"
+#include "kernels/class_split_scan.hpp"
 #include "kernels/histogram.hpp"
 #include "kernels/losses.hpp"
 #include "kernels/packing.hpp"
 #include "kernels/partition.hpp"
-#include "kernels/products.hpp"
-#include "kernels/scoring.hpp"
-#include "kernels/search.hpp"
+#include "kernels/cross_products.hpp"
+#include "kernels/quick_scorer.hpp"
+#include "kernels/split_scan.hpp"
 #include "kernels/shap.hpp"
 #include "kernels/vector_histogram.hpp"
-#include "kernels/vector_search.hpp"
+#include "kernels/vector_split_scan.hpp"
 
 namespace stagewise {
 

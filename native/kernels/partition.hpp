@@ -8,7 +8,7 @@
 #include <immintrin.h>
 #endif
 
-#include "kernels/rows.hpp"
+#include "kernels/row_index.hpp"
 
 namespace stagewise {
 namespace {

@@ -7,7 +7,7 @@
 // Immutable: any number of threads may use it.
 #pragma once
 
-#include "predict/mask_scorer.hpp"
+#include "predict/quick_scorer.hpp"
 
 namespace stagewise {
 

@@ -4,7 +4,7 @@
 
 #include "core/interrupt.hpp"
 #include "shap/leaf_game.hpp"
-#include "shap/line_game.hpp"
+#include "shap/linear_leaf_game.hpp"
 
 namespace stagewise {
 namespace {

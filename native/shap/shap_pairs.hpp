@@ -2,7 +2,7 @@
 //
 // One idea: a row and a background row go down together, and part where they differ (Laberge &
 // Pequignot 2022); a leaf is reached by those sets of features that bring one side of every
-// parting, and what it says is a game of these, perhaps with the terms of its line (line_game.hpp).
+// parting, and what it says is a game of these, perhaps with the terms of its line (linear_leaf_game.hpp).
 // Must not: depend on how many rows are asked about.
 #pragma once
 

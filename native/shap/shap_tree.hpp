@@ -11,9 +11,9 @@
 #include <span>
 #include <vector>
 
-#include "grow/lines.hpp"
+#include "grow/linear_leaves.hpp"
 #include "kernels/kernels.hpp"
-#include "predict/mask_scorer.hpp"
+#include "predict/quick_scorer.hpp"
 
 namespace stagewise {
 

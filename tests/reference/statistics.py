@@ -1,4 +1,4 @@
-"""What levels say, row by row and key by key: the slow twin of native/encoding/statistics.cpp."""
+"""What levels say, row by row and key by key: the slow twin of native/encoding/target_encoding.cpp."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 // The best split of a node whose rows have classes.
 //
 // One idea: a node is as good as the weights of its classes are uneven (ClassCriterion), and a cut
-// is found by moving rows from one side to the other (kernels/class_search.hpp): as sums per bin
+// is found by moving rows from one side to the other (kernels/class_split_scan.hpp): as sums per bin
 // and class where a node has a histogram or many rows, else as rows in the order of their codes or
 // ranks; where the cut is given or drawn, as sums of its two sides. All sums are integers, so these
 // ways choose the same split. Levels of a category are put
@@ -9,8 +9,8 @@
 // better (Breiman et al. 1984, section 9.4). A leaf has no value of its own: a step gives it one.
 #pragma once
 
-#include "grow/finders/split.hpp"
-#include "grow/search/code_order.hpp"
+#include "grow/finders/gradient_finder.hpp"
+#include "grow/search/row_sort.hpp"
 
 namespace stagewise {
 

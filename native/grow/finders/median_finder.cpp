@@ -5,9 +5,9 @@
 
 #include "core/interrupt.hpp"
 #include "core/quantile.hpp"
-#include "core/radix.hpp"
+#include "core/radix_sort.hpp"
 #include "core/random.hpp"
-#include "grow/search/code_order.hpp"
+#include "grow/search/row_sort.hpp"
 
 namespace stagewise {
 namespace {

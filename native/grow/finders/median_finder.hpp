@@ -9,7 +9,7 @@
 // sparse tables.
 #pragma once
 
-#include "grow/finders/split.hpp"
+#include "grow/finders/gradient_finder.hpp"
 
 namespace stagewise {
 

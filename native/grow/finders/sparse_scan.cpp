@@ -1,5 +1,5 @@
 // The candidates of a sparse table's features; the part of finders that knows blocks.
-#include "grow/finders/split.hpp"
+#include "grow/finders/gradient_finder.hpp"
 
 #include <algorithm>
 #include <bit>

@@ -8,7 +8,7 @@
 // A side must have min_samples_leaf rows, and min_hessian in the mean of the outputs. The rows are
 // counted in a lane of their own, unless hessians are their weights anyway. Levels of a category
 // are put in the order of their leaf vectors along the first principal direction of these; what
-// chance gains from an order (level_split.cpp) is taken off for as much of their variance as lies
+// chance gains from an order (category_split.cpp) is taken off for as much of their variance as lies
 // along it. Must not: know constraints on values, forced or random splits.
 #pragma once
 

@@ -4,9 +4,9 @@
 // are read from histograms or from sorted rows; what a candidate is worth is Finder's.
 #pragma once
 
-#include "grow/feature_choice.hpp"
-#include "grow/finders/split.hpp"
-#include "grow/row_lists.hpp"
+#include "grow/feature_sampler.hpp"
+#include "grow/finders/gradient_finder.hpp"
+#include "grow/row_partition.hpp"
 
 namespace stagewise {
 

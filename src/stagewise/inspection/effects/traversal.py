@@ -4,7 +4,7 @@ The one idea: a row walks down every tree. Where a node asks about a known colum
 must; elsewhere it goes both ways, in the proportion of the training rows that did (Friedman 2001,
 section 8.2). Subtrees that ask about nothing known are constants. Of one or two numbers, every one
 of these constants is said in a box of their values, which the core adds up
-(native/predict/boxes.hpp), so that it does not matter how many rows there are. Of more, or of
+(native/predict/partial_dependence.hpp), so that it does not matter how many rows there are. Of more, or of
 levels, all trees and rows are walked at once, level by level, from the leaves up. Must not know
 features by name, nor grids.
 """

@@ -1,0 +1,148 @@
+#include "forest/forest_grower.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace stagewise {
+
+Committee::Committee(Workers& workers, const Kernels& kernels, const Bins& bins,
+                     const double* weight, const double* target, const int32_t* class_of,
+                     size_t classes, const TreeRules& rules, const BagRules& bags)
+    : workers_(workers),
+      kernels_(kernels),
+      bins_(bins),
+      weight_(weight),
+      target_(target),
+      class_of_(class_of),
+      classes_(classes),
+      rules_(rules),
+      bags_(bags) {}
+
+std::vector<Member> Committee::grow(uint64_t seed, uint64_t first, size_t n, bool list_unseen) {
+  std::vector<Member> members(n);
+  if (n == 1) {  // then all threads work on it
+    Bench bench(bins_.rows());
+    members[0] = grow_one(workers_, &bench, seed, first, list_unseen);
+    return members;
+  }
+  std::vector<std::unique_ptr<Bench>> benches(static_cast<size_t>(workers_.threads()));
+  workers_.run(n, [&](size_t i, int worker) {
+    std::unique_ptr<Bench>& bench = benches[static_cast<size_t>(worker)];
+    if (bench == nullptr) bench = std::make_unique<Bench>(bins_.rows());
+    Workers alone(1);
+    members[i] = grow_one(alone, bench.get(), seed, first + i, list_unseen);
+  });
+  return members;
+}
+
+Bag Committee::draw_bag(Workers& team, uint64_t seed, uint64_t number) const {
+  const DrawnRows from{team, bins_.rows(), weight_, seed, number};
+  return bags_.bootstrap ? draw_counts(from, bags_.share) : draw_rows(from, bags_.share);
+}
+
+Member Committee::grow_one(Workers& team, Bench* bench, uint64_t seed, uint64_t number,
+                           bool list_unseen) const {
+  const Bag bag = draw_bag(team, seed, number);
+  std::fill(bench->weight.begin(), bench->weight.end(), 0.0);
+  for (const uint32_t row : bag.rows) {
+    const double times = bag.times.empty() ? 1.0 : static_cast<double>(bag.times[row]);
+    bench->weight[row] = times * (weight_ == nullptr ? 1.0 : weight_[row]);
+  }
+  Grower grower(team, kernels_, bins_, bench->weight.data(), rules_, class_of_, classes_, 0,
+                rules_.medians ? target_ : nullptr);
+  Member member;
+  if (rules_.medians) {
+    member.tree = grower.grow(bag.rows.data(), bag.rows.size(), seed, number);
+  } else {
+    fill(team, bench);
+    member.tree = grower.grow(bench->pairs, bag.rows.data(), bag.rows.size(), seed, number);
+    set_values(grower, bench->weight, &member.tree);
+  }
+  if (list_unseen) find_unseen(bag, bench, &member);
+  return member;
+}
+
+// Squared error about 0: the tree of a number is fitted to it. Of classes every row counts once.
+void Committee::fill(Workers& team, Bench* bench) const {
+  bench->pairs.fill(team, [&](size_t begin, size_t n, GradientSlot* out, LossSums* sums) {
+    for (size_t i = 0; i < n; ++i) {
+      const double w = bench->weight[begin + i];
+      const double g = target_ == nullptr ? 1.0 : -target_[begin + i];
+      out[i].pair = {static_cast<float>(g), 1.0f};
+      sums->abs_gradient += w * std::abs(g);
+      sums->hessian += w;
+    }
+  });
+}
+
+void Committee::set_values(const Grower& grower, const std::vector<double>& weight,
+                           Tree* tree) const {
+  const size_t lanes = class_of_ == nullptr ? 1 : classes_, nodes = tree->nodes();
+  std::vector<double> sums(nodes * lanes, 0.0), total(nodes, 0.0);
+  // Of numbers: a mean that rounding moved out of the range of its targets is moved back.
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  std::vector<double> lowest(nodes, kInfinity), highest(nodes, -kInfinity);
+  for (const Grower::GrownLeaf& leaf : grower.leaves()) {
+    const auto node = static_cast<size_t>(leaf.node);
+    for (size_t i = 0; i < leaf.n; ++i) {
+      const uint32_t row = leaf.rows[i];
+      const double w = weight[row];
+      const size_t lane = class_of_ == nullptr ? 0 : static_cast<size_t>(class_of_[row]);
+      sums[node * lanes + lane] += class_of_ == nullptr ? w * target_[row] : w;
+      total[node] += w;
+      if (class_of_ != nullptr) continue;
+      lowest[node] = std::min(lowest[node], target_[row]);
+      highest[node] = std::max(highest[node], target_[row]);
+    }
+  }
+  for (size_t node = nodes; node-- > 0;) {  // children come after their parent
+    if (tree->feature[node] < 0) continue;
+    for (const int32_t child : {tree->left[node], tree->right[node]}) {
+      const auto c = static_cast<size_t>(child);
+      for (size_t k = 0; k < lanes; ++k) sums[node * lanes + k] += sums[c * lanes + k];
+      total[node] += total[c];
+      lowest[node] = std::min(lowest[node], lowest[c]);
+      highest[node] = std::max(highest[node], highest[c]);
+    }
+  }
+  tree->outputs = outputs();
+  tree->value.assign(nodes * tree->outputs, 0.0);
+  for (size_t node = 0; node < nodes; ++node) {
+    const double* const own = sums.data() + node * lanes;
+    double* const out = tree->value.data() + node * tree->outputs;
+    if (class_of_ == nullptr) {
+      *out = std::clamp(*own / total[node], lowest[node], highest[node]);
+    } else if (classes_ == 2) {
+      *out = (own[1] - own[0]) / total[node];
+    } else {
+      for (size_t k = 0; k < lanes; ++k) out[k] = own[k] / total[node];
+    }
+  }
+}
+
+// They go down the tree as any other rows do, and what they are told is the number of their leaf.
+void Committee::find_unseen(const Bag& bag, Bench* bench, Member* member) const {
+  const size_t n = bins_.rows();
+  for (size_t row = 0, next = 0; row < n; ++row) {
+    const bool seen = next < bag.rows.size() && bag.rows[next] == row;
+    next += seen ? 1 : 0;
+    if (!seen && (weight_ == nullptr || weight_[row] > 0.0))
+      member->unseen.push_back(static_cast<uint32_t>(row));
+  }
+  std::vector<double> number(member->tree.nodes());
+  for (size_t node = 0; node < number.size(); ++node) number[node] = static_cast<double>(node);
+  bench->said.assign(n, 0.0);
+  const NodeScores scores{number.data(), 1, bench->said.data(), n};
+  for (size_t at = 0; at < member->unseen.size(); at += kDescentRows) {
+    const auto from = member->unseen.begin() + static_cast<ptrdiff_t>(at);
+    const size_t size = std::min(kDescentRows, member->unseen.size() - at);
+    std::vector<uint32_t> rows(from, from + static_cast<ptrdiff_t>(size));
+    add_tree(kernels_, bins_, {}, member->tree, scores, &rows);
+  }
+  member->leaf.reserve(member->unseen.size());
+  for (const uint32_t row : member->unseen)
+    member->leaf.push_back(static_cast<int32_t>(bench->said[row]));
+}
+
+}  // namespace stagewise

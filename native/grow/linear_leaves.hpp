@@ -1,0 +1,91 @@
+// Lines: what leaves say that are not constants.
+//
+// One idea: a line is intercept + sum of slope * (x - centre), kept between two bounds, and it is
+// only for rows in which it comes out as a number. A missing value makes it NaN and an infinite
+// one infinite, so a comparison finds both, and such rows get the constant of their leaf; but where
+// lines must rise or fall, an infinite one is beyond all others, and the line at its bound. The
+// operations are made in the order of the features, one by one, wherever a line is evaluated: while
+// training, and by every way to predict.
+// Immutable: any number of threads may read it.
+#pragma once
+
+#include <cmath>
+#include <limits>
+#include <span>
+
+#include "core/columns.hpp"
+
+namespace stagewise {
+
+// Flat arrays: a line for each of `node` (increasing), with its terms from start[i] to start[i + 1]
+// and their features increasing. beyond: 1 where infinite values take the line to a bound, 0 where
+// they are missing. grain: what a line says is a multiple of it, if it is above 0.
+struct FlatLines {
+  std::span<const int64_t> node;
+  std::span<const uint64_t> start;
+  std::span<const int32_t> feature;
+  std::span<const double> slope, centre;
+  std::span<const double> intercept, low, high;
+  std::span<const uint8_t> beyond;
+  std::span<const double> grain;
+};
+
+class Lines {
+ public:
+  // Throws std::invalid_argument when an index is out of range.
+  Lines(const FlatLines& flat, size_t nodes, size_t features);
+
+  size_t nodes() const { return of_node_.size(); }
+  size_t features() const { return features_; }
+  // The line of a node, or -1.
+  int32_t of(size_t node) const { return of_node_[node]; }
+
+  // Of a line: its terms are [begin, end) of terms().
+  struct Head {
+    size_t begin, end;
+    double intercept, low, high, grain;
+    double most;  // the largest absolute sum that counts
+
+    // Whether the line is for rows in which its terms add up to this.
+    bool counts(double sum) const { return std::abs(sum) <= most; }
+  };
+  struct Term {
+    int32_t feature;
+    double slope, centre;
+
+    double of(double x) const { return slope * (x - centre); }
+  };
+  const Head& head(int32_t line) const { return heads_[static_cast<size_t>(line)]; }
+  std::span<const Term> terms(int32_t line) const {
+    return std::span(terms_).subspan(head(line).begin, head(line).end - head(line).begin);
+  }
+
+  // What a leaf says of rows whose terms add up to this, the intercept included.
+  static double settle(const Head& head, double constant, double sum) {
+    if (!head.counts(sum)) return constant;
+    const double v = sum < head.low ? head.low : (sum > head.high ? head.high : sum);
+    return head.grain > 0.0 ? std::nearbyint(v / head.grain) * head.grain : v;
+  }
+
+  // value_of(feature): that of the row. constant: what the leaf says of rows without a line.
+  template <class ValueOf>
+  double say(int32_t line, double constant, ValueOf&& value_of) const {
+    const Head& own = head(line);
+    double sum = own.intercept;
+    for (const Term& term : terms(line))
+      sum += term.of(value_of(static_cast<size_t>(term.feature)));
+    return settle(own, constant, sum);
+  }
+
+  // score[row] += what the leaf says of it, for the listed rows of a table.
+  void add(int32_t line, double constant, const Columns& table, const uint32_t* rows, size_t n,
+           double* score) const;
+
+ private:
+  size_t features_;
+  std::vector<int32_t> of_node_;
+  std::vector<Head> heads_;
+  std::vector<Term> terms_;
+};
+
+}  // namespace stagewise
