@@ -18,7 +18,7 @@ Cancellation* current_cancellation() {
   return working_under == nullptr ? nullptr : nb::inst_ptr<Cancellation>(working_under);
 }
 
-nb::object work_under(nb::object cancellation) {
+nb::object set_cancellation(nb::object cancellation) {
   if (!cancellation.is_none()) nb::cast<Cancellation&>(cancellation);  // throws if it is none
   PyObject* const before = working_under;
   working_under = cancellation.is_none() ? nullptr : cancellation.release().ptr();
@@ -68,17 +68,17 @@ Cancellation::Cancellation() : flag_(std::make_shared<Flag>()) {
   if (const Cancellation* outer = current_cancellation()) flag_->outer = outer->flag_;
 }
 
-Released::Released() : cancellation_(checked_cancellation()), state_(PyEval_SaveThread()) {
+GilRelease::GilRelease() : cancellation_(checked_cancellation()), state_(PyEval_SaveThread()) {
   exiting.calls.fetch_add(1);
 }
 
-Released::~Released() {
+GilRelease::~GilRelease() {
   restore(state_);
   exiting.calls.fetch_sub(1);
 }
 
 // Leaves the exception of a signal handler where it is: it is the one that the call raises.
-bool Released::end_wanted() noexcept {
+bool GilRelease::stop_wanted() noexcept {
   if (cancellation_ != nullptr && cancellation_->cancelled()) return true;
   restore(state_);
   const bool raised = PyErr_CheckSignals() != 0;
@@ -91,7 +91,7 @@ void bind_interruption(nb::module_& m) {
       .def(nb::init<>())
       .def("cancel", &Cancellation::cancel)
       .def("cancelled", &Cancellation::cancelled);
-  m.def("work_under", &work_under, "cancellation"_a.none());
+  m.def("set_cancellation", &set_cancellation, "cancellation"_a.none());
 
   nb::register_exception_translator([](const std::exception_ptr& thrown, void*) {
     try {

@@ -34,13 +34,13 @@ class Cancellation {
   const std::shared_ptr<Flag> flag_;
 };
 
-class Released final : public Interrupt {
+class GilRelease final : public Interrupt {
  public:
-  Released();  // throws Interrupted if the thread's work is cancelled
-  ~Released() override;
+  GilRelease();  // throws Interrupted if the thread's work is cancelled
+  ~GilRelease() override;
 
  private:
-  bool end_wanted() noexcept override;
+  bool stop_wanted() noexcept override;
 
   Cancellation* const cancellation_;
   PyThreadState* state_;

@@ -1,6 +1,6 @@
 // Growing trees.
-#include "bindings/bindings.hpp"
 #include "grow/grower.hpp"
+#include "bindings/bindings.hpp"
 
 #include <cmath>
 #include <string_view>
@@ -33,21 +33,23 @@ constexpr Rule kRules[] = {
     {"l1", [](TreeRules& r, nb::handle v) { r.l1 = to<double>(v); }},
     {"l2", [](TreeRules& r, nb::handle v) { r.l2 = to<double>(v); }},
     {"max_step", [](TreeRules& r, nb::handle v) { r.max_step = to<double>(v); }},
-    {"growth",
+    {"grow_policy",
      [](TreeRules& r, nb::handle v) {
        const std::string_view name = to<const char*>(v);
        require(name == "best_first" || name == "depth_wise" || name == "depth_first" ||
                    name == "symmetric",
-               "no such growth");
-       r.growth = name == "best_first"    ? Growth::best_first
-                  : name == "depth_wise"  ? Growth::depth_wise
-                  : name == "depth_first" ? Growth::depth_first
-                                          : Growth::symmetric;
+               "no such grow_policy");
+       r.grow_policy = name == "best_first"    ? GrowthPolicy::best_first
+                       : name == "depth_wise"  ? GrowthPolicy::depth_wise
+                       : name == "depth_first" ? GrowthPolicy::depth_first
+                                               : GrowthPolicy::symmetric;
      }},
-    {"columns_per_tree", [](TreeRules& r, nb::handle v) { r.columns_per_tree = to<double>(v); }},
-    {"columns_per_level", [](TreeRules& r, nb::handle v) { r.columns_per_level = to<double>(v); }},
-    {"columns_per_node", [](TreeRules& r, nb::handle v) { r.columns_per_node = to<double>(v); }},
-    {"to_the_end", [](TreeRules& r, nb::handle v) { r.to_the_end = to<bool>(v); }},
+    {"max_features_per_tree",
+     [](TreeRules& r, nb::handle v) { r.max_features_per_tree = to<double>(v); }},
+    {"max_features_per_level",
+     [](TreeRules& r, nb::handle v) { r.max_features_per_level = to<double>(v); }},
+    {"max_features", [](TreeRules& r, nb::handle v) { r.max_features = to<double>(v); }},
+    {"grow_until_pure", [](TreeRules& r, nb::handle v) { r.grow_until_pure = to<bool>(v); }},
     {"hessian_bound", [](TreeRules& r, nb::handle v) { r.hessian_bound = to<double>(v); }},
     {"hessian_is_weight", [](TreeRules& r, nb::handle v) { r.hessian_is_weight = to<bool>(v); }},
     {"proposal",  // "all", "global" or "local"
@@ -58,33 +60,34 @@ constexpr Rule kRules[] = {
                          : name == "global" ? Proposal::Kind::global
                                             : Proposal::Kind::local;
      }},
-    {"epsilon", [](TreeRules& r, nb::handle v) { r.proposal.epsilon = to<double>(v); }},
+    {"sketch_eps", [](TreeRules& r, nb::handle v) { r.proposal.sketch_eps = to<double>(v); }},
     {"path_smoothing", [](TreeRules& r, nb::handle v) { r.path_smoothing = to<double>(v); }},
     {"random_thresholds", [](TreeRules& r, nb::handle v) { r.random_thresholds = to<bool>(v); }},
     {"monotone", [](TreeRules& r, nb::handle v) { r.constraints.monotone = list<int8_t>(v); }},
-    {"together",
+    {"interaction_groups",
      [](TreeRules& r, nb::handle v) {
        for (nb::handle group : to<nb::sequence>(v))
-         r.constraints.together.push_back(list<uint32_t>(group));
+         r.constraints.interaction_groups.push_back(list<uint32_t>(group));
      }},
-    {"most_together",
-     [](TreeRules& r, nb::handle v) { r.constraints.most_together = to<size_t>(v); }},
-    {"forced",  // (feature, bin, left, right) for each
+    {"max_interaction_order",
+     [](TreeRules& r, nb::handle v) { r.constraints.max_interaction_order = to<size_t>(v); }},
+    {"forced_splits",  // (feature, bin, left, right) for each
      [](TreeRules& r, nb::handle v) {
        for (nb::handle split : to<nb::sequence>(v)) {
          const auto s = to<nb::sequence>(split);
          require(nb::len(s) == 4, "a forced split is four numbers");
-         r.forced.push_back({item_of<uint32_t>(s[0]), item_of<uint32_t>(s[1]), item_of<int>(s[2]),
-                             item_of<int>(s[3])});
+         r.forced_splits.push_back({item_of<uint32_t>(s[0]), item_of<uint32_t>(s[1]),
+                                    item_of<int>(s[2]), item_of<int>(s[3])});
        }
      }},
     {"feature_weights", [](TreeRules& r, nb::handle v) { r.feature_weights = list<double>(v); }},
-    {"used", [](TreeRules& r, nb::handle v) { r.used = list<uint32_t>(v); }},
-    {"first_use", [](TreeRules& r, nb::handle v) { r.first_use = list<double>(v); }},
-    {"level_smoothing", [](TreeRules& r, nb::handle v) { r.levels.smoothing = to<double>(v); }},
-    {"level_chance", [](TreeRules& r, nb::handle v) { r.levels.chance = to<double>(v); }},
-    {"level_l2", [](TreeRules& r, nb::handle v) { r.levels.l2 = to<double>(v); }},
-    {"one_vs_rest", [](TreeRules& r, nb::handle v) { r.levels.one_vs_rest = to<size_t>(v); }},
+    {"used_features", [](TreeRules& r, nb::handle v) { r.used_features = list<uint32_t>(v); }},
+    {"feature_penalty", [](TreeRules& r, nb::handle v) { r.feature_penalty = list<double>(v); }},
+    {"category_smoothing",
+     [](TreeRules& r, nb::handle v) { r.categories.smoothing = to<double>(v); }},
+    {"category_chance", [](TreeRules& r, nb::handle v) { r.categories.chance = to<double>(v); }},
+    {"category_l2", [](TreeRules& r, nb::handle v) { r.categories.l2 = to<double>(v); }},
+    {"one_vs_rest", [](TreeRules& r, nb::handle v) { r.categories.one_vs_rest = to<size_t>(v); }},
     {"criterion",
      [](TreeRules& r, nb::handle v) {
        const std::string_view name = to<const char*>(v);
@@ -111,9 +114,9 @@ TreeRules* make_rules(const nb::dict& given) {
 }
 
 void check_vector_rules(const TreeRules& rules) {
-  require(rules.growth != Growth::symmetric && rules.forced.empty() && !rules.random_thresholds &&
-              rules.path_smoothing == 0.0 && rules.first_use.empty() &&
-              rules.constraints.monotone.empty(),
+  require(rules.grow_policy != GrowthPolicy::symmetric && rules.forced_splits.empty() &&
+              !rules.random_thresholds && rules.path_smoothing == 0.0 &&
+              rules.feature_penalty.empty() && rules.constraints.monotone.empty(),
           "trees with vectors know no such rule");
 }
 
@@ -129,7 +132,7 @@ Tree* grow_medians(Grower& grower, const std::optional<In<uint32_t>>& bag, uint6
                    uint64_t tree_number) {
   require(grower.of_medians(), "trees of medians need a target");
   check_bag(grower, bag);
-  const Released release;
+  const GilRelease release;
   return new Tree(
       grower.grow(bag ? bag->data() : nullptr, bag ? bag->shape(0) : 0, seed, tree_number));
 }
@@ -147,21 +150,23 @@ Tree* grow(Grower& grower, AnyGradients& gradients, std::optional<In<uint32_t>> 
     require(grower.outputs() == 0, "trees with vectors need gradients of all outputs");
   }
   check_bag(grower, bag);
-  const Released release;
+  const GilRelease release;
   return new Tree(grower.grow(gradients, bag ? bag->data() : nullptr, bag ? bag->shape(0) : 0, seed,
                               tree_number));
 }
 
 void grower_add(Grower& grower, const Tree& tree, const In<double>& value,
-                const InOut<double>& score, const SharedLines* lines, const Table* columns) {
-  const NodeScores scores = scores_of(tree, value, score, grower.table_rows(), lines, columns);
+                const InOut<double>& score, const SharedLinearLeaves* linear_leaves,
+                const Table* columns) {
+  const ScoreUpdate scores =
+      scores_of(tree, value, score, grower.table_rows(), linear_leaves, columns);
   require(grower.grew(tree), "only the tree that was grown last");
-  const Released release;
-  grower.add_to(scores, tree);
+  const GilRelease release;
+  grower.add_scores(scores, tree);
 }
 
-nb::tuple fit_lines(Grower& grower, const Tree& tree, const Table& table, const Gradients& pairs,
-                    double l2, double bound) {
+nb::tuple fit_linear_leaves(Grower& grower, const Tree& tree, const Table& table,
+                            const Gradients& pairs, double l2, double bound) {
   require(grower.grew(tree), "only the tree that was grown last");
   require(grower.of_numbers(), "lines are fitted to trees of numbers");
   require(table.columns.rows == grower.table_rows() && pairs.rows() == grower.table_rows(),
@@ -169,27 +174,29 @@ nb::tuple fit_lines(Grower& grower, const Tree& tree, const Table& table, const 
   for (const int32_t f : tree.feature)
     require(f < static_cast<int32_t>(table.columns.features()), "no such feature");
   require(pairs.are_pairs(), "lines are fitted to what a loss has filled");
-  FittedLines lines;
+  LinearLeafFits linear_leaves;
   {
-    const Released release;
-    lines = grower.fit_lines(tree, table.columns, pairs, l2, bound);
+    const GilRelease release;
+    linear_leaves = grower.fit_linear_leaves(tree, table.columns, pairs, l2, bound);
   }
-  return nb::make_tuple(to_numpy(std::move(lines.node)), to_numpy(std::move(lines.start)),
-                        to_numpy(std::move(lines.feature)), to_numpy(std::move(lines.slope)),
-                        to_numpy(std::move(lines.centre)), to_numpy(std::move(lines.gradient)),
-                        to_numpy(std::move(lines.hessian)), to_numpy(std::move(lines.newton)),
-                        to_numpy(std::move(lines.complete)), to_numpy(std::move(lines.spread)));
+  return nb::make_tuple(
+      to_numpy(std::move(linear_leaves.node)), to_numpy(std::move(linear_leaves.start)),
+      to_numpy(std::move(linear_leaves.feature)), to_numpy(std::move(linear_leaves.slope)),
+      to_numpy(std::move(linear_leaves.centre)), to_numpy(std::move(linear_leaves.gradient)),
+      to_numpy(std::move(linear_leaves.hessian)), to_numpy(std::move(linear_leaves.newton)),
+      to_numpy(std::move(linear_leaves.complete)), to_numpy(std::move(linear_leaves.spread)));
 }
 
 // One number per leaf.
-Out<double> summarise(Grower& grower, const In<double>& residual, const Times& times, double own,
+Out<double> summarise(Grower& grower, const In<double>& residual, const Multiplier& multiplier,
+                      double own,
                       std::vector<double> (Grower::*summary)(const double*, const float*, double)) {
   require(residual.shape(0) == grower.table_rows(), "one residual per row");
-  require(!times || times->shape(0) == grower.table_rows(), "one multiplier per row");
+  require(!multiplier || multiplier->shape(0) == grower.table_rows(), "one multiplier per row");
   std::vector<double> out;
   {
-    const Released release;
-    out = (grower.*summary)(residual.data(), times ? times->data() : nullptr, own);
+    const GilRelease release;
+    out = (grower.*summary)(residual.data(), multiplier ? multiplier->data() : nullptr, own);
   }
   return to_numpy(std::move(out));
 }
@@ -199,15 +206,16 @@ Out<double> summarise(Grower& grower, const In<double>& residual, const Times& t
 void check_rules(const TreeRules& rules, size_t features) {
   require(rules.constraints.monotone.empty() || rules.constraints.monotone.size() == features,
           "one direction per feature");
-  require(rules.first_use.empty() || rules.first_use.size() == features, "one price per feature");
+  require(rules.feature_penalty.empty() || rules.feature_penalty.size() == features,
+          "one penalty per feature");
   require(rules.feature_weights.empty() || rules.feature_weights.size() == features,
           "one weight per feature");
-  for (const uint32_t feature : rules.used) require(feature < features, "no such feature");
-  for (const auto& group : rules.constraints.together)
+  for (const uint32_t feature : rules.used_features) require(feature < features, "no such feature");
+  for (const auto& group : rules.constraints.interaction_groups)
     for (const uint32_t feature : group) require(feature < features, "no such feature");
-  const auto n = static_cast<int>(rules.forced.size());
+  const auto n = static_cast<int>(rules.forced_splits.size());
   for (int i = 0; i < n; ++i) {
-    const ForcedSplit& s = rules.forced[static_cast<size_t>(i)];
+    const ForcedSplit& s = rules.forced_splits[static_cast<size_t>(i)];
     require(s.feature < features && s.left < n && s.right < n, "a forced split is out of range");
     require((s.left < 0 || s.left > i) && (s.right < 0 || s.right > i),
             "forced splits come after those above them");
@@ -226,9 +234,10 @@ void check_classes(const TreeRules& rules, const In<int32_t>& classes, size_t n_
 }
 
 void check_medians(const TreeRules& rules, const In<double>& target, const Bins& bins) {
-  require(rules.growth != Growth::symmetric && rules.l1 == 0.0 && rules.max_step == 0.0 &&
-              rules.path_smoothing == 0.0 && rules.first_use.empty() &&
-              rules.constraints.monotone.empty() && rules.proposal.kind == Proposal::Kind::all,
+  require(rules.grow_policy != GrowthPolicy::symmetric && rules.l1 == 0.0 &&
+              rules.max_step == 0.0 && rules.path_smoothing == 0.0 &&
+              rules.feature_penalty.empty() && rules.constraints.monotone.empty() &&
+              rules.proposal.kind == Proposal::Kind::all,
           "trees of medians know no such rule");
   require(target.shape(0) == bins.rows(), "one target per row");
   require(!bins.sparse(), "trees of medians are of dense tables");
@@ -236,7 +245,7 @@ void check_medians(const TreeRules& rules, const In<double>& target, const Bins&
     require(std::isfinite(target.data()[i]), "a target is not finite");
 }
 
-void bind_trees(nb::module_& m) {
+void bind_grower(nb::module_& m) {
   nb::class_<VectorGradients>(m, "VectorGradients")
       .def(nb::init<size_t, size_t>(), "n_rows"_a, "n_outputs"_a)
       .def_prop_ro("n_outputs", &VectorGradients::outputs)
@@ -262,7 +271,7 @@ void bind_trees(nb::module_& m) {
                  to_numpy(std::vector(t.gain)), to_numpy(std::vector(t.cover)));
            })
       .def_prop_ro("outputs", [](const Tree& t) { return t.outputs; })
-      .def("level_sets", [](const Tree& t) {  // (start per node, bits)
+      .def("category_sets", [](const Tree& t) {  // (start per node, bits)
         return nb::make_tuple(to_numpy(std::vector(t.set_start)), to_numpy(std::vector(t.sets)));
       });
 
@@ -279,7 +288,7 @@ void bind_trees(nb::module_& m) {
               require(!bins.ranked() && !classes, "trees with vectors are of numbers in bins");
               check_vector_rules(rules);
             }
-            require(rules.growth != Growth::symmetric || (!bins.ranked() && !classes),
+            require(rules.grow_policy != GrowthPolicy::symmetric || (!bins.ranked() && !classes),
                     "symmetric trees are of numbers, and need bins");
             require(rules.medians == target.has_value(),
                     "criterion 'absolute_error' and a target go together");
@@ -287,7 +296,7 @@ void bind_trees(nb::module_& m) {
                     "trees of medians have one number a leaf");
             if (target) check_medians(rules, *target, bins);
             if (classes) check_classes(rules, *classes, n_classes, bins.rows());
-            const Released release;
+            const GilRelease release;
             new (self) Grower(e.workers, e.kernels, bins, weight ? weight->data() : nullptr, rules,
                               classes ? classes->data() : nullptr, n_classes, outputs,
                               target ? target->data() : nullptr);
@@ -303,22 +312,23 @@ void bind_trees(nb::module_& m) {
            "tree_number"_a, nb::rv_policy::take_ownership)
       .def("grow_medians", &grow_medians, "bag"_a.noconvert().none(), "seed"_a, "tree_number"_a,
            nb::rv_policy::take_ownership)
-      .def("add_to", &grower_add, "tree"_a, "value"_a.noconvert(), "score"_a.noconvert(),
-           "lines"_a.none() = nb::none(), "columns"_a.none() = nb::none())
-      .def("fit_lines", &fit_lines, "tree"_a, "columns"_a, "gradients"_a, "l2"_a, "bound"_a)
+      .def("add_scores", &grower_add, "tree"_a, "value"_a.noconvert(), "score"_a.noconvert(),
+           "linear_leaves"_a.none() = nb::none(), "columns"_a.none() = nb::none())
+      .def("fit_linear_leaves", &fit_linear_leaves, "tree"_a, "columns"_a, "gradients"_a, "l2"_a,
+           "bound"_a)
       .def("set_few_rows", &Grower::set_few_rows, "rows"_a)
       .def(
           "leaf_quantiles",
-          [](Grower& g, const In<double>& residual, double q, const Times& times) {
-            return summarise(g, residual, times, q, &Grower::leaf_quantiles);
+          [](Grower& g, const In<double>& residual, double q, const Multiplier& multiplier) {
+            return summarise(g, residual, multiplier, q, &Grower::leaf_quantiles);
           },
-          "residual"_a.noconvert(), "q"_a, "times"_a.noconvert().none() = nb::none())
+          "residual"_a.noconvert(), "q"_a, "multiplier"_a.noconvert().none() = nb::none())
       .def(
           "leaf_huber_means",
-          [](Grower& g, const In<double>& residual, double width, const Times& times) {
-            return summarise(g, residual, times, width, &Grower::leaf_huber_means);
+          [](Grower& g, const In<double>& residual, double width, const Multiplier& multiplier) {
+            return summarise(g, residual, multiplier, width, &Grower::leaf_huber_means);
           },
-          "residual"_a.noconvert(), "width"_a, "times"_a.noconvert().none() = nb::none())
+          "residual"_a.noconvert(), "width"_a, "multiplier"_a.noconvert().none() = nb::none())
       .def(
           "leaf_sums",
           [](Grower& g, const Gradients& pairs) {
@@ -326,7 +336,7 @@ void bind_trees(nb::module_& m) {
             require(pairs.are_pairs(), "sums are of what a loss has filled");
             Grower::LeafSums sums;
             {
-              const Released release;
+              const GilRelease release;
               sums = g.leaf_sums(pairs);
             }
             return nb::make_tuple(to_numpy(std::move(sums.gradient)),
@@ -334,25 +344,26 @@ void bind_trees(nb::module_& m) {
           },
           "gradients"_a)
       .def(
-          "put_in_order",
+          "enforce_monotone",
           [](const Grower& g, const In<double>& values) {
             require(values.shape(0) == g.leaves().size(), "one value per leaf");
             std::vector<double> ordered;
             {
-              const Released release;
-              ordered = g.put_in_order({values.data(), values.data() + values.shape(0)});
+              const GilRelease release;
+              ordered = g.enforce_monotone({values.data(), values.data() + values.shape(0)});
             }
             return to_numpy(std::move(ordered));
           },
           "values"_a.noconvert())
       .def(
-          "room",
+          "monotone_bounds",
           [](const Grower& g, const In<double>& values) {
             require(values.shape(0) == g.leaves().size(), "one value per leaf");
             std::vector<double> low, high;
             {
-              const Released release;
-              for (const Bounds& b : g.room({values.data(), values.data() + values.shape(0)})) {
+              const GilRelease release;
+              for (const Bounds& b :
+                   g.monotone_bounds({values.data(), values.data() + values.shape(0)})) {
                 low.push_back(b.low);
                 high.push_back(b.high);
               }

@@ -29,20 +29,21 @@ nb::tuple means_of(const In<uint64_t>& start, const In<int32_t>& feature, const 
                         {},
                         nullptr};
   NodeMeans made = [&] {
-    const Released release;
+    const GilRelease release;
     return node_means(trees, span_of(cover));
   }();
   return nb::make_tuple(to_numpy(std::move(made.share)), to_numpy(std::move(made.mean)));
 }
 
-void boxes_add(const In<uint64_t>& start, const In<int32_t>& feature, const In<double>& threshold,
-               const In<uint8_t>& missing_left, const In<int32_t>& left, const In<int32_t>& right,
-               const In<double>& share, const In<double>& mean, size_t width, size_t outputs,
-               const nb::sequence& known, const InOut<double>& out) {
+void partial_dependence_add(const In<uint64_t>& start, const In<int32_t>& feature,
+                            const In<double>& threshold, const In<uint8_t>& missing_left,
+                            const In<int32_t>& left, const In<int32_t>& right,
+                            const In<double>& share, const In<double>& mean, size_t width,
+                            size_t outputs, const nb::sequence& known, const InOut<double>& out) {
   require(nb::len(known) == 1 || nb::len(known) == 2, "one or two known columns");
   require(share.shape(0) == feature.shape(0) && mean.shape(0) == width * feature.shape(0),
           "a share and `width` means per node");
-  std::vector<BoxAxis> axes;
+  std::vector<GridAxis> axes;
   size_t cells = outputs;
   std::vector<In<double>> values;  // of each
   for (nb::handle axis : known) {
@@ -65,20 +66,20 @@ void boxes_add(const In<uint64_t>& start, const In<int32_t>& feature, const In<d
                         {},
                         {},
                         nullptr};
-  const Released release;
-  add_boxes(trees, span_of(share), span_of(mean), outputs, axes, out.data());
+  const GilRelease release;
+  add_partial_dependence(trees, span_of(share), span_of(mean), outputs, axes, out.data());
 }
 
 }  // namespace
 
-void bind_boxes(nb::module_& m) {
+void bind_partial_dependence(nb::module_& m) {
   m.def("node_means", &means_of, "start"_a.noconvert(), "feature"_a.noconvert(),
         "left"_a.noconvert(), "right"_a.noconvert(), "value"_a.noconvert(), "cover"_a.noconvert(),
         "width"_a);
-  m.def("add_boxes", &boxes_add, "start"_a.noconvert(), "feature"_a.noconvert(),
-        "threshold"_a.noconvert(), "missing_left"_a.noconvert(), "left"_a.noconvert(),
-        "right"_a.noconvert(), "share"_a.noconvert(), "mean"_a.noconvert(), "width"_a, "outputs"_a,
-        "known"_a, "out"_a.noconvert());
+  m.def("add_partial_dependence", &partial_dependence_add, "start"_a.noconvert(),
+        "feature"_a.noconvert(), "threshold"_a.noconvert(), "missing_left"_a.noconvert(),
+        "left"_a.noconvert(), "right"_a.noconvert(), "share"_a.noconvert(), "mean"_a.noconvert(),
+        "width"_a, "outputs"_a, "known"_a, "out"_a.noconvert());
 }
 
 }  // namespace stagewise

@@ -33,17 +33,17 @@ struct OwnedCutTree {
 
   explicit OwnedCutTree(const std::vector<double>& cuts) {
     size_t leaves = kCutWays;  // entries of the innermost level: more than there are cuts
-    tree.levels = 1;
+    tree.depth = 1;
     while (leaves <= cuts.size()) {
       leaves *= kCutWays;
-      ++tree.levels;
+      ++tree.depth;
     }
     size_t total = 0;
     for (size_t n = leaves; n >= kCutWays; n /= kCutWays) total += n;
     memory.assign(total, std::numeric_limits<Real>::infinity());
     // Entry j of an outer level is the last entry of block j of the next one.
     size_t at = 0, span = leaves / kCutWays;
-    for (int l = 0; l < tree.levels; ++l, span /= kCutWays) {
+    for (int l = 0; l < tree.depth; ++l, span /= kCutWays) {
       const size_t entries = leaves / span;
       for (size_t j = 0; j < entries; ++j) {
         const size_t last = (j + 1) * span - 1;
@@ -55,16 +55,16 @@ struct OwnedCutTree {
   }
 };
 
-class FeatureCuts {
+class FeatureCoder {
  public:
   static constexpr size_t kMost =
       256;  // rows at a time: a block of a C-ordered table stays in cache
 
-  explicit FeatureCuts(FeatureCoding coding)
+  explicit FeatureCoder(FeatureCoding coding)
       : coding_(std::move(coding)), floats_(coding_.cuts), doubles_(coding_.cuts) {}
-  FeatureCuts& operator=(FeatureCuts&&) = default;
-  FeatureCuts(FeatureCuts&&) = default;  // moving keeps the memory where it is; copying would not
-  FeatureCuts(const FeatureCuts&) = delete;
+  FeatureCoder& operator=(FeatureCoder&&) = default;
+  FeatureCoder(FeatureCoder&&) = default;  // moving keeps the memory where it is; copying would not
+  FeatureCoder(const FeatureCoder&) = delete;
 
   // out[i] = code of the feature in row begin + i, `missing` for NaN; n <= kMost.
   void code(const Kernels& kernels, const Columns& table, size_t feature, size_t begin, size_t n,
@@ -75,7 +75,7 @@ class FeatureCuts {
       for (size_t i = 0; i < n; ++i)
         out[i] = std::isnan(values[i])
                      ? missing
-                     : static_cast<uint16_t>(coding_.level_bin[coding_.level(values[i])]);
+                     : static_cast<uint16_t>(coding_.category_bin[coding_.category(values[i])]);
     } else if (table.columns[feature].single) {
       float values[kMost];
       table.read(feature, begin, n, values);

@@ -35,8 +35,8 @@ bool exclusive(const Code* column, uint32_t usual, const std::vector<uint8_t>& t
 }  // namespace
 
 template <class Code>
-Groups::Groups(const std::vector<const Code*>& column, size_t rows,
-               const std::vector<uint32_t>& span)
+FeatureGroups::FeatureGroups(const std::vector<const Code*>& column, size_t rows,
+                             const std::vector<uint32_t>& span)
     : place_(span.size()) {
   for (size_t f = 0; f < span.size(); ++f) {
     place_[f].span = span[f];
@@ -48,11 +48,14 @@ Groups::Groups(const std::vector<const Code*>& column, size_t rows,
   fill_tables();
 }
 
-template Groups::Groups(const std::vector<const uint8_t*>&, size_t, const std::vector<uint32_t>&);
-template Groups::Groups(const std::vector<const uint16_t*>&, size_t, const std::vector<uint32_t>&);
+template FeatureGroups::FeatureGroups(const std::vector<const uint8_t*>&, size_t,
+                                      const std::vector<uint32_t>&);
+template FeatureGroups::FeatureGroups(const std::vector<const uint16_t*>&, size_t,
+                                      const std::vector<uint32_t>&);
 
 template <class Code>
-std::vector<Digit> Groups::make_digits(const std::vector<const Code*>& columns, size_t rows) {
+std::vector<Digit> FeatureGroups::make_digits(const std::vector<const Code*>& columns,
+                                              size_t rows) {
   struct Open {
     size_t digit;
     std::vector<uint8_t> taken;  // rows in which some member has an unusual code
@@ -86,7 +89,7 @@ std::vector<Digit> Groups::make_digits(const std::vector<const Code*>& columns, 
 }
 
 // Into the first shared group with room for it.
-void Groups::share(Digit digit) {
+void FeatureGroups::share(Digit digit) {
   auto group = std::find_if(groups_.begin(), groups_.end(), [&](const Group& g) {
     return !g.digits.empty() && g.size * digit.codes <= kMostShared;
   });
@@ -101,7 +104,7 @@ void Groups::share(Digit digit) {
   group->digits.push_back(std::move(digit));
 }
 
-void Groups::fill_tables() {
+void FeatureGroups::fill_tables() {
   for (const Group& group : groups_)
     for (const Digit& digit : group.digits)
       for (const uint32_t f : digit.features) {
@@ -118,8 +121,8 @@ void Groups::fill_tables() {
 
 // Digit by digit from the last: the joint sums are a matrix of (its codes) x (those before it); its
 // sums are those of the rows, and the sum of the rows is the joint histogram of the rest.
-void Groups::take_apart(const Group& group, const int64_t* joint, const size_t* at, int64_t* own,
-                        size_t step) const {
+void FeatureGroups::unbundle(const Group& group, const int64_t* joint, const size_t* at,
+                             int64_t* own, size_t step) const {
   int64_t rest[kMostShared], sums[kMostShared];
   for (size_t i = 0; i < group.size; ++i) rest[i] = joint[i * step];
   for (size_t k = group.digits.size(); k-- > 0;) {

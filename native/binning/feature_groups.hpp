@@ -24,7 +24,7 @@ struct Group {
   uint32_t size = 1;          // how many different codes
 };
 
-class Groups {
+class FeatureGroups {
  public:
   static constexpr uint32_t kMostShared = 256;  // codes of a group of several features
 
@@ -33,7 +33,8 @@ class Groups {
   // column[f]: the codes of a feature that may share, or null; span[f]: how many of them there are.
   // What a feature alone has is said later.
   template <class Code>
-  Groups(const std::vector<const Code*>& column, size_t rows, const std::vector<uint32_t>& span);
+  FeatureGroups(const std::vector<const Code*>& column, size_t rows,
+                const std::vector<uint32_t>& span);
   void set_span(size_t feature, uint32_t span) { groups_[of(feature)].size = span; }
 
   const std::vector<Group>& all() const { return groups_; }
@@ -45,8 +46,8 @@ class Groups {
 
   // The histogram of a group of several features, taken apart: own[at[f]...] for every member f.
   // Bins are `step` words apart.
-  void take_apart(const Group& group, const int64_t* joint, const size_t* at, int64_t* own,
-                  size_t step) const;
+  void unbundle(const Group& group, const int64_t* joint, const size_t* at, int64_t* own,
+                size_t step) const;
 
  private:
   struct Place {

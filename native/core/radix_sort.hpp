@@ -55,7 +55,7 @@ void radix_sort(std::vector<T>* items, Key key) {
       count[v] = start;
       start += c;
     }
-    in_parts(n, [=, from = items->data(), to = other.data()](size_t begin, size_t end) {
+    for_each_block(n, [=, from = items->data(), to = other.data()](size_t begin, size_t end) {
       for (size_t i = begin; i < end; ++i)
         to[count[(key(from[i]) >> (kDigit * d)) % kSize]++] = from[i];
     });

@@ -11,9 +11,10 @@
 namespace stagewise {
 namespace {
 
-uint64_t key_of(const Columns& table, const LevelSources& sources, size_t row) {
+uint64_t key_of(const Columns& table, const CategorySources& sources, size_t row) {
   uint64_t key = 0;
-  for (const LevelSource& s : sources) key = key * s.places() + s.place(table.at(s.feature, row));
+  for (const CategorySource& s : sources)
+    key = key * s.places() + s.place(table.at(s.feature, row));
   return key;
 }
 
@@ -73,12 +74,12 @@ struct KeySums {
 
 }  // namespace
 
-size_t count_keys(const LevelSources& sources, const std::vector<uint64_t>& keys) {
+size_t count_keys(const CategorySources& sources, const std::vector<uint64_t>& keys) {
   return sources.size() == 1 ? sources[0].places() : keys.size();
 }
 
-KeyedRows learn_keys(const Columns& table, const LevelSources& sources, const uint32_t* learned,
-                     size_t n_learned) {
+KeyedRows learn_keys(const Columns& table, const CategorySources& sources,
+                     const uint32_t* training_rows, size_t n_training_rows) {
   KeyedRows out;
   out.number.resize(table.rows);
   if (sources.size() == 1) {
@@ -86,11 +87,11 @@ KeyedRows learn_keys(const Columns& table, const LevelSources& sources, const ui
       out.number[i] = static_cast<uint32_t>(key_of(table, sources, i));
     return out;
   }
-  KeyNumbers numbers(n_learned);
+  KeyNumbers numbers(n_training_rows);
   std::vector<uint64_t> met;  // in the order of the rows
-  in_parts(n_learned, [&](size_t begin, size_t end) {
+  for_each_block(n_training_rows, [&](size_t begin, size_t end) {
     for (size_t i = begin; i < end; ++i)
-      numbers.add(key_of(table, sources, learned != nullptr ? learned[i] : i), &met);
+      numbers.add(key_of(table, sources, training_rows != nullptr ? training_rows[i] : i), &met);
   });
   std::vector<uint32_t> by_key(met.size());
   for (size_t i = 0; i < met.size(); ++i) by_key[i] = static_cast<uint32_t>(i);
@@ -101,17 +102,17 @@ KeyedRows learn_keys(const Columns& table, const LevelSources& sources, const ui
     out.keys.push_back(met[by_key[i]]);
   }
   const auto unknown = static_cast<uint32_t>(met.size());
-  in_parts(table.rows, [&](size_t begin, size_t end) {
+  for_each_block(table.rows, [&](size_t begin, size_t end) {
     for (size_t i = begin; i < end; ++i)
       out.number[i] = rank[numbers.find(key_of(table, sources, i), unknown)];
   });
   return out;
 }
 
-std::vector<uint32_t> find_keys(const Columns& table, const LevelSources& sources,
+std::vector<uint32_t> find_keys(const Columns& table, const CategorySources& sources,
                                 const uint64_t* keys, size_t n_keys) {
   std::vector<uint32_t> number(table.rows);
-  in_parts(table.rows, [&](size_t begin, size_t end) {
+  for_each_block(table.rows, [&](size_t begin, size_t end) {
     for (size_t i = begin; i < end; ++i) {
       const uint64_t key = key_of(table, sources, i);
       if (sources.size() == 1) {
@@ -130,7 +131,7 @@ std::vector<uint32_t> drawn_order(size_t n, uint64_t seed, uint64_t version) {
     uint64_t lot;
     uint32_t row;
   };
-  const uint64_t key = draw_key(seed, Draw::statistics, version);
+  const uint64_t key = draw_key(seed, Draw::target_encoding, version);
   std::vector<Lot> lots(n);
   for (size_t i = 0; i < n; ++i) lots[i] = {draw(key, i), static_cast<uint32_t>(i)};
   radix_sort(&lots, [](const Lot& lot) { return lot.lot; });
@@ -179,12 +180,12 @@ std::vector<float> ordered_means(const std::vector<uint32_t>& number, size_t n_k
                                  const KeyTarget& target, double strength,
                                  const std::vector<uint32_t>& order) {
   std::vector<float> out(number.size());
-  if (target.learned != nullptr) {
+  if (target.training_rows != nullptr) {
     const std::vector<float> of_all = key_means(number, n_keys, target, strength);
     for (size_t i = 0; i < number.size(); ++i) out[i] = of_all[number[i]];
   }
   KeySums sums(n_keys, strength);
-  in_parts(order.size(), [&](size_t begin, size_t end) {
+  for_each_block(order.size(), [&](size_t begin, size_t end) {
     for (size_t at = begin; at < end; ++at) {
       const uint32_t i = order[at];
       const size_t row = target.row(i);
@@ -202,7 +203,7 @@ OrderedGain ordered_gain(const std::vector<uint32_t>& number, size_t n_keys,
   if (std::isinf(found.strength)) return found;
   KeySums sums(n_keys, found.strength);
   double squares = 0.0;
-  in_parts(order.size(), [&](size_t begin, size_t end) {
+  for_each_block(order.size(), [&](size_t begin, size_t end) {
     for (size_t at = begin; at < end; ++at) {
       const uint32_t i = order[at];
       const size_t row = target.row(i);

@@ -14,19 +14,20 @@
 
 namespace stagewise {
 
-struct LevelSource {
+struct CategorySource {
   size_t feature = 0;
-  size_t levels = 0;  // a number that is no level, and a missing one, are two more
+  size_t n_categories = 0;  // a number that is no level, and a missing one, are two more
 
-  size_t places() const { return levels + 2; }
+  size_t places() const { return n_categories + 2; }
   size_t place(double x) const {
-    if (x != x) return levels + 1;
-    return x >= 0.0 && x < static_cast<double>(levels) ? static_cast<size_t>(x) : levels;
+    if (x != x) return n_categories + 1;
+    return x >= 0.0 && x < static_cast<double>(n_categories) ? static_cast<size_t>(x)
+                                                             : n_categories;
   }
 };
 
 // One source or more; the product of their places is below 2^63.
-using LevelSources = std::vector<LevelSource>;
+using CategorySources = std::vector<CategorySource>;
 
 // The keys of some rows by number. Of one source every key has a number, its place; of more, those
 // that rows to learn from had, in increasing order, and all others share the number after the last.
@@ -35,13 +36,13 @@ struct KeyedRows {
   std::vector<uint32_t> number;  // of every row
 };
 
-size_t count_keys(const LevelSources& sources, const std::vector<uint64_t>& keys);
+size_t count_keys(const CategorySources& sources, const std::vector<uint64_t>& keys);
 
 // learned: those rows to learn keys from; null: all.
-KeyedRows learn_keys(const Columns& table, const LevelSources& sources, const uint32_t* learned,
-                     size_t n_learned);
+KeyedRows learn_keys(const Columns& table, const CategorySources& sources,
+                     const uint32_t* training_rows, size_t n_training_rows);
 
-std::vector<uint32_t> find_keys(const Columns& table, const LevelSources& sources,
+std::vector<uint32_t> find_keys(const Columns& table, const CategorySources& sources,
                                 const uint64_t* keys, size_t n_keys);
 
 // The numbers 0, ..., n - 1 in an order that is drawn.
@@ -50,11 +51,11 @@ std::vector<uint32_t> drawn_order(size_t n, uint64_t seed, uint64_t version);
 // The rows to learn from, and what is said of them: target t and unit u, so that the mean of some
 // is sum t / sum u.
 struct KeyTarget {
-  const uint32_t* learned = nullptr;  // which rows these are; null: all
+  const uint32_t* training_rows = nullptr;  // which rows these are; null: all
   size_t rows = 0;
   const float* pairs = nullptr;  // (-t, u) of each
 
-  size_t row(size_t i) const { return learned != nullptr ? learned[i] : i; }
+  size_t row(size_t i) const { return training_rows != nullptr ? training_rows[i] : i; }
 };
 
 // How many units of 0 to add to a key: the variance of a unit within keys over that of the means of

@@ -6,9 +6,9 @@
 
 namespace stagewise {
 
-Committee::Committee(Workers& workers, const Kernels& kernels, const Bins& bins,
-                     const double* weight, const double* target, const int32_t* class_of,
-                     size_t classes, const TreeRules& rules, const BagRules& bags)
+ForestGrower::ForestGrower(Workers& workers, const Kernels& kernels, const Bins& bins,
+                           const double* weight, const double* target, const int32_t* class_of,
+                           size_t classes, const TreeRules& rules, const BagRules& bags)
     : workers_(workers),
       kernels_(kernels),
       bins_(bins),
@@ -19,55 +19,56 @@ Committee::Committee(Workers& workers, const Kernels& kernels, const Bins& bins,
       rules_(rules),
       bags_(bags) {}
 
-std::vector<Member> Committee::grow(uint64_t seed, uint64_t first, size_t n, bool list_unseen) {
-  std::vector<Member> members(n);
+std::vector<ForestTree> ForestGrower::grow(uint64_t seed, uint64_t first, size_t n, bool list_oob) {
+  std::vector<ForestTree> trees(n);
   if (n == 1) {  // then all threads work on it
-    Bench bench(bins_.rows());
-    members[0] = grow_one(workers_, &bench, seed, first, list_unseen);
-    return members;
+    Workspace workspace(bins_.rows());
+    trees[0] = grow_one(workers_, &workspace, seed, first, list_oob);
+    return trees;
   }
-  std::vector<std::unique_ptr<Bench>> benches(static_cast<size_t>(workers_.threads()));
+  std::vector<std::unique_ptr<Workspace>> workspaces(static_cast<size_t>(workers_.threads()));
   workers_.run(n, [&](size_t i, int worker) {
-    std::unique_ptr<Bench>& bench = benches[static_cast<size_t>(worker)];
-    if (bench == nullptr) bench = std::make_unique<Bench>(bins_.rows());
+    std::unique_ptr<Workspace>& workspace = workspaces[static_cast<size_t>(worker)];
+    if (workspace == nullptr) workspace = std::make_unique<Workspace>(bins_.rows());
     Workers alone(1);
-    members[i] = grow_one(alone, bench.get(), seed, first + i, list_unseen);
+    trees[i] = grow_one(alone, workspace.get(), seed, first + i, list_oob);
   });
-  return members;
+  return trees;
 }
 
-Bag Committee::draw_bag(Workers& team, uint64_t seed, uint64_t number) const {
+Bag ForestGrower::draw_bag(Workers& team, uint64_t seed, uint64_t number) const {
   const DrawnRows from{team, bins_.rows(), weight_, seed, number};
-  return bags_.bootstrap ? draw_counts(from, bags_.share) : draw_rows(from, bags_.share);
+  return bags_.bootstrap ? draw_bootstrap(from, bags_.share) : draw_rows(from, bags_.share);
 }
 
-Member Committee::grow_one(Workers& team, Bench* bench, uint64_t seed, uint64_t number,
-                           bool list_unseen) const {
+ForestTree ForestGrower::grow_one(Workers& team, Workspace* workspace, uint64_t seed,
+                                  uint64_t number, bool list_oob) const {
   const Bag bag = draw_bag(team, seed, number);
-  std::fill(bench->weight.begin(), bench->weight.end(), 0.0);
+  std::fill(workspace->weight.begin(), workspace->weight.end(), 0.0);
   for (const uint32_t row : bag.rows) {
-    const double times = bag.times.empty() ? 1.0 : static_cast<double>(bag.times[row]);
-    bench->weight[row] = times * (weight_ == nullptr ? 1.0 : weight_[row]);
+    const double multiplier =
+        bag.multiplier.empty() ? 1.0 : static_cast<double>(bag.multiplier[row]);
+    workspace->weight[row] = multiplier * (weight_ == nullptr ? 1.0 : weight_[row]);
   }
-  Grower grower(team, kernels_, bins_, bench->weight.data(), rules_, class_of_, classes_, 0,
+  Grower grower(team, kernels_, bins_, workspace->weight.data(), rules_, class_of_, classes_, 0,
                 rules_.medians ? target_ : nullptr);
-  Member member;
+  ForestTree tree;
   if (rules_.medians) {
-    member.tree = grower.grow(bag.rows.data(), bag.rows.size(), seed, number);
+    tree.tree = grower.grow(bag.rows.data(), bag.rows.size(), seed, number);
   } else {
-    fill(team, bench);
-    member.tree = grower.grow(bench->pairs, bag.rows.data(), bag.rows.size(), seed, number);
-    set_values(grower, bench->weight, &member.tree);
+    fill(team, workspace);
+    tree.tree = grower.grow(workspace->pairs, bag.rows.data(), bag.rows.size(), seed, number);
+    set_values(grower, workspace->weight, &tree.tree);
   }
-  if (list_unseen) find_unseen(bag, bench, &member);
-  return member;
+  if (list_oob) find_oob_leaves(bag, workspace, &tree);
+  return tree;
 }
 
 // Squared error about 0: the tree of a number is fitted to it. Of classes every row counts once.
-void Committee::fill(Workers& team, Bench* bench) const {
-  bench->pairs.fill(team, [&](size_t begin, size_t n, GradientSlot* out, LossSums* sums) {
+void ForestGrower::fill(Workers& team, Workspace* workspace) const {
+  workspace->pairs.fill(team, [&](size_t begin, size_t n, GradientSlot* out, LossSums* sums) {
     for (size_t i = 0; i < n; ++i) {
-      const double w = bench->weight[begin + i];
+      const double w = workspace->weight[begin + i];
       const double g = target_ == nullptr ? 1.0 : -target_[begin + i];
       out[i].pair = {static_cast<float>(g), 1.0f};
       sums->abs_gradient += w * std::abs(g);
@@ -76,8 +77,8 @@ void Committee::fill(Workers& team, Bench* bench) const {
   });
 }
 
-void Committee::set_values(const Grower& grower, const std::vector<double>& weight,
-                           Tree* tree) const {
+void ForestGrower::set_values(const Grower& grower, const std::vector<double>& weight,
+                              Tree* tree) const {
   const size_t lanes = class_of_ == nullptr ? 1 : classes_, nodes = tree->nodes();
   std::vector<double> sums(nodes * lanes, 0.0), total(nodes, 0.0);
   // Of numbers: a mean that rounding moved out of the range of its targets is moved back.
@@ -122,27 +123,27 @@ void Committee::set_values(const Grower& grower, const std::vector<double>& weig
 }
 
 // They go down the tree as any other rows do, and what they are told is the number of their leaf.
-void Committee::find_unseen(const Bag& bag, Bench* bench, Member* member) const {
+void ForestGrower::find_oob_leaves(const Bag& bag, Workspace* workspace, ForestTree* tree) const {
   const size_t n = bins_.rows();
   for (size_t row = 0, next = 0; row < n; ++row) {
     const bool seen = next < bag.rows.size() && bag.rows[next] == row;
     next += seen ? 1 : 0;
     if (!seen && (weight_ == nullptr || weight_[row] > 0.0))
-      member->unseen.push_back(static_cast<uint32_t>(row));
+      tree->oob_rows.push_back(static_cast<uint32_t>(row));
   }
-  std::vector<double> number(member->tree.nodes());
+  std::vector<double> number(tree->tree.nodes());
   for (size_t node = 0; node < number.size(); ++node) number[node] = static_cast<double>(node);
-  bench->said.assign(n, 0.0);
-  const NodeScores scores{number.data(), 1, bench->said.data(), n};
-  for (size_t at = 0; at < member->unseen.size(); at += kDescentRows) {
-    const auto from = member->unseen.begin() + static_cast<ptrdiff_t>(at);
-    const size_t size = std::min(kDescentRows, member->unseen.size() - at);
+  workspace->leaf_of_row.assign(n, 0.0);
+  const ScoreUpdate scores{number.data(), 1, workspace->leaf_of_row.data(), n};
+  for (size_t at = 0; at < tree->oob_rows.size(); at += kDescentRows) {
+    const auto from = tree->oob_rows.begin() + static_cast<ptrdiff_t>(at);
+    const size_t size = std::min(kDescentRows, tree->oob_rows.size() - at);
     std::vector<uint32_t> rows(from, from + static_cast<ptrdiff_t>(size));
-    add_tree(kernels_, bins_, {}, member->tree, scores, &rows);
+    add_tree(kernels_, bins_, {}, tree->tree, scores, &rows);
   }
-  member->leaf.reserve(member->unseen.size());
-  for (const uint32_t row : member->unseen)
-    member->leaf.push_back(static_cast<int32_t>(bench->said[row]));
+  tree->leaf.reserve(tree->oob_rows.size());
+  for (const uint32_t row : tree->oob_rows)
+    tree->leaf.push_back(static_cast<int32_t>(workspace->leaf_of_row[row]));
 }
 
 }  // namespace stagewise

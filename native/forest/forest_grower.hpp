@@ -20,38 +20,38 @@ struct BagRules {
 };
 
 // A tree, and where it puts the rows that it has not seen.
-struct Member {
+struct ForestTree {
   Tree tree;
-  std::vector<uint32_t> unseen;  // increasing
-  std::vector<int32_t> leaf;     // of each of them
+  std::vector<uint32_t> oob_rows;  // increasing
+  std::vector<int32_t> leaf;       // of each of them
 };
 
-class Committee {
+class ForestGrower {
  public:
   // target: what leaves say the mean, or the median, of; or null, and class_of the class of every
   // row. With two classes a leaf says p_1 - p_0, with more it says all shares.
-  Committee(Workers& workers, const Kernels& kernels, const Bins& bins, const double* weight,
-            const double* target, const int32_t* class_of, size_t classes, const TreeRules& rules,
-            const BagRules& bags);
+  ForestGrower(Workers& workers, const Kernels& kernels, const Bins& bins, const double* weight,
+               const double* target, const int32_t* class_of, size_t classes,
+               const TreeRules& rules, const BagRules& bags);
 
   // The trees first, first + 1, ..., first + n - 1.
-  std::vector<Member> grow(uint64_t seed, uint64_t first, size_t n, bool list_unseen);
+  std::vector<ForestTree> grow(uint64_t seed, uint64_t first, size_t n, bool list_oob);
 
  private:
   // What a thread works with.
-  struct Bench {
-    explicit Bench(size_t rows) : pairs(rows), weight(rows), said(0) {}
+  struct Workspace {
+    explicit Workspace(size_t rows) : pairs(rows), weight(rows), leaf_of_row(0) {}
     Gradients pairs;
-    std::vector<double> weight;  // of the rows in the bag, times how often they were drawn
-    std::vector<double> said;    // per row: the leaf it reaches
+    std::vector<double> weight;       // of the rows in the bag, times how often they were drawn
+    std::vector<double> leaf_of_row;  // per row: the leaf it reaches
   };
 
   Bag draw_bag(Workers& team, uint64_t seed, uint64_t number) const;
-  Member grow_one(Workers& team, Bench* bench, uint64_t seed, uint64_t number,
-                  bool list_unseen) const;
-  void fill(Workers& team, Bench* bench) const;
+  ForestTree grow_one(Workers& team, Workspace* workspace, uint64_t seed, uint64_t number,
+                      bool list_oob) const;
+  void fill(Workers& team, Workspace* workspace) const;
   void set_values(const Grower& grower, const std::vector<double>& weight, Tree* tree) const;
-  void find_unseen(const Bag& bag, Bench* bench, Member* member) const;
+  void find_oob_leaves(const Bag& bag, Workspace* workspace, ForestTree* tree) const;
   size_t outputs() const { return class_of_ == nullptr || classes_ == 2 ? 1 : classes_; }
 
   Workers& workers_;

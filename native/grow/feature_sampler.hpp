@@ -8,9 +8,9 @@
 
 namespace stagewise {
 
-class FeatureChoice {
+class FeatureSampler {
  public:
-  FeatureChoice(const Bins& bins, const TreeRules& rules, const Constraints& constraints)
+  FeatureSampler(const Bins& bins, const TreeRules& rules, const Constraints& constraints)
       : bins_(bins), rules_(rules), constraints_(constraints) {}
 
   void start_tree(uint64_t seed, uint64_t tree_number);
@@ -20,7 +20,7 @@ class FeatureChoice {
   // Whether there are columns that earlier attempts have not drawn.
   bool more(const Leaf& leaf, size_t attempt) const;
   // Of how many of a tree's features a node is searched.
-  double share_of_node() const { return rules_.columns_per_level * rules_.columns_per_node; }
+  double share_of_node() const { return rules_.max_features_per_level * rules_.max_features; }
 
  private:
   size_t wanted(size_t from, double share) const;

@@ -13,7 +13,7 @@ namespace {
 constexpr size_t kSharedUpdates = 200000;    // a leaf with as many is worked on by all threads
 constexpr size_t kScoreRows = kDescentRows;  // of which the scores stay in the second-level cache
 constexpr double kShareOfHistograms = 0.5;
-constexpr size_t kLineRows = 4096;  // and of which the values do
+constexpr size_t kLinearLeafRows = 4096;  // and of which the values do
 
 }  // namespace
 
@@ -26,15 +26,15 @@ Grower::Grower(Workers& workers, const Kernels& kernels, const Bins& bins, const
       rules_(rules),
       weights_(weight, bins.rows()),
       constraints_(bins, rules_.constraints),
-      choice_(bins, rules_, constraints_),
+      sampler_(bins, rules_, constraints_),
       rows_(workers, kernels, bins),
       histograms_(bins, kernels, class_of, classes,
                   outputs == 0 ? 1 : vector_lanes(outputs, rows_counted(rules_, weights_))),
       finder_(make_finder(outputs, target)),
-      desks_(static_cast<size_t>(workers.threads()), Desk(bins, histograms_.lanes())),
+      workspaces_(static_cast<size_t>(workers.threads()), Workspace(bins, histograms_.lanes())),
       search_(make_search()) {
   // Alone, with few columns a node, what is read of these is less than what histograms are of all.
-  if (workers.threads() == 1 && !bins.sparse() && choice_.share_of_node() < kShareOfHistograms)
+  if (workers.threads() == 1 && !bins.sparse() && sampler_.share_of_node() < kShareOfHistograms)
     set_few_rows(SIZE_MAX);
   for (size_t f = 0; f < bins.features(); ++f)
     categorical_ = categorical_ || bins.coding(f).categorical();
@@ -57,24 +57,24 @@ std::unique_ptr<Finder> Grower::make_finder(size_t outputs, const double* target
     words_ = classes.get();
     return classes;
   }
-  auto numbers = std::make_unique<SplitFinder>(bins_, kernels_, rules_, weights_, histograms_);
+  auto numbers = std::make_unique<GradientFinder>(bins_, kernels_, rules_, weights_, histograms_);
   words_ = numbers_ = numbers.get();
   return numbers;
 }
 
 std::unique_ptr<NodeSearch> Grower::make_search() {
   if (bins_.ranked() && numbers_ != nullptr)
-    return std::make_unique<RunSearch>(*numbers_, rows_, choice_, desks_, bins_, weights_,
-                                       rules_.proposal);
+    return std::make_unique<PresortedGradientSearch>(*numbers_, rows_, sampler_, workspaces_, bins_,
+                                                     weights_, rules_.proposal);
   if (bins_.ranked())
-    return std::make_unique<SortedSearch>(*finder_, rows_, choice_, desks_, bins_);
-  if (rules_.growth == Growth::symmetric) {
-    auto levels =
-        std::make_unique<LevelSearch>(*numbers_, rows_, choice_, desks_, histograms_, bins_);
-    levels_ = levels.get();
-    return levels;
+    return std::make_unique<PresortedSearch>(*finder_, rows_, sampler_, workspaces_, bins_);
+  if (rules_.grow_policy == GrowthPolicy::symmetric) {
+    auto symmetric = std::make_unique<SymmetricSearch>(*numbers_, rows_, sampler_, workspaces_,
+                                                       histograms_, bins_);
+    symmetric_ = symmetric.get();
+    return symmetric;
   }
-  return std::make_unique<HistogramSearch>(*finder_, rows_, choice_, desks_, histograms_);
+  return std::make_unique<HistogramSearch>(*finder_, rows_, sampler_, workspaces_, histograms_);
 }
 
 bool Grower::shared(const Leaf& leaf) const { return search_->work(leaf) >= kSharedUpdates; }
@@ -88,10 +88,10 @@ void Grower::complete_split(Leaf* parent) const {
     split.missing_left = parent->left->count >= parent->right->count;
 }
 
-void Grower::place_children(Workers& team, Desk* desk, Leaf* leaf) {
+void Grower::place_children(Workers& team, Workspace* workspace, Leaf* leaf) {
   const Leaf& parent = *leaf;
   Leaf &left = *parent.left, &right = *parent.right;
-  rows_.partition(team, parent, &desk->scratch.row_marks);
+  rows_.partition(team, parent, &workspace->scratch.row_marks);
   left.depth = right.depth = parent.depth + 1;
   left.parent = right.parent = &parent;
   left.path = draw(parent.path, 0);
@@ -102,11 +102,11 @@ void Grower::place_children(Workers& team, Desk* desk, Leaf* leaf) {
     for (size_t i = 0; i < left.rows(); ++i) left.count += weights_[rows_.list_of(left)[i]];
   }
   right.count = parent.count - left.count;
-  if (parent.forced >= 0) {
-    left.forced = rules_.forced[static_cast<size_t>(parent.forced)].left;
-    right.forced = rules_.forced[static_cast<size_t>(parent.forced)].right;
+  if (parent.forced_split >= 0) {
+    left.forced_split = rules_.forced_splits[static_cast<size_t>(parent.forced_split)].left;
+    right.forced_split = rules_.forced_splits[static_cast<size_t>(parent.forced_split)].right;
   }
-  finder_->weigh_children(parent, rows_.of(left), rows_.of(right));
+  finder_->set_child_sums(parent, rows_.of(left), rows_.of(right));
   complete_split(leaf);
   if (constraints_.monotone() || constraints_.groups()) constrain_children(parent);
 }
@@ -115,16 +115,17 @@ void Grower::place_children(Workers& team, Desk* desk, Leaf* leaf) {
 void Grower::constrain_children(const Leaf& parent) {
   for (Leaf* child : {parent.left, parent.right})
     child->region = constraints_.child(parent.region, parent.split, child == parent.left);
-  if (!constraints_.monotone() || levels_ != nullptr) return;  // levels are put in order at the end
-  std::erase(live_, &parent);
-  live_.push_back(parent.left);
-  live_.push_back(parent.right);
+  if (!constraints_.monotone() || symmetric_ != nullptr)
+    return;  // levels are put in order at the end
+  std::erase(current_leaves_, &parent);
+  current_leaves_.push_back(parent.left);
+  current_leaves_.push_back(parent.right);
   for (Leaf* child : {parent.left, parent.right}) child->bounds = bounds_of(*child);
 }
 
 Bounds Grower::bounds_of(const Leaf& leaf) const {
   Bounds bounds;
-  for (const Leaf* other : live_) {
+  for (const Leaf* other : current_leaves_) {
     if (other == &leaf) continue;
     if (constraints_.below(other->region, leaf.region))
       bounds.low = std::max(bounds.low, other->value);
@@ -136,11 +137,11 @@ Bounds Grower::bounds_of(const Leaf& leaf) const {
 
 // Whether the leaf's split still holds, now that leaves around it may have other values, and if it
 // was to be forced, could be; if not, it gets another one.
-bool Grower::still_right(Leaf* leaf) {
+bool Grower::split_still_valid(Leaf* leaf) {
   const Bounds now = constraints_.monotone() ? bounds_of(*leaf) : leaf->bounds;
-  const bool failed = leaf->forced >= 0 && !leaf->split.found();
+  const bool failed = leaf->forced_split >= 0 && !leaf->split.found();
   if (now == leaf->bounds && !failed) return true;
-  if (failed) leaf->forced = -1;
+  if (failed) leaf->forced_split = -1;
   leaf->bounds = now;
   leaf->split = {};
   search_->again(workers_, leaf);
@@ -149,9 +150,9 @@ bool Grower::still_right(Leaf* leaf) {
 
 // Finds the children of a leaf and their splits. Touches nothing but the leaf's part of the lists,
 // its slots, its children and the desk.
-void Grower::expand(Workers& team, Desk* desk, Leaf* parent) {
-  place_children(team, desk, parent);
-  search_->children(team, desk, parent);
+void Grower::expand(Workers& team, Workspace* workspace, Leaf* parent) {
+  place_children(team, workspace, parent);
+  search_->children(team, workspace, parent);
 }
 
 // Expands the next leaf, and while it is at it, leaves behind it that will probably be taken too.
@@ -171,15 +172,15 @@ void Grower::expand_next(const Frontier& frontier, size_t splits_left) {
     leaf->left = leaves_.add();
     leaf->right = leaves_.add();
     search_->before(leaf);
-    rows_.note_use(*leaf);
+    rows_.count_use(*leaf);
   }
   if (splits_left == 1) {
-    place_children(workers_, desks_.data(), batch[0]);
+    place_children(workers_, workspaces_.data(), batch[0]);
   } else if (batch.size() == 1) {
-    expand(workers_, desks_.data(), batch[0]);
+    expand(workers_, workspaces_.data(), batch[0]);
   } else {
     workers_.run(batch.size(), [&](size_t i, int worker) {
-      expand(alone_, &desks_[static_cast<size_t>(worker)], batch[i]);
+      expand(alone_, &workspaces_[static_cast<size_t>(worker)], batch[i]);
     });
   }
   for (const Leaf* leaf : batch) search_->after(*leaf);
@@ -200,28 +201,28 @@ void Grower::commit(const Leaf& parent, Tree* tree) {
     // Between two values of the bag there may be values of other rows; they go by the threshold.
     tree->bin[node] = bins_.ranked() ? bins_.coding(s.feature).code_below(s.threshold) : s.bin;
   } else {
-    write_levels(s, node, tree);
+    write_category_set(s, node, tree);
   }
   tree->left[node] = parent.left->node;
   tree->right[node] = parent.right->node;
   tree->gain[node] = s.gain;
-  finder_->note_use(s.feature);
+  finder_->count_use(s.feature);
   tree->missing_left[node] = s.missing_left;
 }
 
-void Grower::write_levels(const Split& split, size_t node, Tree* tree) const {
+void Grower::write_category_set(const Split& split, size_t node, Tree* tree) const {
   const FeatureCoding& coding = bins_.coding(split.feature);
   const size_t start = tree->sets.size();
   tree->set_start[node] = static_cast<int32_t>(start);
-  tree->levels.resize(bins_.features(), 0);
-  tree->levels[split.feature] = coding.levels();
-  tree->sets.resize(start + level_words(coding.levels()), 0);
-  for (size_t level = 0; level < coding.level_bin.size(); ++level)
-    if (split.right_bins[coding.level_bin[level]] == 0)
-      tree->sets[start + level / 64] |= 1ull << (level % 64);
+  tree->n_categories.resize(bins_.features(), 0);
+  tree->n_categories[split.feature] = coding.n_categories();
+  tree->sets.resize(start + category_set_words(coding.n_categories()), 0);
+  for (size_t category = 0; category < coding.category_bin.size(); ++category)
+    if (split.right_bins[coding.category_bin[category]] == 0)
+      tree->sets[start + category / 64] |= 1ull << (category % 64);
 }
 
-void Grower::retire(const Leaf& leaf) {
+void Grower::finish_leaf(const Leaf& leaf) {
   grown_leaves_.push_back({leaf.node, rows_.finish(leaf), leaf.rows(), &leaf});
 }
 
@@ -232,15 +233,15 @@ Leaf* Grower::start(const uint32_t* bag, size_t bag_size, Tree* tree) {
   Leaf& root = *leaves_.add();
   root.end = rows_.size();
   root.count = static_cast<int64_t>(rows_.size());
-  const Rows rows = rows_.of(root);
+  const RowIndex rows = rows_.of(root);
   if (weights_.weight() != nullptr) {
     root.count = 0;
     for (size_t i = 0; i < rows.n; ++i) root.count += weights_[rows[i]];
   }
-  finder_->weigh_root(rows, !rows_.bagged(), &root);
-  root.forced = rules_.forced.empty() ? -1 : 0;
+  finder_->set_root_sums(rows, !rows_.bagged(), &root);
+  root.forced_split = rules_.forced_splits.empty() ? -1 : 0;
   root.node = add_node(root, tree);
-  live_.assign(1, &root);
+  current_leaves_.assign(1, &root);
   search_->start_tree(workers_);
   search_->root(workers_, &root);
   return &root;
@@ -254,9 +255,9 @@ Tree Grower::grow(Gradients& gradients, const uint32_t* bag, size_t bag_size, ui
     gradients.find_largest_hessian(workers_);
   const Scales scales =
       gradients.pack(workers_, kernels_, weights_.weight(), weights_.whole(), weights_.total(),
-                     draw_key(seed, Draw::rounding, tree_number), rules_.to_the_end);
-  choice_.start_tree(seed, tree_number);
-  words_->start_tree(scales, gradients, choice_.features(),
+                     draw_key(seed, Draw::rounding, tree_number), rules_.grow_until_pure);
+  sampler_.start_tree(seed, tree_number);
+  words_->start_tree(scales, gradients, sampler_.features(),
                      draw_key(seed, Draw::thresholds, tree_number), dispersion);
   return grow_tree(bag, bag_size);
 }
@@ -267,14 +268,14 @@ Tree Grower::grow(VectorGradients& gradients, const uint32_t* bag, size_t bag_si
   gradients.pack(workers_, kernels_, weights_, vectors_->counted(), [&](size_t output) {
     return draw_key(seed, Draw::rounding, tree_number * gradients.outputs() + output);
   });
-  choice_.start_tree(seed, tree_number);
-  vectors_->start_tree(gradients, choice_.features(), dispersion);
+  sampler_.start_tree(seed, tree_number);
+  vectors_->start_tree(gradients, sampler_.features(), dispersion);
   return grow_tree(bag, bag_size);
 }
 
 Tree Grower::grow(const uint32_t* bag, size_t bag_size, uint64_t seed, uint64_t tree_number) {
-  choice_.start_tree(seed, tree_number);
-  medians_->start_tree(choice_.features(), draw_key(seed, Draw::thresholds, tree_number));
+  sampler_.start_tree(seed, tree_number);
+  medians_->start_tree(sampler_.features(), draw_key(seed, Draw::thresholds, tree_number));
   return grow_tree(bag, bag_size);
 }
 
@@ -284,10 +285,10 @@ Tree Grower::grow_tree(const uint32_t* bag, size_t bag_size) {
   tree.number = ++grown_;
   tree.outputs = std::max<size_t>(1, outputs());
   Leaf* const root = start(bag, bag_size, &tree);
-  if (levels_ != nullptr) {
-    grow_by_levels(root, &tree);
+  if (symmetric_ != nullptr) {
+    grow_symmetric(root, &tree);
   } else {
-    grow_by_leaves(root, &tree);
+    grow_by_policy(root, &tree);
   }
   std::sort(grown_leaves_.begin(), grown_leaves_.end(),
             [](const GrownLeaf& a, const GrownLeaf& b) { return a.node < b.node; });
@@ -295,14 +296,14 @@ Tree Grower::grow_tree(const uint32_t* bag, size_t bag_size) {
 }
 
 // All leaves of a level by one split, as long as there is room for twice as many.
-void Grower::grow_by_levels(Leaf* root, Tree* tree) {
+void Grower::grow_symmetric(Leaf* root, Tree* tree) {
   std::vector<Leaf*> level = {root};
   for (int depth = 0; rules_.max_depth == 0 || depth < rules_.max_depth; ++depth) {
     if (rules_.max_leaves > 0 && 2 * level.size() > rules_.max_leaves) break;
     if (std::none_of(level.begin(), level.end(),
                      [&](const Leaf* leaf) { return finder_->splittable(*leaf); }))
       break;
-    if (!levels_->split_level(workers_, level)) break;
+    if (!symmetric_->split_level(workers_, level)) break;
     std::vector<Leaf*> next;
     for (Leaf* leaf : level) {
       if (!leaf->split.found()) {
@@ -312,38 +313,38 @@ void Grower::grow_by_levels(Leaf* root, Tree* tree) {
       leaf->left = leaves_.add();
       leaf->right = leaves_.add();
       search_->before(leaf);
-      rows_.note_use(*leaf);
-      expand(workers_, desks_.data(), leaf);
+      rows_.count_use(*leaf);
+      expand(workers_, workspaces_.data(), leaf);
       commit(*leaf, tree);
       next.push_back(leaf->left);
       next.push_back(leaf->right);
     }
     level = std::move(next);
   }
-  for (const Leaf* leaf : level) retire(*leaf);
+  for (const Leaf* leaf : level) finish_leaf(*leaf);
   if (!constraints_.monotone()) return;
   std::vector<double> values;
   for (const GrownLeaf& leaf : grown_leaves_) values.push_back(leaf.leaf->value);
-  values = put_in_order(values);
+  values = enforce_monotone(values);
   for (size_t i = 0; i < values.size(); ++i)
     tree->value[static_cast<size_t>(grown_leaves_[i].node)] = values[i];
 }
 
-void Grower::grow_by_leaves(Leaf* root, Tree* tree) {
-  Frontier frontier(rules_.growth);
+void Grower::grow_by_policy(Leaf* root, Tree* tree) {
+  Frontier frontier(rules_.grow_policy);
   frontier.push(root);
   for (size_t leaves = 1; !frontier.empty();) {
     check_interrupt();
     Leaf* const leaf = frontier.next();
     const bool full = rules_.max_leaves > 0 && leaves >= rules_.max_leaves;
-    if (!full && !still_right(leaf)) {
+    if (!full && !split_still_valid(leaf)) {
       frontier.pop();
       frontier.push(leaf);
       continue;
     }
     if (full || !leaf->split.found()) {
       frontier.pop();
-      retire(*leaf);
+      finish_leaf(*leaf);
       continue;
     }
     if (leaf->left == nullptr)
@@ -358,10 +359,10 @@ void Grower::grow_by_leaves(Leaf* root, Tree* tree) {
 
 // Every leaf lists its rows in increasing order, so a thread can take a range of the table and add
 // the values of all leaves to the scores in it, while they are in its cache and in no other's.
-void Grower::add_to(const NodeScores& scores, const Tree& tree) {
+void Grower::add_scores(const ScoreUpdate& scores, const Tree& tree) {
   const size_t n = bins_.rows();
   const std::vector<const uint8_t*> columns = rows_.columns();
-  const size_t range = scores.lines != nullptr ? kLineRows : kScoreRows;
+  const size_t range = scores.linear_leaves != nullptr ? kLinearLeafRows : kScoreRows;
   workers_.run((n + range - 1) / range, [&](size_t chunk, int) {
     const size_t begin = chunk * range, end = std::min(n, begin + range);
     for (const GrownLeaf& leaf : grown_leaves_) {
@@ -385,18 +386,18 @@ void Grower::add_to(const NodeScores& scores, const Tree& tree) {
   });
 }
 
-std::vector<double> Grower::put_in_order(const std::vector<double>& values) const {
+std::vector<double> Grower::enforce_monotone(const std::vector<double>& values) const {
   if (!constraints_.monotone()) return values;
   std::vector<Region> regions;
   for (const GrownLeaf& leaf : grown_leaves_) regions.push_back(leaf.leaf->region);
-  return stagewise::put_in_order(constraints_, regions, values);
+  return stagewise::enforce_monotone(constraints_, regions, values);
 }
 
-std::vector<Bounds> Grower::room(const std::vector<double>& values) const {
+std::vector<Bounds> Grower::monotone_bounds(const std::vector<double>& values) const {
   if (!constraints_.monotone()) return std::vector<Bounds>(values.size());
   std::vector<Region> regions;
   for (const GrownLeaf& leaf : grown_leaves_) regions.push_back(leaf.leaf->region);
-  return stagewise::room(constraints_, regions, values);
+  return stagewise::monotone_bounds(constraints_, regions, values);
 }
 
 }  // namespace stagewise

@@ -9,11 +9,11 @@
 
 #include <memory>
 
-#include "grow/score_update.hpp"
 #include "grow/finders/class_finder.hpp"
 #include "grow/finders/median_finder.hpp"
 #include "grow/finders/vector_finder.hpp"
 #include "grow/linear_leaf_fit.hpp"
+#include "grow/score_update.hpp"
 #include "grow/search/symmetric_search.hpp"
 #include "grow/tree.hpp"
 
@@ -49,20 +49,21 @@ class Grower {
   };
   const std::vector<GrownLeaf>& leaves() const { return grown_leaves_; }
   // Other values of these leaves, changed where they would break a constraint.
-  std::vector<double> put_in_order(const std::vector<double>& values) const;
+  std::vector<double> enforce_monotone(const std::vector<double>& values) const;
   // How far lines of these leaves may go, so that they break none.
-  std::vector<Bounds> room(const std::vector<double>& values) const;
+  std::vector<Bounds> monotone_bounds(const std::vector<double>& values) const;
   size_t table_rows() const { return bins_.rows(); }
   bool grew(const Tree& tree) const { return tree.grower == this && tree.number == grown_; }
 
   // Adds the leaf of every row, in or out of the bag.
-  void add_to(const NodeScores& scores, const Tree& tree);
+  void add_scores(const ScoreUpdate& scores, const Tree& tree);
 
   // The weighted q-quantile of residual over the rows of every leaf, in the order of leaves().
   // times: how often each row counts besides its weight; null: once.
-  std::vector<double> leaf_quantiles(const double* residual, const float* times, double q);
+  std::vector<double> leaf_quantiles(const double* residual, const float* multiplier, double q);
   // The median m, and then the weighted mean of m + (residual - m), no more than `width` from m.
-  std::vector<double> leaf_huber_means(const double* residual, const float* times, double width);
+  std::vector<double> leaf_huber_means(const double* residual, const float* multiplier,
+                                       double width);
 
   // The sums of gradients and of hessians, times the weights, over the rows of every leaf; for
   // trees that tell classes apart there is a gradient sum for each class.
@@ -73,8 +74,8 @@ class Grower {
 
   // Lines of the last tree's leaves in the numbers asked about on their paths, fitted to these
   // derivatives; table: the rows before they were binned.
-  FittedLines fit_lines(const Tree& tree, const Columns& table, const Gradients& pairs, double l2,
-                        double bound);
+  LinearLeafFits fit_linear_leaves(const Tree& tree, const Columns& table, const Gradients& pairs,
+                                   double l2, double bound);
 
   void set_few_rows(size_t rows) { finder_->set_few_rows(rows); }
 
@@ -86,21 +87,22 @@ class Grower {
   int32_t add_node(const Leaf& leaf, Tree* tree) const;
   bool shared(const Leaf& leaf) const;
   void expand_next(const Frontier& frontier, size_t splits_left);
-  void expand(Workers& team, Desk* desk, Leaf* parent);
-  void write_levels(const Split& split, size_t node, Tree* tree) const;
-  void place_children(Workers& team, Desk* desk, Leaf* parent);
+  void expand(Workers& team, Workspace* workspace, Leaf* parent);
+  void write_category_set(const Split& split, size_t node, Tree* tree) const;
+  void place_children(Workers& team, Workspace* workspace, Leaf* parent);
   void complete_split(Leaf* parent) const;
   void constrain_children(const Leaf& parent);
   Bounds bounds_of(const Leaf& leaf) const;
-  bool still_right(Leaf* leaf);
+  bool split_still_valid(Leaf* leaf);
   void commit(const Leaf& parent, Tree* tree);
-  void grow_by_leaves(Leaf* root, Tree* tree);
-  void grow_by_levels(Leaf* root, Tree* tree);
+  void grow_by_policy(Leaf* root, Tree* tree);
+  void grow_symmetric(Leaf* root, Tree* tree);
   template <class Summary>
-  std::vector<double> per_leaf(const double* residual, const float* times, Summary summary);
-  std::vector<LineSums> line_sums(const std::vector<std::vector<LineFeature>>& features,
-                                  const Columns& table, const Gradients& pairs);
-  void retire(const Leaf& leaf);
+  std::vector<double> per_leaf(const double* residual, const float* multiplier, Summary summary);
+  std::vector<LinearLeafSums> linear_leaf_sums(
+      const std::vector<std::vector<LinearFeature>>& features, const Columns& table,
+      const Gradients& pairs);
+  void finish_leaf(const Leaf& leaf);
 
   Workers& workers_;
   Workers alone_{1};
@@ -109,23 +111,24 @@ class Grower {
   const TreeRules rules_;
   const RowWeights weights_;
   const Constraints constraints_;
-  FeatureChoice choice_;
-  RowLists rows_;
+  FeatureSampler sampler_;
+  RowPartition rows_;
   Histograms histograms_;
   // The finder, if trees have one output; if they do or rows have classes; if they have several;
   // if they are of medians.
-  SplitFinder* numbers_ = nullptr;
-  WordFinder* words_ = nullptr;
+  GradientFinder* numbers_ = nullptr;
+  PackedGradientFinder* words_ = nullptr;
   VectorFinder* vectors_ = nullptr;
   MedianFinder* medians_ = nullptr;
   std::unique_ptr<Finder> finder_;
-  std::vector<Desk> desks_;        // per thread
-  LevelSearch* levels_ = nullptr;  // the search, if trees are symmetric
+  std::vector<Workspace> workspaces_;     // per thread
+  SymmetricSearch* symmetric_ = nullptr;  // the search, if trees are symmetric
   std::unique_ptr<NodeSearch> search_;
-  bool categorical_ = false;       // some feature is
-  uint64_t grown_ = 0;             // how many trees so far
-  LeafPool leaves_;                // all that this tree had
-  std::vector<const Leaf*> live_;  // those that it has now, where constraints must know them
+  bool categorical_ = false;  // some feature is
+  uint64_t grown_ = 0;        // how many trees so far
+  LeafPool leaves_;           // all that this tree had
+  std::vector<const Leaf*>
+      current_leaves_;  // those that it has now, where constraints must know them
   std::vector<GrownLeaf> grown_leaves_;
 };
 

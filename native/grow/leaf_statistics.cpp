@@ -8,18 +8,19 @@ namespace stagewise {
 
 // summary(values, weights) of the residuals of every leaf; weights are empty if all are 1.
 template <class Summary>
-std::vector<double> Grower::per_leaf(const double* residual, const float* times, Summary summary) {
+std::vector<double> Grower::per_leaf(const double* residual, const float* multiplier,
+                                     Summary summary) {
   std::vector<double> out(grown_leaves_.size(), 0.0);
   workers_.run(out.size(), [&](size_t i, int) {
     const GrownLeaf& leaf = grown_leaves_[i];
     std::vector<double> values(leaf.n), weight;
     for (size_t k = 0; k < leaf.n; ++k) values[k] = residual[leaf.rows[k]];
-    if (weights_.weight() != nullptr || times != nullptr) {
+    if (weights_.weight() != nullptr || multiplier != nullptr) {
       weight.resize(leaf.n);
       for (size_t k = 0; k < leaf.n; ++k) {
         const uint32_t row = leaf.rows[k];
         const double w = weights_.weight() == nullptr ? 1.0 : weights_.weight()[row];
-        weight[k] = times == nullptr ? w : w * static_cast<double>(times[row]);
+        weight[k] = multiplier == nullptr ? w : w * static_cast<double>(multiplier[row]);
       }
     }
     out[i] = summary(&values, weight);
@@ -27,14 +28,15 @@ std::vector<double> Grower::per_leaf(const double* residual, const float* times,
   return out;
 }
 
-std::vector<double> Grower::leaf_quantiles(const double* residual, const float* times, double q) {
+std::vector<double> Grower::leaf_quantiles(const double* residual, const float* multiplier,
+                                           double q) {
   const auto summary = [=](std::vector<double>* values, const std::vector<double>& weight) {
     return weighted_quantile(values, weight, q);
   };
-  return per_leaf(residual, times, summary);
+  return per_leaf(residual, multiplier, summary);
 }
 
-std::vector<double> Grower::leaf_huber_means(const double* residual, const float* times,
+std::vector<double> Grower::leaf_huber_means(const double* residual, const float* multiplier,
                                              double width) {
   const auto summary = [=](std::vector<double>* values, const std::vector<double>& weight) {
     const std::vector<double> in_order(*values);  // the quantile reorders them
@@ -47,7 +49,7 @@ std::vector<double> Grower::leaf_huber_means(const double* residual, const float
     }
     return total > 0.0 ? middle + sum / total : middle;
   };
-  return per_leaf(residual, times, summary);
+  return per_leaf(residual, multiplier, summary);
 }
 
 Grower::LeafSums Grower::leaf_sums(const Gradients& pairs) {

@@ -60,9 +60,9 @@ class RowBlock {
            const double* weight)
       : kernels_(kernels), table_(table), slots_(slots), weight_(weight) {}
 
-  LineSums sums(const std::vector<LineFeature>& features, const uint32_t* rows, size_t n) {
+  LinearLeafSums sums(const std::vector<LinearFeature>& features, const uint32_t* rows, size_t n) {
     const size_t k = features.size();
-    LineSums sums(k);
+    LinearLeafSums sums(k);
     x_.resize(k * kProductRows);
     read(features, rows, n);
     n_ = n;
@@ -89,7 +89,7 @@ class RowBlock {
  private:
   size_t padded() const { return (n_ + kProductLanes - 1) / kProductLanes * kProductLanes; }
 
-  void read(const std::vector<LineFeature>& features, const uint32_t* rows, size_t n) {
+  void read(const std::vector<LinearFeature>& features, const uint32_t* rows, size_t n) {
     size_t at[kProductRows];
     for (size_t i = 0; i < n; ++i) {
       const uint32_t row = rows[i];
@@ -136,8 +136,8 @@ class RowBlock {
   }
 
   // From sums about the first row to sums about the means.
-  void centre(const std::vector<LineFeature>& features, const std::vector<double>& origin,
-              LineSums* sums) const {
+  void centre(const std::vector<LinearFeature>& features, const std::vector<double>& origin,
+              LinearLeafSums* sums) const {
     const double h = sums->hessian;
     double* square = sums->square.data();
     for (size_t j = 0; j < features.size(); ++j) {
@@ -197,7 +197,7 @@ std::vector<double> solve(std::vector<double> a, std::vector<double> b,
 
 }  // namespace
 
-void LineSums::merge(const LineSums& other) {
+void LinearLeafSums::merge(const LinearLeafSums& other) {
   complete = complete && other.complete;
   if (other.weight == 0.0 && other.hessian == 0.0) return;
   if (weight == 0.0 && hessian == 0.0) {
@@ -225,7 +225,7 @@ void LineSums::merge(const LineSums& other) {
   hessian = h;
 }
 
-Slopes ridge_slopes(const LineSums& sums, double l2, double bound,
+Slopes ridge_slopes(const LinearLeafSums& sums, double l2, double bound,
                     const std::vector<int>& direction) {
   const size_t k = sums.features();
   Slopes found{std::vector<double>(k, 0.0), 0.0};
@@ -271,18 +271,19 @@ Slopes ridge_slopes(const LineSums& sums, double l2, double bound,
 }
 
 // The sums of every leaf, over its rows in the table.
-std::vector<LineSums> Grower::line_sums(const std::vector<std::vector<LineFeature>>& features,
-                                        const Columns& table, const Gradients& pairs) {
+std::vector<LinearLeafSums> Grower::linear_leaf_sums(
+    const std::vector<std::vector<LinearFeature>>& features, const Columns& table,
+    const Gradients& pairs) {
   const size_t leaves = grown_leaves_.size(), n = bins_.rows();
   // Ranges of the table, each with all leaves that have rows in it: values that lie together are
   // then read together.
   const size_t range = std::max(kLeastRows, kRowsPerLeaf * leaves);
   const size_t ranges = (n + range - 1) / range;
-  std::vector<std::vector<LineSums>> parts(ranges);
+  std::vector<std::vector<LinearLeafSums>> parts(ranges);
   workers_.run(ranges, [&](size_t r, int) {
     RowBlock block(kernels_, table, pairs.slots(), weights_.weight());
     for (size_t i = 0; i < leaves; ++i) {
-      LineSums& sums = parts[r].emplace_back(features[i].size());
+      LinearLeafSums& sums = parts[r].emplace_back(features[i].size());
       if (features[i].empty()) continue;
       const GrownLeaf& leaf = grown_leaves_[i];
       const uint32_t* row = std::lower_bound(leaf.rows, leaf.rows + leaf.n, r * range);
@@ -293,7 +294,7 @@ std::vector<LineSums> Grower::line_sums(const std::vector<std::vector<LineFeatur
       }
     }
   });
-  std::vector<LineSums> sums;
+  std::vector<LinearLeafSums> sums;
   for (size_t i = 0; i < leaves; ++i) {
     sums.emplace_back(features[i].size());
     for (const auto& part : parts) sums[i].merge(part[i]);
@@ -301,46 +302,47 @@ std::vector<LineSums> Grower::line_sums(const std::vector<std::vector<LineFeatur
   return sums;
 }
 
-FittedLines Grower::fit_lines(const Tree& tree, const Columns& table, const Gradients& pairs,
-                              double l2, double bound) {
+LinearLeafFits Grower::fit_linear_leaves(const Tree& tree, const Columns& table,
+                                         const Gradients& pairs, double l2, double bound) {
   std::vector<int32_t> parent(tree.nodes(), -1);
   for (size_t node = 0; node < tree.nodes(); ++node)
     if (tree.feature[node] >= 0)
       parent[static_cast<size_t>(tree.left[node])] = parent[static_cast<size_t>(tree.right[node])] =
           static_cast<int32_t>(node);
   const size_t leaves = grown_leaves_.size();
-  std::vector<std::vector<LineFeature>> features(leaves);
+  std::vector<std::vector<LinearFeature>> features(leaves);
   for (size_t i = 0; i < leaves; ++i)
     for (const uint32_t f : path_numbers(bins_, tree, parent, grown_leaves_[i].node))
       features[i].push_back({f, table.columns[f], unit_of(bins_.coding(f))});
-  const std::vector<LineSums> sums = line_sums(features, table, pairs);
+  const std::vector<LinearLeafSums> sums = linear_leaf_sums(features, table, pairs);
   std::vector<Slopes> slopes(leaves);
   workers_.run(leaves, [&](size_t i, int) {
     std::vector<int> direction;
-    for (const LineFeature& f : features[i]) direction.push_back(constraints_.direction(f.number));
+    for (const LinearFeature& f : features[i])
+      direction.push_back(constraints_.direction(f.number));
     slopes[i] = ridge_slopes(sums[i], l2, bound, direction);
   });
-  FittedLines lines;
+  LinearLeafFits linear_leaves;
   for (size_t i = 0; i < leaves; ++i) {
     for (size_t j = 0; j < features[i].size(); ++j) {
       const double slope = slopes[i].slope[j] * features[i][j].unit;
       const double centre = sums[i].mean[j] / features[i][j].unit;
       if (slope == 0.0 || !std::isfinite(slope) || !std::isfinite(centre)) continue;
-      lines.feature.push_back(static_cast<int32_t>(features[i][j].number));
-      lines.slope.push_back(slope);
-      lines.centre.push_back(centre);
+      linear_leaves.feature.push_back(static_cast<int32_t>(features[i][j].number));
+      linear_leaves.slope.push_back(slope);
+      linear_leaves.centre.push_back(centre);
     }
-    if (lines.feature.size() == lines.start.back()) continue;
+    if (linear_leaves.feature.size() == linear_leaves.start.back()) continue;
     const Leaf& leaf = *grown_leaves_[i].leaf;
-    lines.start.push_back(lines.feature.size());
-    lines.node.push_back(leaf.node);
-    lines.gradient.push_back(sums[i].gradient);
-    lines.hessian.push_back(sums[i].hessian);
-    lines.newton.push_back(numbers_->value(sums[i].gradient, sums[i].hessian, leaf.parent));
-    lines.complete.push_back(sums[i].complete);
-    lines.spread.push_back(slopes[i].spread);
+    linear_leaves.start.push_back(linear_leaves.feature.size());
+    linear_leaves.node.push_back(leaf.node);
+    linear_leaves.gradient.push_back(sums[i].gradient);
+    linear_leaves.hessian.push_back(sums[i].hessian);
+    linear_leaves.newton.push_back(numbers_->value(sums[i].gradient, sums[i].hessian, leaf.parent));
+    linear_leaves.complete.push_back(sums[i].complete);
+    linear_leaves.spread.push_back(slopes[i].spread);
   }
-  return lines;
+  return linear_leaves;
 }
 
 }  // namespace stagewise

@@ -17,9 +17,9 @@
 namespace stagewise {
 
 // Over rows in which all features are there: weight w, gradient g, hessian h.
-class LineSums {
+class LinearLeafSums {
  public:
-  explicit LineSums(size_t features = 0)
+  explicit LinearLeafSums(size_t features = 0)
       : mean(features), cross(features), square(features * (features + 1) / 2) {}
 
   double weight = 0.0, gradient = 0.0, hessian = 0.0;
@@ -30,7 +30,7 @@ class LineSums {
 
   size_t features() const { return mean.size(); }
   double of_pair(size_t a, size_t b) const { return square[a * (a + 1) / 2 + b]; }  // b <= a
-  void merge(const LineSums& other);
+  void merge(const LinearLeafSums& other);
 };
 
 // slope: of each feature, 0 where it has none; all 0: there is no line. spread: the standard
@@ -41,7 +41,7 @@ struct Slopes {
 };
 
 // A feature of a leaf as it is read: multiplied by a power of two.
-struct LineFeature {
+struct LinearFeature {
   uint32_t number;
   Column column;
   double unit;
@@ -52,11 +52,11 @@ struct LineFeature {
 // others, has none; nor has one whose slope would go against its direction (1 up, -1 down, 0
 // either). There are none at all of few rows; bound: the most that h can be for a weight of 1, or 0
 // if unknown.
-Slopes ridge_slopes(const LineSums& sums, double l2, double bound,
+Slopes ridge_slopes(const LinearLeafSums& sums, double l2, double bound,
                     const std::vector<int>& direction);
 
 // Lines of some leaves, in the order of their nodes.
-struct FittedLines {
+struct LinearLeafFits {
   std::vector<int32_t> node;
   std::vector<uint64_t> start = {0};
   std::vector<int32_t> feature;

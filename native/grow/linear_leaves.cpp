@@ -19,7 +19,7 @@ void add_term(const Column& column, const size_t* at, size_t n, double slope, do
 
 }  // namespace
 
-Lines::Lines(const FlatLines& flat, size_t nodes, size_t features)
+LinearLeaves::LinearLeaves(const FlatLinearLeaves& flat, size_t nodes, size_t features)
     : features_(features), of_node_(nodes, -1) {
   const size_t n = flat.node.size(), terms = flat.feature.size();
   for (const size_t size : {flat.intercept.size(), flat.low.size(), flat.high.size(),
@@ -49,8 +49,8 @@ Lines::Lines(const FlatLines& flat, size_t nodes, size_t features)
   }
 }
 
-void Lines::add(int32_t line, double constant, const Columns& table, const uint32_t* rows, size_t n,
-                double* score) const {
+void LinearLeaves::add(int32_t line, double constant, const Columns& table, const uint32_t* rows,
+                       size_t n, double* score) const {
   const Head& own = head(line);
   size_t at[kBlock];
   double sums[kBlock];
@@ -70,7 +70,7 @@ void Lines::add(int32_t line, double constant, const Columns& table, const uint3
         add_term<double>(column, at, m, term.slope, term.centre, sums);
       }
     }
-    for (size_t i = 0; i < m; ++i) score[rows[begin + i]] += settle(own, constant, sums[i]);
+    for (size_t i = 0; i < m; ++i) score[rows[begin + i]] += choose_split(own, constant, sums[i]);
   }
 }
 

@@ -20,7 +20,7 @@ namespace stagewise {
 // Flat arrays: a line for each of `node` (increasing), with its terms from start[i] to start[i + 1]
 // and their features increasing. beyond: 1 where infinite values take the line to a bound, 0 where
 // they are missing. grain: what a line says is a multiple of it, if it is above 0.
-struct FlatLines {
+struct FlatLinearLeaves {
   std::span<const int64_t> node;
   std::span<const uint64_t> start;
   std::span<const int32_t> feature;
@@ -30,10 +30,10 @@ struct FlatLines {
   std::span<const double> grain;
 };
 
-class Lines {
+class LinearLeaves {
  public:
   // Throws std::invalid_argument when an index is out of range.
-  Lines(const FlatLines& flat, size_t nodes, size_t features);
+  LinearLeaves(const FlatLinearLeaves& flat, size_t nodes, size_t features);
 
   size_t nodes() const { return of_node_.size(); }
   size_t features() const { return features_; }
@@ -61,7 +61,7 @@ class Lines {
   }
 
   // What a leaf says of rows whose terms add up to this, the intercept included.
-  static double settle(const Head& head, double constant, double sum) {
+  static double choose_split(const Head& head, double constant, double sum) {
     if (!head.counts(sum)) return constant;
     const double v = sum < head.low ? head.low : (sum > head.high ? head.high : sum);
     return head.grain > 0.0 ? std::nearbyint(v / head.grain) * head.grain : v;
@@ -69,12 +69,12 @@ class Lines {
 
   // value_of(feature): that of the row. constant: what the leaf says of rows without a line.
   template <class ValueOf>
-  double say(int32_t line, double constant, ValueOf&& value_of) const {
+  double predict(int32_t line, double constant, ValueOf&& value_of) const {
     const Head& own = head(line);
     double sum = own.intercept;
     for (const Term& term : terms(line))
       sum += term.of(value_of(static_cast<size_t>(term.feature)));
-    return settle(own, constant, sum);
+    return choose_split(own, constant, sum);
   }
 
   // score[row] += what the leaf says of it, for the listed rows of a table.

@@ -11,7 +11,7 @@ constexpr size_t kParallelPartition = 16384;  // rows; below, the caller is fast
 
 }  // namespace
 
-RowLists::RowLists(Workers& workers, const Kernels& kernels, const Bins& bins)
+RowPartition::RowPartition(Workers& workers, const Kernels& kernels, const Bins& bins)
     : workers_(workers),
       kernels_(kernels),
       bins_(bins),
@@ -19,7 +19,7 @@ RowLists::RowLists(Workers& workers, const Kernels& kernels, const Bins& bins)
       lists_{make_large_array<uint32_t>(bins.rows() + 1),
              make_large_array<uint32_t>(bins.rows() + 1)} {}
 
-void RowLists::start_tree(const uint32_t* bag, size_t bag_size) {
+void RowPartition::start_tree(const uint32_t* bag, size_t bag_size) {
   bagged_ = bag != nullptr;
   if (!bagged_) return;
   bag_.assign(bag, bag + bag_size);
@@ -27,18 +27,18 @@ void RowLists::start_tree(const uint32_t* bag, size_t bag_size) {
 }
 
 // The root of a whole table has no list: its rows are all there are.
-Rows RowLists::of(const Leaf& leaf) const {
+RowIndex RowPartition::of(const Leaf& leaf) const {
   const bool whole = leaf.depth == 0 && !bagged();
   return {whole ? nullptr : list_of(leaf), 0, leaf.rows()};
 }
 
-std::vector<const uint8_t*> RowLists::columns() const {
+std::vector<const uint8_t*> RowPartition::columns() const {
   std::vector<const uint8_t*> columns;
   for (const FeatureUse& use : uses_) columns.push_back(use.column.get());
   return columns;
 }
 
-const uint32_t* RowLists::finish(const Leaf& leaf) const {
+const uint32_t* RowPartition::finish(const Leaf& leaf) const {
   uint32_t* const rows = list_of(leaf);
   if (leaf.left != nullptr)  // its turn never came: its rows in order again
     std::inplace_merge(rows, rows + leaf.left->rows(), rows + leaf.rows());
@@ -48,7 +48,7 @@ const uint32_t* RowLists::finish(const Leaf& leaf) const {
 }
 
 // A feature that leaves with as many rows as the table were split on gets a column.
-void RowLists::note_use(const Leaf& leaf) {
+void RowPartition::count_use(const Leaf& leaf) {
   if (bins_.ranked() || bins_.sparse()) return;  // it has columns
   FeatureUse& use = uses_[leaf.split.feature];
   use.rows += leaf.rows();
@@ -57,36 +57,37 @@ void RowLists::note_use(const Leaf& leaf) {
 }
 
 template <class Code>
-FeatureCodes<Code> RowLists::codes_of(uint32_t feature) const {
+FeatureCodes<Code> RowPartition::codes_of(uint32_t feature) const {
   const uint8_t* const column = uses_[feature].column.get();
   if (column == nullptr) return bins_.codes_of<Code>(feature);
   return {reinterpret_cast<const Code*>(column)};
 }
 
 template <class Code>
-Sides<Code> RowLists::sides_of(const Leaf& leaf) const {
+SplitCondition<Code> RowPartition::condition_of(const Leaf& leaf) const {
   const Split& s = leaf.split;
   return {bins_, s.feature, codes_of<Code>(s.feature), s.bin, s.missing_left, s.right_bins};
 }
 
-void RowLists::partition(Workers& team, const Leaf& leaf, std::vector<uint8_t>* sides) {
+void RowPartition::partition(Workers& team, const Leaf& leaf, std::vector<uint8_t>* sides) {
   if (bins_.ranked()) {
-    partition_by(team, leaf, sides_of<uint32_t>(leaf), kernels_.partition32, kernels_.mark32);
+    partition_by(team, leaf, condition_of<uint32_t>(leaf), kernels_.partition32, kernels_.mark32);
   } else if (bins_.sparse()) {
     const Split& s = leaf.split;
-    const SparseSides own(bins_, s.feature, s.bin, s.missing_left, 0, bins_.rows(), sides->data());
+    const SparseSplitCondition own(bins_, s.feature, s.bin, s.missing_left, 0, bins_.rows(),
+                                   sides->data());
     partition_by(team, leaf, own.sides(), kernels_.partition8, kernels_.mark8);
   } else if (bins_.wide()) {
-    partition_by(team, leaf, sides_of<uint16_t>(leaf), kernels_.partition16, kernels_.mark16);
+    partition_by(team, leaf, condition_of<uint16_t>(leaf), kernels_.partition16, kernels_.mark16);
   } else {
-    partition_by(team, leaf, sides_of<uint8_t>(leaf), kernels_.partition8, kernels_.mark8);
+    partition_by(team, leaf, condition_of<uint8_t>(leaf), kernels_.partition8, kernels_.mark8);
   }
 }
 
 template <class Code, class Partition, class Mark>
-void RowLists::partition_by(Workers& team, const Leaf& leaf, const Sides<Code>& sides,
-                            Partition partition, Mark mark) {
-  const Rows rows = of(leaf);
+void RowPartition::partition_by(Workers& team, const Leaf& leaf, const SplitCondition<Code>& sides,
+                                Partition partition, Mark mark) {
+  const RowIndex rows = of(leaf);
   const size_t n = rows.n;
   const auto children = [&](int list, size_t lefts) {
     Leaf &left = *leaf.left, &right = *leaf.right;

@@ -10,9 +10,9 @@
 
 namespace stagewise {
 
-class RowLists {
+class RowPartition {
  public:
-  RowLists(Workers& workers, const Kernels& kernels, const Bins& bins);
+  RowPartition(Workers& workers, const Kernels& kernels, const Bins& bins);
 
   // bag: the rows (increasing) that the tree is grown on; null: all.
   void start_tree(const uint32_t* bag, size_t bag_size);
@@ -20,14 +20,14 @@ class RowLists {
   const std::vector<uint32_t>& bag() const { return bag_; }
   size_t size() const { return bagged_ ? bag_.size() : bins_.rows(); }
 
-  Rows of(const Leaf& leaf) const;
+  RowIndex of(const Leaf& leaf) const;
   uint32_t* list_of(const Leaf& leaf) const { return lists_[leaf.list].get() + leaf.begin; }
   // The list of a leaf that stays one, in order.
   const uint32_t* finish(const Leaf& leaf) const;
 
   // The codes of features that were extracted, null for others.
   std::vector<const uint8_t*> columns() const;
-  void note_use(const Leaf& leaf);  // of the feature that it will be split by
+  void count_use(const Leaf& leaf);  // of the feature that it will be split by
   // Lists the rows that go left at the front of the leaf's part of a list, the others behind them;
   // the list is the leaf's own, or the other one. Sets where the children are.
   // sides: a byte per row of a sparse table, all 0 before and after.
@@ -37,10 +37,10 @@ class RowLists {
   template <class Code>
   FeatureCodes<Code> codes_of(uint32_t feature) const;
   template <class Code, class Partition, class Mark>
-  void partition_by(Workers& team, const Leaf& leaf, const Sides<Code>& sides, Partition partition,
-                    Mark mark);
+  void partition_by(Workers& team, const Leaf& leaf, const SplitCondition<Code>& sides,
+                    Partition partition, Mark mark);
   template <class Code>
-  Sides<Code> sides_of(const Leaf& leaf) const;
+  SplitCondition<Code> condition_of(const Leaf& leaf) const;
 
   Workers& workers_;
   const Kernels& kernels_;

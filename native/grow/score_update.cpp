@@ -23,15 +23,16 @@ std::vector<uint8_t> right_bins(const Bins& bins, const Tree& tree, size_t node)
   std::vector<uint8_t> right;
   if (tree.set_start[node] < 0) return right;
   const uint64_t* const set = tree.sets.data() + tree.set_start[node];
-  for (const uint32_t level : bins.coding(static_cast<size_t>(tree.feature[node])).first_level)
-    right.push_back(has_level(set, level) ? 0 : 1);
+  for (const uint32_t category :
+       bins.coding(static_cast<size_t>(tree.feature[node])).first_category)
+    right.push_back(has_category(set, category) ? 0 : 1);
   return right;
 }
 
 // divide(node, rows, n, aside): those that go left to the front, the others aside; how many go
 // left.
 template <class Divide>
-void descend(const Tree& tree, const NodeScores& scores, std::vector<uint32_t>* rows,
+void descend(const Tree& tree, const ScoreUpdate& scores, std::vector<uint32_t>* rows,
              Divide divide) {
   std::vector<uint32_t> aside(rows->size());
   std::vector<Stop> stops = {{0, 0, rows->size()}};
@@ -55,29 +56,29 @@ void descend(const Tree& tree, const NodeScores& scores, std::vector<uint32_t>* 
 
 template <class Code, class Partition>
 void descend_by(const Bins& bins, const std::vector<const uint8_t*>& columns, const Tree& tree,
-                const NodeScores& scores, std::vector<uint32_t>* rows, Partition partition) {
+                const ScoreUpdate& scores, std::vector<uint32_t>* rows, Partition partition) {
   descend(tree, scores, rows, [&](size_t node, uint32_t* own, size_t n, uint32_t* aside) {
     const auto f = static_cast<size_t>(tree.feature[node]);
-    const Sides<Code> sides(bins, f, codes_of<Code>(bins, columns, f), tree.bin[node],
-                            tree.missing_left[node] != 0, right_bins(bins, tree, node));
-    return partition(sides.codes, Rows{own, 0, n}, sides.last_left, sides.missing, own, aside);
+    const SplitCondition<Code> sides(bins, f, codes_of<Code>(bins, columns, f), tree.bin[node],
+                                     tree.missing_left[node] != 0, right_bins(bins, tree, node));
+    return partition(sides.codes, RowIndex{own, 0, n}, sides.last_left, sides.missing, own, aside);
   });
 }
 
 // Rows of a sparse table go by their distance from the first one.
 void descend_sparse(const Kernels& kernels, const Bins& bins, const Tree& tree,
-                    const NodeScores& scores, std::vector<uint32_t>* rows) {
+                    const ScoreUpdate& scores, std::vector<uint32_t>* rows) {
   if (rows->empty()) return;
   const auto [first, last] = std::minmax_element(rows->begin(), rows->end());
   const size_t begin = *first, end = size_t{*last} + 1;
   for (uint32_t& row : *rows) row -= static_cast<uint32_t>(begin);
   std::vector<uint8_t> marks(end - begin, 0);
-  const NodeScores from{scores.value, scores.outputs, scores.score + begin, scores.rows};
+  const ScoreUpdate from{scores.value, scores.outputs, scores.score + begin, scores.rows};
   descend(tree, from, rows, [&](size_t node, uint32_t* own, size_t n, uint32_t* aside) {
-    const SparseSides marked(bins, static_cast<size_t>(tree.feature[node]), tree.bin[node],
-                             tree.missing_left[node] != 0, begin, end, marks.data());
-    const Sides<uint8_t> sides = marked.sides();
-    return kernels.partition8(sides.codes, Rows{own, 0, n}, sides.last_left, sides.missing, own,
+    const SparseSplitCondition marked(bins, static_cast<size_t>(tree.feature[node]), tree.bin[node],
+                                      tree.missing_left[node] != 0, begin, end, marks.data());
+    const SplitCondition<uint8_t> sides = marked.sides();
+    return kernels.partition8(sides.codes, RowIndex{own, 0, n}, sides.last_left, sides.missing, own,
                               aside);
   });
 }
@@ -85,7 +86,7 @@ void descend_sparse(const Kernels& kernels, const Bins& bins, const Tree& tree,
 }  // namespace
 
 void add_tree(const Kernels& kernels, const Bins& bins, const std::vector<const uint8_t*>& columns,
-              const Tree& tree, const NodeScores& scores, std::vector<uint32_t>* rows) {
+              const Tree& tree, const ScoreUpdate& scores, std::vector<uint32_t>* rows) {
   if (bins.ranked()) {
     descend_by<uint32_t>(bins, columns, tree, scores, rows, kernels.partition32);
   } else if (bins.sparse()) {
@@ -97,7 +98,7 @@ void add_tree(const Kernels& kernels, const Bins& bins, const std::vector<const 
   }
 }
 
-void add_tree(const Columns& table, const Tree& tree, const NodeScores& scores, size_t begin,
+void add_tree(const Columns& table, const Tree& tree, const ScoreUpdate& scores, size_t begin,
               size_t end) {
   for (size_t row = begin; row < end; ++row) {
     size_t node = 0;
@@ -108,9 +109,9 @@ void add_tree(const Columns& table, const Tree& tree, const NodeScores& scores, 
       if (x == x && tree.set_start[node] < 0) {
         left = x <= tree.threshold[node];
       } else if (x == x) {
-        const double unknown = tree.levels[f];
-        const double level = x >= 0.0 && x < unknown ? x : unknown;
-        left = has_level(tree.sets.data() + tree.set_start[node], static_cast<size_t>(level));
+        const double unknown = tree.n_categories[f];
+        const double category = x >= 0.0 && x < unknown ? x : unknown;
+        left = has_category(tree.sets.data() + tree.set_start[node], static_cast<size_t>(category));
       }
       node = static_cast<size_t>(left ? tree.left[node] : tree.right[node]);
     }

@@ -11,17 +11,17 @@
 namespace stagewise {
 
 template <class Code>
-struct Sides {
+struct SplitCondition {
   FeatureCodes<Code> codes;
   uint32_t last_left = 0;            // codes up to it go left,
   uint32_t missing = kMissingRight;  // and this one
   std::vector<uint8_t> decoded;      // of levels: 0 or 1 for every code
 
-  Sides(FeatureCodes<Code> own, uint32_t last, uint32_t code_of_missing)
+  SplitCondition(FeatureCodes<Code> own, uint32_t last, uint32_t code_of_missing)
       : codes(own), last_left(last), missing(code_of_missing) {}
   // right_bins: of levels, 1 for each bin that goes right; else empty.
-  Sides(const Bins& bins, size_t feature, FeatureCodes<Code> own, uint32_t bin, bool missing_left,
-        const std::vector<uint8_t>& right_bins)
+  SplitCondition(const Bins& bins, size_t feature, FeatureCodes<Code> own, uint32_t bin,
+                 bool missing_left, const std::vector<uint8_t>& right_bins)
       : codes(own) {
     if (right_bins.empty()) {
       last_left = bin;
@@ -38,31 +38,31 @@ struct Sides {
     }
     codes.decode = decoded.data();
   }
-  Sides(const Sides&) = delete;
+  SplitCondition(const SplitCondition&) = delete;
 };
 
-class SparseSides {
+class SparseSplitCondition {
  public:
   // marks: a byte for each of the rows [begin, end), all 0; they are again in the end.
-  SparseSides(const Bins& bins, size_t feature, uint32_t bin, bool missing_left, size_t begin,
-              size_t end, uint8_t* marks)
+  SparseSplitCondition(const Bins& bins, size_t feature, uint32_t bin, bool missing_left,
+                       size_t begin, size_t end, uint8_t* marks)
       : codes_(bins.sparse_codes()), feature_(feature), begin_(begin), end_(end), marks_(marks) {
     const uint32_t missing = bins.value_bins(feature);
     const auto left = [&](uint32_t code) { return code == missing ? missing_left : code <= bin; };
-    absent_left_ = left(codes_.absent(feature));
+    default_left_ = left(codes_.default_bin(feature));
     codes_.visit(feature, begin, end, [&](uint32_t row, uint32_t code) {
-      marks_[row - begin_] = left(code) == absent_left_ ? 0 : 1;
+      marks_[row - begin_] = left(code) == default_left_ ? 0 : 1;
     });
   }
-  ~SparseSides() {
+  ~SparseSplitCondition() {
     codes_.visit(feature_, begin_, end_, [&](uint32_t row, uint32_t) { marks_[row - begin_] = 0; });
   }
-  SparseSides(const SparseSides&) = delete;
-  SparseSides& operator=(const SparseSides&) = delete;
+  SparseSplitCondition(const SparseSplitCondition&) = delete;
+  SparseSplitCondition& operator=(const SparseSplitCondition&) = delete;
 
   // By row, counted from `begin`.
-  Sides<uint8_t> sides() const {
-    return {{marks_, 1, absent_left_ ? nullptr : kOther}, 0, kMissingRight};
+  SplitCondition<uint8_t> sides() const {
+    return {{marks_, 1, default_left_ ? nullptr : kOther}, 0, kMissingRight};
   }
 
  private:
@@ -71,7 +71,7 @@ class SparseSides {
   const SparseCodes& codes_;
   size_t feature_, begin_, end_;
   uint8_t* marks_;
-  bool absent_left_;
+  bool default_left_;
 };
 
 }  // namespace stagewise

@@ -66,7 +66,7 @@ struct TwoSides {
   // scratch: 2 * classes zeros.
   TwoSides(const ClassNode& node, const ScanRules& rules, int64_t* scratch)
       : left(scratch, node.classes, rules), right(scratch + node.classes, node.classes, rules) {
-    for (size_t k = 0; k < node.classes; ++k) right.add(k, word_gradient(node.words[k]));
+    for (size_t k = 0; k < node.classes; ++k) right.add(k, packed_gradient(node.packed_sums[k]));
   }
   void move(size_t k, int64_t w) {
     left.add(k, w);
@@ -81,22 +81,22 @@ double gini_score(int64_t squares, int64_t sum) {
 }
 
 // sum_k W_k^2 / W of either side, of which only the left one is kept: the classes on the right
-// weigh what is left over.
+// set_sums what is left over.
 struct GiniSides {
   const int64_t* all;  // per class, as words
   int64_t* weight;     // per class, on the left
   int64_t squares = 0, sum = 0, right_squares = 0, right_sum = 0;
 
   GiniSides(const ClassNode& node, const ScanRules&, int64_t* scratch)
-      : all(node.words), weight(scratch) {
+      : all(node.packed_sums), weight(scratch) {
     for (size_t k = 0; k < node.classes; ++k) {
-      const int64_t w = word_gradient(all[k]);
+      const int64_t w = packed_gradient(all[k]);
       right_squares += w * w;
       right_sum += w;
     }
   }
   void move(size_t k, int64_t w) {
-    const int64_t before = weight[k], right = word_gradient(all[k]) - before;
+    const int64_t before = weight[k], right = packed_gradient(all[k]) - before;
     squares += w * (2 * before + w);
     right_squares -= w * (2 * right - w);
     weight[k] = before + w;
@@ -113,38 +113,38 @@ struct Weighed {
 
   Weighed(const ClassNode& node, const ScanRules& scan_rules)
       : rules(scan_rules), count(node.count), least_count(node.least_count) {
-    for (size_t k = 0; k < node.classes; ++k) all_word += node.words[k];
+    for (size_t k = 0; k < node.classes; ++k) all_word += node.packed_sums[k];
   }
-  bool enough(int64_t left_word, int64_t count_left) const {
-    const auto hl = static_cast<double>(word_hessian(left_word));
-    const auto hr = static_cast<double>(word_hessian(all_word - left_word));
+  bool enough(int64_t left_sum, int64_t count_left) const {
+    const auto hl = static_cast<double>(packed_hessian(left_sum));
+    const auto hr = static_cast<double>(packed_hessian(all_word - left_sum));
     return hl >= rules.min_hessian && hr >= rules.min_hessian && count_left >= least_count &&
            count - count_left >= least_count;
   }
 };
 
 // A cut that moves through the rows of a node.
-template <class Sides>
+template <class SplitCondition>
 struct MovingCut {
   const Weighed weighed;
-  Sides sides;
-  int64_t left_word = 0, count_left = 0;
+  SplitCondition sides;
+  int64_t left_sum = 0, count_left = 0;
 
   // scratch: 2 * classes numbers.
   MovingCut(const ClassNode& node, const ScanRules& rules, int64_t* scratch)
       : weighed(node, rules), sides(node, rules, cleared(scratch, 2 * node.classes)) {}
 
-  void move(size_t k, int64_t word, int64_t count) {
-    sides.move(k, word_gradient(word));
-    left_word += word;
+  void move(size_t k, int64_t packed_sum, int64_t count) {
+    sides.move(k, packed_gradient(packed_sum));
+    left_sum += packed_sum;
     count_left += count;
   }
 
   // Offers the cut behind a position; the first of equals stays.
   void offer(size_t position, bool missing_left, ScanResult* best) const {
-    if (!weighed.enough(left_word, count_left)) return;
+    if (!weighed.enough(left_sum, count_left)) return;
     const double now = sides.score();
-    if (now > best->score) *best = {now, position, missing_left, left_word};
+    if (now > best->score) *best = {now, position, missing_left, left_sum};
   }
 
  private:
@@ -169,18 +169,18 @@ ScanResult best_of_both(bool missing, OfferAll offer_all) {
 bool any_missing(const ClassScanInput& in) {
   bool missing = false;
   for (size_t k = 0; in.has_missing && k < in.node.classes; ++k)
-    missing = missing || in.word(in.bins, k) != 0;
+    missing = missing || in.packed_sum(in.bins, k) != 0;
   return missing;
 }
 
-template <class Sides>
+template <class SplitCondition>
 ScanResult scan_classes_by(const ClassScanInput& in, const ScanRules& rules, int64_t* scratch) {
-  const auto move_bin = [&](MovingCut<Sides>& cut, size_t bin) {
+  const auto move_bin = [&](MovingCut<SplitCondition>& cut, size_t bin) {
     bool any = false;
     for (size_t k = 0; k < in.node.classes; ++k) {
-      const int64_t word = in.word(bin, k);
-      if (word == 0) continue;
-      cut.move(k, word, 0);
+      const int64_t packed_sum = in.packed_sum(bin, k);
+      if (packed_sum == 0) continue;
+      cut.move(k, packed_sum, 0);
       any = true;
     }
     const int64_t count = in.counts != nullptr ? in.counts[bin] : 0;
@@ -189,7 +189,7 @@ ScanResult scan_classes_by(const ClassScanInput& in, const ScanRules& rules, int
   };
   double unsplit = 0.0;
   ScanResult result = best_of_both(any_missing(in), [&](bool to_left, ScanResult* best) {
-    MovingCut<Sides> cut(in.node, rules, scratch);
+    MovingCut<SplitCondition> cut(in.node, rules, scratch);
     unsplit = cut.sides.score();
     if (to_left) move_bin(cut, in.bins);
     bool any = false;
@@ -212,23 +212,23 @@ constexpr size_t kFewBins = 8;      // of which a cut is moved through each, cla
 struct GiniChunk {
   alignas(64) uint32_t weight[kGiniChunk];  // of one class
   alignas(64) int64_t squares[kGiniChunk], right_squares[kGiniChunk];
-  alignas(64) int64_t word[kGiniChunk];  // of all classes
+  alignas(64) int64_t packed_sum[kGiniChunk];  // of all classes
   alignas(64) double score[kGiniChunk];
   size_t n;
 
   void start(size_t bins) {
     n = bins;
-    for (size_t b = 0; b < n; ++b) squares[b] = right_squares[b] = word[b] = 0;
+    for (size_t b = 0; b < n; ++b) squares[b] = right_squares[b] = packed_sum[b] = 0;
   }
 
   // A class whose weight in the node is `all` and left of the chunk is `before`; returns that left
   // of the next one.
-  uint32_t add_class(const int64_t* words, uint32_t all, uint32_t before) {
+  uint32_t add_class(const int64_t* packed_sums, uint32_t all, uint32_t before) {
     for (size_t b = 0; b < n; ++b) {
-      before += static_cast<uint32_t>(word_gradient(words[b]));
+      before += static_cast<uint32_t>(packed_gradient(packed_sums[b]));
       weight[b] = before;
     }
-    for (size_t b = 0; b < n; ++b) word[b] += words[b];
+    for (size_t b = 0; b < n; ++b) packed_sum[b] += packed_sums[b];
     for (size_t b = 0; b < n; ++b) {
       const uint32_t left = weight[b], right = all - left;
       squares[b] += static_cast<int64_t>(uint64_t{left} * left);
@@ -239,10 +239,10 @@ struct GiniChunk {
 
   // Scores, once all classes are there; before: the word of all that is left of the chunk.
   int64_t finish(int64_t before, int64_t all) {
-    for (size_t b = 0; b < n; ++b) word[b] = before += word[b];
+    for (size_t b = 0; b < n; ++b) packed_sum[b] = before += packed_sum[b];
     const int32_t sum = high_half(all);
     for (size_t b = 0; b < n; ++b) {
-      const int32_t left = high_half(word[b]), right = sum - left;
+      const int32_t left = high_half(packed_sum[b]), right = sum - left;
       const double of_left = as_double(squares[b]) / left;
       const double of_right = as_double(right_squares[b]) / right;
       score[b] = (left > 0 ? of_left : 0.0) + (right > 0 ? of_right : 0.0);
@@ -251,8 +251,8 @@ struct GiniChunk {
   }
 
  private:
-  static int32_t high_half(int64_t word) {
-    return static_cast<int32_t>(static_cast<uint64_t>(word) >> 32);
+  static int32_t high_half(int64_t packed_sum) {
+    return static_cast<int32_t>(static_cast<uint64_t>(packed_sum) >> 32);
   }
   // The double next to a number from 0 to 2^62, in operations that all instruction sets have for
   // vectors: its halves are digits of two doubles, whose sum is rounded once.
@@ -270,28 +270,28 @@ ScanResult scan_gini(const ClassScanInput& in, const ScanRules& rules, int64_t* 
   const Weighed weighed(node, rules);
   GiniChunk chunk;
   ScanResult result = best_of_both(any_missing(in), [&](bool to_left, ScanResult* best) {
-    int64_t word = 0, count = 0;
+    int64_t packed_sum = 0, count = 0;
     for (size_t k = 0; k < node.classes; ++k) {
-      scratch[k] = to_left ? word_gradient(in.word(in.bins, k)) : 0;
-      word += to_left ? in.word(in.bins, k) : 0;
+      scratch[k] = to_left ? packed_gradient(in.packed_sum(in.bins, k)) : 0;
+      packed_sum += to_left ? in.packed_sum(in.bins, k) : 0;
     }
     if (to_left && in.counts != nullptr) count = in.counts[in.bins];
-    const int64_t missing_word = word, missing_count = count;
+    const int64_t missing_sum = packed_sum, missing_count = count;
     for (size_t begin = 0; begin < in.within.last; begin += kGiniChunk) {
       const size_t left = in.within.last - begin;
       chunk.start(left < kGiniChunk ? left : kGiniChunk);
       for (size_t k = 0; k < node.classes; ++k)
-        if (node.words[k] != 0)
-          scratch[k] = chunk.add_class(in.words + k * in.class_stride + begin,
-                                       static_cast<uint32_t>(word_gradient(node.words[k])),
+        if (node.packed_sums[k] != 0)
+          scratch[k] = chunk.add_class(in.packed_sums + k * in.class_stride + begin,
+                                       static_cast<uint32_t>(packed_gradient(node.packed_sums[k])),
                                        static_cast<uint32_t>(scratch[k]));
-      word = chunk.finish(word, weighed.all_word);
+      packed_sum = chunk.finish(packed_sum, weighed.all_word);
       for (size_t b = 0; b < chunk.n; ++b) {
         count += in.counts != nullptr ? in.counts[begin + b] : 0;
         if (!(chunk.score[b] > best->score) || begin + b < in.within.first) continue;
-        const bool any = chunk.word[b] != missing_word || count != missing_count;
-        if (any && weighed.enough(chunk.word[b], count))
-          *best = {chunk.score[b], begin + b, to_left, chunk.word[b]};
+        const bool any = chunk.packed_sum[b] != missing_sum || count != missing_count;
+        if (any && weighed.enough(chunk.packed_sum[b], count))
+          *best = {chunk.score[b], begin + b, to_left, chunk.packed_sum[b]};
       }
     }
   });
@@ -299,19 +299,19 @@ ScanResult scan_gini(const ClassScanInput& in, const ScanRules& rules, int64_t* 
   return result;
 }
 
-template <class Sides>
+template <class SplitCondition>
 ScanResult sweep_classes_by(const ClassSweepInput& in, const ScanRules& rules, int64_t* scratch) {
-  const auto move_row = [&](MovingCut<Sides>& cut, size_t i) {
+  const auto move_row = [&](MovingCut<SplitCondition>& cut, size_t i) {
     const uint32_t row = in.rows[i].row;
-    cut.move(static_cast<size_t>(in.class_of[row]), in.slots[row].word,
+    cut.move(static_cast<size_t>(in.class_of[row]), in.slots[row].packed,
              in.counts != nullptr ? in.counts[i] : 0);
   };
   bool missing = false;
   for (size_t i = in.present; i < in.n; ++i)
-    missing = missing || in.slots[in.rows[i].row].word != 0;
+    missing = missing || in.slots[in.rows[i].row].packed != 0;
   double unsplit = 0.0;
   ScanResult result = best_of_both(missing, [&](bool to_left, ScanResult* best) {
-    MovingCut<Sides> cut(in.node, rules, scratch);
+    MovingCut<SplitCondition> cut(in.node, rules, scratch);
     unsplit = cut.sides.score();
     for (size_t i = in.present; to_left && i < in.n; ++i) move_row(cut, i);
     for (size_t i = 0; i < in.within.last; ++i) {

@@ -30,26 +30,26 @@ struct Prefixes {
   size_t n = 0;
 };
 
-typedef int64_t Words __attribute__((vector_size(32)));
+typedef int64_t PackedLanes __attribute__((vector_size(32)));
 typedef int32_t Halves __attribute__((vector_size(32)));
 
 // Running sums of four words after `carry`: two shifted additions, [a b c d] -> [a ab abc abcd].
-Words running_sums(Words x, Words carry) {
-  const Words zero = {};
+PackedLanes running_sums(PackedLanes x, PackedLanes carry) {
+  const PackedLanes zero = {};
   x += __builtin_shufflevector(x, zero, 4, 0, 1, 2);
   x += __builtin_shufflevector(x, zero, 4, 4, 0, 1);
   return x + carry;
 }
 
 // The prefixes of n bins after a sum; returns the sum after them.
-int64_t prefix(const int64_t* words, size_t n, int64_t sum, Prefixes* out) {
+int64_t prefix(const int64_t* packed_sums, size_t n, int64_t sum, Prefixes* out) {
   out->n = n;
-  Words carry = {sum, sum, sum, sum};
+  PackedLanes carry = {sum, sum, sum, sum};
   size_t i = 0;
   for (; i + 8 <= n; i += 8) {
-    Words a, b;
-    __builtin_memcpy(&a, words + i, sizeof a);
-    __builtin_memcpy(&b, words + i + 4, sizeof b);
+    PackedLanes a, b;
+    __builtin_memcpy(&a, packed_sums + i, sizeof a);
+    __builtin_memcpy(&b, packed_sums + i + 4, sizeof b);
     a = running_sums(a, carry);
     b = running_sums(b, __builtin_shufflevector(a, a, 3, 3, 3, 3));
     carry = __builtin_shufflevector(b, b, 3, 3, 3, 3);
@@ -60,7 +60,7 @@ int64_t prefix(const int64_t* words, size_t n, int64_t sum, Prefixes* out) {
   }
   sum = carry[0];
   for (; i < n; ++i) {
-    sum += words[i];
+    sum += packed_sums[i];
     out->gradient[i] = static_cast<int32_t>(sum >> 32);
     out->hessian[i] = static_cast<int32_t>(sum);
   }
@@ -72,8 +72,9 @@ struct Side {
   int32_t gradient = 0, hessian = 0;
 };
 
-Side side_of(int64_t word) {
-  return {static_cast<int32_t>(word_gradient(word)), static_cast<int32_t>(word_hessian(word))};
+Side side_of(int64_t packed_sum) {
+  return {static_cast<int32_t>(packed_gradient(packed_sum)),
+          static_cast<int32_t>(packed_hessian(packed_sum))};
 }
 
 // What all candidates of a node have in common.
@@ -151,7 +152,7 @@ void offer(const Prefixes& p, size_t begin, size_t first, size_t last, const Sid
     const Side left{p.gradient[i] + missing.gradient, p.hessian[i] + missing.hessian};
     const double score = exact_score(left, node);
     if (score > best->score)
-      *best = {score, begin + i, missing_left, make_word(left.gradient, left.hessian)};
+      *best = {score, begin + i, missing_left, make_packed(left.gradient, left.hessian)};
   };
   const size_t n = last - first;
   if (n <= kGroup || !node.plain || node.rules.regularisation.l2 > kScreenLimit) {
@@ -174,11 +175,11 @@ void offer(const Prefixes& p, size_t begin, size_t first, size_t last, const Sid
 
 size_t within(size_t x, size_t low, size_t high) { return x < low ? low : (x > high ? high : x); }
 
-void level_scores(const ScanInput& in, const ScanRules& rules, double unsplit, double* right,
-                  double* left) {
-  const Node node{side_of(in.total_word), static_cast<int32_t>(__builtin_ceil(rules.min_hessian)),
+void symmetric_scores(const ScanInput& in, const ScanRules& rules, double unsplit, double* right,
+                      double* left) {
+  const Node node{side_of(in.total_sum), static_cast<int32_t>(__builtin_ceil(rules.min_hessian)),
                   in.direction, in.direction == 0 && rules.regularisation.plain(), rules};
-  const Side nothing{}, missing = side_of(in.missing_word);
+  const Side nothing{}, missing = side_of(in.missing_sum);
   const double l2 = rules.regularisation.l2;
   const auto add = [&](const Prefixes& p, const Side& side, double* out) {
     for (size_t i = 0; i < p.n; ++i) {
@@ -198,17 +199,17 @@ void level_scores(const ScanInput& in, const ScanRules& rules, double unsplit, d
   Prefixes p;
   for (size_t begin = 0; begin < in.bins; begin += kScanChunk) {
     const size_t n = in.bins - begin < kScanChunk ? in.bins - begin : kScanChunk;
-    sum = prefix(in.words + begin, n, sum, &p);
+    sum = prefix(in.packed_sums + begin, n, sum, &p);
     add(p, nothing, right + begin);
-    add(p, in.missing_word != 0 ? missing : nothing, left + begin);
+    add(p, in.missing_sum != 0 ? missing : nothing, left + begin);
   }
 }
 
 ScanResult scan(const ScanInput& in, const ScanRules& rules) {
-  const Node node{side_of(in.total_word), static_cast<int32_t>(__builtin_ceil(rules.min_hessian)),
+  const Node node{side_of(in.total_sum), static_cast<int32_t>(__builtin_ceil(rules.min_hessian)),
                   in.direction, in.direction == 0 && rules.regularisation.plain(), rules};
-  const Side missing = side_of(in.missing_word);
-  const bool both = in.missing_word != 0;
+  const Side missing = side_of(in.missing_sum);
+  const bool both = in.missing_sum != 0;
   const Positions &to_right = in.missing_right, &to_left = in.missing_left;
   size_t begin = to_right.first, end = to_right.last;
   if (both) {
@@ -216,12 +217,12 @@ ScanResult scan(const ScanInput& in, const ScanRules& rules) {
     end = to_left.last > end ? to_left.last : end;
   }
   int64_t sum = 0;
-  for (size_t i = 0; i < begin && i < end; ++i) sum += in.words[i];
+  for (size_t i = 0; i < begin && i < end; ++i) sum += in.packed_sums[i];
   ScanResult right, left;
   Prefixes p;
   for (; begin < end; begin += kScanChunk) {
     const size_t n = end - begin < kScanChunk ? end - begin : kScanChunk;
-    sum = prefix(in.words + begin, n, sum, &p);
+    sum = prefix(in.packed_sums + begin, n, sum, &p);
     const auto offer_part = [&](const Positions& part, const Side& side, bool missing_left,
                                 ScanResult* best) {
       offer(p, begin, within(part.first, begin, begin + n) - begin,
@@ -236,8 +237,9 @@ ScanResult scan(const ScanInput& in, const ScanRules& rules) {
 // The screen alone. Its scores are less than the margin away from the exact ones.
 constexpr double kAboveScreen = 1.0 + 8e-6;
 
-double score_bound(const int64_t* words, size_t bins, int64_t total_word, const ScanRules& rules) {
-  const Node node{side_of(total_word), static_cast<int32_t>(__builtin_ceil(rules.min_hessian)), 0,
+double score_bound(const int64_t* packed_sums, size_t bins, int64_t total_sum,
+                   const ScanRules& rules) {
+  const Node node{side_of(total_sum), static_cast<int32_t>(__builtin_ceil(rules.min_hessian)), 0,
                   true, rules};
   const auto l2 = static_cast<float>(rules.regularisation.l2);
   float top = -1.0f;
@@ -246,21 +248,21 @@ double score_bound(const int64_t* words, size_t bins, int64_t total_word, const 
   alignas(64) float score[kScanChunk];
   for (size_t begin = 0; begin < bins; begin += kScanChunk) {
     const size_t n = bins - begin < kScanChunk ? bins - begin : kScanChunk;
-    sum = prefix(words + begin, n, sum, &p);
+    sum = prefix(packed_sums + begin, n, sum, &p);
     const float best = screen(p, 0, n, Side{}, node, l2, score);
     top = best > top ? best : top;
   }
   return top < 0.0f ? kNoSplit : static_cast<double>(top) * kAboveScreen;
 }
 
-void score_bounds(const int64_t* words, size_t n, int64_t total_word, const ScanRules& rules,
+void score_bounds(const int64_t* packed_sums, size_t n, int64_t total_sum, const ScanRules& rules,
                   double* out) {
-  const Side all = side_of(total_word);
+  const Side all = side_of(total_sum);
   const auto least = static_cast<int32_t>(__builtin_ceil(rules.min_hessian));
   const auto l2 = static_cast<float>(rules.regularisation.l2);
   for (size_t i = 0; i < n; ++i) {
-    const auto gl = static_cast<int32_t>(words[2 * i] >> 32);
-    const auto hl = static_cast<int32_t>(words[2 * i]);
+    const auto gl = static_cast<int32_t>(packed_sums[2 * i] >> 32);
+    const auto hl = static_cast<int32_t>(packed_sums[2 * i]);
     const int32_t gr = all.gradient - gl, hr = all.hessian - hl;
     const float s = pair_score(static_cast<float>(gl), static_cast<float>(hl),
                                static_cast<float>(gr), static_cast<float>(hr), l2);

@@ -23,13 +23,13 @@ LaneReals load_reals(const double* numbers) {
 
 double sum_across(LaneReals lanes) { return (lanes[0] + lanes[1]) + (lanes[2] + lanes[3]); }
 
-LaneReals gradients_of(LaneWords words) {
-  const Halves halves = (Halves)words;
+LaneReals gradients_of(LaneWords packed_sums) {
+  const Halves halves = (Halves)packed_sums;
   return __builtin_convertvector(__builtin_shufflevector(halves, halves, 1, 3, 5, 7), LaneReals);
 }
 
-LaneReals hessians_of(LaneWords words) {
-  const Halves halves = (Halves)words;
+LaneReals hessians_of(LaneWords packed_sums) {
+  const Halves halves = (Halves)packed_sums;
   return __builtin_convertvector(__builtin_shufflevector(halves, halves, 0, 2, 4, 6), LaneReals);
 }
 
@@ -45,7 +45,7 @@ class LeftSums {
  public:
   explicit LeftSums(int64_t*) {}
   LaneWords operator[](size_t b) const { return sums_[b]; }
-  void set(size_t b, LaneWords words) { sums_[b] = words; }
+  void set(size_t b, LaneWords packed_sums) { sums_[b] = packed_sums; }
 
  private:
   LaneWords sums_[Blocks];
@@ -56,7 +56,7 @@ class LeftSums<0> {
  public:
   explicit LeftSums(int64_t* memory) : memory_(memory) {}
   LaneWords operator[](size_t b) const { return load_lanes(memory_ + b * kLaneBlock); }
-  void set(size_t b, LaneWords words) { store_lanes(memory_ + b * kLaneBlock, words); }
+  void set(size_t b, LaneWords packed_sums) { store_lanes(memory_ + b * kLaneBlock, packed_sums); }
 
  private:
   int64_t* memory_;
@@ -78,22 +78,22 @@ struct VectorSides {
       r.low = -r.high;
       double both = 0.0;
       for (const int64_t side : {left[k], total[k] - left[k]}) {
-        const auto h = static_cast<double>(word_hessian(side));
-        both += leaf_gain(static_cast<double>(word_gradient(side)), h > 1.0 ? h : 1.0, r);
+        const auto h = static_cast<double>(packed_hessian(side));
+        both += leaf_gain(static_cast<double>(packed_gradient(side)), h > 1.0 ? h : 1.0, r);
       }
       sum += both * rules.unit[k];
     }
     return sum;
   }
 
-  bool heavy_enough() const {
+  bool positions_with_min_count() const {
     const int64_t all = total[rules.count_lane], own = left[rules.count_lane];
     if ((own & rules.count_mask) < rules.least_count) return false;
     if (((all - own) & rules.count_mask) < rules.least_count) return false;
     double of_left = 0.0, of_right = 0.0;
     for (size_t k = 0; k < rules.outputs; ++k) {
-      of_left += static_cast<double>(word_hessian(left[k])) * rules.hessian_unit[k];
-      of_right += static_cast<double>(word_hessian(total[k] - left[k])) * rules.hessian_unit[k];
+      of_left += static_cast<double>(packed_hessian(left[k])) * rules.hessian_unit[k];
+      of_right += static_cast<double>(packed_hessian(total[k] - left[k])) * rules.hessian_unit[k];
     }
     const double least = of_left < of_right ? of_left : of_right;
     return least > 0.0 && least >= rules.least_hessian;
@@ -122,7 +122,7 @@ class VectorScan {
         for (size_t b = 0; b < blocks(); ++b) store_lanes(scratch_ + b * kLaneBlock, left_[b]);
         const VectorSides sides{scratch_, in_.total, rules_};
         if (!rules_.plain) score = sides.score();
-        if (!(score > best.score) || !sides.heavy_enough()) continue;
+        if (!(score > best.score) || !sides.positions_with_min_count()) continue;
         best.score = score;
         best.position = i;
         best.missing_left = to_left != 0;
@@ -136,10 +136,10 @@ class VectorScan {
   size_t blocks() const { return Blocks > 0 ? Blocks : rules_.lanes / kLaneBlock; }
 
   bool advance(size_t bin) {
-    const int64_t* const words = in_.words + bin * blocks() * kLaneBlock;
+    const int64_t* const packed_sums = in_.packed_sums + bin * blocks() * kLaneBlock;
     LaneWords any = {};
     for (size_t b = 0; b < blocks(); ++b) {
-      const LaneWords own = load_lanes(words + b * kLaneBlock);
+      const LaneWords own = load_lanes(packed_sums + b * kLaneBlock);
       any |= own;
       left_.set(b, left_[b] + own);
     }

@@ -15,8 +15,11 @@ constexpr size_t kWalkBytes = 256u << 10;  // of rows that see a tree while it i
 }  // namespace
 
 Forest::Forest(const FlatTrees& trees, size_t features, size_t outputs,
-               std::shared_ptr<const Lines> lines)
-    : features_(features), outputs_(outputs), width_(trees.width), lines_(std::move(lines)) {
+               std::shared_ptr<const LinearLeaves> linear_leaves)
+    : features_(features),
+      outputs_(outputs),
+      width_(trees.width),
+      linear_leaves_(std::move(linear_leaves)) {
   const size_t nodes = trees.feature.size();
   for (const size_t size :
        {trees.threshold.size(), trees.missing_left.size(), trees.left.size(), trees.right.size()})
@@ -28,13 +31,14 @@ Forest::Forest(const FlatTrees& trees, size_t features, size_t outputs,
   if (outputs == 0 || (trees.start.size() - 1) % (outputs / width_) != 0)
     throw std::invalid_argument("the number of trees is not a multiple of the outputs");
   if (nodes >= 0x7fffffffu) throw std::invalid_argument("more than 2^31 nodes");
-  if (!trees.levels.empty()) {
-    if (trees.levels.size() != features || trees.set_start.size() != nodes)
-      throw std::invalid_argument("one number of levels per feature, one set per node");
-    levels_.assign(trees.levels.begin(), trees.levels.end());
+  if (!trees.n_categories.empty()) {
+    if (trees.n_categories.size() != features || trees.set_start.size() != nodes)
+      throw std::invalid_argument("one number of categories per feature, one set per node");
+    n_categories_.assign(trees.n_categories.begin(), trees.n_categories.end());
     sets_.assign(trees.sets.begin(), trees.sets.end());
   }
-  if (lines_ != nullptr && (lines_->nodes() != nodes || lines_->features() != features))
+  if (linear_leaves_ != nullptr &&
+      (linear_leaves_->nodes() != nodes || linear_leaves_->features() != features))
     throw std::invalid_argument("lines of other nodes or features");
   if (features > kFeatureBits) throw std::invalid_argument("more than 2^30 features");
   nodes_.reserve(nodes);
@@ -45,8 +49,8 @@ Forest::Forest(const FlatTrees& trees, size_t features, size_t outputs,
     add_tree(trees, t);
   }
   FlatTrees with_lines = trees;
-  with_lines.lines = lines_.get();
-  masks_ = MaskScorer::make(with_lines, features, outputs);
+  with_lines.linear_leaves = linear_leaves_.get();
+  masks_ = QuickScorer::make(with_lines, features, outputs);
 }
 
 void Forest::add_tree(const FlatTrees& trees, size_t t) {
@@ -63,7 +67,7 @@ void Forest::add_tree(const FlatTrees& trees, size_t t) {
     const int32_t feature = trees.feature[at];
     for (size_t k = 0; k < width_; ++k) values_.push_back(trees.value[at * width_ + k]);
     original_.push_back(static_cast<int32_t>(node));
-    if (lines_ != nullptr) line_of_.push_back(feature < 0 ? lines_->of(at) : -1);
+    if (linear_leaves_ != nullptr) model_of_.push_back(feature < 0 ? linear_leaves_->of(at) : -1);
     if (feature < 0) {
       nodes_.push_back(
           {{std::numeric_limits<double>::quiet_NaN()}, 0, static_cast<uint32_t>(nodes_.size())});
@@ -80,11 +84,12 @@ void Forest::add_tree(const FlatTrees& trees, size_t t) {
         static_cast<uint32_t>(first + order.size())};
     if (trees.categorical(static_cast<size_t>(feature))) {
       const int64_t set = trees.set_start[at];
-      if (set < 0 || static_cast<size_t>(set) + level_words(levels_[static_cast<size_t>(feature)]) >
+      if (set < 0 || static_cast<size_t>(set) +
+                             category_set_words(n_categories_[static_cast<size_t>(feature)]) >
                          sets_.size())
-        throw std::invalid_argument("a node's set of levels is out of range");
+        throw std::invalid_argument("a node's set of categories is out of range");
       split.set = static_cast<uint64_t>(set);
-      split.feature |= kLevelsBit;
+      split.feature |= kCategoryBit;
     }
     nodes_.push_back(split);
     order.push_back(left);
@@ -97,15 +102,15 @@ void Forest::add_tree(const FlatTrees& trees, size_t t) {
 
 bool Forest::goes_right(const Node& node, double x) const {
   if (x != x) return (node.feature & kMissingRightBit) != 0;
-  if ((node.feature & kLevelsBit) == 0) return x > node.threshold;
-  const double unknown = levels_[node.feature & kFeatureBits];
-  const double level = x >= 0.0 && x < unknown ? x : unknown;
-  return !has_level(sets_.data() + node.set, static_cast<size_t>(level));
+  if ((node.feature & kCategoryBit) == 0) return x > node.threshold;
+  const double unknown = n_categories_[node.feature & kFeatureBits];
+  const double category = x >= 0.0 && x < unknown ? x : unknown;
+  return !has_category(sets_.data() + node.set, static_cast<size_t>(category));
 }
 
 void Forest::add_value(size_t tree, size_t node, const double* row, double* out) const {
   if (width_ == 1) {
-    out[tree % outputs_] += said(node, row);
+    out[tree % outputs_] += node_prediction(node, row);
     return;
   }
   const double* const value = values_.data() + node * width_;
@@ -129,14 +134,14 @@ void Forest::add_row(const double* row, size_t first, size_t last, double* out) 
 
 template <class Arrived>
 void Forest::walk_block(const double* rows, size_t n, size_t tree, Arrived&& arrived) const {
-  if (levels_.empty()) {
+  if (n_categories_.empty()) {
     walk_block_of<false>(rows, n, tree, arrived);
   } else {
     walk_block_of<true>(rows, n, tree, arrived);
   }
 }
 
-template <bool kLevels, class Arrived>
+template <bool kCategories, class Arrived>
 void Forest::walk_block_of(const double* rows, size_t n, size_t tree, Arrived&& arrived) const {
   uint32_t at[kBlock], live[kBlock];  // where rows are, and which are not in leaves yet
   const Node* const nodes = nodes_.data();
@@ -151,7 +156,7 @@ void Forest::walk_block_of(const double* rows, size_t n, size_t tree, Arrived&& 
       const Node node = nodes[here];
       const auto inner = static_cast<uint32_t>(node.child != here);  // a leaf is its own left child
       const double x = rows[i * features_ + (node.feature & kFeatureBits)];
-      if constexpr (kLevels) {
+      if constexpr (kCategories) {
         at[i] = node.child + (inner & static_cast<uint32_t>(goes_right(node, x)));
       } else {
         const uint32_t missing_right = static_cast<uint32_t>(x != x) & (node.feature >> 31);
@@ -198,7 +203,7 @@ void Forest::add_scores(Workers& workers, const Kernels& kernels, const Columns&
                      [&](size_t t, size_t row, const double* values, uint32_t node) {
                        add_value(t, node, values, out + row * outputs_);
                      });
-  constexpr size_t kRows = FeatureCuts::kMost;
+  constexpr size_t kRows = FeatureCoder::kMost;
   workers.run((table.rows + kRows - 1) / kRows, [&](size_t chunk, int) {
     const size_t begin = chunk * kRows, n = std::min(kRows, table.rows - begin);
     masks_->add(kernels, table, begin, n, first, last, out + begin * outputs_);
@@ -208,9 +213,9 @@ void Forest::add_scores(Workers& workers, const Kernels& kernels, const Columns&
 // body(row, values) for every row, with all of its cells for as long as it is looked at.
 template <class Body>
 void Forest::spread_rows(Workers& workers, const SparseTable& table, Body&& body) const {
-  constexpr size_t kRows = FeatureCuts::kMost;
+  constexpr size_t kRows = FeatureCoder::kMost;
   workers.run((table.rows() + kRows - 1) / kRows, [&](size_t chunk, int) {
-    std::vector<double> values(features_, table.absent());
+    std::vector<double> values(features_, table.default_value());
     const size_t end = std::min(table.rows(), (chunk + 1) * kRows);
     for (size_t row = chunk * kRows; row < end; ++row) {
       for (size_t cell = table.first(row); cell < table.last(row); ++cell)
@@ -218,18 +223,18 @@ void Forest::spread_rows(Workers& workers, const SparseTable& table, Body&& body
       if (row % kBlock == 0) check_interrupt();
       body(row, values.data());
       for (size_t cell = table.first(row); cell < table.last(row); ++cell)
-        values[table.index()[cell]] = table.absent();
+        values[table.index()[cell]] = table.default_value();
     }
   });
 }
 
 void Forest::add_scores(Workers& workers, const Kernels& kernels, const SparseTable& table,
                         size_t first, size_t last, double* out) const {
-  if (!masks_ || masks_->has_sets() || lines_ != nullptr)
+  if (!masks_ || masks_->has_sets() || linear_leaves_ != nullptr)
     return spread_rows(workers, table, [&](size_t row, const double* values) {
       add_row(values, first, last, out + row * outputs_);
     });
-  constexpr size_t kRows = FeatureCuts::kMost;
+  constexpr size_t kRows = FeatureCoder::kMost;
   workers.run((table.rows() + kRows - 1) / kRows, [&](size_t chunk, int) {
     const size_t begin = chunk * kRows, n = std::min(kRows, table.rows() - begin);
     masks_->add(kernels, table, begin, n, first, last, out + begin * outputs_);

@@ -49,7 +49,7 @@ template <size_t kAxes>
 class BoxWalk {
  public:
   BoxWalk(const FlatTrees& trees, std::span<const double> share, std::span<const double> mean,
-          size_t outputs, std::span<const BoxAxis> axes, double* surface)
+          size_t outputs, std::span<const GridAxis> axes, double* surface)
       : trees_(trees),
         share_(share),
         mean_(mean),
@@ -134,26 +134,27 @@ class BoxWalk {
       corners(box, 0, 0, box.weight * mean_[box.node * trees_.width + k], output_ + k);
   }
 
-  void corners(const Box<kAxes>& box, size_t axis, size_t at, double said, size_t output) {
+  void corners(const Box<kAxes>& box, size_t axis, size_t at, double node_prediction,
+               size_t output) {
     if (axis == kAxes) {
-      surface_[at * outputs_ + output] += said;
+      surface_[at * outputs_ + output] += node_prediction;
       return;
     }
     const size_t first = at * axes_[axis].places(), missing = axes_[axis].values.size() + 1;
     if (box.low[axis] < box.high[axis]) {
-      corners(box, axis + 1, first + box.low[axis], said, output);
-      corners(box, axis + 1, first + box.high[axis], -said, output);
+      corners(box, axis + 1, first + box.low[axis], node_prediction, output);
+      corners(box, axis + 1, first + box.high[axis], -node_prediction, output);
     }
     if (box.missing[axis]) {
-      corners(box, axis + 1, first + missing, said, output);
-      corners(box, axis + 1, first + missing + 1, -said, output);
+      corners(box, axis + 1, first + missing, node_prediction, output);
+      corners(box, axis + 1, first + missing + 1, -node_prediction, output);
     }
   }
 
   const FlatTrees& trees_;
   std::span<const double> share_, mean_;
   size_t outputs_;
-  std::span<const BoxAxis> axes_;
+  std::span<const GridAxis> axes_;
   double* surface_;
   std::vector<uint8_t> active_;
   std::vector<Box<kAxes>> boxes_;
@@ -162,8 +163,9 @@ class BoxWalk {
 
 }  // namespace
 
-void add_boxes(const FlatTrees& trees, std::span<const double> share, std::span<const double> mean,
-               size_t outputs, std::span<const BoxAxis> axes, double* surface) {
+void add_partial_dependence(const FlatTrees& trees, std::span<const double> share,
+                            std::span<const double> mean, size_t outputs,
+                            std::span<const GridAxis> axes, double* surface) {
   if (axes.size() == 1) {
     BoxWalk<1>(trees, share, mean, outputs, axes, surface).run();
   } else {

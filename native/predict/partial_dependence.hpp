@@ -25,7 +25,7 @@ NodeMeans node_means(const FlatTrees& trees, std::span<const double> cover);
 
 // A known column, and its different values, increasing. Along an axis there is a place for each
 // value, an end, a place for a missing one, and an end again.
-struct BoxAxis {
+struct GridAxis {
   int32_t column;
   std::span<const double> values;
 
@@ -34,7 +34,8 @@ struct BoxAxis {
 
 // The trees are those that shares and means were made of.
 // surface[(i * places of the second axis + j) * outputs + o] += the corners of what is said.
-void add_boxes(const FlatTrees& trees, std::span<const double> share, std::span<const double> mean,
-               size_t outputs, std::span<const BoxAxis> axes, double* surface);
+void add_partial_dependence(const FlatTrees& trees, std::span<const double> share,
+                            std::span<const double> mean, size_t outputs,
+                            std::span<const GridAxis> axes, double* surface);
 
 }  // namespace stagewise

@@ -25,9 +25,10 @@ struct FreeTerm {
 // gained, lost: the features that must come from the row, and those that must not, with room for
 // those of all terms; arrive(gained, lost, value) is called with how many of them count.
 template <class Arrive>
-class LineGame {
+class LinearLeafGame {
  public:
-  LineGame(const Lines::Head& head, double constant, int32_t* gained, int32_t* lost, Arrive& arrive)
+  LinearLeafGame(const LinearLeaves::Head& head, double constant, int32_t* gained, int32_t* lost,
+                 Arrive& arrive)
       : head_(head), constant_(constant), gained_(gained), lost_(lost), arrive_(arrive) {}
 
   // sum: the intercept and all terms that are not free. Reorders the free ones.
@@ -37,7 +38,7 @@ class LineGame {
                                 std::to_string(kMostParts) +
                                 " ways between a row and a background row.");
     if (free.empty() || !head_.counts(sum))
-      return arrive_(gained, lost, Lines::settle(head_, constant_, sum));
+      return arrive_(gained, lost, LinearLeaves::choose_split(head_, constant_, sum));
     double low = sum, high = sum, base = sum;
     size_t widest = 0;
     for (size_t i = 0; i < free.size(); ++i) {
@@ -51,10 +52,10 @@ class LineGame {
     }
     const bool number = head_.counts(low) && head_.counts(high);
     if (number && (high <= head_.low || low >= head_.high))
-      return arrive_(gained, lost, Lines::settle(head_, constant_, low));
+      return arrive_(gained, lost, LinearLeaves::choose_split(head_, constant_, low));
     if (!number || low < head_.low || high > head_.high || !std::isfinite(high - low))
       return part(gained, lost, free, widest, sum);
-    arrive_(gained, lost, Lines::settle(head_, constant_, base));
+    arrive_(gained, lost, LinearLeaves::choose_split(head_, constant_, base));
     for (const FreeTerm& term : free) {
       gained_[gained] = term.feature;
       arrive_(gained + 1, lost, term.own - term.other);
@@ -76,7 +77,7 @@ class LineGame {
     play(gained, lost + 1, rest, sum + term.other);
   }
 
-  const Lines::Head& head_;
+  const LinearLeaves::Head& head_;
   double constant_;
   int32_t *gained_, *lost_;
   Arrive& arrive_;

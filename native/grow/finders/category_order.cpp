@@ -8,7 +8,7 @@ namespace {
 
 // Between the two halves of an order of means that differ by chance lie 2 / pi of their squares.
 // The best cut of a number gains by chance, too: about the largest of twenty squares.
-constexpr double kPerLevel = 0.6366197723675814, kOfNumbers = 6.0;
+constexpr double kPerCategory = 0.6366197723675814, kNumericGain = 6.0;
 
 struct Ranked {
   double value;
@@ -29,8 +29,8 @@ std::vector<uint32_t> in_order(std::vector<Ranked>* ranked) {
 
 }  // namespace
 
-double chance_of_order(size_t levels) {
-  return std::max(0.0, kPerLevel * static_cast<double>(levels - 1) - kOfNumbers);
+double chance_of_order(size_t categories) {
+  return std::max(0.0, kPerCategory * static_cast<double>(categories - 1) - kNumericGain);
 }
 
 size_t BinSums::bins_upto(size_t code) const {
@@ -57,12 +57,12 @@ uint32_t BinSums::code(size_t bin) const {
   return static_cast<uint32_t>(block * 64) + static_cast<uint32_t>(std::countr_zero(bits));
 }
 
-std::vector<uint32_t> ordered_bins(const int64_t* words, size_t bins, double smoothing) {
+std::vector<uint32_t> ordered_bins(const int64_t* packed_sums, size_t bins, double smoothing) {
   std::vector<Ranked> ranked;
   for (size_t b = 0; b < bins; ++b) {
-    if (words[b] == 0) continue;
-    const auto g = static_cast<double>(word_gradient(words[b]));
-    const auto h = static_cast<double>(word_hessian(words[b]));
+    if (packed_sums[b] == 0) continue;
+    const auto g = static_cast<double>(packed_gradient(packed_sums[b]));
+    const auto h = static_cast<double>(packed_hessian(packed_sums[b]));
     ranked.push_back({h + smoothing > 0.0 ? g / (h + smoothing) : 0.0, static_cast<uint32_t>(b)});
   }
   return in_order(&ranked);
@@ -74,9 +74,9 @@ std::vector<uint32_t> ordered_bins(const ClassScanInput& sums, size_t by_class) 
     double all = 0.0, own = 0.0;
     bool any = false;
     for (size_t k = 0; k < sums.node.classes; ++k) {
-      const int64_t word = sums.word(b, k);
-      any = any || word != 0;
-      const auto weight = static_cast<double>(word_gradient(word));
+      const int64_t packed_sum = sums.packed_sum(b, k);
+      any = any || packed_sum != 0;
+      const auto weight = static_cast<double>(packed_gradient(packed_sum));
       all += weight;
       if (k == by_class) own = weight;
     }

@@ -5,9 +5,9 @@
 
 namespace stagewise {
 
-SplitFinder::SplitFinder(const Bins& bins, const Kernels& kernels, const TreeRules& rules,
-                         const RowWeights& weights, const Histograms& histograms)
-    : WordFinder(bins, kernels, rules, weights, histograms) {
+GradientFinder::GradientFinder(const Bins& bins, const Kernels& kernels, const TreeRules& rules,
+                               const RowWeights& weights, const Histograms& histograms)
+    : PackedGradientFinder(bins, kernels, rules, weights, histograms) {
   size_t all = 0;
   for (size_t f = 0; f < bins.features(); ++f) all += bins.value_bins(f);
   if (bins.sparse()) {  // rows whose cells are fewer than half of all sums
@@ -18,37 +18,37 @@ SplitFinder::SplitFinder(const Bins& bins, const Kernels& kernels, const TreeRul
   }
 }
 
-void SplitFinder::start_tree(const Scales& scales, const Gradients& gradients,
-                             const std::vector<uint32_t>& features, uint64_t key,
-                             double dispersion) {
-  WordFinder::start_tree(scales, gradients, features, key, dispersion);
+void GradientFinder::start_tree(const Scales& scales, const Gradients& gradients,
+                                const std::vector<uint32_t>& features, uint64_t key,
+                                double dispersion) {
+  PackedGradientFinder::start_tree(scales, gradients, features, key, dispersion);
   const double gs = scales.gradient, hs = scales.hessian;
   scan_.regularisation.l1 = rules_.l1 * gs;
   scan_.regularisation.l2 = rules_.l2 * hs;
-  level_smoothing_ = rules_.levels.smoothing * hs;
-  level_chance_ = rules_.levels.chance * dispersion * (gs * gs / hs);
+  category_smoothing_ = rules_.categories.smoothing * hs;
+  category_chance_ = rules_.categories.chance * dispersion * (gs * gs / hs);
 }
 
 // Half of what the sums of squares gain (Chen & Guestrin, eq. 7).
-double SplitFinder::real_gain(double packed_gain) const {
+double GradientFinder::real_gain(double packed_gain) const {
   return 0.5 * packed_gain * (scales_.hessian / (scales_.gradient * scales_.gradient));
 }
 
 // What the node is worth as it is, and what its children pay for their distance from it.
-double SplitFinder::unsplit_score(const Leaf& leaf) const {
-  const auto g = static_cast<double>(word_gradient(leaf.word));
-  const auto h = static_cast<double>(word_hessian(leaf.word));
+double GradientFinder::unsplit_score(const Leaf& leaf) const {
+  const auto g = static_cast<double>(packed_gradient(leaf.packed_sum));
+  const auto h = static_cast<double>(packed_hessian(leaf.packed_sum));
   const double w = leaf.value * (scales_.gradient / scales_.hessian);
   return gain_of(g, h, w, scan_.regularisation) +
          2.0 * rules_.path_smoothing * scales_.hessian * w * w;
 }
 
-double SplitFinder::value(int64_t word, const Leaf* parent) const {
-  return value(static_cast<double>(word_gradient(word)) / scales_.gradient,
-               static_cast<double>(word_hessian(word)) / scales_.hessian, parent);
+double GradientFinder::value(int64_t packed_sum, const Leaf* parent) const {
+  return value(static_cast<double>(packed_gradient(packed_sum)) / scales_.gradient,
+               static_cast<double>(packed_hessian(packed_sum)) / scales_.hessian, parent);
 }
 
-double SplitFinder::value(double gradient, double hessian, const Leaf* parent) const {
+double GradientFinder::value(double gradient, double hessian, const Leaf* parent) const {
   Regularisation r;
   r.l1 = rules_.l1;
   r.l2 = rules_.l2;
@@ -65,20 +65,21 @@ double SplitFinder::value(double gradient, double hessian, const Leaf* parent) c
   return leaf_value(gradient, hessian, r);
 }
 
-void SplitFinder::weigh_root(const Rows& rows, bool all, Leaf* root) const {
-  WordFinder::weigh_root(rows, all, root);
-  root->value = value(root->word, nullptr);
+void GradientFinder::set_root_sums(const RowIndex& rows, bool all, Leaf* root) const {
+  PackedGradientFinder::set_root_sums(rows, all, root);
+  root->value = value(root->packed_sum, nullptr);
 }
 
-void SplitFinder::weigh_children(const Leaf& parent, const Rows& left, const Rows& right) const {
-  WordFinder::weigh_children(parent, left, right);
-  for (Leaf* child : {parent.left, parent.right}) child->value = value(child->word, &parent);
+void GradientFinder::set_child_sums(const Leaf& parent, const RowIndex& left,
+                                    const RowIndex& right) const {
+  PackedGradientFinder::set_child_sums(parent, left, right);
+  for (Leaf* child : {parent.left, parent.right}) child->value = value(child->packed_sum, &parent);
 }
 
 // The rules of a node's children, in units of the packed integers.
-void SplitFinder::begin(const Leaf& leaf, const Rows& rows, std::vector<uint8_t> allowed,
-                        Search* search) const {
-  WordFinder::begin(leaf, rows, std::move(allowed), search);
+void GradientFinder::begin(const Leaf& leaf, const RowIndex& rows, std::vector<uint8_t> allowed,
+                           Search* search) const {
+  PackedGradientFinder::begin(leaf, rows, std::move(allowed), search);
   const double unit = scales_.gradient / scales_.hessian;  // of values
   Regularisation r = scan_.regularisation;
   if (rules_.max_step > 0.0) {
@@ -90,14 +91,14 @@ void SplitFinder::begin(const Leaf& leaf, const Rows& rows, std::vector<uint8_t>
   r.l2 += rules_.path_smoothing * scales_.hessian;
   r.shift = rules_.path_smoothing * leaf.value * scales_.gradient;
   search->rules.regularisation = r;
-  search->level_rules = search->rules;
-  search->level_rules.regularisation.l2 += rules_.levels.l2 * scales_.hessian;
+  search->category_rules = search->rules;
+  search->category_rules.regularisation.l2 += rules_.categories.l2 * scales_.hessian;
 }
 
 // The positions that leave at least the minimal count on both sides, of which `left` and `right`
 // are there in any case.
-Positions SplitFinder::heavy_enough(const int64_t* counts, size_t bins, int64_t left,
-                                    int64_t right) const {
+Positions GradientFinder::positions_with_min_count(const int64_t* counts, size_t bins, int64_t left,
+                                                   int64_t right) const {
   Positions p{0, bins};
   while (p.first < bins && (left += counts[p.first]) < min_count_) ++p.first;
   while (p.last > p.first && right < min_count_) right += counts[--p.last];
@@ -105,24 +106,24 @@ Positions SplitFinder::heavy_enough(const int64_t* counts, size_t bins, int64_t 
 }
 
 // A feature that is a number: the bins in their own order.
-SplitFinder::Found SplitFinder::scan_bins(const Search& search, const BinSums& sums,
-                                          const ScanRules& rules) const {
+GradientFinder::Found GradientFinder::scan_bins(const Search& search, const BinSums& sums,
+                                                const ScanRules& rules) const {
   ScanInput in;
-  in.words = sums.words;
+  in.packed_sums = sums.packed_sums;
   in.bins = sums.bins;
-  in.missing_word = sums.missing_word;
-  in.total_word = search.leaf->word;
+  in.missing_sum = sums.missing_sum;
+  in.total_sum = search.leaf->packed_sum;
   if (!rules_.constraints.monotone.empty())
     in.direction = rules_.constraints.monotone[sums.feature];
   in.missing_right = in.missing_left = {0, sums.bins};
   if (sums.counts != nullptr) {
-    in.missing_right = heavy_enough(sums.counts, sums.bins, 0, sums.missing_count);
-    in.missing_left = heavy_enough(sums.counts, sums.bins, sums.missing_count, 0);
+    in.missing_right = positions_with_min_count(sums.counts, sums.bins, 0, sums.missing_count);
+    in.missing_left = positions_with_min_count(sums.counts, sums.bins, sums.missing_count, 0);
   }
-  const std::optional<size_t> only = only_cut(rules_, search, sums.feature, [&] {
+  const std::optional<size_t> only = single_cut(rules_, search, sums.feature, [&] {
     size_t first = 0, last = sums.bins;
-    while (first < last && sums.words[first] == 0) ++first;
-    while (last > first && sums.words[last - 1] == 0) --last;
+    while (first < last && sums.packed_sums[first] == 0) ++first;
+    while (last > first && sums.packed_sums[last - 1] == 0) --last;
     if (first == last) return std::pair<size_t, size_t>{0, 0};
     return std::pair<size_t, size_t>{sums.code(first), sums.code(last - 1)};
   });
@@ -133,7 +134,7 @@ SplitFinder::Found SplitFinder::scan_bins(const Search& search, const BinSums& s
   }
   Found found;
   found.result = kernels_.scan(in, rules);
-  found.missing_seen = sums.missing_word != 0;
+  found.missing_seen = sums.missing_sum != 0;
   found.exact = sums.counts != nullptr;
   if (found.result.score > kNoSplit) {
     const size_t next = found.result.position + 1;
@@ -143,17 +144,17 @@ SplitFinder::Found SplitFinder::scan_bins(const Search& search, const BinSums& s
   return found;
 }
 
-SplitFinder::Found SplitFinder::scan_histogram(const Search& search, size_t position,
-                                               const int64_t* counts) const {
+GradientFinder::Found GradientFinder::scan_histogram(const Search& search, size_t position,
+                                                     const int64_t* counts) const {
   const uint32_t feature = (*features_)[position];
   const bool has_missing = bins_.has_missing(feature);
   BinSums sums;
   sums.feature = feature;
-  sums.words = histograms_.feature(search.leaf->hist, position);
+  sums.packed_sums = histograms_.feature(search.leaf->hist, position);
   sums.counts = counts;
   sums.bins = bins_.value_bins(feature);
   if (has_missing) {
-    sums.missing_word = sums.words[sums.bins];
+    sums.missing_sum = sums.packed_sums[sums.bins];
     if (counts != nullptr) sums.missing_count = counts[sums.bins];
   }
   return scan(search, sums);
@@ -162,16 +163,16 @@ SplitFinder::Found SplitFinder::scan_histogram(const Search& search, size_t posi
 // Sums of words, and where they are needed of counts, per bin of one feature, and which bins they
 // are.
 template <bool kCounts, class Code, class Decode>
-void SplitFinder::collect(const Code* codes, Decode own_code, size_t n, Scratch* scratch) const {
-  int64_t* const words = scratch->few_words.data();
+void GradientFinder::collect(const Code* codes, Decode own_code, size_t n, Scratch* scratch) const {
+  int64_t* const packed_sums = scratch->few_sums.data();
   int64_t* const counts = scratch->few_counts.data();
-  const int64_t* const row_words = scratch->row_words.data();
+  const int64_t* const row_packed = scratch->row_packed.data();
   const int64_t* const row_counts = scratch->row_counts.data();
   const size_t* const row_begin = scratch->row_begin.data();
   CodeSet& seen = scratch->seen;
   for (size_t i = 0; i < n; ++i) {
     const size_t code = own_code(codes[row_begin[i]]);
-    words[code] += row_words[i];
+    packed_sums[code] += row_packed[i];
     if constexpr (kCounts) counts[code] += row_counts[i];
     seen.add(code);
   }
@@ -179,15 +180,15 @@ void SplitFinder::collect(const Code* codes, Decode own_code, size_t n, Scratch*
 
 // The same one behind the other; returns how many there are.
 template <bool kCounts>
-size_t SplitFinder::list_touched(uint32_t bins, Scratch* scratch) const {
+size_t GradientFinder::list_touched(uint32_t bins, Scratch* scratch) const {
   Scratch& s = *scratch;
   size_t k = 0;
   s.seen.drain(bins + 1, [&](size_t code) {
-    s.packed_words[k] = s.few_words[code];
-    s.packed_codes[k] = static_cast<uint32_t>(code);
-    s.few_words[code] = 0;
+    s.listed_sums[k] = s.few_sums[code];
+    s.listed_codes[k] = static_cast<uint32_t>(code);
+    s.few_sums[code] = 0;
     if constexpr (kCounts) {
-      s.packed_counts[k] = s.few_counts[code];
+      s.listed_counts[k] = s.few_counts[code];
       s.few_counts[code] = 0;
     }
     ++k;
@@ -196,13 +197,13 @@ size_t SplitFinder::list_touched(uint32_t bins, Scratch* scratch) const {
 }
 
 template <bool kCounts, class Code>
-void SplitFinder::scan_few_rows_of(const Code* codes, Search* search, Scratch* scratch) const {
+void GradientFinder::scan_few_rows_of(const Code* codes, Search* search, Scratch* scratch) const {
   const size_t n = search->leaf->rows();
   Scratch& s = *scratch;
   for (size_t j = 0; j < features_->size(); ++j) {
     if (!search->allows(j)) continue;
     const uint32_t feature = (*features_)[j];
-    const Groups& groups = bins_.groups();
+    const FeatureGroups& groups = bins_.groups();
     const Code* const own = codes + groups.of(feature);
     if (groups.alone(feature)) {
       collect<kCounts>(own, [](Code c) { return size_t{c}; }, n, scratch);
@@ -214,13 +215,13 @@ void SplitFinder::scan_few_rows_of(const Code* codes, Search* search, Scratch* s
     const size_t k = list_touched<kCounts>(bins, scratch);
     BinSums sums;
     sums.feature = feature;
-    sums.words = s.packed_words.data();
-    sums.counts = kCounts ? s.packed_counts.data() : nullptr;
+    sums.packed_sums = s.listed_sums.data();
+    sums.counts = kCounts ? s.listed_counts.data() : nullptr;
     sums.bins = k;
-    sums.codes = s.packed_codes.data();
-    if (s.packed_codes[k - 1] == bins) {
-      sums.missing_word = s.packed_words[--sums.bins];
-      if (kCounts) sums.missing_count = s.packed_counts[sums.bins];
+    sums.codes = s.listed_codes.data();
+    if (s.listed_codes[k - 1] == bins) {
+      sums.missing_sum = s.listed_sums[--sums.bins];
+      if (kCounts) sums.missing_count = s.listed_counts[sums.bins];
     }
     Found found = scan(*search, sums);
     found.exact = true;
@@ -230,28 +231,30 @@ void SplitFinder::scan_few_rows_of(const Code* codes, Search* search, Scratch* s
 
 // Whether all rows have the same gradient, each as often as it counts. They are compared with a row
 // that counts: one that weighs less than a unit would be like all others.
-bool SplitFinder::uniform(const Search& search) const {
-  const Rows& rows = search.rows;
+bool GradientFinder::is_uniform(const Search& search) const {
+  const RowIndex& rows = search.rows;
   size_t first = 0;
   while (first + 1 < rows.n && weights_[rows[first]] == 0) ++first;
-  const auto gradient = [&](size_t i) { return word_gradient(gradients_->slots()[rows[i]].word); };
+  const auto gradient = [&](size_t i) {
+    return packed_gradient(gradients_->slots()[rows[i]].packed);
+  };
   const int64_t g = gradient(first), count = weights_[rows[first]];
   for (size_t i = 0; i < rows.n; ++i)
     if (gradient(i) * count != g * weights_[rows[i]]) return false;
   return true;
 }
 
-void SplitFinder::scan_few_rows(Search* search, Scratch* scratch) const {
+void GradientFinder::scan_few_rows(Search* search, Scratch* scratch) const {
   const size_t n = search->rows.n;
   Scratch& s = *scratch;
   s.reserve_rows(n);
   for (size_t i = 0; i < n; ++i) {
     const uint32_t row = search->rows[i];
-    s.row_words[i] = gradients_->slots()[row].word;
+    s.row_packed[i] = gradients_->slots()[row].packed;
     s.row_counts[i] = weights_[row];
     s.row_begin[i] = row * bins_.row_stride();
   }
-  search->pure = rules_.to_the_end && uniform(*search);
+  search->pure = rules_.grow_until_pure && is_uniform(*search);
   if (search->pure) return;
   const auto scan_all = [&](const auto* codes) {
     if (counts_needed_) {
@@ -267,41 +270,41 @@ void SplitFinder::scan_few_rows(Search* search, Scratch* scratch) const {
   }
 }
 
-void SplitFinder::add_scores(const Search& search, const BinSums& sums, double* right,
-                             double* left) const {
+void GradientFinder::add_scores(const Search& search, const BinSums& sums, double* right,
+                                double* left) const {
   ScanInput in;
-  in.words = sums.words;
+  in.packed_sums = sums.packed_sums;
   in.bins = sums.bins;
-  in.missing_word = sums.missing_word;
-  in.total_word = search.leaf->word;
+  in.missing_sum = sums.missing_sum;
+  in.total_sum = search.leaf->packed_sum;
   if (!rules_.constraints.monotone.empty())
     in.direction = rules_.constraints.monotone[sums.feature];
-  kernels_.level_scores(in, search.rules, unsplit_score(*search.leaf), right, left);
+  kernels_.symmetric_scores(in, search.rules, unsplit_score(*search.leaf), right, left);
 }
 
-bool SplitFinder::complete(const Search& search, size_t position, Scratch* scratch,
-                           Split* split) const {
+bool GradientFinder::complete(const Search& search, size_t position, Scratch* scratch,
+                              Split* split) const {
   const Leaf& leaf = *search.leaf;
-  const int64_t* const words = histograms_.feature(leaf.hist, position);
+  const int64_t* const packed_sums = histograms_.feature(leaf.hist, position);
   const size_t bins = bins_.value_bins(split->feature);
   const auto goes_left = [&](size_t b) {
     return split->right_bins.empty() ? b <= split->bin : split->right_bins[b] == 0;
   };
   int64_t left = 0;
-  for (size_t b = 0; b < bins; ++b) left += goes_left(b) ? words[b] : 0;
-  const int64_t missing = bins_.has_missing(split->feature) ? words[bins] : 0;
-  const bool heavier = 2 * word_hessian(left) >= word_hessian(leaf.word);
+  for (size_t b = 0; b < bins; ++b) left += goes_left(b) ? packed_sums[b] : 0;
+  const int64_t missing = bins_.has_missing(split->feature) ? packed_sums[bins] : 0;
+  const bool heavier = 2 * packed_hessian(left) >= packed_hessian(leaf.packed_sum);
   if (missing == 0) split->missing_left = heavier;
   if (split->missing_left) left += missing;
-  split->left_word = left;
+  split->left_sum = left;
   for (size_t b = 0; b < split->right_bins.size(); ++b)
-    if (words[b] == 0) split->right_bins[b] = heavier ? 0 : 1;
+    if (packed_sums[b] == 0) split->right_bins[b] = heavier ? 0 : 1;
 
-  const int64_t right = leaf.word - left;
-  const auto hl = static_cast<double>(word_hessian(left));
-  const auto hr = static_cast<double>(word_hessian(right));
+  const int64_t right = leaf.packed_sum - left;
+  const auto hl = static_cast<double>(packed_hessian(left));
+  const auto hr = static_cast<double>(packed_hessian(right));
   bool fits = splittable(leaf) && hl >= search.rules.min_hessian && hr >= search.rules.min_hessian;
-  if (fits && !proven(leaf, left)) {
+  if (fits && !min_count_proven(leaf, left)) {
     count_bins(search, split->feature, scratch);
     int64_t count = split->missing_left ? scratch->counts[bins] : 0;
     for (size_t b = 0; b < bins; ++b) count += goes_left(b) ? scratch->counts[b] : 0;
@@ -312,8 +315,8 @@ bool SplitFinder::complete(const Search& search, size_t position, Scratch* scrat
     return false;
   }
   const Regularisation& r = search.rules.regularisation;
-  const double score = leaf_gain(static_cast<double>(word_gradient(left)), hl, r) +
-                       leaf_gain(static_cast<double>(word_gradient(right)), hr, r);
+  const double score = leaf_gain(static_cast<double>(packed_gradient(left)), hl, r) +
+                       leaf_gain(static_cast<double>(packed_gradient(right)), hr, r);
   split->gain = std::max(0.0, real_gain(score - unsplit_score(leaf)));
   return true;
 }

@@ -38,7 +38,7 @@ struct ForcedSplit {
 // section 3.2; here by exact sums, without a sketch).
 struct Proposal {
   enum class Kind { all, global, local } kind = Kind::all;
-  double epsilon = 0.0;
+  double sketch_eps = 0.0;
 };
 
 struct TreeRules {
@@ -53,16 +53,18 @@ struct TreeRules {
   bool random_thresholds =
       false;  // one cut a feature and node, drawn between its smallest and largest
   ConstraintRules constraints;
-  std::vector<ForcedSplit> forced;  // the first one is the root's
-  std::vector<uint32_t> used;       // features that the ensemble has used already
-  std::vector<double> first_use;  // per feature: what its first use in the ensemble costs; or empty
-  Growth growth = Growth::best_first;
-  double columns_per_tree = 1.0, columns_per_level = 1.0, columns_per_node = 1.0;
-  bool to_the_end = false;  // draw columns for a node until one splits it; equal targets stay equal
+  std::vector<ForcedSplit> forced_splits;  // the first one is the root's
+  std::vector<uint32_t> used_features;     // features that the ensemble has used already
+  std::vector<double>
+      feature_penalty;  // per feature: what its first use in the ensemble costs; or empty
+  GrowthPolicy grow_policy = GrowthPolicy::best_first;
+  double max_features_per_tree = 1.0, max_features_per_level = 1.0, max_features = 1.0;
+  bool grow_until_pure =
+      false;  // draw columns for a node until one splits it; equal targets stay equal
   std::vector<double> feature_weights;  // by which columns are drawn; empty: all alike
   double hessian_bound = 0.0;           // most hessian per unit of weight; 0: unknown
   bool hessian_is_weight = false;       // hessian = bound * weight, always
-  LevelRules levels;
+  CategoryRules categories;
   Proposal proposal;                                             // where values have ranks
   ClassCriterion criterion = ClassCriterion::misclassification;  // where rows have classes
   bool medians = false;  // of a target: leaves are as good as it is near their medians
@@ -94,10 +96,10 @@ constexpr double kRelativeGain = 1e-10;
 // What a split that gains nothing says that it gains, where it is taken all the same.
 constexpr double kNeutralGain = std::numeric_limits<double>::min();
 
-bool any_missing(const Bins& bins, const Rows& rows, uint32_t feature);
+bool any_missing(const Bins& bins, const RowIndex& rows, uint32_t feature);
 
-// Who says what a leaf is and what its candidates are worth: of one output (SplitFinder below), of
-// several (vector_finder.hpp), of rows that have classes (class_finder.hpp), or of medians
+// Who says what a leaf is and what its candidates are worth: of one output (GradientFinder below),
+// of several (vector_finder.hpp), of rows that have classes (class_finder.hpp), or of medians
 // (median_finder.hpp).
 class Finder {
  public:
@@ -117,11 +119,11 @@ class Finder {
   // One node while it is searched: every feature is scanned, by any thread, then it is settled.
   struct Search {
     const Leaf* leaf = nullptr;
-    Rows rows;
-    ScanRules rules, level_rules;  // of numbers, and of levels in order
-    uint64_t key = 0;              // of what is drawn in this node
-    bool pure = false;             // all rows want the same
-    std::vector<uint8_t> allowed;  // per position in the tree's list of features; empty: all
+    RowIndex rows;
+    ScanRules rules, category_rules;  // of numbers, and of levels in order
+    uint64_t key = 0;                 // of what is drawn in this node
+    bool pure = false;                // all rows want the same
+    std::vector<uint8_t> allowed;     // per position in the tree's list of features; empty: all
     // Likewise: the score of the best, or while it is not found, a bound of it.
     std::vector<double> score;
     std::vector<uint8_t> is_found;
@@ -160,13 +162,13 @@ class Finder {
     std::vector<int64_t> counts;  // per bin
     // For few rows, per bin and zero between calls; a bit for each bin that was touched; these bins
     // in order.
-    std::vector<int64_t> few_words, few_counts;
+    std::vector<int64_t> few_sums, few_counts;
     std::vector<uint64_t> touched;
     CodeSet seen;  // likewise, empty between calls
-    std::vector<int64_t> packed_words, packed_counts;
-    std::vector<uint32_t> packed_codes, packed_firsts;
+    std::vector<int64_t> listed_sums, listed_counts;
+    std::vector<uint32_t> listed_codes, listed_first_codes;
     // Per row.
-    std::vector<int64_t> row_words, row_counts;
+    std::vector<int64_t> row_packed, row_counts;
     std::vector<size_t> row_begin;
     std::vector<uint8_t> row_marks;  // of a sparse table: per row of it, 0 between calls
     // Codes of rows, and rows by these (row_sort.hpp); on the way there: the first row of each
@@ -178,7 +180,7 @@ class Finder {
     // cut.
     std::vector<int32_t> row_classes;
     std::vector<GradientSlot> row_slots;
-    bool all_heard = true;  // no word is 0
+    bool all_weighted = true;  // no word is 0
     std::vector<int64_t> sides;
     RunningMedian median;
     std::vector<WideSum> costs;  // per row
@@ -190,15 +192,16 @@ class Finder {
   // Nodes with at most this many rows are searched without a histogram.
   size_t few_rows() const { return few_rows_; }
   virtual void set_few_rows(size_t rows) { few_rows_ = rows; }
-  virtual void note_use(uint32_t) {}   // of a feature, by the tree that grows
-  virtual RowWords words() const = 0;  // of this tree
+  virtual void count_use(uint32_t) {}          // of a feature, by the tree that grows
+  virtual PackedRows packed_rows() const = 0;  // of this tree
 
   // The sums and the value of the root, and of the children of a leaf that is split.
-  virtual void weigh_root(const Rows& rows, bool all, Leaf* root) const = 0;
-  virtual void weigh_children(const Leaf& parent, const Rows& left, const Rows& right) const = 0;
+  virtual void set_root_sums(const RowIndex& rows, bool all, Leaf* root) const = 0;
+  virtual void set_child_sums(const Leaf& parent, const RowIndex& left,
+                              const RowIndex& right) const = 0;
 
   virtual bool splittable(const Leaf& leaf) const = 0;
-  virtual void begin(const Leaf& leaf, const Rows& rows, std::vector<uint8_t> allowed,
+  virtual void begin(const Leaf& leaf, const RowIndex& rows, std::vector<uint8_t> allowed,
                      Search* search) const = 0;
   virtual void scan_group(Search* search, size_t group) const = 0;  // of the leaf's histogram
   virtual void scan_few_rows(Search* search, Scratch* scratch) const = 0;  // every feature
@@ -207,48 +210,50 @@ class Finder {
   virtual void scan_few_rows_block(Search*, size_t, Scratch*) const {}
   // The feature at a position, from rows in the order of its ranks; likewise.
   virtual void scan_sorted(Search*, size_t, const SortedRow*, Scratch*) const {}
-  virtual Split settle(Search* search, Scratch* scratch) const = 0;
+  virtual Split choose_split(Search* search, Scratch* scratch) const = 0;
 
  protected:
   size_t few_rows_ = 0;
 };
 
 // One of first, first + 1, ..., last - 1; `first` where there is none.
-size_t drawn(const Finder::Search& search, uint32_t feature, size_t first, size_t last);
+size_t draw_position(const Finder::Search& search, uint32_t feature, size_t first, size_t last);
 
 // The only code to cut behind, where it is given, or drawn between the codes of rows with a say;
 // ends(): the first and the last of these.
 template <class Ends>
-std::optional<size_t> only_cut(const TreeRules& rules, const Finder::Search& search,
-                               uint32_t feature, Ends&& ends) {
-  if (search.leaf->forced >= 0) return rules.forced[static_cast<size_t>(search.leaf->forced)].bin;
+std::optional<size_t> single_cut(const TreeRules& rules, const Finder::Search& search,
+                                 uint32_t feature, Ends&& ends) {
+  if (search.leaf->forced_split >= 0)
+    return rules.forced_splits[static_cast<size_t>(search.leaf->forced_split)].bin;
   if (!rules.random_thresholds) return std::nullopt;
   const std::pair<size_t, size_t> both = ends();
-  return drawn(search, feature, both.first, both.second);
+  return draw_position(search, feature, both.first, both.second);
 }
 
-// What finders have in common whose rows are one word each (packed_gradient_finder.cpp): how heavy a side must
-// be, and how the best of all features becomes a split.
-class WordFinder : public Finder {
+// What finders have in common whose rows are one word each (packed_gradient_finder.cpp): how heavy
+// a side must be, and how the best of all features becomes a split.
+class PackedGradientFinder : public Finder {
  public:
-  WordFinder(const Bins& bins, const Kernels& kernels, const TreeRules& rules,
-             const RowWeights& weights, const Histograms& histograms);
+  PackedGradientFinder(const Bins& bins, const Kernels& kernels, const TreeRules& rules,
+                       const RowWeights& weights, const Histograms& histograms);
 
   virtual void start_tree(const Scales& scales, const Gradients& gradients,
                           const std::vector<uint32_t>& features, uint64_t key, double dispersion);
   const Gradients& gradients() const { return *gradients_; }
-  RowWords words() const override { return {gradients_->slots(), nullptr}; }
-  void weigh_root(const Rows& rows, bool all, Leaf* root) const override;
-  void weigh_children(const Leaf& parent, const Rows& left, const Rows& right) const override;
+  PackedRows packed_rows() const override { return {gradients_->slots(), nullptr}; }
+  void set_root_sums(const RowIndex& rows, bool all, Leaf* root) const override;
+  void set_child_sums(const Leaf& parent, const RowIndex& left,
+                      const RowIndex& right) const override;
   bool splittable(const Leaf& leaf) const override;
-  void begin(const Leaf& leaf, const Rows& rows, std::vector<uint8_t> allowed,
+  void begin(const Leaf& leaf, const RowIndex& rows, std::vector<uint8_t> allowed,
              Search* search) const override;
   void scan_group(Search* search, size_t group) const override;
-  Split settle(Search* search, Scratch* scratch) const override;
+  Split choose_split(Search* search, Scratch* scratch) const override;
 
-  void note_use(uint32_t feature) override { newly_used_.push_back(feature); }
+  void count_use(uint32_t feature) override { newly_used_.push_back(feature); }
   bool counts_needed() const { return counts_needed_; }
-  double price(uint32_t feature) const;
+  double penalty(uint32_t feature) const;
 
  protected:
   // The feature at a position, from the leaf's histogram; counts: per bin, null if nobody needs
@@ -263,16 +268,16 @@ class WordFinder : public Finder {
   // And what it may be wrong by, besides.
   virtual double rounding() const { return 0.0; }
   // Whether all rows want the same; false: somebody has looked already.
-  virtual bool uniform(const Search&) const { return false; }
+  virtual bool is_uniform(const Search&) const { return false; }
   // Of a categorical feature: 1 for each bin that goes right.
   virtual std::vector<uint8_t> right_bins(const Search& search, size_t position, const Found& found,
                                           bool heavier_left, Scratch* scratch) const = 0;
 
-  bool neutral(const Search& search, const Found& found, double packed_gain) const;
+  bool accepts_zero_gain(const Search& search, const Found& found, double packed_gain) const;
   void count_bins(const Search& search, uint32_t feature, Scratch* scratch) const;
-  bool proven(const Leaf& leaf, int64_t left_word) const;
+  bool min_count_proven(const Leaf& leaf, int64_t left_sum) const;
   // Of a sparse table (sparse_scan.cpp); light: whether a side of every split would be.
-  bool light(uint32_t feature) const { return sparse_counts_[feature] < min_count_; }
+  bool too_few_rows(uint32_t feature) const { return sparse_counts_[feature] < min_count_; }
   void count_cells(const Search& search, uint32_t feature, Scratch* scratch) const;
   bool any_missing_cell(const Search& search, uint32_t feature, Scratch* scratch) const;
 
@@ -299,16 +304,17 @@ class WordFinder : public Finder {
   std::vector<int64_t> sparse_counts_;
 };
 
-class SplitFinder final : public WordFinder {
+class GradientFinder final : public PackedGradientFinder {
  public:
-  SplitFinder(const Bins& bins, const Kernels& kernels, const TreeRules& rules,
-              const RowWeights& weights, const Histograms& histograms);
+  GradientFinder(const Bins& bins, const Kernels& kernels, const TreeRules& rules,
+                 const RowWeights& weights, const Histograms& histograms);
 
   void start_tree(const Scales& scales, const Gradients& gradients,
                   const std::vector<uint32_t>& features, uint64_t key, double dispersion) override;
-  void weigh_root(const Rows& rows, bool all, Leaf* root) const override;
-  void weigh_children(const Leaf& parent, const Rows& left, const Rows& right) const override;
-  void begin(const Leaf& leaf, const Rows& rows, std::vector<uint8_t> allowed,
+  void set_root_sums(const RowIndex& rows, bool all, Leaf* root) const override;
+  void set_child_sums(const Leaf& parent, const RowIndex& left,
+                      const RowIndex& right) const override;
+  void begin(const Leaf& leaf, const RowIndex& rows, std::vector<uint8_t> allowed,
              Search* search) const override;
 
   void scan_few_rows(Search* search, Scratch* scratch) const override;
@@ -316,22 +322,22 @@ class SplitFinder final : public WordFinder {
   void scan_few_rows_block(Search* search, size_t block, Scratch* scratch) const override;
   // One feature of a node, as sums in the order of its codes.
   Found scan(const Search& search, const BinSums& sums) const {
-    return bins_.coding(sums.feature).categorical() ? scan_levels(search, sums)
+    return bins_.coding(sums.feature).categorical() ? scan_categories(search, sums)
                                                     : scan_bins(search, sums, search.rules);
   }
 
-  // For splits that are chosen by somebody else (symmetric_search.hpp). Adds what each cut is worth in
-  // a leaf, or what the leaf is worth where it could not be cut:
+  // For splits that are chosen by somebody else (symmetric_search.hpp). Adds what each cut is worth
+  // in a leaf, or what the leaf is worth where it could not be cut:
   void add_scores(const Search& search, const BinSums& sums, double* right, double* left) const;
   double unsplit_score(const Leaf& leaf) const;
   bool worth(double packed_gain) const { return real_gain(packed_gain) > rules_.min_gain; }
-  double level_smoothing() const { return level_smoothing_; }
+  double category_smoothing() const { return category_smoothing_; }
   // Fills in the sums, the gain, and where missing values go if there are none; false, and no
   // split, if a side would be too light.
   bool complete(const Search& search, size_t position, Scratch* scratch, Split* split) const;
 
   // What a leaf with these sums says; parent: of which it is a child, or null.
-  double value(int64_t word, const Leaf* parent) const;
+  double value(int64_t packed_sum, const Leaf* parent) const;
   double value(double gradient, double hessian, const Leaf* parent) const;
 
  private:
@@ -344,24 +350,25 @@ class SplitFinder final : public WordFinder {
   std::vector<uint8_t> right_bins(const Search& search, size_t position, const Found& found,
                                   bool heavier_left, Scratch* scratch) const override;
   Found scan_bins(const Search& search, const BinSums& sums, const ScanRules& rules) const;
-  Found scan_levels(const Search& search, const BinSums& sums) const;
-  Found scan_alone(const Search& search, const BinSums& sums,
-                   const std::vector<uint32_t>& bins) const;
+  Found scan_categories(const Search& search, const BinSums& sums) const;
+  Found scan_one_vs_rest(const Search& search, const BinSums& sums,
+                         const std::vector<uint32_t>& bins) const;
   bool bounded(const Search& search) const;
   size_t bound_pairs(Search* search, const std::vector<uint32_t>& positions, size_t first) const;
   BinSums collect_cells(const Search& search, uint32_t feature, size_t first,
                         Scratch* scratch) const;
-  bool uniform(const Search& search) const override;
+  bool is_uniform(const Search& search) const override;
   template <bool kCounts, class Code>
   void scan_few_rows_of(const Code* codes, Search* search, Scratch* scratch) const;
   template <bool kCounts>
   size_t list_touched(uint32_t bins, Scratch* scratch) const;
   template <bool kCounts, class Code, class Decode>
   void collect(const Code* codes, Decode own_code, size_t n, Scratch* scratch) const;
-  Positions heavy_enough(const int64_t* counts, size_t bins, int64_t left, int64_t right) const;
+  Positions positions_with_min_count(const int64_t* counts, size_t bins, int64_t left,
+                                     int64_t right) const;
 
-  double level_smoothing_ = 0.0;
-  double level_chance_ = 0.0;  // what one mean too many gains by chance
+  double category_smoothing_ = 0.0;
+  double category_chance_ = 0.0;  // what one mean too many gains by chance
 };
 
 }  // namespace stagewise

@@ -54,21 +54,21 @@ struct Principal {
 
 }  // namespace
 
-VectorFinder::Order VectorFinder::ordered(const int64_t* words, size_t bins) const {
+VectorFinder::Order VectorFinder::ordered(const int64_t* packed_sums, size_t bins) const {
   Order order;
   Vector points, mass, centre(outputs_, 0.0);
   double total = 0.0;
   for (size_t b = 0; b < bins; ++b) {
-    const int64_t* const own = words + b * lanes_;
+    const int64_t* const own = packed_sums + b * lanes_;
     if (!has_rows(own)) continue;
     order.bins.push_back(static_cast<uint32_t>(b));
     mass.push_back(hessian(own));
     total += mass.back();
     for (size_t k = 0; k < outputs_; ++k) {
       const Scales& s = gradients_->scales(k);
-      const double h = static_cast<double>(word_hessian(own[k])) / s.hessian;
-      const double g = static_cast<double>(word_gradient(own[k])) / s.gradient;
-      const double below = h + rules_.levels.smoothing;
+      const double h = static_cast<double>(packed_hessian(own[k])) / s.hessian;
+      const double g = static_cast<double>(packed_gradient(own[k])) / s.gradient;
+      const double below = h + rules_.categories.smoothing;
       points.push_back(below > 0.0 ? g / below : 0.0);
       centre[k] += mass.back() * points.back();
     }
@@ -92,14 +92,14 @@ VectorFinder::Order VectorFinder::ordered(const int64_t* words, size_t bins) con
 }
 
 // Every level against all others.
-VectorFinder::Found VectorFinder::scan_alone(const Leaf& leaf, const VectorSums& sums,
-                                             const Order& order, int64_t* left) const {
+VectorFinder::Found VectorFinder::scan_one_vs_rest(const Leaf& leaf, const VectorSums& sums,
+                                                   const Order& order, int64_t* left) const {
   Found best;
   std::vector<int64_t> own(2 * lanes_);
   for (const uint32_t b : order.bins) {
-    const VectorScanInput in{sums.words + b * lanes_, 1, sums.missing, leaf.vector.data()};
+    const VectorScanInput in{sums.packed_sums + b * lanes_, 1, sums.missing, leaf.vector.data()};
     const ScanResult result =
-        kernels_.scan_vectors(in, numbers_.rules, own.data(), own.data() + lanes_);
+        kernels_.scan_vectors(in, numeric_lanes_.rules, own.data(), own.data() + lanes_);
     if (!(result.score > best.result.score)) continue;
     best.result = result;
     best.bin = sums.code(b);
@@ -110,19 +110,21 @@ VectorFinder::Found VectorFinder::scan_alone(const Leaf& leaf, const VectorSums&
   return best;
 }
 
-VectorFinder::Found VectorFinder::scan_levels(const Leaf& leaf, const VectorSums& sums,
-                                              int64_t* left) const {
-  const Order order = ordered(sums.words, sums.bins);
-  if (order.bins.size() <= rules_.levels.one_vs_rest) return scan_alone(leaf, sums, order, left);
-  std::vector<int64_t> words;
+VectorFinder::Found VectorFinder::scan_categories(const Leaf& leaf, const VectorSums& sums,
+                                                  int64_t* left) const {
+  const Order order = ordered(sums.packed_sums, sums.bins);
+  if (order.bins.size() <= rules_.categories.one_vs_rest)
+    return scan_one_vs_rest(leaf, sums, order, left);
+  std::vector<int64_t> packed_sums;
   for (const uint32_t b : order.bins)
-    words.insert(words.end(), sums.words + b * lanes_, sums.words + (b + 1) * lanes_);
+    packed_sums.insert(packed_sums.end(), sums.packed_sums + b * lanes_,
+                       sums.packed_sums + (b + 1) * lanes_);
   VectorSums in_order = sums;
-  in_order.words = words.data();
+  in_order.packed_sums = packed_sums.data();
   in_order.bins = order.bins.size();
   in_order.touched = nullptr;
-  Found found = scan_bins(leaf, in_order, levels_, left);
-  found.result.score -= level_chance_ * order.share * chance_of_order(order.bins.size());
+  Found found = scan_bins(leaf, in_order, category_lanes_, left);
+  found.result.score -= category_chance_ * order.share * chance_of_order(order.bins.size());
   return found;
 }
 
@@ -136,9 +138,9 @@ std::vector<uint8_t> VectorFinder::right_bins(const Search& search, size_t posit
   const bool few = search.leaf->hist < 0;
   if (few) collect(search.rows, feature, scratch);
   const Order order = ordered(
-      few ? scratch->few_words.data() : histograms_.feature(search.leaf->hist, position), bins);
+      few ? scratch->few_sums.data() : histograms_.feature(search.leaf->hist, position), bins);
   if (few) {
-    std::fill(scratch->few_words.begin(), scratch->few_words.end(), 0);
+    std::fill(scratch->few_sums.begin(), scratch->few_sums.end(), 0);
     std::fill(scratch->touched.begin(), scratch->touched.end(), 0);
   }
   std::vector<uint8_t> right(bins, heavier_left ? 0 : 1);

@@ -13,37 +13,37 @@ namespace stagewise {
 
 // score(i): of contestant i, below n. The first of equals leads.
 template <class Score>
-class Contest {
+class BlockedArgmax {
  public:
-  Contest(size_t n, Score score) : n_(n), score_(score), heats_((n + kHeat - 1) / kHeat) {
-    for (size_t heat = 0; heat < heats_.size(); ++heat) hold(heat);
+  BlockedArgmax(size_t n, Score score) : n_(n), score_(score), blocks_((n + kBlock - 1) / kBlock) {
+    for (size_t block = 0; block < blocks_.size(); ++block) hold(block);
   }
 
   struct Place {
     double score = kNoSplit;
-    size_t who = 0;
+    size_t index = 0;
   };
-  Place leader() const {
+  Place best() const {
     Place best;
-    for (const Place& p : heats_)
+    for (const Place& p : blocks_)
       if (p.score > best.score) best = p;
     return best;
   }
-  void update(size_t who) { hold(who / kHeat); }
+  void update(size_t index) { hold(index / kBlock); }
 
  private:
-  static constexpr size_t kHeat = 128;
+  static constexpr size_t kBlock = 128;
 
-  void hold(size_t heat) {
+  void hold(size_t block) {
     Place best;
-    for (size_t i = heat * kHeat; i < std::min(n_, (heat + 1) * kHeat); ++i)
+    for (size_t i = block * kBlock; i < std::min(n_, (block + 1) * kBlock); ++i)
       if (score_(i) > best.score) best = {score_(i), i};
-    heats_[heat] = best;
+    blocks_[block] = best;
   }
 
   size_t n_;
   Score score_;
-  std::vector<Place> heats_;
+  std::vector<Place> blocks_;
 };
 
 }  // namespace stagewise

@@ -8,21 +8,21 @@
 
 namespace stagewise {
 
-class RunSearch : public SortedSearch {
+class PresortedGradientSearch : public PresortedSearch {
  public:
-  RunSearch(const SplitFinder& finder, const RowLists& rows, const FeatureChoice& choice,
-            std::vector<Desk>& desks, const Bins& bins, const RowWeights& weights,
-            const Proposal& proposal);
+  PresortedGradientSearch(const GradientFinder& finder, const RowPartition& rows,
+                          const FeatureSampler& sampler, std::vector<Workspace>& workspaces,
+                          const Bins& bins, const RowWeights& weights, const Proposal& proposal);
 
   void start_tree(Workers& team) override;
 
  private:
   void propose(size_t feature);
-  void scan(Finder::Search* search, size_t position, Desk* desk) const override;
+  void scan(Finder::Search* search, size_t position, Workspace* workspace) const override;
   template <class Ends>
   BinSums collect(const Leaf& leaf, uint32_t feature, Finder::Scratch* scratch, Ends ends) const;
 
-  const SplitFinder& splits_;
+  const GradientFinder& splits_;
   const RowWeights& weights_;
   const Proposal proposal_;
   const Gradients* gradients_ = nullptr;

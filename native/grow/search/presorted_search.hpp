@@ -9,22 +9,22 @@
 
 namespace stagewise {
 
-class SortedSearch : public NodeSearch {
+class PresortedSearch : public NodeSearch {
  public:
-  SortedSearch(const Finder& finder, const RowLists& rows, const FeatureChoice& choice,
-               std::vector<Desk>& desks, const Bins& bins);
+  PresortedSearch(const Finder& finder, const RowPartition& rows, const FeatureSampler& sampler,
+                  std::vector<Workspace>& workspaces, const Bins& bins);
 
   void start_tree(Workers& team) override;
-  size_t work(const Leaf& leaf) const override { return leaf.rows() * choice_.features().size(); }
+  size_t work(const Leaf& leaf) const override { return leaf.rows() * sampler_.features().size(); }
   void root(Workers& team, Leaf* root) override { again(team, root); }
   void before(Leaf*) override {}
-  void children(Workers& team, Desk* desk, Leaf* parent) override;
+  void children(Workers& team, Workspace* workspace, Leaf* parent) override;
   void after(const Leaf&) override {}
   void again(Workers& team, Leaf* leaf) override;
 
  protected:
   // One feature of the search's leaf.
-  virtual void scan(Finder::Search* search, size_t position, Desk* desk) const;
+  virtual void scan(Finder::Search* search, size_t position, Workspace* workspace) const;
   const SortedRow* rows_of_tree(size_t feature) const { return entries_[feature].get(); }
   const SortedRow* rows_of(const Leaf& leaf, size_t feature) const {
     return rows_of_tree(feature) + leaf.begin;
@@ -35,8 +35,8 @@ class SortedSearch : public NodeSearch {
  private:
   void sort_rows(Workers& team);
   void list_bag(size_t feature);
-  void divide(const Leaf& parent, size_t feature, Desk* desk);
-  void choose(Desk* desk, Finder::Search* search, Leaf* leaf) const;
+  void divide(const Leaf& parent, size_t feature, Workspace* workspace);
+  void choose(Workspace* workspace, Finder::Search* search, Leaf* leaf) const;
 
   std::vector<LargeArray<uint32_t>> sorted_;    // per feature: all rows by value
   std::vector<LargeArray<SortedRow>> entries_;  // per feature: those of the tree, leaf by leaf

@@ -24,7 +24,7 @@ CodeEnds copy_codes(size_t n, Codes code_of, int32_t* out) {
 }
 
 template <class Code>
-CodeEnds copy_codes(const Bins& bins, const Rows& rows, size_t feature, int32_t* out) {
+CodeEnds copy_codes(const Bins& bins, const RowIndex& rows, size_t feature, int32_t* out) {
   const FeatureCodes<Code> from = bins.codes_of<Code>(feature);
   const auto code = [from](size_t row) {
     return static_cast<int32_t>(from.codes[row * from.stride]);
@@ -77,7 +77,8 @@ const SortedRow* sort_named(size_t n, size_t codes, Finder::Scratch* scratch, Na
 
 }  // namespace
 
-CodeEnds list_codes(const Bins& bins, const Rows& rows, size_t feature, Finder::Scratch* scratch) {
+CodeEnds list_codes(const Bins& bins, const RowIndex& rows, size_t feature,
+                    Finder::Scratch* scratch) {
   if (scratch->row_codes.size() < rows.n) scratch->row_codes.resize(rows.n);
   int32_t* const out = scratch->row_codes.data();
   if (bins.ranked()) return copy_codes<uint32_t>(bins, rows, feature, out);
@@ -89,7 +90,7 @@ const SortedRow* sort_places(size_t n, size_t codes, Finder::Scratch* scratch) {
   return sort_named(n, codes, scratch, [](size_t i) { return static_cast<uint32_t>(i); });
 }
 
-const SortedRow* sort_by_code(const Bins& bins, const Rows& rows, size_t feature,
+const SortedRow* sort_by_code(const Bins& bins, const RowIndex& rows, size_t feature,
                               Finder::Scratch* scratch) {
   list_codes(bins, rows, feature, scratch);
   return sort_named(rows.n, bins.value_bins(feature) + 1, scratch,

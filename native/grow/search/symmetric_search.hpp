@@ -9,15 +9,18 @@
 
 namespace stagewise {
 
-class LevelSearch : public HistogramSearch {
+class SymmetricSearch : public HistogramSearch {
  public:
-  LevelSearch(const SplitFinder& finder, const RowLists& rows, const FeatureChoice& choice,
-              std::vector<Desk>& desks, Histograms& histograms, const Bins& bins)
-      : HistogramSearch(finder, rows, choice, desks, histograms), splits_(finder), bins_(bins) {}
+  SymmetricSearch(const GradientFinder& finder, const RowPartition& rows,
+                  const FeatureSampler& sampler, std::vector<Workspace>& workspaces,
+                  Histograms& histograms, const Bins& bins)
+      : HistogramSearch(finder, rows, sampler, workspaces, histograms),
+        splits_(finder),
+        bins_(bins) {}
 
   // Histograms only: splits are found for a whole level.
   void root(Workers& team, Leaf* root) override;
-  void children(Workers& team, Desk* desk, Leaf* parent) override;
+  void children(Workers& team, Workspace* workspace, Leaf* parent) override;
   void after(const Leaf&) override {}
 
   // Gives each of the leaves, all of one depth or less, its split, if the best common one improves
@@ -33,10 +36,10 @@ class LevelSearch : public HistogramSearch {
   };
 
   std::vector<uint32_t> order_of(const std::vector<Leaf*>& leaves, size_t position) const;
-  Best best_of(const std::vector<SplitFinder::Search>& searches, const std::vector<Leaf*>& leaves,
-               size_t position) const;
+  Best best_of(const std::vector<GradientFinder::Search>& searches,
+               const std::vector<Leaf*>& leaves, size_t position) const;
 
-  const SplitFinder& splits_;
+  const GradientFinder& splits_;
   const Bins& bins_;
 };
 

@@ -96,7 +96,7 @@ def _parabolas(stage: Stage, settled: GrownTerm) -> Gradients:
     else:
         share = width / np.maximum(width, distance) if width > 0 else np.ones_like(r)
     pairs = Gradients(len(r))
-    pairs.given(stage.workers, -share * r - lean, share, stage.weight)
+    pairs.assign(stage.workers, -share * r - lean, share, stage.weight)
     return stage.bag.count(pairs, stage.workers, stage.weight, hessians=True)
 
 

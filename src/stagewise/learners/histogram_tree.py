@@ -19,7 +19,7 @@ from stagewise._native import (
     Gradients,
     Grower,
     GrownTree,
-    Lines,
+    LeafModels,
     TreeRules,
     VectorGradients,
     Workers,
@@ -64,7 +64,24 @@ RULES = (
     "proposal",
     "epsilon",
 )
-"""Those that the core calls the same."""
+"""Fields that are rules of the core."""
+
+NATIVE_NAMES = {
+    "growth": "grow_policy",
+    "columns_per_tree": "max_features_per_tree",
+    "columns_per_level": "max_features_per_level",
+    "columns_per_node": "max_features",
+    "to_the_end": "grow_until_pure",
+    "level_smoothing": "category_smoothing",
+    "level_l2": "category_l2",
+    "level_chance": "category_chance",
+    "together": "interaction_groups",
+    "most_together": "max_interaction_order",
+    "first_use": "feature_penalty",
+    "used": "used_features",
+    "epsilon": "sketch_eps",
+}
+"""The core's names of fields that are called differently here."""
 
 
 @dataclass(frozen=True)
@@ -191,9 +208,11 @@ class HistogramTree:
             {
                 "max_leaves": self.max_leaf_nodes or 0,
                 "max_depth": self.max_depth or 0,
-                **{name: getattr(self, name) for name in RULES},
+                **{NATIVE_NAMES.get(name, name): getattr(self, name) for name in RULES},
                 "min_samples_leaf": self.min_samples_leaf if self.min_samples_leaf > 1 else ANY_ROW,
-                "forced": [(f, table.bin_below(f, t), *sides) for f, t, *sides in self.forced],
+                "forced_splits": [
+                    (f, table.bin_below(f, t), *sides) for f, t, *sides in self.forced
+                ],
                 "hessian_bound": hessian_bound,
                 "hessian_is_weight": hessian_is_weight,
             }
@@ -211,7 +230,7 @@ def _tuples(value: Any) -> Any:
 
 def tree_of(grown: GrownTree) -> Tree:
     """Return the arrays of a tree that the core has grown."""
-    start, bits = grown.level_sets()
+    start, bits = grown.category_sets()
     tree = Tree(*grown.arrays(), LevelSets(start, bits) if len(bits) else None)
     return tree if grown.outputs == 1 else tree.with_values(tree.value.reshape(-1, grown.outputs))
 
@@ -323,7 +342,7 @@ class TreeGrowth:
         """Return node values of the last tree, changed where leaves would break a constraint."""
         leaves = self._grower.leaf_nodes()
         changed = value.copy()
-        changed[leaves] = self._grower.put_in_order(value[leaves])
+        changed[leaves] = self._grower.enforce_monotone(value[leaves])
         return changed
 
     def room(self, value: Vector) -> tuple[Vector, Vector] | None:
@@ -332,7 +351,7 @@ class TreeGrowth:
             return None
         leaves = self._grower.leaf_nodes()
         low, high = np.full(len(value), -np.inf), np.full(len(value), np.inf)
-        low[leaves], high[leaves] = self._grower.room(value[leaves])
+        low[leaves], high[leaves] = self._grower.monotone_bounds(value[leaves])
         return low, high
 
     def fit_lines(
@@ -343,7 +362,9 @@ class TreeGrowth:
         `source` has the training rows before they were made ready for the grower; `bound` is the
         most that the hessian of a row of weight 1 can be, or 0 if nothing is known.
         """
-        return FittedLines(*self._grower.fit_lines(term.grown, source, derivatives, l2, bound))
+        return FittedLines(
+            *self._grower.fit_linear_leaves(term.grown, source, derivatives, l2, bound)
+        )
 
     def node_sums(self, term: GrownTerm, derivatives: Gradients) -> NodeSums:
         """Return the sums of these derivatives over the rows that the last tree was grown on."""
@@ -368,7 +389,7 @@ class TreeGrowth:
     def add(self, term: GrownTerm, source: Any, score: Vector) -> None:
         """Add the last tree's values to the training scores, of one output or of all."""
         said = _said_by_lines(term.tree, source)
-        self._grower.add_to(term.grown, term.tree.value.reshape(-1), score.reshape(-1), *said)
+        self._grower.add_scores(term.grown, term.tree.value.reshape(-1), score.reshape(-1), *said)
 
     def add_elsewhere(
         self, term: GrownTerm, table: Bins | Columns, source: Any, score: Vector
@@ -381,7 +402,7 @@ class TreeGrowth:
             table.add_tree(self._workers, term.grown, value, score.reshape(-1), lines, columns)
 
 
-def _said_by_lines(tree: Tree, source: Any) -> tuple[Lines | None, Columns | None]:
+def _said_by_lines(tree: Tree, source: Any) -> tuple[LeafModels | None, Columns | None]:
     """Return the lines of a tree and the values they are in, if it has any."""
     if tree.lines is None:
         return None, None

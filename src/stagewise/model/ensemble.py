@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from stagewise._native import Columns, Forest, Lines, Shap, SparseColumns, Workers
+from stagewise._native import Columns, Forest, LeafModels, Shap, SparseColumns, Workers
 from stagewise.trees.linear_leaves import LINE_ARRAYS, LinearLeaves
 from stagewise.trees.tree import NODE_ARRAYS, LevelSets, Tree
 
@@ -109,11 +109,11 @@ class Ensemble:
                 self.n_outputs,
                 self.outputs_per_tree,
                 **self._levels(flat),
-                lines=self._native_lines(),
+                linear_leaves=self._native_lines(),
             )
         return self._forest
 
-    def _native_lines(self) -> Lines | None:
+    def _native_lines(self) -> LeafModels | None:
         lines = self._all_lines()
         nodes = sum(len(tree.feature) for tree in self.trees)
         return None if lines is None else lines.native(nodes, self.n_features)
@@ -124,7 +124,7 @@ class Ensemble:
         return {
             "set_start": flat["set_start"],
             "sets": flat["level_sets"],
-            "levels": np.array(self.levels, dtype=np.uint32),
+            "n_categories": np.array(self.levels, dtype=np.uint32),
         }
 
     def score(
@@ -200,7 +200,7 @@ class Ensemble:
             most_bytes,
             table_bytes,
             **self._levels(flat),
-            lines=self._native_lines(),
+            linear_leaves=self._native_lines(),
         )
 
     def flat(self) -> dict[str, npt.NDArray[Any]]:

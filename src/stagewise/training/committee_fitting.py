@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from stagewise._native import Committee
+from stagewise._native import ForestGrower
 from stagewise.boosting.averaging import Average, average
 from stagewise.boosting.loop import Rows
 from stagewise.boosting.monitor import Monitor
@@ -113,7 +113,9 @@ class CommitteeFit(Fit):
             monitor.close()
         return monitor
 
-    def _committee(self, rows: Rows, scale: Scale, classes: npt.NDArray[Any] | None) -> Committee:
+    def _committee(
+        self, rows: Rows, scale: Scale, classes: npt.NDArray[Any] | None
+    ) -> ForestGrower:
         """Return who grows the trees. By the Gini index, two classes are the numbers -1 and 1."""
         p, (bins,) = self.params, rows.table
         tree = self._tree(rows, scale)
@@ -121,7 +123,7 @@ class CommitteeFit(Fit):
             isinstance(self.loss, Margin) and p["criterion"] == "gini"
         )
         target = None if by_class else np.asarray(self.loss.target(rows.y, 0), dtype=np.float64)
-        return Committee(
+        return ForestGrower(
             self.workers,
             bins,
             rows.weight,

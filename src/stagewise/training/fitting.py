@@ -181,7 +181,7 @@ class Fit:
     def _source(self, table: Any) -> Any:
         """Return what the ensemble reads; lines read a few columns, here and there a row."""
         linear = self.params.get("leaves", "constant") == "linear"
-        return table.by_column(self.workers) if linear else table
+        return table.contiguous(self.workers) if linear else table
 
     def _prepare(
         self,

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from stagewise._native import Columns, LevelKeys, Workers, key_numbers
+from stagewise._native import CategoryKeys, Columns, Workers, encode_keys
 
 __all__ = ["LearnedStatistics", "Sources", "Statistic"]
 
@@ -49,7 +49,7 @@ class Statistic:
 
     def columns(self, table: Columns) -> list[Values]:
         """Return what is said to the rows of a table, a column for each output."""
-        number = key_numbers(table, list(zip(self.sources, self.levels, strict=True)), self.keys)
+        number = encode_keys(table, list(zip(self.sources, self.levels, strict=True)), self.keys)
         return [values[number] for values in self.values]
 
     def __eq__(self, other: object) -> bool:
@@ -100,7 +100,7 @@ class LearnedStatistics:
         self._workers, self._columns, self._pairs = workers, columns, pairs
         self._sources, self._levels = sources, levels
         given = [[(f, levels[f]) for f in source] for source in sources]
-        self._keys = LevelKeys(workers, columns, given, rows)
+        self._keys = CategoryKeys(workers, columns, given, rows)
         self._strengths = [self._keys.strengths(workers, of_output) for of_output in pairs]
 
     def statistics(self) -> list[Statistic]:
@@ -126,7 +126,7 @@ class LearnedStatistics:
         the number of the version.
         """
         told = [
-            self._keys.ordered(self._workers, of_output, strength, seed, number)
+            self._keys.ordered_means(self._workers, of_output, strength, seed, number)
             for of_output, strength in zip(self._pairs, self._strengths, strict=True)
         ]
         places = range(len(self._sources))

@@ -43,7 +43,7 @@ def test_a_tree_uses_only_its_share(
     workers: Workers, problem: tuple[Bins, npt.NDArray[np.float64]], few_rows: int
 ) -> None:
     bins, gradient = problem
-    growth = Growth(workers, bins, None, RULES, few_rows=few_rows, columns_per_tree=0.25)
+    growth = Growth(workers, bins, None, RULES, few_rows=few_rows, max_features_per_tree=0.25)
     sets = [used(growth.grow(gradient, np.ones(N), None, 5, t)) for t in range(30)]
     assert max(map(len, sets)) == 3
     assert set().union(*sets) == set(range(FEATURES))
@@ -53,7 +53,7 @@ def test_a_level_uses_only_its_share(
     workers: Workers, problem: tuple[Bins, npt.NDArray[np.float64]]
 ) -> None:
     bins, gradient = problem
-    growth = Growth(workers, bins, None, RULES, columns_per_level=0.25)
+    growth = Growth(workers, bins, None, RULES, max_features_per_level=0.25)
     seen: set[int] = set()
     for t in range(10):
         tree = growth.grow(gradient, np.ones(N), None, 5, t)
@@ -74,9 +74,9 @@ def test_a_node_uses_only_its_share_of_what_its_tree_may_use(
         bins,
         None,
         RULES,
-        columns_per_tree=0.5,
-        columns_per_level=0.5,
-        columns_per_node=0.34,
+        max_features_per_tree=0.5,
+        max_features_per_level=0.5,
+        max_features=0.34,
     )
     for t in range(10):  # 12 features, 6 a tree, 3 a level, 1 a node
         tree = growth.grow(gradient, np.ones(N), None, 5, t)
@@ -90,7 +90,7 @@ def test_a_tree_of_some_features_is_the_tree_on_these_alone(workers: Workers) ->
     X = rng.integers(0, 5, (60, 6)).astype(float)
     gradient = rng.integers(-999, 999, 60) / 256
     bins, cuts = bin_table(workers, X)
-    growth = Growth(workers, bins, None, Rules(l2=1.0), columns_per_tree=0.5)
+    growth = Growth(workers, bins, None, Rules(l2=1.0), max_features_per_tree=0.5)
     for t in range(5):
         tree = growth.grow(gradient, np.ones(60), None, 1, t)
         chosen = used(tree)
@@ -102,7 +102,9 @@ def test_a_tree_of_some_features_is_the_tree_on_these_alone(workers: Workers) ->
         np.testing.assert_allclose(tree.value, expected.value, rtol=1e-9, atol=1e-12)
 
 
-@pytest.mark.parametrize("share", ["columns_per_tree", "columns_per_level", "columns_per_node"])
+@pytest.mark.parametrize(
+    "share", ["max_features_per_tree", "max_features_per_level", "max_features"]
+)
 def test_the_draw_depends_on_seed_and_tree_number_alone(
     workers: Workers, problem: tuple[Bins, npt.NDArray[np.float64]], share: str
 ) -> None:
@@ -120,7 +122,7 @@ def test_a_tiny_share_is_one_feature(
     workers: Workers, problem: tuple[Bins, npt.NDArray[np.float64]]
 ) -> None:
     bins, gradient = problem
-    growth = Growth(workers, bins, None, RULES, columns_per_tree=1e-9)
+    growth = Growth(workers, bins, None, RULES, max_features_per_tree=1e-9)
     assert len(used(growth.grow(gradient, np.ones(N)))) == 1
 
 
@@ -157,7 +159,7 @@ def test_the_features_of_a_shuffle_are_chosen(workers: Workers, share: float) ->
     gain = (X.T @ gradient) ** 2 / X.sum(axis=0)
     gain += ((1 - X).T @ gradient) ** 2 / (n - X.sum(axis=0))
     growth = Growth(
-        workers, bin_table(workers, X)[0], None, Rules(max_leaves=2), columns_per_tree=share
+        workers, bin_table(workers, X)[0], None, Rules(max_leaves=2), max_features_per_tree=share
     )
     wanted = max(1, int(share * features + 0.5))
     for tree in range(20):

@@ -91,7 +91,7 @@ def test_a_bag_and_categories_give_the_brute_force_tree() -> None:
     X, g, h = make_data(20, 120)
     X[:, 1] = np.random.default_rng(2).integers(0, 9, 120)
     bag = np.arange(0, 120, 3, dtype=np.uint32)
-    rules = Rules(max_leaves=8, level_smoothing=1.0, l2=1.0)
+    rules = Rules(max_leaves=8, category_smoothing=1.0, l2=1.0)
     tree = grow(X, g, h, rules, bag=bag, levels=(0, 9, 0))
     codes = [None, np.arange(9, dtype=np.uint32), None]
     assert_same(tree, reference.grow(X, g, h, None, codes, rules, bag))
@@ -99,7 +99,7 @@ def test_a_bag_and_categories_give_the_brute_force_tree() -> None:
     workers = Workers(1)
     growth = Growth(workers, rank_values(workers, Columns(X), (0, 9, 0)), None, rules)
     again = growth.grow(g, h, bag)
-    growth.grower.add_to(growth.grown, again.value, score)
+    growth.grower.add_scores(growth.grown, again.value, score)
     np.testing.assert_array_equal(score, reference.predict(tree, X, (0, 9, 0)))
     elsewhere = np.zeros(120)
     Columns(X).add_tree(workers, growth.grown, again.value, elsewhere)
@@ -116,7 +116,7 @@ def test_any_small_table_gives_the_brute_force_tree(seed: int, n: int, kind: str
     assert_same(tree, reference.grow(X.astype(float), g, h, None, [None, None], rules))
 
 
-@pytest.mark.parametrize("more", [{}, {"proposal": "global", "epsilon": 0.05}])
+@pytest.mark.parametrize("more", [{}, {"proposal": "global", "sketch_eps": 0.05}])
 @pytest.mark.parametrize("threads", [2, 3])
 def test_threads_do_not_matter(threads: int, more: dict[str, Any]) -> None:
     X, g, h = make_data(21, 30_000)
@@ -142,24 +142,24 @@ def test_bins_for_every_value_find_the_same_splits(few: int) -> None:
 # --- proposals ---------------------------------------------------------------------------------
 
 
-def proposed(x: Vector, h: Vector, epsilon: float) -> list[float]:
+def proposed(x: Vector, h: Vector, sketch_eps: float) -> list[float]:
     """Return the values behind which the hessians of the sorted rows pass a multiple of ε."""
     order = np.argsort(x, kind="stable")
     values, total = np.unique(x), h.sum()
     below = np.array([h[order][x[order] <= v].sum() for v in values[:-1]])
-    steps = np.floor(below / (epsilon * total) * (1 + 1e-12))
+    steps = np.floor(below / (sketch_eps * total) * (1 + 1e-12))
     passed = np.diff(steps, prepend=0) > 0
     return [float(v) for v in values[:-1][passed]]
 
 
 @pytest.mark.parametrize("proposal", ["global", "local"])
-@pytest.mark.parametrize("epsilon", [0.3, 0.1, 0.04])
-def test_the_root_is_split_at_a_weighted_percentile(proposal: str, epsilon: float) -> None:
+@pytest.mark.parametrize("sketch_eps", [0.3, 0.1, 0.04])
+def test_the_root_is_split_at_a_weighted_percentile(proposal: str, sketch_eps: float) -> None:
     X, g, h = make_data(23, 300, 1)
     X = np.where(np.isfinite(X), X, 0.0)
-    tree = grow(X, g, h, Rules(max_leaves=2), proposal=proposal, epsilon=epsilon)
+    tree = grow(X, g, h, Rules(max_leaves=2), proposal=proposal, sketch_eps=sketch_eps)
     x = X[:, 0]
-    candidates = proposed(x, h, epsilon)
+    candidates = proposed(x, h, sketch_eps)
     scores = []
     for v in candidates:
         left = x <= v
@@ -169,10 +169,10 @@ def test_the_root_is_split_at_a_weighted_percentile(proposal: str, epsilon: floa
 
 
 @pytest.mark.parametrize("proposal", ["all", "global", "local"])
-@pytest.mark.parametrize("epsilon", [0.3, 0.07])
-def test_rows_reach_the_leaves_that_they_were_counted_in(proposal: str, epsilon: float) -> None:
+@pytest.mark.parametrize("sketch_eps", [0.3, 0.07])
+def test_rows_reach_the_leaves_that_they_were_counted_in(proposal: str, sketch_eps: float) -> None:
     X, g, h = make_data(25, 400)
-    more = {} if proposal == "all" else {"proposal": proposal, "epsilon": epsilon}
+    more = {} if proposal == "all" else {"proposal": proposal, "sketch_eps": sketch_eps}
     tree = grow(X, g, h, Rules(max_leaves=10), **more)
     node = np.zeros(len(X), dtype=int)
     for _ in range(len(tree.feature)):
@@ -192,17 +192,19 @@ def test_a_small_epsilon_is_exact_and_local_cuts_follow_the_node() -> None:
     rules = Rules(max_leaves=12, l2=1.0)
     exact = grow(X, g, h, rules)
     for proposal in ("global", "local"):
-        fine = grow(X, g, h, rules, proposal=proposal, epsilon=1e-5)
+        fine = grow(X, g, h, rules, proposal=proposal, sketch_eps=1e-5)
         assert same_trees(fine, exact)
     coarse = {
-        p: grow(X, g, h, rules, proposal=p, epsilon=0.2).gain.sum() for p in ("global", "local")
+        p: grow(X, g, h, rules, proposal=p, sketch_eps=0.2).gain.sum() for p in ("global", "local")
     }
     assert coarse["global"] < coarse["local"] < exact.gain.sum() * 1.2
 
 
 def test_constraints_hold_for_sorted_rows_too() -> None:
     X, g, h = make_data(25, 600)
-    tree = grow(X, g, h, Rules(max_leaves=20), monotone=[1, 0, -1], together=[[0, 1], [2]])
+    tree = grow(
+        X, g, h, Rules(max_leaves=20), monotone=[1, 0, -1], interaction_groups=[[0, 1], [2]]
+    )
     grid = np.linspace(-30, 30, 50)
     for row in np.nan_to_num(X[:20]):
         for feature, direction in ((0, 1), (2, -1)):

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reference.statistics import keys_of, ordered_means, strength_of
-from stagewise._native import Columns, LevelKeys, Workers, key_numbers
+from stagewise._native import CategoryKeys, Columns, Workers, encode_keys
 
 pytestmark = pytest.mark.native
 
@@ -36,8 +36,8 @@ def order_of(n: int, seed: int, version: int) -> list[int]:
     """The order in which rows are told, read off a column that counts the rows before."""
     one = np.zeros((n, 1))
     pairs = np.tile(np.array([-1.0, 1.0], dtype=np.float32), n)
-    keys = LevelKeys(Workers(1), Columns(one), [[(0, 1)]], None)
-    told = keys.ordered(Workers(1), pairs, [1e6], seed, version)[0]
+    keys = CategoryKeys(Workers(1), Columns(one), [[(0, 1)]], None)
+    told = keys.ordered_means(Workers(1), pairs, [1e6], seed, version)[0]
     return np.argsort(told, kind="stable").tolist()
 
 
@@ -45,12 +45,12 @@ def order_of(n: int, seed: int, version: int) -> list[int]:
 def test_rows_are_told_by_the_rows_before_them(seed) -> None:
     X, pairs = make(seed)
     workers = Workers(2)
-    keys = LevelKeys(workers, Columns(X), given_kinds(), None)
+    keys = CategoryKeys(workers, Columns(X), given_kinds(), None)
     order = order_of(len(X), 7, seed)
     assert sorted(order) == list(range(len(X)))
     assert order != sorted(order)
     strength = [1.5, 3.0, 0.25, 10.0]
-    told = keys.ordered(workers, pairs.reshape(-1), strength, 7, seed)
+    told = keys.ordered_means(workers, pairs.reshape(-1), strength, 7, seed)
     g, h = pairs.astype(np.float64).T
     for kind, own, s in zip(KINDS, told, strength, strict=True):
         expected = ordered_means(keys_of(X, kind), g, h, order, s)
@@ -60,7 +60,7 @@ def test_rows_are_told_by_the_rows_before_them(seed) -> None:
 @pytest.mark.parametrize("seed", range(5))
 def test_the_strength_is_the_ratio_of_variances(seed) -> None:
     X, pairs = make(seed)
-    keys = LevelKeys(Workers(1), Columns(X), given_kinds(), None)
+    keys = CategoryKeys(Workers(1), Columns(X), given_kinds(), None)
     g, h = pairs.astype(np.float64).T
     found = keys.strengths(Workers(1), pairs.reshape(-1))
     expected = [strength_of(keys_of(X, kind), g, h) for kind in KINDS]
@@ -72,11 +72,11 @@ def test_the_strength_is_the_ratio_of_variances(seed) -> None:
 def test_a_gain_is_what_squares_fall_by(seed) -> None:
     X, pairs = make(seed)
     workers = Workers(2)
-    keys = LevelKeys(workers, Columns(X), given_kinds(), None)
+    keys = CategoryKeys(workers, Columns(X), given_kinds(), None)
     flat = pairs.reshape(-1)
     strength = keys.strengths(workers, flat)
     finite = [s if np.isfinite(s) else 1.0 for s in strength]
-    told = keys.ordered(workers, flat, finite, 3, 1)
+    told = keys.ordered_means(workers, flat, finite, 3, 1)
     g, h = pairs.astype(np.float64).T
     for (gain, error), s, m in zip(keys.gains(workers, flat, 3, 1), strength, told, strict=True):
         if np.isinf(s):
@@ -93,12 +93,12 @@ def test_no_row_has_a_say_in_what_it_is_told(seed, row) -> None:
     workers = Workers(1)
     other = pairs.copy()
     other[row, 0] += 1000.0
-    keys = LevelKeys(workers, Columns(X), given_kinds(), None)
+    keys = CategoryKeys(workers, Columns(X), given_kinds(), None)
     strength = [2.0] * len(KINDS)
     order = order_of(len(X), 1, 0)
     upto = order[: order.index(row) + 1]
-    first = keys.ordered(workers, pairs.reshape(-1), strength, 1, 0)
-    second = keys.ordered(workers, other.reshape(-1), strength, 1, 0)
+    first = keys.ordered_means(workers, pairs.reshape(-1), strength, 1, 0)
+    second = keys.ordered_means(workers, other.reshape(-1), strength, 1, 0)
     for a, b in zip(first, second, strict=True):
         np.testing.assert_array_equal(a[upto], b[upto])  # nor do those that come before it
 
@@ -109,12 +109,12 @@ def test_rows_that_are_not_learned_from_are_told_by_all() -> None:
     learned = np.flatnonzero(np.arange(len(X)) % 3 > 0).astype(np.uint32)
     others = np.setdiff1d(np.arange(len(X)), learned)
     own = np.ascontiguousarray(pairs[learned].reshape(-1))
-    keys = LevelKeys(workers, Columns(X), given_kinds(), learned)
-    told = keys.ordered(workers, own, [2.0] * 4, 0, 0)
+    keys = CategoryKeys(workers, Columns(X), given_kinds(), learned)
+    told = keys.ordered_means(workers, own, [2.0] * 4, 0, 0)
     means = keys.means(workers, own, [2.0] * 4)
     for place, kind in enumerate(KINDS):
         sources = given_kinds([kind])[0]
-        number = key_numbers(Columns(X), sources, keys.keys(place))
+        number = encode_keys(Columns(X), sources, keys.keys(place))
         np.testing.assert_array_equal(told[place][others], means[place][number][others])
         g, h = pairs[learned].astype(np.float64).T
         its = keys_of(X[learned], kind)
@@ -127,10 +127,10 @@ def test_rows_that_are_not_learned_from_are_told_by_all() -> None:
 def test_combinations_that_no_training_row_had_say_nothing() -> None:
     X = np.array([[0.0, 0.0], [1.0, 1.0]])
     pairs = np.array([-1, 1, 2, 1], dtype=np.float32)
-    keys = LevelKeys(Workers(1), Columns(X), [[(0, 2), (1, 2)]], None)
+    keys = CategoryKeys(Workers(1), Columns(X), [[(0, 2), (1, 2)]], None)
     means = keys.means(Workers(1), pairs, [1.0])[0]
     other = np.array([[0.0, 1.0], [np.nan, 0.0], [1.0, 1.0]])
-    number = key_numbers(Columns(other), [(0, 2), (1, 2)], keys.keys(0))
+    number = encode_keys(Columns(other), [(0, 2), (1, 2)], keys.keys(0))
     assert means[number].tolist() == [0.0, 0.0, -1.0]
 
 
@@ -139,9 +139,9 @@ def test_any_number_of_threads_says_the_same() -> None:
     found = []
     for threads in (1, 2, 3):
         workers = Workers(threads)
-        keys = LevelKeys(workers, Columns(X), given_kinds(), None)
+        keys = CategoryKeys(workers, Columns(X), given_kinds(), None)
         strength = keys.strengths(workers, pairs.reshape(-1))
-        arrays = keys.ordered(workers, pairs.reshape(-1), [2.0] * 4, 0, 0)
+        arrays = keys.ordered_means(workers, pairs.reshape(-1), [2.0] * 4, 0, 0)
         found.append([strength, keys.gains(workers, pairs.reshape(-1), 0, 0)])
         found[-1] += [array.tobytes() for array in arrays]
     assert found[0] == found[1] == found[2]
@@ -151,4 +151,4 @@ def test_more_combinations_than_numbers_are_refused() -> None:
     X = np.zeros((3, 3))
     many = [(f, 2**30) for f in range(3)]
     with pytest.raises(ValueError, match="too many combinations"):
-        LevelKeys(Workers(1), Columns(X), [many], None)
+        CategoryKeys(Workers(1), Columns(X), [many], None)

@@ -120,7 +120,9 @@ def test_a_tree_is_that_of_brute_force(name: str, weights: str, curved: bool) ->
 
 @pytest.mark.parametrize("levels", [3, 9, 30])
 def test_levels_are_split_along_their_principal_direction(levels: int) -> None:
-    rules = Rules(max_leaves=6, min_samples_leaf=3, level_smoothing=5, level_l2=2, level_chance=0.5)
+    rules = Rules(
+        max_leaves=6, min_samples_leaf=3, category_smoothing=5, category_l2=2, category_chance=0.5
+    )
     for seed in range(4):
         data = Data(seed, n=150, levels=levels, curved=True)
         tree = data.grow(rules)
@@ -149,7 +151,7 @@ def test_one_output_is_the_tree_of_numbers(name: str, levels: int, weights: str)
 @pytest.mark.parametrize("curved", [False, True])
 def test_identical_outputs_give_the_tree_of_one(curved: bool) -> None:
     data = Data(4, n=300, outputs=1, curved=curved, levels=12)
-    rules = Rules(max_leaves=12, min_samples_leaf=5, l2=1, level_smoothing=10, level_chance=1)
+    rules = Rules(max_leaves=12, min_samples_leaf=5, l2=1, category_smoothing=10, category_chance=1)
     scalar = data.growth(rules, outputs=0).grow(data.g[:, 0].copy(), data.h[:, 0].copy())
     data.g, data.h, data.k = np.repeat(data.g, 4, axis=1), np.repeat(data.h, 4, axis=1), 4
     tree = data.grow(rules)
@@ -218,7 +220,7 @@ def test_scores_of_training_and_other_rows_are_those_of_the_leaves(bagged: bool)
     expected = tree.value[[leaf_of(tree, row, data.levels) for row in data.X]].T
     value = tree.value.reshape(-1)
     for add in (
-        lambda out: growth.grower.add_to(growth.grown, value, out),
+        lambda out: growth.grower.add_scores(growth.grown, value, out),
         lambda out: growth.bins.add_tree(growth.workers, growth.grown, value, out),
         lambda out: Columns(data.X).add_tree(growth.workers, growth.grown, value, out),
     ):
@@ -233,7 +235,7 @@ def test_parts_that_do_not_fit_are_refused() -> None:
     one = Gradients(90)
     with pytest.raises(ValueError, match="filled by a loss"):
         VectorGradients(90, 3).take(0, one)
-    one.given(growth.workers, data.g[:, 0].copy(), data.h[:, 0].copy(), None)
+    one.assign(growth.workers, data.g[:, 0].copy(), data.h[:, 0].copy(), None)
     with pytest.raises(ValueError, match="no such output"):
         VectorGradients(90, 3).take(3, one)
     with pytest.raises(ValueError, match="gradients of all outputs"):
@@ -243,7 +245,9 @@ def test_parts_that_do_not_fit_are_refused() -> None:
     with pytest.raises(ValueError, match="filled by a loss"):
         growth.grower.grow(VectorGradients(90, 3), None, 0, 0)
     with pytest.raises(ValueError, match="know no such rule"):
-        Grower(growth.workers, growth.bins, None, TreeRules({"growth": "symmetric"}), None, 0, 3)
+        Grower(
+            growth.workers, growth.bins, None, TreeRules({"grow_policy": "symmetric"}), None, 0, 3
+        )
 
 
 def test_all_arrays_of_a_tree_are_sound() -> None:

@@ -1,4 +1,4 @@
-"""Lines of leaves: what they say, in every way to ask, and what is fitted, by the slow twin."""
+"""Linear leaves: evaluated by every way to predict, and fitted as the slow reference does."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from reference import tree as reference
 from reference.core import bin_table, forest_of, rules_of
 from reference.lines import fit_line, path_features
 from reference.tree import Rules, leaf_of
-from stagewise._native import Columns, Gradients, Grower, Lines, Workers, supported_isas
+from stagewise._native import Columns, Gradients, Grower, LeafModels, Workers, supported_isas
 from stagewise.learners.histogram_tree import tree_of
 from stagewise.trees.linear_leaves import FittedLines
 
@@ -89,13 +89,15 @@ class Fitted:
         rules = rules_of(Rules(max_leaves=leaves, min_samples_leaf=3.0), monotone=monotone or [])
         self.grower = Grower(self.workers, bins, weight, rules)
         pairs = Gradients(len(X))
-        pairs.given(self.workers, g, h, weight)
+        pairs.assign(self.workers, g, h, weight)
         self.grown = self.grower.grow(pairs, bag, 0, 0)
         self.tree = tree_of(self.grown)
-        pairs.given(self.workers, g, h, weight)
-        self.lines = FittedLines(*self.grower.fit_lines(self.grown, self.columns, pairs, l2, bound))
+        pairs.assign(self.workers, g, h, weight)
+        self.lines = FittedLines(
+            *self.grower.fit_linear_leaves(self.grown, self.columns, pairs, l2, bound)
+        )
 
-    def complete(self) -> Lines:
+    def complete(self) -> LeafModels:
         n = len(self.lines.node)
         lines = self.lines.lines(self.lines.newton, np.full(n, -2.0), np.full(n, 2.0))
         self.tree = replace(self.tree, lines=lines)
@@ -175,7 +177,7 @@ def test_training_scores_are_what_a_walk_says(isa, bagged, form):
     lines, value = fit.complete(), fit.tree.value
     expected = reference.predict(fit.tree, X.astype(np.float64))
     score = np.zeros(900)
-    fit.grower.add_to(fit.grown, value, score, lines, fit.columns)
+    fit.grower.add_scores(fit.grown, value, score, lines, fit.columns)
     np.testing.assert_array_equal(score, expected)
     score = np.zeros(900)
     fit.columns.add_tree(fit.workers, fit.grown, value, score, lines)
@@ -189,7 +191,7 @@ def test_training_scores_are_what_a_walk_says(isa, bagged, form):
     chosen.add_tree(fit.workers, fit.grown, value, score, lines)
     np.testing.assert_array_equal(score, expected[rows])
     score = np.zeros(300)
-    chosen.by_column(fit.workers).add_tree(fit.workers, fit.grown, value, score, lines)
+    chosen.contiguous(fit.workers).add_tree(fit.workers, fit.grown, value, score, lines)
     np.testing.assert_array_equal(score, expected[rows])
 
 
@@ -199,12 +201,12 @@ def test_lines_of_other_trees_or_rows_are_refused():
     lines, score = fit.complete(), np.zeros(300)
     arrays = fit.tree.lines.arrays()
     with pytest.raises(ValueError, match="lines need the values"):
-        fit.grower.add_to(fit.grown, fit.tree.value, score, lines, None)
+        fit.grower.add_scores(fit.grown, fit.tree.value, score, lines, None)
     with pytest.raises(ValueError, match="other rows"):
-        fit.grower.add_to(fit.grown, fit.tree.value, score, lines, Columns(X[:-1]))
-    other = Lines(**arrays, n_nodes=1000, n_features=4)
+        fit.grower.add_scores(fit.grown, fit.tree.value, score, lines, Columns(X[:-1]))
+    other = LeafModels(**arrays, n_nodes=1000, n_features=4)
     with pytest.raises(ValueError, match="another tree"):
-        fit.grower.add_to(fit.grown, fit.tree.value, score, other, fit.columns)
+        fit.grower.add_scores(fit.grown, fit.tree.value, score, other, fit.columns)
     for name, wrong, words in (
         ("node", arrays["node"] + 1000, "node out of range"),
         ("node", arrays["node"][::-1].copy(), "node out of range"),
@@ -214,4 +216,4 @@ def test_lines_of_other_trees_or_rows_are_refused():
         ("low", arrays["low"][:-1], "bound and grain"),
     ):
         with pytest.raises(ValueError, match=words):
-            Lines(**{**arrays, name: wrong}, n_nodes=len(fit.tree.feature), n_features=4)
+            LeafModels(**{**arrays, name: wrong}, n_nodes=len(fit.tree.feature), n_features=4)

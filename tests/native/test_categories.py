@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from reference import tree as reference
 from reference.core import ALL_ROWS, Growth, bin_levels, forest_of, same_trees
 from reference.tree import Rules
-from stagewise._native import Bins, Columns, Workers, learn_level_bins, supported_isas
+from stagewise._native import Bins, Columns, Workers, learn_category_bins, supported_isas
 from stagewise.model.ensemble import Ensemble
 from stagewise.trees.tree import Tree
 
@@ -77,12 +77,12 @@ def assert_same(tree: Tree, expected: Tree, levels: list[int]) -> None:
 
 RULES = {
     "plain": Rules(),
-    "smoothed": Rules(level_smoothing=4.0, l2=1.0),
-    "penalised": Rules(level_l2=3.0, l2=0.5),
-    "less by chance": Rules(level_chance=1.0, one_vs_rest=0, l2=1.0),
+    "smoothed": Rules(category_smoothing=4.0, l2=1.0),
+    "penalised": Rules(category_l2=3.0, l2=0.5),
+    "less by chance": Rules(category_chance=1.0, one_vs_rest=0, l2=1.0),
     "always in order": Rules(one_vs_rest=0, l2=1.0),
     "always alone": Rules(one_vs_rest=100, l2=1.0),
-    "enough rows": Rules(min_samples_leaf=7.0, level_smoothing=1.0),
+    "enough rows": Rules(min_samples_leaf=7.0, category_smoothing=1.0),
     "enough rows, alone": Rules(min_samples_leaf=7.0, one_vs_rest=100),
     "few leaves": Rules(max_leaves=4, l1=0.5),
 }
@@ -101,7 +101,7 @@ def test_each_rule_gives_the_brute_force_tree(name: str, weights: str) -> None:
 def test_many_levels(levels: tuple[int, ...]) -> None:
     data = make_data(5, 400, levels)
     for chance in (0.0, 0.3):
-        rules = Rules(max_leaves=6, level_smoothing=2.0, l2=1.0, level_chance=chance)
+        rules = Rules(max_leaves=6, category_smoothing=2.0, l2=1.0, category_chance=chance)
         for few_rows in (0, ALL_ROWS):
             assert_same(grow(data, rules, few_rows), brute_force(data, rules), data.levels)
 
@@ -117,10 +117,10 @@ def test_rare_levels_share_a_bin(max_bins: int) -> None:
 
 def test_the_heaviest_levels_have_bins_of_their_own() -> None:
     x = np.repeat([0.0, 1.0, 2.0, 3.0, np.nan], [3, 50, 2, 40, 9])
-    assert learn_level_bins(Columns([x]), 0, 4, None, 255).tolist() == [0, 1, 2, 3]
-    assert learn_level_bins(Columns([x]), 0, 4, None, 3).tolist() == [2, 0, 2, 1]
+    assert learn_category_bins(Columns([x]), 0, 4, None, 255).tolist() == [0, 1, 2, 3]
+    assert learn_category_bins(Columns([x]), 0, 4, None, 3).tolist() == [2, 0, 2, 1]
     heavy = np.where(x == 2.0, 100.0, 1.0)
-    assert learn_level_bins(Columns([x]), 0, 4, heavy, 2).tolist() == [1, 1, 0, 1]
+    assert learn_category_bins(Columns([x]), 0, 4, heavy, 2).tolist() == [1, 1, 0, 1]
 
 
 @given(st.integers(0, 10_000), st.integers(2, 6))
@@ -149,7 +149,7 @@ def test_no_subset_of_levels_is_better_than_the_best_cut_of_their_order(
 @pytest.mark.parametrize("levels", [(7, 0, 3), (70, 12, 300)])
 def test_threads_do_not_matter(threads: int, levels: tuple[int, ...]) -> None:
     data = make_data(8, 40_000, levels)
-    rules = Rules(max_leaves=20, level_smoothing=10.0, level_l2=10.0, min_samples_leaf=20.0)
+    rules = Rules(max_leaves=20, category_smoothing=10.0, category_l2=10.0, min_samples_leaf=20.0)
     assert same_trees(grow(data, rules), grow(data, rules, threads=threads))
 
 
@@ -188,7 +188,7 @@ def test_training_scores_are_predictions() -> None:
     tree = growth.grow(data.gradient, data.hessian, bag)
     expected = reference.predict(tree, data.X, data.levels)
     score = np.zeros(500)
-    growth.grower.add_to(growth.grown, tree.value, score)
+    growth.grower.add_scores(growth.grown, tree.value, score)
     np.testing.assert_array_equal(score, expected)
     other = np.vstack([data.X[:50], [[30.0, 1.0, 4.0], [np.nan] * 3]])
     score = np.zeros(len(other))
