@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "binning/sparse_table.hpp"
-#include "core/arrays.hpp"
+#include "core/columns.hpp"
 #include "core/threads.hpp"
 
 namespace stagewise {
@@ -32,7 +32,7 @@ std::vector<std::vector<double>> find_cuts(Workers& workers, const SparseTable& 
 
 // The bin of each of the levels of a categorical feature: at most max_bins of them, numbered by the
 // levels' own numbers; where there are more levels, the lightest ones share the last bin.
-std::vector<uint32_t> find_level_bins(const Columns& table, size_t feature, size_t levels,
-                                      const double* weight, size_t max_bins);
+std::vector<uint32_t> find_category_bins(const Columns& table, size_t feature, size_t n_categories,
+                                         const double* weight, size_t max_bins);
 
 }  // namespace stagewise

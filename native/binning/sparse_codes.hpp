@@ -12,7 +12,7 @@
 #include <memory>
 #include <vector>
 
-#include "binning/coding.hpp"
+#include "binning/feature_coding.hpp"
 #include "binning/sparse_table.hpp"
 #include "core/threads.hpp"
 #include "kernels/kernels.hpp"
@@ -24,7 +24,7 @@ class SparseCodes {
   // Some consecutive features, and their cells by rows.
   struct Block {
     size_t first_feature = 0, last_feature = 0;  // the last one excluded
-    size_t words = 0;                            // sums, those of all codes of its features
+    size_t n_sums = 0;                           // sums, those of all codes of its features
     std::vector<uint32_t> start;                 // per row: its first cell among those of the block
     const uint32_t* places = nullptr;            // per cell: that of its sum, within the block
   };
@@ -35,7 +35,9 @@ class SparseCodes {
 
   size_t rows() const { return rows_; }
   bool has_missing(size_t feature) const { return has_missing_[feature] != 0; }
-  uint32_t absent(size_t feature) const { return absent_[feature]; }  // the code of absent cells
+  uint32_t default_bin(size_t feature) const {
+    return default_bin_[feature];
+  }  // the code of absent cells
 
   // The stored cells of a feature: increasing rows, and their codes.
   size_t stored(size_t feature) const { return start_[feature + 1] - start_[feature]; }
@@ -55,7 +57,7 @@ class SparseCodes {
   }
 
   const std::vector<Block>& blocks() const { return blocks_; }
-  size_t words() const { return words_; }  // of all blocks
+  size_t n_sums() const { return n_sums_; }  // of all blocks
   // Where the sums of a feature begin among those of all blocks.
   size_t place(size_t feature) const { return place_[feature]; }
   double cells_per_row() const {
@@ -75,12 +77,12 @@ class SparseCodes {
   std::shared_ptr<const uint32_t[]> index_;
   LargeArray<uint8_t> codes8_;
   LargeArray<uint16_t> codes16_;
-  std::vector<uint32_t> absent_;
+  std::vector<uint32_t> default_bin_;
   std::vector<uint8_t> has_missing_;
   std::vector<size_t> place_;
   std::vector<Block> blocks_;
   LargeArray<uint32_t> places_;
-  size_t words_ = 0;
+  size_t n_sums_ = 0;
 };
 
 }  // namespace stagewise

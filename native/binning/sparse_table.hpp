@@ -11,7 +11,7 @@
 #include <memory>
 #include <vector>
 
-#include "core/memory.hpp"
+#include "core/large_array.hpp"
 
 namespace stagewise {
 
@@ -25,21 +25,25 @@ class SparseTable {
   };
 
   // absent: what a cell holds that is not stored, 0 or NaN. The cells are not looked at.
-  SparseTable(bool by_rows, size_t rows, size_t features, double absent, const Cells& cells)
-      : by_rows_(by_rows), rows_(rows), features_(features), absent_(absent), cells_(cells) {}
+  SparseTable(bool by_rows, size_t rows, size_t features, double default_value, const Cells& cells)
+      : by_rows_(by_rows),
+        rows_(rows),
+        features_(features),
+        default_value_(default_value),
+        cells_(cells) {}
 
   // Throws std::invalid_argument unless every index of the cells is inside the table.
-  static void check(const Cells& cells, size_t lines, size_t width, size_t stored);
+  static void check(const Cells& cells, size_t n_major, size_t n_minor, size_t stored);
 
   bool by_rows() const { return by_rows_; }
   size_t rows() const { return rows_; }
   size_t features() const { return features_; }
-  double absent() const { return absent_; }
+  double default_value() const { return default_value_; }
   bool single() const { return cells_.single; }
-  size_t stored() const { return static_cast<size_t>(cells_.start[lines()]); }
+  size_t stored() const { return static_cast<size_t>(cells_.start[n_major()]); }
 
-  size_t first(size_t line) const { return static_cast<size_t>(cells_.start[line]); }
-  size_t last(size_t line) const { return static_cast<size_t>(cells_.start[line + 1]); }
+  size_t first(size_t major) const { return static_cast<size_t>(cells_.start[major]); }
+  size_t last(size_t major) const { return static_cast<size_t>(cells_.start[major + 1]); }
   const uint32_t* index() const { return cells_.index; }
   double value(size_t cell) const {
     return cells_.single ? static_cast<double>(static_cast<const float*>(cells_.values)[cell])
@@ -54,10 +58,10 @@ class SparseTable {
   SparseTable take(const uint32_t* chosen, size_t n) const;
 
  private:
-  size_t lines() const { return by_rows_ ? rows_ : features_; }
-  size_t width() const { return by_rows_ ? features_ : rows_; }
-  static SparseTable owning(bool by_rows, size_t rows, size_t features, double absent, bool single,
-                            std::vector<int64_t> start);
+  size_t n_major() const { return by_rows_ ? rows_ : features_; }
+  size_t n_minor() const { return by_rows_ ? features_ : rows_; }
+  static SparseTable owning(bool by_rows, size_t rows, size_t features, double default_value,
+                            bool single, std::vector<int64_t> start);
   template <class Real>
   void transpose_into(SparseTable* out) const;
   template <class Real>
@@ -65,7 +69,7 @@ class SparseTable {
 
   bool by_rows_;
   size_t rows_, features_;
-  double absent_;
+  double default_value_;
   Cells cells_;
   std::shared_ptr<std::vector<int64_t>> own_start_;
   std::shared_ptr<uint32_t[]> own_index_;

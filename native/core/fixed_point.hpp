@@ -19,7 +19,7 @@ union GradientSlot {  // first a pair of floats (what the loss says), then the p
     float gradient;
     float hessian;
   } pair;
-  int64_t word;
+  int64_t packed;
 };
 static_assert(sizeof(GradientSlot) == 8);
 
@@ -28,9 +28,9 @@ struct Scales {
   double hessian = 1.0;
 };
 
-static inline int64_t word_gradient(int64_t word) { return word >> 32; }
-static inline int64_t word_hessian(int64_t word) {
-  return static_cast<int64_t>(static_cast<uint64_t>(word) & 0xffffffffu);
+static inline int64_t packed_gradient(int64_t packed_sum) { return packed_sum >> 32; }
+static inline int64_t packed_hessian(int64_t packed_sum) {
+  return static_cast<int64_t>(static_cast<uint64_t>(packed_sum) & 0xffffffffu);
 }
 
 // The largest power of two s such that total * s plus one unit of rounding for every unit of

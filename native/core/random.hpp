@@ -12,11 +12,11 @@ namespace stagewise {
 enum class Draw : uint64_t {
   rounding = 1,
   rows = 2,
-  columns = 3,
+  features = 3,
   cuts = 4,
   rounds = 5,
   thresholds = 6,
-  statistics = 7
+  target_encoding = 7
 };
 
 static inline uint64_t mix64(uint64_t x) {  // the finaliser of SplitMix64 (Steele et al. 2014)

@@ -76,7 +76,7 @@ void Workers::run_shared(size_t chunks, Call call, void* context) {
     if (spins < 2000) {
       relax();
     } else {
-      if (interrupt != nullptr) interrupt->ended();  // so that helpers learn of it
+      if (interrupt != nullptr) interrupt->stop_requested();  // so that helpers learn of it
       std::this_thread::yield();
     }
   }
@@ -85,7 +85,8 @@ void Workers::run_shared(size_t chunks, Call call, void* context) {
   std::exception_ptr failure;
   std::swap(failure, failure_);
   busy_.clear();
-  if (interrupt != nullptr && interrupt->ended()) throw Interrupted();  // chunks may be left out
+  if (interrupt != nullptr && interrupt->stop_requested())
+    throw Interrupted();  // chunks may be left out
   if (failure) std::rethrow_exception(failure);
 }
 
@@ -102,9 +103,9 @@ bool Workers::claim_and_run(int worker) {
       continue;
     }
     try {
-      const WorkingFor scope(interrupt);
-      const bool stop =
-          failed_.load(std::memory_order_relaxed) || (interrupt != nullptr && interrupt->ended());
+      const InterruptScope scope(interrupt);
+      const bool stop = failed_.load(std::memory_order_relaxed) ||
+                        (interrupt != nullptr && interrupt->stop_requested());
       if (!stop) call(context, static_cast<size_t>(chunk), worker);
     } catch (...) {
       failed_.store(true, std::memory_order_relaxed);

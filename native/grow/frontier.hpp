@@ -14,7 +14,7 @@
 
 namespace stagewise {
 
-enum class Growth { best_first, depth_wise, depth_first, symmetric };
+enum class GrowthPolicy { best_first, depth_wise, depth_first, symmetric };
 
 struct Split {
   double gain = 0.0;    // 0: none found, unless it is forced
@@ -26,7 +26,7 @@ struct Split {
   // By gain, or towards the larger hessian when none is missing in the node. Of a feature that no
   // row lacks: towards the larger weight, once the leaf is expanded.
   bool missing_left = false;
-  int64_t left_word = 0;
+  int64_t left_sum = 0;
   std::vector<int64_t> left_vector;  // the same of several outputs
   std::vector<uint8_t> right_bins;   // of levels: 1 for each bin that goes right; else empty
 
@@ -39,7 +39,7 @@ struct Leaf {
   uint64_t path = 1;            // which way from the root, as a hash
   int list = 0;                 // which of the grower's lists has its rows
   size_t begin = 0, end = 0;    // and where
-  int64_t word = 0;             // sums of gradients and hessians
+  int64_t packed_sum = 0;       // sums of gradients and hessians
   std::vector<int64_t> vector;  // the same of several outputs or classes; else empty
   int64_t count = 0;            // sum of weights, in the grower's units
   bool pure = false;            // its rows all want the same; where somebody looks
@@ -49,7 +49,7 @@ struct Leaf {
   Bounds bounds;                // of the values of its children, when its split was found
   int hist = -1;                // its histogram's slot, or -1
   int spare = -1;               // a slot for its smaller child
-  int forced = -1;              // which of the forced splits is its, or -1
+  int forced_split = -1;        // which of the forced splits is its, or -1
   Split split;
   Leaf *left = nullptr, *right = nullptr;  // its children, once they are known
   const Leaf* parent = nullptr;
@@ -77,7 +77,8 @@ class LeafPool {
 
 class Frontier {
  public:
-  explicit Frontier(Growth growth) : newest_(growth == Growth::depth_first), queue_({growth}) {}
+  explicit Frontier(GrowthPolicy grow_policy)
+      : newest_(grow_policy == GrowthPolicy::depth_first), queue_({grow_policy}) {}
 
   bool empty() const { return newest_ ? stack_.empty() : queue_.empty(); }
   Leaf* next() const { return newest_ ? stack_.back() : *queue_.begin(); }
@@ -97,8 +98,8 @@ class Frontier {
   }
 
   // look(leaf) in the order in which they will be taken, as far as is known now, until it is false.
-  template <class Look>
-  void look_ahead(Look look) const {
+  template <class Rescan>
+  void look_ahead(Rescan look) const {
     if (newest_) {
       for (auto leaf = stack_.rbegin(); leaf != stack_.rend() && look(*leaf); ++leaf) continue;
     } else {
@@ -108,12 +109,13 @@ class Frontier {
 
  private:
   struct Earlier {
-    Growth growth;
+    GrowthPolicy grow_policy;
     bool operator()(const Leaf* a, const Leaf* b) const {
       if (a->split.forced != b->split.forced) return a->split.forced;
-      if (growth == Growth::best_first && a->split.gain != b->split.gain)
+      if (grow_policy == GrowthPolicy::best_first && a->split.gain != b->split.gain)
         return a->split.gain > b->split.gain;
-      if (growth == Growth::depth_wise && a->depth != b->depth) return a->depth < b->depth;
+      if (grow_policy == GrowthPolicy::depth_wise && a->depth != b->depth)
+        return a->depth < b->depth;
       return a->node < b->node;
     }
   };

@@ -4,17 +4,17 @@
 #include "kernels/kernels.hpp"
 
 #include "kernels/binning.hpp"
-#include "kernels/class_search.hpp"
+#include "kernels/class_split_scan.hpp"
+#include "kernels/cross_products.hpp"
 #include "kernels/histogram.hpp"
 #include "kernels/losses.hpp"
 #include "kernels/packing.hpp"
 #include "kernels/partition.hpp"
-#include "kernels/products.hpp"
-#include "kernels/scoring.hpp"
-#include "kernels/search.hpp"
+#include "kernels/quick_scorer.hpp"
 #include "kernels/shap.hpp"
+#include "kernels/split_scan.hpp"
 #include "kernels/vector_histogram.hpp"
-#include "kernels/vector_search.hpp"
+#include "kernels/vector_split_scan.hpp"
 
 namespace stagewise {
 
@@ -38,7 +38,7 @@ const Kernels STAGEWISE_JOIN(kernels_, STAGEWISE_ISA) = {
     .softmax_state = softmax_state,
     .softmax = softmax,
     .exponential_state = exponential_state,
-    .exponential_part = exponential_part,
+    .multiclass_exponential = multiclass_exponential,
     .pack = pack,
     .histogram8 = histogram<uint8_t>,
     .histogram16 = histogram<uint16_t>,
@@ -50,7 +50,7 @@ const Kernels STAGEWISE_JOIN(kernels_, STAGEWISE_ISA) = {
     .scan = scan,
     .score_bound = score_bound,
     .score_bounds = score_bounds,
-    .level_scores = level_scores,
+    .symmetric_scores = symmetric_scores,
     .scan_classes = scan_classes,
     .sweep_classes = sweep_classes,
     .scan_vectors = scan_vectors,
@@ -66,11 +66,11 @@ const Kernels STAGEWISE_JOIN(kernels_, STAGEWISE_ISA) = {
     .score_vectors = score_vectors,
     .leaf32 = leaf_block<4>,
     .leaf64 = leaf_block<8>,
-    .answers = answers,
+    .decisions = decisions,
     .patterns = patterns,
     .add_patterns = add_patterns,
     .edge_products = edge_products,
-    .edge_credits = edge_credits,
+    .edge_attributions = edge_attributions,
     .products = products,
     .bin_doubles = bin_values<double>,
     .bin_floats = bin_values<float>,

@@ -33,7 +33,7 @@ struct Packing {
 };
 
 // The rows of a node: the listed ones, or n of them from `first` on where the list is null.
-struct Rows {
+struct RowIndex {
   const uint32_t* listed = nullptr;
   uint32_t first = 0;
   size_t n = 0;
@@ -41,7 +41,7 @@ struct Rows {
   uint32_t operator[](size_t i) const {
     return listed == nullptr ? first + static_cast<uint32_t>(i) : listed[i];
   }
-  Rows part(size_t begin, size_t count) const {
+  RowIndex part(size_t begin, size_t count) const {
     return {listed == nullptr ? nullptr : listed + begin, first + static_cast<uint32_t>(begin),
             count};
   }
@@ -68,16 +68,16 @@ struct Positions {
 // A histogram has one plane, or one for each class, `words` apart.
 struct Planes {
   const int32_t* of_row = nullptr;  // the class of every row; null: one plane
-  size_t words = 0;
+  size_t n_sums = 0;
   size_t n = 1;
 };
 
 // One feature of one node, as sums per bin in the order of the bins.
 struct ScanInput {
-  const int64_t* words = nullptr;  // per bin
+  const int64_t* packed_sums = nullptr;  // per bin
   size_t bins = 0;
-  int64_t missing_word = 0;
-  int64_t total_word = 0;
+  int64_t missing_sum = 0;
+  int64_t total_sum = 0;
   int direction = 0;  // 1: the right side must not have the smaller value; -1: not the larger one
   // The positions to try when missing values go right, and when they go left.
   Positions missing_right, missing_left;
@@ -94,7 +94,7 @@ enum class ClassCriterion {
 // A node of several classes. The gradient halves of the words are the weights of the classes, the
 // hessian halves counts.
 struct ClassNode {
-  const int64_t* words = nullptr;  // per class
+  const int64_t* packed_sums = nullptr;  // per class
   size_t classes = 0;
   // In the units of whoever counts the rows of a side, and at least how many one must have; 0 and
   // 0: nobody does.
@@ -105,14 +105,14 @@ struct ClassNode {
 // behind the last one.
 struct ClassScanInput {
   ClassNode node;
-  const int64_t* words = nullptr;
+  const int64_t* packed_sums = nullptr;
   size_t class_stride = 0;  // from one class to the next
   size_t bins = 0;
   bool has_missing = false;
   const int64_t* counts = nullptr;  // per bin; null: nobody counts
   Positions within;                 // the positions to try
 
-  int64_t word(size_t bin, size_t k) const { return words[bin + k * class_stride]; }
+  int64_t packed_sum(size_t bin, size_t k) const { return packed_sums[bin + k * class_stride]; }
 };
 
 // The same as rows in the order of their codes, of which the first ones are present, the others
@@ -145,7 +145,7 @@ struct ScanRules {
 // One feature of one node where trees have several outputs: a vector of `lanes` words for every
 // bin, for the missing values and for the whole node.
 struct VectorScanInput {
-  const int64_t* words = nullptr;
+  const int64_t* packed_sums = nullptr;
   size_t bins = 0;
   const int64_t* missing = nullptr;  // null: there are none
   const int64_t* total = nullptr;
@@ -176,19 +176,19 @@ struct ScanResult {
   double score = kNoSplit;  // gain(left) + gain(right) in packed units
   size_t position = 0;      // the last bin that goes left
   bool missing_left = false;
-  int64_t left_word = 0;      // what goes left, missing values included
+  int64_t left_sum = 0;       // what goes left, missing values included
   double unsplit = 0.0;       // the score of the whole node; only of classes
   bool missing_seen = false;  // likewise
 };
 
 // Cuts as a search tree of 16-way nodes, outermost level first, padded with +inf.
 constexpr int kCutWays = 16;
-constexpr int kCutLevels = 4;
+constexpr int kMaxCutDepth = 4;
 
 template <class Real>
 struct CutTree {
-  const Real* level[kCutLevels] = {};
-  int levels = 0;
+  const Real* level[kMaxCutDepth] = {};
+  int depth = 0;
 };
 
 // Trees as bit masks (QuickScorer: Lucchese et al. 2015): a row starts with all leaves possible;
@@ -217,8 +217,8 @@ struct CodedSplit {
   bool missing_left;
 };
 
-constexpr size_t kAnswerRows = 32;         // rows whose answers lie together
-constexpr int16_t kAnswerMissing = 32767;  // the code of a missing value
+constexpr size_t kDecisionRows = 32;         // rows whose answers lie together
+constexpr int16_t kDecisionMissing = 32767;  // the code of a missing value
 
 // That a row goes to one side of a split: right, or with flip -1 left.
 struct Literal {
@@ -239,7 +239,7 @@ struct PatternBits {
 // multiplied by, and what a sum of products is worth to the feature.
 struct EdgeTerms {
   double met, lost, never;
-  double credit_met, credit_lost;
+  double attribution_met, attribution_lost;
 };
 
 // Rows of a line's leaf that are summed together, and the lanes of such a sum.
@@ -263,7 +263,7 @@ struct Kernels {
   // Losses: at most kLossBlock rows; weight may be null (all ones). Losses of numbers have one
   // number of their own, which only some of them use.
   using NumberLoss = void (*)(const double* y, const double* score, const double* weight, size_t n,
-                              double own, GradientSlot* out, LossSums* sums);
+                              double parameter, GradientSlot* out, LossSums* sums);
   using LabelLoss = void (*)(const int32_t* y, const double* score, const double* weight, size_t n,
                              GradientSlot* out, LossSums* sums);
   NumberLoss squared, absolute, quantile, huber, poisson, gamma, tweedie;
@@ -278,8 +278,9 @@ struct Kernels {
   // The same for the exponential loss of K classes; its state is one number per row.
   void (*exponential_state)(const int32_t* y, const double* scores, size_t stride, size_t outputs,
                             const double* weight, size_t n, float* state, LossSums* sums);
-  void (*exponential_part)(const int32_t* y, const float* state, int32_t output, size_t outputs,
-                           const double* weight, size_t n, GradientSlot* out, LossSums* sums);
+  void (*multiclass_exponential)(const int32_t* y, const float* state, int32_t output,
+                                 size_t outputs, const double* weight, size_t n, GradientSlot* out,
+                                 LossSums* sums);
 
   // Returns the sum of the words.
   int64_t (*pack)(GradientSlot* slots, const double* weight, size_t n, uint32_t first_row,
@@ -288,38 +289,39 @@ struct Kernels {
   // hist[offset[j] + code of the j-th listed feature] += word, for every row, in the row's plane;
   // listed null: all.
   void (*histogram8)(const uint8_t* codes, size_t stride, const uint32_t* offset,
-                     const uint32_t* listed, size_t features, const Rows& rows,
+                     const uint32_t* listed, size_t features, const RowIndex& rows,
                      const Planes& planes, const GradientSlot* slots, int64_t* hist);
   void (*histogram16)(const uint16_t* codes, size_t stride, const uint32_t* offset,
-                      const uint32_t* listed, size_t features, const Rows& rows,
+                      const uint32_t* listed, size_t features, const RowIndex& rows,
                       const Planes& planes, const GradientSlot* slots, int64_t* hist);
   // hist[j * kEvenStride + code of feature j] += word, for every row.
-  void (*even_histogram8)(const uint8_t* codes, size_t stride, size_t features, const Rows& rows,
-                          const Planes& planes, const GradientSlot* slots, int64_t* hist);
+  void (*even_histogram8)(const uint8_t* codes, size_t stride, size_t features,
+                          const RowIndex& rows, const Planes& planes, const GradientSlot* slots,
+                          int64_t* hist);
   // hist[places[cell]] += sign * word, for every cell [start[row], start[row + 1]) of every row.
-  void (*sparse_histogram)(const uint32_t* start, const uint32_t* places, const Rows& rows,
+  void (*sparse_histogram)(const uint32_t* start, const uint32_t* places, const RowIndex& rows,
                            const Planes& planes, const GradientSlot* slots, int64_t sign,
                            int64_t* hist);
   // hist[(offset[j] + code of the j-th listed feature) * lanes ...] += the vector of the row.
   void (*vector_histogram8)(const uint8_t* codes, size_t stride, const uint32_t* offset,
-                            const uint32_t* listed, size_t features, const Rows& rows,
+                            const uint32_t* listed, size_t features, const RowIndex& rows,
                             const int64_t* vectors, size_t lanes, int64_t* hist);
   void (*vector_histogram16)(const uint16_t* codes, size_t stride, const uint32_t* offset,
-                             const uint32_t* listed, size_t features, const Rows& rows,
+                             const uint32_t* listed, size_t features, const RowIndex& rows,
                              const int64_t* vectors, size_t lanes, int64_t* hist);
   void (*subtract)(int64_t* parent, const int64_t* child, size_t n);  // parent -= child
   ScanResult (*scan)(const ScanInput& input, const ScanRules& rules);
   // A number that the score of no cut exceeds, at a fraction of the work; without missing values,
   // directions, and penalties other than l2.
-  double (*score_bound)(const int64_t* words, size_t bins, int64_t total_word,
+  double (*score_bound)(const int64_t* packed_sums, size_t bins, int64_t total_sum,
                         const ScanRules& rules);
   // The same for each of n features with two bins, behind each other.
-  void (*score_bounds)(const int64_t* words, size_t n, int64_t total_word, const ScanRules& rules,
-                       double* out);
+  void (*score_bounds)(const int64_t* packed_sums, size_t n, int64_t total_sum,
+                       const ScanRules& rules, double* out);
   // right[i] += the score of a cut behind bin i with missing values on the right, left[i] += that
   // with them on the left; `unsplit` where a side is too light.
-  void (*level_scores)(const ScanInput& input, const ScanRules& rules, double unsplit,
-                       double* right, double* left);
+  void (*symmetric_scores)(const ScanInput& input, const ScanRules& rules, double unsplit,
+                           double* right, double* left);
   // scratch: 2 * classes numbers.
   ScanResult (*scan_classes)(const ClassScanInput& input, const ScanRules& rules, int64_t* scratch);
   ScanResult (*sweep_classes)(const ClassSweepInput& input, const ScanRules& rules,
@@ -332,21 +334,21 @@ struct Kernels {
 
   // Stable partition of rows by code <= bin (or == missing, when missing goes left); left
   // may be the list itself. Returns how many went left.
-  size_t (*partition8)(const FeatureCodes<uint8_t>& codes, const Rows& rows, uint32_t bin,
+  size_t (*partition8)(const FeatureCodes<uint8_t>& codes, const RowIndex& rows, uint32_t bin,
                        uint32_t missing, uint32_t* left, uint32_t* right);
-  size_t (*partition16)(const FeatureCodes<uint16_t>& codes, const Rows& rows, uint32_t bin,
+  size_t (*partition16)(const FeatureCodes<uint16_t>& codes, const RowIndex& rows, uint32_t bin,
                         uint32_t missing, uint32_t* left, uint32_t* right);
-  size_t (*partition32)(const FeatureCodes<uint32_t>& codes, const Rows& rows, uint32_t bin,
+  size_t (*partition32)(const FeatureCodes<uint32_t>& codes, const RowIndex& rows, uint32_t bin,
                         uint32_t missing, uint32_t* left, uint32_t* right);
   // The same in two steps, for several threads: first a bit per row that goes right, then, when it
   // is known how many rows come before these, each to its place; nothing else is written.
-  size_t (*mark8)(const FeatureCodes<uint8_t>& codes, const Rows& rows, uint32_t bin,
+  size_t (*mark8)(const FeatureCodes<uint8_t>& codes, const RowIndex& rows, uint32_t bin,
                   uint32_t missing, uint8_t* marks);
-  size_t (*mark16)(const FeatureCodes<uint16_t>& codes, const Rows& rows, uint32_t bin,
+  size_t (*mark16)(const FeatureCodes<uint16_t>& codes, const RowIndex& rows, uint32_t bin,
                    uint32_t missing, uint8_t* marks);
-  size_t (*mark32)(const FeatureCodes<uint32_t>& codes, const Rows& rows, uint32_t bin,
+  size_t (*mark32)(const FeatureCodes<uint32_t>& codes, const RowIndex& rows, uint32_t bin,
                    uint32_t missing, uint8_t* marks);
-  void (*distribute)(const Rows& rows, const uint8_t* marks, size_t n_left, uint32_t* left,
+  void (*distribute)(const RowIndex& rows, const uint8_t* marks, size_t n_left, uint32_t* left,
                      uint32_t* right);
 
   // out[i] += the tree's value for row i; codes[feature * kMaskRows + i]. Up to 32 or 64 leaves.
@@ -360,11 +362,11 @@ struct Kernels {
   void (*leaf32)(const MaskTree& tree, const int8_t* codes, uint8_t* out);
   void (*leaf64)(const MaskTree& tree, const int8_t* codes, uint8_t* out);
 
-  // out[s * kAnswerRows + i] = -1 if row i goes right at split s, else 0;
-  // codes[place * kAnswerRows + i].
-  void (*answers)(const CodedSplit* splits, size_t n, const int16_t* codes, int16_t* out);
+  // out[s * kDecisionRows + i] = -1 if row i goes right at split s, else 0;
+  // codes[place * kDecisionRows + i].
+  void (*decisions)(const CodedSplit* splits, size_t n, const int16_t* codes, int16_t* out);
   // out[i] = the pattern of row i.
-  void (*patterns)(const PatternBits& bits, const int16_t* answers, uint16_t* out);
+  void (*patterns)(const PatternBits& bits, const int16_t* decisions, uint16_t* out);
   // out[i * stride + slots[k]] += table[patterns[i] * width + k], for the first n rows.
   void (*add_patterns)(const double* table, const uint32_t* slots, size_t width,
                        const uint16_t* patterns, size_t n, size_t stride, double* out);
@@ -373,8 +375,8 @@ struct Kernels {
   void (*edge_products)(const EdgeTerms* terms, size_t points, const int64_t* own,
                         const int64_t* before, const double* parent, double* out);
   // credit[i] = what sums[q][i] are worth together.
-  void (*edge_credits)(const EdgeTerms* terms, size_t points, const int64_t* own,
-                       const int64_t* before, const double* sums, double* credit);
+  void (*edge_attributions)(const EdgeTerms* terms, size_t points, const int64_t* own,
+                            const int64_t* before, const double* sums, double* attribution);
 
   // Over n rows, a multiple of kProductLanes and at most kProductRows; x[j * kProductRows + row].
   // hx: room for n numbers.

@@ -31,7 +31,7 @@ class Cancellation:
     def cancel(self) -> None: ...
     def cancelled(self) -> bool: ...
 
-def work_under(cancellation: Cancellation | None) -> Cancellation | None:
+def set_cancellation(cancellation: Cancellation | None) -> Cancellation | None:
     """Set what ends the native calls of this thread; return what did before."""
 
 class SparseColumns:
@@ -43,7 +43,7 @@ class SparseColumns:
         n_rows: int,
         n_features: int,
         by_rows: bool,
-        absent: float,
+        default_value: float,
     ) -> None: ...
     def by_columns(self) -> SparseColumns: ...
     def take(self, rows: _U32) -> SparseColumns: ...
@@ -59,7 +59,7 @@ class Columns:
     def take(self, rows: _U32) -> Columns: ...
     def extended(self, columns: Sequence[_Real]) -> Columns: ...
     def by_columns(self) -> Columns: ...
-    def by_column(self, workers: Workers) -> Columns: ...
+    def contiguous(self, workers: Workers) -> Columns: ...
     def column(self, feature: int) -> _F64: ...
     def add_tree(
         self,
@@ -67,34 +67,34 @@ class Columns:
         tree: GrownTree,
         value: _F64,
         score: _F64,
-        lines: Lines | None = None,
+        linear_leaves: LeafModels | None = None,
     ) -> None: ...
     @property
     def n_rows(self) -> int: ...
     @property
     def n_features(self) -> int: ...
 
-class LevelKeys:
+class CategoryKeys:
     def __init__(
         self,
         workers: Workers,
         columns: Columns,
         sources: Sequence[Sequence[tuple[int, int]]],
-        learned: _U32 | None,
+        training_rows: _U32 | None,
     ) -> None: ...
     def keys(self, kind: int) -> _U64: ...
     def strengths(self, workers: Workers, pairs: _F32) -> list[float]: ...
     def means(self, workers: Workers, pairs: _F32, strength: Sequence[float]) -> list[_F32]: ...
-    def ordered(
+    def ordered_means(
         self, workers: Workers, pairs: _F32, strength: Sequence[float], seed: int, version: int
     ) -> list[_F32]: ...
     def gains(
         self, workers: Workers, pairs: _F32, seed: int, version: int
     ) -> list[tuple[float, float]]: ...
 
-def key_numbers(columns: Columns, sources: Sequence[tuple[int, int]], keys: _U64) -> _U32: ...
+def encode_keys(columns: Columns, sources: Sequence[tuple[int, int]], keys: _U64) -> _U32: ...
 
-class Lines:
+class LeafModels:
     def __init__(
         self,
         node: _I64,
@@ -119,8 +119,8 @@ def learn_cuts(
     sample_limit: int,
     seed: int,
 ) -> list[_F64]: ...
-def learn_level_bins(
-    columns: Columns, feature: int, levels: int, weight: _F64 | None, max_bins: int
+def learn_category_bins(
+    columns: Columns, feature: int, n_categories: int, weight: _F64 | None, max_bins: int
 ) -> _U32: ...
 def cut_between(a: float, b: float) -> float: ...
 def residual_quantile(
@@ -143,7 +143,7 @@ def draw_groups(
     seed: int,
     round_number: int,
 ) -> _U32: ...
-def draw_counts(
+def draw_bootstrap(
     workers: Workers,
     rows: int,
     weight: _F64 | None,
@@ -151,7 +151,7 @@ def draw_counts(
     seed: int,
     round_number: int,
 ) -> tuple[_U32, _F32]: ...
-def draw_largest(
+def draw_goss(
     workers: Workers,
     squares: _F64,
     weight: _F64 | None,
@@ -160,7 +160,7 @@ def draw_largest(
     seed: int,
     round_number: int,
 ) -> tuple[_U32, _F32]: ...
-def draw_by_importance(
+def draw_mvs(
     workers: Workers,
     squares: _F64,
     weight: _F64 | None,
@@ -168,7 +168,7 @@ def draw_by_importance(
     seed: int,
     round_number: int,
 ) -> tuple[_U32, _F32]: ...
-def draw_rounds(
+def draw_dropout(
     n: int, share: float, most: int, skip: float, seed: int, round_number: int
 ) -> _U32: ...
 def exponential_state(
@@ -193,7 +193,7 @@ class Bins:
         self, workers: Workers, columns: Columns | SparseColumns, codings: Sequence[_F64 | _U32]
     ) -> None: ...
     @staticmethod
-    def ranks(workers: Workers, columns: Columns, levels: Sequence[_F64 | _U32]) -> Bins: ...
+    def ranks(workers: Workers, columns: Columns, codings: Sequence[_F64 | _U32]) -> Bins: ...
     @property
     def codes_per_row(self) -> int: ...
     @property
@@ -205,7 +205,7 @@ class Bins:
     def value_bins(self, feature: int) -> int: ...
     def has_missing(self, feature: int) -> bool: ...
     def bin_below(self, feature: int, threshold: float) -> int: ...
-    def constant(self, feature: int) -> bool: ...
+    def is_constant(self, feature: int) -> bool: ...
     def codes(self) -> _U32: ...
     def add_tree(
         self,
@@ -213,7 +213,7 @@ class Bins:
         tree: GrownTree,
         value: _F64,
         score: _F64,
-        lines: Lines | None = None,
+        linear_leaves: LeafModels | None = None,
         columns: Columns | None = None,
     ) -> None: ...
 
@@ -221,7 +221,7 @@ class Gradients:
     def __init__(self, n_rows: int) -> None: ...
     @property
     def n_rows(self) -> int: ...
-    def respond(
+    def transform(
         self,
         workers: Workers,
         weight: _F64 | None,
@@ -230,12 +230,12 @@ class Gradients:
         absolute: bool = False,
     ) -> None: ...
     def multiply(
-        self, workers: Workers, weight: _F64 | None, times: _F32, hessians: bool = True
+        self, workers: Workers, weight: _F64 | None, multiplier: _F32, hessians: bool = True
     ) -> None: ...
     def add_squares(
         self, workers: Workers, weight: _F64 | None, ridge: float, out: _F64
     ) -> None: ...
-    def exponential_part(
+    def multiclass_exponential(
         self,
         workers: Workers,
         y: _I32,
@@ -246,25 +246,25 @@ class Gradients:
     ) -> None: ...
     def pairs(self) -> _F32: ...
     def squared(
-        self, workers: Workers, y: _F64, score: _F64, weight: _F64 | None, own: float = 0.0
+        self, workers: Workers, y: _F64, score: _F64, weight: _F64 | None, parameter: float = 0.0
     ) -> float: ...
     def absolute(
-        self, workers: Workers, y: _F64, score: _F64, weight: _F64 | None, own: float = 0.0
+        self, workers: Workers, y: _F64, score: _F64, weight: _F64 | None, parameter: float = 0.0
     ) -> float: ...
     def quantile(
-        self, workers: Workers, y: _F64, score: _F64, weight: _F64 | None, own: float = 0.0
+        self, workers: Workers, y: _F64, score: _F64, weight: _F64 | None, parameter: float = 0.0
     ) -> float: ...
     def huber(
-        self, workers: Workers, y: _F64, score: _F64, weight: _F64 | None, own: float = 0.0
+        self, workers: Workers, y: _F64, score: _F64, weight: _F64 | None, parameter: float = 0.0
     ) -> float: ...
     def poisson(
-        self, workers: Workers, y: _F64, score: _F64, weight: _F64 | None, own: float = 0.0
+        self, workers: Workers, y: _F64, score: _F64, weight: _F64 | None, parameter: float = 0.0
     ) -> float: ...
     def gamma(
-        self, workers: Workers, y: _F64, score: _F64, weight: _F64 | None, own: float = 0.0
+        self, workers: Workers, y: _F64, score: _F64, weight: _F64 | None, parameter: float = 0.0
     ) -> float: ...
     def tweedie(
-        self, workers: Workers, y: _F64, score: _F64, weight: _F64 | None, own: float = 0.0
+        self, workers: Workers, y: _F64, score: _F64, weight: _F64 | None, parameter: float = 0.0
     ) -> float: ...
     def logistic(self, workers: Workers, y: _I32, score: _F64, weight: _F64 | None) -> float: ...
     def exponential(self, workers: Workers, y: _I32, score: _F64, weight: _F64 | None) -> float: ...
@@ -277,7 +277,7 @@ class Gradients:
         output: int,
         weight: _F64 | None,
     ) -> None: ...
-    def given(
+    def assign(
         self, workers: Workers, gradient: _F64, hessian: _F64, weight: _F64 | None
     ) -> None: ...
 
@@ -294,7 +294,7 @@ class GrownTree:
     def arrays(self) -> tuple[_I32, _F64, _U8, _I32, _I32, _F64, _F64, _F64]: ...
     @property
     def outputs(self) -> int: ...
-    def level_sets(self) -> tuple[_I32, _U64]: ...
+    def category_sets(self) -> tuple[_I32, _U64]: ...
 
 class Grower:
     def __init__(
@@ -316,27 +316,29 @@ class Grower:
         seed: int,
         tree_number: int,
     ) -> GrownTree: ...
-    def add_to(
+    def add_scores(
         self,
         tree: GrownTree,
         value: _F64,
         score: _F64,
-        lines: Lines | None = None,
+        linear_leaves: LeafModels | None = None,
         columns: Columns | None = None,
     ) -> None: ...
-    def fit_lines(
+    def fit_linear_leaves(
         self, tree: GrownTree, columns: Columns, gradients: Gradients, l2: float, bound: float
     ) -> tuple[_I32, _U64, _I32, _F64, _F64, _F64, _F64, _F64, _U8, _F64]: ...
-    def room(self, values: _F64) -> tuple[_F64, _F64]: ...
+    def monotone_bounds(self, values: _F64) -> tuple[_F64, _F64]: ...
     def set_few_rows(self, rows: int) -> None: ...
-    def leaf_quantiles(self, residual: _F64, q: float, times: _F32 | None = None) -> _F64: ...
-    def leaf_huber_means(self, residual: _F64, width: float, times: _F32 | None = None) -> _F64: ...
+    def leaf_quantiles(self, residual: _F64, q: float, multiplier: _F32 | None = None) -> _F64: ...
+    def leaf_huber_means(
+        self, residual: _F64, width: float, multiplier: _F32 | None = None
+    ) -> _F64: ...
     def leaf_sums(self, gradients: Gradients) -> tuple[_F64, _F64]: ...
-    def put_in_order(self, values: _F64) -> _F64: ...
+    def enforce_monotone(self, values: _F64) -> _F64: ...
     def leaf_nodes(self) -> _I32: ...
     def leaf_rows(self) -> tuple[_U32, _U64]: ...
 
-class Committee:
+class ForestGrower:
     def __init__(
         self,
         workers: Workers,
@@ -350,7 +352,7 @@ class Committee:
         share: float,
     ) -> None: ...
     def grow(
-        self, seed: int, first: int, n: int, unseen: bool
+        self, seed: int, first: int, n: int, list_oob: bool
     ) -> list[tuple[GrownTree, _U32, _I32]]: ...
 
 class Forest:
@@ -368,8 +370,8 @@ class Forest:
         outputs_per_tree: int = 1,
         set_start: _I64 | None = None,
         sets: _U64 | None = None,
-        levels: _U32 | None = None,
-        lines: Lines | None = None,
+        n_categories: _U32 | None = None,
+        linear_leaves: LeafModels | None = None,
     ) -> None: ...
     @property
     def n_trees(self) -> int: ...
@@ -402,24 +404,24 @@ class Shap:
         outputs_per_tree: int,
         interactions: bool,
         first: int,
-        most_bytes: int,
+        max_bytes: int,
         table_bytes: int = ...,
         set_start: _I64 | None = None,
         sets: _U64 | None = None,
-        levels: _U32 | None = None,
-        lines: Lines | None = None,
+        n_categories: _U32 | None = None,
+        linear_leaves: LeafModels | None = None,
     ) -> None: ...
     @property
     def last(self) -> int: ...
     @property
-    def walked(self) -> int: ...
+    def n_walked(self) -> int: ...
     def base(self) -> _F64: ...
     def add(self, workers: Workers, columns: Columns, begin: int, end: int, out: _F64) -> None: ...
 
 def node_means(
     start: _U64, feature: _I32, left: _I32, right: _I32, value: _F64, cover: _F64, width: int
 ) -> tuple[_F64, _F64]: ...
-def add_boxes(
+def add_partial_dependence(
     start: _U64,
     feature: _I32,
     threshold: _F64,

@@ -9,7 +9,7 @@
 // sparse tables.
 #pragma once
 
-#include "grow/finders/split.hpp"
+#include "grow/finders/gradient_finder.hpp"
 
 namespace stagewise {
 
@@ -41,30 +41,31 @@ class MedianFinder final : public Finder {
   void set_few_rows(size_t) override {}  // there is but one way
   void start_tree(const std::vector<uint32_t>& features, uint64_t key);
 
-  RowWords words() const override { return {}; }
-  void weigh_root(const Rows& rows, bool all, Leaf* root) const override;
-  void weigh_children(const Leaf& parent, const Rows& left, const Rows& right) const override;
+  PackedRows packed_rows() const override { return {}; }
+  void set_root_sums(const RowIndex& rows, bool all, Leaf* root) const override;
+  void set_child_sums(const Leaf& parent, const RowIndex& left,
+                      const RowIndex& right) const override;
   bool splittable(const Leaf& leaf) const override;
-  void begin(const Leaf& leaf, const Rows& rows, std::vector<uint8_t> allowed,
+  void begin(const Leaf& leaf, const RowIndex& rows, std::vector<uint8_t> allowed,
              Search* search) const override;
   void scan_group(Search*, size_t) const override {}
   void scan_few_rows(Search* search, Scratch* scratch) const override;
   void scan_sorted(Search* search, size_t position, const SortedRow* rows,
                    Scratch* scratch) const override;
-  Split settle(Search* search, Scratch* scratch) const override;
+  Split choose_split(Search* search, Scratch* scratch) const override;
 
  private:
-  void weigh(const Rows& rows, Leaf* leaf) const;
+  void set_sums(const RowIndex& rows, Leaf* leaf) const;
   Found scan_numbers(const Search& search, uint32_t feature, const SortedRow* rows,
                      Scratch* scratch) const;
-  Found scan_levels(const Search& search, uint32_t feature, const SortedRow* rows,
-                    Scratch* scratch) const;
+  Found scan_categories(const Search& search, uint32_t feature, const SortedRow* rows,
+                        Scratch* scratch) const;
   // The best cut behind one of the positions, which are those of the first `present` of n rows.
   ScanResult best_cut(const Search& search, const SortedRow* rows, size_t n, size_t present,
                       const Positions& within, Scratch* scratch) const;
   // The codes of levels that rows with a weight have, in the order of their medians.
-  std::vector<uint32_t> ordered_levels(const Search& search, const SortedRow* rows,
-                                       size_t present) const;
+  std::vector<uint32_t> ordered_categories(const Search& search, const SortedRow* rows,
+                                           size_t present) const;
 
   const Bins& bins_;
   const TreeRules& rules_;

@@ -8,8 +8,8 @@
 // A side must have min_samples_leaf rows, and min_hessian in the mean of the outputs. The rows are
 // counted in a lane of their own, unless hessians are their weights anyway. Levels of a category
 // are put in the order of their leaf vectors along the first principal direction of these; what
-// chance gains from an order (level_split.cpp) is taken off for as much of their variance as lies
-// along it. Must not: know constraints on values, forced or random splits.
+// chance gains from an order (category_split.cpp) is taken off for as much of their variance as
+// lies along it. Must not: know constraints on values, forced or random splits.
 #pragma once
 
 #include "gradients/vector_gradients.hpp"
@@ -30,15 +30,16 @@ class VectorFinder : public Finder {
   void start_tree(const VectorGradients& gradients, const std::vector<uint32_t>& features,
                   double dispersion);
 
-  RowWords words() const override { return {nullptr, gradients_->words()}; }
-  void weigh_root(const Rows& rows, bool all, Leaf* root) const override;
-  void weigh_children(const Leaf& parent, const Rows& left, const Rows& right) const override;
+  PackedRows packed_rows() const override { return {nullptr, gradients_->packed()}; }
+  void set_root_sums(const RowIndex& rows, bool all, Leaf* root) const override;
+  void set_child_sums(const Leaf& parent, const RowIndex& left,
+                      const RowIndex& right) const override;
   bool splittable(const Leaf& leaf) const override;
-  void begin(const Leaf& leaf, const Rows& rows, std::vector<uint8_t> allowed,
+  void begin(const Leaf& leaf, const RowIndex& rows, std::vector<uint8_t> allowed,
              Search* search) const override;
   void scan_group(Search* search, size_t group) const override;
   void scan_few_rows(Search* search, Scratch* scratch) const override;
-  Split settle(Search* search, Scratch* scratch) const override;
+  Split choose_split(Search* search, Scratch* scratch) const override;
 
  private:
   struct VectorSums : BinSums {  // whose words are vectors
@@ -57,21 +58,21 @@ class VectorFinder : public Finder {
   };
 
   Lanes make_lanes(double more_l2) const;
-  std::vector<double> values(const int64_t* words) const;
-  double hessian(const int64_t* words) const;  // the sum over the outputs
+  std::vector<double> values(const int64_t* packed_sums) const;
+  double hessian(const int64_t* packed_sums) const;  // the sum over the outputs
   double unsplit_score(const Leaf& leaf) const;
   void scan(Search* search, size_t position, const VectorSums& sums) const;
   Found scan_bins(const Leaf& leaf, const VectorSums& sums, const Lanes& lanes,
                   int64_t* left) const;
-  Found scan_levels(const Leaf& leaf, const VectorSums& sums, int64_t* left) const;
-  Found scan_alone(const Leaf& leaf, const VectorSums& sums, const Order& order,
-                   int64_t* left) const;
-  Order ordered(const int64_t* words, size_t bins) const;
+  Found scan_categories(const Leaf& leaf, const VectorSums& sums, int64_t* left) const;
+  Found scan_one_vs_rest(const Leaf& leaf, const VectorSums& sums, const Order& order,
+                         int64_t* left) const;
+  Order ordered(const int64_t* packed_sums, size_t bins) const;
   // The words of a feature's bins in the order of codes, summed up in the scratch.
-  void collect(const Rows& rows, uint32_t feature, Scratch* scratch) const;
+  void collect(const RowIndex& rows, uint32_t feature, Scratch* scratch) const;
   std::vector<uint8_t> right_bins(const Search& search, size_t position, bool heavier_left,
                                   Scratch* scratch) const;
-  bool has_rows(const int64_t* words) const;
+  bool has_rows(const int64_t* packed_sums) const;
 
   const Bins& bins_;
   const Kernels& kernels_;
@@ -83,8 +84,8 @@ class VectorFinder : public Finder {
   const size_t lanes_;
   const VectorGradients* gradients_ = nullptr;
   const std::vector<uint32_t>* features_ = nullptr;  // of this tree
-  Lanes numbers_, levels_;  // of candidates that cut numbers, and orders of levels
-  double level_chance_ = 0.0;
+  Lanes numeric_lanes_, category_lanes_;  // of candidates that cut numbers, and orders of levels
+  double category_chance_ = 0.0;
 };
 
 }  // namespace stagewise

@@ -22,7 +22,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import has_fit_parameter
 from threadpoolctl import threadpool_limits
 
-from stagewise._native import Cancellation, work_under
+from stagewise._native import Cancellation, set_cancellation
 from stagewise.bagging.bag_samples import Places, Share, draw_columns
 from stagewise.data.categories.categories import Categories
 from stagewise.estimators.tree_base import HELD_OUT
@@ -263,7 +263,7 @@ class _Cancellable:
             if self._cancellation.cancelled():
                 return None
             self._running += 1
-        outer = work_under(self._cancellation)
+        outer = set_cancellation(self._cancellation)
         try:
             return self._task(item)
         except BaseException:
@@ -271,7 +271,7 @@ class _Cancellable:
                 return None  # nobody reads it
             raise
         finally:
-            work_under(outer)
+            set_cancellation(outer)
             with self._changed:
                 self._running -= 1
                 self._changed.notify_all()

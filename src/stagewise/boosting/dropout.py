@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from stagewise._native import Workers, draw_rounds
+from stagewise._native import Workers, draw_dropout
 from stagewise.model.ensemble import Ensemble
 from stagewise.trees.tree import Tree
 
@@ -73,7 +73,7 @@ class Dropout:
         """Return which of the rounds so far are dropped for this one."""
         if self.rate == 0:
             return []
-        drawn = draw_rounds(n_rounds, self.rate, self.most or 0, self.skip, seed, number)
+        drawn = draw_dropout(n_rounds, self.rate, self.most or 0, self.skip, seed, number)
         return [int(m) for m in drawn]
 
     def shares(self, dropped: int, learning_rate: float) -> tuple[float, float]:

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from stagewise._native import Committee, GrownTree
+from stagewise._native import ForestGrower, GrownTree
 from stagewise.boosting.loop import EncodedRows
 from stagewise.boosting.monitor import Monitor
 from stagewise.learners.histogram_tree import tree_of
@@ -167,7 +167,7 @@ class OutOfBag:
 
 
 def average(
-    committee: Committee,
+    committee: ForestGrower,
     ensemble: Ensemble,
     loss: Loss,
     train: EncodedRows,
@@ -182,7 +182,7 @@ def average(
 
     Parameters
     ----------
-    committee : Committee
+    committee : ForestGrower
         Grows them.
     ensemble : Ensemble
         Gets them; empty before.
@@ -235,7 +235,7 @@ def average(
 
 
 def _members(
-    committee: Committee, n: int, at_once: int, seed: int, unseen: bool
+    committee: ForestGrower, n: int, at_once: int, seed: int, unseen: bool
 ) -> Iterator[tuple[GrownTree, npt.NDArray[np.uint32], npt.NDArray[np.int32]]]:
     for first in range(0, n, at_once):
         yield from committee.grow(seed, first, min(at_once, n - first), unseen)

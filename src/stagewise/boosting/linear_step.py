@@ -96,7 +96,7 @@ def _parabolas(given: StepInput, settled: GrownTerm) -> Gradients:
     else:
         share = width / np.maximum(width, distance) if width > 0 else np.ones_like(r)
     pairs = Gradients(len(r))
-    pairs.given(given.workers, -share * r - lean, share, given.weight)
+    pairs.assign(given.workers, -share * r - lean, share, given.weight)
     return given.bag.count(pairs, given.workers, given.weight, hessians=True)
 
 

@@ -19,10 +19,10 @@ import numpy.typing as npt
 from stagewise._native import (
     Gradients,
     Workers,
-    draw_by_importance,
-    draw_counts,
+    draw_bootstrap,
+    draw_goss,
     draw_groups,
-    draw_largest,
+    draw_mvs,
     draw_rows,
 )
 
@@ -188,7 +188,9 @@ class Bootstrap:
     def bag(self, this: Round) -> Bag:
         """Return the rows of this round."""
         return Bag(
-            *draw_counts(this.workers, this.n_rows, this.weight, self.rate, this.seed, this.number)
+            *draw_bootstrap(
+                this.workers, this.n_rows, this.weight, self.rate, this.seed, this.number
+            )
         )
 
 
@@ -222,7 +224,7 @@ class LargestGradients:
     def bag(self, this: Round) -> Bag:
         """Return the rows of this round."""
         squares, key = this.importance(), (this.seed, this.number)
-        return Bag(*draw_largest(this.workers, squares, this.weight, self.top, self.other, *key))
+        return Bag(*draw_goss(this.workers, squares, this.weight, self.top, self.other, *key))
 
 
 @dataclass(frozen=True)
@@ -256,7 +258,7 @@ class MinimalVariance:
         """Return the rows of this round."""
         squares = this.importance(self.ridge * this.unit**2)
         key = this.seed, this.number
-        return Bag(*draw_by_importance(this.workers, squares, this.weight, self.share, *key))
+        return Bag(*draw_mvs(this.workers, squares, this.weight, self.share, *key))
 
 
 @dataclass(frozen=True)

@@ -217,9 +217,9 @@ def _averaged_tree(params: Mapping[str, Any], growth: str) -> HistogramTree:
         min_gain=params["min_impurity_decrease"],
         l2=0.0,
         criterion=params["criterion"].replace("squared_error", "gini"),  # of ±1 they are the same
-        growth=growth,
-        columns_per_node=params["max_features"],
-        to_the_end=True,
-        level_smoothing=0.0,
-        level_l2=0.0,
+        grow_policy=growth,
+        max_features=params["max_features"],
+        grow_until_pure=True,
+        category_smoothing=0.0,
+        category_l2=0.0,
     )

@@ -246,7 +246,7 @@ class _PlainBound(BoundLoss):
         anew = self._looks == 1 and np.ptp(self._y) > 0
         self._check_sum(gradient, "gradients", SMALLEST_SUM if anew else 0.0)
         self._check_sum(hessian, "hessians", 0.0)
-        self._packed.given(self._workers, gradient, hessian, self._weight)
+        self._packed.assign(self._workers, gradient, hessian, self._weight)
         return self._packed
 
     def _check_sum(self, values: Vector, what: str, least: float) -> None:

@@ -33,9 +33,9 @@ def describe_boosting(spec: BoostingSpec, loss: str, method: str) -> str:
     kind = [
         f"{share:g} of the columns a {part}"
         for share, part in (
-            (tree.columns_per_tree, "tree"),
-            (tree.columns_per_level, "level"),
-            (tree.columns_per_node, "node"),
+            (tree.max_features_per_tree, "tree"),
+            (tree.max_features_per_level, "level"),
+            (tree.max_features, "node"),
         )
         if share < 1
     ]
@@ -58,7 +58,7 @@ def describe_boosting(spec: BoostingSpec, loss: str, method: str) -> str:
         penalties.append(f"λ of slopes={learner.linear_l2:g}")
     return (
         f"{loss} x {method} x trees "
-        f"({', '.join([tree.growth.replace('_', '-'), *kind, *_size(tree), *penalties])}) x "
+        f"({', '.join([tree.grow_policy.replace('_', '-'), *kind, *_size(tree), *penalties])}) x "
         f"{recipe.sampling.words} x {stopping.n_estimators} rounds"
         f"{STOPPED[stopping.early_stopping]}, "
         f"ν={recipe.learning_rate:g}{recipe.dropout.words}"
@@ -91,7 +91,7 @@ def describe_forest(spec: ForestSpec, criterion: str, *, by_validation_rows: boo
 
 def describe_tree(spec: SingleTreeSpec, criterion: str) -> str:
     """Return criterion x tree x rows x pruning."""
-    tree = ", ".join([spec.tree.growth.replace("_", "-"), *_tree_kind(spec.tree, spec.split)])
+    tree = ", ".join([spec.tree.grow_policy.replace("_", "-"), *_tree_kind(spec.tree, spec.split)])
     alpha = f", α={spec.ccp_alpha}" if spec.pruning == "cost_complexity" else ""
     pruned = "unpruned" if spec.pruning is None else spec.pruning.replace("_", " ") + alpha
     held = spec.stopping.early_stopping is True
@@ -113,7 +113,7 @@ def _tree_kind(tree: HistogramTree, split: str) -> list[str]:
     return [
         f"{split} splits",
         *(["random thresholds"] if tree.random_thresholds else []),
-        *_features_per_node(tree.columns_per_node),
+        *_features_per_node(tree.max_features),
         *(limits or ["grown until pure"]),
     ]
 

@@ -48,13 +48,13 @@ class FeatureRules:
         groups, largest = _interactions(self.interaction_cst, features)
         return {
             "monotone": directions + (0,) * (len(encoded) if directions else 0),
-            "together": groups,
-            "most_together": largest,
-            "first_use": _numbers_by_feature(
+            "interaction_groups": groups,
+            "max_interaction_order": largest,
+            "feature_penalty": _numbers_by_feature(
                 self.feature_penalty, features, "first_use_penalty", "a number, at least 0"
             ),
             "feature_weights": self._weights(features, tree, encoded),
-            "forced": _forced_splits(self.forced_splits, features),
+            "forced_splits": _forced_splits(self.forced_splits, features),
         }
 
     def _directions(self, features: Features) -> tuple[int, ...]:
@@ -75,7 +75,7 @@ class FeatureRules:
         weights = _numbers_by_feature(
             self.feature_weights, features, "feature_weights", "a number, at least 0"
         )
-        shares = (tree.columns_per_tree, tree.columns_per_level, tree.columns_per_node)
+        shares = (tree.max_features_per_tree, tree.max_features_per_level, tree.max_features)
         if self.feature_weights is not None and min(shares) >= 1:
             raise InvalidParameterError(
                 "feature_weights are the probabilities by which features are drawn, but none are "

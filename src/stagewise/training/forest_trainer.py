@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from stagewise._native import Bins, Committee
+from stagewise._native import Bins, ForestGrower
 from stagewise.boosting.forest_loop import Average, average
 from stagewise.boosting.loop import EncodedRows
 from stagewise.errors import ModelFormatError
@@ -105,7 +105,7 @@ def forest_grower(
     context: FitContext,
     bootstrap: bool,
     max_samples: float,
-) -> Committee:
+) -> ForestGrower:
     """Return the native grower of independent trees.
 
     By the Gini index, two classes are the numbers -1 and 1; other classes are counted.
@@ -115,7 +115,7 @@ def forest_grower(
         isinstance(loss, BinarySquaredError) and tree.criterion == "gini"
     )
     target = None if by_class else np.asarray(loss.target(rows.y, 0), dtype=np.float64)
-    return Committee(
+    return ForestGrower(
         context.workers,
         bins,
         rows.weight,
@@ -140,8 +140,8 @@ def bind_tree(
     min_gain = tree.min_gain * rows.total_weight * (0.5 if degree == 2 else 1.0)
     for _ in range(degree or 0):  # a power of a huge scale is an OverflowError, this is not
         min_gain /= float(scale.scale)
-    share = feature_share(tree.columns_per_node, features.n)
-    return replace(tree, min_gain=min_gain, columns_per_node=share)
+    share = feature_share(tree.max_features, features.n)
+    return replace(tree, min_gain=min_gain, max_features=share)
 
 
 def check_averages(model: Model, name: str) -> None:

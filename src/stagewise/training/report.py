@@ -64,7 +64,7 @@ def _names(names: list[str] | None, n: int) -> list[str]:
 
 def _no_two_bins(bins: Bins) -> bool:
     """Whether every feature has all rows in one bin, that of missing values included."""
-    return all(bins.constant(position) for position in range(bins.n_features))
+    return all(bins.is_constant(position) for position in range(bins.n_features))
 
 
 def fit_report(

@@ -63,7 +63,7 @@ class TreeLearnerSpec:
 
     def source(self, table: Any, context: FitContext) -> Any:
         """Return rows as the ensemble reads them; linear leaves read a few columns only."""
-        return table if self.linear_l2 is None else table.by_column(context.workers)
+        return table if self.linear_l2 is None else table.contiguous(context.workers)
 
     def encode(
         self,
@@ -107,12 +107,12 @@ class TreeLearnerSpec:
         A gradient of a loss of degree d is of degree d - 1, a gain of degree 2 (d - 1).
         """
         gradient_unit = unit ** ((loss.degree or 1) - 1)
-        tree = replace(self.tree, used=tuple(used), **self.feature_rules.of(features, self.tree))
+        tree = replace(self.tree, used_features=tuple(used), **self.feature_rules.of(features, self.tree))
         return replace(
             tree,
             l1=tree.l1 * gradient_unit,
             min_gain=tree.min_gain * gradient_unit**2,
-            first_use=tuple(price * gradient_unit**2 for price in tree.first_use),
+            feature_penalty=tuple(price * gradient_unit**2 for price in tree.feature_penalty),
             max_step=0.0 if loss.leaf_quantile is not None else tree.max_step * unit,
         )
 

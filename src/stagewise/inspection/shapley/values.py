@@ -304,8 +304,8 @@ def _add(shap: Shap, workers: Workers, columns: Columns, part: slice, credit: Va
 def _cost(ensemble: Ensemble, shap: Shap, first: int, background: Columns | None) -> int:
     """Return about how much there is to do for a row, in nodes."""
     nodes = sum(len(tree.feature) for tree in ensemble.trees[first : shap.last])
-    walks = 10 if shap.walked else 1
-    return nodes * walks * (background.n_rows if shap.walked and background is not None else 1)
+    walks = 10 if shap.n_walked else 1
+    return nodes * walks * (background.n_rows if shap.n_walked and background is not None else 1)
 
 
 def _blocks(n_rows: int, cost: int) -> Iterator[slice]:

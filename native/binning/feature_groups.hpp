@@ -1,0 +1,75 @@
+// Features that share one code by rows.
+//
+// One idea: a byte has room for 256 codes, and every byte of a row costs an update of a histogram.
+// Features of which at most one leaves its usual code in any row (one-hot columns) share a digit: 0
+// where all have their usual code, else which of them has which other one. Digits share a byte in
+// mixed radix. Nothing is lost: every feature's own code, and its own histogram, can be taken out
+// again. Bundles of exclusive features are from LightGBM (Ke et al. 2017), here without conflicts.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace stagewise {
+
+struct Digit {
+  std::vector<uint32_t> features;
+  uint32_t codes = 1;  // how many there are
+  uint32_t radix = 1;  // the digit of a group's code is code / radix % codes
+};
+
+struct Group {
+  std::vector<Digit> digits;  // none: the group is one feature with its own codes
+  uint32_t size = 1;          // how many different codes
+};
+
+class FeatureGroups {
+ public:
+  static constexpr uint32_t kMostShared = 256;  // codes of a group of several features
+
+  static constexpr uint32_t kSmall = 16;  // features with at most this many codes share one
+
+  // column[f]: the codes of a feature that may share, or null; span[f]: how many of them there are.
+  // What a feature alone has is said later.
+  template <class Code>
+  FeatureGroups(const std::vector<const Code*>& column, size_t rows,
+                const std::vector<uint32_t>& span);
+  void set_span(size_t feature, uint32_t span) { groups_[of(feature)].size = span; }
+
+  const std::vector<Group>& all() const { return groups_; }
+  uint32_t of(size_t feature) const { return place_[feature].group; }
+  bool alone(size_t feature) const { return place_[feature].decode.empty(); }
+  // Of a feature that is not alone: its part of the group's code by its own code, and back.
+  const uint32_t* part(size_t feature) const { return place_[feature].part.data(); }
+  const uint8_t* decode(size_t feature) const { return place_[feature].decode.data(); }
+
+  // The histogram of a group of several features, taken apart: own[at[f]...] for every member f.
+  // Bins are `step` words apart.
+  void unbundle(const Group& group, const int64_t* joint, const size_t* at, int64_t* own,
+                size_t step) const;
+
+ private:
+  struct Place {
+    uint32_t group = 0;
+    uint32_t usual = 0;  // its code in most rows
+    uint32_t first = 1;  // the digit of its first other code
+    uint32_t span = 1;
+    std::vector<uint32_t> part;
+    std::vector<uint8_t> decode;
+
+    uint32_t digit(uint32_t code) const {
+      return code == usual ? 0 : first + code - (code > usual ? 1 : 0);
+    }
+  };
+
+  template <class Code>
+  std::vector<Digit> make_digits(const std::vector<const Code*>& column, size_t rows);
+  void share(Digit digit);
+  void fill_tables();
+
+  std::vector<Group> groups_;
+  std::vector<Place> place_;  // per feature
+};
+
+}  // namespace stagewise

@@ -1,0 +1,68 @@
+// Trees that do not wait for each other.
+//
+// One idea: where no tree corrects another, as in bagging and in forests, every thread grows whole
+// trees of its own. A tree depends on the seed and on its number, not on who grows it or when. Its
+// leaves say the mean of the target, its median, or the shares of the classes, of the rows that it
+// has seen: sums in double precision over rows in their order, not the rounded ones that chose the
+// splits.
+#pragma once
+
+#include "gradients/sampling.hpp"
+#include "grow/grower.hpp"
+
+namespace stagewise {
+
+// Which rows a tree sees: each a Poisson number of times, `share` in the mean, or each with
+// probability `share`.
+struct BagRules {
+  bool bootstrap = false;
+  double share = 1.0;
+};
+
+// A tree, and where it puts the rows that it has not seen.
+struct ForestTree {
+  Tree tree;
+  std::vector<uint32_t> oob_rows;  // increasing
+  std::vector<int32_t> leaf;       // of each of them
+};
+
+class ForestGrower {
+ public:
+  // target: what leaves say the mean, or the median, of; or null, and class_of the class of every
+  // row. With two classes a leaf says p_1 - p_0, with more it says all shares.
+  ForestGrower(Workers& workers, const Kernels& kernels, const Bins& bins, const double* weight,
+               const double* target, const int32_t* class_of, size_t classes,
+               const TreeRules& rules, const BagRules& bags);
+
+  // The trees first, first + 1, ..., first + n - 1.
+  std::vector<ForestTree> grow(uint64_t seed, uint64_t first, size_t n, bool list_oob);
+
+ private:
+  // What a thread works with.
+  struct Workspace {
+    explicit Workspace(size_t rows) : pairs(rows), weight(rows), leaf_of_row(0) {}
+    Gradients pairs;
+    std::vector<double> weight;       // of the rows in the bag, times how often they were drawn
+    std::vector<double> leaf_of_row;  // per row: the leaf it reaches
+  };
+
+  Bag draw_bag(Workers& team, uint64_t seed, uint64_t number) const;
+  ForestTree grow_one(Workers& team, Workspace* workspace, uint64_t seed, uint64_t number,
+                      bool list_oob) const;
+  void fill(Workers& team, Workspace* workspace) const;
+  void set_values(const Grower& grower, const std::vector<double>& weight, Tree* tree) const;
+  void find_oob_leaves(const Bag& bag, Workspace* workspace, ForestTree* tree) const;
+  size_t outputs() const { return class_of_ == nullptr || classes_ == 2 ? 1 : classes_; }
+
+  Workers& workers_;
+  const Kernels& kernels_;
+  const Bins& bins_;
+  const double* const weight_;
+  const double* const target_;
+  const int32_t* const class_of_;
+  const size_t classes_;
+  const TreeRules rules_;
+  const BagRules bags_;
+};
+
+}  // namespace stagewise
