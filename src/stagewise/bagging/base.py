@@ -32,7 +32,7 @@ from stagewise.data.categories.categories import Categories
 from stagewise.errors import InvalidParameterError
 from stagewise.estimators.base import StagewiseEstimator
 from stagewise.estimators.model_estimator import ModelEstimator
-from stagewise.estimators.specs import SAMPLINGS, choose_seed
+from stagewise.estimators.specs import choose_seed, make_sampling
 from stagewise.learners.estimator import can_be_fitted, name_of, weight_argument
 from stagewise.training.columns import FeatureReader
 from stagewise.training.folds import group_numbers, make_folds
@@ -50,7 +50,7 @@ from stagewise.validation.parameters import RULES, Use, check_parameters
 from stagewise.validation.rules import OneOf
 from stagewise.workers import thread_count
 
-__all__ = ["COMMITTEE_RULES", "Committee"]
+__all__ = ["BAGGING_RULES", "BaseBagging"]
 
 Vector = npt.NDArray[np.float64]
 Matrix = npt.NDArray[np.float64]
@@ -58,10 +58,10 @@ Matrix = npt.NDArray[np.float64]
 SMALL = 10_000
 """Answers, rows times members, that are not worth a thread."""
 
-COMMITTEE_RULES = MappingProxyType(
+BAGGING_RULES = MappingProxyType(
     {
         "sampling": OneOf(("bootstrap", "uniform", "group", "folds")),
-        "columns_per_member": RULES["columns_per_tree"],
+        "max_features": RULES["subsample"],
         "early_stopping": RULES["warm_start"],
     }
 )
@@ -76,14 +76,14 @@ FITTED = (
 """Attributes that not every fit has."""
 
 
-class Committee(StagewiseEstimator):
+class BaseBagging(StagewiseEstimator):
     """Base of the two; see `BaggingRegressor` for the parameters."""
 
     estimator: Any
     n_jobs: Any
-    own_uses = (
+    _uses = (
         Use(
-            ("n_estimators", "subsample", "out_of_bag", "early_stopping"),
+            ("n_estimators", "max_samples", "oob_score", "early_stopping"),
             "sampling",
             lambda sampling: sampling != "folds",
             "say with cv how many members there are",
@@ -117,7 +117,7 @@ class Committee(StagewiseEstimator):
                 f"got {short_repr(params['estimator'])}."
             )
         self._check_member(params["estimator"], params["combine"])
-        everything = params["sampling"] == "uniform" and params["subsample"] == 1.0
+        everything = params["sampling"] == "uniform" and params["max_samples"] == 1.0
         for name, needs in (
             ("combine='weighted'", params["combine"] == "weighted"),
             ("early_stopping=True", params["early_stopping"]),
@@ -125,8 +125,8 @@ class Committee(StagewiseEstimator):
             if needs and everything:
                 raise InvalidParameterError(
                     f"{name} of {who} goes by rows that a member did not see, and with "
-                    "sampling='uniform' and subsample=1.0 members see all of them. Set subsample "
-                    "below 1, or sampling='bootstrap'."
+                    "sampling='uniform' and max_samples=1.0 members see all of them. Set "
+                    "max_samples below 1, or sampling='bootstrap'."
                 )
         return params
 
@@ -171,7 +171,7 @@ class Committee(StagewiseEstimator):
             y=train.y if classes is None else classes[train.y],
             ballot=Ballot(classes, votes=classes is not None and votes),
             seed=seed,
-            column_share=params["columns_per_member"],
+            column_share=params["max_features"],
             measured=folds or params["combine"] == "weighted" or self._by_left_out(params),
             stops=folds,
             threads=threads,
@@ -193,7 +193,7 @@ class Committee(StagewiseEstimator):
         return self
 
     def _by_left_out(self, params: Mapping[str, Any]) -> bool:
-        return bool(params["out_of_bag"] or params["early_stopping"])
+        return bool(params["oob_score"] or params["early_stopping"])
 
     def _check_groups(self, sampling: str, groups: Any) -> None:
         if sampling == "group" and groups is None:
@@ -220,7 +220,7 @@ class Committee(StagewiseEstimator):
         their parameters are about.
         """
         member = params["estimator"]
-        if not isinstance(member, ModelEstimator) or params["columns_per_member"] < 1.0:
+        if not isinstance(member, ModelEstimator) or params["max_features"] < 1.0:
             return []
         with collect_warnings() as told:
             FeatureReader(InputSpec.of(check_parameters(member)), type(self).__name__).read(X)
@@ -244,7 +244,7 @@ class Committee(StagewiseEstimator):
         if params["sampling"] == "group":
             numbers, row_of = group_numbers(groups, train, len(target)), copies(train.weight)
             numbers = numbers if row_of is None else numbers[row_of]
-        sampling = SAMPLINGS[params["sampling"]](params)
+        sampling = make_sampling(params)
         return deal_bags(sampling, numbers, train, seed, params["n_estimators"])
 
     def _gather(
@@ -383,10 +383,10 @@ class Committee(StagewiseEstimator):
         p = self._checked()
         rows, number = "all folds but one", "one member a fold"
         if p["sampling"] != "folds":
-            rows = SAMPLINGS[p["sampling"]](p).words.replace("a round", "a member")
+            rows = make_sampling(p).words.replace("a round", "a member")
             number = f"{p['n_estimators']} members"
             number += ", stopped by rows out of bag" if p["early_stopping"] else ""
-        share = p["columns_per_member"]
+        share = p["max_features"]
         columns = "all columns" if share == 1.0 else f"{share:.0%} of the columns"
         return f"{rows} x {columns} x {name_of(p['estimator'])} x {number} x {p['combine']}"
 

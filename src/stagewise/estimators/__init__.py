@@ -9,7 +9,7 @@ from stagewise.estimators.extra_trees import ExtraTreesClassifier, ExtraTreesReg
 from stagewise.estimators.forest import RandomForestClassifier, RandomForestRegressor
 from stagewise.estimators.gradient_boosting_classifier import GradientBoostingClassifier
 from stagewise.estimators.gradient_boosting_regressor import GradientBoostingRegressor
-from stagewise.estimators.linear.least_squares import LinearModel
+from stagewise.estimators.linear.least_squares import LinearRegression
 from stagewise.estimators.linear.stagewise_linear import StagewiseLinearRegressor
 from stagewise.estimators.linear.stepwise import StepwiseRegressor
 from stagewise.estimators.load import load
@@ -25,7 +25,7 @@ __all__ = [
     "GentleBoostClassifier",
     "GradientBoostingClassifier",
     "GradientBoostingRegressor",
-    "LinearModel",
+    "LinearRegression",
     "LogitBoostClassifier",
     "RandomForestClassifier",
     "RandomForestRegressor",

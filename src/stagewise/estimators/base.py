@@ -6,7 +6,7 @@ from typing import Any, Self
 
 from sklearn.base import BaseEstimator
 
-from stagewise.validation.parameters import nearest_name
+from stagewise.validation.parameters import name_hint
 
 __all__ = ["StagewiseEstimator"]
 
@@ -29,7 +29,7 @@ class StagewiseEstimator(BaseEstimator):
             if name.partition("__")[0] not in known:
                 raise ValueError(
                     f"Invalid parameter {name!r} for estimator {type(self).__name__}."
-                    f"{nearest_name(name, known)} Valid parameters are: {sorted(known)}."
+                    f"{name_hint(name, known)} Valid parameters are: {sorted(known)}."
                 )
         result: Self = super().set_params(**params)
         return result

@@ -10,21 +10,22 @@ import numpy as np
 import numpy.typing as npt
 
 from stagewise.boosting.recipe import Recipe
+from stagewise.estimators.defaults import RATE, resolve_auto
 from stagewise.estimators.fit_mixin import FitMixin
 from stagewise.estimators.model_estimator import ModelEstimator
 from stagewise.estimators.report_mixin import ReportMixin
 from stagewise.estimators.scores import ModelScores
 from stagewise.estimators.specs import PLAIN_TREE, boosting_spec, tree_learner
+from stagewise.estimators.tree_needs import check_needs, check_sparse, reads_sparse
+from stagewise.estimators.warm_start import check_continues, model_to_continue
 from stagewise.losses import Loss
 from stagewise.model.model import Model
+from stagewise.options import FeatureSampling, OrderedTargetEncoding, flatten_options
 from stagewise.training.boosting_trainer import train_boosting
 from stagewise.training.describe import describe_boosting
 from stagewise.training.specs import BoostingSpec, FitContext, FitResult, LearnerSpec
 from stagewise.training.training_data import FitArguments, TrainingData
-from stagewise.training.warm_start import check_continues, model_to_continue
-from stagewise.validation.defaults import AUTO_RULES, RATE, resolve_auto
 from stagewise.validation.parameters import all_parameters, check_parameters
-from stagewise.validation.tree_needs import check_needs, check_sparse, reads_sparse
 
 __all__ = ["BaseBoosting", "check_stopping"]
 
@@ -62,7 +63,7 @@ class BaseBoosting(ReportMixin, FitMixin, ModelScores, ModelEstimator):
     def _check_data(
         self, params: dict[str, Any], data: TrainingData, loss: Loss, previous: Model | None
     ) -> None:
-        check_needs(params, loss.n_outputs)
+        check_needs(flatten_options(params), loss.n_outputs)
         if data.train.is_sparse:
             check_sparse(params)
         if previous is not None:
@@ -86,14 +87,20 @@ class BaseBoosting(ReportMixin, FitMixin, ModelScores, ModelEstimator):
         self, result: FitResult, data: TrainingData, params: dict[str, Any]
     ) -> dict[str, Any]:
         self.learning_rate_ = params["learning_rate"]
-        if params.get("out_of_bag"):
+        if params.get("oob_score"):
             continued = result.rounds_run - len(result.oob_improvement)
             before = getattr(self, "oob_improvement_", np.zeros(continued))[:continued]
             self.oob_improvement_ = np.concatenate([before, result.oob_improvement])
         else:
             self.__dict__.pop("oob_improvement_", None)
-        names = (*AUTO_RULES, "permutations")
-        return {name: params[name] for name in names if name in params}
+        facts = {"learning_rate": params["learning_rate"]}
+        drawn, encoding = params.get("max_features"), params.get("category_encoding")
+        if isinstance(drawn, FeatureSampling):
+            facts["max_features"] = drawn.per_node
+        if encoding is not None:
+            by_target = isinstance(encoding, OrderedTargetEncoding)
+            facts["n_orderings"] = encoding.n_orderings if by_target else 1
+        return facts
 
     def _adopt(self, model: Model) -> None:
         self._adopt_columns(model)
@@ -115,7 +122,7 @@ class BaseBoosting(ReportMixin, FitMixin, ModelScores, ModelEstimator):
         if not len(getattr(self, "oob_improvement_", ())):
             raise AttributeError(
                 f"this {type(self).__name__} has no oob_best_iteration_: it was fitted without "
-                "out_of_bag=True, or read from a file."
+                "oob_score=True, or read from a file."
             )
         return int(np.argmax(np.cumsum(self.oob_improvement_))) + 1
 
@@ -151,7 +158,7 @@ class BaseBoosting(ReportMixin, FitMixin, ModelScores, ModelEstimator):
 def check_stopping(params: Mapping[str, Any], arguments: FitArguments) -> None:
     """Raise ValueError unless groups and X_val go with early stopping and sampling."""
     X_val, groups = arguments.X_val, arguments.groups
-    by_folds = params.get("early_stopping") == "cv"
+    by_folds = not isinstance(params.get("early_stopping", False), bool)
     by_groups = params.get("sampling") == "group"
     if groups is not None and not (by_folds or by_groups):
         raise ValueError(

@@ -29,17 +29,17 @@ from stagewise.estimators.regressor import RegressorPredictions
 from stagewise.estimators.report_mixin import ReportMixin
 from stagewise.estimators.scores import ModelScores, TreeAttributes
 from stagewise.estimators.specs import forest_spec
+from stagewise.estimators.tree_needs import check_sparse, reads_sparse
+from stagewise.learners.histogram_tree import feature_share
 from stagewise.losses import CLASSIFICATION_LOSSES, AbsoluteError, Loss, SquaredError
 from stagewise.model.model import Model
 from stagewise.training.describe import describe_forest
 from stagewise.training.forest_trainer import check_averages, train_forest
 from stagewise.training.specs import FitContext, ForestResult, ForestSpec
 from stagewise.training.training_data import FitArguments, TrainingData
-from stagewise.training.tree_learner import feature_share
 from stagewise.validation.messages import short_repr, warn_caller
 from stagewise.validation.parameters import all_parameters, check_parameter
 from stagewise.validation.rules import Number, OneOf, feature_count, flag
-from stagewise.validation.tree_needs import check_sparse, reads_sparse
 from stagewise.workers import make_workers
 
 __all__ = ["BaseForest", "ForestClassifierMixin", "ForestRegressorMixin", "set_average_tags"]
@@ -64,7 +64,7 @@ FOREST_RULES = MappingProxyType(
         "bootstrap": flag,
         "split": OneOf(("histogram", "exact")),
         "early_stopping": flag,
-        "out_of_bag": _flag_or_auto,
+        "oob_score": _flag_or_auto,
     }
 )
 
@@ -87,7 +87,7 @@ class BaseForest(ReportMixin, FitMixin, TreeAttributes, ModelScores, ModelEstima
         if _needs_validation(params) and arguments.X_val is None:
             raise InvalidParameterError(
                 f"early_stopping=True of {type(self).__name__} needs rows that trees were not grown"
-                " on: set out_of_bag=True, or pass X_val and y_val to fit."
+                " on: set oob_score=True, or pass X_val and y_val to fit."
             )
 
     def _check_data(
@@ -126,7 +126,7 @@ class BaseForest(ReportMixin, FitMixin, TreeAttributes, ModelScores, ModelEstima
         known = average.trees > 0
         predicted[~known] = np.nan
         in_every_bag = int((~known).sum())
-        if params["out_of_bag"] is True and in_every_bag:
+        if params["oob_score"] is True and in_every_bag:
             warn_caller(
                 f"{in_every_bag} of {len(known)} rows are in the bag of every tree, so their "
                 "oob_prediction_ is NaN, and oob_score_ leaves them out. Raise n_estimators; it is "
@@ -169,11 +169,11 @@ class BaseForest(ReportMixin, FitMixin, TreeAttributes, ModelScores, ModelEstima
             share of right answers, or by how much the squared error grows.
         """
         model = self._fitted()
-        bootstrap, share = (check_parameter(self, name) for name in ("bootstrap", "subsample"))
+        bootstrap, share = (check_parameter(self, name) for name in ("bootstrap", "max_samples"))
         if not bootstrap and share >= 1:
             raise InvalidParameterError(
                 f"This {type(self).__name__} showed all rows to all trees, so there is none outside"
-                " a bag. Fit it with bootstrap=True or subsample below 1, or permute columns of "
+                " a bag. Fit it with bootstrap=True or max_samples below 1, or permute columns of "
                 "rows that you held out (sklearn.inspection.permutation_importance)."
             )
         values = self._match(model, X)
@@ -252,9 +252,9 @@ def set_average_tags(tags: Any, estimator: Any) -> Any:
 
 
 def _keeps_out_of_bag(params: dict[str, Any]) -> bool:
-    if params["out_of_bag"] == "auto":
-        return bool(params["bootstrap"] or params["subsample"] < 1)
-    return bool(params["out_of_bag"])
+    if params["oob_score"] == "auto":
+        return bool(params["bootstrap"] or params["max_samples"] < 1)
+    return bool(params["oob_score"])
 
 
 def _needs_validation(params: dict[str, Any]) -> bool:
@@ -265,7 +265,7 @@ def _needs_validation(params: dict[str, Any]) -> bool:
 class ForestClassifierMixin(ClassifierPredictions):
     """Classifiers that are averages of trees."""
 
-    own_rules = MappingProxyType(
+    _rules = MappingProxyType(
         {**FOREST_RULES, "criterion": OneOf(("gini", "entropy", "misclassification"))}
     )
 
@@ -290,7 +290,7 @@ class ForestRegressorMixin(RegressorPredictions):
     """Regressors that are averages of trees."""
 
     criterion: str
-    own_rules = MappingProxyType(
+    _rules = MappingProxyType(
         {**FOREST_RULES, "criterion": OneOf(("squared_error", "absolute_error"))}
     )
 

@@ -28,7 +28,7 @@ class LogitBoostClassifier(ClassifierPredictions, TreeAttributes, BaseBoosting):
 
     Parameters
     ----------
-    limit : float, default=4.0
+    z_max : float, default=4.0
         The largest absolute z: rows that are badly wrong must not decide alone.
     learning_rate : float, default=1.0
         ν: what every tree's values are multiplied by.
@@ -39,7 +39,7 @@ class LogitBoostClassifier(ClassifierPredictions, TreeAttributes, BaseBoosting):
     min_samples_leaf : float, default=1
         The least number of rows in a leaf; with weights, the least sum of these, exactly. 1: one
         row is enough, if it has a thousandth of the mean weight.
-    subsample, max_bins, missing_values, categorical_features, on_unseen, early_stopping, cv, \
+    subsample, max_bins, missing_values, categorical_features, handle_unknown, early_stopping, \
 validation_fraction, n_iter_no_change, tol, time_limit, warm_start, random_state, n_jobs, verbose, \
 callbacks, class_weight
         As in `GradientBoostingClassifier`.
@@ -63,7 +63,7 @@ classes_, n_features_in_, feature_names_in_, fit_report_
     def __init__(
         self,
         *,
-        limit: float = 4.0,
+        z_max: float = 4.0,
         learning_rate: float = 1.0,
         n_estimators: int = 100,
         max_leaf_nodes: int | None = None,
@@ -73,9 +73,8 @@ classes_, n_features_in_, feature_names_in_, fit_report_
         max_bins: int = 255,
         missing_values: Any = None,
         categorical_features: Any = "from_dtype",
-        on_unseen: str = "missing",
-        early_stopping: bool | str = False,
-        cv: Any = 5,
+        handle_unknown: str = "missing",
+        early_stopping: Any = False,
         validation_fraction: float = 0.1,
         n_iter_no_change: int = 10,
         tol: float = 0.0,
@@ -87,7 +86,7 @@ classes_, n_features_in_, feature_names_in_, fit_report_
         callbacks: Any = None,
         class_weight: Any = None,
     ) -> None:
-        self.limit = limit
+        self.z_max = z_max
         self.learning_rate = learning_rate
         self.n_estimators = n_estimators
         self.max_leaf_nodes = max_leaf_nodes
@@ -97,9 +96,8 @@ classes_, n_features_in_, feature_names_in_, fit_report_
         self.max_bins = max_bins
         self.missing_values = missing_values
         self.categorical_features = categorical_features
-        self.on_unseen = on_unseen
+        self.handle_unknown = handle_unknown
         self.early_stopping = early_stopping
-        self.cv = cv
         self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change
         self.tol = tol
@@ -112,7 +110,7 @@ classes_, n_features_in_, feature_names_in_, fit_report_
         self.class_weight = class_weight
 
     def _recipe(self) -> Recipe:
-        return logit_boost(self.limit)
+        return logit_boost(self.z_max)
 
     def _make_loss(self, classes: npt.NDArray[Any] | None) -> Loss:
         assert classes is not None
@@ -137,7 +135,7 @@ class GentleBoostClassifier(ClassifierPredictions, TreeAttributes, BaseBoosting)
     min_samples_leaf : float, default=1
         The least number of rows in a leaf; with weights, the least sum of these, exactly. 1: one
         row is enough, if it has a thousandth of the mean weight.
-    subsample, max_bins, missing_values, categorical_features, on_unseen, early_stopping, cv, \
+    subsample, max_bins, missing_values, categorical_features, handle_unknown, early_stopping, \
 validation_fraction, n_iter_no_change, tol, time_limit, warm_start, random_state, n_jobs, verbose, \
 callbacks, class_weight
         As in `GradientBoostingClassifier`.
@@ -170,9 +168,8 @@ classes_, n_features_in_, feature_names_in_, fit_report_
         max_bins: int = 255,
         missing_values: Any = None,
         categorical_features: Any = "from_dtype",
-        on_unseen: str = "missing",
-        early_stopping: bool | str = False,
-        cv: Any = 5,
+        handle_unknown: str = "missing",
+        early_stopping: Any = False,
         validation_fraction: float = 0.1,
         n_iter_no_change: int = 10,
         tol: float = 0.0,
@@ -193,9 +190,8 @@ classes_, n_features_in_, feature_names_in_, fit_report_
         self.max_bins = max_bins
         self.missing_values = missing_values
         self.categorical_features = categorical_features
-        self.on_unseen = on_unseen
+        self.handle_unknown = handle_unknown
         self.early_stopping = early_stopping
-        self.cv = cv
         self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change
         self.tol = tol

@@ -17,6 +17,7 @@ from sklearn.exceptions import NotFittedError
 
 from stagewise.errors import ModelFormatError
 from stagewise.estimators.base import StagewiseEstimator
+from stagewise.estimators.saved_parameters import plain_parameters
 from stagewise.losses import CLASSIFICATION_LOSSES, REGRESSION_LOSSES
 from stagewise.model.file.format import write_model
 from stagewise.model.model import Model
@@ -138,15 +139,16 @@ class ModelEstimator(StagewiseEstimator):
         write_model(path, model, {**own, **given})
 
     def _plain_params(self) -> dict[str, Any]:
-        """Return the parameters as a file can hold them."""
+        """Return the parameters as a file holds them."""
         params = all_parameters(self)
         params = {name: params[name] for name in default_parameters(self._public_class())}
         if "callbacks" in params:
             params["callbacks"] = None
         if hasattr(params["categorical_features"], "tolist"):  # an array, or an index of pandas
             params["categorical_features"] = params["categorical_features"].tolist()
-        if not isinstance(params.get("cv", 5), (int, np.integer)):
-            params["cv"] = 5  # folds of one's own belong to the rows, not to the model
+        for name, usual in (("cv", 5), ("ccp_cv", 5), ("early_stopping", "cv")):
+            if not isinstance(params.get(name, 5), (bool, int, np.integer, str)):
+                params[name] = usual  # folds that were passed belong to the rows, not to the model
         if not isinstance(params.get("random_state"), (int, np.integer, type(None))):
             params["random_state"] = self.seed_
-        return params
+        return plain_parameters(params)

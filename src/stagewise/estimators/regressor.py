@@ -72,7 +72,7 @@ class RegressionLossParameters:
     def _make_loss(self, classes: npt.NDArray[Any] | None) -> Loss:
         loss: Any = self.loss
         who = type(self).__name__
-        given = {name: getattr(self, name) for name in ("quantile", "power")}
+        given = {name: getattr(self, name) for name in ("quantile",)}
         given = {name: value for name, value in given.items() if value is not None}
         kind = None if isinstance(loss, Loss) else REGRESSION_LOSSES.get(str(loss))
         for name in given:
@@ -94,11 +94,3 @@ class RegressionLossParameters:
             return kind(**given)
         except (TypeError, ValueError) as error:
             raise InvalidParameterError(f"For {who}: {error}") from None
-
-    def _plain_params(self) -> dict[str, Any]:
-        params: dict[str, Any] = super()._plain_params()  # type: ignore[misc]
-        loss = self.loss
-        if isinstance(loss, Loss) and type(loss) is REGRESSION_LOSSES.get(loss.name):
-            params["loss"] = loss.name
-            params |= {name: getattr(loss, name) for name in loss.parameter_names}
-        return params

@@ -42,7 +42,8 @@ class ModelScores:
 
         def _fitted(self) -> Model: ...
 
-        def fingerprint(self) -> str: ...
+        def fingerprint(self) -> str:  # noqa: D102
+            ...
 
     @property
     def best_iteration_(self) -> int:
@@ -54,7 +55,7 @@ class ModelScores:
         features = model.features
         if not features.categorical:  # on the way of every single row
             return features.match(X, type(self).__name__)
-        rule = check_parameter(self, "on_unseen")
+        rule = check_parameter(self, "handle_unknown")
         return features.match(X, type(self).__name__, rule)
 
     def _score(self, X: Any) -> Vector:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import fields, replace
 from types import MappingProxyType
 from typing import Any
@@ -19,8 +19,18 @@ from stagewise.boosting.sampling import (
     Sampling,
     WholeGroups,
 )
-from stagewise.errors import InvalidParameterError
+from stagewise.estimators.defaults import RATE_RULE
 from stagewise.learners.histogram_tree import HistogramTree
+from stagewise.options import (
+    OPTION_RULES,
+    Dart,
+    FeatureSampling,
+    Goss,
+    LinearLeaves,
+    Mvs,
+    OrderedTargetEncoding,
+    SplitSearch,
+)
 from stagewise.training.feature_rules import FeatureRules
 from stagewise.training.specs import (
     BoostingSpec,
@@ -31,15 +41,20 @@ from stagewise.training.specs import (
     StoppingSpec,
 )
 from stagewise.training.tree_learner import TreeLearnerSpec
+from stagewise.validation.parameters import Use
+from stagewise.validation.rules import Rule
 
 __all__ = [
+    "BOOSTING_RULES",
+    "BOOSTING_USES",
     "PLAIN_TREE",
-    "SAMPLINGS",
     "boosting_spec",
     "choose_seed",
     "forest_spec",
     "input_spec",
+    "make_sampling",
     "single_tree_spec",
+    "stopping_spec",
     "tree_learner",
 ]
 
@@ -47,17 +62,37 @@ PLAIN_TREE = HistogramTree(min_hessian=0.0, l2=0.0)
 """The trees of the papers: only their size is limited."""
 
 SKETCH_EPS = 0.02
-"""Of split="approx": about fifty candidates per feature."""
+"""For split="approx": about fifty candidates per feature."""
 
-SAMPLINGS: Mapping[str, Callable[[Mapping[str, Any]], Sampling]] = MappingProxyType(
-    {
-        "uniform": lambda p: RowFraction(p.get("subsample", 1.0)),
-        "bootstrap": lambda p: Bootstrap(p["subsample"]),
-        "goss": lambda p: LargestGradients(p["goss_top"], p["goss_other"]),
-        "mvs": lambda p: MinimalVariance(p["subsample"], p["mvs_lambda"]),
-        "group": lambda p: WholeGroups(p["subsample"]),
-    }
+BOOSTING_RULES: Mapping[str, Rule] = MappingProxyType({**OPTION_RULES, "learning_rate": RATE_RULE})
+"""The rules of gradient boosting, where they are not those of all estimators."""
+
+BOOSTING_USES = (
+    Use(
+        ("subsample",),
+        "sampling",
+        lambda sampling: not isinstance(sampling, Goss),
+        "set sampling=Goss(top=..., other=...)",
+    ),
 )
+
+
+def make_sampling(params: Mapping[str, Any]) -> Sampling:
+    """Return how rows are drawn."""
+    sampling = params.get("sampling", "uniform")
+    share = params.get("subsample", params.get("max_samples", 1.0))
+    if isinstance(sampling, Goss):
+        return LargestGradients(sampling.top, sampling.other)
+    if isinstance(sampling, Mvs):
+        return MinimalVariance(share, sampling.regularization)
+    kinds: dict[str, type[Sampling]] = {
+        "uniform": RowFraction,
+        "bootstrap": Bootstrap,
+        "group": WholeGroups,
+    }
+    kind: Any = kinds[sampling]
+    made: Sampling = kind(share)
+    return made
 
 
 def choose_seed(random_state: Any) -> int:
@@ -84,20 +119,33 @@ def boosting_spec(params: Mapping[str, Any], recipe: Recipe, learner: LearnerSpe
     learner : LearnerSpec
         What is fitted in every round.
     """
+    dropout, encoding = params.get("dropout"), params.get("category_encoding", "sets")
+    if isinstance(dropout, Dart):
+        drop = Dropout(dropout.rate, dropout.max_drop, dropout.skip, dropout.normalization)
+        recipe = replace(recipe, dropout=drop)
     complete = replace(
         recipe,
         learning_rate=params["learning_rate"],
-        sampling=SAMPLINGS[params.get("sampling", "uniform")](params),
-        dropout=_dropout(params),
-        out_of_bag=params.get("out_of_bag", False),
+        sampling=make_sampling(params),
+        out_of_bag=params.get("oob_score", False),
     )
+    by_target = isinstance(encoding, OrderedTargetEncoding)
     return BoostingSpec(
         complete,
         learner,
-        StoppingSpec.of(params),
-        params.get("categorical", "sets"),
-        params.get("permutations", 1),
+        stopping_spec(params),
+        "target" if by_target else encoding,
+        encoding.n_orderings if by_target else 1,
     )
+
+
+def stopping_spec(params: Mapping[str, Any]) -> StoppingSpec:
+    """Return when a fit ends."""
+    spec, stopping = StoppingSpec.of(params), params.get("early_stopping", False)
+    if isinstance(stopping, bool):
+        return spec
+    folds = 5 if isinstance(stopping, str) else stopping
+    return replace(spec, early_stopping="cv", cv=folds)
 
 
 def tree_learner(params: Mapping[str, Any], tree: HistogramTree | None = None) -> TreeLearnerSpec:
@@ -110,53 +158,34 @@ def tree_learner(params: Mapping[str, Any], tree: HistogramTree | None = None) -
     tree : HistogramTree or None
         The rules of which parameters change some; None: the defaults.
     """
-    same = {f.name for f in fields(HistogramTree)} - {"forced", "proposal", "epsilon"}
-    own = {name: value for name, value in params.items() if name in same}
+    names = {f.name for f in fields(HistogramTree)} - {"max_features", "feature_penalty"}
+    own = {name: value for name, value in params.items() if name in names}
     own["max_step"] = params.get("max_step") or 0.0
     for name, field in (("l1_regularization", "l1"), ("l2_regularization", "l2")):
         if name in params:
             own[field] = params[name]
-    rules = {
-        name: params.get(name) for name in ("monotonic_cst", "interaction_cst", "forced_splits")
-    }
-    own.pop("feature_weights", None)
-    split = params.get("split", "histogram")
+    drawn = params.get("max_features", FeatureSampling())
+    own["max_features_per_tree"] = drawn.per_tree
+    own["max_features_per_level"] = drawn.per_level
+    own["max_features"] = drawn.per_node
+    search, leaves = params.get("split", SplitSearch()), params.get("leaves", "constant")
+    own["random_thresholds"] = search.random_thresholds
+    if search.method == "approx":
+        own["proposal"] = search.proposal or "global"
+        own["sketch_eps"] = search.sketch_eps or SKETCH_EPS
     return TreeLearnerSpec(
-        replace(tree or HistogramTree(), **own, **_proposal(params)),
+        replace(tree or HistogramTree(), **own),
         FeatureRules(
-            **rules,
-            feature_weights=params.get("feature_weights"),
-            feature_penalty=params.get("first_use_penalty"),
+            params.get("monotonic_cst"),
+            params.get("interaction_cst"),
+            drawn.weights,
+            params.get("feature_penalty"),
+            search.forced_splits,
         ),
-        split,
+        search.method,
         params.get("max_bins", 255),
-        params["linear_l2"] if params.get("leaves", "constant") == "linear" else None,
-        params.get("multi_output", "trees") == "vector",
-    )
-
-
-def _proposal(params: Mapping[str, Any]) -> dict[str, Any]:
-    """Return which values are candidates where each has a code of its own."""
-    split = params.get("split", "histogram")
-    proposal, epsilon = params.get("proposal"), params.get("epsilon")
-    if split != "approx" and (proposal, epsilon) != (None, None):
-        raise InvalidParameterError(
-            "proposal and epsilon choose the candidates of split='approx'; with "
-            f"split={split!r} they must be None."
-        )
-    if split != "approx":
-        return {}
-    return {"proposal": proposal or "global", "epsilon": epsilon or SKETCH_EPS}
-
-
-def _dropout(params: Mapping[str, Any]) -> Dropout:
-    if params.get("drop_rate", 0.0) == 0:
-        return Dropout()
-    return Dropout(
-        params["drop_rate"],
-        params["max_drop"],
-        params["skip_drop"],
-        params["drop_normalization"],
+        leaves.l2 if isinstance(leaves, LinearLeaves) else None,
+        isinstance(leaves, str) and leaves == "vector",
     )
 
 
@@ -172,7 +201,7 @@ def forest_spec(
         params["split"],
         params["max_bins"],
         params["bootstrap"],
-        params["subsample"],
+        params["max_samples"],
         out_of_bag,
         params["early_stopping"] and out_of_bag,
         stopping,
@@ -187,20 +216,20 @@ def single_tree_spec(params: Mapping[str, Any]) -> SingleTreeSpec:
         held_out = True
     return SingleTreeSpec(
         replace(
-            _averaged_tree(params, params["growth"]),
-            random_thresholds=params["random_thresholds"],
+            _averaged_tree(params, params["grow_policy"]),
+            random_thresholds=params["split"].random_thresholds,
         ),
-        params["split"],
+        params["split"].method,
         params["max_bins"],
         pruning,
         alpha,
         params["one_standard_error"],
-        params["missing"],
+        params["missing_strategy"],
         StoppingSpec(
             early_stopping="cv" if by_folds else held_out,
             cv=params["ccp_cv"],
             validation_fraction=params["validation_fraction"],
-            n_iter_no_change=params["patience"],
+            n_iter_no_change=params["n_iter_no_change"],
             tol=params["tol"],
             reason=f"pruning={pruning!r}",
         ),

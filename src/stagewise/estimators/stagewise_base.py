@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from os import PathLike
 from types import MappingProxyType
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -20,10 +20,12 @@ from stagewise.boosting.steps import Step
 from stagewise.errors import InvalidParameterError
 from stagewise.estimators.boosting_base import BaseBoosting
 from stagewise.estimators.scores import TreeAttributes
+from stagewise.estimators.specs import BOOSTING_USES
 from stagewise.learners.estimator import check_learner
 from stagewise.learners.histogram_tree import HistogramTree
 from stagewise.losses import Loss
 from stagewise.model.model import Model
+from stagewise.options import OPTION_RULES
 from stagewise.training.describe import STOPPED
 from stagewise.training.estimator_learner import EstimatorLearnerSpec
 from stagewise.training.passthrough import PassthroughReader
@@ -59,7 +61,7 @@ ONLY_OF_TREES = (
     ("max_bins", 255),
     ("missing_values", ()),
     ("categorical_features", "from_dtype"),
-    ("on_unseen", "missing"),
+    ("handle_unknown", "missing"),
 )
 
 
@@ -69,6 +71,8 @@ class BaseStagewise(TreeAttributes, BaseBoosting):
     learner: Any
     response: str
     step: str
+    _rules = MappingProxyType({"sampling": OPTION_RULES["sampling"]})
+    _uses = BOOSTING_USES
 
     def _has_tree(self) -> bool:
         return self.learner is None or isinstance(self.learner, HistogramTree)
@@ -200,19 +204,6 @@ class BaseStagewise(TreeAttributes, BaseBoosting):
                 "learner."
             )
         super().save(path, notes=notes)
-
-    def _plain_params(self) -> dict[str, Any]:
-        params = super()._plain_params()
-        learner = params["learner"]
-        params["learner"] = None if learner is None else dict(vars(learner))
-        return params
-
-    @classmethod
-    def _from_model(cls, model: Model, params: Mapping[str, Any], notes: Mapping[str, Any]) -> Self:
-        """Return an estimator with these parameters that has learned this model."""
-        learner = params.get("learner")
-        tree = None if learner is None else HistogramTree(**learner)
-        return super()._from_model(model, {**params, "learner": tree}, notes)
 
     def recipe(self) -> str:
         """Return the fit in one line: loss x response x step x learner x rows x rounds."""

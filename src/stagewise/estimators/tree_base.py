@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy.sparse import csr_matrix
 from sklearn.base import clone
 
 from stagewise.estimators.fit_mixin import FitMixin
@@ -21,29 +22,30 @@ from stagewise.estimators.model_estimator import ModelEstimator
 from stagewise.estimators.report_mixin import ReportMixin
 from stagewise.estimators.scores import ModelScores, TreeAttributes
 from stagewise.estimators.specs import single_tree_spec
+from stagewise.estimators.tree_needs import check_sparse
+from stagewise.learners.histogram_tree import feature_share
 from stagewise.losses import Loss
 from stagewise.model.model import Model
+from stagewise.options import OPTION_RULES, SplitSearch
 from stagewise.training.describe import describe_tree
 from stagewise.training.forest_trainer import check_averages
 from stagewise.training.specs import FitContext, SingleTreeSpec, TreeResult
 from stagewise.training.training_data import FitArguments, TrainingData
-from stagewise.training.tree_learner import feature_share
 from stagewise.training.tree_trainer import train_tree
 from stagewise.trees.fractional_rows import predict_fractional
 from stagewise.trees.pruning import PruningPath, nodes_by_depth
 from stagewise.trees.tree import Tree
 from stagewise.validation.parameters import RULES, Use, check_parameter, check_parameters
 from stagewise.validation.rules import Number, OneOf, flag
-from stagewise.validation.tree_needs import check_sparse
 
 __all__ = ["TREE_RULES", "BaseDecisionTree"]
 
 Vector = npt.NDArray[np.float64]
 
 HELD_OUT = ("reduced_error", "early_stopping")
-"""What is done with rows that the tree was not grown on."""
+"""The kinds of pruning that hold rows out."""
 ROWS_AT_ONCE = 4096
-"""Rows that go both ways together."""
+"""Rows with missing values that are predicted at once."""
 
 
 def _alpha(value: Any) -> Any:
@@ -55,15 +57,25 @@ def _alpha(value: Any) -> Any:
         raise ValueError(f"'cv', or {error}") from None
 
 
+def _split(value: Any) -> SplitSearch:
+    found: SplitSearch = OPTION_RULES["split"](value)
+    if found.method == "approx" or found.forced_splits is not None:
+        raise ValueError(
+            "'exact', 'histogram', or a stagewise.SplitSearch of such a method without "
+            "forced_splits"
+        )
+    return found
+
+
 TREE_RULES = MappingProxyType(
     {
         **FOREST_RULES,
-        "growth": OneOf(("best_first", "depth_wise")),
-        "missing": OneOf(("learned", "mean", "probability")),
+        "split": _split,
+        "grow_policy": OneOf(("best_first", "depth_wise")),
+        "missing_strategy": OneOf(("learned", "mean", "probability")),
         "pruning": OneOf((None, "cost_complexity", *HELD_OUT)),
         "ccp_alpha": _alpha,
         "ccp_cv": RULES["cv"],
-        "patience": RULES["n_iter_no_change"],
         "one_standard_error": flag,
     }
 )
@@ -89,7 +101,7 @@ TREE_USES = (
         "set pruning='reduced_error' or 'early_stopping'",
     ),
     Use(
-        ("patience", "tol"),
+        ("n_iter_no_change", "tol"),
         "pruning",
         lambda pruning: pruning == "early_stopping",
         "set pruning='early_stopping'",
@@ -100,7 +112,7 @@ TREE_USES = (
 class BaseDecisionTree(ReportMixin, FitMixin, TreeAttributes, ModelScores, ModelEstimator):
     """Base class of single trees; see `DecisionTreeClassifier` for the parameters."""
 
-    own_uses = TREE_USES
+    _uses = TREE_USES
     _is_average = True
 
     def _parameters(self) -> dict[str, Any]:
@@ -179,17 +191,11 @@ class BaseDecisionTree(ReportMixin, FitMixin, TreeAttributes, ModelScores, Model
             `alphas`, and the `impurities` and `n_leaves` of the trees that they lead to.
         """
         usual: dict[str, Any] = {"ccp_cv": 5, "one_standard_error": False, "tol": 0.0}
-        usual |= {"validation_fraction": 0.2, "patience": 10}
+        usual |= {"validation_fraction": 0.2, "n_iter_no_change": 10}
         usual |= {"pruning": "cost_complexity", "ccp_alpha": 0.0}
         tree = clone(self).set_params(**usual).fit(X, y, sample_weight)
         path: PruningPath = tree.pruning_path_
         return path
-
-    def _plain_params(self) -> dict[str, Any]:
-        params: dict[str, Any] = super()._plain_params()
-        if not isinstance(params["ccp_cv"], (int, np.integer)):
-            params["ccp_cv"] = 5  # folds of one's own belong to the rows, not to the model
-        return params
 
     def recipe(self) -> str:
         """Return the fit in one line: criterion x tree x rows x pruning."""
@@ -202,41 +208,53 @@ class BaseDecisionTree(ReportMixin, FitMixin, TreeAttributes, ModelScores, Model
     # ---- reading the tree ------------------------------------------------------------------------
 
     def _tree(self) -> Tree | None:
-        """Return the tree; None: there was but one class, and nothing to ask."""
+        """Return the tree; None: y had one class, and there is no tree."""
         trees = self._fitted().ensemble.trees
         return trees[0] if trees else None
 
-    @property
-    def n_leaves_(self) -> int:
-        """How many leaves the tree has."""
+    def get_n_leaves(self) -> int:
+        """Return the number of leaves."""
         tree = self._tree()
         return 1 if tree is None else int((tree.feature < 0).sum())
 
-    @property
-    def depth_(self) -> int:
-        """How many questions the longest path has."""
+    def get_depth(self) -> int:
+        """Return the number of splits on the longest path."""
         tree = self._tree()
         return 0 if tree is None else len(nodes_by_depth(tree)) - 1
 
-    def decision_path(self, X: Any) -> list[list[int]]:
-        """Return for each row the numbers of the nodes that it passes, the root first.
+    def decision_path(self, X: Any) -> csr_matrix:
+        """Return the nodes on the paths of rows, as scikit-learn does.
 
-        A row whose cell is missing is followed to the leaf that `apply` says.
+        A row with a missing value follows the path to the leaf of `apply`.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_rows, n_features)
+            The rows.
+
+        Returns
+        -------
+        csr_matrix of shape (n_rows, n_nodes)
+            1 for each node that a row passes, the root and the leaf included.
         """
         tree = self._tree()
         if tree is None:
-            raise ValueError("The tree was fitted to one class; it asks nothing.")
-        paths: dict[int, list[int]] = {0: [0]}
-        for level in nodes_by_depth(tree):
-            for node in level[tree.feature[level] >= 0].tolist():
+            n_rows = self._score(X).shape[0]
+            return csr_matrix(np.ones((n_rows, 1), dtype=np.int64))
+        n_nodes = len(tree.feature)
+        above = csr_matrix((n_nodes, n_nodes), dtype=np.int64).tolil()
+        above[0, 0] = 1
+        for nodes in nodes_by_depth(tree):
+            for node in nodes[tree.feature[nodes] >= 0].tolist():
                 for child in (int(tree.left[node]), int(tree.right[node])):
-                    paths[child] = [*paths[node], child]
-        return [paths[leaf] for leaf in self.apply(X)[:, 0].tolist()]
+                    above[child] = above[node]
+                    above[child, child] = 1
+        return above.tocsr()[self.apply(X)[:, 0]]
 
     def fingerprint(self) -> str:
         """Return a digest of what was learned: equal for equal models, on every machine."""
         own = super().fingerprint()
-        if check_parameter(self, "missing") != "probability":
+        if check_parameter(self, "missing_strategy") != "probability":
             return own
         return hashlib.sha256(f"{own} both ways".encode()).hexdigest()
 
@@ -245,24 +263,24 @@ class BaseDecisionTree(ReportMixin, FitMixin, TreeAttributes, ModelScores, Model
 
     def _score_values(self, model: Model, values: Any) -> Vector:
         score = super()._score_values(model, values)
-        if check_parameter(self, "missing") != "probability" or not model.ensemble.trees:
+        if check_parameter(self, "missing_strategy") != "probability" or not model.ensemble.trees:
             return score
         if not isinstance(values, (np.ndarray, list)):
             raise TypeError(
-                "missing='probability' sends rows both ways, which a sparse matrix does not tell; "
-                "pass X.toarray() if that fits into memory."
+                "missing_strategy='probability' reads missing values, which a sparse matrix does "
+                "not have; pass X.toarray() if that fits into memory."
             )
         tree = model.ensemble.trees[0]
         columns = values if isinstance(values, list) else values.T
-        asked = np.unique(tree.feature[tree.feature >= 0])
+        used = np.unique(tree.feature[tree.feature >= 0])
         unknown = np.zeros(len(score), dtype=bool)
-        for place in asked:
+        for place in used:
             unknown |= np.isnan(columns[place])
         rows = np.flatnonzero(unknown)
         for first in range(0, len(rows), ROWS_AT_ONCE):
             some = rows[first : first + ROWS_AT_ONCE]
             cells = np.zeros((len(some), model.features.n))
-            for place in asked:
+            for place in used:
                 cells[:, place] = columns[place][some]
             score[some] = model.ensemble.base + predict_fractional(tree, cells)
         return score

@@ -27,14 +27,17 @@ from stagewise._native import (
 from stagewise.trees.linear_leaves import LinearLeafSlopes, LinearLeaves
 from stagewise.trees.tree import CategorySets, Tree
 
-__all__ = ["BoundTree", "GrownTerm", "HistogramTree", "NodeSums", "tree_of"]
+__all__ = ["BoundTree", "GrownTerm", "HistogramTree", "NodeSums", "feature_share", "tree_of"]
 
 Vector = npt.NDArray[np.float64]
 Times = npt.NDArray[np.float32]
 
 
+SHARES = ("max_features", "max_features_per_tree", "max_features_per_level")
+
 ANY_ROW = 2.0**-10
 """The weight of a leaf of one row, unless the row has next to none beside the mean weight, 1."""
+
 
 @dataclass(frozen=True)
 class HistogramTree:
@@ -58,8 +61,9 @@ class HistogramTree:
     grow_policy : {"best_first", "depth_wise", "symmetric"}
         Split the best leaf next, or one level after the other, or all leaves of a level at once and
         by the same question, the one that gains most in all of them together.
-    max_features_per_tree, max_features_per_level, max_features : float
-        The share of the features that a tree, a level of it, a node of that level may use.
+    max_features_per_tree, max_features_per_level, max_features : float, int, str or None
+        The features that a tree, a level of it and a node of that level may use: a fraction
+        (float), a number (int), "sqrt", "log2", "third", or None for all.
     grow_until_pure : bool
         Where none of the columns drawn for a node splits it, draw others until one does or none is
         left; and round targets so that equal ones stay equal.
@@ -106,9 +110,9 @@ class HistogramTree:
     max_step: float = 0.0
     criterion: str = "misclassification"
     grow_policy: str = "best_first"
-    max_features_per_tree: float = 1.0
-    max_features_per_level: float = 1.0
-    max_features: float = 1.0
+    max_features_per_tree: float | int | str | None = None
+    max_features_per_level: float | int | str | None = None
+    max_features: float | int | str | None = None
     grow_until_pure: bool = False
     one_vs_rest: int = 4
     category_smoothing: float = 10.0
@@ -127,8 +131,15 @@ class HistogramTree:
     forced_splits: tuple[tuple[int, float, int, int], ...] = ()
 
     def __post_init__(self) -> None:
-        # Lists are as good, and are what a file gives back.
-        for name in ("monotone", "interaction_groups", "feature_penalty", "used_features", "feature_weights", "forced_splits"):
+        # A file has lists.
+        for name in (
+            "monotone",
+            "interaction_groups",
+            "feature_penalty",
+            "used_features",
+            "feature_weights",
+            "forced_splits",
+        ):
             object.__setattr__(self, name, _tuples(getattr(self, name)))
 
     def start(
@@ -161,6 +172,7 @@ class HistogramTree:
             "max_leaves": self.max_leaf_nodes or 0,
             "max_depth": self.max_depth or 0,
             "min_samples_leaf": self.min_samples_leaf if self.min_samples_leaf > 1 else ANY_ROW,
+            **{name: _native_share(getattr(self, name), table.n_features) for name in SHARES},
             "forced_splits": [
                 (f, table.bin_below(f, t), *sides) for f, t, *sides in self.forced_splits
             ],
@@ -169,6 +181,38 @@ class HistogramTree:
         }
         del rules["max_leaf_nodes"]
         return TreeRules(rules)
+
+
+def feature_share(max_features: Any, n_features: int) -> float:
+    """Return the share of the features that a node may use.
+
+    Parameters
+    ----------
+    max_features : {"sqrt", "log2", "third"}, int, float or None
+        Checked; None: all features.
+    n_features : int
+        The number of features.
+    """
+    if max_features is None:
+        return 1.0
+    if isinstance(max_features, float):
+        wanted = max(1, round(max_features * n_features))
+    elif isinstance(max_features, int):
+        wanted = min(max_features, n_features)
+    else:
+        wanted = {
+            "sqrt": round(n_features**0.5),
+            "log2": round(np.log2(n_features)),
+            "third": round(n_features / 3),
+        }[max_features]
+    return max(1, int(wanted)) / n_features
+
+
+def _native_share(max_features: Any, n_features: int) -> float:
+    """Return the share as the core reads it, which rounds fractions itself."""
+    if isinstance(max_features, float):
+        return max_features
+    return feature_share(max_features, n_features)
 
 
 def version_of(number: int, versions: int) -> int:
@@ -314,7 +358,9 @@ class BoundTree:
         `source` has the training rows before they were made ready for the grower; `bound` is the
         most that the hessian of a row of weight 1 can be, or 0 if nothing is known.
         """
-        return LinearLeafSlopes(*self._grower.fit_linear_leaves(term.grown, source, derivatives, l2, bound))
+        return LinearLeafSlopes(
+            *self._grower.fit_linear_leaves(term.grown, source, derivatives, l2, bound)
+        )
 
     def node_sums(self, term: GrownTerm, derivatives: Gradients) -> NodeSums:
         """Return the sums of these derivatives over the rows that the last tree was grown on."""

@@ -99,7 +99,7 @@ class FeatureReader:
         rows, held : uint32 array or None
             The rows to learn from (None: all), and the held-out rows (None: none).
         """
-        rule, known = self.spec.on_unseen, self.known
+        rule, known = self.spec.handle_unknown, self.known
         if known is None:
             features = Features.learn(table, max_bins=self.spec.max_bins, rows=rows, weight=weight)
             # Only rows that the fit itself holds out can have unknown categories, which it accepts.
@@ -118,7 +118,7 @@ class FeatureReader:
 
     def match(self, table: Table, features: Features, rows: Indices | None) -> ReadTable:
         """Return the columns of X_val."""
-        unknown = UnknownCategories(self.spec.on_unseen, rows)
+        unknown = UnknownCategories(self.spec.handle_unknown, rows)
         columns = core_columns(features.columns(table, unknown))
         try:
             unknown.refuse(features.names)

@@ -31,13 +31,9 @@ def describe_boosting(spec: BoostingSpec, loss: str, method: str) -> str:
     assert isinstance(learner, TreeLearnerSpec)
     tree = learner.tree
     kind = [
-        f"{share:g} of the columns a {part}"
-        for share, part in (
-            (tree.max_features_per_tree, "tree"),
-            (tree.max_features_per_level, "level"),
-            (tree.max_features, "node"),
-        )
-        if share < 1
+        *_features_per("tree", tree.max_features_per_tree),
+        *_features_per("level", tree.max_features_per_level),
+        *_features_per("node", tree.max_features),
     ]
     rules = learner.feature_rules
     kind += ["random thresholds"] if tree.random_thresholds else []
@@ -45,7 +41,7 @@ def describe_boosting(spec: BoostingSpec, loss: str, method: str) -> str:
     kind += ["limited interactions"] if rules.interaction_cst is not None else []
     kind += ["forced splits"] if rules.forced_splits is not None else []
     kind += ["smoothed paths"] if tree.path_smoothing > 0 else []
-    kind += ["target-encoded categories"] if spec.category_encoding == "statistics" else []
+    kind += ["target-encoded categories"] if spec.category_encoding == "target" else []
     kind += ["vector leaves"] if learner.vector_leaves else []
     kind += ["linear leaves"] if learner.linear_l2 is not None else []
     kind += [f"{learner.split} splits"] if learner.split != "histogram" else []
@@ -113,17 +109,17 @@ def _tree_kind(tree: HistogramTree, split: str) -> list[str]:
     return [
         f"{split} splits",
         *(["random thresholds"] if tree.random_thresholds else []),
-        *_features_per_node(tree.max_features),
+        *_features_per("node", tree.max_features),
         *(limits or ["grown until pure"]),
     ]
 
 
-def _features_per_node(max_features: Any) -> list[str]:
+def _features_per(part: str, max_features: Any) -> list[str]:
     if max_features is None:
         return []
     if isinstance(max_features, int):
-        return [f"{max_features} feature{'' if max_features == 1 else 's'} a node"]
+        return [f"{max_features} feature{'' if max_features == 1 else 's'} a {part}"]
     if isinstance(max_features, float):
-        return [f"{max_features:g} of the features a node"] if max_features < 1 else []
+        return [f"{max_features:g} of the features a {part}"] if max_features < 1 else []
     number = {"sqrt": "√p", "log2": "log₂ p", "third": "p/3"}[max_features]
-    return [f"{number} features a node"]
+    return [f"{number} features a {part}"]

@@ -15,7 +15,7 @@ import numpy as np
 
 from stagewise.data import Features
 from stagewise.errors import InvalidParameterError
-from stagewise.learners.histogram_tree import HistogramTree
+from stagewise.learners.histogram_tree import HistogramTree, feature_share
 from stagewise.validation.messages import short_repr
 from stagewise.validation.parameters import nearest_name
 
@@ -51,7 +51,7 @@ class FeatureRules:
             "interaction_groups": groups,
             "max_interaction_order": largest,
             "feature_penalty": _numbers_by_feature(
-                self.feature_penalty, features, "first_use_penalty", "a number, at least 0"
+                self.feature_penalty, features, "feature_penalty", "a number, at least 0"
             ),
             "feature_weights": self._weights(features, tree, encoded),
             "forced_splits": _forced_splits(self.forced_splits, features),
@@ -73,13 +73,15 @@ class FeatureRules:
         self, features: Features, tree: HistogramTree, encoded: Sequence[Sequence[int]]
     ) -> tuple[float, ...]:
         weights = _numbers_by_feature(
-            self.feature_weights, features, "feature_weights", "a number, at least 0"
+            self.feature_weights, features, "FeatureSampling.weights", "a number, at least 0"
         )
-        shares = (tree.max_features_per_tree, tree.max_features_per_level, tree.max_features)
-        if self.feature_weights is not None and min(shares) >= 1:
+        drawn = (tree.max_features_per_tree, tree.max_features_per_level, tree.max_features)
+        if self.feature_weights is not None and all(
+            feature_share(d, features.n) >= 1 for d in drawn
+        ):
             raise InvalidParameterError(
-                "feature_weights are the probabilities by which features are drawn, but none are "
-                "drawn: set columns_per_tree, columns_per_level or columns_per_node below 1."
+                "The weights of FeatureSampling are the probabilities by which features are drawn, "
+                "but none are drawn: set per_tree, per_level or per_node below 1."
             )
         if not weights:
             return ()

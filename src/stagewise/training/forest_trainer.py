@@ -11,7 +11,7 @@ from stagewise._native import Bins, ForestGrower
 from stagewise.boosting.forest_loop import Average, average
 from stagewise.boosting.loop import EncodedRows
 from stagewise.errors import ModelFormatError
-from stagewise.learners.histogram_tree import HistogramTree
+from stagewise.learners.histogram_tree import HistogramTree, feature_share
 from stagewise.losses import BinarySquaredError, Loss
 from stagewise.model.model import Model
 from stagewise.training.preparation import (
@@ -27,7 +27,6 @@ from stagewise.training.preparation import (
 from stagewise.training.report import warn_if_constant
 from stagewise.training.specs import FitContext, ForestResult, ForestSpec
 from stagewise.training.training_data import TrainingData
-from stagewise.training.tree_learner import feature_share
 
 __all__ = ["bind_tree", "check_averages", "forest_grower", "train_forest"]
 

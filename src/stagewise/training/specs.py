@@ -62,7 +62,7 @@ class InputSpec(_FromParameters):
         Values that are missing besides NaN.
     categorical_features : str, tuple or None
         Which columns are categorical.
-    on_unseen : str
+    handle_unknown : str
         How unknown categories are handled.
     max_bins : int
         The largest number of bins of a feature.
@@ -70,7 +70,7 @@ class InputSpec(_FromParameters):
 
     missing_values: tuple[int | float, ...] = ()
     categorical_features: Any = "from_dtype"
-    on_unseen: Literal["missing", "error", "prior"] = "missing"
+    handle_unknown: Literal["missing", "error", "prior"] = "missing"
     max_bins: int = 255
 
 
@@ -181,7 +181,7 @@ class BoostingSpec:
         What is fitted in every round, and how it reads rows.
     stopping : StoppingSpec
         When the fit ends.
-    category_encoding : {"auto", "sets", "statistics"}
+    category_encoding : {"auto", "sets", "target"}
         Whether categories are target-encoded.
     n_orderings : int
         The number of random orders of the encoding.

@@ -78,7 +78,7 @@ class TargetEncoder:
 
         Parameters
         ----------
-        mode : {"auto", "sets", "statistics"}
+        mode : {"auto", "sets", "target"}
             "auto": encode if a feature has many categories; "sets": do not encode.
         n_orderings : int
             The number of random orders.
@@ -102,7 +102,7 @@ class TargetEncoder:
         if mode == "sets":
             return none
         categories = features.n_categories_per_feature()
-        least = FEW if mode == "statistics" else MANY
+        least = FEW if mode == "target" else MANY
         alone = [(f,) for f, n in enumerate(categories) if n > least]
         too_many = mode == "auto" and loss.n_outputs > MOST_OUTPUTS
         if too_many or not alone:

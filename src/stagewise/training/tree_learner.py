@@ -24,7 +24,7 @@ from stagewise.training.report import warn_if_constant
 from stagewise.training.specs import FitContext
 from stagewise.training.training_data import TrainingData
 
-__all__ = ["TreeLearnerSpec", "feature_share"]
+__all__ = ["TreeLearnerSpec"]
 
 Vector = npt.NDArray[np.float64]
 
@@ -107,7 +107,9 @@ class TreeLearnerSpec:
         A gradient of a loss of degree d is of degree d - 1, a gain of degree 2 (d - 1).
         """
         gradient_unit = unit ** ((loss.degree or 1) - 1)
-        tree = replace(self.tree, used_features=tuple(used), **self.feature_rules.of(features, self.tree))
+        tree = replace(
+            self.tree, used_features=tuple(used), **self.feature_rules.of(features, self.tree)
+        )
         return replace(
             tree,
             l1=tree.l1 * gradient_unit,
@@ -138,28 +140,3 @@ class TreeLearnerSpec:
     ) -> Model:
         """Return the model."""
         return make_model(loss, data, features, ensemble, scale, monitor)
-
-
-def feature_share(max_features: Any, n_features: int) -> float:
-    """Return the share of the features that a node may use.
-
-    Parameters
-    ----------
-    max_features : {"sqrt", "log2", "third"}, int, float or None
-        Checked; None: all features.
-    n_features : int
-        The number of features.
-    """
-    if max_features is None:
-        return 1.0
-    if isinstance(max_features, float):
-        wanted = max(1, round(max_features * n_features))
-    elif isinstance(max_features, int):
-        wanted = min(max_features, n_features)
-    else:
-        wanted = {
-            "sqrt": round(n_features**0.5),
-            "log2": round(np.log2(n_features)),
-            "third": round(n_features / 3),
-        }[max_features]
-    return max(1, int(wanted)) / n_features

@@ -122,13 +122,17 @@ def feature_count(value: Any) -> Any:
 
 
 def stopping(value: Any) -> Any:
-    """Return True, False or "cv"."""
+    """Return True, False, "cv", a number of folds, a splitter or a list of folds."""
     if isinstance(value, str) and value == "cv":
         return value
     try:
         return flag(value)
     except ValueError:
-        raise ValueError("True, False or 'cv'") from None
+        pass
+    try:
+        return folds(value)
+    except ValueError as error:
+        raise ValueError(f"True, False, 'cv', {error}") from None
 
 
 def folds(value: Any) -> Any:

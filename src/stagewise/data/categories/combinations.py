@@ -14,7 +14,7 @@ from itertools import combinations as combined
 import numpy as np
 import numpy.typing as npt
 
-from stagewise._native import Columns, CategoryKeys, Workers
+from stagewise._native import CategoryKeys, Columns, Workers
 from stagewise.data.categories.target_encoding import Sources
 
 __all__ = ["find_combinations"]

@@ -17,6 +17,7 @@ from stagewise.data import Features, UnknownCategories
 from stagewise.data.bins import core_columns
 from stagewise.data.reading.column import Array
 from stagewise.data.reading.sparse import SparseCells
+from stagewise.linear.componentwise import is_constant
 from stagewise.linear.design import Design
 from stagewise.model.model import Model
 from stagewise.training.columns import FeatureReader
@@ -41,12 +42,15 @@ class LinearRows:
         Target and weights of these rows.
     y : float64 array
         The targets of all rows that were passed.
+    constant : list of str
+        The features with one value.
     """
 
     design: Design
     matrix: npt.NDArray[np.float64]
     rows: RowSet
     y: npt.NDArray[np.float64]
+    constant: list[str]
 
 
 def linear_reader(
@@ -56,7 +60,7 @@ def linear_reader(
 
     A category that only validation rows have gets no dummy variable.
     """
-    spec = InputSpec(categorical_features=params["categorical_features"], on_unseen="prior")
+    spec = InputSpec(categorical_features=params["categorical_features"], handle_unknown="prior")
     return FeatureReader(spec, caller, None if previous is None else previous.features)
 
 
@@ -79,7 +83,12 @@ def read_linear(
     chosen = RowSet.choose(columns, rows, target.y, target.weight)
     matrix = design.matrix(chosen.table(), rows)
     design.check_spread(matrix)
-    return LinearRows(design, matrix, chosen, target.y)
+    constant = [
+        name
+        for name, places in zip(design.feature_names(), design.places, strict=True)
+        if all(is_constant(matrix[place]) for place in places)
+    ]
+    return LinearRows(design, matrix, chosen, target.y, constant)
 
 
 def match_linear(features: Features, X: Any, caller: str) -> Array | list[Array] | SparseCells:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from stagewise.bagging.base import Committee
+from stagewise.bagging.base import BaseBagging
 from stagewise.estimators.forest_base import BaseForest
 from stagewise.estimators.scores import ModelScores
 from stagewise.estimators.tree_base import BaseDecisionTree
@@ -100,7 +100,7 @@ def learning_curves(model: Any) -> LearningCurves:
     True
     """
     kind = model.__name__ if isinstance(model, type) else type(model).__name__
-    if isinstance(model, Committee):
+    if isinstance(model, BaseBagging):
         return _of_committee(model, kind)
     if not isinstance(model, ModelScores) or isinstance(model, BaseDecisionTree):
         raise TypeError(
@@ -129,7 +129,7 @@ def learning_curves(model: Any) -> LearningCurves:
     return LearningCurves(loss, train, validation, out_of_bag, chosen, unit)
 
 
-def _of_committee(model: Committee, kind: str) -> LearningCurves:
+def _of_committee(model: BaseBagging, kind: str) -> LearningCurves:
     n = len(getattr(model, "estimators_", ()))
     path = getattr(model, "oob_path_", None)
     if not n or path is None:

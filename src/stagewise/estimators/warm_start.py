@@ -12,10 +12,11 @@ from typing import Any
 
 import numpy as np
 
+from stagewise.estimators.tree_needs import check_need
 from stagewise.losses import Loss
 from stagewise.model.model import Model
+from stagewise.options import flatten_options
 from stagewise.training.training_data import TrainingData
-from stagewise.validation.tree_needs import check_need
 
 __all__ = ["check_continues", "model_to_continue"]
 
@@ -47,12 +48,12 @@ def model_to_continue(estimator: Any, params: Mapping[str, Any]) -> Model | None
             f"n_estimators={params['n_estimators']} must be larger or equal to "
             f"n_iter_={model.ensemble.n_rounds} when warm_start==True"
         )
-    before = getattr(estimator, "fit_report_", {}).get("permutations", params.get("permutations"))
-    if before != params.get("permutations"):
+    now = getattr(params.get("category_encoding"), "n_orderings", 1)
+    before = getattr(estimator, "fit_report_", {}).get("n_orderings", now)
+    if before != now:
         raise ValueError(
-            f"warm_start continues a model with permutations={before}, but now it is "
-            f"{params['permutations']}. Leave it as it was, or fit with warm_start=False to begin "
-            "anew."
+            f"warm_start continues a model with n_orderings={before}, but now it is {now}. Leave "
+            "it as it was, or fit with warm_start=False to begin anew."
         )
     return model
 
@@ -80,7 +81,7 @@ def check_continues(
             f"{loss.name!r}. {ANEW}"
         )
     if previous.features.target_encodings:
-        check_need(params, "categorical", "statistics")
+        check_need(flatten_options(params), "category_encoding", "target")
 
 
 def _listed(n: int, targets: tuple[str, ...] | None) -> str:

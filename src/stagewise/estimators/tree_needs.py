@@ -1,7 +1,6 @@
-"""Kinds of trees, and what they need the other parameters to be.
+"""Which parameters of trees go together.
 
-The one idea: a kind of tree that does not know some rule refuses it, in one way of saying so,
-instead of ignoring it. Must not know data.
+A kind of tree that does not support a rule refuses it instead of ignoring it.
 """
 
 from __future__ import annotations
@@ -11,6 +10,7 @@ from types import MappingProxyType
 from typing import Any
 
 from stagewise.errors import InvalidParameterError
+from stagewise.options import LinearLeaves, OrderedTargetEncoding, SplitSearch
 from stagewise.validation.messages import short_repr
 
 __all__ = [
@@ -18,72 +18,72 @@ __all__ = [
     "check_need",
     "check_needs",
     "check_sparse",
-    "is_joint",
     "is_possible",
     "reads_sparse",
 ]
 
 NEEDS: Mapping[tuple[str, str], tuple[str, Mapping[str, tuple[Any, ...]]]] = MappingProxyType(
     {
-        ("growth", "symmetric"): (
-            "asks one question a level, found from histograms",
+        ("grow_policy", "symmetric"): (
+            "has one split per depth, found from histograms",
             {
-                "split": ("histogram",),
-                "columns_per_node": (1.0,),
-                "random_thresholds": (False,),
-                "forced_splits": (None,),
+                "split__method": ("histogram",),
+                "max_features__per_node": (None, 1.0),
+                "split__random_thresholds": (False,),
+                "split__forced_splits": (None,),
             },
         ),
-        ("multi_output", "vector"): (
+        ("leaves", "vector"): (
             "grows trees from histograms of all outputs, leaf by leaf and without bounds",
             {
-                "split": ("histogram",),
-                "growth": ("best_first", "depth_wise"),
-                "random_thresholds": (False,),
-                "forced_splits": (None,),
+                "split__method": ("histogram",),
+                "grow_policy": ("best_first", "depth_wise"),
+                "split__random_thresholds": (False,),
+                "split__forced_splits": (None,),
                 "path_smoothing": (0.0,),
                 "monotonic_cst": (None,),
-                "first_use_penalty": (None,),
-                "leaves": ("constant",),
+                "feature_penalty": (None,),
             },
         ),
-        ("categorical", "statistics"): (
-            "tells trees about several features at once, and each tree something else",
+        ("category_encoding", "target"): (
+            "has columns of several features at once, which differ between trees",
             {
                 "interaction_cst": (None,),
-                "first_use_penalty": (None,),
-                "drop_rate": (0.0,),
-                "leaves": ("constant",),
+                "feature_penalty": (None,),
+                "dropout": (None,),
+                "leaves": ("constant", "vector"),
             },
         ),
     }
 )
-"""What some values of parameters need others to be, and why."""
-
-
-def is_joint(params: Mapping[str, Any]) -> bool:
-    """Return whether a round is one tree for all scores of a row."""
-    return bool(params.get("multi_output", "trees") == "vector")
+"""The values of other parameters that some values need, and why."""
 
 
 def check_needs(params: Mapping[str, Any], n_outputs: int) -> None:
-    """Raise unless the parameters say something about trees of the kind that is wanted.
+    """Raise InvalidParameterError unless the parameters of trees go together.
 
     Parameters
     ----------
     params : mapping
-        Checked one by one.
+        Checked one by one, with those of options beside them.
     n_outputs : int
-        How many scores a row has.
+        The number of scores of a row.
     """
-    if is_joint(params) and n_outputs == 1:
+    if params.get("leaves") == "vector" and n_outputs == 1:
         raise InvalidParameterError(
-            "multi_output='vector' grows one tree for several scores, but two classes, or one "
-            "target, have only one; leave it at 'trees'."
+            "leaves='vector' grows one tree for several scores, but two classes, or one target, "
+            "have only one; set leaves='constant'."
         )
     for kind, value in NEEDS:
-        if params.get(kind) == value:
+        if _has(params, kind, value):
             check_need(params, kind, value)
+
+
+def _has(params: Mapping[str, Any], kind: str, value: str) -> bool:
+    """Return whether a parameter has a value, or is an option of this kind."""
+    if value == "target":
+        return isinstance(params.get(kind), OrderedTargetEncoding)
+    return _is_one_of(params.get(kind), (value,))
 
 
 def check_need(params: Mapping[str, Any], kind: str, value: str) -> None:
@@ -92,7 +92,7 @@ def check_need(params: Mapping[str, Any], kind: str, value: str) -> None:
     for name, needed in needs.items():
         if name in params and not _is_one_of(params[name], needed):
             raise InvalidParameterError(
-                f"{kind}={value!r} {words}: {name} must be "
+                f"{kind}={value!r} {words}: {name.removesuffix('__method')} must be "
                 f"{' or '.join(map(repr, needed))}; got {short_repr(params[name])}."
             )
 
@@ -105,7 +105,7 @@ def is_possible(params: Mapping[str, Any], kind: str, value: str) -> bool:
 
 def allows(params: Mapping[str, Any], name: str, value: Any) -> bool:
     """Return whether trees of the kinds that are wanted can have this value of a parameter."""
-    wanted = [needs for (kind, word), (_, needs) in NEEDS.items() if params.get(kind) == word]
+    wanted = [needs for (kind, word), (_, needs) in NEEDS.items() if _has(params, kind, word)]
     return all(_is_one_of(value, needs[name]) for needs in wanted if name in needs)
 
 
@@ -113,36 +113,42 @@ NOT_SPARSE: Mapping[tuple[str, str], str] = MappingProxyType(
     {
         ("split", "exact"): "sorts all rows by every feature",
         ("split", "approx"): "sorts all rows by every feature",
-        ("criterion", "absolute_error"): "puts the targets of all rows in order at every node",
-        ("multi_output", "vector"): "adds vectors to the sums of every cell",
+        ("criterion", "absolute_error"): "sorts the targets of all rows in every node",
+        ("leaves", "vector"): "adds vectors to the sums of every value",
         ("leaves", "linear"): "multiplies all values of a leaf with each other",
-        ("missing", "mean"): "fills the missing cells of every column",
-        ("missing", "probability"): "fills the missing cells of every column",
+        ("missing_strategy", "mean"): "replaces the missing values of every column",
+        ("missing_strategy", "probability"): "replaces the missing values of every column",
     }
 )
-"""What is done with tables that are dense only, and why."""
+"""What needs dense tables, and why."""
 
 SPARSE: Mapping[str, str] = MappingProxyType(
     {
         "split": "histogram",
         "criterion": "squared_error",
-        "multi_output": "trees",
         "leaves": "constant",
-        "missing": "learned",
+        "missing_strategy": "learned",
     }
 )
-"""What can be done with sparse ones."""
+"""What works with sparse tables."""
+
+
+def _word(value: Any) -> Any:
+    """Return the word of a parameter that may be an option."""
+    if isinstance(value, LinearLeaves):
+        return "linear"
+    return value.method if isinstance(value, SplitSearch) else value
 
 
 def reads_sparse(params: Mapping[str, Any]) -> bool:
     """Return whether such trees can be grown on a sparse matrix."""
-    return all(params.get(name) != value for name, value in NOT_SPARSE)
+    return not any(_is_one_of(_word(params.get(name)), (value,)) for name, value in NOT_SPARSE)
 
 
 def check_sparse(params: Mapping[str, Any]) -> None:
-    """Raise unless trees of the kind that is wanted can be grown on a sparse matrix."""
+    """Raise InvalidParameterError unless such trees can be grown on a sparse matrix."""
     for (name, value), words in NOT_SPARSE.items():
-        if params.get(name) == value:
+        if _is_one_of(_word(params.get(name)), (value,)):
             raise InvalidParameterError(
                 f"{name}={value!r} {words}, and X is a sparse matrix. Set {name}={SPARSE[name]!r}, "
                 "or pass X.toarray() if that fits into memory."
@@ -150,5 +156,5 @@ def check_sparse(params: Mapping[str, Any]) -> None:
 
 
 def _is_one_of(value: Any, choices: tuple[Any, ...]) -> bool:
-    # An array would answer for each of its cells.
+    # Arrays compare element by element.
     return any(value is c or (type(value) is type(c) and value == c) for c in choices)
