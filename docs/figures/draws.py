@@ -36,7 +36,7 @@ def sampling() -> None:
     shared = {
         "n_estimators": 800,
         "learning_rate": 0.1,
-        "columns_per_node": 1.0,
+        "max_features": 1.0,
         "max_leaf_nodes": 8,
     }
     whole = GradientBoostingClassifier(**shared).fit(X, y)
@@ -89,7 +89,7 @@ def dart() -> None:
         model = GradientBoostingRegressor(
             n_estimators=300,
             learning_rate=0.3,
-            columns_per_node=1.0,
+            max_features=1.0,
             max_leaf_nodes=6,
             min_samples_leaf=5,
             n_iter_no_change=300,

@@ -79,7 +79,7 @@ def test_rows_of_weight_zero_have_no_say(rows):
 def test_features_are_selected_by_name(rows):
     X, y = rows
     frame = pd.DataFrame(X, columns=list("abcdef"))
-    forest = RandomForestRegressor(n_estimators=40, subsample=0.5, bootstrap=False).fit(frame, y)
+    forest = RandomForestRegressor(n_estimators=40, max_samples=0.5, bootstrap=False).fit(frame, y)
     assert forest.select_features(frame, y, errors=4) == ["d", "b"]
     chance = RandomForestRegressor(n_estimators=10).fit(X[:50], np.arange(50.0) % 2)
     assert len(chance.select_features(X[:50], np.arange(50.0) % 2, errors=1e9)) == 1

@@ -372,7 +372,9 @@ def test_an_unseen_value_is_the_number_of_levels_by_prior() -> None:
 
 
 def test_an_unseen_value_is_refused_if_asked() -> None:
-    with pytest.raises(ValueError, match=r"'c' holds 'x', 'y' in 3 of 5 rows.*on_unseen='missing'"):
+    with pytest.raises(
+        ValueError, match=r"'c' holds 'x', 'y' in 3 of 5 rows.*handle_unknown='missing'"
+    ):
         matched(known(), NEW, "error")
     assert matched(known(), NEW[:1], "error") == [[1], [0]]
 

@@ -122,7 +122,7 @@ def learning_curves(model: Any) -> LearningCurves:
         out_of_bag = train[0] + gained[0] - gained
     if train is None and validation is None and out_of_bag is None:
         raise ValueError(
-            f"This {kind} has no history. Fit it with out_of_bag=True or pass X_val and y_val to "
+            f"This {kind} has no history. Fit it with oob_score=True or pass X_val and y_val to "
             "fit."
         )
     loss = "half the squared error" if learned.loss == "squared_error" else learned.loss
@@ -135,7 +135,7 @@ def _of_committee(model: BaseBagging, kind: str) -> LearningCurves:
     if not n or path is None:
         raise ValueError(
             f"This {kind} has no history: {'its members left no rows out' if n else 'not fitted'}. "
-            "Fit it with out_of_bag=True."
+            "Fit it with oob_score=True."
         )
     loss = "share of wrong rows" if hasattr(model, "classes_") else "squared error"
     return LearningCurves(loss, None, None, path, n, "members")
