@@ -60,7 +60,7 @@ class Heading:
         """Return that the columns are numbers: whatever else they are is the learner's business."""
         return [0] * self.n
 
-    def extended(self, columns: Passed) -> Passed:
+    def append_encoded(self, columns: Passed) -> Passed:
         """Return the columns: nothing is made of them here."""
         return columns
 

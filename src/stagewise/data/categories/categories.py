@@ -38,8 +38,8 @@ def normalize_category(value: bool | int | float | str) -> Category:
 
     Examples
     --------
-    >>> normalize_category(True), normalize_category(2.0), normalize_category(0.5), normalize_category("2")
-    (1, 2, 0.5, '2')
+    >>> [normalize_category(value) for value in (True, 2.0, 0.5, "2")]
+    [1, 2, 0.5, '2']
     """
     if isinstance(value, str):
         return str(value)
@@ -90,7 +90,7 @@ class Categories:
 
     @classmethod
     def from_distinct(cls, values: Collection[Category]) -> Categories:
-        """Take values that are different from one another, and as `normalize_category` gives them."""
+        """Return the categories of distinct values that `normalize_category` has returned."""
         numbers = [value for value in values if not isinstance(value, str)]
         texts = [value for value in values if isinstance(value, str)]
         return cls((*sorted(numbers), *sorted(texts)))
