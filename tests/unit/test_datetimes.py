@@ -144,7 +144,7 @@ def test_other_ways_to_write(text, moment, number):
     ],
 )
 def test_what_is_no_moment_is_refused_with_an_example(text, moment):
-    with pytest.raises(ValueError, match=f"is no {moment}; write one as .* or "):
+    with pytest.raises(ValueError, match=f"is not a {moment}; write it as .* or "):
         parse_datetime(text, moment)
 
 
