@@ -68,7 +68,7 @@ def test_a_prediction_beyond_all_doubles_is_refused_by_its_row(model: Any, table
     model.fit(table.X, np.ldexp(table.X[:, 0] - 2000, 1000))
     X = table.X[:3].copy()
     X[1, 0] = 1e100
-    with pytest.raises(ValueError, match="prediction of row 1 is beyond the range of a float64"):
+    with pytest.raises(ValueError, match="prediction for row 1 is beyond the range of a float64"):
         model.predict(X)
     X[1, 0] = 1e3
     assert np.isfinite(model.predict(X)).all()
