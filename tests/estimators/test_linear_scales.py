@@ -102,7 +102,7 @@ def odd_table(seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
 @pytest.mark.filterwarnings("ignore::UserWarning")  # of collinear columns, and rows that are few
 def test_any_units_give_numbers_or_an_error_that_names_the_column(model: Any, seeds: range) -> None:
     expected = (
-        r"X column \d has values so close|X column \d ranges from|prediction of row|folds need"
+        r"X column \d has values so close|X column \d ranges from|prediction for row|folds need"
     )
     for seed in seeds:
         X, y, weight = odd_table(seed)
