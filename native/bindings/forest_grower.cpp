@@ -19,9 +19,15 @@ void make_forest_grower(ForestGrower* self, Engine& e, const Bins& bins, const W
   require(!rules.medians || target, "medians are of targets");
   if (rules.medians) check_medians(rules, *target, bins);
   if (classes) check_classes(rules, *classes, n_classes, bins.rows());
-  new (self) ForestGrower(e.workers, e.kernels, bins, weight ? weight->data() : nullptr,
-                          target ? target->data() : nullptr, classes ? classes->data() : nullptr,
-                          n_classes, rules, {bootstrap, share});
+  new (self) ForestGrower({e.workers,
+                           e.kernels,
+                           bins,
+                           weight ? weight->data() : nullptr,
+                           target ? target->data() : nullptr,
+                           classes ? classes->data() : nullptr,
+                           n_classes,
+                           rules,
+                           {bootstrap, share}});
 }
 
 nb::list grow(ForestGrower& grower, uint64_t seed, uint64_t first, size_t n, bool list_oob) {
