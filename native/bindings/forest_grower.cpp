@@ -30,14 +30,16 @@ void make_forest_grower(ForestGrower* self, Engine& e, const Bins& bins, const W
                            {bootstrap, share}});
 }
 
-nb::list grow(ForestGrower& grower, uint64_t seed, uint64_t first, size_t n, bool list_oob) {
+using GrownTrees = ListOf<TupleOf<Tree, Out<uint32_t>, Out<int32_t>>>;
+
+GrownTrees grow(ForestGrower& grower, uint64_t seed, uint64_t first, size_t n, bool list_oob) {
   require(n > 0, "no tree to grow");
   std::vector<ForestTree> trees;
   {
     const GilRelease release;
     trees = grower.grow(seed, first, n, list_oob);
   }
-  nb::list out;
+  GrownTrees out;
   for (ForestTree& tree : trees) {
     nb::object grown = nb::cast(new Tree(std::move(tree.tree)), nb::rv_policy::take_ownership);
     out.append(

@@ -101,7 +101,7 @@ constexpr Rule kRules[] = {
      }},
 };
 
-TreeRules* make_rules(const nb::dict& given) {
+TreeRules* make_rules(const nb::typed<nb::dict, nb::str, nb::object>& given) {
   TreeRules rules;
   size_t known = 0;
   for (const Rule& rule : kRules) {
@@ -167,7 +167,12 @@ void grower_add(Grower& grower, const Tree& tree, const In<double>& value,
   grower.add_scores(scores, tree);
 }
 
-nb::tuple fit_leaf_models(Grower& grower, const Tree& tree, const Table& table,
+// Per leaf with a model: node, start of its terms, their features, slopes and centres, the sums of
+// gradients and hessians, the Newton step, whether all rows are complete, the spread.
+using FitArrays = TupleOf<Out<int32_t>, Out<uint64_t>, Out<int32_t>, Out<double>, Out<double>,
+                          Out<double>, Out<double>, Out<double>, Out<uint8_t>, Out<double>>;
+
+FitArrays fit_leaf_models(Grower& grower, const Tree& tree, const Table& table,
                           const Gradients& pairs, double l2, double bound) {
   require(grower.grew(tree), "only the tree that was grown last");
   require(grower.has_gradient_target(), "lines are fitted to trees of numbers");
@@ -188,6 +193,10 @@ nb::tuple fit_leaf_models(Grower& grower, const Tree& tree, const Table& table,
       to_numpy(std::move(linear_leaves.hessian)), to_numpy(std::move(linear_leaves.newton)),
       to_numpy(std::move(linear_leaves.complete)), to_numpy(std::move(linear_leaves.spread)));
 }
+
+// Feature, threshold, missing_left, left, right, value, gain and cover of every node.
+using TreeArrays = TupleOf<Out<int32_t>, Out<double>, Out<uint8_t>, Out<int32_t>, Out<int32_t>,
+                           Out<double>, Out<double>, Out<double>>;
 
 // One number per leaf.
 Out<double> summarise(Grower& grower, const In<double>& residual, const Multiplier& multiplier,
@@ -267,7 +276,7 @@ void bind_grower(nb::module_& m) {
 
   nb::class_<Tree>(m, "GrownTree")
       .def("arrays",
-           [](const Tree& t) {
+           [](const Tree& t) -> TreeArrays {
              return nb::make_tuple(
                  to_numpy(std::vector(t.feature)), to_numpy(std::vector(t.threshold)),
                  to_numpy(std::vector(t.missing_left)), to_numpy(std::vector(t.left)),
@@ -275,9 +284,11 @@ void bind_grower(nb::module_& m) {
                  to_numpy(std::vector(t.gain)), to_numpy(std::vector(t.cover)));
            })
       .def_prop_ro("outputs", [](const Tree& t) { return t.outputs; })
-      .def("category_sets", [](const Tree& t) {  // (start per node, bits)
-        return nb::make_tuple(to_numpy(std::vector(t.set_start)), to_numpy(std::vector(t.sets)));
-      });
+      .def("category_sets",
+           [](const Tree& t) -> TupleOf<Out<int32_t>, Out<uint64_t>> {  // (start per node, bits)
+             return nb::make_tuple(to_numpy(std::vector(t.set_start)),
+                                   to_numpy(std::vector(t.sets)));
+           });
 
   nb::class_<Grower>(m, "Grower")
       .def(
@@ -338,7 +349,7 @@ void bind_grower(nb::module_& m) {
           "residual"_a.noconvert(), "width"_a, "multiplier"_a.noconvert().none() = nb::none())
       .def(
           "leaf_sums",
-          [](Grower& g, const Gradients& pairs) {
+          [](Grower& g, const Gradients& pairs) -> TupleOf<Out<double>, Out<double>> {
             require(pairs.rows() == g.table_rows(), "gradients of other rows");
             require(pairs.are_pairs(), "sums are of what a loss has filled");
             LeafSums sums;
@@ -364,7 +375,7 @@ void bind_grower(nb::module_& m) {
           "values"_a.noconvert())
       .def(
           "monotone_bounds",
-          [](const Grower& g, const In<double>& values) {
+          [](const Grower& g, const In<double>& values) -> TupleOf<Out<double>, Out<double>> {
             require(values.shape(0) == g.leaves().size(), "one value per leaf");
             std::vector<double> low, high;
             {
@@ -384,15 +395,17 @@ void bind_grower(nb::module_& m) {
              for (const auto& leaf : g.leaves()) nodes.push_back(leaf.node);
              return to_numpy(std::move(nodes));
            })
-      .def("leaf_rows", [](const Grower& g) {  // (rows, begin of each leaf's rows)
-        std::vector<uint32_t> rows;
-        std::vector<uint64_t> begin;
-        for (const auto& leaf : g.leaves()) {
-          begin.push_back(rows.size());
-          rows.insert(rows.end(), leaf.rows.begin(), leaf.rows.end());
-        }
-        return nb::make_tuple(to_numpy(std::move(rows)), to_numpy(std::move(begin)));
-      });
+      .def("leaf_rows",
+           [](const Grower& g)
+               -> TupleOf<Out<uint32_t>, Out<uint64_t>> {  // (rows, begin of each leaf's rows)
+             std::vector<uint32_t> rows;
+             std::vector<uint64_t> begin;
+             for (const auto& leaf : g.leaves()) {
+               begin.push_back(rows.size());
+               rows.insert(rows.end(), leaf.rows.begin(), leaf.rows.end());
+             }
+             return nb::make_tuple(to_numpy(std::move(rows)), to_numpy(std::move(begin)));
+           });
 }
 
 }  // namespace stagewise
