@@ -11,7 +11,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from stagewise.report.carried import engine
+from stagewise.report.exported_model import engine
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 

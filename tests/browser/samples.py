@@ -21,7 +21,7 @@ from stagewise import (
     RandomForestRegressor,
     StagewiseRegressor,
 )
-from stagewise.inspection.fitted import Fitted
+from stagewise.inspection.fitted_model import Fitted
 from stagewise.learners.histogram_tree import HistogramTree
 from stagewise.losses import Loss
 

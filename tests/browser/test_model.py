@@ -19,11 +19,11 @@ from stagewise.data.categories.statistics import Statistic
 from stagewise.data.feature import Feature
 from stagewise.data.features import Features
 from stagewise.data.reading.moments import short_words
-from stagewise.export.facts import tree_facts
+from stagewise.export.tree_facts import tree_facts
 from stagewise.inspection import shap_values
-from stagewise.inspection.fitted import Fitted
+from stagewise.inspection.fitted_model import Fitted
 from stagewise.model.ensemble import Ensemble
-from stagewise.report.carried import carry, engine, level_words
+from stagewise.report.exported_model import carry, engine, level_words
 from stagewise.trees.linear_leaves import LINE_ARRAYS, LinearLeaves
 from stagewise.trees.tree import NODE_ARRAYS, Tree
 

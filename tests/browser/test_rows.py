@@ -7,8 +7,8 @@ import pandas as pd
 
 from browser.samples import fitted
 from stagewise import GradientBoostingRegressor
-from stagewise.inspection.fitted import Fitted
-from stagewise.report.carried import carry
+from stagewise.inspection.fitted_model import Fitted
+from stagewise.report.exported_model import carry
 
 
 def encoded(lab, model, texts):

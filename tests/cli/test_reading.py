@@ -9,7 +9,7 @@ import pytest
 from pyarrow import parquet
 
 from stagewise.cli.columns import feature_table, labels, numbers, strange_columns, text_columns
-from stagewise.cli.complaint import Complaint, did_you_mean, listing
+from stagewise.cli.errors import Complaint, did_you_mean, listing
 from stagewise.cli.files import _FIRST_BLOCK, check_writable, read_file, write_columns
 from stagewise.cli.parameters import parse_setting, read_parameters
 from stagewise.cli.task import guess_task

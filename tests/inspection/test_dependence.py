@@ -15,7 +15,7 @@ from inspection.tables import MODELS, fitted, mixed, targets
 from reference.inspection import expectation
 from stagewise import GradientBoostingClassifier, GradientBoostingRegressor, InvalidParameterError
 from stagewise.inspection import partial_dependence
-from stagewise.inspection.effects.traversal import Traversal
+from stagewise.inspection.dependence.traversal import Traversal
 from stagewise.model.ensemble import Ensemble
 from stagewise.trees.tree import Tree
 
@@ -148,7 +148,7 @@ def test_rows_of_the_walk_come_in_any_chunks(monkeypatch):
     whole = partial_dependence(
         model, ["a", "c"], grid={"a": np.linspace(-2, 2, 30), "c": list("uz")}
     )
-    monkeypatch.setattr("stagewise.inspection.effects.traversal.CELLS", 100)
+    monkeypatch.setattr("stagewise.inspection.dependence.traversal.CELLS", 100)
     parts = partial_dependence(
         model, ["a", "c"], grid={"a": np.linspace(-2, 2, 30), "c": list("uz")}
     )

@@ -32,9 +32,14 @@ from stagewise import (
     RandomForestRegressor,
 )
 from stagewise.boosting.progress import Lines
-from stagewise.inspection import decision_path, shap_values, size, staged_contributions
-from stagewise.inspection.fitted import Fitted
-from stagewise.inspection.shapley import values as shap_module
+from stagewise.inspection import (
+    decision_path,
+    memory_limits,
+    shap_values,
+    staged_contributions,
+)
+from stagewise.inspection.fitted_model import Fitted
+from stagewise.inspection.shap import values as shap_module
 
 TABLE = make_table(600)
 KINDS = ("path", "interventional")
@@ -369,7 +374,7 @@ def test_what_has_no_trees_of_constants_is_refused() -> None:
 
 def test_too_many_credits_are_refused_with_their_size(monkeypatch: Any) -> None:
     model = fit_case("five classes", TABLE)
-    monkeypatch.setattr(size, "RESULT_BYTES", 100_000)
+    monkeypatch.setattr(memory_limits, "RESULT_BYTES", 100_000)
     message = "600 rows x 5 x 5 features x 5 outputs would take .* Pass at most 100 rows"
     with pytest.raises(ValueError, match=message):
         shap_values(model, TABLE.X, interactions=True)

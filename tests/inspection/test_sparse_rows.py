@@ -15,11 +15,11 @@ from stagewise.inspection import (
     accumulated_effects,
     decision_path,
     interactions,
+    memory_limits,
     partial_dependence,
     permutation_importance,
     proximity,
     shap_values,
-    size,
     staged_contributions,
 )
 
@@ -67,7 +67,7 @@ def test_some_rows_and_columns_of_cells_are_those_of_all(form: Any, missing: Any
 def test_copies_that_are_too_large_are_refused_with_their_size(
     name: str, model: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(size, "COPY_BYTES", 100 * 6 * 8)
+    monkeypatch.setattr(memory_limits, "COPY_BYTES", 100 * 6 * 8)
     message = r"sparse matrix, and a dense copy of 150 .*GiB.*Pass at most 100 rows at a time"
     with pytest.raises(ValueError, match=message):
         ASKED[name](model, csr_array(DENSE))

@@ -21,13 +21,13 @@ from stagewise.inspection import (
     scores,
     thresholds,
 )
-from stagewise.inspection.fitted import Fitted
-from stagewise.inspection.quality.answers import Answers
+from stagewise.inspection.fitted_model import Fitted
+from stagewise.inspection.quality.predictions import Answers
 from stagewise.report.html import report_html
 from stagewise.report.page_facts import report_facts
-from stagewise.report.patience import patience
 from stagewise.report.payload import as_json, plain
 from stagewise.report.quality_facts import class_quality
+from stagewise.report.row_budget import patience
 
 
 @pytest.fixture(scope="module")

@@ -26,8 +26,8 @@ from stagewise import (
     export_text,
     rules,
 )
-from stagewise.export.facts import tree_facts
 from stagewise.export.rules import leaf_rules
+from stagewise.export.tree_facts import tree_facts
 from stagewise.inspection import decision_path
 
 RECT = "{http://www.w3.org/2000/svg}rect"

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from stagewise.cli.complaint import Complaint, listing
+from stagewise.cli.errors import Complaint, listing
 from stagewise.cli.files import pick
 from stagewise.cli.screen import amount
 

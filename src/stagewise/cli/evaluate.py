@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from stagewise.cli.complaint import Complaint
-from stagewise.cli.judged import add_judged_arguments, read_judged
+from stagewise.cli.errors import Complaint
+from stagewise.cli.evaluation_data import add_judged_arguments, read_judged
 from stagewise.cli.screen import Screen, amount
 from stagewise.inspection import Answers, Confusion, Scores
 

@@ -14,7 +14,7 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from stagewise.cli.complaint import Complaint, did_you_mean, listing
+from stagewise.cli.errors import Complaint, did_you_mean, listing
 from stagewise.model.file.atomic import replace_file
 
 if TYPE_CHECKING:

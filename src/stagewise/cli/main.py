@@ -25,7 +25,7 @@ import warnings
 from collections.abc import Sequence
 
 from stagewise.cli import describe, evaluate, predict, report, show, train
-from stagewise.cli.complaint import Complaint
+from stagewise.cli.errors import Complaint
 from stagewise.cli.screen import Screen
 
 __all__ = ["main"]

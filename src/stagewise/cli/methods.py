@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
-from stagewise.cli.complaint import Complaint
+from stagewise.cli.errors import Complaint
 
 __all__ = ["METHODS", "Method", "takes", "watches"]
 

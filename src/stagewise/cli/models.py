@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from stagewise.cli.columns import feature_table, refuse_columns, strange_columns, text_columns
-from stagewise.cli.complaint import Complaint, did_you_mean, listing
+from stagewise.cli.errors import Complaint, did_you_mean, listing
 from stagewise.cli.methods import takes
 from stagewise.data import Features
 from stagewise.model.file.format import read_model

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from stagewise.cli.complaint import Complaint, did_you_mean
+from stagewise.cli.errors import Complaint, did_you_mean
 
 __all__ = ["parameter_names", "parse_setting", "read_parameters"]
 

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from stagewise.cli.complaint import Complaint
+from stagewise.cli.errors import Complaint
 from stagewise.cli.files import PARQUET, check_writable, pick, read_file, write_columns
 from stagewise.cli.models import add_input_arguments, columns_of_text, model_input, open_model
 from stagewise.cli.screen import Screen, amount

@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from stagewise.cli.complaint import Complaint
+from stagewise.cli.errors import Complaint
+from stagewise.cli.evaluation_data import add_judged_arguments, read_judged
 from stagewise.cli.files import check_writable
-from stagewise.cli.judged import add_judged_arguments, read_judged
 from stagewise.cli.screen import Screen, amount
 
 __all__ = ["SUMMARY", "add_arguments", "run"]

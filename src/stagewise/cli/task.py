@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from stagewise.cli.complaint import Complaint
+from stagewise.cli.errors import Complaint
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -23,10 +23,10 @@ from stagewise.cli.columns import (
     strange_columns,
     text_columns,
 )
-from stagewise.cli.complaint import Complaint, listing
+from stagewise.cli.errors import Complaint, listing
 from stagewise.cli.evaluate import WORDS, scores_of
+from stagewise.cli.evaluation_data import known_answers
 from stagewise.cli.files import check_writable, read_file
-from stagewise.cli.judged import known_answers
 from stagewise.cli.methods import METHODS, takes, watches
 from stagewise.cli.models import learning_rate_of, levels_of, named_input, save_model
 from stagewise.cli.parameters import read_parameters

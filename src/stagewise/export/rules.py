@@ -12,9 +12,9 @@ from typing import Any
 
 from stagewise.data.categories.levels import Level
 from stagewise.data.reading.moments import Moment
-from stagewise.export.facts import NodeFacts, TreeFacts, tree_facts
-from stagewise.export.words import DIGITS, cell_words, levels_words
-from stagewise.inspection.fitted import checked
+from stagewise.export.formatting import DIGITS, cell_words, levels_words
+from stagewise.export.tree_facts import NodeFacts, TreeFacts, tree_facts
+from stagewise.inspection.fitted_model import checked
 
 __all__ = ["Condition", "Rule", "leaf_rules", "rules"]
 

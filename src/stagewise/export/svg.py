@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from typing import Any
 from xml.sax.saxutils import escape
 
-from stagewise.export.facts import NodeFacts, TreeFacts, tree_facts
+from stagewise.export.formatting import DIGITS, says_words, side_words, weight_words
 from stagewise.export.text import leaves_below
-from stagewise.export.words import DIGITS, says_words, side_words, weight_words
-from stagewise.inspection.fitted import checked
+from stagewise.export.tree_facts import NodeFacts, TreeFacts, tree_facts
+from stagewise.inspection.fitted_model import checked
 from stagewise.validation.rules import Number
 
 __all__ = ["Picture", "export_svg"]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from stagewise.export.facts import NodeFacts, TreeFacts, tree_facts
-from stagewise.export.words import DIGITS, says_words, side_words, weight_words
-from stagewise.inspection.fitted import checked
+from stagewise.export.formatting import DIGITS, says_words, side_words, weight_words
+from stagewise.export.tree_facts import NodeFacts, TreeFacts, tree_facts
+from stagewise.inspection.fitted_model import checked
 from stagewise.validation.rules import Number
 
 __all__ = ["export_text"]

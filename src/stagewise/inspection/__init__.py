@@ -1,11 +1,11 @@
 """Looking into fitted models, and at tables: importance, dependence, quality, summaries."""
 
-from stagewise.inspection.effects.ale import AccumulatedEffects, accumulated_effects
-from stagewise.inspection.effects.dependence import Dependence, partial_dependence
-from stagewise.inspection.effects.interaction import Interactions, interactions
-from stagewise.inspection.importances.importance import Importance
+from stagewise.inspection.dependence.ale import AccumulatedEffects, accumulated_effects
+from stagewise.inspection.dependence.interactions import Interactions, interactions
+from stagewise.inspection.dependence.partial_dependence import Dependence, partial_dependence
+from stagewise.inspection.importances.importance import importance, importance_table
 from stagewise.inspection.importances.permutation import permutation_importance
-from stagewise.inspection.importances.worth import importance, importance_table
+from stagewise.inspection.importances.split_importance import Importance
 from stagewise.inspection.leaves import (
     Contributions,
     DecisionPath,
@@ -13,10 +13,10 @@ from stagewise.inspection.leaves import (
     proximity,
     staged_contributions,
 )
-from stagewise.inspection.quality.answers import Answers
 from stagewise.inspection.quality.calibration import Calibration, calibration
 from stagewise.inspection.quality.confusion import Confusion, confusion
 from stagewise.inspection.quality.learning import LearningCurves, learning_curves
+from stagewise.inspection.quality.predictions import Answers
 from stagewise.inspection.quality.residuals import Residuals, residuals
 from stagewise.inspection.quality.scores import Score, Scores, scores
 from stagewise.inspection.quality.thresholds import (
@@ -26,7 +26,7 @@ from stagewise.inspection.quality.thresholds import (
     Thresholds,
     thresholds,
 )
-from stagewise.inspection.shapley.values import ShapValues, shap_values
+from stagewise.inspection.shap.values import ShapValues, shap_values
 from stagewise.inspection.tables.description import Description, describe
 
 __all__ = [

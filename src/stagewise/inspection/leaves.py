@@ -15,9 +15,9 @@ import numpy.typing as npt
 from stagewise.data.feature import Feature
 from stagewise.data.reading.moments import short_words
 from stagewise.data.reading.wide import asked_integer
-from stagewise.inspection import size
-from stagewise.inspection.fitted import Fitted, Vector, checked
-from stagewise.inspection.rows import Rows
+from stagewise.inspection import memory_limits
+from stagewise.inspection.encoded_rows import Rows
+from stagewise.inspection.fitted_model import Fitted, Vector, checked
 from stagewise.trees.tree import Tree
 from stagewise.validation.messages import shown
 from stagewise.validation.rules import Number
@@ -67,7 +67,7 @@ def proximity(model: Any, X: Any, Z: Any = None) -> Vector:
     if not n_trees:
         return np.ones((len(one), len(two)))
     pairs = f"Proximity of {len(one)} rows of X and {len(two)} others"
-    size.check_size(pairs, len(one), 8 * len(two), size.RESULT_BYTES)
+    memory_limits.check_size(pairs, len(one), 8 * len(two), memory_limits.RESULT_BYTES)
     out = np.empty((len(one), len(two)))
     step, trees = max(1, PAIRS // max(len(two), 1)), np.ascontiguousarray(two.T)
     for first in range(0, len(one), step):
@@ -152,11 +152,11 @@ def staged_contributions(model: Any, X: Any) -> Contributions:
     given = fitted.rows(X)
     fitted.check_one_way(given)
     columns, n, per_round = given.asked(), given.n, ensemble.trees_per_round
-    size.check_size(
+    memory_limits.check_size(
         f"What {ensemble.n_rounds} rounds add to {ensemble.n_outputs} scores of {n} rows",
         n,
         8 * ensemble.n_rounds * ensemble.n_outputs,
-        size.RESULT_BYTES,
+        memory_limits.RESULT_BYTES,
     )
     rounds = np.zeros((ensemble.n_rounds, n, ensemble.n_outputs))
     for m, out in enumerate(rounds):
@@ -275,7 +275,7 @@ def decision_path(model: Any, row: Any) -> DecisionPath:
         raise ValueError(f"decision_path is about one row; got {given.n}. Pass X[:1].")
     fitted.check_one_way(given)
     ensemble, columns = fitted.model.ensemble, given.columns()
-    table = given.asked_dense(size.COPY_BYTES)
+    table = given.asked_dense(memory_limits.COPY_BYTES)
     x = np.array([c[0] for c in fitted.extended(columns)])
     # In the units of what is predicted, each output with its own.
     offset, scale = fitted.score_units

@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 
 from stagewise.data.reading.moments import Moment
-from stagewise.inspection.effects.dependence import over_rows
-from stagewise.inspection.effects.grid import Grid, make_grids, quantile_points
-from stagewise.inspection.fitted import Fitted, Vector
-from stagewise.inspection.rows import drawn_rows
-from stagewise.report.patience import patience
+from stagewise.inspection.dependence.grid import Grid, make_grids, quantile_points
+from stagewise.inspection.dependence.partial_dependence import over_rows
+from stagewise.inspection.encoded_rows import drawn_rows
+from stagewise.inspection.fitted_model import Fitted, Vector
 from stagewise.report.payload import compact
+from stagewise.report.row_budget import patience
 from stagewise.report.row_facts import take
 
 __all__ = ["Axis", "Curve", "DependenceFacts", "Map", "dependence_facts"]

@@ -17,9 +17,9 @@ from typing import Any
 
 from stagewise.boosting.progress import Lines
 from stagewise.errors import InvalidParameterError
-from stagewise.inspection.fitted import checked
+from stagewise.inspection.fitted_model import checked
 from stagewise.model.file.atomic import replace_file
-from stagewise.report.carried import engine
+from stagewise.report.exported_model import engine
 from stagewise.report.page_facts import ReportFacts, report_facts
 from stagewise.report.payload import as_json
 from stagewise.validation.messages import shown
@@ -35,7 +35,7 @@ SCRIPTS = (
     "importance.js",
     "explain.js",
     "tree_browser.js",
-    "whatif.js",
+    "what_if.js",
     "main.js",
 )
 PAGE = """<!doctype html>

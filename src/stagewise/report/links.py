@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from scipy.special import expit, softmax
 
-from stagewise.inspection.fitted import Fitted, Vector
+from stagewise.inspection.fitted_model import Fitted, Vector
 
 __all__ = ["Link", "link_of"]
 

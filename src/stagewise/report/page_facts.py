@@ -15,25 +15,25 @@ import numpy as np
 
 from stagewise.data import match_targets, read_targets
 from stagewise.errors import InvalidParameterError, UnseenLevelWarning
-from stagewise.inspection.fitted import Fitted, Vector, checked
-from stagewise.inspection.importances.importance import Importance
+from stagewise.inspection.encoded_rows import drawn_rows
+from stagewise.inspection.fitted_model import Fitted, Vector, checked
+from stagewise.inspection.importances.importance import credit_importance, importance
 from stagewise.inspection.importances.permutation import permutation_importance
-from stagewise.inspection.importances.worth import credit_importance, importance
-from stagewise.inspection.quality.answers import Answers
+from stagewise.inspection.importances.split_importance import Importance
 from stagewise.inspection.quality.confusion import Confusion
 from stagewise.inspection.quality.learning import LearningCurves, learning_curves
+from stagewise.inspection.quality.predictions import Answers
 from stagewise.inspection.quality.scores import Score, Scores
-from stagewise.inspection.rows import drawn_rows
-from stagewise.inspection.shapley.values import ShapValues
-from stagewise.report.carried import Carried, carry
+from stagewise.inspection.shap.values import ShapValues
 from stagewise.report.dependence_facts import DependenceFacts, dependence_facts
-from stagewise.report.patience import patience
+from stagewise.report.exported_model import Carried, carry
 from stagewise.report.quality_facts import (
     ClassQuality,
     NumberQuality,
     class_quality,
     number_quality,
 )
+from stagewise.report.row_budget import patience
 from stagewise.report.row_facts import RowFacts, row_facts, take
 from stagewise.report.table_facts import TableFacts, table_facts
 from stagewise.training.report import VERSION

@@ -13,12 +13,12 @@ import numpy as np
 import numpy.typing as npt
 from scipy.optimize import isotonic_regression
 
-from stagewise.inspection.fitted import Vector
-from stagewise.inspection.quality.answers import Answers
+from stagewise.inspection.encoded_rows import drawn_rows
+from stagewise.inspection.fitted_model import Vector
 from stagewise.inspection.quality.calibration import Calibration
+from stagewise.inspection.quality.predictions import Answers
 from stagewise.inspection.quality.residuals import Residuals
 from stagewise.inspection.quality.thresholds import Thresholds
-from stagewise.inspection.rows import drawn_rows
 from stagewise.report.payload import compact
 
 __all__ = ["ClassQuality", "NumberQuality", "class_quality", "number_quality"]

@@ -19,11 +19,11 @@ from stagewise.data.reading.column import Column
 from stagewise.data.reading.frame import open_frame
 from stagewise.data.reading.moments import Moment, moment_words
 from stagewise.data.reading.table import Table, exact_array
-from stagewise.inspection.fitted import Fitted, Vector
-from stagewise.inspection.rows import drawn_rows
-from stagewise.inspection.shapley.values import ShapValues, shap_values
-from stagewise.report.patience import patience
+from stagewise.inspection.encoded_rows import drawn_rows
+from stagewise.inspection.fitted_model import Fitted, Vector
+from stagewise.inspection.shap.values import ShapValues, shap_values
 from stagewise.report.payload import compact
+from stagewise.report.row_budget import patience
 
 __all__ = ["RowFacts", "row_facts", "take"]
 

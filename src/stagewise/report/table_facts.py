@@ -15,9 +15,9 @@ import numpy as np
 from stagewise.data.categories.categorical import CategoricalFeatures
 from stagewise.data.reading.frame import open_frame
 from stagewise.data.reading.table import Table, exact_array, read_table
-from stagewise.export.words import number_words
-from stagewise.inspection.fitted import Fitted, Vector
-from stagewise.inspection.rows import drawn_rows
+from stagewise.export.formatting import number_words
+from stagewise.inspection.encoded_rows import drawn_rows
+from stagewise.inspection.fitted_model import Fitted, Vector
 from stagewise.inspection.tables.description import Description, describe_table
 from stagewise.inspection.tables.hints import Hint
 from stagewise.inspection.tables.profile import Profile

@@ -2,7 +2,7 @@
 
 The one idea: a model has moments as whole nanoseconds and remembers which of the three they stood
 for; here is the only place in Python that makes words of them, and numbers of words. A page has a
-twin, `report/page/moments.js`, which tests hold to this file. Must not know columns or features.
+twin, `report/page/datetimes.js`, which tests hold to this file. Must not know columns or features.
 """
 
 from __future__ import annotations

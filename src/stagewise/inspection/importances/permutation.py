@@ -17,10 +17,10 @@ from sklearn.metrics import roc_auc_score
 
 from stagewise.data import read_target, read_targets
 from stagewise.errors import InvalidParameterError
-from stagewise.inspection.fitted import Fitted, Vector, checked
-from stagewise.inspection.importances.importance import Importance
-from stagewise.inspection.importances.row_losses import OF_CLASSES, OF_NUMBERS, Loss
-from stagewise.inspection.quality.answers import known_codes
+from stagewise.inspection.fitted_model import Fitted, Vector, checked
+from stagewise.inspection.importances.split_importance import Importance
+from stagewise.inspection.quality.predictions import known_codes
+from stagewise.inspection.row_losses import OF_CLASSES, OF_NUMBERS, Loss
 from stagewise.validation.messages import shown
 from stagewise.validation.parameters import nearest_name
 from stagewise.validation.rules import Number

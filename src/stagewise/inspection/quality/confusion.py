@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from stagewise.inspection.fitted import Vector, checked
-from stagewise.inspection.quality.answers import Answers
+from stagewise.inspection.fitted_model import Vector, checked
 from stagewise.inspection.quality.plots import plot_confusion
+from stagewise.inspection.quality.predictions import Answers
 from stagewise.validation.rules import OneOf
 
 __all__ = ["Confusion", "confusion"]

@@ -15,7 +15,7 @@ from stagewise.bagging.committee import Committee
 from stagewise.estimators.averaged import AveragedTrees
 from stagewise.estimators.base import BoostedTrees
 from stagewise.estimators.single_tree import SingleTree
-from stagewise.inspection.fitted import Vector
+from stagewise.inspection.fitted_model import Vector
 from stagewise.inspection.quality.plots import plot_learning
 
 __all__ = ["LearningCurves", "learning_curves"]

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from stagewise.inspection.fitted import Vector
-from stagewise.inspection.importances.row_losses import OF_CLASSES, OF_NUMBERS
-from stagewise.inspection.quality.answers import Answers
+from stagewise.inspection.fitted_model import Vector
+from stagewise.inspection.quality.predictions import Answers
+from stagewise.inspection.row_losses import OF_CLASSES, OF_NUMBERS
 
 __all__ = ["Metric", "metrics_of"]
 

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stagewise.axes import DOTS, LINE, new_axes
-from stagewise.inspection.effects.plots import COLOURS
+from stagewise.inspection.plots import COLOURS
 
 __all__ = [
     "plot_calibration",

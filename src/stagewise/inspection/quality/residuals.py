@@ -9,10 +9,10 @@ import numpy as np
 from scipy.special import ndtri
 
 from stagewise.errors import InvalidParameterError
-from stagewise.inspection.fitted import Vector, checked
-from stagewise.inspection.quality.answers import Answers
+from stagewise.inspection.fitted_model import Vector, checked
 from stagewise.inspection.quality.plots import plot_three_looks
-from stagewise.inspection.quality.quantiles import weighted_quantiles
+from stagewise.inspection.quality.predictions import Answers
+from stagewise.inspection.quantiles import weighted_quantiles
 from stagewise.validation.messages import shown
 from stagewise.validation.rules import Number
 

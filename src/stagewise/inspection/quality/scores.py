@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtri
 
-from stagewise.inspection.fitted import Vector, checked
-from stagewise.inspection.quality.answers import Answers
+from stagewise.inspection.fitted_model import Vector, checked
 from stagewise.inspection.quality.metrics import Metric, metrics_of
 from stagewise.inspection.quality.plots import plot_intervals
+from stagewise.inspection.quality.predictions import Answers
 from stagewise.validation.rules import Number
 
 __all__ = ["Score", "Scores", "scores"]

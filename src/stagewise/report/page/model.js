@@ -2,7 +2,7 @@
 //
 // One idea: every sum is made in the order in which Python makes it, so that scores are the same
 // bits. A row is an array of codes, one for each feature; see rows.js. Must not touch the page.
-// `stagewise.report.carried` writes what is read here.
+// `stagewise.report.exported_model` writes what is read here.
 
 class Model {
   static moments = Moments; // moments in words, and back
@@ -96,7 +96,7 @@ class Model {
 
   // ---- trees ------------------------------------------------------------------------------------
 
-  // One tree in the words and units of the data: {nodes, says, names}; see stagewise.report.facts.
+  // One tree in the words and units of the data: {nodes, says, names}; see stagewise.export.tree_facts.
   tree(t) {
     const trees = this.#trees, first = trees.start[t], { base, units, width } = this.#facts;
     if (!(t >= 0 && t < this.nTrees)) {

@@ -6,7 +6,7 @@
 // packed arrays keep what only these have. Must not know features by name.
 
 class Trees {
-  // arrays: what `stagewise.report.carried` has packed. levels: how many a column has; falsy: it has
+  // arrays: what `stagewise.report.exported_model` has packed. levels: how many a column has; falsy: it has
   // numbers.
   constructor(arrays, levels, width) {
     this.arrays = arrays;

@@ -19,7 +19,7 @@ from stagewise.data.reading.column import missing_items, with_missing
 from stagewise.data.reading.frame import open_frame
 from stagewise.data.reading.moments import Moment, moment_of, moment_words
 from stagewise.errors import InvalidParameterError
-from stagewise.inspection.fitted import Vector, checked
+from stagewise.inspection.fitted_model import Vector, checked
 from stagewise.validation.messages import shown
 from stagewise.validation.parameters import nearest_name
 from stagewise.validation.rules import Number

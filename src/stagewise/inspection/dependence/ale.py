@@ -16,10 +16,10 @@ import numpy as np
 import numpy.typing as npt
 
 from stagewise.errors import InvalidParameterError
-from stagewise.inspection.effects.dependence import RESPONSES
-from stagewise.inspection.effects.grid import MOST_POINTS, Grid, make_grids
-from stagewise.inspection.effects.plots import name_moments, plot_curves, plot_levels, plot_surface
-from stagewise.inspection.fitted import Fitted, Response, Vector, checked
+from stagewise.inspection.dependence.grid import MOST_POINTS, Grid, make_grids
+from stagewise.inspection.dependence.partial_dependence import RESPONSES
+from stagewise.inspection.fitted_model import Fitted, Response, Vector, checked
+from stagewise.inspection.plots import name_moments, plot_curves, plot_levels, plot_surface
 from stagewise.inspection.tables.similarity import similar_order
 from stagewise.validation.messages import shown
 from stagewise.validation.rules import Number

@@ -19,8 +19,8 @@ from stagewise import (
     LinearModel,
     StagewiseLinearRegressor,
 )
-from stagewise.inspection.fitted import Fitted
-from stagewise.report.carried import carry, engine, level_words
+from stagewise.inspection.fitted_model import Fitted
+from stagewise.report.exported_model import carry, engine, level_words
 from stagewise.report.links import link_of
 from stagewise.report.packing import narrow, pack
 

@@ -12,8 +12,8 @@ from browser.conftest import watched
 from report.reports import report_of
 from stagewise.data.reading.cell import MOMENTS
 from stagewise.data.reading.moments import moment_number, moment_ticks, moment_words, short_words
-from stagewise.inspection.fitted import Fitted
-from stagewise.report.carried import carry
+from stagewise.inspection.fitted_model import Fitted
+from stagewise.report.exported_model import carry
 
 DAY = 86_400 * 10**9
 TEXTS = (

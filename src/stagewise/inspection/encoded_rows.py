@@ -17,7 +17,7 @@ from stagewise.data.bins import core_columns
 from stagewise.data.features import Features
 from stagewise.data.reading.column import Array
 from stagewise.data.reading.sparse import Cells
-from stagewise.inspection import size
+from stagewise.inspection import memory_limits
 
 __all__ = ["Rows", "drawn_rows"]
 
@@ -67,7 +67,7 @@ class Rows:
             If rows are sparse, and their dense copy would take more than COPY_BYTES.
         """
         if isinstance(self.values, Cells):
-            dense = self._dense(self.values, size.COPY_BYTES, chosen)
+            dense = self._dense(self.values, memory_limits.COPY_BYTES, chosen)
             return [np.ascontiguousarray(column, dtype=np.float64) for column in dense.T]
         every = (self.column(place) for place in range(self.features.n))
         return [column if chosen is None else column[chosen] for column in every]
@@ -75,7 +75,7 @@ class Rows:
     def _dense(self, cells: Cells, most: int, chosen: npt.NDArray[np.intp] | None = None) -> Array:
         """Return sparse rows, or some of them, as an array, if that takes no more bytes."""
         n, width = self.n if chosen is None else len(chosen), self.features.n
-        size.check_size(
+        memory_limits.check_size(
             f"{self.name} is a sparse matrix, and a dense copy of {n} of its rows x {width} "
             "features",
             n,

@@ -16,7 +16,7 @@ from stagewise.data import Features
 from stagewise.data.categories.levels import Level
 from stagewise.data.reading.moments import Moment
 from stagewise.data.reading.wide import asked_integer
-from stagewise.inspection.fitted import Fitted
+from stagewise.inspection.fitted_model import Fitted
 from stagewise.model.model import Model
 from stagewise.trees.tree import Tree
 from stagewise.validation.messages import shown

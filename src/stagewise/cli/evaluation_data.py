@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stagewise.cli.columns import labelled, labels, numbers
-from stagewise.cli.complaint import Complaint
+from stagewise.cli.errors import Complaint
 from stagewise.cli.files import pick, read_file
 from stagewise.cli.models import (
     add_input_arguments,

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from stagewise.inspection.fitted import Fitted
+from stagewise.inspection.fitted_model import Fitted
 
 __all__ = ["Patience", "patience"]
 

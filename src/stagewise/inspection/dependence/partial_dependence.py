@@ -16,17 +16,17 @@ import numpy as np
 
 from stagewise._native import Columns
 from stagewise.errors import InvalidParameterError
-from stagewise.inspection.effects.grid import Grid, make_grids
-from stagewise.inspection.effects.plots import (
+from stagewise.inspection.dependence.grid import Grid, make_grids
+from stagewise.inspection.dependence.traversal import Traversal
+from stagewise.inspection.encoded_rows import drawn_rows
+from stagewise.inspection.fitted_model import Fitted, Response, Vector, checked
+from stagewise.inspection.plots import (
     name_moments,
     plot_curves,
     plot_levels,
     plot_relief,
     plot_surface,
 )
-from stagewise.inspection.effects.traversal import Traversal
-from stagewise.inspection.fitted import Fitted, Response, Vector, checked
-from stagewise.inspection.rows import drawn_rows
 from stagewise.validation.rules import Number, OneOf
 
 __all__ = [

@@ -20,8 +20,8 @@ from stagewise.data.reading.column import Column
 from stagewise.data.reading.moments import Moment, moment_number, moment_words, short_words
 from stagewise.data.reading.wide import ranks
 from stagewise.errors import InvalidParameterError
-from stagewise.inspection.fitted import Fitted, Vector, checked
-from stagewise.inspection.quality.quantiles import weighted_quantiles
+from stagewise.inspection.fitted_model import Fitted, Vector, checked
+from stagewise.inspection.quantiles import weighted_quantiles
 from stagewise.validation.messages import shown
 from stagewise.validation.parameters import nearest_name
 from stagewise.validation.rules import Number

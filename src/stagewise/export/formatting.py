@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from stagewise.data.categories.levels import Level
 from stagewise.data.reading.moments import Moment, short_words
-from stagewise.export.facts import NodeFacts, Question, TreeFacts
+from stagewise.export.tree_facts import NodeFacts, Question, TreeFacts
 from stagewise.validation.rules import Number
 
 __all__ = [

@@ -24,11 +24,11 @@ from stagewise.inspection import (
     decision_path,
     importance,
     interactions,
+    memory_limits,
     partial_dependence,
     permutation_importance,
     proximity,
     shap_values,
-    size,
     staged_contributions,
 )
 
@@ -173,7 +173,7 @@ def test_what_cannot_be_meant_is_named(ask: Callable[[Any], Any], words: str, mo
 def test_results_that_are_too_large_are_refused_with_their_size(
     ask: Asked, words: str, model: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(size, "RESULT_BYTES", 10_000)
+    monkeypatch.setattr(memory_limits, "RESULT_BYTES", 10_000)
     with pytest.raises(ValueError, match=words):
         ask(model, X)
 

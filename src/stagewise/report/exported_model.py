@@ -19,8 +19,8 @@ import numpy.typing as npt
 
 from stagewise.data.categories.levels import Level
 from stagewise.estimators.linear.stagewise_linear import StagewiseLinearRegressor
-from stagewise.export.facts import column_name, units_of
-from stagewise.inspection.fitted import Fitted, checked
+from stagewise.export.tree_facts import column_name, units_of
+from stagewise.inspection.fitted_model import Fitted, checked
 from stagewise.model.ensemble import Ensemble
 from stagewise.report.links import link_of
 from stagewise.report.packing import narrow, pack
@@ -36,7 +36,7 @@ Array = npt.NDArray[Any]
 FORMAT = 1
 LOOKED_AT = 10
 """How many trees are carried of a model that cannot be carried whole."""
-SCRIPTS = ("moments.js", "trees.js", "credits.js", "rows.js", "model.js")
+SCRIPTS = ("datetimes.js", "trees.js", "shap.js", "rows.js", "model.js")
 
 KINDS = MappingProxyType({"real": "number", "wide_integer": "integer", "categorical": "category"})
 """What a feature's kind is called on the page."""
@@ -105,7 +105,7 @@ def carry(model: Any, *, most_bytes: int = 1_500_000) -> Carried:
     --------
     >>> import numpy as np
     >>> from stagewise import GradientBoostingRegressor
-    >>> from stagewise.report.carried import carry
+    >>> from stagewise.report.exported_model import carry
     >>> X = np.random.default_rng(0).normal(size=(200, 3))
     >>> carried = carry(GradientBoostingRegressor(n_estimators=20).fit(X, X[:, 0]))
     >>> carried.complete, carried.n_trees

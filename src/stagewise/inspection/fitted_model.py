@@ -21,7 +21,7 @@ from stagewise._native import Columns, Workers
 from stagewise.data import check_weight
 from stagewise.errors import InvalidParameterError
 from stagewise.estimators.base import BoostedTrees
-from stagewise.inspection.rows import Rows
+from stagewise.inspection.encoded_rows import Rows
 from stagewise.model.model import Model
 from stagewise.validation.messages import shown, warn_caller
 from stagewise.validation.parameters import nearest_name

@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 from inspection.tables import fitted, mixed
 from stagewise import GradientBoostingRegressor, InvalidParameterError
 from stagewise.inspection import shap_values
-from stagewise.inspection.shapley.credits import Places
+from stagewise.inspection.shap.attributions import Places
 
 
 @pytest.fixture(scope="module")

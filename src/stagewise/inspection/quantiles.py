@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from stagewise.inspection.fitted import Vector
+from stagewise.inspection.fitted_model import Vector
 
 __all__ = ["weighted_quantiles"]
 

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from stagewise.inspection.effects.plots import name_moments
-from stagewise.inspection.shapley.credits import Credits
-from stagewise.inspection.shapley.plots import plot_beeswarm, plot_dependence, plot_waterfall
+from stagewise.inspection.plots import name_moments
+from stagewise.inspection.shap.attributions import Credits
+from stagewise.inspection.shap.plots import plot_beeswarm, plot_dependence, plot_waterfall
 
 __all__ = ["ShapPictures"]
 

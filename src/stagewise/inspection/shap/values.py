@@ -19,9 +19,9 @@ from stagewise._native import Columns, Shap, Workers
 from stagewise.boosting.progress import Lines
 from stagewise.data.reading.frame import open_frame
 from stagewise.errors import InvalidParameterError
-from stagewise.inspection import size
-from stagewise.inspection.fitted import Fitted
-from stagewise.inspection.shapley.pictures import ShapPictures
+from stagewise.inspection import memory_limits
+from stagewise.inspection.fitted_model import Fitted
+from stagewise.inspection.shap.plot_methods import ShapPictures
 from stagewise.model.ensemble import Ensemble
 from stagewise.model.model import Model
 from stagewise.validation.messages import shown
@@ -169,8 +169,8 @@ def shap_values(
     credit, base = _credits(
         model.ensemble,
         fitted.workers,
-        rows.asked_dense(size.RESULT_BYTES),  # no larger than the result
-        None if others is None else others.asked_dense(size.COPY_BYTES),
+        rows.asked_dense(memory_limits.RESULT_BYTES),  # no larger than the result
+        None if others is None else others.asked_dense(memory_limits.COPY_BYTES),
         interactions,
         Lines(verbose, seconds=1.0),
     )
@@ -242,13 +242,13 @@ def _check_size(n_rows: int, fitted: Fitted, interactions: bool) -> None:
     # What levels say has credits of its own before they are shared out.
     behind = len(features.sources) ** power if len(features.sources) > features.n else 0
     row = 8 * n_outputs * (features.n**power + behind)
-    size.check_size(
+    memory_limits.check_size(
         f"{'Interactions' if interactions else 'Credits'} of {n_rows} rows"
         f"{f' x {features.n}' * power} features"
         f"{f' x {n_outputs} outputs' if n_outputs > 1 else ''}",
         n_rows,
         row,
-        size.RESULT_BYTES,
+        memory_limits.RESULT_BYTES,
         ", or leave out the interactions" if interactions else "",
     )
 

@@ -16,12 +16,12 @@ from typing import Any
 import numpy as np
 
 from stagewise.errors import InvalidParameterError
-from stagewise.inspection.effects.dependence import brute_score, traversed_score
-from stagewise.inspection.effects.plots import plot_bars
-from stagewise.inspection.effects.traversal import Traversal
-from stagewise.inspection.fitted import Fitted, Vector, checked
-from stagewise.inspection.importances.importance import split_importance
-from stagewise.inspection.rows import drawn_rows
+from stagewise.inspection.dependence.partial_dependence import brute_score, traversed_score
+from stagewise.inspection.dependence.traversal import Traversal
+from stagewise.inspection.encoded_rows import drawn_rows
+from stagewise.inspection.fitted_model import Fitted, Vector, checked
+from stagewise.inspection.importances.split_importance import split_importance
+from stagewise.inspection.plots import plot_bars
 from stagewise.validation.rules import Number, OneOf
 
 __all__ = ["Interactions", "interactions"]
