@@ -21,7 +21,7 @@ from stagewise import (
     RandomForestRegressor,
     StagewiseRegressor,
 )
-from stagewise.inspection.fitted_model import Fitted
+from stagewise.inspection.fitted_model import FittedModel
 from stagewise.learners.histogram_tree import HistogramTree
 from stagewise.losses import Loss
 
@@ -184,4 +184,4 @@ def cells(name):
     model = fitted(name)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # that some levels are taken as missing is meant
-        return Fitted.of(model, "cells").columns(hard_rows())
+        return FittedModel.of(model, "cells").columns(hard_rows())

@@ -12,8 +12,8 @@ from browser.conftest import watched
 from report.reports import report_of
 from stagewise.data.reading.cell import MOMENTS
 from stagewise.data.reading.moments import moment_number, moment_ticks, moment_words, short_words
-from stagewise.inspection.fitted_model import Fitted
-from stagewise.report.exported_model import carry
+from stagewise.inspection.fitted_model import FittedModel
+from stagewise.report.exported_model import export_model
 
 DAY = 86_400 * 10**9
 TEXTS = (
@@ -58,8 +58,8 @@ def values():
 
 def test_words_are_those_of_python(lab, values):
     script = """([values, moments]) => moments.map((moment) => values.map(([x, within]) => [
-      Model.moments.words(x, moment), Model.moments.words(x, moment, within),
-      ...[1, 4, 17].map((digits) => Model.moments.shortWords(x, moment, digits))]))"""
+      Model.datetimes.format(x, moment), Model.datetimes.format(x, moment, within),
+      ...[1, 4, 17].map((digits) => Model.datetimes.formatShort(x, moment, digits))]))"""
     told = lab.evaluate(script, [values, list(MOMENTS)])
     for moment, words in zip(MOMENTS, told, strict=True):
         assert words == [
@@ -74,16 +74,16 @@ def test_words_are_those_of_python(lab, values):
 
 def test_digits_of_any_width_and_what_is_no_number(lab):
     wide = [2**63 - 1, -(2**63), 2**63, 1_584_792_000_000_000_001]
-    script = "(texts) => texts.map((x) => Model.moments.words(x, 'date'))"
+    script = "(texts) => texts.map((x) => Model.datetimes.format(x, 'date'))"
     told = lab.evaluate(script, list(map(str, wide)))
     assert told == [moment_words(number, "date") for number in wide]
-    script = "() => [null, NaN, Infinity, -Infinity].map((x) => Model.moments.words(x, 'date'))"
+    script = "() => [null, NaN, Infinity, -Infinity].map((x) => Model.datetimes.format(x, 'date'))"
     assert lab.evaluate(script) == ["missing", "missing", "inf", "-inf"]
 
 
 def test_ticks_are_those_of_python(lab, values):
     script = """([values, moments]) => moments.map((moment) =>
-      values.map(([x, range]) => Model.moments.ticks(x, x + range, moment, 4)))"""
+      values.map(([x, range]) => Model.datetimes.ticks(x, x + range, moment, 4)))"""
     told = lab.evaluate(script, [values, list(MOMENTS)])
     for moment, found in zip(MOMENTS, told, strict=True):
         known = [moment_ticks(x, x + size, moment, 4) for x, size in values]
@@ -92,7 +92,7 @@ def test_ticks_are_those_of_python(lab, values):
 
 def test_numbers_are_those_of_python(lab):
     script = """([texts, moments]) => moments.map((moment) =>
-      texts.map((text) => Model.moments.number(text, moment)?.toString() ?? null))"""
+      texts.map((text) => Model.datetimes.parse(text, moment)?.toString() ?? null))"""
     for moment, told in zip(MOMENTS, lab.evaluate(script, [TEXTS, list(MOMENTS)]), strict=True):
         assert told == [number(text, moment) for text in TEXTS]
         assert any(told)
@@ -111,7 +111,7 @@ def test_what_is_typed_becomes_what_python_makes_of_it(lab):
     day = [dt.datetime(2020, 3, 21), dt.datetime(2020, 3, 21, 14, 5), None, dt.datetime(2019, 7, 1)]
     lasts = [dt.timedelta(days=3, hours=4), dt.timedelta(hours=76), None, dt.timedelta(seconds=-1)]
     at = [dt.time(14, 5), dt.time(0), None, dt.time(23, 59, 59, 5)]
-    known = Fitted.of(model, "").columns(pd.DataFrame({"day": day, "lasts": lasts, "at": at}))
+    known = FittedModel.of(model, "").columns(pd.DataFrame({"day": day, "lasts": lasts, "at": at}))
     typed = [
         ["2020-03-21", "2020-03-21 14:05", "", "1561939200000000000"],
         ["3 d 04:00:00", "76:00", "missing", "-00:00:01"],
@@ -121,14 +121,15 @@ def test_what_is_typed_becomes_what_python_makes_of_it(lab):
       const model = await Model.open(payload);
       return typed.map((texts, j) => texts.map((text) => model.encode(j, text)));
     }"""
-    told = lab.evaluate(script, [carry(model).payload(), typed])
+    told = lab.evaluate(script, [export_model(model).payload(), typed])
     codes = [[cell["code"] for cell in column] for column in told]
     assert np.array_equal(codes, known, equal_nan=True)
-    wrong = lab.evaluate(script, [carry(model).payload(), [["21.3.2020"], ["3 days"], ["2 pm"]]])
-    assert [column[0]["error"].split(". Type one as ")[0] for column in wrong] == [
-        "day is a date; “21.3.2020” is none",
-        "lasts is a duration; “3 days” is none",
-        "at is a time of day; “2 pm” is none",
+    given = [["21.3.2020"], ["3 days"], ["2 pm"]]
+    wrong = lab.evaluate(script, [export_model(model).payload(), given])
+    assert [column[0]["error"].split(". Type one such as ")[0] for column in wrong] == [
+        "day must be a date; got “21.3.2020”",
+        "lasts must be a duration; got “3 days”",
+        "at must be a time of day; got “2 pm”",
     ]
 
 
@@ -145,14 +146,14 @@ def test_a_page_shows_moments_and_takes_them(browser, tmp_path):
         field.fill("2020-06-01 12:00")
         page.locator(".field[data-feature='2'] input[type=text]").fill("07:30")
         changed = X.iloc[[row]].assign(day=pd.Timestamp("2020-06-01 12:00"), at=dt.time(7, 30))
-        said = page.evaluate("JSON.parse(document.querySelector('.verdict').dataset.said)")
+        said = page.evaluate("JSON.parse(document.querySelector('.prediction').dataset.values)")
         np.testing.assert_allclose(said, model.predict(changed), rtol=1e-12)
         slider = page.locator(".field[data-feature='0'] input[type=range]")
         slider.evaluate("e => { e.value = e.max; e.dispatchEvent(new Event('input')); }")
         last = pd.Timestamp(field.input_value())
         assert X["day"].quantile(0.9) < last <= X["day"].max()
         field.fill("soon")
-        assert "Type one as 2024-03-01" in page.inner_text(".field[data-feature='0'] .error")
+        assert "Type one such as 2024-03-01" in page.inner_text(".field[data-feature='0'] .error")
         shown = page.evaluate("document.querySelector('main').textContent")
         assert "day ≤ 2020-0" in shown
         page.locator("#dependence select").first.select_option("day")

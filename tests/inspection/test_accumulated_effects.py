@@ -30,20 +30,22 @@ def model():
 def test_effects_are_the_papers(model):
     X, _ = plane(150)
     weight = np.arange(150.0) % 3
-    found = accumulated_effects(model, 1, X, sample_weight=weight, grid=6)
+    found = accumulated_effects(model, X, 1, sample_weight=weight, grid_resolution=6)
     ends = found.grids[0].codes
     assert len(ends) == 7
     slow = accumulated(
         lambda row: model.predict(row[None])[0], X[weight > 0], weight[weight > 0], 1, ends
     )
     np.testing.assert_allclose(found.effect[:, 0], slow, rtol=1e-9, atol=1e-10)
-    twice = accumulated_effects(model, 1, np.repeat(X, weight.astype(int), axis=0), grid=6)
+    twice = accumulated_effects(
+        model, np.repeat(X, weight.astype(int), axis=0), 1, grid_resolution=6
+    )
     np.testing.assert_allclose(twice.effect, found.effect, rtol=1e-9, atol=1e-10)
 
 
 def test_effects_of_pairs_are_the_papers(model):
     X, _ = plane(200)
-    found = accumulated_effects(model, [0, 2], X, grid=3)
+    found = accumulated_effects(model, X, [0, 2], grid_resolution=3)
     slow = accumulated_pair(
         lambda row: model.predict(row[None])[0], X, (0, 2), [g.codes for g in found.grids]
     )
@@ -53,11 +55,11 @@ def test_effects_of_pairs_are_the_papers(model):
 def test_an_additive_model_has_no_effects_of_pairs():
     X, y = plane()
     model = GradientBoostingRegressor(n_estimators=40, interaction_cst="no_interactions").fit(X, y)
-    found = accumulated_effects(model, [0, 1], X, grid=5)
+    found = accumulated_effects(model, X, [0, 1], grid_resolution=5)
     np.testing.assert_allclose(found.effect, 0, atol=1e-9)
     assert (found.rows == 0).any()  # columns are correlated: some cells are empty
-    one, two = accumulated_effects(model, 1, X, grid=5), partial_dependence(model, 1, X)
-    same = partial_dependence(model, 1, X, grid=one.grids[0].values)
+    one, two = accumulated_effects(model, X, 1, grid_resolution=5), partial_dependence(model, X, 1)
+    same = partial_dependence(model, X, 1, grid_resolution=one.grids[0].values)
     np.testing.assert_allclose(np.diff(one.effect[:, 0]), np.diff(same.mean[:, 0]), atol=1e-9)
     assert two.mean.shape[1] == 1
 
@@ -66,7 +68,7 @@ def test_correlated_columns_do_not_borrow_from_each_other():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(4000, 1)) + rng.normal(size=(4000, 2)) / 20
     model = GradientBoostingRegressor(n_estimators=50).fit(X, X[:, 0] + X[:, 1] ** 2)
-    found = accumulated_effects(model, [0], X, grid=10)
+    found = accumulated_effects(model, X, [0], grid_resolution=10)
     assert np.isfinite(found.effect).all()
     np.testing.assert_allclose(np.average(found.effect[:, 0]), 0, atol=0.5)
 
@@ -74,14 +76,14 @@ def test_correlated_columns_do_not_borrow_from_each_other():
 @pytest.mark.parametrize("name", MODELS)
 def test_levels_have_effects(name):
     X, model = mixed(), fitted(name)
-    found = accumulated_effects(model, "c", X, response="mean")
+    found = accumulated_effects(model, X, "c", response="mean")
     assert sorted(found.grids[0].values) == list("uvwxyz")
     np.testing.assert_allclose(np.average(found.effect, axis=0, weights=found.rows), 0, atol=1e-9)
 
 
 def test_steps_between_levels_are_those_of_their_own_rows():
     X, model = mixed(), fitted("a number")
-    found = accumulated_effects(model, "c", X)
+    found = accumulated_effects(model, X, "c")
     levels = found.grids[0].values
     for k, (first, second) in enumerate(itertools.pairwise(levels)):
         own = X[X.c.isin([first, second])]
@@ -99,39 +101,44 @@ def test_similar_levels_are_side_by_side():
     names = np.array(["d", "a", "e", "b", "c"])  # along x: d a e b c
     X = pd.DataFrame({"c": pd.Categorical(names[place]), "x": place + rng.normal(size=2000) / 2})
     model = GradientBoostingRegressor(n_estimators=20).fit(X, place.astype(float))
-    levels = accumulated_effects(model, "c", X).grids[0].values
+    levels = accumulated_effects(model, X, "c").grids[0].values
     assert levels in (tuple("daebc"), tuple("cbead"))
 
 
 @pytest.mark.parametrize(
     ("features", "asked", "words"),
     [
-        (["a", "c"], {}, "'c' is a category"),
+        (["a", "c"], {}, "'c' is categorical"),
         (["a", "b", "d"], {}, "got 3"),
-        ("a", {"grid": [1.0, 0.0]}, "increasing"),
-        ("a", {"grid": 0}, "grid must be"),
+        ("a", {"grid_resolution": [1.0, 0.0]}, "increasing"),
+        ("a", {"grid_resolution": 0}, "grid_resolution must be"),
         ("a", {"response": "log"}, "response must be"),
     ],
 )
 def test_wrong_parameters_of_effects_are_named(features, asked, words):
     with pytest.raises(InvalidParameterError, match=words):
-        accumulated_effects(fitted("a number"), features, mixed(), **asked)
+        accumulated_effects(fitted("a number"), mixed(), features, **asked)
 
 
 def test_a_feature_of_one_value_has_no_effect_to_show():
-    with pytest.raises(ValueError, match="'a' has one value"):
-        accumulated_effects(fitted("a number"), "a", mixed().assign(a=1.0))
+    with pytest.raises(ValueError, match="'a' has only one value"):
+        accumulated_effects(fitted("a number"), mixed().assign(a=1.0), "a")
     with pytest.raises(ValueError, match="No row of X has a finite value of 'b'"):
-        accumulated_effects(fitted("a number"), "b", mixed().assign(b=np.nan))
+        accumulated_effects(fitted("a number"), mixed().assign(b=np.nan), "b")
 
 
 def test_effects_are_drawn():
     X = mixed()
-    found = accumulated_effects(fitted("three classes"), "a", X)
+    found = accumulated_effects(fitted("three classes"), X, "a")
     assert len(found.plot().get_legend().get_texts()) == 3
     assert len(found.table()) == 3 * len(found.grids[0].values)
-    assert accumulated_effects(fitted("a number"), ["a", "b"], X, grid=5).plot().get_ylabel() == "b"
-    assert accumulated_effects(fitted("a number"), "c", X).plot().get_xlabel() == "c"
+    assert (
+        accumulated_effects(fitted("a number"), X, ["a", "b"], grid_resolution=5)
+        .plot()
+        .get_ylabel()
+        == "b"
+    )
+    assert accumulated_effects(fitted("a number"), X, "c").plot().get_xlabel() == "c"
 
 
 # ---- Friedman's H ------------------------------------------------------------------------------
@@ -204,9 +211,9 @@ def test_h_by_rows():
 def test_lines_have_h_by_rows_only():
     X, y = mixed(), targets(mixed())["number"]
     model = GradientBoostingRegressor(n_estimators=5, leaves="linear").fit(X, y)
-    with pytest.raises(InvalidParameterError, match="lines"):
+    with pytest.raises(InvalidParameterError, match="linear leaves"):
         interactions(model, X)
-    assert interactions(model, X, ["a", "b"], method="brute", max_rows=30).h.shape == (1, 1)
+    assert interactions(model, X, ["a", "b"], method="brute", max_samples=30).h.shape == (1, 1)
 
 
 def test_wrong_parameters_of_interactions_are_named():
@@ -217,4 +224,4 @@ def test_wrong_parameters_of_interactions_are_named():
         interactions(model, X, ["a"])
     with pytest.raises(InvalidParameterError, match="Did you mean 'a'"):
         interactions(model, X, ["aa", "b"])
-    assert len(interactions(model, X, max_rows=50).plot().get_yticklabels()) > 2
+    assert len(interactions(model, X, max_samples=50).plot().get_yticklabels()) > 2

@@ -93,20 +93,22 @@ def test_a_target_of_moments_is_told_so():
     ids=["text", "objects", "numpy", "timestamps", "zone", "numbers"],
 )
 def test_points_of_a_date_may_be_given_in_any_way(model, X, grid):
-    found = partial_dependence(model, "day", grid=grid)
+    found = partial_dependence(model, None, "day", grid_resolution=grid)
     told = [row["day"] for row in found.table()]
     assert told == ["2020-02-29", "2020-04-01 12:00:00"]
     rows = pd.concat([X] * 2, ignore_index=True)
     rows["day"] = np.repeat(pd.to_datetime(told, format="ISO8601"), len(X)).astype(X["day"].dtype)
-    brute = partial_dependence(model, "day", X, grid=grid, max_rows=None)
+    brute = partial_dependence(model, X, "day", grid_resolution=grid, max_samples=None)
     said = model.predict(rows).reshape(2, -1).mean(axis=1)
     np.testing.assert_allclose(brute.mean[:, 0], said)
 
 
 def test_durations_and_times_may_be_given_and_missing_ones(model):
-    at = partial_dependence(model, "at", grid=["07:30", dt.time(19), None])
+    at = partial_dependence(model, None, "at", grid_resolution=["07:30", dt.time(19), None])
     assert [row["at"] for row in at.table()] == ["07:30:00", "19:00:00", "missing"]
-    lasts = partial_dependence(model, "lasts", grid=["3 d 04:00", dt.timedelta(hours=5)])
+    lasts = partial_dependence(
+        model, None, "lasts", grid_resolution=["3 d 04:00", dt.timedelta(hours=5)]
+    )
     assert [row["lasts"] for row in lasts.table()] == ["3 d 04:00:00", "05:00:00"]
 
 
@@ -114,42 +116,42 @@ def test_durations_and_times_may_be_given_and_missing_ones(model):
     ("grid", "words"),
     [
         (["2020-13-01"], "'2020-13-01' is no date; write one as 2024-03-01 or"),
-        ([dt.timedelta(days=1)], "'day' holds dates, and datetime.timedelta.* is none"),
+        ([dt.timedelta(days=1)], "'day' has dates, and datetime.timedelta.* is not one"),
         ({"day": "2020-01-01"}, "must be a list of dates; got '2020-01-01'"),
         ({"day": 7}, "must be a list of dates; got 7"),
-        ([["2020-01-01"]], "is none. Pass such objects"),
-        ([dt.date(3000, 1, 1)], "'day', .*years 1678 to 2262"),
-        ([], "grid has no values of 'day'"),
+        ([["2020-01-01"]], "is not one. Pass such objects"),
+        ([dt.date(3000, 1, 1)], "'day': .*years 1678 to 2262"),
+        ([], "grid_resolution has no values of 'day'"),
     ],
 )
 def test_what_is_no_date_is_refused(model, grid, words):
     with pytest.raises(InvalidParameterError, match=words):
-        partial_dependence(model, "day", grid=grid)
+        partial_dependence(model, None, "day", grid_resolution=grid)
 
 
 # ---- words and pictures --------------------------------------------------------------------------
 
 
 def test_paths_are_told_in_words(model, X):
-    words = decision_path(model, X.iloc[[1]]).words(None)
+    words = decision_path(model, X.iloc[[1]]).text(None)
     assert re.search(r"day (≤|>) 2020-\d\d-\d\d", words)
     assert not re.search(r"\d{10}", words)
 
 
 def test_axes_of_curves_have_dates(model, X, ax):
-    partial_dependence(model, "day", X, grid=9).plot(ax)
+    partial_dependence(model, X, "day", grid_resolution=9).plot(ax)
     assert ticks(ax.xaxis) == ["2019-01-01", "2020-01-01", "2021-01-01"]
     ax.set_xlim(*(moment_number(f"2020-03-{day}", "date") for day in ("01", "04")))
     assert ticks(ax.xaxis) == ["2020-03-01", "2020-03-02", "2020-03-03", "2020-03-04"]
 
 
 def test_axes_of_effects_have_durations(model, X, ax):
-    accumulated_effects(model, "lasts", X, grid=9).plot(ax)
+    accumulated_effects(model, X, "lasts", grid_resolution=9).plot(ax)
     assert ticks(ax.xaxis) == ["00:00:00", "2 d", "4 d"]
 
 
 def test_axes_of_surfaces_have_both(model, X, ax):
-    partial_dependence(model, ["day", "at"], X, grid=5, max_rows=50).plot(ax)
+    partial_dependence(model, X, ["day", "at"], grid_resolution=5, max_samples=50).plot(ax)
     assert "2020-01-01" in ticks(ax.xaxis)
     assert "12:00:00" in ticks(ax.yaxis)
 

@@ -98,10 +98,10 @@ def test_several_kinds_are_one_tidy_table():
     [
         ({"kind": "gains"}, "Did you mean 'gain'"),
         ({"kind": 3}, "kind must be one of 'squared_improvement', .*got 3"),
-        ({"kind": "gain", "X": 1}, "X was passed, and 'gain' makes no use of it. Leave X out"),
+        ({"kind": "gain", "X": 1}, "X was passed, but 'gain' does not use it. Leave X out"),
         ({"kind": "shap"}, "kind='shap' needs X"),
         ({"kind": "shap", "X": mixed(9), "y": 1}, "y was passed"),
-        ({"kind": "permutation", "X": mixed(9)}, "needs y: pass rows that were held out"),
+        ({"kind": "permutation", "X": mixed(9)}, "needs y: pass held-out rows"),
     ],
 )
 def test_what_a_kind_does_not_use_is_refused(asked, words):
@@ -111,15 +111,15 @@ def test_what_a_kind_does_not_use_is_refused(asked, words):
 
 def test_kinds_that_do_not_go_together_are_refused():
     model = fitted("a forest")
-    with pytest.raises(InvalidParameterError, match="one after the other"):
+    with pytest.raises(InvalidParameterError, match="in two calls"):
         importance_table(model, ["permutation", "permutation_oob"], X=mixed(), y=1)
     with pytest.raises(InvalidParameterError, match="list of different kinds"):
         importance_table(model, ["gain", "gain"])
     with pytest.raises(InvalidParameterError, match="list of different kinds"):
         importance_table(model, "gain")
-    with pytest.raises(InvalidParameterError, match="y was passed, and 'gain' and 'shap' make no"):
+    with pytest.raises(InvalidParameterError, match="y was passed, but 'gain' and 'shap' do"):
         importance_table(model, ["gain", "shap"], X=mixed(), y=1)
-    with pytest.raises(TypeError, match="GradientBoostingRegressor is none"):
+    with pytest.raises(TypeError, match="GradientBoostingRegressor is not one"):
         importance(fitted("a number"), "permutation_oob", X=mixed(), y=1)
     with pytest.raises(ValueError, match="X has no rows"):
         importance(fitted("a number"), "shap", X=mixed().iloc[:0])

@@ -37,10 +37,12 @@ Asked = Callable[[Any, Any], Any]
 X, Y = mixed(), targets(mixed())["number"]
 
 OF_ROWS: dict[str, Asked] = {
-    "partial_dependence": lambda m, X: partial_dependence(m, "a", X, grid=3, max_rows=20),
-    "accumulated_effects": lambda m, X: accumulated_effects(m, "a", X, grid=3),
-    "interactions": lambda m, X: interactions(m, X, ["a", "b"], max_rows=5),
-    "permutation_importance": lambda m, X: permutation_importance(m, X, Y[: len(X)], repeats=1),
+    "partial_dependence": lambda m, X: partial_dependence(
+        m, X, "a", grid_resolution=3, max_samples=20
+    ),
+    "accumulated_effects": lambda m, X: accumulated_effects(m, X, "a", grid_resolution=3),
+    "interactions": lambda m, X: interactions(m, X, ["a", "b"], max_samples=5),
+    "permutation_importance": lambda m, X: permutation_importance(m, X, Y[: len(X)], n_repeats=1),
     "proximity": proximity,
     "staged_contributions": staged_contributions,
     "shap_values": shap_values,
@@ -123,36 +125,41 @@ def flawed(words: str, ask: Callable[[Any], Any]) -> Any:
 @pytest.mark.parametrize(
     ("ask", "words"),
     [
-        flawed("no feature 'bb'. Did you mean 'b'", lambda m: partial_dependence(m, "bb", X)),
+        flawed("no feature 'bb'. Did you mean 'b'", lambda m: partial_dependence(m, X, "bb")),
         flawed(
             "no feature 'income'. There are 'a', 'b', 'c', 'd'",
-            lambda m: accumulated_effects(m, "income", X),
+            lambda m: accumulated_effects(m, X, "income"),
         ),
-        flawed("place from 0 to 3; got 4", lambda m: interactions(m, X, [0, 4])),
+        flawed("index from 0 to 3; got 4", lambda m: interactions(m, X, [0, 4])),
         flawed(
             r"groups\['g'\]: there is no feature 'q'",
             lambda m: permutation_importance(m, X, Y, groups={"g": ["q"]}),
         ),
-        flawed("at most 100,000; got 1000000000", lambda m: partial_dependence(m, "a", grid=10**9)),
         flawed(
-            "grid has 400 x 400 points; at most 100000 go",
-            lambda m: partial_dependence(m, ["a", "b"], grid={k: range(400) for k in "ab"}),
+            "at most 100,000; got 1000000000",
+            lambda m: partial_dependence(m, None, "a", grid_resolution=10**9),
         ),
         flawed(
-            "grid: the levels of 'c' must be a list of them; got 'uv'",
-            lambda m: partial_dependence(m, "c", X, grid={"c": "uv"}),
+            "grid_resolution gives 400 x 400 points; the limit is 100000",
+            lambda m: partial_dependence(
+                m, None, ["a", "b"], grid_resolution={k: range(400) for k in "ab"}
+            ),
         ),
         flawed(
-            "'a' must be two or more, finite and increasing",
-            lambda m: accumulated_effects(m, "a", X, grid=[1.0]),
+            "the values of 'c' must be a list of categories; got 'uv'",
+            lambda m: partial_dependence(m, X, "c", grid_resolution={"c": "uv"}),
+        ),
+        flawed(
+            "'a' must be at least two finite, increasing",
+            lambda m: accumulated_effects(m, X, "a", grid_resolution=[1.0]),
         ),
         flawed("kind=.shap. needs X", lambda m: importance(m, "shap")),
         flawed(
             "your function returned nan",
             lambda m: permutation_importance(m, X, Y, loss=lambda y, p, w: np.nan),
         ),
-        flawed("There are no rows to tell of", lambda m: staged_contributions(m, X[:0]).table()),
-        flawed("about one row; got 2", lambda m: decision_path(m, X[:2])),
+        flawed("There are no rows", lambda m: staged_contributions(m, X[:0]).table()),
+        flawed("exactly one row; got 2", lambda m: decision_path(m, X[:2])),
         flawed("In Z: The feature names", lambda m: proximity(m, X, X.drop(columns="a"))),
         flawed("digits must be a whole number at least 1", lambda m: rules(m, digits=0)),
     ],
@@ -165,9 +172,9 @@ def test_what_cannot_be_meant_is_named(ask: Callable[[Any], Any], words: str, mo
 @pytest.mark.parametrize(
     ("ask", "words"),
     [
-        (shap_values, "Credits of 400 rows x 4 features would take .* at most 312 rows"),
-        (staged_contributions, "8 rounds add to 1 scores of 400 rows would take .* at most 156"),
-        (proximity, "400 rows of X and 400 others would take .* at most 3 rows"),
+        (shap_values, "Shapley values of 400 rows x 4 features would take .* at most 312 rows"),
+        (staged_contributions, "8 rounds to 1 scores of 400 rows would take .* at most 156"),
+        (proximity, "400 rows of X and 400 other rows would take .* at most 3 rows"),
     ],
 )
 def test_results_that_are_too_large_are_refused_with_their_size(
@@ -183,27 +190,27 @@ def test_features_that_the_model_never_uses_are_flat_and_that_is_said() -> None:
     Z = np.column_stack([np.arange(60.0), rng.normal(size=60)])
     model = DecisionTreeRegressor(max_leaf_nodes=4).fit(Z, Z[:, 0])
     asked = [
-        lambda: partial_dependence(model, 1, Z, grid=3).mean,
-        lambda: partial_dependence(model, 1).mean,
-        lambda: accumulated_effects(model, 1, Z, grid=3).effect,
+        lambda: partial_dependence(model, Z, 1, grid_resolution=3).mean,
+        lambda: partial_dependence(model, None, 1).mean,
+        lambda: accumulated_effects(model, Z, 1, grid_resolution=3).effect,
         lambda: interactions(model, Z, [0, 1]).h,
     ]
     for ask in asked:
-        with pytest.warns(UserWarning, match="The model never uses 'x1'"):
+        with pytest.warns(UserWarning, match="The model does not use 'x1'"):
             assert np.ptp(ask()) == 0
     assert not shap_values(model, Z).values[:, 1].any()
-    assert permutation_importance(model, Z, Z[:, 0], repeats=1).value[1] == 0
+    assert permutation_importance(model, Z, Z[:, 0], n_repeats=1).value[1] == 0
 
 
 def test_linear_terms_have_no_leaves_and_that_is_said() -> None:
     Z = np.arange(40.0).reshape(20, 2)
     model = StagewiseLinearRegressor(n_estimators=3).fit(Z, Z[:, 0])
     for ask in (export_text, export_svg, rules):
-        with pytest.raises(ValueError, match=r"This report is about .* linear terms have none"):
+        with pytest.raises(ValueError, match=r"Tree export needs .* only linear terms"):
             ask(model)
-    with pytest.raises(ValueError, match="decision_path is about leaves"):
+    with pytest.raises(ValueError, match="decision_path needs trees with splits"):
         decision_path(model, Z[:1])
-    with pytest.warns(UserWarning, match="no splits; .* told by permutation_importance"):
+    with pytest.warns(UserWarning, match="no splits. Use permutation_importance"):
         importance(model)
     why = shap_values(model, Z, kind="interventional", background=Z[:5])
     np.testing.assert_allclose(why.base_values + why.values.sum(axis=1), model.predict(Z))
@@ -213,12 +220,12 @@ def test_rows_that_go_both_ways_are_asked_as_they_are_predicted() -> None:
     numbers = X[["a", "b", "d"]]
     model = DecisionTreeRegressor(missing="probability", max_leaf_nodes=8).fit(numbers, Y)
     said = [model.predict(numbers.assign(a=v)).mean() for v in (-1.0, 1.0)]
-    found = partial_dependence(model, "a", numbers, grid=[-1.0, 1.0], max_rows=None)
+    found = partial_dependence(model, numbers, "a", grid_resolution=[-1.0, 1.0], max_samples=None)
     np.testing.assert_allclose(found.mean[:, 0], said)
     row = numbers[numbers.b.isna()][:1]
     for ask in (decision_path, proximity, staged_contributions, shap_values):
-        with pytest.raises(ValueError, match=r"missing='probability'.* at 'b'"):
+        with pytest.raises(ValueError, match=r"missing='probability'.* in 'b'"):
             ask(model, row)
-    with pytest.raises(ValueError, match=r"traversal does not\. Pass X and use method='brute'"):
+    with pytest.raises(ValueError, match=r"missing='probability'. Pass X and use method='brute'"):
         interactions(model, numbers, ["a", "b"])
     assert len(decision_path(model, numbers[numbers.b.notna()][:1]).paths) == 1

@@ -126,7 +126,7 @@ def test_threads_and_blocks_change_no_bit(models: dict[str, Any]) -> None:
 def test_effects_are_those_of_predictions(models: dict[str, Any]) -> None:
     model, rows = models["a direction"], X[["a", "b", "d"]].notna().all(axis=1)
     some = X[rows][:80]
-    found = accumulated_effects(model, "b", some, grid=4)
+    found = accumulated_effects(model, some, "b", grid_resolution=4)
     ends = found.grids[0].codes
     place = np.searchsorted(ends[1:-1], some.b.to_numpy(), side="left")
     up, down = (model.predict(some.assign(b=ends[place + k])) for k in (1, 0))
@@ -147,11 +147,11 @@ def test_dependence_and_interactions_are_those_of_predictions(models: dict[str, 
     left = said["ad"] - said["a"] - said["d"]
     found = interactions(model, few, ["a", "d"], method="brute")
     assert found.h[0, 0] == pytest.approx(np.sqrt((left**2).sum() / (said["ad"] ** 2).sum()))
-    curve = partial_dependence(model, "a", few, grid=[-2.0, 0.5])
+    curve = partial_dependence(model, few, "a", grid_resolution=[-2.0, 0.5])
     means = [model.predict(few.assign(a=v)).mean() for v in (-2.0, 0.5)]
     np.testing.assert_allclose(curve.mean[:, 0], means)
-    with pytest.raises(ValueError, match=r"say lines\. Pass X and use method='brute'"):
-        partial_dependence(model, "a")
+    with pytest.raises(ValueError, match=r"linear leaves. Pass X and use method='brute'"):
+        partial_dependence(model, None, "a")
 
 
 def test_rounds_and_paths_add_up_to_the_score(models: dict[str, Any]) -> None:
@@ -167,14 +167,14 @@ def test_rounds_and_paths_add_up_to_the_score(models: dict[str, Any]) -> None:
             total[one.output] += one.value[0]
             assert list(one.nodes[-1:]) == [model.apply(X[:1])[0, one.tree]]
             lines = ensemble.trees[one.tree].lines
-            assert bool(one.line) == (lines is not None and one.nodes[-1] in lines.node)
+            assert bool(one.linear_features) == (lines is not None and one.nodes[-1] in lines.node)
         np.testing.assert_allclose(total, score[0])
-        assert "on a line in" in path.words(None)
+        assert "by a linear model of" in path.text(None)
 
 
 def test_what_lines_need_counts_as_used(models: dict[str, Any]) -> None:
     model = models["squared error"]
-    moved = permutation_importance(model, X, Y, repeats=1)
+    moved = permutation_importance(model, X, Y, n_repeats=1)
     own = model.predict(X.assign(a=X.a.to_numpy()[::-1]))
     assert moved.value[0] > 0
     assert np.ptp(own - model.predict(X)) > 0
@@ -186,5 +186,5 @@ def test_reports_say_which_leaves_say_lines(models: dict[str, Any]) -> None:
     for model in models.values():
         tree = model.model_.ensemble.trees[0]
         assert tree.lines is not None
-        assert export_text(model).count("and a line") == len(tree.lines.node)
+        assert export_text(model).count("plus a linear model") == len(tree.lines.node)
         assert sum(row["line"] for row in rules(model)) == len(tree.lines.node)

@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 from inspection.tables import fitted, mixed
 from stagewise import GradientBoostingRegressor, InvalidParameterError
 from stagewise.inspection import shap_values
-from stagewise.inspection.shap.attributions import Places
+from stagewise.inspection.shap.attributions import AxisValues
 
 
 @pytest.fixture(scope="module")
@@ -128,31 +128,31 @@ def test_rows_may_come_in_any_form():
 
 
 def test_cells_become_places():
-    assert Places.of(np.array([3, 1, 3])).rank.tolist() == [1.0, 0.0, 1.0]
-    levels = Places.of(np.array(["b", None, "a"], dtype=object))
+    assert AxisValues.of(np.array([3, 1, 3])).rank.tolist() == [1.0, 0.0, 1.0]
+    levels = AxisValues.of(np.array(["b", None, "a"], dtype=object))
     assert levels.labels == ["a", "b"]
     np.testing.assert_array_equal(levels.x, [1, np.nan, 0])
     np.testing.assert_array_equal(levels.rank, [1, np.nan, 0])
     assert levels.ends == ("a", "b")
-    numbers = Places.of(np.array([1, None, True], dtype=object))
+    numbers = AxisValues.of(np.array([1, None, True], dtype=object))
     np.testing.assert_array_equal(numbers.x, [1, np.nan, 1])
-    days = Places.of(np.array(["1970-01-03", "NaT"], dtype="datetime64[s]"))
+    days = AxisValues.of(np.array(["1970-01-03", "NaT"], dtype="datetime64[s]"))
     np.testing.assert_array_equal(days.x, [2 * 86_400e9, np.nan])
     assert (days.moment, days.ends) == ("date", ("1970-01-03", "1970-01-03"))
-    times = Places.of(np.array([dt.time(7), None, dt.time(19, 30)], dtype=object))
+    times = AxisValues.of(np.array([dt.time(7), None, dt.time(19, 30)], dtype=object))
     assert (times.moment, times.ends) == ("time of day", ("07:00:00", "19:30:00"))
-    mixed = Places.of(np.array([dt.date(2020, 1, 1), "never"], dtype=object))
+    mixed = AxisValues.of(np.array([dt.date(2020, 1, 1), "never"], dtype=object))
     assert mixed.labels == ["2020-01-01", "never"]
-    masked = Places.of(np.array([5, 0]), np.array([False, True]))
+    masked = AxisValues.of(np.array([5, 0]), np.array([False, True]))
     np.testing.assert_array_equal(masked.x, [5, np.nan])
-    assert Places.of(np.full(3, np.nan)).ends == ("low", "high")
+    assert AxisValues.of(np.full(3, np.nan)).ends == ("low", "high")
 
 
 @pytest.mark.parametrize(
     ("draw", "words"),
     [
         (lambda w: w.beeswarm(top=0), "top must be a whole number at least 1"),
-        (lambda w: w.waterfall(40), "row must be a whole number from 0 to 39.*got 40"),
+        (lambda w: w.waterfall(40), "row must be the index of a row of X, from 0 to 39; got 40"),
         (lambda w: w.waterfall(1.5), "row must be"),
         (lambda w: w.dependence("aa"), "feature must be one of 'a', 'b', 'c', 'd'.*mean 'a'"),
         (lambda w: w.dependence(9), "feature must be one of"),
@@ -168,5 +168,5 @@ def test_what_is_not_there_is_named(classes, draw, words):
 def test_one_output_has_no_name_and_no_rows_no_picture(why):
     with pytest.raises(InvalidParameterError, match="this model has one output"):
         why.beeswarm(output="prediction")
-    with pytest.raises(ValueError, match="no rows to draw"):
+    with pytest.raises(ValueError, match="no rows to plot"):
         shap_values(fitted("a number"), mixed().iloc[:0]).beeswarm()

@@ -1,7 +1,6 @@
-"""What the command line says when it cannot go on.
+"""Errors of the command line that the user can fix.
 
-The one idea: a complaint is one sentence that names what is wrong and what to do about it. It is
-for mistakes a user can mend; a bug stays an ordinary exception.
+An error is one sentence with the problem and a remedy. A bug remains an ordinary exception.
 """
 
 from __future__ import annotations
@@ -9,20 +8,20 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Sequence
 
-__all__ = ["Complaint", "did_you_mean", "listing"]
+__all__ = ["InputError", "did_you_mean", "listing"]
 
 
-class Complaint(Exception):  # noqa: N818 - it is not a fault of the program
-    """Something in the user's files or arguments that the user can mend."""
+class InputError(Exception):
+    """A problem of the files or arguments that the user can fix."""
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """Return a hint at the known name nearest to a mistaken one.
+    """Return a hint with the known name nearest to a wrong one.
 
     Returns
     -------
     str
-        For example ``" (did you mean 'price'?)"``, or nothing when no name comes near.
+        For example ``" (did you mean 'price'?)"``, or empty if no name is similar.
     """
     names = list(known)
     by_lower = {each.lower(): each for each in reversed(names)}
@@ -31,7 +30,7 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 
 
 def listing(names: Sequence[str], most: int = 8) -> str:
-    """Return names in quotes, at most so many of them, and how many were left out."""
+    """Return quoted names, at most this many, and the number of the others."""
     shown = ", ".join(repr(name) for name in names[:most])
     left = len(names) - most
     return f"{shown} and {left} more" if left > 0 else shown

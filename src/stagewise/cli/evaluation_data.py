@@ -1,4 +1,4 @@
-"""A saved model beside rows with known answers: what ``evaluate`` and ``report`` begin with."""
+"""A saved model with rows and targets: the input of ``evaluate`` and ``report``."""
 
 from __future__ import annotations
 
@@ -10,36 +10,36 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from stagewise.cli.columns import labelled, labels, numbers
-from stagewise.cli.errors import Complaint
+from stagewise.cli.columns import drop_unlabelled, labels, numbers
+from stagewise.cli.errors import InputError
 from stagewise.cli.files import pick, read_file
 from stagewise.cli.models import (
     add_input_arguments,
-    columns_of_text,
     model_input,
     open_model,
-    remembered_target,
+    saved_target_name,
+    text_category_columns,
 )
 
-__all__ = ["Judged", "add_judged_arguments", "known_answers", "read_judged"]
+__all__ = ["EvaluationData", "add_evaluation_arguments", "read_evaluation_data", "target_values"]
 
 
 @dataclass(frozen=True, eq=False)
-class Judged:
-    """A model, and rows whose answers are known.
+class EvaluationData:
+    """A model, and rows with known targets.
 
     Attributes
     ----------
     estimator : fitted estimator
         The model.
     features : table
-        What it predicts from.
+        The feature columns.
     y : array
-        The answers: numbers or labels.
+        The targets: numbers or labels.
     weight : float64 array or None
-        How much each row counts.
+        The sample weights.
     target : str
-        What the column of answers is called.
+        The name of the target column.
     """
 
     estimator: Any
@@ -49,35 +49,35 @@ class Judged:
     target: str
 
 
-def add_judged_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what both commands take."""
+def add_evaluation_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of both commands."""
     parser.add_argument("model", type=Path, help="a model file written by train")
     parser.add_argument("data", type=Path, help="a CSV or Parquet file with the target column")
     parser.add_argument(
-        "--target", metavar="COLUMN", help="the known answers (default: as in training)"
+        "--target", metavar="COLUMN", help="the target column (default: as in training)"
     )
-    parser.add_argument("--weight", metavar="COLUMN", help="how much each row counts")
+    parser.add_argument("--weight", metavar="COLUMN", help="column with sample weights")
     parser.add_argument(
-        "--drop-unlabelled", action="store_true", help="leave out rows whose target is missing"
+        "--drop-unlabelled", action="store_true", help="leave out rows with a missing target"
     )
     add_input_arguments(parser)
 
 
-def read_judged(args: argparse.Namespace) -> Judged:
-    """Open the model, and read the rows."""
+def read_evaluation_data(args: argparse.Namespace) -> EvaluationData:
+    """Load the model and read the rows."""
     estimator = open_model(args.model, args.threads)
     if estimator.model_.task == "regression" and estimator.model_.ensemble.n_outputs > 1:
-        raise Complaint(
-            f"The model predicts several targets, and {args.command} compares one. Use predict, or "
+        raise InputError(
+            f"The model predicts several targets, and {args.command} supports one. Use predict, or "
             "Python."
         )
-    target = args.target or remembered_target(args.model)
+    target = args.target or saved_target_name(args.model)
     if target is None:
-        raise Complaint("The model does not say what its target was called; name it with --target.")
-    table = read_file(args.data, columns_of_text(estimator))
+        raise InputError("The model has no name of its target; name the column with --target.")
+    table = read_file(args.data, text_category_columns(estimator))
     pick(table, target, option="--target", path=args.data)
     if args.drop_unlabelled:
-        table = labelled(table, target)
+        table = drop_unlabelled(table, target)
     weight = None
     if args.weight is not None:
         pick(table, args.weight, option="--weight", path=args.data)
@@ -85,11 +85,13 @@ def read_judged(args: argparse.Namespace) -> Judged:
     features = model_input(
         estimator, table, args.data, besides={target, args.weight, *args.ignore} - {None}
     )
-    return Judged(estimator, features, known_answers(estimator, table, target), weight, target)
+    return EvaluationData(
+        estimator, features, target_values(estimator, table, target), weight, target
+    )
 
 
-def known_answers(estimator: Any, table: Any, target: str) -> npt.NDArray[Any]:
-    """Return a column of answers as a model has them: numbers, or labels."""
+def target_values(estimator: Any, table: Any, target: str) -> npt.NDArray[Any]:
+    """Return the target column as numbers or labels, depending on the task."""
     if estimator.model_.task == "regression":
         return numbers(table, target, "target")
     return labels(table, target)

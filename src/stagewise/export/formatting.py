@@ -1,6 +1,7 @@
-"""Facts about trees in words: numbers, sides of questions, what a node says.
+"""Formats parts of trees as text: numbers, conditions, node values.
 
-The one idea: the same words wherever a tree is shown. Must not know where they are put.
+`export_text`, `export_svg` and `rules` all use these functions, so a tree reads the same
+everywhere.
 """
 
 from __future__ import annotations
@@ -9,71 +10,71 @@ from collections.abc import Sequence
 
 from stagewise.data.categories.levels import Level
 from stagewise.data.reading.moments import Moment, short_words
-from stagewise.export.tree_facts import NodeFacts, Question, TreeFacts
+from stagewise.export.tree_facts import NodeFacts, Split, TreeFacts
 from stagewise.validation.rules import Number
 
 __all__ = [
     "DIGITS",
-    "cell_words",
-    "levels_words",
-    "number_words",
-    "says_words",
-    "side_words",
-    "weight_words",
+    "format_categories",
+    "format_condition",
+    "format_node_value",
+    "format_number",
+    "format_value",
+    "format_weight",
 ]
 
 DIGITS = Number(1, 17, whole=True)
-"""How many digits of a number can be shown."""
-LEVELS_SHOWN = 6
+"""The number of significant digits of a displayed number."""
+CATEGORIES_SHOWN = 6
 
 
-def number_words(number: float, digits: int = 4) -> str:
-    """Return a number with so many digits that count; whole numbers as they are."""
+def format_number(number: float, digits: int = 4) -> str:
+    """Format a number with this many significant digits; whole numbers in full."""
     if isinstance(number, int) or (abs(number) < 1e15 and number == int(number)):
         return str(int(number))
     return f"{number:.{digits}g}"
 
 
-def cell_words(number: float, moment: Moment | None, digits: int = 4) -> str:
-    """Return a number of a column, or the moment that it stands for."""
+def format_value(number: float, moment: Moment | None, digits: int = 4) -> str:
+    """Format a value of a column: a number, a date, a duration or a time of day."""
     if moment is None:
-        return number_words(number, digits)
+        return format_number(number, digits)
     return short_words(number, moment, digits)
 
 
-def levels_words(levels: Sequence[Level], most: int = LEVELS_SHOWN) -> str:
-    """Return a list of levels, of long ones the beginning."""
-    listed = [str(level) for level in levels[:most]]
-    more = len(levels) - len(listed)
+def format_categories(categories: Sequence[Level], most: int = CATEGORIES_SHOWN) -> str:
+    """Format a list of categories; a long list is cut."""
+    listed = [str(category) for category in categories[:most]]
+    more = len(categories) - len(listed)
     return ", ".join(listed) + (f", … ({more} more)" if more > 0 else "")
 
 
-def side_words(question: Question, *, left: bool, digits: int = 4, missing: bool = True) -> str:
-    """Return what is true of the rows that go to one side, perhaps with those that are missing."""
-    if question.threshold is not None:
+def format_condition(split: Split, *, left: bool, digits: int = 4, missing: bool = True) -> str:
+    """Format the condition of one side of a split, with "or missing" where that applies."""
+    if split.threshold is not None:
         sign = "<=" if left else ">"
-        words = f"{question.name} {sign} {cell_words(question.threshold, question.moment, digits)}"
+        words = f"{split.name} {sign} {format_value(split.threshold, split.moment, digits)}"
     else:
-        assert question.left is not None
-        assert question.right is not None
-        own, other = (question.left, question.right) if left else (question.right, question.left)
+        assert split.left is not None
+        assert split.right is not None
+        own, other = (split.left, split.right) if left else (split.right, split.left)
         short, sign = (own, "in") if len(own) <= len(other) else (other, "not in")
-        words = f"{question.name} {sign} {{{levels_words(short)}}}"
-    here = missing and question.missing == ("left" if left else "right")
+        words = f"{split.name} {sign} {{{format_categories(short)}}}"
+    here = missing and split.missing == ("left" if left else "right")
     return f"{words} or missing" if here else words
 
 
-def says_words(facts: TreeFacts, node: NodeFacts, digits: int = 4) -> str:
-    """Return what a node says."""
-    if facts.says == "shares":
+def format_node_value(facts: TreeFacts, node: NodeFacts, digits: int = 4) -> str:
+    """Format the value of a node."""
+    if facts.value_kind == "shares":
         best = max(range(len(node.value)), key=lambda k: node.value[k])
         return f"{facts.names[best]} {100 * node.value[best]:.3g} %"
-    sign = "+" if facts.says == "additions" else ""
-    said = [f"{'+' if sign and v >= 0 else ''}{number_words(v, digits)}" for v in node.value]
-    named = (f"{name} {v}".strip() for name, v in zip(facts.names, said, strict=True))
-    return ", ".join(named) + (" and a line" if node.line else "")
+    sign = "+" if facts.value_kind == "additions" else ""
+    values = [f"{'+' if sign and v >= 0 else ''}{format_number(v, digits)}" for v in node.value]
+    named = (f"{name} {v}".strip() for name, v in zip(facts.names, values, strict=True))
+    return ", ".join(named) + (" plus a linear model" if node.line else "")
 
 
-def weight_words(facts: TreeFacts, node: NodeFacts) -> str:
-    """Return how many training rows a node has, and which share of all."""
-    return f"n {number_words(node.weight, 5)}, {100 * facts.share(node):.3g} %"
+def format_weight(facts: TreeFacts, node: NodeFacts) -> str:
+    """Format the weight of the training rows of a node and their share of all rows."""
+    return f"n {format_number(node.weight, 5)}, {100 * facts.share(node):.3g} %"

@@ -1,7 +1,7 @@
-"""One tree of a fitted model, as facts that need no model to be read.
+"""One tree of a fitted model as plain data.
 
-The one idea: everything is in the words of the data: columns by name, levels and classes by value,
-thresholds and predictions in the units of the table. How facts look is decided elsewhere.
+Everything is in terms of the input table: columns by name, categories and classes by value,
+thresholds and predictions in the units of the table. Other modules decide how a tree is displayed.
 """
 
 from __future__ import annotations
@@ -16,34 +16,34 @@ from stagewise.data import Features
 from stagewise.data.categories.levels import Level
 from stagewise.data.reading.moments import Moment
 from stagewise.data.reading.wide import asked_integer
-from stagewise.inspection.fitted_model import Fitted
+from stagewise.inspection.fitted_model import FittedModel
 from stagewise.model.model import Model
 from stagewise.trees.tree import Tree
 from stagewise.validation.messages import shown
 
-__all__ = ["NodeFacts", "Question", "TreeFacts", "Units", "column_name", "tree_facts", "units_of"]
+__all__ = ["NodeFacts", "Split", "TreeFacts", "Units", "column_name", "tree_facts", "value_units"]
 
 Side = Literal["left", "right", "both"]
-Says = Literal["shares", "numbers", "additions"]
+ValueKind = Literal["shares", "numbers", "additions"]
 Vector = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Question:
-    """What an inner node asks: rows of which it is true go left.
+class Split:
+    """The split of an inner node: rows for which its condition is true go left.
 
     Attributes
     ----------
     name : str
-        The column, or what is derived from columns.
+        The name of the column; of a target-encoded column a text made of its sources.
     threshold : float, int or None
-        Of a number: whether it is at most this.
-    left, right : tuple of levels, or None
-        Of a category: which levels go left, and which right.
+        Numeric column: rows with a value of at most this go left. None for a categorical column.
+    left, right : tuple of categories, or None
+        Categorical column: the categories that go left, and those that go right.
     missing : {"left", "right", "both"}
-        Where rows go whose cell is missing.
+        The child that gets rows with a missing value.
     moment : {"date", "duration", "time of day"}, or None
-        What the threshold stands for, if it is in nanoseconds.
+        The temporal type of the threshold, if it is in nanoseconds.
     """
 
     name: str
@@ -56,24 +56,24 @@ class Question:
 
 @dataclass(frozen=True)
 class NodeFacts:
-    """A node.
+    """One node of a tree.
 
     Attributes
     ----------
     number, parent, left, right : int
-        Its number in the tree, as `apply` says it, and those around it; -1: there is none.
+        The numbers of the node (as returned by `apply`), its parent and its children; -1: none.
     depth : int
-        How many questions were asked before.
-    question : Question or None
-        None: it is a leaf.
+        The number of splits between the root and the node.
+    question : Split or None
+        The split; None for a leaf.
     weight : float
         The sum of the weights of the training rows in it.
     value : tuple of float
-        What it says, or would say as a leaf; see `TreeFacts.says`.
+        The prediction of the node as a leaf, one number per name; see `TreeFacts.value_kind`.
     gain : float
-        What its split gained.
+        The gain of its split; 0 for a leaf.
     line : bool
-        Whether it says a line, of which `value` is the constant.
+        Whether the leaf has a linear model; `value` is then its constant.
     """
 
     number: int
@@ -81,7 +81,7 @@ class NodeFacts:
     left: int
     right: int
     depth: int
-    question: Question | None
+    split: Split | None
     weight: float
     value: tuple[float, ...]
     gain: float
@@ -90,20 +90,20 @@ class NodeFacts:
 
 @dataclass(frozen=True)
 class TreeFacts:
-    """A tree.
+    """One tree.
 
     Attributes
     ----------
     nodes : tuple of NodeFacts
-        By their numbers; the root is the first.
-    says : {"shares", "numbers", "additions"}
-        What values are: shares of the classes, predictions, or what is added to scores.
+        Ordered by number; the root is the first.
+    value_kind : {"shares", "numbers", "additions"}
+        What values mean: class probabilities, predictions, or increments of the score.
     names : tuple of str
-        What each value is about: a class, a target; one empty name where there is but one.
+        The class or target of each value; one empty name if there is only one value.
     """
 
     nodes: tuple[NodeFacts, ...]
-    says: Says
+    value_kind: ValueKind
     names: tuple[str, ...]
 
     def share(self, node: NodeFacts) -> float:
@@ -112,86 +112,86 @@ class TreeFacts:
         return node.weight / whole if whole > 0 else 0.0
 
     def ordered(self) -> list[NodeFacts]:
-        """Return the nodes as one reads them: a node, what is left of it, what is right of it."""
+        """Return the nodes in pre-order: a node, its left subtree, its right subtree."""
         order, stack = [], [0]
         while stack:
             node = self.nodes[stack.pop()]
             order.append(node)
-            if node.question is not None:
+            if node.split is not None:
                 stack += [node.right, node.left]
         return order
 
 
 @dataclass(frozen=True, eq=False)
 class Units:
-    """How the values of a tree's nodes are told: ``offset + scale * (times * value)``.
+    """Conversion of node values to the units of the data: ``offset + scale * (times * value)``.
 
     Attributes
     ----------
-    says, names
+    value_kind, names
         As of `TreeFacts`.
     times : int
-        How many trees are averaged, each of which adds a part; 1: trees are added up.
+        The number of trees if they are averaged (each holds its share); 1 if they are summed.
     offset, scale : float64 array
-        One number for each name; where a node has but one value, all are made of that.
+        One number for each name. If nodes have a single value, all names are computed from it.
     """
 
-    says: Says
+    value_kind: ValueKind
     names: tuple[str, ...]
     times: int
     offset: Vector
     scale: Vector
 
     def of(self, value: Vector) -> Vector:
-        """Return the values of nodes, shape (n_nodes, n_values), as they are told."""
+        """Convert node values of shape (n_nodes, n_values)."""
         return self.offset + self.scale * (self.times * value)
 
 
-def tree_facts(model: Any, tree: int = 0) -> TreeFacts:
-    """Read one tree of a fitted estimator.
+def tree_facts(estimator: Any, tree: int = 0) -> TreeFacts:
+    """Return one tree of a fitted estimator as plain data.
 
     Parameters
     ----------
-    model : estimator
-        Fitted, with trees.
+    estimator : estimator
+        A fitted estimator with trees.
     tree : int, default=0
-        Which of them; negative numbers count from the end.
+        The index of the tree; negative values count from the end.
 
     Raises
     ------
     TypeError
-        If the model is not one of trees.
+        If the estimator has no trees.
     IndexError
-        If it has no such tree.
+        If there is no tree with this index.
     """
-    fitted = Fitted.of(model, "This report")
-    fitted.check_leaves("This report")
+    fitted = FittedModel.of(estimator, "Tree export")
+    fitted.check_leaves("Tree export")
     known = fitted.model
     trees = known.ensemble.trees
     if isinstance(tree, bool) or not isinstance(tree, (int, np.integer)):
-        raise TypeError(f"tree must be the number of a tree; got {shown(tree)}.")
+        raise TypeError(f"tree must be the index of a tree, a whole number; got {shown(tree)}.")
     if not -len(trees) <= tree < len(trees):
         raise IndexError(
-            f"tree={tree}, but the model has {len(trees)} trees"
-            f"{' (all rows were of one class)' if not trees else ''}."
+            f"tree={tree} is out of range: the model has {len(trees)} trees"
+            f"{' (all training rows had the same class)' if not trees else ''}."
         )
     place = int(tree) % len(trees)
-    units = units_of(model, known, place)
+    units = value_units(estimator, known, place)
     value = units.of(trees[place].value.reshape(len(trees[place].feature), -1))
-    nodes = _nodes(trees[place], known.features, value, both=fitted.both_ways)
-    return TreeFacts(nodes, units.says, units.names)
+    nodes = _nodes(trees[place], known.features, value, both=fitted.has_fractional_rows)
+    return TreeFacts(nodes, units.value_kind, units.names)
 
 
-def units_of(model: Any, known: Model, place: int) -> Units:
-    """Return how the values of a tree are told, given its place among the trees."""
+def value_units(estimator: Any, known: Model, place: int) -> Units:
+    """Return the units of the node values of the tree with this index."""
     ensemble = known.ensemble
     classes = None if known.classes is None else tuple(map(str, known.classes.tolist()))
     offset, scale = np.atleast_1d(known.offset), np.atleast_1d(known.scale)
-    if model.averages:
+    if estimator.averages:
         times = len(ensemble.trees)
         if classes is None:
             return Units("numbers", ("",), times, offset, scale)
-        if ensemble.outputs_per_tree == 1:  # the share of the second class less that of the first
+        if ensemble.outputs_per_tree == 1:  # the value is P(second class) - P(first class)
             return Units("shares", classes, times, np.full(2, 0.5), np.array([-0.5, 0.5]))
         return Units("shares", classes, times, np.zeros(len(classes)), np.ones(len(classes)))
     outputs = classes if classes is not None and len(classes) > 2 else known.targets
@@ -221,7 +221,7 @@ def _nodes(
             int(tree.left[number]),
             int(tree.right[number]),
             int(depth[number]),
-            None if tree.feature[number] < 0 else _question(tree, number, features, both=both),
+            None if tree.feature[number] < 0 else _split(tree, number, features, both=both),
             float(tree.cover[number]),
             tuple(value[number].tolist()),
             float(tree.gain[number]),
@@ -231,29 +231,29 @@ def _nodes(
     )
 
 
-def _question(tree: Tree, node: int, features: Features, *, both: bool) -> Question:
+def _split(tree: Tree, node: int, features: Features, *, both: bool) -> Split:
     column, threshold = int(tree.feature[node]), float(tree.threshold[node])
     missing: Side = "both" if both else "left" if tree.missing_left[node] else "right"
     name = column_name(features, column)
     if column >= features.n:
-        return Question(name, threshold, None, None, missing)
+        return Split(name, threshold, None, None, missing)
     feature = features[column]
     if feature.levels is not None:
-        known = len(feature.levels)  # without levels, only missing values were seen
+        known = len(feature.levels)  # 0 if all training values were missing
         goes = tree.sets.left(node, known) if tree.sets is not None and known else ()
         sides = tuple(
             tuple(v for v, g in zip(feature.levels.values, goes, strict=False) if g == side)
             for side in (True, False)
         )
-        return Question(name, None, sides[0], sides[1], missing)
-    asked = threshold if feature.cuts is None else asked_integer(threshold, feature.cuts)
-    return Question(name, asked, None, None, missing, feature.moment)
+        return Split(name, None, sides[0], sides[1], missing)
+    cut = threshold if feature.cuts is None else asked_integer(threshold, feature.cuts)
+    return Split(name, cut, None, None, missing, feature.moment)
 
 
 def column_name(features: Features, column: int) -> str:
-    """Return what a column that trees ask about is called: a feature, or what levels say."""
+    """Return the name of a column used in splits: a feature or a target encoding."""
     if column >= features.n:
-        sources = (column_name(features, place) for place in features.sources[column])
-        return f"what {' and '.join(sources)} says"
+        sources = (column_name(features, j) for j in features.sources[column])
+        return f"target encoding of {' × '.join(sources)}"
     names = features.names
     return f"x{column}" if names is None else names[column]

@@ -1,8 +1,7 @@
-"""Rows as a model has them, dense or sparse, whole or some of them.
+"""Rows encoded as in training, dense or sparse.
 
-The one idea: what is asked for decides what is copied. A walk through trees reads rows as they
-lie; a column is a column; and only cells that will be changed are made dense, of the rows that
-were chosen, within a bound. Must not know what the rows are for.
+Rows are copied only as far as needed: tree traversal reads them in place, and only the selected
+rows of a sparse matrix become dense, within a memory limit.
 """
 
 from __future__ import annotations
@@ -19,23 +18,23 @@ from stagewise.data.reading.column import Array
 from stagewise.data.reading.sparse import Cells
 from stagewise.inspection import memory_limits
 
-__all__ = ["Rows", "drawn_rows"]
+__all__ = ["EncodedRows", "sample_rows"]
 
 Vector = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
-    """Rows that a model has read.
+class EncodedRows:
+    """Rows encoded with the features of a model.
 
     Parameters
     ----------
     values : array of shape (n_rows, n_features), list of arrays, or Cells
-        The features: levels and wide integers as numbers.
+        The encoded features: categories and wide integers as numbers.
     features : Features
-        What the model remembers of them.
+        The features of the model.
     name : str
-        What the caller passed them as.
+        The name of the argument, for messages.
     """
 
     values: Array | list[Array] | Cells
@@ -44,7 +43,7 @@ class Rows:
 
     @property
     def n(self) -> int:
-        """How many rows there are."""
+        """The number of rows."""
         if isinstance(self.values, Cells):
             return self.values.shape[0]
         return len(self.values[0] if isinstance(self.values, list) else self.values)
@@ -59,12 +58,12 @@ class Rows:
         return np.ascontiguousarray(column, dtype=np.float64)
 
     def columns(self, chosen: npt.NDArray[np.intp] | None = None) -> list[Vector]:
-        """Return all features of all rows, or of the chosen ones, one array for each.
+        """Return all features of all rows, or of the chosen rows, one array for each.
 
         Raises
         ------
         ValueError
-            If rows are sparse, and their dense copy would take more than COPY_BYTES.
+            If the rows are sparse and a dense copy would need more than COPY_BYTES.
         """
         if isinstance(self.values, Cells):
             dense = self._dense(self.values, memory_limits.COPY_BYTES, chosen)
@@ -73,7 +72,7 @@ class Rows:
         return [column if chosen is None else column[chosen] for column in every]
 
     def _dense(self, cells: Cells, most: int, chosen: npt.NDArray[np.intp] | None = None) -> Array:
-        """Return sparse rows, or some of them, as an array, if that takes no more bytes."""
+        """Return sparse rows, or some of them, as a dense array of at most this many bytes."""
         n, width = self.n if chosen is None else len(chosen), self.features.n
         memory_limits.check_size(
             f"{self.name} is a sparse matrix, and a dense copy of {n} of its rows x {width} "
@@ -81,27 +80,27 @@ class Rows:
             n,
             8 * width,
             most,
-            ", or a smaller max_rows where there is one",
+            ", or set a smaller max_samples if the function has it",
         )
         return cells.dense(chosen)
 
-    def asked(self) -> Columns | SparseColumns:
-        """Return all columns that trees ask about, what levels say included, as they lie."""
+    def tree_columns(self) -> Columns | SparseColumns:
+        """Return all columns used in splits, target encodings included, without a copy."""
         columns: Columns | SparseColumns = self.features.extended(core_columns(self.values))
         return columns
 
-    def asked_dense(self, most: int) -> Columns:
-        """Return the same, dense; of sparse rows a copy of at most so many bytes."""
+    def dense_tree_columns(self, most: int) -> Columns:
+        """Return the columns used in splits as dense arrays; sparse rows are copied."""
         if isinstance(self.values, Cells):
-            copy = Rows(self._dense(self.values, most), self.features, self.name)
-            return copy.asked_dense(most)
-        columns = self.asked()
+            copy = EncodedRows(self._dense(self.values, most), self.features, self.name)
+            return copy.dense_tree_columns(most)
+        columns = self.tree_columns()
         assert isinstance(columns, Columns)
         return columns
 
 
-def drawn_rows(weight: Vector, most: int | None, seed: int) -> npt.NDArray[np.int64]:
-    """Return the places of the rows that count, at most so many of them, in their order."""
+def sample_rows(weight: Vector, most: int | None, seed: int) -> npt.NDArray[np.int64]:
+    """Return the sorted indices of rows with a positive weight, at most this many."""
     rows = np.flatnonzero(weight > 0)
     if most is None or len(rows) <= most:
         return rows

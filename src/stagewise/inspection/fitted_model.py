@@ -1,8 +1,7 @@
-"""A fitted estimator as inspection reads it: its model, its features by name, its answers.
+"""Access to a fitted estimator for all inspection functions.
 
-The one idea: whatever is inspected goes through the same few doors: features are named here, rows
-become columns here, scores become what the caller wants to see here. Must not know any of the
-things that are made of them.
+One class resolves feature names, encodes rows, computes scores and converts scores to predictions,
+so that all inspection functions do it in the same way.
 """
 
 from __future__ import annotations
@@ -21,22 +20,22 @@ from stagewise._native import Columns, Workers
 from stagewise.data import check_weight
 from stagewise.errors import InvalidParameterError
 from stagewise.estimators.base import BoostedTrees
-from stagewise.inspection.encoded_rows import Rows
+from stagewise.inspection.encoded_rows import EncodedRows
 from stagewise.model.model import Model
 from stagewise.validation.messages import shown, warn_caller
 from stagewise.validation.parameters import nearest_name
 from stagewise.validation.rules import Rule
 from stagewise.workers import make_workers
 
-__all__ = ["Fitted", "Response", "Vector", "checked"]
+__all__ = ["FittedModel", "Response", "Vector", "check_argument"]
 
 Vector = npt.NDArray[np.float64]
 Response = Literal["score", "mean"]
 NAMES_SHOWN = 10
 
 
-def checked(name: str, rule: Rule, value: Any) -> Any:
-    """Return a parameter as its rule has it, or raise an error that names it."""
+def check_argument(name: str, rule: Rule, value: Any) -> Any:
+    """Return an argument as validated by its rule, or raise an error that names it."""
     try:
         return rule(value)
     except ValueError as error:
@@ -44,39 +43,39 @@ def checked(name: str, rule: Rule, value: Any) -> Any:
 
 
 @dataclass(frozen=True, eq=False)
-class Fitted:
-    """An estimator of trees that has been fitted.
+class FittedModel:
+    """A fitted estimator of trees.
 
     Parameters
     ----------
     estimator : BoostedTrees
         The estimator.
     model : Model
-        What it has learned.
+        Its fitted model.
     """
 
     estimator: BoostedTrees
     model: Model
 
     @classmethod
-    def of(cls, estimator: Any, caller: str) -> Fitted:
-        """Take an estimator, or raise if it has no trees or has not been fitted."""
+    def of(cls, estimator: Any, caller: str) -> FittedModel:
+        """Wrap an estimator; raise if it has no trees or is not fitted."""
         if isinstance(estimator, type):
             raise TypeError(
-                f"{caller} reads the trees of a fitted estimator, and {estimator.__name__} is a "
-                f"class. Pass what was fitted, such as {estimator.__name__}().fit(X, y)."
+                f"{caller} needs a fitted estimator, and {estimator.__name__} is a class. Pass a "
+                f"fitted instance, such as {estimator.__name__}().fit(X, y)."
             )
         if not isinstance(estimator, BoostedTrees):
             raise TypeError(
-                f"{caller} reads the trees of a fitted stagewise estimator, and "
-                f"{type(estimator).__name__} has none. "
-                "Pass a boosting estimator, a forest or a tree; of a committee one of its members."
+                f"{caller} needs a fitted stagewise estimator with trees, and "
+                f"{type(estimator).__name__} has none. Pass a boosting estimator, a forest or a "
+                "tree; of a bagging ensemble one of its members."
             )
         check_is_fitted(estimator, "model_")
         if not isinstance(estimator.model_, Model):
             raise TypeError(
-                f"{caller} reads trees, and the terms of this {type(estimator).__name__} are "
-                "estimators of another kind. Pass a model whose learner is a HistogramTree."
+                f"{caller} needs trees, and the base learners of this {type(estimator).__name__} "
+                "are other estimators. Pass a model whose learner is a HistogramTree."
             )
         return cls(estimator, estimator.model_)
 
@@ -84,12 +83,12 @@ class Fitted:
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """What the features are called; x0, x1, … where the table had no names."""
+        """The names of the features; x0, x1, … if the training table had no names."""
         features = self.model.features
         return tuple(features.names or (f"x{j}" for j in range(features.n)))
 
     def position(self, feature: Any, name: str = "features") -> int:
-        """Return the place of a feature that is given by its name or its place."""
+        """Return the index of a feature that is given by its name or its index."""
         if isinstance(feature, str):
             if feature in self.names:
                 return self.names.index(feature)
@@ -102,73 +101,74 @@ class Fitted:
         whole = isinstance(feature, numbers.Integral) and not isinstance(feature, bool)
         if not whole or not 0 <= int(feature) < len(self.names):
             raise InvalidParameterError(
-                f"{name}: a feature is given by its name, or its place from 0 to "
+                f"{name}: a feature must be a name, or an index from 0 to "
                 f"{len(self.names) - 1}; got {shown(feature)}."
             )
         return int(feature)
 
     def positions(self, features: Any, name: str = "features") -> tuple[int, ...]:
-        """Return the places of one feature or several different ones."""
+        """Return the indices of one feature or of several different features."""
         several = isinstance(features, Iterable) and not isinstance(features, str)
         places = tuple(self.position(f, name) for f in (features if several else [features]))
         if not places or len(set(places)) < len(places):
             raise InvalidParameterError(
-                f"{name} must be a feature or different features; got {shown(features)}."
+                f"{name} must be one feature or a list of different features; got "
+                f"{shown(features)}."
             )
         return places
 
     @cached_property
     def used(self) -> frozenset[int]:
-        """The features that some tree asks about, or that a leaf's line or a statistic is of."""
+        """The features used in splits or linear leaves, directly or through a target encoding."""
         sources = self.model.features.sources
-        asked = set(self.model.ensemble.features_used())
+        columns = set(self.model.ensemble.features_used())
         for tree in self.model.ensemble.trees:
             if tree.lines is not None:
-                asked |= set(tree.lines.feature.tolist())
-        return frozenset(j for column in asked for j in sources[column])
+                columns |= set(tree.lines.feature.tolist())
+        return frozenset(j for column in columns for j in sources[column])
 
     def warn_unused(self, places: Iterable[int], what: str) -> None:
-        """Warn of features that no tree asks about."""
+        """Warn about features that the model does not use."""
         idle = [self.names[j] for j in places if j not in self.used]
         if idle:
             warn_caller(
-                f"The model never uses {', '.join(map(repr, idle))}, so {what}. Other features "
-                "may say the same."
+                f"The model does not use {', '.join(map(repr, idle))}, so {what}. Correlated "
+                "features may carry the same information."
             )
 
     @property
-    def has_lines(self) -> bool:
-        """Whether some leaf says a line instead of a constant."""
+    def has_linear_leaves(self) -> bool:
+        """Whether some leaf has a linear model instead of a constant."""
         return any(tree.lines is not None for tree in self.model.ensemble.trees)
 
     def check_leaves(self, caller: str) -> None:
-        """Raise if terms are lines of all rows, so that there are no leaves to tell of."""
-        if self.has_lines and not self.model.ensemble.features_used():
+        """Raise if all terms are linear models of all rows, so that there are no splits."""
+        if self.has_linear_leaves and not self.model.ensemble.features_used():
             raise InvalidParameterError(
-                f"{caller} is about leaves of trees, and linear terms have none. See the "
+                f"{caller} needs trees with splits, and this model has only linear terms. Use its "
                 "coefficients, partial_dependence or permutation_importance."
             )
 
     # ---- rows ----------------------------------------------------------------------------------
 
-    def rows(self, X: Any, name: str = "X", *, least: int = 0) -> Rows:
-        """Return rows as the model has them, dense or sparse.
+    def rows(self, X: Any, name: str = "X", *, least: int = 0) -> EncodedRows:
+        """Return rows encoded as in training, dense or sparse.
 
         Parameters
         ----------
         X : array-like, data frame or sparse matrix
             The rows.
         name : str
-            The parameter that they were passed as, for errors.
+            The name of the argument, for messages.
         least : int
-            How many there must be.
+            The minimum number of rows.
         """
         try:
-            rows = Rows(self.estimator.columns_of(X), self.model.features, name)
+            rows = EncodedRows(self.estimator.columns_of(X), self.model.features, name)
         except (TypeError, ValueError) as error:
             if name == "X":
                 raise
-            # The words are those for X; say that other rows are meant.
+            # The message is about X; add the name of the argument.
             raise type(error)(f"In {name}: {error}") from None
         if rows.n < least:
             raise ValueError(
@@ -178,59 +178,59 @@ class Fitted:
         return rows
 
     def columns(self, X: Any, *, least: int = 1) -> list[Vector]:
-        """Return the columns of rows as the model has them, one array for each feature."""
+        """Return the encoded columns of rows, one array for each feature."""
         return self.rows(X, least=least).columns()
 
-    def extended(self, columns: Sequence[Vector]) -> list[Vector]:
-        """Put what levels say behind the columns: all that trees ask about."""
+    def append_encodings(self, columns: Sequence[Vector]) -> list[Vector]:
+        """Append the target-encoded columns: the result has all columns used in splits."""
         table = Columns(list(columns))
-        told = [c for s in self.model.features.statistics for c in s.columns(table)]
-        return [*columns, *(np.asarray(c, dtype=np.float64) for c in told)]
+        encoded = [c for s in self.model.features.statistics for c in s.columns(table)]
+        return [*columns, *(np.asarray(c, dtype=np.float64) for c in encoded)]
 
     @cached_property
     def workers(self) -> Workers:
-        """The threads of one call."""
+        """The thread pool of one call."""
         return make_workers(self.estimator.n_jobs)
 
     def score(self, columns: Sequence[Vector]) -> Vector:
-        """Return F, shape (n_rows, n_outputs)."""
+        """Return the scores F, shape (n_rows, n_outputs)."""
         return self.estimator.scores_of(list(columns))
 
     @property
-    def both_ways(self) -> bool:
-        """Whether rows go both ways at a node that asks about a missing cell of theirs."""
+    def has_fractional_rows(self) -> bool:
+        """Whether rows with missing values go to both children (missing='probability')."""
         return getattr(self.estimator, "missing", "learned") == "probability"
 
-    def check_one_way(self, rows: Rows) -> None:
-        """Raise if a row would reach more than one leaf of a tree."""
-        for j in sorted(self.used) if self.both_ways else ():
+    def check_one_leaf(self, rows: EncodedRows) -> None:
+        """Raise if a row reaches more than one leaf of a tree."""
+        for j in sorted(self.used) if self.has_fractional_rows else ():
             if np.isnan(rows.column(j)).any():
                 raise InvalidParameterError(
                     f"This {type(self.estimator).__name__} has missing='probability': rows with "
-                    f"missing cells go both ways, and {rows.name} has some at {self.names[j]!r}, "
-                    "but what is asked for is about rows that go one. Leave such rows out, or fit "
-                    "it with missing='learned' or 'mean'."
+                    f"missing values reach several leaves, and {rows.name} has missing values in "
+                    f"{self.names[j]!r}. This function needs one leaf per row and tree. Leave such "
+                    "rows out, or fit with missing='learned' or 'mean'."
                 )
 
-    # ---- answers -------------------------------------------------------------------------------
+    # ---- predictions ---------------------------------------------------------------------------
 
     @cached_property
     def mean_is_affine(self) -> bool:
-        """Whether what is predicted is a + b · F, so that the mean of one is that of the other."""
-        # Three points on a line that no two outputs share.
+        """Whether predictions are a + b · F, so that averaging commutes with the link."""
+        # Three points on a line, with another slope for each output.
         step = np.linspace(0.1, 0.7, self.model.ensemble.n_outputs)
         score = np.outer([-0.5, 0.0, 0.5], step)
         low, middle, high = self.estimator.answer(score)
-        # Offsets of targets may be large; what is compared is how far predictions move.
+        # Offsets of targets may be large, so differences of predictions are compared.
         moved = np.max(np.abs(high - low))
         return bool(np.max(np.abs((high - middle) - (middle - low))) <= 1e-9 * moved)
 
     @cached_property
     def score_units(self) -> tuple[Vector, Vector]:
-        """Offset and scale of each score: explanations are in the units offset + scale · F.
+        """Offset and scale of each score: explanations are in units of offset + scale · F.
 
-        A regression has those of its target. The one score of two classes whose trees are averaged
-        is F = p_1 - p_0, and is reported as p_1, as more classes are.
+        A regression uses those of its target. A forest of two classes has one score, F = p_1 - p_0,
+        which is reported as p_1, as for more classes.
         """
         model, n = self.model, self.model.ensemble.n_outputs
         if model.classes is not None and self.estimator.averages and n == 1:
@@ -239,13 +239,13 @@ class Fitted:
 
     @property
     def is_affine_regression(self) -> bool:
-        """Whether scores can be told in the units of the target."""
+        """Whether scores can be expressed in the units of the target."""
         return self.model.classes is None and self.mean_is_affine
 
     def respond(self, score: Vector, response: Response) -> Vector:
-        """Return scores, or what they predict, with a column for each of `outputs`.
+        """Return scores or predictions, with a column for each of `outputs`.
 
-        Scores of a regression whose link is the identity are in the units of the target.
+        Scores of a regression with the identity link are in the units of the target.
         """
         if response == "score" and not self.is_affine_regression:
             return score
@@ -253,7 +253,7 @@ class Fitted:
         return answer.reshape(len(score), -1)
 
     def outputs(self, response: Response) -> tuple[str, ...]:
-        """Return what the columns of `respond` are about: classes or targets."""
+        """Return the names of the columns of `respond`: classes or targets."""
         model = self.model
         n = model.ensemble.n_outputs
         if model.classes is not None:
@@ -262,6 +262,6 @@ class Fitted:
         return model.targets or (("prediction",) if n == 1 else tuple(f"y{k}" for k in range(n)))
 
     def weight(self, sample_weight: Any, n_rows: int) -> Vector:
-        """Return how much each row counts; 1 without weights."""
+        """Return checked sample weights; 1 if None."""
         weight = check_weight(sample_weight, n_rows)
         return np.ones(n_rows) if weight is None else weight

@@ -1,7 +1,6 @@
-"""How large a result, or a copy on the way to it, may be.
+"""Limits of the memory of results and copies.
 
-The one idea: what would not fit is refused before it is begun, with its size and with how many rows
-would fit. Must not know what is made.
+A request beyond a limit is rejected before any work, with its size and the number of rows that fit.
 """
 
 from __future__ import annotations
@@ -9,28 +8,28 @@ from __future__ import annotations
 __all__ = ["COPY_BYTES", "RESULT_BYTES", "check_size"]
 
 RESULT_BYTES = 2**32
-"""The largest result that is made in one go."""
+"""The largest result of one call."""
 COPY_BYTES = 2**30
 """The largest dense copy of sparse rows."""
 
 
 def check_size(what: str, n_rows: int, row: int, most: int, remedy: str = "") -> None:
-    """Raise ValueError if so many rows would take too many bytes.
+    """Raise ValueError if the rows need more bytes than allowed.
 
     Parameters
     ----------
     what : str
-        What would be made, for the message.
+        Description of the result, for the message.
     n_rows, row : int
-        How many rows, and how many bytes each of them takes.
+        The number of rows, and the bytes per row.
     most : int
-        How many bytes may be taken.
+        The limit in bytes.
     remedy : str
-        What else could be done than to pass fewer rows.
+        An alternative to passing fewer rows, for the message.
     """
     if n_rows * row > most:
         raise ValueError(
-            f"{what} would take {_gib(n_rows * row)}, and at most {_gib(most)} go. Pass at most "
+            f"{what} would take {_gib(n_rows * row)}, and the limit is {_gib(most)}. Pass at most "
             f"{max(1, most // row)} rows at a time{remedy}."
         )
 

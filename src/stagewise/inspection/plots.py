@@ -1,7 +1,7 @@
-"""Pictures of what inspection finds; matplotlib is asked for only where a picture is drawn.
+"""Plots shared by the inspection functions.
 
-The one idea: a drawing function takes plain arrays and gives axes back. Must not compute anything
-that a reader of the result could want as a number.
+Each function takes plain arrays and returns matplotlib axes; matplotlib is imported only when
+something is drawn. Every displayed number is computed by the caller.
 """
 
 from __future__ import annotations
@@ -17,34 +17,34 @@ from stagewise.data.reading.moments import Moment, moment_ticks, moment_words
 from stagewise.errors import InvalidParameterError
 
 __all__ = [
-    "name_moments",
+    "format_datetime_axes",
     "plot_bars",
+    "plot_categories",
     "plot_curves",
-    "plot_levels",
-    "plot_relief",
     "plot_surface",
+    "plot_surface_3d",
 ]
 
 Vector = npt.NDArray[np.float64]
 
 TICKS = 4
-"""At most about so many moments are named at an axis."""
+"""The approximate number of date and time ticks of an axis."""
 COLOURS = (DOTS, "#e08a1e", "#3a9d5d", "#c23b3b", "#7d5ba6", "#8a6d3b", "#d16ba5", "#4aa3a3")
 
 
-def name_moments(ax: Any, across: Moment | None, along: Moment | None = None) -> Any:
-    """Put ticks on axes of nanoseconds where days, months or hours begin, named in words."""
+def format_datetime_axes(ax: Any, across: Moment | None, along: Moment | None = None) -> Any:
+    """Put ticks of axes in nanoseconds at the start of hours, days or months, with text labels."""
     for axis, moment in ((ax.xaxis, across), (ax.yaxis, along)):
         if moment is not None:
-            _name_moments(axis, moment)
+            _format_datetime_axis(axis, moment)
     return ax
 
 
-def _name_moments(axis: Any, moment: Moment) -> None:
+def _format_datetime_axis(axis: Any, moment: Moment) -> None:
     from matplotlib.ticker import FuncFormatter, Locator
 
-    class Begins(Locator):
-        """Whole units of time, however the picture is moved or zoomed."""
+    class TemporalLocator(Locator):
+        """Ticks at whole units of time, also after panning and zooming."""
 
         def __call__(self) -> Any:
             return self.tick_values(*axis.get_view_interval())
@@ -52,17 +52,17 @@ def _name_moments(axis: Any, moment: Moment) -> None:
         def tick_values(self, vmin: float, vmax: float) -> Any:
             return moment_ticks(min(vmin, vmax), max(vmin, vmax), moment, TICKS)
 
-    def words(x: float, _: Any) -> str:
+    def text(x: float, _: Any) -> str:
         return moment_words(x, moment, within=float(np.ptp(axis.get_view_interval())))
 
-    axis.set_major_locator(Begins())
-    axis.set_major_formatter(FuncFormatter(words))
+    axis.set_major_locator(TemporalLocator())
+    axis.set_major_formatter(FuncFormatter(text))
 
 
 def plot_bars(
     names: Sequence[str], value: Vector, limits: Vector | None, label: str, ax: Any
 ) -> Any:
-    """Draw horizontal bars, the first on top; `limits` has a row of low and one of high ends."""
+    """Plot horizontal bars, the first on top; `limits` has rows low and high."""
     _, (ax,) = new_axes(1, ax, "plot")
     place = np.arange(len(names))[::-1]
     ax.barh(place, value, color=DOTS, height=0.7)
@@ -85,7 +85,7 @@ def plot_curves(
     rug: Vector | None = None,
     steps: bool = False,
 ) -> Any:
-    """Draw a curve for each column of `curves`, behind them those of rows, below them deciles."""
+    """Plot a curve for each column of `curves`, the curves of rows behind, deciles as a rug."""
     _, (ax,) = new_axes(1, ax, "plot")
     how = {"drawstyle": "steps-mid"} if steps else {}
     if individual is not None:
@@ -101,21 +101,23 @@ def plot_curves(
     return ax
 
 
-def plot_levels(
-    levels: Sequence[str],
+def plot_categories(
+    categories: Sequence[str],
     values: Vector,
     names: Sequence[str],
     labels: tuple[str, str],
     ax: Any,
 ) -> Any:
-    """Draw a dot for each level and each column of `values`."""
+    """Plot a dot for each category and each column of `values`."""
     _, (ax,) = new_axes(1, ax, "plot")
-    place = np.arange(len(levels))
+    place = np.arange(len(categories))
     for k, (column, name) in enumerate(zip(values.T, names, strict=True)):
         shift = 0.12 * (k - (len(names) - 1) / 2)
         ax.plot(place + shift, column, "o", color=COLOURS[k % len(COLOURS)], label=name)
-    turned = {"rotation": 45, "ha": "right", "rotation_mode": "anchor"} if len(levels) > 6 else {}
-    ax.set_xticks(place, list(levels), **turned)
+    turned = (
+        {"rotation": 45, "ha": "right", "rotation_mode": "anchor"} if len(categories) > 6 else {}
+    )
+    ax.set_xticks(place, list(categories), **turned)
     if len(names) > 1:
         ax.legend(frameon=False)
     ax.set(xlabel=labels[0], ylabel=labels[1])
@@ -131,7 +133,7 @@ def plot_surface(
     *,
     ticks: tuple[Sequence[str] | None, Sequence[str] | None] = (None, None),
 ) -> Any:
-    """Draw a function of two features: contours of numbers, a map where one is a category."""
+    """Plot a function of two features: contours, or a heat map if one is categorical."""
     figure, (ax,) = new_axes(1, ax, "plot")
     if ticks == (None, None):
         filled = ax.contourf(x, y, surface.T, levels=12, cmap="viridis")
@@ -146,10 +148,10 @@ def plot_surface(
     return ax
 
 
-def plot_relief(
+def plot_surface_3d(
     x: Vector, y: Vector, surface: Vector, labels: tuple[str, str, str], ax: Any
 ) -> Any:
-    """Draw a function of two numbers as a surface in three dimensions."""
+    """Plot a function of two numeric features as a surface in three dimensions."""
     if ax is None:
         figure, (flat,) = new_axes(1, None, "plot")
         flat.remove()
@@ -157,8 +159,8 @@ def plot_relief(
         ax = figure.add_subplot(projection="3d")
     if not hasattr(ax, "plot_surface"):
         raise InvalidParameterError(
-            "kind='surface' needs axes in three dimensions: make them with "
-            "figure.add_subplot(projection='3d'), or leave ax out."
+            "kind='surface' needs 3D axes: create them with "
+            "figure.add_subplot(projection='3d'), or omit ax."
         )
     across, along = np.meshgrid(x, y, indexing="ij")
     look = {"cmap": "viridis", "edgecolor": "#00000030", "linewidth": 0.3, "antialiased": True}

@@ -1,4 +1,4 @@
-"""Quantiles of rows that do not all count the same."""
+"""Weighted quantiles."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ __all__ = ["weighted_quantiles"]
 
 
 def weighted_quantiles(values: Vector, weight: Vector, shares: Any) -> Vector:
-    """Return the values up to which shares of the weight lie.
+    """Return weighted quantiles.
 
         q(s) = min {v : Σ_i w_i [v_i <= v] >= s Σ_i w_i}
 
-    Every one is the value of some row that counts, so a whole weight is the row so many times, and
-    infinite values do no harm.
+    Each quantile is the value of a row with a positive weight: integer weights are equivalent to
+    repeated rows, and infinite values are allowed.
 
     Parameters
     ----------
     values, weight : float64 arrays of shape (n_rows,)
-        At least one row must count.
+        At least one weight must be positive.
     shares : array-like of float
-        From 0 to 1.
+        Probabilities from 0 to 1.
     """
     kept = weight > 0
     found = np.quantile(values[kept], shares, weights=weight[kept], method="inverted_cdf")

@@ -1,8 +1,7 @@
-"""A fitted model as plain data that a page carries, to predict and explain without Python.
+"""A fitted model as plain data for a web page, which predicts and explains without Python.
 
-The one idea: everything that decides a prediction is carried to the bit (questions, leaf values,
-covers); what is only shown (gains, values of inner nodes) with the digits that are seen. `model.js`
-reads it, and nothing else does. Must not know what a page looks like.
+Everything that decides a prediction (thresholds, leaf values, covers) is exact; values that are
+only displayed (gains, values of inner nodes) are rounded. `model.js` reads this format.
 """
 
 from __future__ import annotations
@@ -19,8 +18,8 @@ import numpy.typing as npt
 
 from stagewise.data.categories.levels import Level
 from stagewise.estimators.linear.stagewise_linear import StagewiseLinearRegressor
-from stagewise.export.tree_facts import column_name, units_of
-from stagewise.inspection.fitted_model import Fitted, checked
+from stagewise.export.tree_facts import column_name, value_units
+from stagewise.inspection.fitted_model import FittedModel, check_argument
 from stagewise.model.ensemble import Ensemble
 from stagewise.report.links import link_of
 from stagewise.report.packing import narrow, pack
@@ -29,33 +28,33 @@ from stagewise.trees.tree import Tree
 from stagewise.validation.parameters import check_parameter
 from stagewise.validation.rules import Number
 
-__all__ = ["Carried", "carry", "engine"]
+__all__ = ["ExportedModel", "export_model", "model_script"]
 
 Array = npt.NDArray[Any]
 
 FORMAT = 1
-LOOKED_AT = 10
-"""How many trees are carried of a model that cannot be carried whole."""
+TREES_SHOWN = 10
+"""The number of trees that are exported for display if the model is too large."""
 SCRIPTS = ("datetimes.js", "trees.js", "shap.js", "rows.js", "model.js")
 
 KINDS = MappingProxyType({"real": "number", "wide_integer": "integer", "categorical": "category"})
-"""What a feature's kind is called on the page."""
+"""The names of the kinds of features on the page."""
 
 
 @dataclass(frozen=True, eq=False)
-class Carried:
-    """A model, or the first of its trees.
+class ExportedModel:
+    """An exported model, or its first trees.
 
     Attributes
     ----------
     facts : mapping
-        What is not an array: names, links, units; see `payload`.
+        Everything that is not an array: names, link, units; see `payload`.
     arrays : list of [name, type, length]
-        What is packed, in its order.
+        The packed arrays, in their order.
     packed : str
-        The arrays; see `stagewise.report.packing.pack`.
+        The packed arrays as text; see `stagewise.report.packing.pack`.
     n_trees, tree_count : int
-        How many trees are carried, and how many the model has.
+        The number of exported trees, and of all trees of the model.
     """
 
     facts: Mapping[str, Any]
@@ -66,11 +65,11 @@ class Carried:
 
     @property
     def complete(self) -> bool:
-        """Whether all trees are there, so that a page can predict."""
+        """Whether all trees are exported, so that the page can predict."""
         return self.n_trees == self.tree_count
 
     def payload(self) -> dict[str, Any]:
-        """Return all of it as objects that `json` writes; `Model.open` of model.js reads them."""
+        """Return a JSON-compatible dictionary for `Model.open` of model.js."""
         return {
             "format": FORMAT,
             "complete": self.complete,
@@ -81,20 +80,20 @@ class Carried:
         }
 
 
-def carry(model: Any, *, most_bytes: int = 1_500_000) -> Carried:
-    """Take a fitted estimator of trees along, as plain data.
+def export_model(estimator: Any, *, max_bytes: int = 1_500_000) -> ExportedModel:
+    """Export a fitted estimator of trees as plain data.
 
     Parameters
     ----------
-    model : a fitted estimator of trees
-        Of boosting, of the AdaBoost family, a forest, or a tree.
-    most_bytes : int, default=1_500_000
-        How long the text of the packed arrays may be. Of a larger model the first trees are
-        carried, to be looked at; it does not predict.
+    estimator : estimator
+        A fitted boosting estimator, forest or tree.
+    max_bytes : int, default=1_500_000
+        The maximum size of the packed arrays as text. Of a larger model only the first trees are
+        exported, for display; it cannot predict.
 
     Returns
     -------
-    Carried
+    ExportedModel
 
     Raises
     ------
@@ -105,64 +104,64 @@ def carry(model: Any, *, most_bytes: int = 1_500_000) -> Carried:
     --------
     >>> import numpy as np
     >>> from stagewise import GradientBoostingRegressor
-    >>> from stagewise.report.exported_model import carry
+    >>> from stagewise.report.exported_model import export_model
     >>> X = np.random.default_rng(0).normal(size=(200, 3))
-    >>> carried = carry(GradientBoostingRegressor(n_estimators=20).fit(X, X[:, 0]))
-    >>> carried.complete, carried.n_trees
+    >>> exported = export_model(GradientBoostingRegressor(n_estimators=20).fit(X, X[:, 0]))
+    >>> exported.complete, exported.n_trees
     (True, 20)
     """
-    fitted = Fitted.of(model, "carry")
-    if isinstance(model, StagewiseLinearRegressor):
+    fitted = FittedModel.of(estimator, "export_model")
+    if isinstance(estimator, StagewiseLinearRegressor):
         raise TypeError(
-            "carry takes trees along, and a StagewiseLinearRegressor has none: what it has learned "
-            "is in its coef_ and intercept_."
+            "export_model needs trees, and a StagewiseLinearRegressor has none. Use its coef_ and "
+            "intercept_."
         )
-    most = checked("most_bytes", Number(0, whole=True), most_bytes)
+    most = check_argument("max_bytes", Number(0, whole=True), max_bytes)
     ensemble = fitted.model.ensemble
-    n_trees = _worth_trying(fitted, most)
+    n_trees = _trees_that_may_fit(fitted, most)
     while True:
         places, packed = pack(_arrays(fitted, n_trees))
         if len(packed) <= most or n_trees == 0:
             break
-        # A little less than what would fit, so that a few trials are enough.
+        # Slightly fewer than estimated, so that a few trials are enough.
         n_trees = min(n_trees - 1, int(0.97 * n_trees * most / len(packed)))
-    return Carried(_facts(fitted, n_trees), places, packed, n_trees, len(ensemble.trees))
+    return ExportedModel(_facts(fitted, n_trees), places, packed, n_trees, len(ensemble.trees))
 
 
-def engine() -> str:
-    """Return the script that declares the class ``Model`` of a page, and no other name."""
+def model_script() -> str:
+    """Return the script that defines the class ``Model``, and no other global name."""
     folder = files("stagewise.report") / "page"
     parts = [(folder / name).read_text(encoding="utf-8") for name in SCRIPTS]
     return "\n".join(["const Model = (() => {", *parts, "return Model;", "})();", ""])
 
 
-def _worth_trying(fitted: Fitted, most: int) -> int:
-    """Return how many of the first trees could fit, judged by a few of them if they are large."""
+def _trees_that_may_fit(fitted: FittedModel, most: int) -> int:
+    """Estimate how many of the first trees fit, from a few of them if they are large."""
     ensemble = fitted.model.ensemble
     n_trees = len(ensemble.trees)
     size = np.cumsum([8 * len(tree.feature) * ensemble.outputs_per_tree for tree in ensemble.trees])
     few = max(1, int(np.searchsorted(size, most, side="right")))
     if few >= n_trees:
         return n_trees
-    few = min(few, LOOKED_AT)
+    few = min(few, TREES_SHOWN)
     _, packed = pack(_arrays(fitted, few))
     fit = int(1.1 * few * most / len(packed))
-    # Trees that are only looked at need not be all that fit.
-    return n_trees if fit >= n_trees else min(fit, LOOKED_AT)
+    # For display, a few trees are enough.
+    return n_trees if fit >= n_trees else min(fit, TREES_SHOWN)
 
 
 # ---- arrays --------------------------------------------------------------------------------------
 
 
-def _arrays(fitted: Fitted, n_trees: int) -> dict[str, Array]:
-    """Return all arrays that a page needs for the first trees; to predict, with all of them."""
+def _arrays(fitted: FittedModel, n_trees: int) -> dict[str, Array]:
+    """Return the arrays for the first trees; with all trees also those for prediction."""
     ensemble = fitted.model.ensemble
     arrays = _tree_arrays(ensemble, n_trees) | _feature_arrays(fitted)
-    return arrays | _statistic_arrays(fitted) if n_trees == len(ensemble.trees) else arrays
+    return arrays | _encoding_arrays(fitted) if n_trees == len(ensemble.trees) else arrays
 
 
 def _tree_arrays(ensemble: Ensemble, n_trees: int) -> dict[str, Array]:
-    """Return the first trees: inner nodes and leaves each in the order of all nodes."""
+    """Return the arrays of the first trees; inner nodes and leaves in the order of all nodes."""
     part = Ensemble(
         ensemble.n_features,
         ensemble.base,
@@ -172,13 +171,13 @@ def _tree_arrays(ensemble: Ensemble, n_trees: int) -> dict[str, Array]:
     )
     flat = part.flat()
     inner = flat["feature"] >= 0
-    left, right, asked = flat["left"], flat["right"], flat["feature"][inner]
+    left, right, tested = flat["left"], flat["right"], flat["feature"][inner]
     value = flat["value"].reshape(len(inner), part.outputs_per_tree)
-    indices, thresholds, counts = _thresholds(asked, flat["threshold"][inner], part.n_features)
+    indices, thresholds, counts = _thresholds(tested, flat["threshold"][inner], part.n_features)
     arrays = {
         "size": narrow(np.diff(flat["tree_start"])),
-        "left": narrow(np.where(inner, left, 0)),  # the root is nobody's child
-        "feature": narrow(asked),
+        "left": narrow(np.where(inner, left, 0)),  # 0 marks a leaf: the root is never a child
+        "feature": narrow(tested),
         "threshold": narrow(indices),
         "thresholds": thresholds,
         "thresholdCount": narrow(counts),
@@ -191,20 +190,20 @@ def _tree_arrays(ensemble: Ensemble, n_trees: int) -> dict[str, Array]:
     if (right[inner] != left[inner] + 1).any():
         arrays["right"] = narrow(right[inner])
     if "set_start" in flat:
-        arrays["sets"] = _sets(flat, asked, inner, part.levels)
+        arrays["sets"] = _sets(flat, tested, inner, part.levels)
     for name in LINE_ARRAYS if "line_node" in flat else ():
         array = flat[f"line_{name}"]
         arrays[f"line{name.capitalize()}"] = array if array.dtype.kind == "f" else narrow(array)
     return arrays
 
 
-def _thresholds(asked: Array, threshold: Array, n_columns: int) -> tuple[Array, Array, Array]:
-    """Return which of a column's thresholds a node has, all of these, and how many a column has.
+def _thresholds(tested: Array, threshold: Array, n_columns: int) -> tuple[Array, Array, Array]:
+    """Return the threshold index of each node, all thresholds, and their number per column.
 
-    A column with levels has one, which nobody asks about.
+    Thresholds of a column are sorted and distinct. A categorical column has one unused threshold.
     """
-    order = np.lexsort((threshold, asked))
-    column, cut = asked[order], threshold[order]
+    order = np.lexsort((threshold, tested))
+    column, cut = tested[order], threshold[order]
     new = np.ones(len(order), dtype=bool)
     new[1:] = (column[1:] != column[:-1]) | (cut[1:] != cut[:-1])
     counts = np.bincount(column[new], minlength=n_columns)
@@ -215,7 +214,7 @@ def _thresholds(asked: Array, threshold: Array, n_columns: int) -> tuple[Array, 
 
 
 def _covers(flat: Mapping[str, Array], inner: Array, trees: Sequence[Tree]) -> Array:
-    """Return the covers of the leaves if those of all others are their sums, else of all nodes."""
+    """Return the covers of the leaves if those of inner nodes are their sums, else of all nodes."""
     start = flat["tree_start"][:-1].astype(np.int64)
     first = np.repeat(start, [len(tree.feature) for tree in trees])[inner]
     cover = flat["cover"]
@@ -224,66 +223,68 @@ def _covers(flat: Mapping[str, Array], inner: Array, trees: Sequence[Tree]) -> A
 
 
 def _sets(
-    flat: Mapping[str, Array], asked: Array, inner: Array, levels: Sequence[int]
+    flat: Mapping[str, Array], tested: Array, inner: Array, n_categories: Sequence[int]
 ) -> npt.NDArray[np.uint8]:
-    """Return the levels that go left, node by node, as the bytes that hold bits 0 to L."""
+    """Return the categories that go left as bit sets of L + 1 bits, node by node."""
     parts = [np.empty(0, dtype=np.uint8)]
-    for start, column in zip(flat["set_start"][inner].tolist(), asked.tolist(), strict=True):
+    for start, column in zip(flat["set_start"][inner].tolist(), tested.tolist(), strict=True):
         if start >= 0:
-            words = flat["level_sets"][start : start + levels[column] // 64 + 1]
-            parts.append(words.astype("<u8").view(np.uint8)[: levels[column] // 8 + 1])
+            packed = flat["level_sets"][start : start + n_categories[column] // 64 + 1]
+            parts.append(packed.astype("<u8").view(np.uint8)[: n_categories[column] // 8 + 1])
     return np.concatenate(parts)
 
 
-def _feature_arrays(fitted: Fitted) -> dict[str, Array]:
-    """Return what is known of the features, as a text: names and levels may be many."""
+def _feature_arrays(fitted: FittedModel) -> dict[str, Array]:
+    """Return the features as JSON text in an array: names and categories may be many."""
     known = [
         {
             "name": name,
             "kind": KINDS[feature.kind],
-            "moment": feature.moment,
-            # Integers this wide are no numbers in JSON.
+            "temporalType": feature.moment,
+            # JSON numbers cannot represent integers beyond 2**53.
             "cuts": None if feature.cuts is None else [str(cut) for cut in feature.cuts],
-            "levels": None if feature.levels is None else level_words(feature.levels.values),
+            "categories": None
+            if feature.levels is None
+            else category_labels(feature.levels.values),
         }
         for name, feature in zip(fitted.names, fitted.model.features, strict=True)
     ]
     return {"features": np.frombuffer(json.dumps(known).encode("ascii"), dtype=np.uint8)}
 
 
-def level_words(levels: Sequence[Level]) -> list[str]:
-    """Return what each level is called, each by another name.
+def category_labels(categories: Sequence[Level]) -> list[str]:
+    """Return a distinct label for each category.
 
-    A text that is empty, or that spells a level which is a number, is put into quotation marks.
+    Text that is empty, or equal to the text of a numeric category, is put in quotation marks.
     """
-    numbers = {str(level) for level in levels if not isinstance(level, str)}
-    clashing = [level for level in levels if level == "" or level in numbers]
-    taken = numbers.union(map(str, levels), {""})
+    numbers = {str(c) for c in categories if not isinstance(c, str)}
+    clashing = [c for c in categories if c == "" or c in numbers]
+    taken = numbers.union(map(str, categories), {""})
     quoted: dict[Level, str] = {}
-    for level in clashing:
-        word = str(level)
-        while word in taken:
-            word = f'"{word}"'
-        taken.add(word)
-        quoted[level] = word
-    return [quoted.get(level, str(level)) for level in levels]
+    for category in clashing:
+        label = str(category)
+        while label in taken:
+            label = f'"{label}"'
+        taken.add(label)
+        quoted[category] = label
+    return [quoted.get(category, str(category)) for category in categories]
 
 
-def _statistic_arrays(fitted: Fitted) -> dict[str, Array]:
-    """Return what levels and combinations of them say."""
+def _encoding_arrays(fitted: FittedModel) -> dict[str, Array]:
+    """Return the keys and values of the target encodings."""
     known = fitted.model.features.statistics
     if not known:
         return {}
     return {
         "keys": np.concatenate([s.keys for s in known]),
-        "told": np.concatenate([s.values.reshape(-1) for s in known]),
+        "encodedValues": np.concatenate([s.values.reshape(-1) for s in known]),
     }
 
 
 # ---- facts ---------------------------------------------------------------------------------------
 
 
-def _facts(fitted: Fitted, n_trees: int) -> dict[str, Any]:
+def _facts(fitted: FittedModel, n_trees: int) -> dict[str, Any]:
     model = fitted.model
     features, ensemble = model.features, model.ensemble
     sources = features.sources
@@ -294,17 +295,17 @@ def _facts(fitted: Fitted, n_trees: int) -> dict[str, Any]:
             {"name": column_name(features, column), "sources": list(sources[column])}
             for column in range(features.n, len(sources))
         ],
-        "statistics": [
+        "targetEncodings": [
             {
                 "sources": list(s.sources),
-                "levels": list(s.levels),
+                "categories": list(s.levels),
                 "keys": len(s.keys),
                 "outputs": len(s.values),
             }
             for s in features.statistics
         ],
         "missingValues": [str(value) for value in features.missing_values.values],
-        "onUnseen": rule,
+        "handleUnknown": rule,
         "outputs": list(fitted.outputs("mean")),
         "scoreOutputs": list(fitted.outputs("score")),
         "base": ensemble.base.tolist(),
@@ -313,15 +314,15 @@ def _facts(fitted: Fitted, n_trees: int) -> dict[str, Any]:
         "link": None if link is None else link.payload(),
         "width": ensemble.outputs_per_tree,
         "units": [_units(fitted, t) for t in range(min(ensemble.trees_per_round, n_trees))],
-        "bothWays": _goes_both_ways(fitted),
-        "whyNot": _why_not(fitted, n_trees),
+        "fractionalRows": fitted.has_fractional_rows,
+        "reason": _reason(fitted, n_trees),
     }
 
 
-def _units(fitted: Fitted, place: int) -> dict[str, Any]:
-    units = units_of(fitted.estimator, fitted.model, place)
+def _units(fitted: FittedModel, place: int) -> dict[str, Any]:
+    units = value_units(fitted.estimator, fitted.model, place)
     return {
-        "says": units.says,
+        "valueKind": units.value_kind,
         "names": list(units.names),
         "times": units.times,
         "offset": units.offset.tolist(),
@@ -329,22 +330,18 @@ def _units(fitted: Fitted, place: int) -> dict[str, Any]:
     }
 
 
-def _goes_both_ways(fitted: Fitted) -> bool:
-    return getattr(fitted.estimator, "missing", "learned") == "probability"
-
-
-def _why_not(fitted: Fitted, n_trees: int) -> str | None:
-    """Return why there are no Shapley values; None: there are."""
+def _reason(fitted: FittedModel, n_trees: int) -> str | None:
+    """Return why Shapley values are not available; None if they are."""
     trees = fitted.model.ensemble.trees
     if n_trees < len(trees):
-        return f"Only the first {n_trees} of {len(trees)} trees are on this page."
-    if _goes_both_ways(fitted):
-        return "Rows with missing cells go both ways, and credits are about rows that go one."
-    if fitted.has_lines:
-        return "Leaves say lines, which depend on features even where these are unknown."
+        return f"This page contains only the first {n_trees} of {len(trees)} trees."
+    if fitted.has_fractional_rows:
+        return "Shapley values do not support missing='probability'."
+    if fitted.has_linear_leaves:
+        return "Tree-path-dependent Shapley values do not support linear leaves."
     for tree in trees:
         inner = tree.feature >= 0
         below = tree.cover[tree.left[inner]] + tree.cover[tree.right[inner]]
         if not (below > 0).all():
-            return "The trees do not say how many training rows went which way."
+            return "The trees have no row counts (their cover is 0)."
     return None

@@ -1,8 +1,8 @@
-"""How many rows and points a report has time for.
+"""The number of rows and grid points that a report uses.
 
-The one idea: a reader waits for seconds, and asking a model about a row takes as long as its trees
-are many and deep. So large models are asked about fewer rows: by their size, not by the clock,
-since the same model and rows give the same page on every machine.
+A report should take seconds, and prediction takes longer with more and deeper trees, so large
+models use fewer rows. The size of the model decides, not the clock: the same model and rows give
+the same page on every machine.
 """
 
 from __future__ import annotations
@@ -11,20 +11,20 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from stagewise.inspection.fitted_model import Fitted
+from stagewise.inspection.fitted_model import FittedModel
 
-__all__ = ["Patience", "patience"]
+__all__ = ["RowBudget", "row_budget"]
 
-QUICK = 4000.0
-"""Questions a row up to which nothing is saved: 500 trees of 31 leaves."""
+FULL_BUDGET = 4000.0
+"""Splits per row up to which the full budget is used: 500 trees of 31 leaves."""
 
 NODES = 200
-"""How many nodes take as long as a question."""
+"""The number of stored nodes that cost as much as one split of a row."""
 
 
 @dataclass(frozen=True)
-class Patience:
-    """The share of what is done for small models that there is time for.
+class RowBudget:
+    """The share of the full number of rows and points.
 
     Attributes
     ----------
@@ -34,20 +34,20 @@ class Patience:
 
     share: float
 
-    def of(self, most: int, fewest: int) -> int:
-        """Return how many of something there shall be, between two ends."""
+    def limit(self, most: int, fewest: int) -> int:
+        """Return the scaled number, between `fewest` and `most`."""
         return int(np.clip(round(self.share * most), fewest, most))
 
 
-def patience(fitted: Fitted) -> Patience:
-    """Return how patient one can be with a model: by how many questions a row is asked.
+def row_budget(fitted: FittedModel) -> RowBudget:
+    """Return the row budget of a model, from the number of splits that a row passes.
 
-    Σ over trees of the mean depth of its leaves, by the weight of the training rows in them; and a
-    question for every so many nodes, since rows wait for trees that do not fit into a cache.
+    This is the sum over trees of the mean depth of the leaves, weighted by the training rows, plus
+    one for every `NODES` nodes, since trees that do not fit into the cache are slower.
     """
-    questions = sum(len(tree.feature) for tree in fitted.model.ensemble.trees) / NODES
+    splits = sum(len(tree.feature) for tree in fitted.model.ensemble.trees) / NODES
     for tree in fitted.model.ensemble.trees:
         inner = tree.feature >= 0
-        # A row in a node that asks has answered one question there.
-        questions += float(tree.cover[inner].sum() / max(tree.cover[0], np.finfo(float).tiny))
-    return Patience(min(1.0, QUICK / max(questions, 1.0)))
+        # A row in an inner node passes one split there.
+        splits += float(tree.cover[inner].sum() / max(tree.cover[0], np.finfo(float).tiny))
+    return RowBudget(min(1.0, FULL_BUDGET / max(splits, 1.0)))

@@ -1,8 +1,8 @@
-"""Accumulated local effects: what a feature does where its rows are.
+"""Accumulated local effects (ALE) of one or two features.
 
-The one idea: a model is asked how much it changes when a feature goes from one end of a small
-interval to the other, only of rows that lie in it, and the means of these changes are added up. So
-no row is asked about that could not be (Apley & Zhu 2020), which partial dependence does.
+For the rows in a small interval of a feature, the mean change of the prediction from one end of the
+interval to the other is computed; these changes are accumulated (Apley & Zhu 2020). Unlike partial
+dependence, this does not evaluate unrealistic combinations of feature values.
 """
 
 from __future__ import annotations
@@ -16,10 +16,16 @@ import numpy as np
 import numpy.typing as npt
 
 from stagewise.errors import InvalidParameterError
-from stagewise.inspection.dependence.grid import MOST_POINTS, Grid, make_grids
+from stagewise.inspection.dependence.arguments import check_order
+from stagewise.inspection.dependence.grid import MAX_POINTS, Grid, make_grids
 from stagewise.inspection.dependence.partial_dependence import RESPONSES
-from stagewise.inspection.fitted_model import Fitted, Response, Vector, checked
-from stagewise.inspection.plots import name_moments, plot_curves, plot_levels, plot_surface
+from stagewise.inspection.fitted_model import FittedModel, Response, Vector, check_argument
+from stagewise.inspection.plots import (
+    format_datetime_axes,
+    plot_categories,
+    plot_curves,
+    plot_surface,
+)
 from stagewise.inspection.tables.similarity import similar_order
 from stagewise.validation.messages import shown
 from stagewise.validation.rules import Number
@@ -31,22 +37,22 @@ Places = npt.NDArray[np.intp]
 
 @dataclass(frozen=True, eq=False)
 class AccumulatedEffects:
-    """What one feature does, or two beyond what each does alone.
+    """The effect of one feature, or the interaction effect of two.
 
     Attributes
     ----------
     grids : tuple of Grid
-        The ends of the intervals of each feature; the levels of a category, similar ones side by
-        side.
+        The interval ends of each feature; the categories of a categorical feature, similar ones
+        next to each other.
     outputs : tuple of str
         The classes or targets.
     response : {"score", "mean"}
-        What changes.
+        The quantity whose changes are accumulated.
     effect : float64 array of shape (n_points, n_outputs) or (n_points, n_points, n_outputs)
-        The effects; their mean over the rows is 0.
+        The effects, centred to mean 0 over the rows.
     rows : float64 array
-        The weight of the rows in each interval, cell or level. An empty cell has borrowed the
-        change of the nearest one with rows.
+        The weight of the rows in each interval, cell or category. An empty cell uses the change of
+        the nearest cell with rows.
     """
 
     grids: tuple[Grid, ...]
@@ -57,28 +63,28 @@ class AccumulatedEffects:
 
     @property
     def features(self) -> tuple[str, ...]:
-        """What the features are called."""
+        """The names of the features."""
         return tuple(grid.name for grid in self.grids)
 
     def table(self) -> list[dict[str, Any]]:
-        """Return a row for each point and output."""
+        """Return one row per point and output."""
         rows = []
-        written = {grid.name: grid.written for grid in self.grids}
+        labels = {grid.name: grid.formatted for grid in self.grids}
         for place in product(*(range(len(grid.codes)) for grid in self.grids)):
-            point = {name: told[i] for (name, told), i in zip(written.items(), place, strict=True)}
+            point = {name: text[i] for (name, text), i in zip(labels.items(), place, strict=True)}
             for k, output in enumerate(self.outputs):
                 rows.append({**point, "output": output, "effect": float(self.effect[(*place, k)])})
         return rows
 
     def plot(self, ax: Any = None, *, output: str | None = None) -> Any:
-        """Draw a curve or dots for each output; of two features contours of one output.
+        """Plot a curve or dots for each output; for two features contours of one output.
 
         Parameters
         ----------
         ax : matplotlib axes, or None
             Where to draw; None: on a new figure.
         output : str or None
-            One of `outputs`. None: all of them; of two features the last one.
+            One of `outputs`. None: all outputs; for two features the last one.
 
         Returns
         -------
@@ -95,64 +101,64 @@ class AccumulatedEffects:
             labels = (first.name, self.grids[1].name, f"{what}{whose}")
             second = self.grids[1]
             drawn = plot_surface(first.x, second.x, self.effect[..., one], labels, ax)
-            return name_moments(drawn, first.moment, second.moment)
+            return format_datetime_axes(drawn, first.moment, second.moment)
         chosen = list(range(len(self.outputs))) if output is None else [one]
         names, curves = [self.outputs[k] for k in chosen], self.effect[:, chosen]
         if first.labels is not None:
-            return plot_levels(first.labels, curves, names, (first.name, what), ax)
+            return plot_categories(first.labels, curves, names, (first.name, what), ax)
         drawn = plot_curves(first.x, curves, names, (first.name, what), ax, rug=first.deciles)
-        return name_moments(drawn, first.moment)
+        return format_datetime_axes(drawn, first.moment)
 
 
 def accumulated_effects(
-    model: Any,
-    features: Any,
+    estimator: Any,
     X: Any,
+    features: Any,
     *,
     sample_weight: Any = None,
     response: str = "score",
-    grid: Any = 40,
+    grid_resolution: Any = 40,
 ) -> AccumulatedEffects:
-    """Return what a feature does to what a model says, or two beyond what each does alone.
+    """Return the accumulated local effect of one feature, or the interaction effect of two.
 
-        ALE_j(x) = ∫ E[ ∂f/∂x_j | x_j = z ] dz - a constant       integrated up to x
+        ALE_j(x) = ∫ E[ ∂f/∂x_j | x_j = z ] dz - constant         integrated up to x
 
-    (Apley & Zhu 2020), the integral as a sum over intervals with equally many rows each, and the
-    derivative as the change from one end to the other; of two features the change of the change,
-    less what is left of each alone. Levels of a category are put in an order in which neighbours
-    have similar rows. Where features are correlated partial dependence asks about rows that cannot
-    be; this does not.
+    (Apley & Zhu 2020). The integral is a sum over intervals with equally many rows, the derivative
+    the difference between the ends of an interval; for two features the second difference, less the
+    main effects. Categories are ordered so that neighbours have similar rows. With correlated
+    features, partial dependence averages over unrealistic rows; ALE does not.
 
     Parameters
     ----------
-    model : estimator
+    estimator : estimator
         A fitted boosting estimator, forest or tree.
-    features : str, int, or two of them
-        A feature of numbers or a category; or two features of numbers.
     X : array-like, data frame or sparse matrix
-        Rows like those that the model is for. Rows in which a feature is missing or infinite say
-        nothing about it. Sparse rows become dense, up to 1 GiB of them.
+        Rows from the distribution of interest. Rows in which a feature is missing or infinite are
+        left out. Sparse rows become dense (at most 1 GiB).
+    features : str, int, or two of them
+        One numeric or categorical feature, or two numeric features.
     sample_weight : array-like or None
-        How much each row counts.
+        Sample weights.
     response : {"score", "mean"}, default="score"
-        What changes; see `partial_dependence`.
-    grid : int, values, or mapping of feature to values, default=40
-        How many intervals (and one end more) at quantiles, or their ends, increasing; those of
-        moments as objects, text or nanoseconds.
+        The quantity whose changes are accumulated; see `partial_dependence`.
+    grid_resolution : int, values, or mapping of feature to values, default=40
+        The number of intervals, with ends at quantiles; or the ends of the intervals, increasing;
+        dates and times as objects, text or nanoseconds.
 
     Returns
     -------
     AccumulatedEffects
     """
-    fitted = Fitted.of(model, "accumulated_effects")
+    fitted = FittedModel.of(estimator, "accumulated_effects")
+    check_order(X, features, "accumulated_effects")
     places = fitted.positions(features)
-    kind: Response = checked("response", RESPONSES, response)
+    kind: Response = check_argument("response", RESPONSES, response)
     categorical = [fitted.names[j] for j in places if j in fitted.model.features.categorical]
     if len(places) > 2 or (len(places) == 2 and categorical):
         raise InvalidParameterError(
-            "features must be one, or two of numbers"
-            + (f"; {categorical[0]!r} is a category" if categorical else f"; got {len(places)}")
-            + ". See partial_dependence and interactions for others."
+            "features must be one feature or two numeric features"
+            + (f"; {categorical[0]!r} is categorical" if categorical else f"; got {len(places)}")
+            + ". Use partial_dependence or interactions instead."
         )
     fitted.warn_unused(places, "the effect is 0")
     rows = fitted.rows(X, least=1)
@@ -166,28 +172,29 @@ def accumulated_effects(
             " Pass other rows."
         )
     columns, weight = rows.columns(np.flatnonzero(kept)), weight[kept]
-    if isinstance(grid, (int, np.integer)) and not categorical:
-        grid = checked("grid", Number(1, MOST_POINTS - 1, whole=True), grid) + 1
+    grid, is_count = grid_resolution, isinstance(grid_resolution, (int, np.integer))
+    if is_count and not categorical:
+        grid = check_argument("grid_resolution", Number(1, MAX_POINTS - 1, whole=True), grid) + 1
     grids = make_grids(fitted, places, grid, {j: columns[j] for j in places}, weight)
-    ask = _Asked(fitted, columns, kind)
+    respond = _Responses(fitted, columns, kind)
     if categorical:
-        return _of_levels(fitted, grids[0], columns, weight, ask)
+        return _categorical(fitted, grids[0], columns, weight, respond)
     for one in grids:
-        _check_ends(one, given=not isinstance(grid, (int, np.integer)))
-    effect, held = (_first if len(places) == 1 else _second)(ask, grids, columns, weight)
+        _check_ends(one, given=not is_count)
+    effect, held = (_first if len(places) == 1 else _second)(respond, grids, columns, weight)
     return AccumulatedEffects(grids, fitted.outputs(kind), kind, effect, held)
 
 
 @dataclass(frozen=True, eq=False)
-class _Asked:
-    """Rows, some of whose cells are others for the moment."""
+class _Responses:
+    """The responses of rows with some columns replaced."""
 
-    fitted: Fitted
+    fitted: FittedModel
     columns: Sequence[Vector]
     response: Response
 
     def __call__(self, changed: dict[int, Vector], rows: Places | None = None) -> Vector:
-        """Return what is said of the rows, or of some of them, with other cells."""
+        """Return the responses of all rows, or of some, with the changed columns."""
         columns = self.columns if rows is None else [c[rows] for c in self.columns]
         moved = [changed.get(j, column) for j, column in enumerate(columns)]
         return self.fitted.respond(self.fitted.score(moved), self.response)
@@ -196,42 +203,42 @@ class _Asked:
 def _check_ends(grid: Grid, given: bool) -> None:
     if len(grid.codes) < 2 and not given:
         raise ValueError(
-            f"The feature {grid.name!r} has one value in X, so nothing can change with it. Pass "
-            "rows in which it differs, or leave it out."
+            f"The feature {grid.name!r} has only one value in X, so it has no effect to compute. "
+            "Pass rows with different values."
         )
     increasing = np.isfinite(grid.codes).all() and (np.diff(grid.codes) > 0).all()
     if len(grid.codes) < 2 or not increasing:
         raise InvalidParameterError(
-            f"grid: the ends of the intervals of {grid.name!r} must be two or more, finite and "
-            f"increasing; got {shown(list(grid.written))}."
+            f"grid_resolution: the interval ends of {grid.name!r} must be at least two finite, "
+            f"increasing values; got {shown(list(grid.formatted))}."
         )
 
 
 def _intervals(grid: Grid, x: Vector) -> Places:
-    """Return the interval of each row; values beyond the ends belong to the outer ones."""
+    """Return the interval of each row; values beyond the ends are in the outer intervals."""
     inside = np.searchsorted(grid.codes[1:-1], x, side="left")
     return np.asarray(inside, dtype=np.intp)
 
 
-def _held(place: Places, n: int, weight: Vector) -> Vector:
-    """Return the weight of the rows of each place."""
+def _weights(place: Places, n: int, weight: Vector) -> Vector:
+    """Return the weight of the rows of each interval."""
     return np.bincount(place, weight, minlength=n).astype(np.float64)
 
 
 def _sums(place: Places, n: int, weight: Vector, values: Vector) -> Vector:
-    """Return the weighted sums of the rows of each place, shape (n, n_outputs)."""
+    """Return the weighted sums of the rows of each interval, shape (n, n_outputs)."""
     return np.stack([np.bincount(place, weight * v, minlength=n) for v in values.T], axis=1)
 
 
 def _first(
-    ask: _Asked, grids: Sequence[Grid], columns: Sequence[Vector], weight: Vector
+    respond: _Responses, grids: Sequence[Grid], columns: Sequence[Vector], weight: Vector
 ) -> tuple[Vector, Vector]:
-    """Return the effect of one feature of numbers, and the weight of its intervals."""
+    """Return the effect of one numeric feature, and the weight of its intervals."""
     (grid,) = grids
     j, n = grid.place, len(grid.codes) - 1
     place = _intervals(grid, columns[j])
-    change = ask({j: grid.codes[place + 1]}) - ask({j: grid.codes[place]})
-    rows = _held(place, n, weight)
+    change = respond({j: grid.codes[place + 1]}) - respond({j: grid.codes[place]})
+    rows = _weights(place, n, weight)
     mean = _sums(place, n, weight, change) / np.maximum(rows, np.finfo(np.float64).tiny)[:, None]
     effect = np.concatenate([np.zeros((1, mean.shape[1])), np.cumsum(mean, axis=0)])
     centre = np.average((effect[1:] + effect[:-1]) / 2, axis=0, weights=rows)
@@ -239,19 +246,19 @@ def _first(
 
 
 def _second(
-    ask: _Asked, grids: Sequence[Grid], columns: Sequence[Vector], weight: Vector
+    respond: _Responses, grids: Sequence[Grid], columns: Sequence[Vector], weight: Vector
 ) -> tuple[Vector, Vector]:
-    """Return what two features do beyond what each does alone, and the weight of the cells."""
+    """Return the interaction effect of two numeric features, and the weight of the cells."""
     one, two = grids
     a, b = (_intervals(g, columns[g.place]) for g in grids)
     shape = (len(one.codes) - 1, len(two.codes) - 1)
 
     def corner(up: int, right: int) -> Vector:
-        return ask({one.place: one.codes[a + up], two.place: two.codes[b + right]})
+        return respond({one.place: one.codes[a + up], two.place: two.codes[b + right]})
 
     change = (corner(1, 1) - corner(0, 1)) - (corner(1, 0) - corner(0, 0))
     cell = np.ravel_multi_index((a, b), shape)
-    rows = _held(cell, shape[0] * shape[1], weight)
+    rows = _weights(cell, shape[0] * shape[1], weight)
     sums = _sums(cell, len(rows), weight, change)
     mean = sums / np.maximum(rows, np.finfo(np.float64).tiny)[:, None]
     mean = mean[_nearest_with_rows(rows.reshape(shape))].reshape(*shape, -1)
@@ -266,7 +273,7 @@ def _second(
 
 
 def _main(whole: Vector, rows: Vector) -> Vector:
-    """Return the effect of the first feature that is still in an accumulated surface."""
+    """Return the main effect of the first feature in an accumulated surface."""
     up = whole[1:] - whole[:-1]
     between = (up[:, 1:] + up[:, :-1]) / 2
     total = np.maximum(rows.sum(axis=1), np.finfo(np.float64).tiny)[:, np.newaxis]
@@ -275,7 +282,7 @@ def _main(whole: Vector, rows: Vector) -> Vector:
 
 
 def _nearest_with_rows(rows: Vector) -> Places:
-    """Return for each cell the nearest one that has rows: mostly itself."""
+    """Return for each cell the nearest cell with rows (itself if it has rows)."""
     at = np.indices(rows.shape).reshape(2, -1).T / np.array(rows.shape)
     full, empty = np.flatnonzero(rows.ravel() > 0), np.flatnonzero(rows.ravel() <= 0)
     source = np.arange(rows.size)
@@ -285,10 +292,10 @@ def _nearest_with_rows(rows: Vector) -> Places:
     return source
 
 
-def _of_levels(
-    fitted: Fitted, grid: Grid, columns: Sequence[Vector], weight: Vector, ask: _Asked
+def _categorical(
+    fitted: FittedModel, grid: Grid, columns: Sequence[Vector], weight: Vector, respond: _Responses
 ) -> AccumulatedEffects:
-    """Return the effect of a category: steps between levels that have similar rows."""
+    """Return the effect of a categorical feature: changes between neighbouring categories."""
     j, x = grid.place, columns[grid.place]
     held = np.array([weight[x == code].sum() for code in grid.codes])
     if (held <= 0).any():
@@ -299,24 +306,26 @@ def _of_levels(
     place = np.full(len(x), -1, dtype=np.intp)
     for k, code in enumerate(grid.codes):
         place[x == code] = k
-    here = ask({})
+    here = respond({})
     sums, rows = np.zeros((n - 1, here.shape[1])), np.zeros(n - 1)
     for step in (1, -1):
         inside = np.flatnonzero((place >= 0) & (place + step >= 0) & (place + step < n))
         if len(inside):
-            there = ask({j: grid.codes[place[inside] + step]}, inside)
+            there = respond({j: grid.codes[place[inside] + step]}, inside)
             first = np.minimum(place[inside], place[inside] + step)
             own = weight[inside]
             sums += _sums(first, n - 1, own, step * (there - here[inside]))
-            rows += _held(first, n - 1, own)
+            rows += _weights(first, n - 1, own)
     mean = sums / rows[:, np.newaxis]
     effect = np.concatenate([np.zeros((1, here.shape[1])), np.cumsum(mean, axis=0)])
-    held = _held(place[place >= 0], n, weight[place >= 0])
+    held = _weights(place[place >= 0], n, weight[place >= 0])
     effect -= np.average(effect, axis=0, weights=held)
-    return AccumulatedEffects((grid,), fitted.outputs(ask.response), ask.response, effect, held)
+    return AccumulatedEffects(
+        (grid,), fitted.outputs(respond.response), respond.response, effect, held
+    )
 
 
 def _chosen(grid: Grid, places: Places) -> Grid:
-    """Return some points of a grid, in this order."""
+    """Return the chosen points of a grid, in this order."""
     values = tuple(grid.values[i] for i in places.tolist())
     return Grid(grid.name, grid.place, grid.kind, values, grid.codes[places], grid.deciles)

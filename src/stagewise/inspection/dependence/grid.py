@@ -1,8 +1,7 @@
-"""The values of a feature at which a function of it is looked at.
+"""Grids of feature values.
 
-The one idea: a grid has every point twice: as the caller knows it (a number, a level; moments as
-nanoseconds) and as the model has it (levels and wide integers as numbers). Must not evaluate
-anything.
+A grid has every point twice: in the units of the data (numbers, categories; dates and times in
+nanoseconds) and encoded as in the model (categories and wide integers as numbers).
 """
 
 from __future__ import annotations
@@ -20,40 +19,40 @@ from stagewise.data.reading.column import Column
 from stagewise.data.reading.moments import Moment, moment_number, moment_words, short_words
 from stagewise.data.reading.wide import ranks
 from stagewise.errors import InvalidParameterError
-from stagewise.inspection.fitted_model import Fitted, Vector, checked
+from stagewise.inspection.fitted_model import FittedModel, Vector, check_argument
 from stagewise.inspection.quantiles import weighted_quantiles
 from stagewise.validation.messages import shown
 from stagewise.validation.parameters import nearest_name
 from stagewise.validation.rules import Number
 
-__all__ = ["MOST_POINTS", "Grid", "make_grids", "quantile_points"]
+__all__ = ["MAX_POINTS", "Grid", "make_grids", "quantile_points"]
 
 DIGITS = 6
-"""How many digits of durations and times of day are told."""
-MOST_POINTS = 10**5
-"""How many points a function is looked at, at most; of two features, pairs of points."""
+"""The number of significant digits of durations and times of day."""
+MAX_POINTS = 10**5
+"""The maximum number of grid points; for two features, of pairs of points."""
 
 
 @dataclass(frozen=True, eq=False)
 class Grid:
-    """Points of one feature.
+    """The grid points of one feature.
 
     Attributes
     ----------
     name : str
-        What the feature is called.
+        The name of the feature.
     place : int
-        Where it is among the features.
+        The index of the feature.
     kind : {"number", "category"}
-        Whether its points have an order.
+        Numeric or categorical.
     values : tuple
-        The points as a caller knows them: numbers, levels; None or NaN is missing.
+        The points in the units of the data: numbers or categories; None or NaN is missing.
     codes : float64 array
-        The same points as the model has them.
+        The encoded points.
     deciles : float64 array
-        Of the rows that were passed; empty without rows, and of a category.
+        The deciles of the rows; empty without rows and for a categorical feature.
     moment : {"date", "duration", "time of day"}, or None
-        What its numbers stand for, if these are nanoseconds.
+        The temporal type, if the numbers are nanoseconds.
     """
 
     name: str
@@ -65,29 +64,29 @@ class Grid:
     moment: Moment | None = None
 
     @property
-    def written(self) -> tuple[Any, ...]:
-        """The points as they are told in a table: moments in words."""
+    def formatted(self) -> tuple[Any, ...]:
+        """The points as shown in tables: dates and times as text."""
         if self.moment is None:
             return self.values
         return tuple(short_words(value, self.moment, DIGITS) for value in self.values)
 
     @property
     def x(self) -> Vector:
-        """Where points are drawn: numbers where they are, levels side by side."""
+        """The x coordinates of the points: numbers, or 0, 1, 2, … for categories."""
         if self.kind == "category":
             return np.arange(len(self.codes), dtype=np.float64)
         return np.array(self.values, dtype=np.float64)
 
     @property
     def labels(self) -> list[str] | None:
-        """What levels are called on an axis; None of numbers."""
+        """The names of the categories; None for a numeric feature."""
         if self.kind == "number":
             return None
         return ["missing" if v is None else str(v) for v in self.values]
 
 
 def quantile_points(x: Vector, weight: Vector, n: int) -> Vector:
-    """Return at most n different values of a column, at equal steps of its distribution."""
+    """Return at most n different values of a column at equally spaced quantiles."""
     kept = np.isfinite(x) & (weight > 0)
     if not kept.any():
         return np.empty(0)
@@ -95,7 +94,7 @@ def quantile_points(x: Vector, weight: Vector, n: int) -> Vector:
 
 
 def make_grids(
-    fitted: Fitted,
+    fitted: FittedModel,
     places: Sequence[int],
     grid: Any,
     columns: Mapping[int, Vector] | None,
@@ -105,45 +104,46 @@ def make_grids(
 
     Parameters
     ----------
-    fitted : Fitted
+    fitted : FittedModel
         The model.
     places : sequence of int
         The features.
     grid : int, values, or mapping of feature to values
-        How many points to choose, or which; values without a name are those of a single feature.
+        The number of points, or the points; values without a name belong to a single feature.
     columns, weight : mapping of int to array and array, or None
-        The features of rows to choose points from; None: the thresholds of the trees say where
-        something happens.
+        The columns of rows whose quantiles are the points; None: points between the thresholds of
+        the trees.
     """
     given: dict[int, Any] = {}
     n = 40
     if isinstance(grid, Mapping):
-        given = {fitted.position(name, "grid"): values for name, values in grid.items()}
+        given = {fitted.position(name, "grid_resolution"): values for name, values in grid.items()}
         idle = [fitted.names[j] for j in given if j not in places]
         if idle:
             raise InvalidParameterError(
-                f"grid has values of {idle[0]!r}, which is not among the features."
+                f"grid_resolution has values of {idle[0]!r}, which is not one of the features."
             )
     elif isinstance(grid, (Sequence, np.ndarray)) and not isinstance(grid, str):
         if len(places) > 1:
             raise InvalidParameterError(
-                "grid must be a number of points or a dictionary from features to values where "
-                "there are two features; got values without a name."
+                "grid_resolution must be a number of points, or a dictionary of features and "
+                "values, for two features; got values without a feature."
             )
         given = {places[0]: grid}
     else:
-        n = checked("grid", Number(2, MOST_POINTS, whole=True), grid)
+        n = check_argument("grid_resolution", Number(2, MAX_POINTS, whole=True), grid)
     grids = tuple(_grid(fitted, j, given.get(j), n, columns, weight) for j in places)
     sizes = [len(one.codes) for one in grids]
-    if math.prod(sizes) > MOST_POINTS:
+    if math.prod(sizes) > MAX_POINTS:
         raise InvalidParameterError(
-            f"grid has {' x '.join(map(str, sizes))} points; at most {MOST_POINTS} go. Pass fewer."
+            f"grid_resolution gives {' x '.join(map(str, sizes))} points; the limit is "
+            f"{MAX_POINTS}. Pass fewer."
         )
     return grids
 
 
 def _grid(
-    fitted: Fitted,
+    fitted: FittedModel,
     place: int,
     given: Any,
     n: int,
@@ -154,44 +154,45 @@ def _grid(
     deciles = np.empty(0)
     x = None if columns is None else columns[place]
     if feature.levels is not None:
-        values = _levels(feature, name, given, n, x, weight)
-        return Grid(name, place, "category", values, _numbers(feature, values, name), deciles)
+        values = _categories(feature, name, given, n, x, weight)
+        return Grid(name, place, "category", values, _encode(feature, values, name), deciles)
     if given is not None:
-        given = given if feature.moment is None else _given_moments(feature.moment, name, given)
+        given = given if feature.moment is None else _given_datetimes(feature.moment, name, given)
         codes = _given_numbers(feature, name, given)
         if codes.shape[0] < 1:
-            raise InvalidParameterError(f"grid has no values of {name!r}.")
+            raise InvalidParameterError(f"grid_resolution has no values of {name!r}.")
     elif x is not None:
         assert weight is not None
         codes = quantile_points(x, weight, n)
     else:
         codes = _between_thresholds(fitted, place, n)
     if not len(codes):
-        raise ValueError(f"X column {name!r} has no finite values; give a grid of your own.")
+        raise ValueError(f"X column {name!r} has no finite values. Pass values as grid_resolution.")
     if x is not None and weight is not None and np.isfinite(x).any():
         deciles = quantile_points(x, weight, 11)[1:-1]
-    shown_as = _written(feature, codes) if given is None else tuple(np.asarray(given).tolist())
+    values = _decode(feature, codes) if given is None else tuple(np.asarray(given).tolist())
     if feature.cuts is not None:
-        deciles = np.array(_written(feature, deciles), dtype=np.float64)
-    return Grid(name, place, "number", shown_as, codes, deciles, feature.moment)
+        deciles = np.array(_decode(feature, deciles), dtype=np.float64)
+    return Grid(name, place, "number", values, codes, deciles, feature.moment)
 
 
-def _levels(
+def _categories(
     feature: Feature, name: str, given: Any, n: int, x: Vector | None, weight: Vector | None
 ) -> tuple[Any, ...]:
-    """Return levels: those that were asked for, the most frequent n of rows, or all."""
+    """Return the given categories, the n most frequent ones of the rows, or all."""
     assert feature.levels is not None
     known = feature.levels.values
     if given is not None:
         values = np.asarray(given, object)
         if values.ndim != 1 or not len(values):
             raise InvalidParameterError(
-                f"grid: the levels of {name!r} must be a list of them; got {shown(given)}."
+                f"grid_resolution: the values of {name!r} must be a list of categories; got "
+                f"{shown(given)}."
             )
         return tuple(None if v is None or v != v else v for v in values.tolist())
     if x is None or len(known) <= n:
         if not known:
-            raise ValueError(f"The feature {name!r} has no levels; no function of it can be shown.")
+            raise ValueError(f"The feature {name!r} has no categories, so it has no grid.")
         return known
     held = np.isfinite(x) & (x < len(known))
     rows = np.bincount(
@@ -201,7 +202,7 @@ def _levels(
     return tuple(known[k] for k in often.tolist())
 
 
-def _numbers(feature: Feature, values: tuple[Any, ...], name: str) -> Vector:
+def _encode(feature: Feature, values: tuple[Any, ...], name: str) -> Vector:
     assert feature.levels is not None
     found = feature.levels.numbers_of([v for v in values if v is not None])
     codes = np.full(len(values), np.nan)
@@ -210,7 +211,8 @@ def _numbers(feature: Feature, values: tuple[Any, ...], name: str) -> Vector:
         if value is not None and code != code:
             known = [str(v) for v in feature.levels.values]
             raise InvalidParameterError(
-                f"grid: {shown(value)} is no level of {name!r}.{nearest_name(str(value), known)}"
+                f"grid_resolution: {shown(value)} is not a category of {name!r}."
+                f"{nearest_name(str(value), known)}"
             )
     return codes
 
@@ -224,43 +226,50 @@ def _given_numbers(feature: Feature, name: str, given: Any) -> Vector:
         numbers = np.asarray(given, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
         raise InvalidParameterError(
-            f"grid: the values of {name!r} must be numbers; got {shown(given)}."
+            f"grid_resolution: the values of {name!r} must be numbers; got {shown(given)}."
         ) from None
     if numbers.ndim != 1:
-        raise InvalidParameterError(f"grid: the values of {name!r} must be a list of numbers.")
+        raise InvalidParameterError(
+            f"grid_resolution: the values of {name!r} must be a list of numbers."
+        )
     return numbers if feature.cuts is None else ranks(Column(numbers, None), feature.cuts)
 
 
-def _given_moments(moment: Moment, name: str, given: Any) -> list[int | float]:
-    """Return nanoseconds of dates, durations or times, of text that spells them, or of numbers."""
+def _given_datetimes(moment: Moment, name: str, given: Any) -> list[int | float]:
+    """Return the nanoseconds of dates, durations or times, given as objects, text or numbers."""
     if isinstance(given, str) or not isinstance(given, Iterable):
         raise InvalidParameterError(
-            f"grid: the values of {name!r} must be a list of {moment}s; got {shown(given)}."
+            f"grid_resolution: the values of {name!r} must be a list of {moment}s; got "
+            f"{shown(given)}."
         )
-    return [_moment_given(moment, name, item) for item in given]
+    return [_nanoseconds(moment, name, item) for item in given]
 
 
-def _moment_given(moment: Moment, name: str, item: Any) -> int | float:
+def _nanoseconds(moment: Moment, name: str, item: Any) -> int | float:
     if isinstance(item, str):
         try:
             return moment_number(item, moment)
         except ValueError as error:
-            raise InvalidParameterError(f"grid: {name!r} holds {moment}s, and {error}") from None
+            raise InvalidParameterError(
+                f"grid_resolution: {name!r} has {moment}s, and {error}"
+            ) from None
     if is_missing(item):
         return math.nan
     if family(type(item)) not in (moment, "number"):
         raise InvalidParameterError(
-            f"grid: {name!r} holds {moment}s, and {shown(item)} is none. Pass such objects, text "
-            f"such as {moment_words(0, moment)!r}, or nanoseconds."
+            f"grid_resolution: {name!r} has {moment}s, and {shown(item)} is not one. Pass such "
+            f"objects, text such as {moment_words(0, moment)!r}, or nanoseconds."
         )
     try:
         return number_of(item)
     except OverflowError as error:
-        raise InvalidParameterError(f"grid: of {name!r}, {error} (years 1678 to 2262).") from None
+        raise InvalidParameterError(
+            f"grid_resolution of {name!r}: {error} (years 1678 to 2262)."
+        ) from None
 
 
-def _written(feature: Feature, codes: Vector) -> tuple[Any, ...]:
-    """Return points as a caller knows them: a rank is the largest integer that has it."""
+def _decode(feature: Feature, codes: Vector) -> tuple[Any, ...]:
+    """Return points in the units of the data: a rank is the largest integer that has it."""
     if feature.cuts is None:
         return tuple(codes.tolist())
     cuts = feature.cuts
@@ -268,13 +277,13 @@ def _written(feature: Feature, codes: Vector) -> tuple[Any, ...]:
     return tuple(int(cuts[min(int(rank), last)]) + (int(rank) > last) for rank in codes.tolist())
 
 
-def _between_thresholds(fitted: Fitted, place: int, n: int) -> Vector:
+def _between_thresholds(fitted: FittedModel, place: int, n: int) -> Vector:
     """Return points on either side of at most n - 1 thresholds of the trees."""
     flat = fitted.model.ensemble.flat()
     cuts = np.unique(flat["threshold"][flat["feature"] == place])
     cuts = cuts[np.isfinite(cuts)]
     if not len(cuts):
-        return np.zeros(1)  # nothing happens anywhere
+        return np.zeros(1)  # the feature is not used
     ends = (cuts[-1] - cuts[0]) / 20 or max(1.0, abs(cuts[0]) / 20)
     points = np.concatenate([[cuts[0] - ends], (cuts[1:] + cuts[:-1]) / 2, [cuts[-1] + ends]])
     return points[np.unique(np.linspace(0, len(points) - 1, n).round().astype(np.intp))]

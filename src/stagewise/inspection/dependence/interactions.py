@@ -1,8 +1,7 @@
-"""How much of what a model says is due to features acting together.
+"""Friedman's H statistic: the strength of interactions.
 
-The one idea: if features do not interact, the partial dependence of several is the sum of those of
-fewer; how far it is from that, relative to its own size, is Friedman's H. Must not know trees: it
-asks for partial dependences.
+If features do not interact, their joint partial dependence is the sum of those of fewer features. H
+is the root mean square difference from that sum, relative to the size of the partial dependence.
 """
 
 from __future__ import annotations
@@ -16,38 +15,38 @@ from typing import Any
 import numpy as np
 
 from stagewise.errors import InvalidParameterError
-from stagewise.inspection.dependence.partial_dependence import brute_score, traversed_score
+from stagewise.inspection.dependence.partial_dependence import brute_score, recursion_score
 from stagewise.inspection.dependence.traversal import Traversal
-from stagewise.inspection.encoded_rows import drawn_rows
-from stagewise.inspection.fitted_model import Fitted, Vector, checked
+from stagewise.inspection.encoded_rows import sample_rows
+from stagewise.inspection.fitted_model import FittedModel, Vector, check_argument
 from stagewise.inspection.importances.split_importance import split_importance
 from stagewise.inspection.plots import plot_bars
 from stagewise.validation.rules import Number, OneOf
 
 __all__ = ["Interactions", "interactions"]
 
-MOST = 8
-"""How many features are looked at where none are named: the most important."""
-METHODS = OneOf(("traversal", "brute"))
+MAX_FEATURES = 8
+"""The number of features by default: the most important ones."""
+METHODS = OneOf(("recursion", "brute"))
 
 
 @dataclass(frozen=True, eq=False)
 class Interactions:
-    """Friedman's H of features, pairs or triples.
+    """Friedman's H of features, pairs or triples of features.
 
     Attributes
     ----------
     order : {1, 2, 3}
-        How many features: one with all others, two, three.
+        The number of features in a set; 1: one feature with all others.
     features : tuple of tuple of str
-        Which.
+        The sets of features.
     outputs : tuple of str
         The classes or targets.
     h : float64 array of shape (n_sets, n_outputs)
-        H, from 0 (no interaction) upwards; 1 where nothing but interaction is left.
+        H, at least 0 (no interaction); 1 if the partial dependence is interaction only.
     strength : float64 array of shape (n_sets, n_outputs)
-        The root mean square of the interaction itself, in units of the score. A pair that does
-        little at all can have a large H; here it is small.
+        The root mean square of the interaction, in units of the score. A pair with a small effect
+        can have a large H; its strength is small.
     """
 
     order: int
@@ -57,7 +56,7 @@ class Interactions:
     strength: Vector
 
     def table(self) -> list[dict[str, Any]]:
-        """Return a row for each set of features and output, the largest H first."""
+        """Return one row per set of features and output, the largest H first."""
         rows = [
             {
                 "features": " × ".join(names),
@@ -71,39 +70,41 @@ class Interactions:
         return sorted(rows, key=lambda row: -row["h"])
 
     def plot(self, ax: Any = None, *, top: int = 20) -> Any:
-        """Draw bars of H, the largest on top; of several outputs the largest one's.
+        """Plot H as bars, the largest on top; for several outputs the maximum.
 
         Parameters
         ----------
         ax : matplotlib axes, or None
             Where to draw; None: on a new figure.
         top : int
-            At most this many sets.
+            The maximum number of sets.
 
         Returns
         -------
         matplotlib axes
         """
         largest = self.h.max(axis=1)
-        chosen = np.argsort(-largest, kind="stable")[: checked("top", Number(1, whole=True), top)]
+        chosen = np.argsort(-largest, kind="stable")[
+            : check_argument("top", Number(1, whole=True), top)
+        ]
         names = [" × ".join(self.features[i]) for i in chosen.tolist()]
         return plot_bars(names, largest[chosen], None, "Friedman's H", ax)
 
 
 def interactions(
-    model: Any,
+    estimator: Any,
     X: Any,
     features: Any = None,
     *,
     sample_weight: Any = None,
     order: int = 2,
-    method: str = "traversal",
-    max_rows: int | None = 500,
+    method: str = "recursion",
+    max_samples: int | None = 500,
     random_state: int = 0,
 ) -> Interactions:
     """Return Friedman's H statistics (Friedman & Popescu 2008, section 8.1).
 
-    With F_S the partial dependence of the features S, centred, at the rows i,
+    With F_S the centred partial dependence of the features S at row i,
 
         order 2:  H²_jk  = Σ_i [F_jk - F_j - F_k]² / Σ_i F_jk²
         order 3:  H²_jkl = Σ_i [F_jkl - F_jk - F_jl - F_kl + F_j + F_k + F_l]² / Σ_i F_jkl²
@@ -111,51 +112,53 @@ def interactions(
 
     Parameters
     ----------
-    model : estimator
+    estimator : estimator
         A fitted boosting estimator, forest or tree.
     X : array-like, data frame or sparse matrix
-        Rows to look at, and with method="brute" to average over. Of sparse rows those that are
-        drawn become dense.
+        The rows at which H is computed; method="brute" also averages over them. Sampled rows of a
+        sparse matrix become dense.
     features : features or None
-        Which to combine, numbers and categories; None: the 8 that gain most.
+        The features to combine; None: the 8 with the largest gain.
     sample_weight : array-like or None
-        How much each row counts.
+        Sample weights.
     order : {1, 2, 3}, default=2
         One feature with all others, pairs, or triples.
-    method : {"traversal", "brute"}, default="traversal"
-        How partial dependences are found; see `partial_dependence`. They are of scores.
-    max_rows : int or None, default=500
-        How many rows are drawn if X has more; None: all are taken.
+    method : {"recursion", "brute"}, default="recursion"
+        The method of `partial_dependence`; scores are averaged.
+    max_samples : int or None, default=500
+        The number of rows to sample if X has more; None: all rows.
     random_state : int, default=0
-        The seed of the draw.
+        The seed of the sampling.
 
     Returns
     -------
     Interactions
     """
-    fitted = Fitted.of(model, "interactions")
-    size = checked("order", Number(1, 3, whole=True), order)
-    how = checked("method", METHODS, method)
-    if how == "traversal" and fitted.has_lines:
+    fitted = FittedModel.of(estimator, "interactions")
+    size = check_argument("order", Number(1, 3, whole=True), order)
+    how = check_argument("method", METHODS, method)
+    if how == "recursion" and fitted.has_linear_leaves:
         raise InvalidParameterError(
-            "method='traversal' needs leaves that are constants, and this model's say lines. Use "
+            "method='recursion' needs constant leaves, and this model has linear leaves. Use "
             "method='brute'."
         )
     if features is None:
-        often = split_importance(model, "gain").order[:MOST]
+        often = split_importance(estimator, "gain").order[:MAX_FEATURES]
         places = tuple(sorted(j for j in often if j in fitted.used))
     else:
         places = fitted.positions(features)
         fitted.warn_unused(places, "H is 0 there")
     if len(places) < size:
         raise InvalidParameterError(
-            f"order={size} needs at least {size} features that the model uses; there are "
-            f"{len(places)}. Name more, or lower order."
+            f"order={size} needs at least {size} features that the model uses; got {len(places)}. "
+            "Pass more features, or a smaller order."
         )
     given = fitted.rows(X, least=2)
     weight = fitted.weight(sample_weight, given.n)
-    most = checked("max_rows", Number(2, whole=True, or_none=True), max_rows)
-    rows = drawn_rows(weight, most, checked("random_state", Number(0, whole=True), random_state))
+    most = check_argument("max_samples", Number(2, whole=True, or_none=True), max_samples)
+    rows = sample_rows(
+        weight, most, check_argument("random_state", Number(0, whole=True), random_state)
+    )
     parts = _Parts(fitted, given.columns(rows), weight[rows], how)
     sets = list(combinations(places, size))
     found = [parts.h(chosen) for chosen in sets]
@@ -169,10 +172,10 @@ def interactions(
 
 
 class _Parts:
-    """The centred partial dependences of sets of features at some rows, each made once."""
+    """The centred partial dependences of sets of features at the rows, each computed once."""
 
     def __init__(
-        self, fitted: Fitted, columns: Sequence[Vector], weight: Vector, method: str
+        self, fitted: FittedModel, columns: Sequence[Vector], weight: Vector, method: str
     ) -> None:
         self._fitted, self._columns, self._weight = fitted, columns, weight
         self._method = method
@@ -187,22 +190,22 @@ class _Parts:
         if not places:
             return np.zeros((len(self._weight), len(self._fitted.outputs("score"))))
         if places not in self._known:
-            self._known[places] = self._centred(self._made(places))
+            self._known[places] = self._centred(self._compute(places))
         return self._known[places]
 
-    def _made(self, places: tuple[int, ...]) -> Vector:
+    def _compute(self, places: tuple[int, ...]) -> Vector:
         fitted, known = self._fitted, {j: self._columns[j] for j in places}
         if len(places) == len(self._columns):
             return fitted.respond(fitted.score(self._columns), "score")
-        if self._method == "traversal":
-            return fitted.respond(traversed_score(fitted, known, self._traversal), "score")
+        if self._method == "recursion":
+            return fitted.respond(recursion_score(fitted, known, self._traversal), "score")
         return brute_score(fitted, self._columns, self._weight, known, "score")[0]
 
     def _centred(self, values: Vector) -> Vector:
         return np.asarray(values - np.average(values, axis=0, weights=self._weight))
 
     def h(self, places: tuple[int, ...]) -> tuple[Vector, Vector]:
-        """Return H of a set of features for each output, and the size of the interaction."""
+        """Return H of a set of features for each output, and the strength of the interaction."""
         if len(places) == 1:
             others = tuple(j for j in range(len(self._columns)) if j not in places)
             whole = self.of(tuple(range(len(self._columns))))
@@ -215,6 +218,6 @@ class _Parts:
                 left = left + sign * sum(self.of(part) for part in combinations(places, size))
         over = np.average(left**2, axis=0, weights=self._weight)
         under = np.average(whole**2, axis=0, weights=self._weight)
-        # What rounding leaves of a constant is no interaction.
+        # A constant has no interaction; rounding errors must not give one.
         some = under > 1e-24 * max(1.0, float(np.abs(whole).max()) ** 2)
         return np.sqrt(np.divide(over, under, out=np.zeros_like(over), where=some)), np.sqrt(over)

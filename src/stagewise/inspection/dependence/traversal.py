@@ -1,12 +1,11 @@
-"""What trees say, on average, of rows of which only some columns are known.
+"""Expected scores of trees when only some columns are given (weighted tree traversal).
 
-The one idea: a row walks down every tree. Where a node asks about a known column it goes where it
-must; elsewhere it goes both ways, in the proportion of the training rows that did (Friedman 2001,
-section 8.2). Subtrees that ask about nothing known are constants. Of one or two numbers, every one
-of these constants is said in a box of their values, which the core adds up
-(native/predict/boxes.hpp), so that it does not matter how many rows there are. Of more, or of
-levels, all trees and rows are walked at once, level by level, from the leaves up. Must not know
-features by name, nor grids.
+At a split on a given column a row follows its child; at any other split it follows both children,
+weighted by the training rows (Friedman 2001, section 8.2). A subtree without given columns is a
+constant. For one or two numeric columns, each constant holds in a box of their values, and the core
+sums the boxes (native/predict/boxes.hpp), so that the cost does not depend on the number of rows.
+For more columns, or categorical ones, all trees and rows are traversed together, depth by depth,
+from the leaves up.
 """
 
 from __future__ import annotations
@@ -28,16 +27,16 @@ Vector = npt.NDArray[np.float64]
 Nodes = npt.NDArray[np.intp]
 
 CELLS = 2**21
-"""How many numbers of one level are in memory at once."""
+"""The number of values of one depth that are in memory at once."""
 
 
 class Traversal:
-    """The trees of an ensemble, ready to be walked.
+    """Weighted traversal of the trees of an ensemble.
 
     Parameters
     ----------
     ensemble : Ensemble
-        Trees with constants in their leaves.
+        Trees with constant leaves.
     """
 
     def __init__(self, ensemble: Ensemble) -> None:
@@ -53,28 +52,27 @@ class Traversal:
             flat["cover"],
             ensemble.outputs_per_tree,
         )
-        # The share of the training rows of a node that went left, and what it says of a row about
-        # which nothing is known.
+        # The share of the training rows of a node that go left, and the mean value of the node.
         self._share, self._mean = share, mean.reshape(-1, ensemble.outputs_per_tree)
         self._roots: Nodes = flat["tree_start"][:-1].astype(np.intp)
 
     @cached_property
     def _children(self) -> tuple[Nodes, Nodes]:
-        """The left and the right child of each node, counted through all trees."""
+        """The left and the right child of each node, numbered through all trees."""
         start = self._flat["tree_start"].astype(np.intp)
         root = np.repeat(start[:-1], np.diff(start))
         return root + self._flat["left"], root + self._flat["right"]
 
     @cached_property
-    def _levels(self) -> list[Nodes]:
-        """The inner nodes of all trees, level by level from the roots."""
+    def _depths(self) -> list[Nodes]:
+        """The inner nodes of all trees by depth, starting at the roots."""
         left, right = self._children
-        levels, nodes = [], self._roots[self._inner[self._roots]]
+        depths, nodes = [], self._roots[self._inner[self._roots]]
         while len(nodes):
-            levels.append(nodes)
+            depths.append(nodes)
             children = np.concatenate([left[nodes], right[nodes]])
             nodes = children[self._inner[children]]
-        return levels
+        return depths
 
     def score(self, known: Mapping[int, Vector]) -> Vector:
         """Return the expectation of F for every row, shape (n_rows, n_outputs).
@@ -82,8 +80,7 @@ class Traversal:
         Parameters
         ----------
         known : mapping of int to float64 array of shape (n_rows,)
-            The columns that are known, as the core has them: levels are their numbers, NaN is
-            missing.
+            The given columns, encoded as in the core: categories as numbers, NaN for missing.
         """
         n_rows = len(next(iter(known.values())))
         values = self._axes(known)
@@ -99,32 +96,32 @@ class Traversal:
         return out
 
     def _active(self, known: Mapping[int, Vector]) -> tuple[list[Nodes], Nodes]:
-        """Return, by level, the nodes whose answer depends on the known columns.
+        """Return, by depth, the nodes whose value depends on the given columns.
 
-        Also the place of each of them among those of its level; -1 for all others.
+        Also the index of each of them among those of its depth; -1 for all others.
         """
         left, right = self._children
-        asks = self._inner & np.isin(self._flat["feature"], list(known))
+        tests = self._inner & np.isin(self._flat["feature"], list(known))
         place = np.full(len(self._inner), -1, dtype=np.intp)
         found = []
-        for nodes in reversed(self._levels):
+        for nodes in reversed(self._depths):
             below = (place[left[nodes]] >= 0) | (place[right[nodes]] >= 0)
-            own = nodes[asks[nodes] | below]
+            own = nodes[tests[nodes] | below]
             place[own] = np.arange(len(own))
             found.append(own)
         return found[::-1], place
 
     def _axes(self, known: Mapping[int, Vector]) -> dict[int, Vector] | None:
-        """Return the distinct values of one or two columns of numbers; None: walk instead."""
-        levels = self._ensemble.levels
-        if len(known) > 2 or any(len(levels) and levels[j] for j in known):
+        """Return the distinct values of one or two numeric columns; None: traverse instead."""
+        counts = self._ensemble.levels
+        if len(known) > 2 or any(len(counts) and counts[j] for j in known):
             return None
         values = {j: np.unique(x[~np.isnan(x)]) for j, x in known.items()}
         cells = math.prod(len(v) + 3 for v in values.values()) * self._ensemble.n_outputs
         return values if cells <= CELLS else None
 
     def _by_boxes(self, known: Mapping[int, Vector], values: Mapping[int, Vector]) -> Vector:
-        """Add up constants over boxes of values, and look the rows up."""
+        """Sum constants over boxes of values, then look up the rows."""
         flat, ensemble = self._flat, self._ensemble
         sizes = [len(v) for v in values.values()]
         surface = np.zeros((*(n + 3 for n in sizes), ensemble.n_outputs))
@@ -151,49 +148,49 @@ class Traversal:
         return np.asarray(self._ensemble.base + surface[tuple(where)])
 
     def _chunk(self, known: Mapping[int, Vector], active: list[Nodes], place: Nodes) -> Vector:
-        """Walk some rows up all trees."""
+        """Compute the expected scores of some rows, from the leaves up."""
         n_rows, width = len(next(iter(known.values()))), self._mean.shape[1]
         above = np.empty((0, n_rows, width))
         for nodes in reversed(active):
             here = np.empty((len(nodes), n_rows, width))
-            left, right = (self._answers(side[nodes], above, place) for side in self._children)
-            asked = np.isin(self._flat["feature"][nodes], list(known))
-            share = self._share[nodes[~asked], np.newaxis, np.newaxis]
-            here[~asked] = share * left[~asked] + (1 - share) * right[~asked]
-            goes = self._goes_left(nodes[asked], known)[:, :, np.newaxis]
-            here[asked] = np.where(goes, left[asked], right[asked])
+            left, right = (self._values(side[nodes], above, place) for side in self._children)
+            tested = np.isin(self._flat["feature"][nodes], list(known))
+            share = self._share[nodes[~tested], np.newaxis, np.newaxis]
+            here[~tested] = share * left[~tested] + (1 - share) * right[~tested]
+            goes = self._goes_left(nodes[tested], known)[:, :, np.newaxis]
+            here[tested] = np.where(goes, left[tested], right[tested])
             above = here
-        return self._sum_of_trees(self._answers(self._roots, above, place))
+        return self._sum_of_trees(self._values(self._roots, above, place))
 
-    def _answers(self, nodes: Nodes, active: Vector, place: Nodes) -> Vector:
-        """Return what nodes say: those that depend on the row, and constants."""
-        said = np.repeat(self._mean[nodes][:, np.newaxis], active.shape[1], axis=1)
+    def _values(self, nodes: Nodes, active: Vector, place: Nodes) -> Vector:
+        """Return the values of nodes: those that depend on the row, and constants."""
+        values = np.repeat(self._mean[nodes][:, np.newaxis], active.shape[1], axis=1)
         depends = place[nodes] >= 0
-        said[depends] = active[place[nodes[depends]]]
-        return said
+        values[depends] = active[place[nodes[depends]]]
+        return values
 
     def _goes_left(self, nodes: Nodes, known: Mapping[int, Vector]) -> npt.NDArray[np.bool_]:
-        """Say of nodes that ask about known columns which rows go left."""
+        """Return which rows go left at nodes that test given columns."""
         flat = self._flat
         n_rows = len(next(iter(known.values())))
         goes = np.empty((len(nodes), n_rows), dtype=bool)
         sets: Any = flat.get("set_start")
         for column, x in known.items():
             own = np.flatnonzero(flat["feature"][nodes] == column)
-            asking = nodes[own, np.newaxis]
-            if sets is None or not len(own) or sets[asking[0, 0]] < 0:
-                side = x <= flat["threshold"][asking]
+            testing = nodes[own, np.newaxis]
+            if sets is None or not len(own) or sets[testing[0, 0]] < 0:
+                side = x <= flat["threshold"][testing]
             else:
-                level = np.nan_to_num(x).astype(np.int64)
-                word = flat["level_sets"][sets[asking] + level // 64]
-                side = (word >> (level % 64).astype(np.uint64)) & np.uint64(1) == 1
-            goes[own] = np.where(np.isnan(x), flat["missing_left"][asking] == 1, side)
+                category = np.nan_to_num(x).astype(np.int64)
+                packed = flat["level_sets"][sets[testing] + category // 64]
+                side = (packed >> (category % 64).astype(np.uint64)) & np.uint64(1) == 1
+            goes[own] = np.where(np.isnan(x), flat["missing_left"][testing] == 1, side)
         return goes
 
-    def _sum_of_trees(self, said: Vector) -> Vector:
-        """Add up the trees of each output, in their order; `said` has an entry for each tree."""
+    def _sum_of_trees(self, values: Vector) -> Vector:
+        """Sum the values of the trees of each output, in their order."""
         base, ensemble = self._ensemble.base, self._ensemble
         if ensemble.outputs_per_tree > 1:
-            return np.asarray(base + said.sum(axis=0))
-        per_output = [said[k :: ensemble.n_outputs, :, 0].sum(axis=0) for k in range(len(base))]
+            return np.asarray(base + values.sum(axis=0))
+        per_output = [values[k :: ensemble.n_outputs, :, 0].sum(axis=0) for k in range(len(base))]
         return np.asarray(base + np.stack(per_output, axis=1))

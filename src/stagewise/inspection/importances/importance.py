@@ -1,7 +1,7 @@
-"""What features are worth to a model: one door to all kinds of importance.
+"""All kinds of feature importance through one function.
 
-The one idea: a kind says what it has to be told, and everything else is refused; whatever it is
-measured with, what comes out is one `Importance`, and several of these are one tidy table.
+Each kind declares the arguments that it needs and uses; other arguments are rejected. Every kind
+returns an `Importance`; `importance_table` puts several kinds into one tidy table.
 """
 
 from __future__ import annotations
@@ -16,60 +16,61 @@ from scipy.special import ndtri
 
 from stagewise.errors import InvalidParameterError
 from stagewise.estimators.averaged import AveragedTrees
-from stagewise.inspection.fitted_model import Fitted, Vector
+from stagewise.inspection.fitted_model import FittedModel, Vector
 from stagewise.inspection.importances.permutation import permutation_importance
 from stagewise.inspection.importances.split_importance import KINDS, Importance, split_importance
 from stagewise.inspection.shap.values import ShapValues, shap_values
 from stagewise.validation.messages import shown
 from stagewise.validation.parameters import nearest_name
 
-__all__ = ["credit_importance", "importance", "importance_table"]
+__all__ = ["importance", "importance_table", "shap_importance"]
 
-LEVEL = 0.95
+CONFIDENCE_LEVEL = 0.95
 
 
 def importance(
-    model: Any,
+    estimator: Any,
     kind: str = "squared_improvement",
     *,
     X: Any = None,
     y: Any = None,
     sample_weight: Any = None,
 ) -> Importance:
-    """Return what each feature is worth to a model.
+    """Return the importance of each feature of a model.
 
     Parameters
     ----------
-    model : estimator
+    estimator : estimator
         A fitted boosting estimator, forest or tree.
     kind : str
-        What is read off the splits of the trees:
+        Computed from the splits of the trees:
 
         - "squared_improvement": I_j = √( (1/M) Σ_m Σ_{splits of T_m on j} i² ), the largest being
-          100 (Friedman 2001, eqs. 44 and 45). i² is what a split gained: for trees of gradients,
-          the improvement of the squared error of -g/h with weights h (half of it), less what the
-          penalties take. For K classes or targets there is an I_jk of the trees of each, and I_j²
+          100 (Friedman 2001, eqs. 44 and 45). i² is the gain of a split: for trees of
+          gradients half the improvement of the squared error of -g/h with weights h, less
+          penalties. For K classes or targets there is an I_jk of the trees of each, and I_j²
           is their mean square (Hastie, Tibshirani & Friedman 2009, eqs. 10.45 and 10.46).
-        - "gain": the share of the gain of all splits, as `feature_importances_`.
-        - "splits": how many splits ask about a feature.
-        - "cover": the share of the weight of training rows that pass through its splits.
+        - "gain": the share of the total gain of all splits, as `feature_importances_`.
+        - "splits": the number of splits on the feature.
+        - "cover": the share of the total weight of the training rows that pass through its splits.
 
-        What is measured on rows, and has a standard error and 95 % limits:
+        Estimated from rows, with a standard error and 95 % confidence limits:
 
-        - "shap": the mean over the rows of X of the absolute Shapley value; of several outputs the
-          mean over these (Lundberg et al. 2020).
-        - "permutation": by how much the loss of rows X with answers y grows if the cells of a
-          column change places; see `permutation_importance`, which has more options. Pass rows
-          that the model has not seen.
-        - "permutation_oob": the same of a forest, tree by tree, on the rows outside its bag
-          (Breiman 2001, section 10). Pass the rows that it was fitted on.
+        - "shap": the mean absolute Shapley value over the rows of X; of several outputs the mean
+          over the outputs (Lundberg et al. 2020).
+        - "permutation": the increase of the loss on X and y when a column is permuted; see
+          `permutation_importance`, which has more options. Pass rows that were not used for
+          training.
+        - "permutation_oob": the same for a forest, tree by tree, on out-of-bag rows (Breiman 2001,
+          section 10). Pass the training rows.
     X, y, sample_weight : array-like or data frame, or None
-        The rows of the kinds that are measured on rows; "shap" needs no y. Others refuse them.
+        The rows for the kinds that are estimated from rows; "shap" needs no y. An error for other
+        kinds.
 
     Returns
     -------
     Importance
-        For several classes or targets also `by_output`, unless by "permutation".
+        For several classes or targets also `by_output`, except for "permutation".
 
     Examples
     --------
@@ -86,11 +87,11 @@ def importance(
     rule = _rule(kind)
     given = {"X": X, "y": y, "sample_weight": sample_weight}
     _refuse_unused(given, [kind])
-    return _measured(model, kind, rule, given)
+    return _measure(estimator, kind, rule, given)
 
 
 def importance_table(
-    model: Any,
+    estimator: Any,
     kinds: Sequence[str] = ("squared_improvement", "gain", "splits", "cover"),
     *,
     X: Any = None,
@@ -101,21 +102,21 @@ def importance_table(
 
     Parameters
     ----------
-    model : estimator
+    estimator : estimator
         A fitted boosting estimator, forest or tree.
     kinds : sequence of str
-        Kinds of `importance`, each once. "permutation" and "permutation_oob" do not go together,
-        since the first is about held-out rows and the second about training rows.
+        Different kinds of `importance`. "permutation" and "permutation_oob" cannot be combined: the
+        first needs held-out rows, the second training rows.
     X, y, sample_weight : array-like or data frame, or None
-        The rows of the kinds that are measured on rows; refused if there is none among them.
+        The rows for the kinds that are estimated from rows; an error if there are none.
 
     Returns
     -------
     list of dict
-        With the keys kind, feature, output, importance, error, low and high: a row for each kind
-        and feature (output None), the most important first, and where there are several classes or
-        targets a row for each of them too. What a kind does not have is None. pandas and polars
-        make a frame of it.
+        One row per kind and feature (output None), the most important first; for several classes or
+        targets also one row per output. The keys are kind, feature, output, importance, error, low
+        and high; values that a kind does not have are None. ``pandas.DataFrame(rows)`` makes a
+        data frame of it.
 
     Examples
     --------
@@ -135,14 +136,14 @@ def importance_table(
     rules = [_rule(kind) for kind in kinds]
     if {"permutation", "permutation_oob"} <= set(kinds):
         raise InvalidParameterError(
-            "kinds: 'permutation' is about held-out rows and 'permutation_oob' about training "
-            "rows. Ask for one after the other, each with its own X and y."
+            "kinds: 'permutation' needs held-out rows and 'permutation_oob' needs training rows. "
+            "Compute them in two calls, each with its own X and y."
         )
     given = {"X": X, "y": y, "sample_weight": sample_weight}
     _refuse_unused(given, kinds)
     rows: list[dict[str, Any]] = []
     for kind, rule in zip(kinds, rules, strict=True):
-        rows += _tidy(_measured(model, kind, rule, given))
+        rows += _tidy(_measure(estimator, kind, rule, given))
     return rows
 
 
@@ -151,7 +152,7 @@ def importance_table(
 
 @dataclass(frozen=True)
 class _Rule:
-    """What a kind has to be told, what it can be told, and how it is measured."""
+    """The required and the accepted arguments of a kind, and the function that computes it."""
 
     needs: tuple[str, ...]
     uses: tuple[str, ...]
@@ -160,48 +161,48 @@ class _Rule:
 
 
 def _by_splits(kind: str) -> Callable[..., Importance]:
-    return lambda model: split_importance(model, kind)
+    return lambda estimator: split_importance(estimator, kind)
 
 
-def _by_shap(model: Any, *, X: Any, sample_weight: Any) -> Importance:
-    why = shap_values(model, X)
-    n = len(why.values)
+def _by_shap(estimator: Any, *, X: Any, sample_weight: Any) -> Importance:
+    shap = shap_values(estimator, X)
+    n = len(shap.values)
     if n == 0:
-        raise ValueError("X has no rows. Pass some to average over.")
-    return credit_importance(why, Fitted.of(model, "importance").weight(sample_weight, n))
+        raise ValueError("X has no rows. Pass at least one row.")
+    return shap_importance(shap, FittedModel.of(estimator, "importance").weight(sample_weight, n))
 
 
-def credit_importance(why: ShapValues, weight: Vector) -> Importance:
+def shap_importance(shap: ShapValues, weight: Vector) -> Importance:
     """Return the weighted mean over rows of absolute Shapley values, with its standard error."""
-    size = np.abs(why.values).reshape(len(why.values), len(why.feature_names), -1)
-    weight = weight / weight.max()  # only ratios matter, and squares of weights must be numbers
-    own = size.mean(axis=2)  # of each row, over the outputs
+    size = np.abs(shap.values).reshape(len(shap.values), len(shap.feature_names), -1)
+    weight = weight / weight.max()  # only ratios matter; squares must not overflow
+    own = size.mean(axis=2)  # the mean over the outputs, row by row
     value = np.average(own, axis=0, weights=weight)
     spread = np.average((own - value) ** 2, axis=0, weights=weight)
     count = weight.sum() ** 2 / (weight**2).sum()
     error = np.sqrt(spread / max(count - 1, 1))
-    several = why.output_names is not None
+    several = shap.output_names is not None
     by_output = np.average(size, axis=0, weights=weight).T if several else None
     unit = "mean absolute Shapley value"
     low, high = _limits(value, error)
-    outputs = why.output_names or ()
-    return Importance("shap", unit, why.feature_names, value, outputs, by_output, error, low, high)
+    outputs = shap.output_names or ()
+    return Importance("shap", unit, shap.feature_names, value, outputs, by_output, error, low, high)
 
 
-def _by_bags(model: Any, *, X: Any, y: Any, sample_weight: Any) -> Importance:
-    fitted = Fitted.of(model, "importance")
-    if not isinstance(model, AveragedTrees):
+def _by_oob(estimator: Any, *, X: Any, y: Any, sample_weight: Any) -> Importance:
+    fitted = FittedModel.of(estimator, "importance")
+    if not isinstance(estimator, AveragedTrees):
         raise TypeError(
-            f"kind='permutation_oob' is about rows outside the bags of a forest, and "
-            f"{type(model).__name__} is none. Use kind='permutation' with held-out rows."
+            f"kind='permutation_oob' needs a forest, and {type(estimator).__name__} is not one. "
+            "Use kind='permutation' with held-out rows."
         )
-    found = model.oob_importances(X, y, sample_weight)
+    found = estimator.oob_importances(X, y, sample_weight)
     low, high = _limits(found.mean, found.error)
-    unit = f"growth of the {'squared error' if found.by_class is None else 'share of errors'}"
+    unit = f"increase of the {'squared error' if found.by_class is None else 'error rate'}"
     outputs = () if found.by_class is None else fitted.outputs("mean")
     return Importance(
         "permutation_oob",
-        f"{unit} outside the bags",
+        f"{unit} on out-of-bag rows",
         fitted.names,
         found.mean,
         outputs,
@@ -213,7 +214,7 @@ def _by_bags(model: Any, *, X: Any, y: Any, sample_weight: Any) -> Importance:
 
 
 def _limits(value: Vector, error: Vector) -> tuple[Vector, Vector]:
-    reach = ndtri((1 + LEVEL) / 2) * error
+    reach = ndtri((1 + CONFIDENCE_LEVEL) / 2) * error
     return value - reach, value + reach
 
 
@@ -223,10 +224,10 @@ RULES: Mapping[str, _Rule] = MappingProxyType(
         **{kind: _Rule((), (), _by_splits(kind)) for kind in KINDS},
         "shap": _Rule(("X",), ("X", "sample_weight"), _by_shap, "rows such as X_test"),
         "permutation": _Rule(
-            ("X", "y"), ROWS, permutation_importance, "rows that were held out, and their answers"
+            ("X", "y"), ROWS, permutation_importance, "held-out rows and their targets"
         ),
         "permutation_oob": _Rule(
-            ("X", "y"), ROWS, _by_bags, "the rows that the forest was fitted on, and their answers"
+            ("X", "y"), ROWS, _by_oob, "the training rows of the forest and their targets"
         ),
     }
 )
@@ -245,22 +246,22 @@ def _refuse_unused(given: Mapping[str, Any], kinds: Sequence[str]) -> None:
     used = {name for kind in kinds for name in RULES[kind].uses}
     for name, value in given.items():
         if value is not None and name not in used:
-            asked = " and ".join(map(repr, kinds))
+            names = " and ".join(map(repr, kinds))
             raise InvalidParameterError(
-                f"{name} was passed, and {asked} {'makes' if len(kinds) == 1 else 'make'} no use "
-                f"of it. Leave {name} out."
+                f"{name} was passed, but {names} {'does' if len(kinds) == 1 else 'do'} not use it. "
+                f"Leave {name} out."
             )
 
 
-def _measured(model: Any, kind: str, rule: _Rule, given: Mapping[str, Any]) -> Importance:
+def _measure(estimator: Any, kind: str, rule: _Rule, given: Mapping[str, Any]) -> Importance:
     for name in rule.needs:
         if given[name] is None:
             raise InvalidParameterError(f"kind={kind!r} needs {name}: pass {rule.remedy}.")
-    return rule.measure(model, **{name: given[name] for name in rule.uses})
+    return rule.measure(estimator, **{name: given[name] for name in rule.uses})
 
 
 def _tidy(found: Importance) -> list[dict[str, Any]]:
-    """Return a row for each feature, then one for each output and feature."""
+    """Return one row per feature, then one per output and feature."""
 
     def row(j: int, output: str | None, value: float, errors: bool) -> dict[str, Any]:
         columns = {"error": found.error, "low": found.low, "high": found.high}

@@ -1,8 +1,8 @@
-"""What features are worth to a model, read off the splits of its trees.
+"""Feature importance from the splits of the trees, without data.
 
-The one idea: a split is worth something, and that belongs to the feature it asks about; kinds of
-importance differ in what a split is worth and in how sums are scaled. One result, `Importance`, is
-what all kinds, permutation included, are told in. Must not look at data.
+Each split adds an amount (its gain, 1, or its cover) to the importance of its feature; the kinds of
+importance differ in this amount and in how the sums are scaled. `Importance` is the result class of
+all kinds, permutation importance included.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from stagewise.inspection.fitted_model import Fitted, Vector, checked
+from stagewise.inspection.fitted_model import FittedModel, Vector, check_argument
 from stagewise.inspection.plots import plot_bars
 from stagewise.model.model import Model
 from stagewise.validation.messages import warn_caller
@@ -25,24 +25,24 @@ __all__ = ["KINDS", "Importance", "split_importance"]
 
 @dataclass(frozen=True, eq=False)
 class Importance:
-    """What each feature, or group of features, is worth.
+    """The importance of each feature, or group of features.
 
     Attributes
     ----------
     kind : str
-        How it was measured.
+        The kind of importance.
     unit : str
-        What the numbers are.
+        The unit of the values.
     features : tuple of str
         Names of features or groups, in the order of the table.
     value : float64 array of shape (n_features,)
         Their importance.
     outputs : tuple of str
-        The classes or targets that `by_output` is about; empty without.
+        The classes or targets of `by_output`; empty if there is none.
     by_output : float64 array of shape (n_outputs, n_features)
-        The importance for each of them.
+        The importances of each output.
     error, low, high : float64 arrays of shape (n_features,), or None
-        Standard errors and confidence limits, of kinds that are estimates.
+        Standard errors and confidence limits; None if the kind is not estimated from rows.
     """
 
     kind: str
@@ -57,19 +57,19 @@ class Importance:
 
     @property
     def order(self) -> list[int]:
-        """The places of the features, the most important first."""
+        """The indices of the features, the most important first."""
         return [int(j) for j in np.argsort(-self.value, kind="stable")]
 
     def table(self, top: int | None = None) -> list[dict[str, Any]]:
-        """Return a row for each feature, the most important first.
+        """Return one row per feature, the most important first.
 
         Parameters
         ----------
         top : int or None
-            At most this many; None: all.
+            The maximum number of rows; None: all.
         """
         rows = []
-        for j in self.order[: checked("top", Number(1, whole=True, or_none=True), top)]:
+        for j in self.order[: check_argument("top", Number(1, whole=True, or_none=True), top)]:
             row: dict[str, Any] = {"feature": self.features[j], "importance": float(self.value[j])}
             for name in ("error", "low", "high"):
                 column = getattr(self, name)
@@ -83,20 +83,20 @@ class Importance:
         return rows
 
     def plot(self, ax: Any = None, *, top: int = 20) -> Any:
-        """Draw bars, the longest on top, with confidence limits where there are any.
+        """Plot bars, the largest on top, with confidence limits if there are any.
 
         Parameters
         ----------
         ax : matplotlib axes, or None
             Where to draw; None: on a new figure.
         top : int
-            At most this many features.
+            The maximum number of features.
 
         Returns
         -------
         matplotlib axes
         """
-        chosen = self.order[: checked("top", Number(1, whole=True), top)]
+        chosen = self.order[: check_argument("top", Number(1, whole=True), top)]
         limits = None
         if self.low is not None and self.high is not None:
             limits = np.stack([self.low[chosen], self.high[chosen]])
@@ -112,67 +112,66 @@ class Importance:
 
 @dataclass(frozen=True)
 class _Kind:
-    """What a split is worth, and how the sums of the features are told."""
+    """The amount that a split adds, and the scaling of the sums."""
 
-    worth: Callable[[Mapping[str, Any]], Vector]
-    scaled: Callable[[Vector], Vector]
+    amount: Callable[[Mapping[str, Any]], Vector]
+    scale: Callable[[Vector], Vector]
     unit: str
 
 
 def _relative(total: Vector) -> Vector:
-    # Whether these are sums over trees or means is gone once the largest is 100.
+    # Sums and means over trees are the same after scaling the largest to 100.
     root = np.sqrt(total)
     largest = root.max(initial=0.0)
     return np.asarray(100.0 * root / largest if largest > 0 else root)
 
 
 def _share(total: Vector) -> Vector:
-    everything = total.sum()
-    return np.asarray(total / everything if everything > 0 else total)
+    whole = total.sum()
+    return np.asarray(total / whole if whole > 0 else total)
 
 
 KINDS: Mapping[str, _Kind] = MappingProxyType(
     {
         "squared_improvement": _Kind(lambda s: s["gain"], _relative, "largest = 100"),
-        "gain": _Kind(lambda s: s["gain"], _share, "share of the gain of all splits"),
+        "gain": _Kind(lambda s: s["gain"], _share, "share of the total gain"),
         "splits": _Kind(lambda s: np.ones(len(s["gain"])), lambda t: t, "number of splits"),
-        "cover": _Kind(lambda s: s["cover"], _share, "share of the weight that splits part"),
+        "cover": _Kind(lambda s: s["cover"], _share, "share of the total cover"),
     }
 )
 
 
-def split_importance(model: Any, kind: str) -> Importance:
-    """Return what each feature is worth to the splits of a model, by one of `KINDS`.
+def split_importance(estimator: Any, kind: str) -> Importance:
+    """Return the importance of each feature from the splits, for one of `KINDS`.
 
-        What linear leaves add to their constants is not in any of them; see `shap_values` and
-        `permutation_importance`.
+    The linear models of leaves do not count; use `shap_values` or `permutation_importance`.
 
     Returns
     -------
     Importance
-        For several classes or targets also `by_output`. A tree with vector leaves tells what its
-        splits are worth to each output by w_L w_R / (w_L + w_R) · (v_L - v_R)² (Friedman 2001, eq.
-        35), w being covers and v values. What a statistic of levels is worth belongs to its
-        features in equal parts.
+        For several classes or targets also `by_output`. In a tree with vector leaves, a split is
+        divided among the outputs in proportion to w_L w_R / (w_L + w_R) · (v_L - v_R)² (Friedman
+        2001, eq. 35), w being covers and v values. The importance of a target-encoded column is
+        divided equally among its source features.
     """
-    fitted = Fitted.of(model, "importance")
+    fitted = FittedModel.of(estimator, "importance")
     rule, learned = KINDS[kind], fitted.model
     if not any((tree.feature >= 0).any() for tree in learned.ensemble.trees):
         warn_caller(
-            "The model has no splits; what its lines are worth is told by permutation_importance."
-            if fitted.has_lines
-            else "The model has no splits, so no feature is worth anything to it."
+            "The model has no splits. Use permutation_importance for its linear terms."
+            if fitted.has_linear_leaves
+            else "The model has no splits, so all importances are 0."
         )
     totals = _totals(learned, rule)
     several = learned.ensemble.n_outputs > 1
-    value = rule.scaled(totals.sum(axis=0))
-    by_output = np.stack([rule.scaled(t) for t in totals]) if several else None
+    value = rule.scale(totals.sum(axis=0))
+    by_output = np.stack([rule.scale(t) for t in totals]) if several else None
     outputs = fitted.outputs("score") if several else ()
     return Importance(kind, rule.unit, fitted.names, value, outputs, by_output)
 
 
 def _totals(model: Model, rule: _Kind) -> Vector:
-    """Return what all splits are worth, shape (n_outputs, n_features)."""
+    """Return the sums over all splits, shape (n_outputs, n_features)."""
     ensemble, sources = model.ensemble, model.features.sources
     flat = ensemble.flat()
     inner = np.flatnonzero(flat["feature"] >= 0)
@@ -181,28 +180,28 @@ def _totals(model: Model, rule: _Kind) -> Vector:
     tree = np.repeat(np.arange(len(start) - 1), np.diff(start))[inner]
     left, right = ((root + flat[side])[inner] for side in ("left", "right"))
     splits = {name: flat[name][inner] for name in ("gain", "cover")}
-    worth = rule.worth(splits)
+    amount = rule.amount(splits)
     if ensemble.outputs_per_tree == 1:
         shares = np.zeros((ensemble.n_outputs, len(inner)))
-        shares[tree % ensemble.n_outputs, np.arange(len(inner))] = worth
+        shares[tree % ensemble.n_outputs, np.arange(len(inner))] = amount
     else:
-        shares = worth * _shares_of_outputs(flat, left, right)
-    asked = np.zeros((ensemble.n_outputs, len(sources)))
+        shares = amount * _shares_of_outputs(flat, left, right)
+    by_column = np.zeros((ensemble.n_outputs, len(sources)))
     for k, own in enumerate(shares):
-        asked[k] = np.bincount(flat["feature"][inner], weights=own, minlength=len(sources))
+        by_column[k] = np.bincount(flat["feature"][inner], weights=own, minlength=len(sources))
     total = np.zeros((ensemble.n_outputs, model.features.n))
     for column, places in enumerate(sources):
-        total[:, list(places)] += asked[:, [column]] / len(places)
+        total[:, list(places)] += by_column[:, [column]] / len(places)
     return total
 
 
 def _shares_of_outputs(flat: Mapping[str, Any], left: Any, right: Any) -> Vector:
-    """Return how much of the worth of each split of a vector tree is each output's."""
+    """Return the share of each output in each split of a tree with vector leaves."""
     cover, value = flat["cover"], flat["value"]
     both = np.maximum(cover[left] + cover[right], np.finfo(np.float64).tiny)
     weight = cover[left] * cover[right] / both
     moved = weight[:, np.newaxis] * (value[left] - value[right]) ** 2
     whole = moved.sum(axis=1, keepdims=True)
     equal = np.full_like(moved, 1.0 / moved.shape[1])
-    # A split of classes can gain while both sides say the same; it is then nobody's in particular.
+    # A split can have a gain although both children predict the same; then the shares are equal.
     return np.asarray(np.divide(moved, whole, out=equal, where=whole > 0).T)

@@ -1,8 +1,7 @@
-"""What an estimator says of rows, beside what is known of them.
+"""Predictions of an estimator beside the true targets.
 
-The one idea: whoever judges a model needs the same few arrays, so they are made once, here, with
-all that can be wrong about them refused; scores, curves and pictures are then functions of these
-and never ask the model again. Must not judge.
+All measures of quality need the same arrays. They are computed and checked once, here; scores,
+curves and plots are functions of these arrays and never call the estimator again.
 """
 
 from __future__ import annotations
@@ -18,175 +17,178 @@ from stagewise.errors import InvalidParameterError
 from stagewise.validation.messages import shown
 from stagewise.validation.parameters import nearest_name
 
-__all__ = ["Answers", "known_codes"]
+__all__ = ["Predictions", "known_codes"]
 
 Vector = npt.NDArray[np.float64]
 MOST_SHOWN = 8
 
 
 @dataclass(frozen=True, eq=False)
-class Answers:
-    """What an estimator says of rows, beside what is known of them.
+class Predictions:
+    """Predictions of an estimator beside the true targets.
 
     Attributes
     ----------
     task : {"regression", "classification"}
-        What is predicted.
+        The kind of target.
     y : float64 array of shape (n_rows,), or intp array of shape (n_rows,)
-        What is known: numbers, or places in `classes`.
-    said : float64 array of shape (n_rows,), or (n_rows, n_classes)
-        What is said: means, or probabilities of the classes.
+        The true targets: numbers, or indices into `classes`.
+    y_pred : float64 array of shape (n_rows,), or (n_rows, n_classes)
+        The predictions: numbers, or class probabilities.
     classes : tuple, or None
-        The labels, as the model has them; None of numbers.
+        The class labels of the estimator; None for a regression.
     weight : float64 array of shape (n_rows,)
-        How much each row counts; 1 without weights.
+        The sample weights; 1 if none were passed.
     """
 
     task: Literal["regression", "classification"]
     y: npt.NDArray[Any]
-    said: Vector
+    y_pred: Vector
     classes: tuple[Any, ...] | None
     weight: Vector
 
     @classmethod
-    def of(cls, model: Any, X: Any, y: Any, sample_weight: Any = None) -> Answers:
-        """Ask a model about rows with known answers.
+    def of(cls, estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> Predictions:
+        """Predict rows with known targets.
 
         Parameters
         ----------
-        model : estimator
-            Any fitted estimator with `predict`, and of classes `predict_proba` and `classes_`.
+        estimator : estimator
+            Any fitted estimator with `predict`; a classifier needs `predict_proba` and `classes_`.
         X, y : array-like or data frame, and array-like
-            Rows, and what is known of them: one number or one label for each.
+            Rows and their targets: one number or one label per row.
         sample_weight : array-like or None
-            How much each row counts.
+            Sample weights.
 
         Raises
         ------
         ValueError, TypeError
-            If y has missing values, the wrong length, several targets or labels that the model
-            never saw; if there are no rows, or none that counts.
+            If y has missing values, the wrong length, several targets or labels that are not in
+            `classes_`; if there are no rows, or all weights are 0.
         """
-        who = type(model).__name__
-        if isinstance(model, type) or not hasattr(model, "predict"):
+        name = type(estimator).__name__
+        if isinstance(estimator, type) or not hasattr(estimator, "predict"):
             raise TypeError(
-                f"model must be a fitted estimator with predict; got {shown(model)}. Fit one "
-                "first, such as GradientBoostingRegressor().fit(X, y)."
+                f"estimator must be a fitted estimator with predict; got {shown(estimator)}. Fit "
+                "one first, such as GradientBoostingRegressor().fit(X, y)."
             )
-        if hasattr(model, "predict_proba"):
-            said = model.predict_proba(X)  # raises where nothing was fitted
-            return cls.given(said, y, model.classes_, sample_weight, caller=who)
-        return cls.given(model.predict(X), y, None, sample_weight, caller=who)
+        if hasattr(estimator, "predict_proba"):
+            y_pred = estimator.predict_proba(X)  # raises if the estimator is not fitted
+            return cls.from_arrays(y, y_pred, estimator.classes_, sample_weight, caller=name)
+        return cls.from_arrays(y, estimator.predict(X), None, sample_weight, caller=name)
 
     @classmethod
-    def given(
+    def from_arrays(
         cls,
-        said: Any,
         y: Any,
+        y_pred: Any,
         classes: Any = None,
         sample_weight: Any = None,
         *,
-        caller: str = "model",
-    ) -> Answers:
-        """Put what was said of rows, by whoever it was, beside what is known of them.
+        caller: str = "estimator",
+    ) -> Predictions:
+        """Use predictions that already exist, such as `oob_prediction_`.
 
         Parameters
         ----------
-        said : array of shape (n_rows,), or (n_rows, n_classes)
-            Predicted numbers, or probabilities of the classes; `oob_prediction_` will do as well.
         y : array-like of shape (n_rows,)
-            What is known of the rows.
+            The true targets.
+        y_pred : array of shape (n_rows,), or (n_rows, n_classes)
+            Predicted numbers, or class probabilities.
         classes : sequence of labels, or None
-            What the columns of `said` are about; None: numbers were said.
+            The classes of the columns of `y_pred`; None: a regression.
         sample_weight : array-like or None
-            How much each row counts.
+            Sample weights.
         caller : str
-            Who said it, for messages.
+            The name of the estimator, for messages.
         """
-        told = np.asarray(said, dtype=np.float64)
-        n_rows = len(told)
+        predicted = np.asarray(y_pred, dtype=np.float64)
+        n_rows = len(predicted)
         if n_rows == 0:
-            raise ValueError("X has no rows. Pass at least one row with a known answer.")
-        if not np.isfinite(told).all():
-            row = int(np.argmin(np.isfinite(told).reshape(n_rows, -1).all(axis=1)))
+            raise ValueError("X has no rows. Pass at least one row with a known target.")
+        if not np.isfinite(predicted).all():
+            row = int(np.argmin(np.isfinite(predicted).reshape(n_rows, -1).all(axis=1)))
             raise ValueError(
-                f"Nothing was said of row {row} ({shown(told[row])}). Leave such rows out."
+                f"The prediction for row {row} is not finite ({shown(predicted[row])}). Leave such "
+                "rows out."
             )
         weight = check_weight(sample_weight, n_rows)
         weight = np.ones(n_rows) if weight is None else weight
         if classes is not None:
             labels = np.asarray(classes)
             codes = known_codes(y, n_rows, labels, caller)
-            return cls("classification", codes, told, tuple(labels.tolist()), weight)
-        if told.ndim > 1 and told.shape[1] > 1:
+            return cls("classification", codes, predicted, tuple(labels.tolist()), weight)
+        if predicted.ndim > 1 and predicted.shape[1] > 1:
             raise ValueError(
-                f"This {caller} predicts {told.shape[1]} targets, and one is judged at a time. Fit "
-                "a model of one target, or pass one column to Answers.given."
+                f"This {caller} predicts {predicted.shape[1]} targets, and this function evaluates "
+                "one at a time. Pass the columns of one target to Predictions.from_arrays."
             )
-        told = told.reshape(n_rows)
-        return cls("regression", read_target(y, n_rows, caller=caller), told, None, weight)
+        predicted = predicted.reshape(n_rows)
+        return cls("regression", read_target(y, n_rows, caller=caller), predicted, None, weight)
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The classes as text; empty of numbers."""
+        """The classes as text; empty for a regression."""
         return tuple(str(label) for label in self.classes or ())
 
-    def counted(self) -> Answers:
-        """Return the rows that count: a row of weight 0 is as good as absent."""
+    def with_weight(self) -> Predictions:
+        """Return the rows with a positive weight."""
         kept = self.weight > 0
         if kept.all():
             return self
-        return Answers(self.task, self.y[kept], self.said[kept], self.classes, self.weight[kept])
+        return Predictions(
+            self.task, self.y[kept], self.y_pred[kept], self.classes, self.weight[kept]
+        )
 
     def require(self, task: str, caller: str) -> None:
-        """Raise if these are answers of the other kind."""
+        """Raise if the predictions are for the other task."""
         if self.task != task:
             fit = "a regressor" if task == "regression" else "a classifier"
             kind = "numbers" if self.task == "regression" else "classes"
             raise InvalidParameterError(
-                f"{caller} is about a {task}, and this model predicts {kind}. Pass {fit}."
+                f"{caller} needs {fit}, and this estimator predicts {kind}. Pass {fit}."
             )
 
-    def place(self, positive: Any, caller: str) -> int:
-        """Return the place of the class that is told from the rest.
+    def class_index(self, pos_label: Any, caller: str) -> int:
+        """Return the index of the positive class.
 
         Parameters
         ----------
-        positive : label, str or None
-            A label, or what it is called; None: the second of two.
+        pos_label : label, str or None
+            A label, or its text; None: the second of two classes.
         caller : str
-            Who asks, for messages.
+            The name of the calling function, for messages.
         """
         self.require("classification", caller)
         assert self.classes is not None
-        if positive is None:
+        if pos_label is None:
             if len(self.classes) == 2:
                 return 1
             raise InvalidParameterError(
-                f"positive must name one of the {len(self.classes)} classes, which is then told "
-                f"from the rest: {_listing(self.names)}."
+                f"pos_label must be one of the {len(self.classes)} classes; it is compared with "
+                f"all others: {_listing(self.names)}."
             )
         for known in (self.classes, self.names):
-            if positive in known:
-                return known.index(positive)
+            if pos_label in known:
+                return known.index(pos_label)
         raise InvalidParameterError(
-            f"positive must be one of the classes {_listing(self.names)}; got {shown(positive)}."
-            f"{nearest_name(str(positive), self.names)}"
+            f"pos_label must be one of the classes {_listing(self.names)}; got {shown(pos_label)}."
+            f"{nearest_name(str(pos_label), self.names)}"
         )
 
 
 def known_codes(
     y: Any, n_rows: int, classes: npt.NDArray[Any], caller: str
 ) -> npt.NDArray[np.intp]:
-    """Return the places of labels among a model's classes.
+    """Return the index of each label in the classes of a model.
 
-    Labels are compared as text where either they or the classes are text: a file whose labels all
-    look like numbers is read as numbers, and one with quotes as text.
+    If either the labels or the classes are text, they are compared as text: a CSV file whose labels
+    all look like numbers is read as numbers.
 
     Raises
     ------
     ValueError
-        If a label is none of the classes; with the labels, how many rows have them, and the remedy.
+        If a label is not one of the classes.
     """
     found, codes = read_labels(y, n_rows, caller=caller)
     known = classes.tolist()
@@ -203,8 +205,8 @@ def known_codes(
         strange = [label for label in labels if label not in place]
         count = int(unseen.sum())
         raise ValueError(
-            f"y holds labels the model never saw in training: {_listing(strange)} (in {count:,} "
-            f"row{'s' if count > 1 else ''}); its classes are {_listing(known)}. "
+            f"y has labels that were not in the training data: {_listing(strange)} (in {count:,} "
+            f"row{'s' if count > 1 else ''}); the classes are {_listing(known)}. "
             "Leave these rows out."
         )
     return places

@@ -1,7 +1,7 @@
-"""Shapley values of one output, as pictures need them.
+"""Shapley values of one output, prepared for plots.
 
-The one idea: a picture is about one output, about features in some order, and about cells as places
-on an axis; here these are chosen, and what is wrong about the choice is said. Must not draw.
+A plot shows one output, features in some order, and feature values as coordinates of an axis; this
+module selects and checks these.
 """
 
 from __future__ import annotations
@@ -19,30 +19,30 @@ from stagewise.data.reading.column import missing_items, with_missing
 from stagewise.data.reading.frame import open_frame
 from stagewise.data.reading.moments import Moment, moment_of, moment_words
 from stagewise.errors import InvalidParameterError
-from stagewise.inspection.fitted_model import Vector, checked
+from stagewise.inspection.fitted_model import Vector, check_argument
 from stagewise.validation.messages import shown
 from stagewise.validation.parameters import nearest_name
 from stagewise.validation.rules import Number
 
-__all__ = ["Credits", "Places"]
+__all__ = ["Attributions", "AxisValues"]
 
-NEIGHBOURS = 10
-"""In how many groups of rows alike a companion is looked for."""
+N_GROUPS = 10
+"""The number of groups of similar rows in the search for an interacting feature."""
 
 
 @dataclass(frozen=True, eq=False)
-class Places:
-    """The cells of a column as places on an axis.
+class AxisValues:
+    """The values of a column as coordinates of an axis.
 
     Attributes
     ----------
     x : float64 array of shape (n_rows,)
-        Numbers as they are, moments in nanoseconds, levels by their number in the order of their
-        names; NaN where a cell is missing.
+        Numbers as they are, dates and times in nanoseconds, categories as 0, 1, … in the order of
+        their names; NaN for a missing value.
     labels : list of str, or None
-        What the levels are called; None of numbers.
+        The names of the categories; None for numbers.
     moment : {"date", "duration", "time of day"}, or None
-        What the numbers stand for, if they are nanoseconds.
+        The temporal type, if the numbers are nanoseconds.
     """
 
     x: Vector
@@ -55,11 +55,11 @@ class Places:
         cells: npt.NDArray[Any],
         missing: npt.NDArray[np.bool_] | None = None,
         moment: Moment | None = None,
-    ) -> Places:
-        """Read a column of any type; `missing` and `moment` say what its cells do not."""
+    ) -> AxisValues:
+        """Read a column of any type; `missing` and `moment` add what its dtype does not have."""
         if cells.dtype.kind in "biuf":
             return cls(with_missing(cells.astype(np.float64), missing), None, moment)
-        # A list, in which numpy's own moments stay what they are.
+        # A list keeps numpy's datetime scalars as they are.
         items = list(cells)
         absent = missing_items(items) if missing is None else missing | missing_items(items)
         known = [item for item, gone in zip(items, absent, strict=True) if not gone]
@@ -69,14 +69,14 @@ class Places:
         if only in ("number", *MOMENTS) or not known:
             x[~absent] = np.array([number_of(item) for item in known], dtype=np.float64)
             return cls(x, None, moment_of(np.array(known, dtype=object)))
-        levels = sorted(set(map(str, known)))
-        place = {level: float(k) for k, level in enumerate(levels)}
+        categories = sorted(set(map(str, known)))
+        place = {category: float(k) for k, category in enumerate(categories)}
         x[~absent] = [place[str(item)] for item in known]
-        return cls(x, levels)
+        return cls(x, categories)
 
     @property
     def rank(self) -> Vector:
-        """Where among the others a cell is, from 0 (least) to 1; NaN where it is missing."""
+        """The ranks of the values, scaled to 0 (smallest) … 1; NaN for a missing value."""
         kept = ~np.isnan(self.x)
         values, place, count = np.unique(self.x[kept], return_inverse=True, return_counts=True)
         middle = np.cumsum(count) - (count + 1) / 2
@@ -89,7 +89,7 @@ class Places:
 
     @property
     def ends(self) -> tuple[str, str]:
-        """What the least and the largest are called."""
+        """The smallest and the largest value as text."""
         if self.labels:
             return self.labels[0], self.labels[-1]
         low, high = np.nanmin(self.x, initial=np.inf), np.nanmax(self.x, initial=-np.inf)
@@ -102,23 +102,23 @@ class Places:
 
 
 @dataclass(frozen=True, eq=False)
-class Credits:
+class Attributions:
     """Shapley values of one output.
 
     Attributes
     ----------
     values : float64 array of shape (n_rows, n_features)
-        The credits.
+        The Shapley values.
     base : float
-        What is said when nothing is known.
+        The base value.
     names : tuple of str
         The features.
     output : str or None
-        The class or target; None where there is one.
+        The class or target; None if there is only one.
     data : array-like, data frame or sparse matrix
-        The rows, as they were given.
+        The rows, as passed by the caller.
     pairs : float64 array of shape (n_rows, n_features, n_features), or None
-        Interactions, where they were asked for.
+        Shapley interaction values, if they were computed.
     """
 
     values: Vector
@@ -137,56 +137,55 @@ class Credits:
         outputs: tuple[str, ...] | None,
         data: Any,
         output: Any,
-    ) -> Credits:
-        """Choose one output: by its name, or the last one."""
+    ) -> Attributions:
+        """Select one output: by its name, or the last one."""
         if not len(values):
-            raise ValueError("There are no rows to draw. Pass some to shap_values.")
+            raise ValueError("There are no rows to plot. Pass at least one row to shap_values.")
         if outputs is None and output is not None:
             raise InvalidParameterError(
-                f"output={shown(output)}: this model has one output. Leave output out."
+                f"output={shown(output)}: this model has one output. Omit output."
             )
         if outputs is not None:
             k = len(outputs) - 1 if output is None else _place(outputs, output, "output")
             values, base, output = values[..., k], base[k], outputs[k]
         pairs = values if values.ndim == 3 else None
-        credit = values if pairs is None else pairs.sum(axis=2)
-        return cls(credit, float(base), names, output, data, pairs)
+        own = values if pairs is None else pairs.sum(axis=2)
+        return cls(own, float(base), names, output, data, pairs)
 
     @property
     def label(self) -> str:
-        """What the credits are of, for an axis."""
+        """The label of an axis of Shapley values."""
         return "Shapley value" + (f" for {self.output}" if self.output is not None else "")
 
     def top(self, top: Any) -> list[int]:
-        """Return the features with the largest mean absolute credit, at most so many of them."""
-        most = checked("top", Number(1, whole=True), top)
-        worth = np.abs(self.values).mean(axis=0)
-        return [int(j) for j in np.argsort(-worth, kind="stable")[:most]]
+        """Return the features with the largest mean absolute Shapley value, at most this many."""
+        most = check_argument("top", Number(1, whole=True), top)
+        size = np.abs(self.values).mean(axis=0)
+        return [int(j) for j in np.argsort(-size, kind="stable")[:most]]
 
     def row(self, row: Any) -> int:
-        """Return a row by its place; from the end if it is negative."""
+        """Return the index of a row; negative values count from the end."""
         n = len(self.values)
         whole = isinstance(row, numbers.Integral) and not isinstance(row, bool)
         if not whole or not -n <= int(row) < n:
             raise InvalidParameterError(
-                f"row must be a whole number from 0 to {n - 1}, the place of a row of X; got "
-                f"{shown(row)}."
+                f"row must be the index of a row of X, from 0 to {n - 1}; got {shown(row)}."
             )
         return int(row) % n
 
     def feature(self, feature: Any, parameter: str = "feature") -> int:
-        """Return a feature by its name or its place."""
+        """Return the index of a feature that is given by its name or its index."""
         whole = isinstance(feature, numbers.Integral) and not isinstance(feature, bool)
         if whole and 0 <= int(feature) < len(self.names):
             return int(feature)
         return _place(self.names, feature, parameter)
 
-    def places(self, feature: int) -> Places:
-        """Return the cells of a feature as places on an axis."""
-        return Places.of(*self._cells(feature))
+    def axis_values(self, feature: int) -> AxisValues:
+        """Return the values of a feature as coordinates of an axis."""
+        return AxisValues.of(*self._cells(feature))
 
-    def written(self, row: int, feature: int) -> str:
-        """Return a cell as people write it, with the name of the feature."""
+    def format_value(self, row: int, feature: int) -> str:
+        """Return "feature = value" as text."""
         cells, missing, moment = self._cells(feature)
         cell = cells[row]
         if (missing is not None and missing[row]) or missing_items([cell])[0]:
@@ -200,9 +199,9 @@ class Credits:
     def _cells(
         self, feature: int
     ) -> tuple[npt.NDArray[Any], npt.NDArray[np.bool_] | None, Moment | None]:
-        """Return a column as it was given, and which cells are missing without saying so.
+        """Return a column as passed, the mask of missing values and the temporal type.
 
-        Also, of times of day that come as numbers, that they are such.
+        The mask is None if the values themselves show which are missing.
         """
         frame = open_frame(self.data, "shap_values")
         if frame is None:
@@ -215,25 +214,25 @@ class Credits:
         return *frame.cells(feature), timed
 
     def steps(self, row: int, top: Any) -> tuple[list[str], Vector]:
-        """Return the largest credits of a row with their cells, and the sum of the others."""
-        most = checked("top", Number(1, whole=True), top)
+        """Return labels and values of the largest Shapley values of a row and of the rest."""
+        most = check_argument("top", Number(1, whole=True), top)
         own = self.values[row]
         order = np.argsort(-np.abs(own), kind="stable")
         chosen, rest = order[:most].tolist(), order[most:]
-        names = [self.written(row, j) for j in chosen]
+        names = [self.format_value(row, j) for j in chosen]
         parts = own[chosen]
         if len(rest):
             names.append(f"… {len(rest)} other{'s' if len(rest) > 1 else ''}")
             parts = np.append(parts, own[rest].sum())
         return names, parts
 
-    def companion(self, feature: int) -> int | None:
-        """Return the feature that changes most what a feature is credited with; None without any.
+    def interacting_feature(self, feature: int) -> int | None:
+        """Return the feature that interacts most with a feature; None if there is none.
 
-        With interactions it is the one with the largest mean absolute interaction. Else rows are
-        put in the order of the feature and taken in ten groups; within each group the credits are
-        regressed on the ranks of another feature, and the one that explains most of the squares
-        that are left within the groups is chosen.
+        With interaction values: the one with the largest mean absolute interaction. Otherwise the
+        rows are sorted by the feature and divided into ten groups; within each group the Shapley
+        values are regressed on the ranks of another feature, and the feature with the largest
+        explained sum of squares is chosen.
         """
         others = [k for k in range(len(self.names)) if k != feature]
         if self.pairs is not None:
@@ -244,11 +243,11 @@ class Credits:
         return best if best is not None and strength[best] > 0 else None
 
     def _explained(self, feature: int, others: Sequence[int]) -> Vector:
-        order = np.argsort(self.places(feature).rank, kind="stable")
-        groups = np.array_split(order, min(NEIGHBOURS, max(1, len(order) // 5)))
+        order = np.argsort(self.axis_values(feature).rank, kind="stable")
+        groups = np.array_split(order, min(N_GROUPS, max(1, len(order) // 5)))
         strength = np.zeros(len(self.names))
         for k in others:
-            rank = np.nan_to_num(self.places(k).rank, nan=-0.5)  # missing: below all
+            rank = np.nan_to_num(self.axis_values(k).rank, nan=-0.5)  # missing: below all
             for g in groups:
                 x, y = rank[g] - rank[g].mean(), self.values[g, feature]
                 squares = (x**2).sum()

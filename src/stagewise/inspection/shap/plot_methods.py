@@ -1,7 +1,6 @@
-"""The pictures that Shapley values have of themselves.
+"""Plot methods of `ShapValues`: beeswarm, waterfall and dependence plot.
 
-The one idea: a picture is chosen here, what goes into it is found in `shap_credits`, and how it is
-drawn is in `shap_plots`. Must not know where the values come from.
+This module selects the data of a plot (`attributions`); the drawing functions are in `plots`.
 """
 
 from __future__ import annotations
@@ -11,15 +10,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from stagewise.inspection.plots import name_moments
-from stagewise.inspection.shap.attributions import Credits
+from stagewise.inspection.plots import format_datetime_axes
+from stagewise.inspection.shap.attributions import Attributions
 from stagewise.inspection.shap.plots import plot_beeswarm, plot_dependence, plot_waterfall
 
-__all__ = ["ShapPictures"]
+__all__ = ["ShapPlots"]
 
 
-class ShapPictures:
-    """What can be drawn of `ShapValues`, whose attributes these are."""
+class ShapPlots:
+    """The plot methods of `ShapValues`, which has these attributes."""
 
     values: npt.NDArray[np.float64]
     base_values: npt.NDArray[np.float64]
@@ -28,18 +27,18 @@ class ShapPictures:
     data: Any
 
     def beeswarm(self, ax: Any = None, *, top: int = 12, output: str | None = None) -> Any:
-        """Draw the credits of every row, feature by feature, those of most worth on top.
+        """Plot the Shapley values of all rows, one line per feature, the most important on top.
 
-        A dot is a row; where many have the same credit they stand above each other. The colour is
-        the rank of the feature's value among the rows (of categories that of the level, by name),
-        grey where it is missing. Of very many rows some are drawn.
+        A dot is a row; dots with similar Shapley values are stacked. The colour is the rank of the
+        feature's value among the rows (of a category by its name), grey if it is missing. At most
+        3000 rows are drawn, chosen at random.
 
         Parameters
         ----------
         ax : matplotlib axes, or None
             Where to draw; None: on a new figure.
         top : int, default=12
-            At most this many features, by their mean absolute credit.
+            The maximum number of features, by mean absolute Shapley value.
         output : str or None
             One of `output_names`; None: the last one.
 
@@ -49,23 +48,23 @@ class ShapPictures:
         """
         one = self._one(output)
         chosen = one.top(top)
-        colour = np.stack([one.places(j).rank for j in chosen], axis=1)
+        colour = np.stack([one.axis_values(j).rank for j in chosen], axis=1)
         names = [one.names[j] for j in chosen]
         return plot_beeswarm(names, one.values[:, chosen], colour, one.label, ax)
 
     def waterfall(
         self, row: int, ax: Any = None, *, top: int = 10, output: str | None = None
     ) -> Any:
-        """Draw how the credits of one row lead from the base value to what the model says of it.
+        """Plot how the Shapley values of one row lead from the base value to its prediction.
 
         Parameters
         ----------
         row : int
-            The place of the row in X.
+            The index of the row in X.
         ax : matplotlib axes, or None
             Where to draw; None: on a new figure.
         top : int, default=10
-            At most this many features, by their absolute credit; the others are summed up.
+            The maximum number of features, by absolute Shapley value; the others are summed.
         output : str or None
             One of `output_names`; None: the last one.
 
@@ -77,7 +76,7 @@ class ShapPictures:
         i = one.row(row)
         own = one.values[i]
         names, parts = one.steps(i, top)
-        label = one.label.replace("Shapley value", "what the model says")
+        label = one.label.replace("Shapley value", "model output")
         return plot_waterfall(names, parts, (one.base, one.base + own.sum()), label, ax)
 
     def dependence(
@@ -88,22 +87,23 @@ class ShapPictures:
         colour: str | int | None = "auto",
         output: str | None = None,
     ) -> Any:
-        """Draw the credits of a feature against its value, row by row.
+        """Plot the Shapley values of a feature against its values.
 
-        What is above each other at one value is what other features do to it; dots are coloured by
-        the rank of one of these.
+        The vertical spread at one value is due to interactions with other features; dots are
+        coloured by the rank of one of them.
 
         Parameters
         ----------
         feature : str or int
-            The feature, by name or place.
+            The feature, by name or index.
         ax : matplotlib axes, or None
             Where to draw; None: on a new figure.
         colour : "auto", str, int or None
             The feature to colour by; None: no colours. "auto": with ``interactions=True`` the one
-            with the largest mean absolute interaction. Else rows are taken in ten groups in the
-            order of the feature's value, the credits of each group are regressed on the ranks of
-            another feature, and the one is taken that explains most in sum.
+            with the largest mean absolute interaction. Otherwise the rows are divided into ten
+            groups by the feature's value, the Shapley values of each group are regressed on the
+            ranks of another feature, and the feature with the largest explained sum of squares is
+            used.
         output : str or None
             One of `output_names`; None: the last one.
 
@@ -115,27 +115,27 @@ class ShapPictures:
         j = one.feature(feature)
         automatic = isinstance(colour, str) and colour == "auto"
         if automatic:
-            other = one.companion(j)
+            other = one.interacting_feature(j)
         else:
             other = None if colour is None else one.feature(colour, "colour")
-        own = one.places(j)
+        own = one.axis_values(j)
         labels = (one.names[j], one.label)
         if other is None:
-            drawn = plot_dependence(own.x, one.values[:, j], labels, ax, levels=own.labels)
-            return name_moments(drawn, own.moment)
-        beside = one.places(other)
+            drawn = plot_dependence(own.x, one.values[:, j], labels, ax, categories=own.labels)
+            return format_datetime_axes(drawn, own.moment)
+        beside = one.axis_values(other)
         drawn = plot_dependence(
             own.x,
             one.values[:, j],
             labels,
             ax,
-            levels=own.labels,
+            categories=own.labels,
             colour=beside.rank,
-            companion=one.names[other],
+            colour_label=one.names[other],
             ends=beside.ends,
         )
-        return name_moments(drawn, own.moment)
+        return format_datetime_axes(drawn, own.moment)
 
-    def _one(self, output: Any) -> Credits:
+    def _one(self, output: Any) -> Attributions:
         names, outputs = self.feature_names, self.output_names
-        return Credits.of(self.values, self.base_values, names, outputs, self.data, output)
+        return Attributions.of(self.values, self.base_values, names, outputs, self.data, output)

@@ -1,17 +1,16 @@
-// Dates, durations and times of day: nanoseconds as people write them, and back.
+// Formats and parses dates, durations and times of day, given in nanoseconds.
 //
-// One idea: the twin of stagewise.data.moments, in whole numbers of any size (BigInt), so that both
-// say the same of every nanosecond; tests hold one to the other. Must not know features.
+// The same as in stagewise.data.reading, with integers of any size (BigInt); tests compare both.
 
 const SECOND = 1000000000n;
 const [MINUTE, HOUR, DAY] = [60n * SECOND, 3600n * SECOND, 86400n * SECOND];
 const [FIRST, LAST] = [-(2n ** 63n), 2n ** 63n - 1n];
 
-// What words are rounded to if a range holds so many of it.
+// Text is rounded to the largest unit of which a range has at least this many.
 const PARTS = 200;
 const GRAINS = [DAY, HOUR, MINUTE, SECOND, 1000000n, 1000n, 1n];
 
-// Distances between ticks that are easily read; longer ones in days and months.
+// Distances between ticks; longer ones in days and months.
 const DIGITS = [1n, 2n, 5n];
 const decades = (...powers) => powers.flatMap((power) => DIGITS.map((digit) => digit * 10n ** BigInt(power)));
 const STEPS = [
@@ -36,52 +35,52 @@ function floorDivided(a, b) {
   return a % b < 0n ? quotient - 1n : quotient;
 }
 
-class Moments {
-  // A moment as people write it. x: a number, a BigInt, or a text of digits; NaN and null are
-  // missing. within: how far apart the moments are among which it stands.
-  static words(x, moment, within = 0) {
+class Datetimes {
+  // A temporalType as people write it. x: a number, a BigInt, or a text of digits; NaN and null are
+  // missing. within: the range of the values around it, which determines the rounding.
+  static format(x, temporalType, within = 0) {
     if (x === null || x !== x) return "missing";
     if (typeof x === "number" && !Number.isFinite(x)) return x > 0 ? "inf" : "-inf";
     const number = BigInt(typeof x === "number" ? Math.floor(x) : x);
     if (number < FIRST || number > LAST) return number > 0n ? "inf" : "-inf";
     const grain = GRAINS.find((size) => PARTS * Number(size) <= within) ?? 1n;
     const whole = floorDivided(number + grain / 2n, grain) * grain;
-    if (moment === "date") {
+    if (temporalType === "date") {
       const days = floorDivided(whole, DAY), rest = whole - days * DAY;
       const day = new Date(Number(days) * 86400000).toISOString().slice(0, 10);
       return rest ? `${day} ${clock(rest)}` : day;
     }
     const size = whole < 0n ? -whole : whole, sign = whole < 0n ? "-" : "";
     const days = size / DAY, rest = size % DAY;
-    if (moment === "time of day" || !days) return sign + clock(size);
+    if (temporalType === "time of day" || !days) return sign + clock(size);
     return rest ? `${sign}${days} d ${clock(rest)}` : `${sign}${days} d`;
   }
 
-  // The same with about so many digits that count; a date, which has no size, in full.
-  static shortWords(x, moment, digits) {
-    return Moments.words(x, moment, moment === "date" ? 0 : (Math.abs(Number(x)) * PARTS) / 10 ** digits);
+  // The same with about this many significant digits; a date in full.
+  static formatShort(x, temporalType, digits) {
+    return Datetimes.format(x, temporalType, temporalType === "date" ? 0 : (Math.abs(Number(x)) * PARTS) / 10 ** digits);
   }
 
-  // The nanoseconds that a text means, as BigInt; null: it means none.
-  static number(text, moment) {
-    const found = new RegExp(`^(?:${FORMS[moment][0]})$`).exec(String(text).trim());
-    const number = found && meant(found.groups, moment);
+  // Parse text to nanoseconds as BigInt; null if it is invalid.
+  static parse(text, temporalType) {
+    const found = new RegExp(`^(?:${FORMS[temporalType][0]})$`).exec(String(text).trim());
+    const number = found && nanosecondsOf(found.groups, temporalType);
     return number === null || number < FIRST || number > LAST ? null : number;
   }
 
-  // How one is written.
-  static example(moment) {
-    return FORMS[moment][1];
+  // An example of the format.
+  static example(temporalType) {
+    return FORMS[temporalType][1];
   }
 
-  // Places on an axis that are easily read, at most about so many.
-  static ticks(least, most, moment, about = 5) {
+  // Round values for an axis, at most about this many.
+  static ticks(least, most, temporalType, about = 5) {
     const [low, high] = [Math.max(least, -(2 ** 63)), Math.min(most, 2 ** 63 - 1024)];
     if (!(low < high)) return [];
     const rough = (high - low) / about, reaches = (size) => Number(size) >= rough;
     const [first, last] = [BigInt(Math.ceil(low)), BigInt(Math.floor(high))];
     let step = STEPS.find(reaches);
-    if (step === undefined && moment === "date") {
+    if (step === undefined && temporalType === "date") {
       return firsts(first, last, MONTHS.find((count) => reaches(BigInt(count) * 30n * DAY)));
     }
     step ??= DAYS.map((count) => count * DAY).find(reaches);
@@ -98,20 +97,20 @@ function clock(nanoseconds) {
   return part ? `${text}.${String(part).padStart(9, "0").replace(/0+$/, "")}` : text;
 }
 
-function meant({ hour, minute, second, part, days, sign, day, zone }, moment) {
+function nanosecondsOf({ hour, minute, second, part, days, sign, day, zone }, temporalType) {
   const of = (digits) => BigInt(digits ?? 0);
   const time = of(hour) * HOUR + of(minute) * MINUTE + of(second) * SECOND + of((part ?? "").padEnd(9, "0"));
-  if (moment === "duration") return (time + of(days) * DAY) * (sign ? -1n : 1n);
+  if (temporalType === "duration") return (time + of(days) * DAY) * (sign ? -1n : 1n);
   if (of(hour) > 23n) return null;
-  if (moment === "time of day") return time;
+  if (temporalType === "time of day") return time;
   const since = Date.parse(`${day}T00:00:00Z`);
-  // A day that a month does not have becomes one of the next month.
+  // Date.parse moves an invalid day to the next month.
   if (Number.isNaN(since) || new Date(since).toISOString().slice(0, 10) !== day) return null;
   const ahead = zone && zone !== "Z" ? of(zone.slice(1, 3)) * HOUR + of(zone.slice(-2)) * MINUTE : 0n;
   return BigInt(since) * 1000000n + time - (zone?.startsWith("-") ? -ahead : ahead);
 }
 
-// The first days of every so many months, counted from the year 0.
+// The first days of every n-th month, counted from the year 0.
 function firsts(least, most, months) {
   const begin = new Date(Number(floorDivided(least, DAY)) * 86400000), found = [];
   let number = Math.ceil((begin.getUTCFullYear() * 12 + begin.getUTCMonth()) / months) * months;

@@ -1,39 +1,40 @@
-// Shapley values of trees: which feature deserves how much of what is said of a row.
+// Tree-path-dependent Shapley values of trees.
 //
-// One idea: where a feature is unknown rows go both ways, by cover (Lundberg et al. 2020). So the
-// value v of a leaf is reached with the product, over the features of its path, of `met` (1 if the
-// row meets all their conditions, else 0) for known ones and of `share` (of the training rows that
-// do) for the others. If features become known at uniform times, feature i is credited
+// At a split on a feature outside the coalition both children are followed, weighted by cover
+// (Lundberg et al. 2020). So the value v of a leaf is reached with the product, over the features of
+// its path, of `met` (1 if the row meets all their conditions, else 0) for features in the coalition
+// and of `share` (of the training rows that do) for the others. If features join at uniform random
+// times, the Shapley value of feature i is
 //
 //     v (met_i - share_i) ∫ Π_{j ≠ i} (met_j t + share_j (1 - t)) dt        over [0, 1],
 //
-// and a quadrature with enough points makes the integral of a polynomial exact.
+// and Gauss-Legendre quadrature with enough points integrates the polynomial exactly.
 
-class Credits {
+class TreeShap {
   constructor(trees, outputs, columns) {
     this.trees = trees;
     this.outputs = outputs;
     this.columns = columns;
     const deepest = trees.depth.reduce((a, b) => Math.max(a, b), 0);
     const most = Math.min(deepest, columns);
-    this.length = 0; // how many features the path to a node has
+    this.length = 0; // the number of features on the path
     this.feature = new Int32Array(most);
     for (const name of ["met", "share", "before", "weight"]) this[name] = new Float64Array(most);
-    this.quadratures = []; // for paths of n features, once there is one
+    this.quadratures = []; // cached by the number of features
   }
 
-  // Credits of columns: of column j for output k at j * outputs + k.
+  // Shapley values: that of column j for output k is at j * outputs + k.
   of(row) {
-    const credit = new Float64Array(this.columns * this.outputs);
+    const values = new Float64Array(this.columns * this.outputs);
     for (let t = 0; t < this.trees.count; t++) {
-      this.#visit(this.trees.start[t], t % this.outputs, row, credit);
+      this.#visit(this.trees.start[t], t % this.outputs, row, values);
     }
-    return credit;
+    return values;
   }
 
-  #visit(node, output, row, credit) {
+  #visit(node, output, row, values) {
     const { trees, feature, met, share } = this, f = trees.feature[node];
-    if (f < 0) return this.#creditLeaf(node, output, credit);
+    if (f < 0) return this.#addLeaf(node, output, values);
     let i = 0;
     while (i < this.length && feature[i] !== f) i++;
     const isNew = i === this.length;
@@ -42,16 +43,16 @@ class Credits {
     const left = trees.leftShare(node), goesLeft = trees.goesLeft(node, row[f]);
     met[i] = goesLeft ? metBefore : 0;
     share[i] = shareBefore * left;
-    this.#visit(trees.left[node], output, row, credit);
+    this.#visit(trees.left[node], output, row, values);
     met[i] = goesLeft ? 0 : metBefore;
     share[i] = shareBefore * (1 - left);
-    this.#visit(trees.right[node], output, row, credit);
+    this.#visit(trees.right[node], output, row, values);
     met[i] = metBefore;
     share[i] = shareBefore;
     if (isNew) this.length--;
   }
 
-  #creditLeaf(leaf, output, credit) {
+  #addLeaf(leaf, output, values) {
     const { length: n, feature, met, share, before, weight, outputs } = this;
     const [points, weights] = (this.quadratures[n] ??= quadrature(Math.ceil(n / 2)));
     weight.fill(0, 0, n);
@@ -68,16 +69,16 @@ class Credits {
         behind *= met[i] * t + share[i] * (1 - t);
       }
     }
-    const { width } = this.trees, value = this.trees.arrays.leafValue;
+    const { width } = this.trees, leafValue = this.trees.arrays.leafValue;
     const at = this.trees.place[leaf] * width;
     for (let i = 0; i < n; i++) {
       const part = (met[i] - share[i]) * weight[i], to = feature[i] * outputs;
-      if (width === 1) credit[to + output] += part * value[at];
-      else for (let k = 0; k < width; k++) credit[to + k] += part * value[at + k];
+      if (width === 1) values[to + output] += part * leafValue[at];
+      else for (let k = 0; k < width; k++) values[to + k] += part * leafValue[at + k];
     }
   }
 
-  // What trees add to each output when nothing is known of a row.
+  // The expected sum of the trees for each output, without any feature.
   expected() {
     const { trees, outputs } = this, { width } = trees, out = new Float64Array(outputs);
     const reached = new Float64Array(trees.left.length);
@@ -100,7 +101,7 @@ class Credits {
   }
 }
 
-// Gauss and Legendre's points and weights on [0, 1]: n of them are exact for degree 2n - 1.
+// Gauss-Legendre points and weights on [0, 1]: n points are exact for degree 2n - 1.
 function quadrature(n) {
   const points = new Float64Array(n), weights = new Float64Array(n);
   for (let i = 0; i < n; i++) {
