@@ -99,7 +99,7 @@ class Choice {
 /** A select element with options [value, text] for a choice. */
 function menu(label, options, choice) {
   const select = h("select", { onchange: () => choice.set(options[select.selectedIndex][0]) },
-    options.map(([, text]) => h("option", {}, ellipsis(text, 60))));
+    options.map(([, text]) => h("option", {}, ellipsis(text, 90))));
   choice.watch((value) => {
     select.selectedIndex = options.findIndex(([option]) => option === value);
   });

@@ -10,7 +10,7 @@ function explainSection(page) {
     return section;
   }
   put(section,
-    h("p", { class: "lead" }, `Shapley values: the contribution of each feature to the prediction of a row, relative to the baseline (the average prediction over ${rows.baseline}). The plot shows ${some} and the ${SHOWN} features with the largest mean absolute Shapley value. Every dot is a row; click a dot to select its row below.`),
+    h("p", { class: "lead" }, `Shapley values: the contribution of each feature to the model output of a row, relative to the baseline (the average model output over ${rows.baseline}). The plot shows ${some} and the ${Math.min(SHOWN, rows.explained.length)} features with the largest mean absolute Shapley values. Every dot is a row; click a dot to select its row below.`),
     h("div", { class: "controls" }, outputMenu(page, "Output", page.explained)),
     h("p", { class: "soft small" }, "feature value: low", h("span", { class: "ramp low-high" }), "high (categories in their order); grey: missing"));
   const chart = figure(null, (width) => beeswarm(page, width));
