@@ -10,6 +10,7 @@ import pandas as pd
 
 from stagewise import (
     AdaBoostClassifier,
+    Dart,
     DecisionTreeClassifier,
     DecisionTreeRegressor,
     ExtraTreesClassifier,
@@ -21,7 +22,7 @@ from stagewise import (
     RandomForestRegressor,
     StagewiseRegressor,
 )
-from stagewise.inspection.fitted import Fitted
+from stagewise.inspection.fitted_model import FittedModel
 from stagewise.learners.histogram_tree import HistogramTree
 from stagewise.losses import Loss
 
@@ -187,4 +188,4 @@ def cells(name):
     model = fitted(name)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # that some levels are taken as missing is meant
-        return Fitted.of(model, "cells").columns(hard_rows())
+        return FittedModel.of(model, "cells").columns(hard_rows())

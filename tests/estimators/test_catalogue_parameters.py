@@ -68,7 +68,6 @@ POSITIVE = {
     "time_limit",
     "epsilon",
     "alpha_enter",
-    "max_features",
 }
 """Numbers above 0, of whichever estimator has them."""
 
