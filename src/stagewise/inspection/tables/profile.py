@@ -72,7 +72,7 @@ class Profile:
         return self.kind in ("number", "whole number", *TEMPORAL_TYPES)
 
     @property
-    def moment(self) -> TemporalType | None:
+    def temporal_type(self) -> TemporalType | None:
         """The temporal type, if the numbers are nanoseconds."""
         return next((moment for moment in TEMPORAL_TYPES if moment == self.kind), None)
 
