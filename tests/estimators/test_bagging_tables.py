@@ -36,7 +36,7 @@ def test_frames_stay_frames(frame, table):
     X = frame({name: table.X[:, j] for j, name in enumerate(names)})
     model = BaggingRegressor(boosted(BaggingRegressor), n_estimators=4, max_features=0.6)
     model.fit(X, table.number)
-    for h, columns in zip(model.estimators_, model.estimators_columns_, strict=True):
+    for h, columns in zip(model.estimators_, model.estimators_features_, strict=True):
         assert h.feature_names_in_.tolist() == [names[j] for j in columns]
         assert len(columns) == 3
     plain = clone(model).fit(table.X, table.number)

@@ -19,10 +19,10 @@ from stagewise.training.folds import Folds
 from stagewise.training.row_set import RowSet
 from stagewise.workers import make_workers
 
-__all__ = ["Share", "copies", "deal_bags", "deal_folds", "draw_columns"]
+__all__ = ["BagSample", "draw_bag_samples", "draw_columns", "make_fold_samples", "row_of_each_copy"]
 
 Vector = npt.NDArray[np.float64]
-Places = npt.NDArray[np.intp]
+Indices = npt.NDArray[np.intp]
 
 MOST_COPIES = 2**26
 """How many copies of rows are drawn one by one, at most: as many rows as one might pass."""
@@ -31,7 +31,7 @@ COLUMNS = 0
 
 
 @dataclass(frozen=True, eq=False)
-class Share:
+class BagSample:
     """What one member learns from.
 
     Parameters
@@ -45,13 +45,13 @@ class Share:
     """
 
     number: int
-    rows: Places
+    rows: Indices
     times: Vector
-    held: Places
+    held: Indices
     held_weight: Vector
 
 
-def copies(weight: Vector | None) -> Places | None:
+def row_of_each_copy(weight: Vector | None) -> Indices | None:
     """Return for each copy of a row which row it is; None: rows are drawn as units.
 
     Parameters
@@ -71,13 +71,13 @@ def copies(weight: Vector | None) -> Places | None:
     return np.repeat(np.arange(len(weight)), weight.astype(np.intp))
 
 
-def deal_bags(
+def draw_bag_samples(
     sampling: Sampling,
     groups: npt.NDArray[np.uint32] | None,
     sample: RowSet,
     seed: int,
     members: int,
-) -> Iterator[Share]:
+) -> Iterator[BagSample]:
     """Yield what each member sees of the rows of a sample, drawn by `sampling`.
 
     Parameters
@@ -94,7 +94,7 @@ def deal_bags(
         How many there are.
     """
     n, workers = len(sample.y), make_workers(1)
-    row_of = copies(sample.weight)
+    row_of = row_of_each_copy(sample.weight)
     drawn_from = n if row_of is None else len(row_of)
     weight = np.ones(n) if sample.weight is None else sample.weight
     for number in range(members):
@@ -107,17 +107,17 @@ def deal_bags(
         else:
             times = np.bincount(row_of, drawn, minlength=n).astype(np.float64)
         rows, held = np.flatnonzero(times > 0.0), np.flatnonzero(times == 0.0)
-        yield Share(number, rows, times[rows], held, weight[held])
+        yield BagSample(number, rows, times[rows], held, weight[held])
 
 
-def deal_folds(folds: Folds, sample: RowSet) -> Iterator[Share]:
+def make_fold_samples(folds: Folds, sample: RowSet) -> Iterator[BagSample]:
     """Yield what each member sees: all folds but one."""
     weight = np.ones(len(sample.y)) if sample.weight is None else sample.weight
     for number, (train, held) in enumerate(folds):
-        yield Share(number, train, weight[train], held, weight[held])
+        yield BagSample(number, train, weight[train], held, weight[held])
 
 
-def draw_columns(share: float, n_columns: int, seed: int, number: int) -> Places | None:
+def draw_columns(share: float, n_columns: int, seed: int, number: int) -> Indices | None:
     """Return the columns that a member sees, increasing; None: all.
 
     Parameters

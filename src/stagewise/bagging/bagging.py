@@ -79,16 +79,16 @@ class BaggingRegressor(ScoredByR2, BaseBagging):
 
     Attributes
     ----------
-    estimators_, estimators_columns_ : list
+    estimators_, estimators_features_ : list
         The members, and the places of the columns that each knows (None: all).
-    weights_ : array of shape (n_members,)
+    estimator_weights_ : array of shape (n_members,)
         α, which sum to 1.
-    member_errors_ : array of shape (n_members,)
+    estimator_errors_ : array of shape (n_members,)
         ε of each member, if it was measured.
     oob_prediction_, oob_score_ : array of shape (n_rows,) and float
         What members say of the rows that they did not see (NaN: all saw it), and its R²; with
         `oob_score` or `early_stopping`.
-    oob_path_ : array of shape (n_members,)
+    oob_errors_ : array of shape (n_members,)
         The mean squared error of rows out of bag for 1, 2, ... members.
     oof_prediction_, oof_score_ : array of shape (n_rows,) and float
         The same of folds.
@@ -190,7 +190,7 @@ n_iter_no_change, random_state, n_jobs
         The labels, sorted.
     oob_prediction_, oof_prediction_ : array of shape (n_rows, n_classes)
         What members say of the rows that they did not see: what `predict_proba` says of others.
-        `oob_score_` and `oof_score_` are accuracies, `oob_path_` shares of wrong rows; the other
+        `oob_score_` and `oof_score_` are accuracies, `oob_errors_` shares of wrong rows; the other
         attributes are those of `BaggingRegressor`.
 
     Examples

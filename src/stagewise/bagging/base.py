@@ -23,9 +23,20 @@ import numpy.typing as npt
 from sklearn.dummy import DummyClassifier
 from sklearn.exceptions import NotFittedError
 
-from stagewise.bagging.bag_samples import Share, copies, deal_bags, deal_folds
-from stagewise.bagging.combining import LeftOut, Sum, settled
-from stagewise.bagging.members import Ballot, Member, Training, columns_of, side_by_side
+from stagewise.bagging.bag_samples import (
+    BagSample,
+    draw_bag_samples,
+    make_fold_samples,
+    row_of_each_copy,
+)
+from stagewise.bagging.base_estimators import (
+    BaggedEstimator,
+    EstimatorTrainer,
+    PredictionKind,
+    parallel_map,
+    select_columns,
+)
+from stagewise.bagging.combination import OutOfSample, WeightedSum, normalize_weights
 from stagewise.boosting.stopping import EarlyStopping
 from stagewise.data import Feature, Features, UnknownCategories
 from stagewise.data.categories.categories import Categories
@@ -68,10 +79,10 @@ BAGGING_RULES = MappingProxyType(
 FITTED = (
     "oob_prediction_",
     "oob_score_",
-    "oob_path_",
+    "oob_errors_",
     "oof_prediction_",
     "oof_score_",
-    "member_errors_",
+    "estimator_errors_",
 )
 """Attributes that not every fit has."""
 
@@ -165,11 +176,11 @@ class BaseBagging(StagewiseEstimator):
         shares = self._shares(params, train, target, groups, seed, by_class=classes is not None)
         votes = params["combine"] != "average"
         folds = params["sampling"] == "folds"
-        training = Training(
+        training = EstimatorTrainer(
             estimator=params["estimator"],
             X=train.table().X,
             y=train.y if classes is None else classes[train.y],
-            ballot=Ballot(classes, votes=classes is not None and votes),
+            ballot=PredictionKind(classes, votes=classes is not None and votes),
             seed=seed,
             column_share=params["max_features"],
             measured=folds or params["combine"] == "weighted" or self._by_left_out(params),
@@ -180,7 +191,7 @@ class BaseBagging(StagewiseEstimator):
             told.append((ONE_VALUE, UserWarning))
         for words, category in told:
             warn_caller(words, category)
-        left_out = LeftOut(train.y, train.weight, 0 if classes is None else len(classes))
+        left_out = OutOfSample(train.y, train.weight, 0 if classes is None else len(classes))
         details = self._gather(params, training, shares, left_out, told)
         self._ballot, self.seed_, self._header = training.ballot, seed, header
         self._known_levels = _features(self._members(), header)
@@ -235,36 +246,39 @@ class BaseBagging(StagewiseEstimator):
         seed: int,
         *,
         by_class: bool,
-    ) -> Iterator[Share]:
+    ) -> Iterator[BagSample]:
         """Return what each member learns from."""
         if params["sampling"] == "folds":
             folds = make_folds(params["cv"], train, target, groups, seed, by_class=by_class)
-            return deal_folds(folds, train)
+            return make_fold_samples(folds, train)
         numbers = None
         if params["sampling"] == "group":
-            numbers, row_of = group_numbers(groups, train, len(target)), copies(train.weight)
+            numbers, row_of = (
+                group_numbers(groups, train, len(target)),
+                row_of_each_copy(train.weight),
+            )
             numbers = numbers if row_of is None else numbers[row_of]
         sampling = make_sampling(params)
-        return deal_bags(sampling, numbers, train, seed, params["n_estimators"])
+        return draw_bag_samples(sampling, numbers, train, seed, params["n_estimators"])
 
     def _gather(
         self,
         params: Mapping[str, Any],
-        training: Training,
-        shares: Iterator[Share],
-        left_out: LeftOut,
+        training: EstimatorTrainer,
+        shares: Iterator[BagSample],
+        left_out: OutOfSample,
         known: list[CollectedWarning],
     ) -> dict[str, Any]:
         """Fit members until there are enough; set them and how much each has to say.
 
         `known` are the warnings that need not be given again.
         """
-        members: list[Member] = []
+        members: list[BaggedEstimator] = []
         errors, say, path = [], [], []
         told: list[list[CollectedWarning]] = []
         patience = EarlyStopping(params["n_iter_no_change"], params["tol"])
         unit = left_out.spread or 1.0  # so that tol has no unit
-        for share, (member, answers, its) in side_by_side(training.fit, shares, training.threads):
+        for share, (member, answers, its) in parallel_map(training.fit, shares, training.threads):
             members.append(member)
             told.append(its)
             if answers is None:
@@ -281,25 +295,25 @@ class BaseBagging(StagewiseEstimator):
             warn_caller("No member left a row out, so all members have the same to say.")
         _warn_of_common(told, known)
         self.estimators_ = [member.estimator for member in members]
-        self.estimators_columns_ = [member.columns for member in members]
-        self.weights_ = settled(np.array(say if say else np.ones(len(members))))
+        self.estimators_features_ = [member.columns for member in members]
+        self.estimator_weights_ = normalize_weights(np.array(say if say else np.ones(len(members))))
         for name in FITTED:
             self.__dict__.pop(name, None)
         if errors:
-            self.member_errors_ = left_out.unit * np.array(errors)
-            self.oob_path_ = left_out.unit * np.array(path)
+            self.estimator_errors_ = left_out.unit * np.array(errors)
+            self.oob_errors_ = left_out.unit * np.array(path)
         constant = sum(type(m.estimator) is DummyClassifier for m in members)
         return {"members": len(members), "members_of_one_class": constant}
 
     def _keep_left_out(
-        self, params: Mapping[str, Any], left_out: LeftOut, train: RowSet, n_rows: int
+        self, params: Mapping[str, Any], left_out: OutOfSample, train: RowSet, n_rows: int
     ) -> None:
         """Set what members said of the rows they had not seen; NaN elsewhere."""
         folds = params["sampling"] == "folds"
         if folds:
-            del self.oob_path_  # folds have no order that would mean anything
+            del self.oob_errors_  # folds have no order that would mean anything
         elif not self._by_left_out(params):
-            self.__dict__.pop("oob_path_", None)
+            self.__dict__.pop("oob_errors_", None)
             return
         known = left_out.prediction
         known = known[:, 0] if self._ballot.classes is None else known
@@ -311,22 +325,24 @@ class BaseBagging(StagewiseEstimator):
 
     # ---- asking the members --------------------------------------------------------------------
 
-    def _members(self) -> list[Member]:
+    def _members(self) -> list[BaggedEstimator]:
         if not hasattr(self, "estimators_"):
             raise NotFittedError(
                 f"This {type(self).__name__} instance is not fitted yet. Call 'fit' with "
                 "appropriate arguments before using this estimator."
             )
-        both = zip(self.estimators_, self.estimators_columns_, strict=True)
-        return [Member(estimator, columns) for estimator, columns in both]
+        both = zip(self.estimators_, self.estimators_features_, strict=True)
+        return [BaggedEstimator(estimator, columns) for estimator, columns in both]
 
     def _staged(self, X: Any) -> Iterator[Matrix]:
         """Yield Σ α_j h_j(x) / Σ α_j after every member. Each array is new."""
         members = self._members()
         passed = self._header.match(X, type(self).__name__)
         self._check_levels(passed.X)
-        sums, total = Sum(passed.n_rows, self._ballot.n_columns), 0.0
-        relative = self.weights_ / self.weights_.max()  # equal weights are 1, without rounding
+        sums, total = WeightedSum(passed.n_rows, self._ballot.n_columns), 0.0
+        relative = (
+            self.estimator_weights_ / self.estimator_weights_.max()
+        )  # equal weights are 1, without rounding
         for answers, say in zip(self._answers(members, passed), relative, strict=True):
             sums.add(answers, say)
             total += say
@@ -339,16 +355,16 @@ class BaseBagging(StagewiseEstimator):
             return
         member = self._usual_member() if self.estimator is None else self.estimator
         unseen = UnknownCategories(getattr(member, "on_unseen", "error"))
-        asked = columns_of(X, np.array(places))
+        asked = select_columns(X, np.array(places))
         features.columns(features.read(asked, type(self).__name__), unseen)
         unseen.refuse(features.names)
         unseen.warn(features.names)
 
-    def _answers(self, members: list[Member], passed: UntouchedRows) -> Iterator[Matrix]:
+    def _answers(self, members: list[BaggedEstimator], passed: UntouchedRows) -> Iterator[Matrix]:
         small = passed.n_rows * len(members) <= SMALL
         threads = 1 if small else thread_count(self.n_jobs)
         ask = partial(_answers_of, ballot=self._ballot, X=passed.X)
-        yield from (answers for _, answers in side_by_side(ask, members, threads))
+        yield from (answers for _, answers in parallel_map(ask, members, threads))
 
     def _said(self, X: Any) -> Matrix:
         """Return what all members say together, shape (n_rows, n_columns)."""
@@ -362,7 +378,7 @@ class BaseBagging(StagewiseEstimator):
         machine and these versions.
         """
         parts = hashlib.sha256()
-        for member, say in zip(self._members(), self.weights_, strict=True):
+        for member, say in zip(self._members(), self.estimator_weights_, strict=True):
             own = getattr(member.estimator, "fingerprint", None)
             parts.update((own() if own else joblib.hash(member.estimator)).encode())
             parts.update(np.float64(say).astype("<f8").tobytes())
@@ -419,7 +435,7 @@ def _warn_of_common(told: list[list[CollectedWarning]], known: list[CollectedWar
         warn_caller(words if same else f"Of the rows of the first member: {words}", category)
 
 
-def _features(members: list[Member], heading: Header) -> tuple[list[int], Features]:
+def _features(members: list[BaggedEstimator], heading: Header) -> tuple[list[int], Features]:
     """Return the places of the categorical columns, and these with the levels of all members."""
     levels: dict[int, set[Any]] = {}
     for member in members:
@@ -432,5 +448,5 @@ def _features(members: list[Member], heading: Header) -> tuple[list[int], Featur
     )
 
 
-def _answers_of(member: Member, *, ballot: Ballot, X: Any) -> Matrix:
+def _answers_of(member: BaggedEstimator, *, ballot: PredictionKind, X: Any) -> Matrix:
     return member.answers(ballot, X)

@@ -131,7 +131,7 @@ def learning_curves(model: Any) -> LearningCurves:
 
 def _of_committee(model: BaseBagging, kind: str) -> LearningCurves:
     n = len(getattr(model, "estimators_", ()))
-    path = getattr(model, "oob_path_", None)
+    path = getattr(model, "oob_errors_", None)
     if not n or path is None:
         raise ValueError(
             f"This {kind} has no history: {'its members left no rows out' if n else 'not fitted'}. "

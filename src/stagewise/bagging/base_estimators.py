@@ -23,14 +23,20 @@ from sklearn.utils.validation import has_fit_parameter
 from threadpoolctl import threadpool_limits
 
 from stagewise._native import Cancellation, set_cancellation
-from stagewise.bagging.bag_samples import Places, Share, draw_columns
+from stagewise.bagging.bag_samples import BagSample, Indices, draw_columns
 from stagewise.data.categories.categories import Categories
 from stagewise.estimators.tree_base import HELD_OUT
 from stagewise.learners.estimator import finite, name_of, seeded, weight_argument
 from stagewise.model.model import Model
 from stagewise.validation.messages import CollectedWarning, collect_warnings
 
-__all__ = ["Ballot", "Member", "Training", "columns_of", "side_by_side"]
+__all__ = [
+    "BaggedEstimator",
+    "EstimatorTrainer",
+    "PredictionKind",
+    "parallel_map",
+    "select_columns",
+]
 
 Matrix = npt.NDArray[np.float64]
 
@@ -42,7 +48,7 @@ PATIENCE = 1.0
 
 
 @dataclass(frozen=True, eq=False)
-class Ballot:
+class PredictionKind:
     """What members are asked for.
 
     Parameters
@@ -82,7 +88,7 @@ class Ballot:
 
 
 @dataclass(frozen=True, eq=False)
-class Member:
+class BaggedEstimator:
     """A fitted estimator and the columns that it knows.
 
     Parameters
@@ -90,16 +96,16 @@ class Member:
     estimator : fitted scikit-learn estimator
         Of these columns.
     columns : intp array or None
-        Places in X; None: all.
+        Indices in X; None: all.
     """
 
     estimator: Any
-    columns: Places | None = None
+    columns: Indices | None = None
 
-    def answers(self, ballot: Ballot, X: Any) -> Matrix:
+    def answers(self, ballot: PredictionKind, X: Any) -> Matrix:
         """Return what the member says of the rows of X."""
         with collect_warnings():  # of levels that its bag had not: the committee has its own words
-            return ballot.answers(self.estimator, columns_of(X, self.columns))
+            return ballot.answers(self.estimator, select_columns(X, self.columns))
 
     def levels(self) -> dict[int, Categories]:
         """Return the levels of the categorical columns, if it is an estimator of this library."""
@@ -112,7 +118,7 @@ class Member:
 
 
 @dataclass(frozen=True, eq=False)
-class Training:
+class EstimatorTrainer:
     """What the members of one committee have in common.
 
     Parameters
@@ -121,7 +127,7 @@ class Training:
         Is cloned for every member; each ``random_state`` is replaced by a number of the member's.
     X, y : table and array
         All rows that a member could see, and their targets or labels.
-    ballot : Ballot
+    ballot : PredictionKind
         What members will be asked for.
     seed : int
         Keys all that members draw.
@@ -138,19 +144,21 @@ class Training:
     estimator: Any
     X: Any
     y: npt.NDArray[Any]
-    ballot: Ballot
+    ballot: PredictionKind
     seed: int
     column_share: float = 1.0
     measured: bool = False
     stops: bool = False
     threads: int = 1
 
-    def fit(self, share: Share) -> tuple[Member, Matrix | None, list[CollectedWarning]]:
+    def fit(
+        self, share: BagSample
+    ) -> tuple[BaggedEstimator, Matrix | None, list[CollectedWarning]]:
         """Return a member, its answers about the rows that it did not see, and its warnings."""
         columns = draw_columns(self.column_share, self.X.shape[1], self.seed, share.number)
         with self._one_thread():
             with collect_warnings() as told:
-                member = Member(self._fitted(share, columns), columns)
+                member = BaggedEstimator(self._fitted(share, columns), columns)
             if not self.measured:
                 return member, None, told
             if not len(share.held):
@@ -158,7 +166,7 @@ class Training:
             answers = member.answers(self.ballot, _safe_indexing(self.X, share.held))
             return member, answers, told
 
-    def _fitted(self, share: Share, columns: Places | None) -> Any:
+    def _fitted(self, share: BagSample, columns: Indices | None) -> Any:
         rows, times = share.rows, share.times
         if self.ballot.classes is not None and (self.y[rows] == self.y[rows[0]]).all():
             # Many classifiers refuse what leaves nothing to tell apart; trees would say the same.
@@ -184,8 +192,8 @@ class Training:
                 passed["sample_weight_val"] = share.held_weight
         return estimator.fit(self._seen(rows, columns), self.y[rows], **passed)
 
-    def _seen(self, rows: Places, columns: Places | None) -> Any:
-        return columns_of(_safe_indexing(self.X, rows), columns)
+    def _seen(self, rows: Indices, columns: Indices | None) -> Any:
+        return select_columns(_safe_indexing(self.X, rows), columns)
 
     def _one_thread(self) -> AbstractContextManager[Any]:
         # The limit of OpenMP is each thread's own, so threads do not disturb one another.
@@ -211,12 +219,12 @@ def _uses_held_out(estimator: Any) -> bool:
     return has_fit_parameter(estimator, "X_val") and prunes and params.get("early_stopping") != "cv"
 
 
-def columns_of(X: Any, columns: Places | None) -> Any:
+def select_columns(X: Any, columns: Indices | None) -> Any:
     """Return some columns of a table of any type; None: all."""
     return X if columns is None else _safe_indexing(X, columns, axis=1)
 
 
-def side_by_side(
+def parallel_map(
     task: Callable[[Any], Any], items: Iterable[Any], threads: int
 ) -> Iterator[tuple[Any, Any]]:
     """Yield (item, task(item)) in the order of the items, some tasks at a time.

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from stagewise.bagging.bag_samples import Share
+from stagewise.bagging.bag_samples import BagSample
 from stagewise.data import TargetScale
 
-__all__ = ["LeftOut", "Sum", "log_odds", "precision", "settled"]
+__all__ = ["OutOfSample", "WeightedSum", "log_odds_weight", "normalize_weights", "precision_weight"]
 
 Vector = npt.NDArray[np.float64]
 Matrix = npt.NDArray[np.float64]
@@ -26,7 +26,7 @@ FINEST = 2.0**-40
 """No member is taken to be better than this share of the variance of the target."""
 
 
-def log_odds(error: float, n_classes: int, total: float) -> float:
+def log_odds_weight(error: float, n_classes: int, total: float) -> float:
     """Return α = log((1 - ε) / ε) + log(K - 1), the say of a member that is wrong for a share ε.
 
     For two classes these are the weights of AdaBoost's votes, and those with which votes of
@@ -47,7 +47,7 @@ def log_odds(error: float, n_classes: int, total: float) -> float:
     return max(math.log((1.0 - wrong) / wrong) + math.log(max(1, n_classes - 1)), LEAST)
 
 
-def precision(error: float, spread: float) -> float:
+def precision_weight(error: float, spread: float) -> float:
     """Return α = 1 / ε, the say of a member whose mean squared error is ε.
 
     Of all weights with Σ α = 1 these make the expected square of Σ α_j ε_j(x) the least if the
@@ -63,14 +63,14 @@ def precision(error: float, spread: float) -> float:
     return 1.0 if spread == 0.0 else 1.0 / max(error / spread, FINEST)
 
 
-def settled(say: Vector) -> Vector:
+def normalize_weights(say: Vector) -> Vector:
     """Return weights that sum to 1; a member whose error nobody knows counts as the mean does."""
     known = ~np.isnan(say)
     filled = np.where(known, say, say[known].mean() if known.any() else 1.0)
     return np.asarray(filled / filled.sum())
 
 
-class Sum:
+class WeightedSum:
     """Σ α_j h_j(x), which stays finite as long as all h_j are.
 
     Parameters
@@ -102,7 +102,7 @@ class Sum:
         return np.ldexp(sums / total, self._power)
 
 
-class LeftOut:
+class OutOfSample:
     """What the members say together of every row, each only of rows that it did not see.
 
     Parameters
@@ -119,7 +119,7 @@ class LeftOut:
         self._y: npt.NDArray[Any] = y
         self._classes = n_classes
         self._weight = np.ones(len(y)) if weight is None else weight
-        self._sums = Sum(len(y), max(1, n_classes))
+        self._sums = WeightedSum(len(y), max(1, n_classes))
         self._say = np.zeros(len(y))
         self.spread, self._scale = 0.0, TargetScale(0.0, 1.0)
         """The variance of the targets, if they are numbers, in squares of a unit of their size."""
@@ -159,15 +159,15 @@ class LeftOut:
             off = (self._scale.standardise(answers[:, 0]) - self._y[held]) ** 2
         return float(np.average(off, weights=weight))
 
-    def say_of(self, error: float, share: Share) -> float:
+    def say_of(self, error: float, share: BagSample) -> float:
         """Return how much a member has to say that has this error on the rows it did not see."""
         if math.isnan(error):
             return math.nan
         if self._classes:
-            return log_odds(error, self._classes, float(share.held_weight.sum()))
-        return precision(error, self.spread)
+            return log_odds_weight(error, self._classes, float(share.held_weight.sum()))
+        return precision_weight(error, self.spread)
 
-    def add(self, share: Share, answers: Matrix, say: float) -> float:
+    def add(self, share: BagSample, answers: Matrix, say: float) -> float:
         """Let a member speak, and return the error of all that have spoken so far."""
         if len(share.held):
             self._sums.add(answers, say, share.held)
