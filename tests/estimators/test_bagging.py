@@ -264,7 +264,7 @@ def test_members_stop_being_added_when_rows_out_of_bag_no_longer_gain(table):
     assert since == 5
     whole = BaggingRegressor(n_estimators=m).fit(table.X, table.number)
     assert whole.fingerprint() == model.fingerprint()
-    assert model.fit_report_["members"] == m
+    assert model.fit_report_["estimators_fitted"] == m
 
 
 def test_better_members_have_more_to_say(table):

@@ -93,7 +93,7 @@ def test_a_class_that_a_bag_lacks_gets_nothing_from_its_member():
 def test_a_bag_of_one_class_makes_a_member_that_says_so():
     X, y = np.arange(6.0)[:, np.newaxis], np.array([0, 0, 0, 0, 0, 1])
     model = BaggingClassifier(LogisticRegression(), n_estimators=30, oob_score=True).fit(X, y)
-    assert 0 < model.fit_report_["members_of_one_class"] < 30
+    assert 0 < model.fit_report_["estimators_with_one_class"] < 30
     assert model.predict_proba(X).shape == (6, 2)
 
 

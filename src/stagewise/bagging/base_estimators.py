@@ -1,20 +1,17 @@
-"""Members of a committee at work: fitted to their shares, asked about rows, side by side.
+"""Fitting and prediction of the base estimators of a bagging ensemble.
 
-The one idea: a member is any estimator with the columns it knows; all that a committee hears from
-it is a matrix, a row for each row of X, whether it says numbers, probabilities or votes. Must not
-know how answers are combined.
+A base estimator is any scikit-learn estimator with the columns that it was fitted to. Its
+predictions are a matrix with a row for each row of X: one number, the probabilities of the classes,
+or a vote for one class.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from itertools import islice
-from threading import Condition
 from typing import Any
 
-import joblib
 import numpy as np
 import numpy.typing as npt
 from sklearn.dummy import DummyClassifier
@@ -22,7 +19,6 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import has_fit_parameter
 from threadpoolctl import threadpool_limits
 
-from stagewise._native import Cancellation, set_cancellation
 from stagewise.bagging.bag_samples import BagSample, Indices, draw_columns
 from stagewise.data.categories.categories import Categories
 from stagewise.estimators.tree_base import HELD_OUT
@@ -34,29 +30,25 @@ __all__ = [
     "BaggedEstimator",
     "EstimatorTrainer",
     "PredictionKind",
-    "parallel_map",
     "select_columns",
 ]
 
 Matrix = npt.NDArray[np.float64]
 
 SEEDS = 1
-"""What the seeds of members are keyed by, besides seed and member."""
-
-PATIENCE = 1.0
-"""Seconds that cancelled members may take to end."""
+"""The third part of the random key of estimator seeds, after the seed and the number."""
 
 
 @dataclass(frozen=True, eq=False)
 class PredictionKind:
-    """What members are asked for.
+    """The kind of prediction that is combined: numbers, probabilities or votes.
 
     Parameters
     ----------
     classes : array or None
-        The labels that the columns of an answer are about; None: numbers, one column.
+        The labels, one for each column of a prediction; None: regression, one column.
     votes : bool
-        Whether a member says one class, rather than the probability of each.
+        Whether an estimator votes for one class; otherwise it predicts probabilities.
     """
 
     classes: npt.NDArray[Any] | None = None
@@ -64,24 +56,24 @@ class PredictionKind:
 
     @property
     def n_columns(self) -> int:
-        """How many numbers a row gets."""
+        """The number of columns of a prediction."""
         return 1 if self.classes is None else len(self.classes)
 
-    def answers(self, estimator: Any, X: Any) -> Matrix:
-        """Return what an estimator says of the rows of X; of classes that it has not seen, 0."""
-        if X.shape[0] == 0:  # which many estimators refuse
+    def predict(self, estimator: Any, X: Any) -> Matrix:
+        """Return the predictions for the rows of X; 0 for classes that were not in the bag."""
+        if X.shape[0] == 0:  # many estimators raise an error
             return np.empty((0, self.n_columns))
         if self.classes is None or self.votes:
-            said = np.asarray(estimator.predict(X))
-            if said.ndim > 1 and said.shape[1:] != (1,):
+            predicted = np.asarray(estimator.predict(X))
+            if predicted.ndim > 1 and predicted.shape[1:] != (1,):
                 raise ValueError(
-                    f"{name_of(estimator)} predicts {said.shape[1]} numbers a row; a member of a "
-                    "committee must predict one."
+                    f"{name_of(estimator)} predicts {predicted.shape[1]} numbers for each row; a "
+                    "base estimator of bagging must predict one."
                 )
-            said = said.reshape(len(said))
+            predicted = predicted.reshape(len(predicted))
             if self.classes is None:
-                return finite(said.astype(np.float64)[:, np.newaxis], estimator)
-            return np.eye(self.n_columns)[np.searchsorted(self.classes, said)]
+                return finite(predicted.astype(np.float64)[:, np.newaxis], estimator)
+            return np.eye(self.n_columns)[np.searchsorted(self.classes, predicted)]
         out = np.zeros((X.shape[0], self.n_columns))
         out[:, np.searchsorted(self.classes, estimator.classes_)] = estimator.predict_proba(X)
         return finite(out, estimator)
@@ -89,131 +81,133 @@ class PredictionKind:
 
 @dataclass(frozen=True, eq=False)
 class BaggedEstimator:
-    """A fitted estimator and the columns that it knows.
+    """A fitted base estimator and the columns of X that it was fitted to.
 
     Parameters
     ----------
     estimator : fitted scikit-learn estimator
-        Of these columns.
+        Fitted to these columns.
     columns : intp array or None
-        Indices in X; None: all.
+        Their positions in X; None: all.
     """
 
     estimator: Any
     columns: Indices | None = None
 
-    def answers(self, ballot: PredictionKind, X: Any) -> Matrix:
-        """Return what the member says of the rows of X."""
-        with collect_warnings():  # of levels that its bag had not: the committee has its own words
-            return ballot.answers(self.estimator, select_columns(X, self.columns))
+    def predict(self, kind: PredictionKind, X: Any) -> Matrix:
+        """Return the predictions for the rows of X."""
+        with collect_warnings():  # about categories not in its bag: the ensemble checks them itself
+            return kind.predict(self.estimator, select_columns(X, self.columns))
 
-    def levels(self) -> dict[int, Categories]:
-        """Return the levels of the categorical columns, if it is an estimator of this library."""
+    def categories(self) -> dict[int, Categories]:
+        """Return the categories of each categorical column; empty for other libraries."""
         model = getattr(self.estimator, "model_", None)
         if not isinstance(model, Model):
             return {}
-        own = range(model.features.n) if self.columns is None else self.columns.tolist()
-        both = zip(own, model.features, strict=True)
-        return {place: its.categories for place, its in both if its.categories is not None}
+        columns = range(model.features.n) if self.columns is None else self.columns.tolist()
+        pairs = zip(columns, model.features, strict=True)
+        return {column: f.categories for column, f in pairs if f.categories is not None}
 
 
 @dataclass(frozen=True, eq=False)
 class EstimatorTrainer:
-    """What the members of one committee have in common.
+    """Fits a base estimator to the rows of a bag and predicts its out-of-sample rows.
 
     Parameters
     ----------
     estimator : scikit-learn estimator
-        Is cloned for every member; each ``random_state`` is replaced by a number of the member's.
+        Is cloned for every bag; each ``random_state`` in it is replaced by a number that depends
+        on `seed` and on the bag.
     X, y : table and array
-        All rows that a member could see, and their targets or labels.
-    ballot : PredictionKind
-        What members will be asked for.
+        All training rows, and their targets or labels.
+    kind : PredictionKind
+        The kind of prediction.
     seed : int
-        Keys all that members draw.
-    column_share : float
-        The share of the columns that a member sees.
-    measured : bool
-        Whether members are asked about the rows that they do not see.
-    stops : bool
-        Whether they stop early by these rows, if they can.
+        The seed of everything that is drawn.
+    max_features : float
+        The fraction of the columns that an estimator is fitted to.
+    predicts_held : bool
+        Whether the out-of-sample rows are predicted.
+    stops_early : bool
+        Whether estimators that can use the out-of-sample rows for early stopping.
     threads : int
-        How many members are fitted side by side. If more than one are, each works in one thread.
+        The number of estimators that are fitted in parallel. If it is more than one, each
+        estimator uses one thread.
     """
 
     estimator: Any
     X: Any
     y: npt.NDArray[Any]
-    ballot: PredictionKind
+    kind: PredictionKind
     seed: int
-    column_share: float = 1.0
-    measured: bool = False
-    stops: bool = False
+    max_features: float = 1.0
+    predicts_held: bool = False
+    stops_early: bool = False
     threads: int = 1
 
     def fit(
-        self, share: BagSample
+        self, sample: BagSample
     ) -> tuple[BaggedEstimator, Matrix | None, list[CollectedWarning]]:
-        """Return a member, its answers about the rows that it did not see, and its warnings."""
-        columns = draw_columns(self.column_share, self.X.shape[1], self.seed, share.number)
+        """Return the fitted estimator, its out-of-sample predictions, and its warnings."""
+        columns = draw_columns(self.max_features, self.X.shape[1], self.seed, sample.number)
         with self._one_thread():
-            with collect_warnings() as told:
-                member = BaggedEstimator(self._fitted(share, columns), columns)
-            if not self.measured:
-                return member, None, told
-            if not len(share.held):
-                return member, np.empty((0, self.ballot.n_columns)), told
-            answers = member.answers(self.ballot, _safe_indexing(self.X, share.held))
-            return member, answers, told
+            with collect_warnings() as collected:
+                fitted = BaggedEstimator(self._fit(sample, columns), columns)
+            if not self.predicts_held:
+                return fitted, None, collected
+            if not len(sample.held):
+                return fitted, np.empty((0, self.kind.n_columns)), collected
+            predicted = fitted.predict(self.kind, _safe_indexing(self.X, sample.held))
+            return fitted, predicted, collected
 
-    def _fitted(self, share: BagSample, columns: Indices | None) -> Any:
-        rows, times = share.rows, share.times
-        if self.ballot.classes is not None and (self.y[rows] == self.y[rows[0]]).all():
-            # Many classifiers refuse what leaves nothing to tell apart; trees would say the same.
-            return DummyClassifier().fit(self._seen(rows, columns), self.y[rows])
-        rng = np.random.default_rng([self.seed, share.number, SEEDS])
+    def _fit(self, sample: BagSample, columns: Indices | None) -> Any:
+        rows, times = sample.rows, sample.times
+        if self.kind.classes is not None and (self.y[rows] == self.y[rows[0]]).all():
+            # Many classifiers raise an error if y has one class; trees would predict it too.
+            return DummyClassifier().fit(self._select(rows, columns), self.y[rows])
+        rng = np.random.default_rng([self.seed, sample.number, SEEDS])
         estimator = seeded(self.estimator, rng, anew=True)
-        if estimator.get_params(deep=False).get("on_unseen") == "error":
-            estimator.set_params(on_unseen="missing")  # what is unseen, the committee decides
+        if estimator.get_params(deep=False).get("handle_unknown") == "error":
+            estimator.set_params(handle_unknown="missing")  # the ensemble checks categories itself
         if self.threads > 1:
-            estimator.set_params(**dict.fromkeys(_numbers_of_threads(estimator), 1))
+            estimator.set_params(**dict.fromkeys(_thread_parameters(estimator), 1))
         passed: dict[str, Any] = {}
         argument = weight_argument(estimator)
         if argument is None:
             rows = np.repeat(rows, times.astype(np.intp))
         elif (times != 1.0).any():
             passed = {argument: times}
-        if self.stops and _uses_held_out(estimator):
+        if self.stops_early and _uses_validation_rows(estimator):
             passed |= {
-                "X_val": self._seen(share.held, columns),
-                "y_val": self.y[share.held],
+                "X_val": self._select(sample.held, columns),
+                "y_val": self.y[sample.held],
             }
-            if (share.held_weight != 1.0).any():
-                passed["sample_weight_val"] = share.held_weight
-        return estimator.fit(self._seen(rows, columns), self.y[rows], **passed)
+            if (sample.held_weight != 1.0).any():
+                passed["sample_weight_val"] = sample.held_weight
+        return estimator.fit(self._select(rows, columns), self.y[rows], **passed)
 
-    def _seen(self, rows: Indices, columns: Indices | None) -> Any:
+    def _select(self, rows: Indices, columns: Indices | None) -> Any:
         return select_columns(_safe_indexing(self.X, rows), columns)
 
     def _one_thread(self) -> AbstractContextManager[Any]:
-        # The limit of OpenMP is each thread's own, so threads do not disturb one another.
+        # OpenMP's limit belongs to the calling thread, so threads do not disturb one another.
         return threadpool_limits(1, user_api="openmp") if self.threads > 1 else nullcontext()
 
 
-def _numbers_of_threads(estimator: Any) -> Iterator[str]:
+def _thread_parameters(estimator: Any) -> Iterator[str]:
     """Yield the parameters that let an estimator, or a part of it, use several threads."""
     params = estimator.get_params()
     for name, value in params.items():
         path, _, last = name.rpartition("__")
         if last == "n_jobs":
             owner = params.get(path, estimator)
-            # What None means: to scikit-learn one thread, to this library and others all of them.
+            # None means one thread in scikit-learn, and all threads here and in other libraries.
             if value is not None or not type(owner).__module__.startswith("sklearn."):
                 yield name
 
 
-def _uses_held_out(estimator: Any) -> bool:
-    """Return whether an estimator stops or prunes by rows that are passed to its fit."""
+def _uses_validation_rows(estimator: Any) -> bool:
+    """Return whether `fit` of an estimator uses X_val, for early stopping or for pruning."""
     params = estimator.get_params(deep=False)
     prunes = params.get("pruning", HELD_OUT[0]) in HELD_OUT
     return has_fit_parameter(estimator, "X_val") and prunes and params.get("early_stopping") != "cv"
@@ -222,73 +216,3 @@ def _uses_held_out(estimator: Any) -> bool:
 def select_columns(X: Any, columns: Indices | None) -> Any:
     """Return some columns of a table of any type; None: all."""
     return X if columns is None else _safe_indexing(X, columns, axis=1)
-
-
-def parallel_map(
-    task: Callable[[Any], Any], items: Iterable[Any], threads: int
-) -> Iterator[tuple[Any, Any]]:
-    """Yield (item, task(item)) in the order of the items, some tasks at a time.
-
-    Threads are what is used unless ``joblib.parallel_config`` names another backend.
-
-    Parameters
-    ----------
-    task : callable
-        What to do with an item.
-    items : iterable
-        Is read as far as it is needed.
-    threads : int
-        How many tasks may run at a time.
-    """
-    if threads == 1:
-        yield from ((item, task(item)) for item in items)
-        return
-    left, tasks = iter(items), _Cancellable(task)
-    job = joblib.delayed(tasks)
-    try:
-        with joblib.Parallel(n_jobs=threads, prefer="threads") as parallel:
-            while batch := list(islice(left, 2 * threads)):
-                yield from zip(batch, parallel(job(item) for item in batch), strict=True)
-    except BaseException:
-        tasks.cancel()  # joblib does not wait for threads that are at work
-        raise
-
-
-class _Cancellable:
-    """A task for many threads that can be ended in all of them."""
-
-    def __init__(self, task: Callable[[Any], Any]) -> None:
-        self._task = task
-        self._cancellation = Cancellation()
-        self._running = 0
-        self._changed = Condition()
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self._task,)  # in another process, which joblib ends
-
-    def __call__(self, item: Any) -> Any:
-        with self._changed:
-            if self._cancellation.cancelled():
-                return None
-            self._running += 1
-        outer = set_cancellation(self._cancellation)
-        try:
-            return self._task(item)
-        except BaseException:
-            if self._cancellation.cancelled():
-                return None  # nobody reads it
-            raise
-        finally:
-            set_cancellation(outer)
-            with self._changed:
-                self._running -= 1
-                self._changed.notify_all()
-
-    def cancel(self) -> None:
-        """End the native work of all threads and wait until none runs the task.
-
-        Code of other libraries cannot be ended, so the wait has an end too.
-        """
-        self._cancellation.cancel()
-        with self._changed:
-            self._changed.wait_for(lambda: self._running == 0, timeout=PATIENCE)
