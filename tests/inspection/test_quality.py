@@ -252,7 +252,7 @@ def test_forests_and_committees_have_the_path_outside_their_bags():
     np.testing.assert_array_equal(learning_curves(forest).validation, forest.validation_loss_)
     committee = BaggingRegressor(LinearRegression(), n_estimators=6, oob_score=True).fit(X, y)
     found = learning_curves(committee)
-    np.testing.assert_array_equal(found.out_of_bag, committee.oob_path_)
+    np.testing.assert_array_equal(found.out_of_bag, committee.oob_errors_)
     assert found.unit == "members"
 
 
