@@ -103,7 +103,10 @@ HELD = {
     "83 no rows": ({"X_val": lambda t: t.X[:0], "y_val": lambda t: t.two[:0]}, "X_val has no rows"),
     "83 too few targets": ({"y_val": lambda t: t.two[:9]}, r"inconsistent.*\[60, 9\]"),
     "82 missing targets": ({"y_val": lambda t: t.two * np.nan}, "60 of 60 targets are missing"),
-    "83 text for a number": ({"X_val": lambda t: t.X.astype(str)}, "text is not read as a number"),
+    "83 text for a number": (
+        {"X_val": lambda t: t.X.astype(str)},
+        "text is not converted to numbers",
+    ),
     "83 features alone": ({"y_val": lambda t: None}, "X_val and y_val go together"),
     "83 targets alone": ({"X_val": lambda t: None}, "X_val and y_val go together"),
     "82 missing weights": (

@@ -267,9 +267,9 @@ def test_49_a_validation_label_that_training_lacks_is_named(kind: type, table: A
 
 
 LOSSES = {
-    "50 negative counts": ({"loss": "poisson"}, -1.0, "needs targets at least 0, but y holds -1"),
-    "50 zero of a gamma": ({"loss": "gamma"}, 0.0, "needs targets above 0, but y holds 0"),
-    "50 negative of a tweedie": ({"loss": "tweedie"}, -1.0, "at least 0, but y holds -1"),
+    "50 negative counts": ({"loss": "poisson"}, -1.0, "needs targets at least 0, but y is -1"),
+    "50 zero of a gamma": ({"loss": "gamma"}, 0.0, "needs targets above 0, but y is 0"),
+    "50 negative of a tweedie": ({"loss": "tweedie"}, -1.0, "at least 0, but y is -1"),
 }
 
 

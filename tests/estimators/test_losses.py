@@ -112,9 +112,9 @@ def test_a_loss_as_an_object_is_the_loss_by_name(loss, tmp_path):
 @pytest.mark.parametrize(
     ("loss", "bad", "message"),
     [
-        ("poisson", -1.0, r"poisson loss needs targets at least 0, but y holds -1 .*Use another"),
-        ("tweedie", -0.5, r"tweedie loss needs targets at least 0, but y holds -0.5"),
-        ("gamma", 0.0, r"gamma loss needs targets above 0, but y holds 0 "),
+        ("poisson", -1.0, r"poisson loss needs targets at least 0, but y is -1 .*Use another"),
+        ("tweedie", -0.5, r"tweedie loss needs targets at least 0, but y is -0.5"),
+        ("gamma", 0.0, r"gamma loss needs targets above 0, but y is 0 "),
     ],
 )
 def test_a_target_outside_the_domain_is_named(loss, bad, message):
@@ -127,7 +127,7 @@ def test_a_target_outside_the_domain_is_named(loss, bad, message):
 @pytest.mark.filterwarnings("ignore:y has only one value")
 @pytest.mark.parametrize("loss", ["poisson", "tweedie"])
 def test_a_target_of_nothing_but_zeros_is_refused(loss):
-    with pytest.raises(ValueError, match="all of y is 0"):
+    with pytest.raises(ValueError, match="all targets are 0"):
         GradientBoostingRegressor(loss=loss).fit(np.zeros((30, 1)), np.zeros(30))
 
 
@@ -232,7 +232,7 @@ def test_a_loss_as_an_object_checks_its_parameters(make, message):
 
 def test_held_out_targets_are_checked_too():
     X, y, _ = numbers("poisson", 60)
-    with pytest.raises(ValueError, match=r"y_val.*at least 0, but y holds -3"):
+    with pytest.raises(ValueError, match=r"y_val.*at least 0, but y is -3"):
         GradientBoostingRegressor(loss="poisson").fit(X, y, X_val=X[:2], y_val=[1.0, -3.0])
 
 

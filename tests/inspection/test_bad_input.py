@@ -97,7 +97,9 @@ def test_rows_that_do_not_match_are_refused(name: str, what: str, model: Any) ->
 @pytest.mark.parametrize("name", OF_ROWS)
 def test_levels_that_no_training_row_held_are_told(name: str, model: Any) -> None:
     rows = X.assign(c=pd.Categorical(["zz"] * len(X)))
-    with pytest.warns(UserWarning, match="X column 'c' holds 'zz' in .*taken as missing"):
+    with pytest.warns(
+        UserWarning, match="X column 'c' has unknown categories in .*'zz'.*as missing values"
+    ):
         OF_ROWS[name](model, rows)
 
 

@@ -179,8 +179,8 @@ def test_a_list_of_lists_may_mix_text_and_numbers() -> None:
         ((-1,), r"names the column -1"),
         (("c", "c"), "names the column 'c' twice"),
         ((0, 0), "names the column 0 twice"),
-        ((True,), "has 1 truth values, and X has 2 columns"),
-        ((True, False, True), "has 3 truth values, and X has 2 columns"),
+        ((True,), "is a mask of 1 booleans, but X has 2 columns"),
+        ((True, False, True), "is a mask of 3 booleans, but X has 2 columns"),
     ],
 )
 def test_columns_that_are_not_there_are_named(asked: Any, words: str) -> None:
@@ -189,7 +189,7 @@ def test_columns_that_are_not_there_are_named(asked: Any, words: str) -> None:
 
 
 def test_names_are_of_no_use_without_names() -> None:
-    with pytest.raises(ValueError, match=r"'c', but X has no column names.*places"):
+    with pytest.raises(ValueError, match=r"'c', but X has no column names.*positions"):
         read(np.zeros((2, 2)), ("c",))
 
 
@@ -306,10 +306,10 @@ def test_columns_are_found_by_name_in_any_order() -> None:
 @pytest.mark.parametrize(
     ("trained", "new", "words"),
     [
-        (["a", "b"], [0.5, 1.5], r"0\.5, 1\.5 .* are numbers where .* are text \('a', 'b'\)"),
-        ([1, 2], ["x", "y"], r"'x', 'y' .* are text where .* are whole numbers \(1, 2\)"),
-        ([1, 2], [0.37, 3.0], r"0\.37, 3 .* are numbers where .* are whole numbers \(1, 2\)"),
-        ([0.5, 2], ["x", "y"], r"'x', 'y' .* are text where .* are numbers \(0\.5, 2\)"),
+        (["a", "b"], [0.5, 1.5], r"0\.5, 1\.5.* are numbers, but .* are text \('a', 'b'\)"),
+        ([1, 2], ["x", "y"], r"'x', 'y'.* are text, but .* are whole numbers \(1, 2\)"),
+        ([1, 2], [0.37, 3.0], r"0\.37, 3.* are numbers, but .* are whole numbers \(1, 2\)"),
+        ([0.5, 2], ["x", "y"], r"'x', 'y'.* are text, but .* are numbers \(0\.5, 2\)"),
     ],
 )
 def test_unseen_values_of_another_kind_are_unseen_with_a_hint(
@@ -317,9 +317,11 @@ def test_unseen_values_of_another_kind_are_unseen_with_a_hint(
 ) -> None:
     features = learned(pl.DataFrame({"c": trained}), ("c",))
     X = pl.DataFrame({"c": new})
-    with pytest.warns(UnknownCategoryWarning, match=f"X column 'c' holds {words}"):
+    with pytest.warns(
+        UnknownCategoryWarning, match=f"X column 'c' has unknown categories .*{words}"
+    ):
         assert np.isnan(features.match(X, "Model")).all()
-    with pytest.raises(ValueError, match=f"X column 'c' holds {words}"):
+    with pytest.raises(ValueError, match=f"X column 'c' has unknown categories .*{words}"):
         features.match(X, "Model", "error")
     assert matched(features, X, "prior") == [[2, 2]]
 
@@ -340,7 +342,7 @@ def test_values_of_the_same_kind_are_only_unseen(trained: Any, new: Any) -> None
 )
 def test_categories_and_text_where_numbers_were_are_refused(column: Any) -> None:
     features = learned(pd.DataFrame({"x": [1.0, 2.0]}))
-    words = r"X column 'x' .* at row 0.*It was a column of numbers when Model was fitted"
+    words = r"X column 'x' .* at row 0.*It was a numeric column when Model was fitted"
     with pytest.raises(ValueError, match=words):
         features.match(pd.DataFrame({"x": column}), "Model")
 
@@ -360,8 +362,8 @@ def test_an_unseen_value_is_missing_with_one_warning_a_call() -> None:
     (warning,) = caught
     assert warning.filename == __file__
     assert str(warning.message).startswith(
-        "X column 'c' holds 'x', 'y' in 3 of 5 rows, which no training row did; X column 'd' holds "
-        "3, 9 in 2 of 5 rows, which no training row did. They are taken as missing"
+        "X column 'c' has unknown categories in 3 of 5 rows: 'x', 'y'; X column 'd' has unknown "
+        "categories in 2 of 5 rows: 3, 9. They are treated as missing values"
     )
 
 
@@ -373,7 +375,7 @@ def test_an_unseen_value_is_the_number_of_levels_by_prior() -> None:
 
 def test_an_unseen_value_is_refused_if_asked() -> None:
     with pytest.raises(
-        ValueError, match=r"'c' holds 'x', 'y' in 3 of 5 rows.*handle_unknown='missing'"
+        ValueError, match=r"'c' has unknown .* 3 of 5 rows: 'x', 'y'.*handle_unknown='missing'"
     ):
         matched(known(), NEW, "error")
     assert matched(known(), NEW[:1], "error") == [[1], [0]]
@@ -381,7 +383,7 @@ def test_an_unseen_value_is_refused_if_asked() -> None:
 
 def test_only_some_unseen_values_are_listed() -> None:
     X = pl.DataFrame({"c": [f"new {n}" for n in range(9)] + ["a"], "d": [1] * 10})
-    words = r"holds 'new 0', 'new 1', 'new 2', 'new 3', 'new 4' and 4 more in 9 of 10 rows"
+    words = r"in 9 of 10 rows: 'new 0', 'new 1', 'new 2', 'new 3', 'new 4' and 4 more"
     with pytest.warns(UnknownCategoryWarning, match=words):
         matched(known(), X)
 

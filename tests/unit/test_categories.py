@@ -222,12 +222,16 @@ def test_levels_know_of_which_kind_they_are(levels, kind: str) -> None:
 @pytest.mark.parametrize(
     ("cell", "error", "words"),
     [
-        (b"a", TypeError, r"X column 0 holds a bytes, b'a' at row 1.*level must be.*astype\(str\)"),
+        (
+            b"a",
+            TypeError,
+            r"X column 0 holds a bytes, b'a' at row 1.*category must be.*astype\(str\)",
+        ),
         ((1, 2), TypeError, "holds a tuple"),
         ([1], TypeError, "holds a list"),
         (pd.Interval(0, 1), TypeError, "holds a Interval"),
         (1j, TypeError, "holds a complex"),
-        (2**64, ValueError, "18446744073709551616 at row 1, which 64 bits do not hold"),
+        (2**64, ValueError, "18446744073709551616 at row 1, which does not fit in 64 bits"),
         (Decimal("1e500"), ValueError, "64 bits"),
     ],
 )

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from stagewise._native import Columns, Workers
-from stagewise.data.categories.combinations import MOST, MOST_COLUMNS, find_combinations
+from stagewise.data.categories.combinations import MAX_COLUMNS, MAX_COMBINATIONS, find_combinations
 
 
 def search(X, levels, target, seed=0):
@@ -59,13 +59,13 @@ def test_numbers_and_constant_columns_are_left_alone() -> None:
 
 
 def test_of_very_many_columns_the_telling_ones_are_combined() -> None:
-    levels = [4] * (MOST_COLUMNS + 8)
+    levels = [4] * (MAX_COLUMNS + 8)
     X, rng = table(4000, levels)
     effect = rng.normal(size=(4, 4))
     target = effect[X[:, 3].astype(int), X[:, -1].astype(int)] + 0.3 * rng.normal(size=4000)
     found = search(X, levels, target)
     assert found[0] == (3, len(levels) - 1)
-    assert len(found) <= MOST
+    assert len(found) <= MAX_COMBINATIONS
 
 
 def test_combinations_are_the_same_for_any_number_of_threads() -> None:

@@ -144,7 +144,7 @@ def test_other_ways_to_write(text, moment, number):
     ],
 )
 def test_what_is_no_moment_is_refused_with_an_example(text, moment):
-    with pytest.raises(ValueError, match=f"is no {moment}; write one as .* or "):
+    with pytest.raises(ValueError, match=f"is not a {moment}; write it as .* or "):
         parse_datetime(text, moment)
 
 
@@ -255,9 +255,9 @@ def test_a_reader_that_does_not_know_moments_reads_the_rest():
 @pytest.mark.parametrize(
     ("moments", "words"),
     [
-        ([1, 0, 2, 4], "what the numbers of its features stand for"),
-        ([1, 0, 2], "what the numbers of its features stand for"),
-        ([0, 0, 0, 0], "what the numbers of its features stand for"),
+        ([1, 0, 2, 4], "temporal types of its features"),
+        ([1, 0, 2], "temporal types of its features"),
+        ([0, 0, 0, 0], "temporal types of its features"),
     ],
 )
 def test_moments_that_cannot_be_are_refused(moments, words):
@@ -274,5 +274,5 @@ def test_levels_and_unsigned_integers_are_no_moments():
         arrays["feature_moment"] = np.array([1, 3, 0, 0], dtype=np.uint8)
         levels = {"level_start": np.zeros(5, np.uint64), "level_type": np.empty(0, np.uint8)}
         levels |= {"level_bits": np.empty(0, np.uint64), "level_text": np.empty(0, np.uint8)}
-        with pytest.raises(ModelFormatError, match="no signed integers"):
+        with pytest.raises(ModelFormatError, match="not hold signed integers"):
             unpack(facts, {**arrays, **(levels if kind == 3 else {})})

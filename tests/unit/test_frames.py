@@ -180,7 +180,7 @@ def test_moments_beyond_nanoseconds_are_refused(cell: Any) -> None:
 
 @pytest.mark.parametrize("cell", [Decimal("1e400"), Decimal("1e100000"), Decimal("0.5e401")])
 def test_decimals_beyond_all_doubles_are_refused(cell: Decimal) -> None:
-    with pytest.raises(ValueError, match=r"X column 'c' holds .* at row 0.*no number type"):
+    with pytest.raises(ValueError, match=r"X column 'c' holds .* at row 0.*no numeric type"):
         read(pd.DataFrame({"c": pd.Series([cell], dtype=object)}))
 
 

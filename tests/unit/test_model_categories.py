@@ -58,25 +58,25 @@ def test_a_model_without_categories_has_no_such_section() -> None:
 @pytest.mark.parametrize(
     ("array", "index", "number", "words"),
     [
-        ("level_start", 0, 1, "boundaries between its levels"),
-        ("level_start", -1, 6, "boundaries between its levels"),
-        ("level_start", 1, 2**63, "boundaries between its levels"),
-        ("level_start", 1, 4, "levels for a feature that needs none"),
-        ("level_type", 0, 4, "of which type its levels are"),
-        ("level_type", 0, 3, "lengths of its levels"),
-        ("level_type", 0, 1, "do not rise, or one of another type"),
-        ("level_type", 1, 1, "do not rise, or one of another type"),
-        ("level_bits", 0, 9, "do not rise, or one of another type"),
-        ("level_bits", 1, struct.unpack("<Q", struct.pack("<d", 1.0))[0], "do not rise"),
-        ("level_bits", 1, struct.unpack("<Q", struct.pack("<d", math.nan))[0], "not a number"),
-        ("level_bits", 1, struct.unpack("<Q", struct.pack("<d", -0.0))[0], "do not rise"),
-        ("level_bits", -1, 2**64 - 1, "lengths of its levels"),
-        ("level_bits", -1, 0, "lengths of its levels"),
-        ("level_text", 0, 0xFF, "is not text"),
-        ("level_text", -1, ord("a"), "do not rise"),
+        ("level_start", 0, 1, "boundaries between its categories"),
+        ("level_start", -1, 6, "boundaries between its categories"),
+        ("level_start", 1, 2**63, "boundaries between its categories"),
+        ("level_start", 1, 4, "categories for a feature that is not categorical"),
+        ("level_type", 0, 4, "types of its categories"),
+        ("level_type", 0, 3, "lengths of its categories"),
+        ("level_type", 0, 1, "not in increasing order, or one has the wrong type"),
+        ("level_type", 1, 1, "not in increasing order, or one has the wrong type"),
+        ("level_bits", 0, 9, "not in increasing order, or one has the wrong type"),
+        ("level_bits", 1, struct.unpack("<Q", struct.pack("<d", 1.0))[0], "not (in )?increasing"),
+        ("level_bits", 1, struct.unpack("<Q", struct.pack("<d", math.nan))[0], "is NaN"),
+        ("level_bits", 1, struct.unpack("<Q", struct.pack("<d", -0.0))[0], "not (in )?increasing"),
+        ("level_bits", -1, 2**64 - 1, "lengths of its categories"),
+        ("level_bits", -1, 0, "lengths of its categories"),
+        ("level_text", 0, 0xFF, "is not valid text"),
+        ("level_text", -1, ord("a"), "not (in )?increasing"),
         ("feature_kind", 1, 3, None),
-        ("feature_kind", 0, 0, "levels for a feature that needs none"),
-        ("feature_kind", 0, 4, "of which kind its features"),
+        ("feature_kind", 0, 0, "categories for a feature that is not categorical"),
+        ("feature_kind", 0, 4, "kinds of its features"),
     ],
 )
 def test_one_wrong_number_is_refused(array: str, index: int, number: Any, words: Any) -> None:
@@ -94,7 +94,7 @@ def test_one_wrong_number_is_refused(array: str, index: int, number: Any, words:
 def test_the_sections_come_together_or_not_at_all(array: str) -> None:
     facts, arrays = pack(MODEL, {})
     whole = arrays.pop(array)
-    with pytest.raises(ModelFormatError, match="levels for each categorical feature"):
+    with pytest.raises(ModelFormatError, match="categories for each categorical feature"):
         unpack(facts, arrays)
     for other in (whole.astype(np.float32), whole[None]):
         with pytest.raises(ModelFormatError, match="wrong type or shape"):
@@ -108,7 +108,7 @@ def test_levels_of_no_categorical_feature_are_refused() -> None:
     facts, arrays = pack(make_model(), {})
     _, others = pack(with_levels([], [], []), {})
     levels = {name: others[name] for name in others if name.startswith("level_")}
-    with pytest.raises(ModelFormatError, match="levels"):
+    with pytest.raises(ModelFormatError, match="categories"):
         unpack(facts, {**arrays, **levels})
 
 
@@ -116,7 +116,7 @@ def test_a_categorical_feature_has_no_cuts() -> None:
     facts, arrays = pack(MODEL, {})
     arrays["cuts"] = np.array([5], dtype=np.uint64)
     arrays["cut_start"] = np.array([0, 1, 1, 1, 1], dtype=np.uint64)
-    with pytest.raises(ModelFormatError, match="cuts for a feature that needs none"):
+    with pytest.raises(ModelFormatError, match="cuts for a feature that is not a wide integer"):
         unpack(facts, arrays)
 
 

@@ -228,7 +228,7 @@ LOOP.append(LOOP)
     ("value", "words"),
     [
         (print, "builtin_function_or_method"),
-        (float("inf"), "holds inf, and only finite"),
+        (float("inf"), "holds inf, but only finite"),
         (float("nan"), "holds nan"),
         ([1.0, np.float64("nan")], "holds nan"),
         (2**64, "more than 64 bits"),
@@ -256,7 +256,7 @@ def test_parameters_of_megabytes_are_refused() -> None:
 
 @pytest.mark.parametrize("estimator", [{"class": "X"}, {"params": {}}, {"class": 1, "params": {}}])
 def test_an_estimator_without_name_or_parameters_is_refused(estimator: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match="no name or no parameters"):
+    with pytest.raises(ValueError, match="class or the parameters"):
         encode(make_model(), estimator)
 
 
@@ -319,7 +319,7 @@ def test_bytes_after_the_end_are_refused() -> None:
 
 
 def test_bytes_that_no_section_claims_are_refused() -> None:
-    with pytest.raises(ModelFormatError, match="do not fill"):
+    with pytest.raises(ModelFormatError, match="do not cover"):
         decode(rebuilt(encode(make_model()), lambda header: b"hidden"))
 
 

@@ -229,7 +229,7 @@ class Trap:
 def test_loading_a_pickle_is_refused_and_runs_nothing(tmp_path: Path) -> None:
     sprung = tmp_path / "sprung"
     (tmp_path / "model.pkl").write_bytes(pickle.dumps(Trap(str(sprung))))
-    with pytest.raises(ModelFormatError, match=r"not a Stagewise model, .* written by save"):
+    with pytest.raises(ModelFormatError, match=r"not a Stagewise model: .* written by save"):
         read_model(tmp_path / "model.pkl")
     assert not sprung.exists()
 
@@ -260,7 +260,7 @@ def test_loading_what_is_not_a_whole_model_says_what_it_is(
 
 
 def test_loading_a_directory_says_so(tmp_path: Path) -> None:
-    with pytest.raises(IsADirectoryError, match="a model is a file"):
+    with pytest.raises(IsADirectoryError, match="not a file"):
         read_model(tmp_path)
 
 

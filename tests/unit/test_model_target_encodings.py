@@ -64,16 +64,16 @@ def test_what_levels_say_is_part_of_the_fingerprint() -> None:
     ("array", "index", "number", "words"),
     [
         ("statistic_sources", 0, 1, "not categorical"),
-        ("statistic_sources", 2, 3, "features that it does not have"),
-        ("statistic_sources", 1, 2, "features that it does not have"),
-        ("statistic_start", 1, 0, "features that it does not have"),
-        ("statistic_start", -1, 9, "boundaries between its statistics"),
-        ("statistic_key_start", 1, 1, "needs none"),
+        ("statistic_sources", 2, 3, "features that do not exist"),
+        ("statistic_sources", 1, 2, "features that do not exist"),
+        ("statistic_start", 1, 0, "features that do not exist"),
+        ("statistic_start", -1, 9, "boundaries between its target encodings"),
+        ("statistic_key_start", 1, 1, "encoding of one feature"),
         ("statistic_key_start", -1, 2, "boundaries between its keys"),
-        ("statistic_keys", 1, 0, "do not rise"),
+        ("statistic_keys", 1, 0, "not (in )?increasing"),
         ("statistic_keys", 2, 20, "too large"),
-        ("statistic_values", 3, np.nan, "not a number"),
-        ("statistic_values", 3, np.inf, "not a number"),
+        ("statistic_values", 3, np.nan, "not finite"),
+        ("statistic_values", 3, np.inf, "not finite"),
     ],
 )
 def test_statistics_that_make_no_sense_are_refused(array, index, number, words) -> None:
@@ -90,8 +90,8 @@ def test_statistics_that_make_no_sense_are_refused(array, index, number, words) 
         ("statistic_values", lambda a: a[:-1], "value for each key"),
         ("statistic_values", lambda a: np.append(a, a[:1]), "more values than keys"),
         ("statistic_key_start", lambda a: a[:-1], "boundaries|keys for each"),
-        ("statistic_keys", None, "part of the sections"),
-        ("statistic_start", lambda a: a[:1], "part of the sections"),
+        ("statistic_keys", None, "only some of the sections"),
+        ("statistic_start", lambda a: a[:1], "only some of the sections"),
     ],
 )
 def test_sections_of_the_wrong_length_are_refused(name, change, words) -> None:

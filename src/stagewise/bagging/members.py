@@ -165,8 +165,8 @@ class Training:
             return DummyClassifier().fit(self._seen(rows, columns), self.y[rows])
         rng = np.random.default_rng([self.seed, share.number, SEEDS])
         estimator = seeded(self.estimator, rng, anew=True)
-        if estimator.get_params(deep=False).get("on_unseen") == "error":
-            estimator.set_params(on_unseen="missing")  # what is unseen, the committee decides
+        if estimator.get_params(deep=False).get("handle_unknown") == "error":
+            estimator.set_params(handle_unknown="missing")  # bagging itself has checked the categories
         if self.threads > 1:
             estimator.set_params(**dict.fromkeys(_numbers_of_threads(estimator), 1))
         passed: dict[str, Any] = {}

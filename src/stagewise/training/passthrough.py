@@ -62,7 +62,7 @@ class Header:
         """Return that the columns are numbers: whatever else they are is the learner's business."""
         return [0] * self.n
 
-    def extended(self, columns: UntouchedRows) -> UntouchedRows:
+    def append_encoded(self, columns: UntouchedRows) -> UntouchedRows:
         """Return the columns: nothing is made of them here."""
         return columns
 

@@ -1,8 +1,8 @@
-"""The statistics of levels that a fit makes: which ones, and from which rows.
+"""The target encoder of a fit: chooses the features to encode, and encodes them.
 
-The one idea: a level says the step that a leaf of its rows would take from the best constant, so
-every loss and every number of classes has its statistics. They are learned from the training rows
-alone, like everything else that comes before the first round. Must not know trees.
+The encoding of a category is the Newton step that a leaf with its rows would take from the best
+constant, so it is defined for every loss and every number of classes. It is learned from the
+training rows only. This module must not import trees.
 """
 
 from __future__ import annotations
@@ -27,33 +27,33 @@ __all__ = ["TargetEncoder", "few_cuts"]
 Pairs = list[npt.NDArray[np.float32]]
 
 FEW = 4
-"""Up to this many levels sets of them are all that can be asked about."""
+"""Features with at most this many categories are not encoded: category sets suffice."""
 MANY = 50
-"""With categorical="auto", a table has statistics if a column has more levels than this."""
+"""With categorical="auto", features with more categories than this are encoded."""
 MOST_OUTPUTS = 8
-"""With categorical="auto", classes up to which a table has statistics: each has its own columns."""
+"""With categorical="auto", nothing is encoded if there are more outputs: each has own columns."""
 MOST_CUTS = 31
-"""Of a column of statistics: what tells its values apart more finely is mostly chance."""
+"""The largest number of cuts of an encoded column; finer differences are mostly noise."""
 MOST_ROWS = 100_000
-"""From which combinations are found."""
+"""The largest number of rows from which combinations are searched."""
 
 
 @dataclass(frozen=True)
 class TargetEncoder:
-    """What a fit averages, and how.
+    """The target encoder of one fit.
 
     Parameters
     ----------
     workers : Workers
         The threads.
     loss : Loss
-        Whose steps are averaged.
+        The loss whose gradients are averaged.
     seed : int
-        Keys the orders of the rows.
+        Determines the permutations of the rows.
     sources : sequence of tuple of int
-        The features, and combinations of features, by whose levels to average; empty: none.
+        The features, and combinations of features, to encode; empty: none.
     n_orderings : int
-        In how many orders.
+        The number of random orders.
     """
 
     workers: Workers
@@ -123,25 +123,25 @@ class TargetEncoder:
         features: Any,
         rows_to_encode: RowSet | None = None,
     ) -> tuple[Any, list[Columns]]:
-        """Learn from a sample what levels say.
+        """Learn the target encodings from a sample.
 
         Parameters
         ----------
         sample : RowSet
-            The rows to learn from.
+            The training rows.
         y : array
-            Their targets, as the loss wants them.
+            Their targets, as the loss uses them.
         features : Features
-            What is known of the columns.
-        told : RowSet or None
-            The rows that are told, of the same table; None: the same.
+            The features.
+        rows_to_encode : RowSet or None
+            The rows to encode, of the same table; None: the training rows.
 
         Returns
         -------
         features : Features
-            With the statistics.
+            With the target encodings.
         tables : list of Columns
-            The rows that are told, in as many versions as there are orders.
+            The rows to encode with the encoded columns, one version per permutation.
         """
         rows_to_encode = sample if rows_to_encode is None else rows_to_encode
         if not self.sources:
