@@ -56,8 +56,8 @@ class Stagewise(Peer):
     }
     ways: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         **USUAL,
-        "exact": {"split": "exact", "growth": "depth_wise", "max_depth": DEPTH, **ANY_LEAVES},
-        "symmetric": {"growth": "symmetric", "max_depth": DEPTH, **ANY_LEAVES},
+        "exact": {"split": "exact", "grow_policy": "depth_wise", "max_depth": DEPTH, **ANY_LEAVES},
+        "symmetric": {"grow_policy": "symmetric", "max_depth": DEPTH, **ANY_LEAVES},
         "goss": {"sampling": "goss"},
         "levels": {},
         "linear": {"leaves": "linear"},
@@ -85,7 +85,7 @@ class Stagewise(Peer):
             **self.losses[work.loss],
             n_estimators=work.trees,
             learning_rate=LEARNING_RATE,
-            columns_per_node=1.0,  # as the peers do
+            max_features=1.0,  # as the peers do
             min_samples_leaf=MIN_ROWS,
             max_bins=BINS,
             categorical_features=list(work.categories) or None,

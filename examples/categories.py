@@ -21,5 +21,5 @@ new = pl.DataFrame({"city": ["Oslo", "Lima"], "area": [60.0, 60.0]})
 print("60 m² in Oslo and Lima:", model.predict(new).round())
 
 # A city that no training row had: missing (with a warning), an error, or a level without rows.
-model.set_params(on_unseen="prior")
+model.set_params(handle_unknown="prior")
 print("60 m² in Rome:", model.predict(pl.DataFrame({"city": ["Rome"], "area": [60.0]})).round())

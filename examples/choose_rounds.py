@@ -20,7 +20,7 @@ for how in (False, True, "cv"):
     print(f"early_stopping={how!s:5s} {model.n_iter_:3d} rounds, test loss {test_loss(model):.3f}")
 print(f"out-of-fold accuracy {np.mean(model.oof_prediction_.argmax(axis=1) == y_train):.3f}")
 
-bagged = GradientBoostingClassifier(n_estimators=300, subsample=0.5, out_of_bag=True)
+bagged = GradientBoostingClassifier(n_estimators=300, subsample=0.5, oob_score=True)
 rounds = bagged.fit(X_train, y_train).oob_best_iteration_
-bagged.set_params(n_estimators=rounds, out_of_bag=False).fit(X_train, y_train)
+bagged.set_params(n_estimators=rounds, oob_score=False).fit(X_train, y_train)
 print(f"out-of-bag            {rounds:3d} rounds, test loss {test_loss(bagged):.3f}")

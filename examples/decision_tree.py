@@ -22,7 +22,9 @@ trees = {
 }
 for name, tree in trees.items():
     score = tree.fit(X_train, y_train).score(X_test, y_test)
-    print(f"{name:20s} {tree.n_leaves_:3d} leaves, depth {tree.depth_}, accuracy {score:.3f}")
+    print(
+        f"{name:20s} {tree.get_n_leaves():3d} leaves, depth {tree.get_depth()}, accuracy {score:.3f}"
+    )
 
 print(export_text(small))
 for rule in rules(small):

@@ -3,12 +3,12 @@
 from sklearn.datasets import load_diabetes
 from sklearn.model_selection import train_test_split
 
-from stagewise import LinearModel, StagewiseLinearRegressor, StepwiseRegressor
+from stagewise import LinearRegression, StagewiseLinearRegressor, StepwiseRegressor
 
 X, y = load_diabetes(return_X_y=True, as_frame=True)
 X, X_new, y, y_new = train_test_split(X, y, random_state=0)
 
-whole = LinearModel().fit(X, y)
+whole = LinearRegression().fit(X, y)
 print(whole.summary())
 low, high = whole.predict_interval(X_new, level=0.9).T
 inside = ((y_new >= low) & (y_new <= high)).mean()

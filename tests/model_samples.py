@@ -26,7 +26,12 @@ from stagewise.trees.tree import CategorySets, Tree
 
 ESTIMATOR: dict[str, Any] = {
     "class": "GradientBoostingRegressor",
-    "params": {"learning_rate": 0.1, "max_depth": None, "n_estimators": 3, "growth": "best_first"},
+    "params": {
+        "learning_rate": 0.1,
+        "max_depth": None,
+        "n_estimators": 3,
+        "grow_policy": "best_first",
+    },
 }
 
 

@@ -62,7 +62,7 @@ def california(path: Path) -> None:
         response="gradient",
         max_leaf_nodes=6,
         learning_rate=0.1,
-        columns_per_node=1.0,
+        max_features=1.0,
         n_estimators=800,
     ).fit(X.iloc[train], y[train])
 

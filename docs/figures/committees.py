@@ -22,7 +22,7 @@ def bagging() -> None:
     (X, y), (X_test, y_test) = additive(500, 0), additive(5_000, 1)
     fig, (left, right) = plt.subplots(1, 2, figsize=(9, 3.4))
     tree = DecisionTreeRegressor()
-    model = BaggingRegressor(tree, n_estimators=200, out_of_bag=True).fit(X, y)
+    model = BaggingRegressor(tree, n_estimators=200, oob_score=True).fit(X, y)
     errors = [np.mean((p - y_test) ** 2) for p in model.staged_predict(X_test)]
     number = range(1, 201)
     left.plot(number, errors, color=BLUE, label="test rows")
@@ -116,7 +116,7 @@ def _said_of_one_place(share: float) -> np.ndarray:
     """Return what each of 30 bagged trees says of one row, for 300 training sets."""
     place = np.full((1, 10), 0.4)
     tree = DecisionTreeRegressor()
-    model = BaggingRegressor(tree, n_estimators=30, columns_per_member=share, n_jobs=1)
+    model = BaggingRegressor(tree, n_estimators=30, max_features=share, n_jobs=1)
     rows = []
     for number in range(300):
         model.set_params(random_state=number).fit(*additive(100, 1_000 + number))

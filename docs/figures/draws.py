@@ -11,7 +11,7 @@ from style import BLUE, GREEN, GREY, ORANGE, plt, save
 from stagewise import GradientBoostingClassifier, GradientBoostingRegressor
 from stagewise._native import Gradients, Workers
 from stagewise.boosting.sampling import Round
-from stagewise.training.drawing import make_sampling
+from stagewise.training.sampling_options import make_sampling
 
 __all__ = ["dart", "sampling"]
 
@@ -36,7 +36,7 @@ def sampling() -> None:
     shared = {
         "n_estimators": 800,
         "learning_rate": 0.1,
-        "columns_per_node": 1.0,
+        "max_features": 1.0,
         "max_leaf_nodes": 8,
     }
     whole = GradientBoostingClassifier(**shared).fit(X, y)
@@ -89,7 +89,7 @@ def dart() -> None:
         model = GradientBoostingRegressor(
             n_estimators=300,
             learning_rate=0.3,
-            columns_per_node=1.0,
+            max_features=1.0,
             max_leaf_nodes=6,
             min_samples_leaf=5,
             n_iter_no_change=300,

@@ -7,7 +7,7 @@ from sklearn.datasets import load_diabetes
 from sklearn.linear_model import lars_path
 from style import BLUE, GREEN, GREY, ORANGE, RED, plt, save
 
-from stagewise import LinearModel, StagewiseLinearRegressor, StepwiseRegressor
+from stagewise import LinearRegression, StagewiseLinearRegressor, StepwiseRegressor
 
 __all__ = ["linear_model", "stagewise_linear", "stepwise"]
 
@@ -18,8 +18,8 @@ def linear_model() -> None:
     x = np.sort(rng.uniform(0, 10, 40))
     y = 1.0 + 0.5 * x + rng.normal(0, 1, 40)
     curve = 1.0 + 0.5 * x + 0.12 * (x - 5) ** 2 + rng.normal(0, 0.5, 40)
-    model = LinearModel().fit(x[:, None], y)
-    bent = LinearModel().fit(x[:, None], curve)
+    model = LinearRegression().fit(x[:, None], y)
+    bent = LinearRegression().fit(x[:, None], curve)
     grid = np.linspace(-2, 12, 200)[:, None]
     fig, axes = plt.subplots(1, 3, figsize=(9.6, 3.2), width_ratios=(1.5, 1, 1))
     left, middle, right = axes

@@ -179,7 +179,7 @@ def newton_boosting() -> None:
             min_samples_leaf=5,
             l2_regularization=0.0,
             learning_rate=0.5,
-            columns_per_node=1.0,
+            max_features=1.0,
             n_estimators=50,
         ).fit(X, y)
         stages = [s[:, 1] for s in model.staged_predict_proba(grid)]
@@ -205,7 +205,7 @@ def regularised() -> None:
     for l2, colour in ((0.0, RED), (3.0, BLUE), (100.0, GREEN)):
         model = GradientBoostingClassifier(
             learning_rate=0.1,
-            columns_per_node=1.0,
+            max_features=1.0,
             n_estimators=150,
             l2_regularization=l2,
             min_samples_leaf=1,
@@ -225,7 +225,7 @@ def least_squares() -> None:
     for rate, colour in ((1.0, RED), (0.5, ORANGE), (0.05, BLUE), (0.005, GREEN)):
         model = GradientBoostingRegressor(
             learning_rate=rate,
-            columns_per_node=1.0,
+            max_features=1.0,
             n_estimators=2_000,
             max_leaf_nodes=6,
             min_samples_leaf=5,
@@ -248,7 +248,7 @@ def stochastic() -> None:
             subsample=share,
             out_of_bag=share < 1,
             learning_rate=0.1,
-            columns_per_node=1.0,
+            max_features=1.0,
             n_estimators=600,
             max_leaf_nodes=6,
             min_samples_leaf=5,
@@ -288,7 +288,7 @@ def any_learner() -> None:
 def rounds() -> None:
     """Draw the folds' mean loss, the round it chooses, and the loss of a test set."""
     (X, y), (X_test, y_test) = spheres(1_000, 0), spheres(10_000, 1)
-    shared = {"learning_rate": 0.2, "columns_per_node": 1.0, "max_leaf_nodes": 6}
+    shared = {"learning_rate": 0.2, "max_features": 1.0, "max_leaf_nodes": 6}
     model = GradientBoostingClassifier(
         n_estimators=500, early_stopping="cv", n_iter_no_change=60, **shared
     ).fit(X, y)
@@ -319,7 +319,7 @@ def tree_size() -> None:
             min_samples_leaf=1,
             n_estimators=600,
             learning_rate=0.5,
-            columns_per_node=1.0,
+            max_features=1.0,
         ).fit(X, y)
         errors = test_errors(model, X_test, y_test)
         print(f"  J={leaves}: {errors[-1]:.3f} after 600")

@@ -33,7 +33,7 @@ def decision_tree() -> None:
     for ax, (name, model) in zip(axes, models.items(), strict=True):
         said = model.fit(X, y).predict_proba(grid)[:, 1].reshape(across.shape)
         error = np.mean(model.predict(X_test) != y_test)
-        size = f", {model.n_leaves_} leaves" if hasattr(model, "n_leaves_") else ""
+        size = f", {model.get_n_leaves()} leaves" if hasattr(model, "n_leaves_") else ""
         print(f"  {name}: test error {error:.3f}{size}")
         ax.pcolormesh(across, up, said > 0.5, cmap=ListedColormap([BLUE, ORANGE]), alpha=0.3)
         for k, colour in ((0, BLUE), (1, ORANGE)):
@@ -55,7 +55,7 @@ def pruning() -> None:
     train = [np.mean(tree.predict(X) != y) for tree in trees]
     for name, tree in (("least error", chosen), ("one standard error", rule)):
         error = np.mean(tree.predict(X_test) != y_test)
-        print(f"  {name}: {tree.n_leaves_} leaves, test error {error:.3f}")
+        print(f"  {name}: {tree.get_n_leaves()} leaves, test error {error:.3f}")
     print(f"  whole: {path.n_leaves[0]} leaves, test error {test[0]:.3f}; best {min(test):.3f}")
     fig, ax = plt.subplots()
     ax.errorbar(
@@ -63,8 +63,8 @@ def pruning() -> None:
     )
     ax.plot(path.n_leaves, test, color=ORANGE, label="test set")
     ax.plot(path.n_leaves, train, color=GREEN, label="training")
-    ax.axvline(chosen.n_leaves_, color=GREY, ls="--")
-    ax.text(chosen.n_leaves_ * 1.05, 0.4, f"{chosen.n_leaves_} leaves", color=GREY)
+    ax.axvline(chosen.get_n_leaves(), color=GREY, ls="--")
+    ax.text(chosen.get_n_leaves() * 1.05, 0.4, f"{chosen.get_n_leaves()} leaves", color=GREY)
     ax.set(xlabel="leaves", ylabel="share of wrong answers", xscale="log")
     ax.legend()
     save(fig, "pruning")

@@ -15,12 +15,12 @@
 #include <optional>
 #include <stdexcept>
 
-#include "bindings/released.hpp"
+#include "bindings/gil_release.hpp"
 #include "binning/sparse_table.hpp"
-#include "core/arrays.hpp"
+#include "core/columns.hpp"
 #include "core/threads.hpp"
-#include "grow/descend.hpp"
-#include "grow/lines.hpp"
+#include "grow/linear_leaves.hpp"
+#include "grow/score_update.hpp"
 #include "kernels/kernels.hpp"
 
 namespace nb = nanobind;
@@ -34,9 +34,22 @@ template <class T>
 using InOut = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 template <class T>
 using Out = nb::ndarray<nb::numpy, T, nb::ndim<1>>;
-using Weight = std::optional<In<double>>;  // none: every row counts once
-using Times = std::optional<In<float>>;    // how often it counts besides; none: once
+using Weight = std::optional<In<double>>;     // none: every row counts once
+using Multiplier = std::optional<In<float>>;  // how often it counts besides; none: once
 using AnyArray = nb::ndarray<nb::ro, nb::device::cpu>;
+// Containers with the types of their items, for the signatures of the stub.
+template <class... T>
+using TupleOf = nb::typed<nb::tuple, T...>;
+template <class T>
+using ListOf = nb::typed<nb::list, T>;
+template <class T>
+using SequenceOf = nb::typed<nb::sequence, T>;
+
+// float64 or float32, in signatures that nanobind cannot derive.
+#define STAGEWISE_REAL_ARRAY \
+  "numpy.typing.NDArray[numpy.float64] | numpy.typing.NDArray[numpy.float32]"
+// Cuts, or the bins of categories.
+#define STAGEWISE_CODING "numpy.typing.NDArray[numpy.float64] | numpy.typing.NDArray[numpy.uint32]"
 
 // A capsule that owns an object.
 template <class T>
@@ -125,17 +138,17 @@ struct SparseCells {
 };
 
 // Lines as Python holds them.
-struct SharedLines {
-  std::shared_ptr<const Lines> lines;
+struct SharedLinearLeaves {
+  std::shared_ptr<const LinearLeaves> linear_leaves;
 
-  static std::shared_ptr<const Lines> of(const SharedLines* shared) {
-    return shared == nullptr ? nullptr : shared->lines;
+  static std::shared_ptr<const LinearLeaves> of(const SharedLinearLeaves* shared) {
+    return shared == nullptr ? nullptr : shared->linear_leaves;
   }
 };
 
 // What a tree's leaves add to scores; checks that constants, lines and rows belong together.
-NodeScores scores_of(const Tree& tree, const In<double>& value, const InOut<double>& score,
-                     size_t rows, const SharedLines* lines, const Table* table);
+ScoreUpdate scores_of(const Tree& tree, const In<double>& value, const InOut<double>& score,
+                      size_t rows, const SharedLinearLeaves* linear_leaves, const Table* table);
 
 // Throws where the rules of a tree do not fit a table of so many features, or classes their rows.
 struct TreeRules;
@@ -151,12 +164,12 @@ void bind_tables(nb::module_& m);
 void bind_sparse(nb::module_& m);
 void bind_losses(nb::module_& m);
 void bind_sampling(nb::module_& m);
-void bind_trees(nb::module_& m);
-void bind_committee(nb::module_& m);
+void bind_grower(nb::module_& m);
+void bind_forest_grower(nb::module_& m);
 void bind_forest(nb::module_& m);
-void bind_statistics(nb::module_& m);
-void bind_lines(nb::module_& m);
+void bind_target_encoding(nb::module_& m);
+void bind_linear_leaves(nb::module_& m);
 void bind_shap(nb::module_& m);
-void bind_boxes(nb::module_& m);
+void bind_partial_dependence(nb::module_& m);
 
 }  // namespace stagewise

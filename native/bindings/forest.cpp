@@ -1,7 +1,7 @@
 // Prediction.
 
+#include "predict/forest.hpp"
 #include "bindings/bindings.hpp"
-#include "predict/predict.hpp"
 
 namespace stagewise {
 namespace {
@@ -17,13 +17,14 @@ Forest* make_forest(const In<uint64_t>& start, const In<int32_t>& feature,
                     size_t features, size_t outputs, size_t outputs_per_tree,
                     const std::optional<In<int64_t>>& set_start,
                     const std::optional<In<uint64_t>>& sets,
-                    const std::optional<In<uint32_t>>& levels, const SharedLines* lines) {
+                    const std::optional<In<uint32_t>>& n_categories,
+                    const SharedLinearLeaves* linear_leaves) {
   return new Forest({span_of(start), span_of(feature), span_of(threshold), span_of(missing_left),
                      span_of(left), span_of(right), span_of(value), outputs_per_tree,
                      set_start ? span_of(*set_start) : std::span<const int64_t>(),
                      sets ? span_of(*sets) : std::span<const uint64_t>(),
-                     levels ? span_of(*levels) : std::span<const uint32_t>(), nullptr},
-                    features, outputs, SharedLines::of(lines));
+                     n_categories ? span_of(*n_categories) : std::span<const uint32_t>(), nullptr},
+                    features, outputs, SharedLinearLeaves::of(linear_leaves));
 }
 
 void check_trees(const Forest& forest, size_t first, size_t last) {
@@ -40,7 +41,7 @@ void forest_add(const Forest& forest, Engine& engine, const Table& table, size_t
               out.shape(0) == table.columns.rows * forest.outputs(),
           "the table or the result has the wrong shape");
   check_trees(forest, first, last);
-  const Released release;
+  const GilRelease release;
   forest.add_scores(engine.workers, engine.kernels, table.columns, first, last, out.data());
 }
 
@@ -49,7 +50,7 @@ void forest_add_sparse(const Forest& forest, Engine& engine, const SparseCells& 
   check_sparse(forest, cells);
   require(out.shape(0) == cells.table.rows() * forest.outputs(), "the result has the wrong shape");
   check_trees(forest, first, last);
-  const Released release;
+  const GilRelease release;
   forest.add_scores(engine.workers, engine.kernels, cells.by_rows(), first, last, out.data());
 }
 
@@ -70,7 +71,7 @@ void forest_leaves(const Forest& forest, Engine& engine, const Table& table,
   require(table.columns.features() == forest.features() &&
               out.shape(0) == table.columns.rows * forest.trees(),
           "the table or the result has the wrong shape");
-  const Released release;
+  const GilRelease release;
   forest.leaves(engine.workers, table.columns, out.data());
 }
 
@@ -78,7 +79,7 @@ void forest_sparse_leaves(const Forest& forest, Engine& engine, const SparseCell
                           const InOut<int32_t>& out) {
   check_sparse(forest, cells);
   require(out.shape(0) == cells.table.rows() * forest.trees(), "the result has the wrong shape");
-  const Released release;
+  const GilRelease release;
   forest.leaves(engine.workers, cells.by_rows(), out.data());
 }
 
@@ -90,8 +91,8 @@ void bind_forest(nb::module_& m) {
            "threshold"_a.noconvert(), "missing_left"_a.noconvert(), "left"_a.noconvert(),
            "right"_a.noconvert(), "value"_a.noconvert(), "n_features"_a, "n_outputs"_a,
            "outputs_per_tree"_a = 1, "set_start"_a.noconvert().none() = nb::none(),
-           "sets"_a.noconvert().none() = nb::none(), "levels"_a.noconvert().none() = nb::none(),
-           "lines"_a.none() = nb::none())
+           "sets"_a.noconvert().none() = nb::none(),
+           "n_categories"_a.noconvert().none() = nb::none(), "linear_leaves"_a.none() = nb::none())
       .def_prop_ro("n_trees", &Forest::trees)
       .def("add_scores", &forest_add, "workers"_a, "columns"_a, "first"_a, "last"_a,
            "out"_a.noconvert())

@@ -6,8 +6,8 @@
 namespace stagewise {
 namespace {
 
-struct Rows {  // the common arguments of the loss kernels, checked
-  Rows(const Gradients& gradients, size_t y, size_t score, const Weight& weight) {
+struct LossArguments {  // the common arguments of the loss kernels, checked
+  LossArguments(const Gradients& gradients, size_t y, size_t score, const Weight& weight) {
     require(
         y == gradients.rows() && score >= gradients.rows() && (!weight || weight->shape(0) == y),
         "y, score and weight have one entry per row");
@@ -20,8 +20,8 @@ struct Rows {  // the common arguments of the loss kernels, checked
 template <class Y, class Kernel>
 double fill(Engine& engine, Gradients& gradients, const In<Y>& y, const In<double>& score,
             const Weight& weight, Kernel kernel) {
-  const Rows rows(gradients, y.shape(0), score.shape(0), weight);
-  const Released release;
+  const LossArguments rows(gradients, y.shape(0), score.shape(0), weight);
+  const GilRelease release;
   gradients.fill(engine.workers, [&](size_t begin, size_t n, GradientSlot* out, LossSums* sums) {
     kernel(y.data() + begin, score.data() + begin, rows.at(begin), n, out, sums);
   });
@@ -34,14 +34,15 @@ void def_loss(nb::class_<Gradients>& type, const char* name,
   type.def(
       name,
       [kernel](Gradients& g, Engine& e, const In<double>& y, const In<double>& score,
-               const Weight& weight, double own) {
+               const Weight& weight, double parameter) {
         const Kernels::NumberLoss loss = e.kernels.*kernel;
-        return fill(e, g, y, score, weight,
-                    [=](const double* t, const double* f, const double* w, size_t n,
-                        GradientSlot* out, LossSums* sums) { loss(t, f, w, n, own, out, sums); });
+        return fill(
+            e, g, y, score, weight,
+            [=](const double* t, const double* f, const double* w, size_t n, GradientSlot* out,
+                LossSums* sums) { loss(t, f, w, n, parameter, out, sums); });
       },
       "workers"_a, "y"_a.noconvert(), "score"_a.noconvert(), "weight"_a.noconvert().none(),
-      "own"_a = 0.0);
+      "parameter"_a = 0.0);
 }
 
 void def_loss(nb::class_<Gradients>& type, const char* name, Kernels::LabelLoss Kernels::* kernel) {
@@ -68,7 +69,7 @@ double fill_state(Engine& engine, const In<int32_t>& y, const In<double>& scores
     require(y.data()[i] >= 0 && static_cast<size_t>(y.data()[i]) < outputs,
             "a class code is out of range");
   const double* w = weight ? weight->data() : nullptr;
-  const Released release;
+  const GilRelease release;
   return Gradients::sum_blocks(engine.workers, n,
                                [&](size_t begin, size_t m, LossSums* sums) {
                                  kernel(y.data() + begin, scores.data() + begin, n, outputs,
@@ -81,9 +82,9 @@ double fill_state(Engine& engine, const In<int32_t>& y, const In<double>& scores
 void fill_softmax(Engine& engine, Gradients& gradients, const In<int32_t>& y,
                   const In<double>& score, const In<float>& state, int output,
                   const Weight& weight) {
-  const Rows rows(gradients, y.shape(0), score.shape(0), weight);
+  const LossArguments rows(gradients, y.shape(0), score.shape(0), weight);
   require(state.shape(0) == 2 * gradients.rows(), "state has two entries per row");
-  const Released release;
+  const GilRelease release;
   gradients.fill(engine.workers, [&](size_t begin, size_t n, GradientSlot* out, LossSums* sums) {
     engine.kernels.softmax(y.data() + begin, score.data() + begin, state.data() + 2 * begin, output,
                            rows.at(begin), n, out, sums);
@@ -92,19 +93,19 @@ void fill_softmax(Engine& engine, Gradients& gradients, const In<int32_t>& y,
 
 void fill_exponential(Engine& engine, Gradients& gradients, const In<int32_t>& y,
                       const In<float>& state, int output, size_t outputs, const Weight& weight) {
-  const Rows rows(gradients, y.shape(0), state.shape(0), weight);
+  const LossArguments rows(gradients, y.shape(0), state.shape(0), weight);
   require(outputs > 1, "there are two classes at least");
-  const Released release;
+  const GilRelease release;
   gradients.fill(engine.workers, [&](size_t begin, size_t n, GradientSlot* out, LossSums* sums) {
-    engine.kernels.exponential_part(y.data() + begin, state.data() + begin, output, outputs,
-                                    rows.at(begin), n, out, sums);
+    engine.kernels.multiclass_exponential(y.data() + begin, state.data() + begin, output, outputs,
+                                          rows.at(begin), n, out, sums);
   });
 }
 
-void fill_given(Engine& engine, Gradients& gradients, const In<double>& gradient,
-                const In<double>& hessian, const Weight& weight) {
-  const Rows rows(gradients, gradient.shape(0), hessian.shape(0), weight);
-  const Released release;
+void fill_assigned(Engine& engine, Gradients& gradients, const In<double>& gradient,
+                   const In<double>& hessian, const Weight& weight) {
+  const LossArguments rows(gradients, gradient.shape(0), hessian.shape(0), weight);
+  const GilRelease release;
   gradients.fill(engine.workers, [&](size_t begin, size_t n, GradientSlot* out, LossSums* sums) {
     for (size_t i = 0; i < n; ++i) {
       const double g = gradient.data()[begin + i], h = hessian.data()[begin + i];
@@ -133,32 +134,34 @@ void bind_losses(nb::module_& m) {
   gradients.def(nb::init<size_t>(), "n_rows"_a)
       .def_prop_ro("n_rows", &Gradients::rows)
       .def(
-          "respond",
+          "transform",
           [](Gradients& g, Engine& e, const Weight& weight, double limit, bool unit_hessians,
              bool absolute) {
             require(!weight || weight->shape(0) == g.rows(), "one weight per row");
-            const Released release;
-            g.respond(e.workers, weight ? weight->data() : nullptr,
-                      {limit, unit_hessians, absolute});
+            const GilRelease release;
+            g.transform(e.workers, weight ? weight->data() : nullptr,
+                        {limit, unit_hessians, absolute});
           },
           "workers"_a, "weight"_a.noconvert().none(), "limit"_a = 0.0, "unit_hessians"_a = false,
           "absolute"_a = false)
       .def(
           "multiply",
-          [](Gradients& g, Engine& e, const Weight& weight, const In<float>& times, bool hessians) {
+          [](Gradients& g, Engine& e, const Weight& weight, const In<float>& multiplier,
+             bool hessians) {
             require(!weight || weight->shape(0) == g.rows(), "one weight per row");
-            require(times.shape(0) == g.rows(), "one multiplier per row");
-            const Released release;
-            g.multiply(e.workers, weight ? weight->data() : nullptr, times.data(), hessians);
+            require(multiplier.shape(0) == g.rows(), "one multiplier per row");
+            const GilRelease release;
+            g.multiply(e.workers, weight ? weight->data() : nullptr, multiplier.data(), hessians);
           },
-          "workers"_a, "weight"_a.noconvert().none(), "times"_a.noconvert(), "hessians"_a = true)
+          "workers"_a, "weight"_a.noconvert().none(), "multiplier"_a.noconvert(),
+          "hessians"_a = true)
       .def(
           "add_squares",
           [](const Gradients& g, Engine& e, const Weight& weight, double ridge,
              const InOut<double>& out) {
             require(!weight || weight->shape(0) == g.rows(), "one weight per row");
             require(out.shape(0) == g.rows(), "one sum per row");
-            const Released release;
+            const GilRelease release;
             g.add_squares(e.workers, weight ? weight->data() : nullptr, ridge, out.data());
           },
           "workers"_a, "weight"_a.noconvert().none(), "ridge"_a, "out"_a.noconvert())
@@ -179,16 +182,16 @@ void bind_losses(nb::module_& m) {
           "workers"_a, "y"_a.noconvert(), "score"_a.noconvert(), "state"_a.noconvert(), "output"_a,
           "weight"_a.noconvert().none())
       .def(
-          "exponential_part",
+          "multiclass_exponential",
           [](Gradients& g, Engine& e, const In<int32_t>& y, const In<float>& state, int output,
              size_t outputs,
              const Weight& w) { fill_exponential(e, g, y, state, output, outputs, w); },
           "workers"_a, "y"_a.noconvert(), "state"_a.noconvert(), "output"_a, "outputs"_a,
           "weight"_a.noconvert().none())
       .def(
-          "given",
+          "assign",
           [](Gradients& g, Engine& e, const In<double>& gradient, const In<double>& hessian,
-             const Weight& w) { fill_given(e, g, gradient, hessian, w); },
+             const Weight& w) { fill_assigned(e, g, gradient, hessian, w); },
           "workers"_a, "gradient"_a.noconvert(), "hessian"_a.noconvert(),
           "weight"_a.noconvert().none());
   const auto def_state = [&](const char* name, size_t numbers, StateKernel Kernels::* kernel) {

@@ -7,7 +7,7 @@ NB_MODULE(_native, m) {
   using namespace stagewise;
   m.doc() = "The native core of Stagewise: arrays in, arrays out.";
   m.def("supported_isas", [] {
-    nb::list names;
+    ListOf<nb::str> names;
     for (const std::string& name : supported_isas()) names.append(name.c_str());
     return names;
   });
@@ -17,15 +17,15 @@ NB_MODULE(_native, m) {
       .def_prop_ro("isa", [](const Engine& e) { return e.kernels.name; });
 
   bind_interruption(m);
-  bind_lines(m);
+  bind_linear_leaves(m);
   bind_tables(m);
   bind_sparse(m);
   bind_losses(m);
   bind_sampling(m);
-  bind_trees(m);
-  bind_committee(m);
+  bind_grower(m);
+  bind_forest_grower(m);
   bind_forest(m);
-  bind_statistics(m);
+  bind_target_encoding(m);
   bind_shap(m);
-  bind_boxes(m);
+  bind_partial_dependence(m);
 }

@@ -17,20 +17,20 @@ template <class Make>
 Out<uint32_t> rows_of(Make make) {
   Bag bag;
   {
-    const Released release;
+    const GilRelease release;
     bag = make();
   }
   return to_numpy(std::move(bag.rows));
 }
 
 template <class Make>
-nb::tuple rows_and_times(Make make) {
+TupleOf<Out<uint32_t>, Out<float>> rows_and_multipliers(Make make) {
   Bag bag;
   {
-    const Released release;
+    const GilRelease release;
     bag = make();
   }
-  return nb::make_tuple(to_numpy(std::move(bag.rows)), to_numpy(std::move(bag.times)));
+  return nb::make_tuple(to_numpy(std::move(bag.rows)), to_numpy(std::move(bag.multiplier)));
 }
 
 }  // namespace
@@ -54,36 +54,36 @@ void bind_sampling(nb::module_& m) {
       "workers"_a, "groups"_a.noconvert(), "weight"_a.noconvert().none(), "share"_a, "seed"_a,
       "round_number"_a);
   m.def(
-      "draw_counts",
+      "draw_bootstrap",
       [](Engine& e, size_t rows, const Weight& weight, double rate, uint64_t seed, uint64_t round) {
         require(rate > 0.0 && rate <= 1.0, "the rate is above 0 and at most 1");
         const DrawnRows from = drawn_rows(e, rows, weight, seed, round);
-        return rows_and_times([&] { return draw_counts(from, rate); });
+        return rows_and_multipliers([&] { return draw_bootstrap(from, rate); });
       },
       "workers"_a, "rows"_a, "weight"_a.noconvert().none(), "rate"_a, "seed"_a, "round_number"_a);
   m.def(
-      "draw_largest",
+      "draw_goss",
       [](Engine& e, const In<double>& squares, const Weight& weight, double top, double other,
          uint64_t seed, uint64_t round) {
         require(top > 0.0 && other > 0.0 && top + other <= 1.0, "two shares of at most 1 in all");
         const DrawnRows from = drawn_rows(e, squares.shape(0), weight, seed, round);
-        return rows_and_times([&] { return draw_largest(from, squares.data(), top, other); });
+        return rows_and_multipliers([&] { return draw_goss(from, squares.data(), top, other); });
       },
       "workers"_a, "squares"_a.noconvert(), "weight"_a.noconvert().none(), "top"_a, "other"_a,
       "seed"_a, "round_number"_a);
   m.def(
-      "draw_by_importance",
+      "draw_mvs",
       [](Engine& e, const In<double>& squares, const Weight& weight, double share, uint64_t seed,
          uint64_t round) {
         const DrawnRows from = drawn_rows(e, squares.shape(0), weight, seed, round);
-        return rows_and_times([&] { return draw_by_importance(from, squares.data(), share); });
+        return rows_and_multipliers([&] { return draw_mvs(from, squares.data(), share); });
       },
       "workers"_a, "squares"_a.noconvert(), "weight"_a.noconvert().none(), "share"_a, "seed"_a,
       "round_number"_a);
   m.def(
-      "draw_rounds",
+      "draw_dropout",
       [](size_t n, double share, size_t most, double skip, uint64_t seed, uint64_t round) {
-        return to_numpy(draw_rounds(n, share, most, skip, seed, round));
+        return to_numpy(draw_dropout(n, share, most, skip, seed, round));
       },
       "n"_a, "share"_a, "most"_a, "skip"_a, "seed"_a, "round_number"_a);
 }

@@ -22,12 +22,13 @@ Shap* make_shap(Engine& engine, const In<uint64_t>& start, const In<int32_t>& fe
                 const In<int32_t>& left, const In<int32_t>& right, const In<double>& value,
                 const std::optional<In<double>>& cover, const Table* background, size_t features,
                 size_t outputs, size_t outputs_per_tree, bool interactions, size_t first,
-                size_t most_bytes, size_t table_bytes, const std::optional<In<int64_t>>& set_start,
-                const std::optional<In<uint64_t>>& sets, const std::optional<In<uint32_t>>& levels,
-                const SharedLines* shared) {
-  std::shared_ptr<const Lines> lines = SharedLines::of(shared);
-  require(lines == nullptr || (background != nullptr && lines->nodes() == feature.shape(0) &&
-                               lines->features() == features),
+                size_t max_bytes, size_t table_bytes, const std::optional<In<int64_t>>& set_start,
+                const std::optional<In<uint64_t>>& sets,
+                const std::optional<In<uint32_t>>& n_categories, const SharedLinearLeaves* shared) {
+  std::shared_ptr<const LinearLeaves> linear_leaves = SharedLinearLeaves::of(shared);
+  require(linear_leaves == nullptr ||
+              (background != nullptr && linear_leaves->nodes() == feature.shape(0) &&
+               linear_leaves->features() == features),
           "lines of other trees, or without a background");
   require(cover.has_value() != (background != nullptr), "either covers or a background");
   require(!cover || cover->shape(0) == feature.shape(0), "one cover per node");
@@ -38,14 +39,14 @@ Shap* make_shap(Engine& engine, const In<uint64_t>& start, const In<int32_t>& fe
   const ShapRules rules{cover ? ShapKind::path : ShapKind::interventional, interactions, features,
                         outputs, table_bytes};
   require(rules.stride() <= 0xffffffffu, "more than 2^32 numbers a row");
-  const FlatTrees trees{span_of(start),        span_of(feature), span_of(threshold),
-                        span_of(missing_left), span_of(left),    span_of(right),
-                        span_of(value),        outputs_per_tree, span_of(set_start),
-                        span_of(sets),         span_of(levels),  nullptr};
-  const Released release;
+  const FlatTrees trees{span_of(start),        span_of(feature),      span_of(threshold),
+                        span_of(missing_left), span_of(left),         span_of(right),
+                        span_of(value),        outputs_per_tree,      span_of(set_start),
+                        span_of(sets),         span_of(n_categories), nullptr};
+  const GilRelease release;
   return new Shap(engine.workers, engine.kernels, trees, span_of(cover),
-                  background == nullptr ? nullptr : &background->columns, rules, first, most_bytes,
-                  std::move(lines));
+                  background == nullptr ? nullptr : &background->columns, rules, first, max_bytes,
+                  std::move(linear_leaves));
 }
 
 void shap_add(const Shap& shap, Engine& engine, const Table& table, size_t begin, size_t end,
@@ -53,7 +54,7 @@ void shap_add(const Shap& shap, Engine& engine, const Table& table, size_t begin
   require(table.columns.features() == shap.rules().features && begin <= end &&
               end <= table.columns.rows && out.shape(0) == (end - begin) * shap.rules().stride(),
           "the table or the result has the wrong shape");
-  const Released release;
+  const GilRelease release;
   shap.add(engine.workers, engine.kernels, table.columns, begin, end, out.data());
 }
 
@@ -65,11 +66,11 @@ void bind_shap(nb::module_& m) {
            "threshold"_a.noconvert(), "missing_left"_a.noconvert(), "left"_a.noconvert(),
            "right"_a.noconvert(), "value"_a.noconvert(), "cover"_a.noconvert().none(),
            "background"_a.none(), "n_features"_a, "n_outputs"_a, "outputs_per_tree"_a,
-           "interactions"_a, "first"_a, "most_bytes"_a, "table_bytes"_a = ShapRules().table_bytes,
+           "interactions"_a, "first"_a, "max_bytes"_a, "table_bytes"_a = ShapRules().table_bytes,
            "set_start"_a.noconvert().none() = nb::none(), "sets"_a.noconvert().none() = nb::none(),
-           "levels"_a.noconvert().none() = nb::none(), "lines"_a.none() = nb::none())
+           "n_categories"_a.noconvert().none() = nb::none(), "linear_leaves"_a.none() = nb::none())
       .def_prop_ro("last", &Shap::last)
-      .def_prop_ro("walked", &Shap::walked)
+      .def_prop_ro("n_walked", &Shap::walked)
       .def("base", [](const Shap& shap) { return to_numpy(std::vector<double>(shap.base())); })
       .def("add", &shap_add, "workers"_a, "columns"_a, "begin"_a, "end"_a, "out"_a.noconvert());
 }

@@ -17,23 +17,24 @@ bool is_single(const AnyArray& a) {
 }
 
 template <class AnyTable>
-nb::list cuts_of(Engine& engine, const AnyTable& table, size_t rows, const Weight& weight,
-                 size_t max_bins, size_t sample_limit, uint64_t seed) {
+ListOf<Out<double>> cuts_of(Engine& engine, const AnyTable& table, size_t rows,
+                            const Weight& weight, size_t max_bins, size_t sample_limit,
+                            uint64_t seed) {
   const double* w = weight ? weight->data() : nullptr;
   require(!weight || weight->shape(0) == rows, "one weight per row");
   std::vector<std::vector<double>> cuts;
   {
-    const Released release;
+    const GilRelease release;
     const auto sample = sample_for_cuts(rows, sample_limit, seed);
     cuts = find_cuts(engine.workers, table, sample, w, max_bins);
   }
-  nb::list out;
+  ListOf<Out<double>> out;
   for (auto& c : cuts) out.append(to_numpy(std::move(c)));
   return out;
 }
 
-nb::list learn_cuts(Engine& engine, const Table& table, const Weight& weight, size_t max_bins,
-                    size_t sample_limit, uint64_t seed) {
+ListOf<Out<double>> learn_cuts(Engine& engine, const Table& table, const Weight& weight,
+                               size_t max_bins, size_t sample_limit, uint64_t seed) {
   return cuts_of(engine, table.columns, table.columns.rows, weight, max_bins, sample_limit, seed);
 }
 
@@ -42,22 +43,23 @@ const SparseTable& by_columns(const SparseCells& cells) {
   return cells.table;
 }
 
-nb::list learn_sparse_cuts(Engine& engine, const SparseCells& cells, const Weight& weight,
-                           size_t max_bins, size_t sample_limit, uint64_t seed) {
+ListOf<Out<double>> learn_sparse_cuts(Engine& engine, const SparseCells& cells,
+                                      const Weight& weight, size_t max_bins, size_t sample_limit,
+                                      uint64_t seed) {
   return cuts_of(engine, by_columns(cells), cells.table.rows(), weight, max_bins, sample_limit,
                  seed);
 }
 
-Out<uint32_t> learn_level_bins(const Table& table, size_t feature, size_t levels,
-                               const Weight& weight, size_t max_bins) {
+Out<uint32_t> learn_category_bins(const Table& table, size_t feature, size_t n_categories,
+                                  const Weight& weight, size_t max_bins) {
   require(feature < table.columns.features(), "no such feature");
   require(!weight || weight->shape(0) == table.columns.rows, "one weight per row");
   require(max_bins > 0, "at least one bin");
   std::vector<uint32_t> bins;
   {
-    const Released release;
-    bins = find_level_bins(table.columns, feature, levels, weight ? weight->data() : nullptr,
-                           max_bins);
+    const GilRelease release;
+    bins = find_category_bins(table.columns, feature, n_categories,
+                              weight ? weight->data() : nullptr, max_bins);
   }
   return to_numpy(std::move(bins));
 }
@@ -66,7 +68,7 @@ Out<double> column_of(const Table& table, size_t feature) {
   require(feature < table.columns.features(), "no such feature");
   std::vector<double> values(table.columns.rows);
   {
-    const Released release;
+    const GilRelease release;
     table.columns.read(feature, 0, values.size(), values.data());
   }
   return to_numpy(std::move(values));
@@ -78,11 +80,11 @@ FeatureCoding coding_of(const AnyArray& a) {
     const auto* cuts = static_cast<const double*>(a.data());
     return FeatureCoding::by_cuts({cuts, cuts + a.shape(0)});
   }
-  require(a.dtype() == nb::dtype<uint32_t>(), "cuts are float64, bins of levels uint32");
+  require(a.dtype() == nb::dtype<uint32_t>(), "cuts are float64, bins of categories uint32");
   const auto* bin = static_cast<const uint32_t*>(a.data());
   for (size_t i = 0; i < a.shape(0); ++i)
     require(bin[i] < 65535, "at most 65,535 bins per feature");
-  return FeatureCoding::by_levels({bin, bin + a.shape(0)});
+  return FeatureCoding::by_categories({bin, bin + a.shape(0)});
 }
 
 std::vector<FeatureCoding> codings_of(const nb::sequence& arrays) {
@@ -92,22 +94,23 @@ std::vector<FeatureCoding> codings_of(const nb::sequence& arrays) {
   return codings;
 }
 
-Bins* make_bins(Engine& engine, const Table& table, const nb::sequence& codings) {
+void make_bins(Bins* self, Engine& engine, const Table& table, const nb::sequence& codings) {
   std::vector<FeatureCoding> copies = codings_of(codings);
-  const Released release;
-  return new Bins(engine.workers, engine.kernels, table.columns, std::move(copies));
+  const GilRelease release;
+  new (self) Bins(engine.workers, engine.kernels, table.columns, std::move(copies));
 }
 
-Bins* make_sparse_bins(Engine& engine, const SparseCells& cells, const nb::sequence& codings) {
+void make_sparse_bins(Bins* self, Engine& engine, const SparseCells& cells,
+                      const nb::sequence& codings) {
   std::vector<FeatureCoding> copies = codings_of(codings);
   const SparseTable& table = by_columns(cells);
-  const Released release;
-  return new Bins(engine.workers, engine.kernels, table, std::move(copies));
+  const GilRelease release;
+  new (self) Bins(engine.workers, engine.kernels, table, std::move(copies));
 }
 
-Bins* make_ranks(Engine& engine, const Table& table, const nb::sequence& levels) {
-  std::vector<FeatureCoding> copies = codings_of(levels);
-  const Released release;
+Bins* make_ranks(Engine& engine, const Table& table, const nb::sequence& codings) {
+  std::vector<FeatureCoding> copies = codings_of(codings);
+  const GilRelease release;
   return new Bins(Bins::ranks(engine.workers, table.columns, std::move(copies)));
 }
 
@@ -122,22 +125,24 @@ nb::ndarray<nb::numpy, uint32_t, nb::ndim<2>> codes(const Bins& bins) {
 
 // The same for rows that have no codes.
 void columns_add(const Table& table, Engine& engine, const Tree& tree, const In<double>& value,
-                 const InOut<double>& score, const SharedLines* lines) {
-  const NodeScores scores = scores_of(tree, value, score, table.columns.rows, lines, &table);
+                 const InOut<double>& score, const SharedLinearLeaves* linear_leaves) {
+  const ScoreUpdate scores =
+      scores_of(tree, value, score, table.columns.rows, linear_leaves, &table);
   for (const int32_t f : tree.feature)
     require(f < static_cast<int32_t>(table.columns.features()), "no such feature");
   constexpr size_t kRows = 4096;
   const size_t rows = table.columns.rows;
-  const Released release;
+  const GilRelease release;
   engine.workers.run((rows + kRows - 1) / kRows, [&](size_t chunk, int) {
     add_tree(table.columns, tree, scores, chunk * kRows, std::min(rows, (chunk + 1) * kRows));
   });
 }
 
 void bins_add(Engine& engine, const Bins& bins, const Tree& tree, const In<double>& value,
-              const InOut<double>& score, const SharedLines* lines, const Table* columns) {
-  const NodeScores scores = scores_of(tree, value, score, bins.rows(), lines, columns);
-  const Released release;
+              const InOut<double>& score, const SharedLinearLeaves* linear_leaves,
+              const Table* columns) {
+  const ScoreUpdate scores = scores_of(tree, value, score, bins.rows(), linear_leaves, columns);
+  const GilRelease release;
   engine.workers.run((bins.rows() + kDescentRows - 1) / kDescentRows, [&](size_t chunk, int) {
     const size_t first = chunk * kDescentRows;
     std::vector<uint32_t> rows(std::min(bins.rows() - first, kDescentRows));
@@ -147,7 +152,7 @@ void bins_add(Engine& engine, const Bins& bins, const Tree& tree, const In<doubl
 }
 
 // The same rows with the values of each column next to each other; columns that lie so are shared.
-Table by_column(const Table& table, Engine& engine) {
+Table contiguous(const Table& table, Engine& engine) {
   const Columns& from = table.columns;
   Table made = table;
   made.index.reset();
@@ -163,7 +168,7 @@ Table by_column(const Table& table, Engine& engine) {
     column.stride = static_cast<ptrdiff_t>(size);
   }
   constexpr size_t kRows = 1024;
-  const Released release;
+  const GilRelease release;
   engine.workers.run((from.rows + kRows - 1) / kRows, [&](size_t chunk, int) {
     const size_t begin = chunk * kRows, n = std::min(kRows, from.rows - begin);
     for (const size_t f : copied) {
@@ -182,7 +187,7 @@ double quantile(const In<double>& values, const Weight& weight, double q) {
   std::vector<double> v(values.data(), values.data() + values.shape(0)), w;
   require(!weight || weight->shape(0) == v.size(), "one weight per value");
   if (weight) w.assign(weight->data(), weight->data() + weight->shape(0));
-  const Released release;
+  const GilRelease release;
   return weighted_quantile(&v, w, q);
 }
 
@@ -190,7 +195,7 @@ double width_of(Engine& engine, const In<double>& y, const In<double>& score, co
                 double q) {
   require(y.shape(0) == score.shape(0), "one score per row");
   require(!weight || weight->shape(0) == y.shape(0), "one weight per row");
-  const Released release;
+  const GilRelease release;
   return residual_quantile(engine.workers, y.data(), score.data(),
                            weight ? weight->data() : nullptr, y.shape(0), q);
 }
@@ -243,19 +248,26 @@ void Table::append(const std::vector<AnyArray>& list) {
 
 void bind_tables(nb::module_& m) {
   nb::class_<Table>(m, "Columns")
-      .def(nb::init<const AnyArray&>(), "matrix"_a)
-      .def(nb::init<const nb::sequence&>(), "columns"_a)
+      .def(nb::init<const AnyArray&>(), "columns"_a,
+           nb::sig("def __init__(self, columns: " STAGEWISE_REAL_ARRAY ") -> None"))
+      .def(nb::init<const nb::sequence&>(), "columns"_a,
+           nb::sig("def __init__(self, columns: collections.abc.Sequence[" STAGEWISE_REAL_ARRAY
+                   "]) -> None"))
       .def(
           "take", [](const Table& t, const In<uint32_t>& rows) { return Table(t, rows); },
           "rows"_a.noconvert())
       .def(
           "extended", [](const Table& t, const nb::sequence& more) { return Table(t, more); },
-          "columns"_a)
-      .def("by_columns", [](nb::object self) { return self; })  // it does already
-      .def("by_column", &by_column, "workers"_a)
+          "columns"_a,
+          nb::sig("def extended(self, columns: collections.abc.Sequence[" STAGEWISE_REAL_ARRAY
+                  "]) -> Columns"))
+      .def(
+          "by_columns", [](nb::object self) { return self; },
+          nb::sig("def by_columns(self) -> Columns"))
+      .def("contiguous", &contiguous, "workers"_a)
       .def("column", &column_of, "feature"_a)
       .def("add_tree", &columns_add, "workers"_a, "tree"_a, "value"_a.noconvert(),
-           "score"_a.noconvert(), "lines"_a.none() = nb::none())
+           "score"_a.noconvert(), "linear_leaves"_a.none() = nb::none())
       .def_prop_ro("n_rows", [](const Table& t) { return t.columns.rows; })
       .def_prop_ro("n_features", [](const Table& t) { return t.columns.features(); });
 
@@ -263,7 +275,7 @@ void bind_tables(nb::module_& m) {
         "max_bins"_a, "sample_limit"_a, "seed"_a);
   m.def("learn_cuts", &learn_sparse_cuts, "workers"_a, "columns"_a, "weight"_a.noconvert().none(),
         "max_bins"_a, "sample_limit"_a, "seed"_a);
-  m.def("learn_level_bins", &learn_level_bins, "columns"_a, "feature"_a, "levels"_a,
+  m.def("learn_category_bins", &learn_category_bins, "columns"_a, "feature"_a, "n_categories"_a,
         "weight"_a.noconvert().none(), "max_bins"_a);
   m.def("cut_between", &cut_between, "a"_a, "b"_a);
   m.def("weighted_quantile", &quantile, "values"_a.noconvert(), "weight"_a.noconvert().none(),
@@ -272,10 +284,16 @@ void bind_tables(nb::module_& m) {
         "weight"_a.noconvert().none(), "q"_a);
 
   nb::class_<Bins>(m, "Bins")
-      .def(nb::new_(&make_bins), "workers"_a, "columns"_a, "codings"_a)
-      .def(nb::new_(&make_sparse_bins), "workers"_a, "columns"_a, "codings"_a)
-      .def_static("ranks", &make_ranks, "workers"_a, "columns"_a, "levels"_a,
-                  nb::rv_policy::take_ownership)
+      .def("__init__", &make_bins, "workers"_a, "columns"_a, "codings"_a,
+           nb::sig("def __init__(self, workers: Workers, columns: Columns, codings: "
+                   "collections.abc.Sequence[" STAGEWISE_CODING "]) -> None"))
+      .def("__init__", &make_sparse_bins, "workers"_a, "columns"_a, "codings"_a,
+           nb::sig("def __init__(self, workers: Workers, columns: SparseColumns, codings: "
+                   "collections.abc.Sequence[" STAGEWISE_CODING "]) -> None"))
+      .def_static("ranks", &make_ranks, "workers"_a, "columns"_a, "codings"_a,
+                  nb::rv_policy::take_ownership,
+                  nb::sig("def ranks(workers: Workers, columns: Columns, codings: "
+                          "collections.abc.Sequence[" STAGEWISE_CODING "]) -> Bins"))
       .def_prop_ro("codes_per_row", [](const Bins& b) { return b.groups().all().size(); })
       .def_prop_ro("n_rows", &Bins::rows)
       .def_prop_ro("n_features", &Bins::features)
@@ -304,7 +322,7 @@ void bind_tables(nb::module_& m) {
           },
           "feature"_a, "threshold"_a)
       .def(
-          "constant",  // whether a feature has one code in all rows
+          "is_constant",  // whether a feature has one code in all rows
           [](const Bins& b, size_t f) {
             require(f < b.features(), "no such feature");
             return b.constant(f);
@@ -314,10 +332,10 @@ void bind_tables(nb::module_& m) {
       .def(
           "add_tree",
           [](const Bins& b, Engine& e, const Tree& t, const In<double>& v, const InOut<double>& s,
-             const SharedLines* lines,
-             const Table* columns) { bins_add(e, b, t, v, s, lines, columns); },
+             const SharedLinearLeaves* linear_leaves,
+             const Table* columns) { bins_add(e, b, t, v, s, linear_leaves, columns); },
           "workers"_a, "tree"_a, "value"_a.noconvert(), "score"_a.noconvert(),
-          "lines"_a.none() = nb::none(), "columns"_a.none() = nb::none());
+          "linear_leaves"_a.none() = nb::none(), "columns"_a.none() = nb::none());
 }
 
 }  // namespace stagewise

@@ -1,7 +1,7 @@
 #include "binning/bins.hpp"
 
-#include "binning/feature_cuts.hpp"
-#include "core/radix.hpp"
+#include "binning/feature_coder.hpp"
+#include "core/radix_sort.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -13,7 +13,7 @@
 namespace stagewise {
 namespace {
 
-constexpr size_t kBlock = FeatureCuts::kMost;
+constexpr size_t kBlock = FeatureCoder::kMost;
 
 // body(begin, n) for blocks of rows, several of them to a chunk of work.
 template <class Body>
@@ -76,13 +76,13 @@ void Bins::check() {
 // Nobody has a place in a row.
 void Bins::group_nothing() {
   const std::vector<const uint8_t*> nobody(features(), nullptr);
-  groups_.emplace(nobody, size_t{0}, std::vector<uint32_t>(features(), Groups::kSmall + 1));
+  groups_.emplace(nobody, size_t{0}, std::vector<uint32_t>(features(), FeatureGroups::kSmall + 1));
 }
 
 bool Bins::constant(size_t feature) const {
   if (sparse()) {
     const size_t n = sparse_->stored(feature);
-    const uint32_t first = n < rows_ ? sparse_->absent(feature) : code(0, feature);
+    const uint32_t first = n < rows_ ? sparse_->default_bin(feature) : code(0, feature);
     for (size_t k = 0; k < n; ++k)
       if (sparse_->code_of(feature, k) != first) return false;
     return true;
@@ -97,7 +97,7 @@ bool Bins::constant(size_t feature) const {
 template <class Code>
 void Bins::fill(Workers& workers, const Kernels& kernels, const Columns& table) {
   const size_t p = features();
-  std::vector<FeatureCuts> search;
+  std::vector<FeatureCoder> search;
   search.reserve(p);
   for (const FeatureCoding& coding : codings_) search.emplace_back(coding);
   std::vector<std::atomic<uint8_t>> missing(p);
@@ -111,7 +111,7 @@ void Bins::fill(Workers& workers, const Kernels& kernels, const Columns& table) 
 
   std::vector<uint32_t> small;
   for (size_t f = 0; f < p; ++f)
-    if (value_bins(f) <= Groups::kSmall) small.push_back(static_cast<uint32_t>(f));
+    if (value_bins(f) <= FeatureGroups::kSmall) small.push_back(static_cast<uint32_t>(f));
   auto columns = make_large_array<Code>(small.size() * rows_);
   run_blocks(workers, rows_, small.size(), [&](size_t begin, size_t n) {
     uint16_t codes[kBlock];
@@ -210,13 +210,13 @@ std::vector<double> rank_values(const Columns& table, size_t feature, uint32_t* 
 
 }  // namespace
 
-Bins Bins::ranks(Workers& workers, const Columns& table, std::vector<FeatureCoding> levels) {
-  if (levels.size() != table.features()) throw std::invalid_argument("one coding per feature");
+Bins Bins::ranks(Workers& workers, const Columns& table, std::vector<FeatureCoding> codings) {
+  if (codings.size() != table.features()) throw std::invalid_argument("one coding per feature");
   if (table.rows >= std::numeric_limits<uint32_t>::max())
     throw std::invalid_argument("at most 4,294,967,294 rows can be trained on");
   Bins bins(table.rows);
   const size_t p = table.features(), n = table.rows;
-  bins.codings_ = std::move(levels);
+  bins.codings_ = std::move(codings);
   bins.has_missing_.assign(p, 0);
   bins.value_bins_.assign(p, 1);
   bins.ranks_ = make_large_array<uint32_t>(n * p + 1);
@@ -231,7 +231,7 @@ Bins Bins::ranks(Workers& workers, const Columns& table, std::vector<FeatureCodi
         rank[row] = missing;
         bins.has_missing_[f] = 1;
       } else if (coding.categorical()) {
-        rank[row] = coding.level_bin[coding.level(x)];
+        rank[row] = coding.category_bin[coding.category(x)];
       }
     }
   });

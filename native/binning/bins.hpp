@@ -1,21 +1,18 @@
-// The table as small integers: what the trees are grown on.
-//
-// One idea: the code of a value is the number of cuts below it, or the bin of a level (coding.hpp);
-// a missing value has the code after the last bin. Codes lie by rows, because a histogram reads
-// whole rows; features with few bins share a code (groups.hpp), so that one update of a histogram
-// serves them all. A partition reads one feature of many rows: where that is done often, the
-// feature is worth a column of its own, which extract() makes. Ranks are codes too, of 32 bits and
-// by columns: every value has its own, and nobody makes histograms of them. The codes of a sparse
-// table are in sparse_codes.hpp; its features have no place in a row.
+// The binned table that trees are grown on. The code of a value is the number of cuts below it, or
+// the bin of a category (feature_coding.hpp); a missing value has the code after the last bin.
+// Codes are stored by rows, because a histogram reads whole rows; features with few bins share a
+// code (feature_groups.hpp), so one update of a histogram serves them all. A partition reads one
+// feature of many rows; extract() makes a column for it. Ranks are 32-bit codes by columns, one for
+// each distinct value, without histograms. The codes of a sparse table are in sparse_codes.hpp.
 #pragma once
 
 #include <optional>
 
-#include "binning/coding.hpp"
-#include "binning/groups.hpp"
+#include "binning/feature_coding.hpp"
+#include "binning/feature_groups.hpp"
 #include "binning/sparse_codes.hpp"
-#include "core/arrays.hpp"
-#include "core/memory.hpp"
+#include "core/columns.hpp"
+#include "core/large_array.hpp"
 #include "core/threads.hpp"
 #include "kernels/kernels.hpp"
 
@@ -30,8 +27,8 @@ class Bins {
   Bins(Workers& workers, const Kernels& kernels, const SparseTable& table,
        std::vector<FeatureCoding> codings);
 
-  // The ranks of all values; levels[f]: the coding of a categorical feature, or an empty one.
-  static Bins ranks(Workers& workers, const Columns& table, std::vector<FeatureCoding> levels);
+  // The ranks of all values; codings[f]: of a categorical feature; else empty.
+  static Bins ranks(Workers& workers, const Columns& table, std::vector<FeatureCoding> codings);
 
   size_t rows() const { return rows_; }
   size_t features() const { return codings_.size(); }
@@ -56,7 +53,7 @@ class Bins {
   }
 
   // By rows, a row has one code per group of features.
-  const Groups& groups() const { return *groups_; }
+  const FeatureGroups& groups() const { return *groups_; }
   size_t row_stride() const { return row_stride_; }
   const uint8_t* by_row8() const { return by_row_.get(); }
   const uint16_t* by_row16() const { return reinterpret_cast<const uint16_t*>(by_row_.get()); }
@@ -87,7 +84,7 @@ class Bins {
   std::vector<FeatureCoding> codings_;
   std::vector<uint32_t> value_bins_;  // not counting missing values
   std::vector<uint8_t> has_missing_;
-  std::optional<Groups> groups_;
+  std::optional<FeatureGroups> groups_;
   bool wide_ = false;
   size_t row_stride_ = 0;  // codes from one row to the next
   LargeArray<uint8_t> by_row_;

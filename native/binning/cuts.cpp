@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "core/radix.hpp"
+#include "core/radix_sort.hpp"
 #include "core/random.hpp"
 
 namespace stagewise {
@@ -144,7 +144,7 @@ Distinct distinct_cells(const SparseTable& table, size_t feature, const SampledR
   double others = 0.0;
   size_t n_others = 0;
   bool alike = true;
-  const bool zeros_absent = table.absent() == 0.0;
+  const bool zeros_absent = table.default_value() == 0.0;
   for (size_t cell = table.first(feature); cell < table.last(feature); ++cell) {
     const uint32_t row = table.index()[cell];
     if (!sample.has(row)) continue;
@@ -240,25 +240,26 @@ std::vector<std::vector<double>> find_cuts(Workers& workers, const SparseTable& 
   return cuts;
 }
 
-std::vector<uint32_t> find_level_bins(const Columns& table, size_t feature, size_t levels,
-                                      const double* weight, size_t max_bins) {
-  std::vector<uint32_t> bin(levels);
-  for (size_t level = 0; level < levels; ++level) bin[level] = static_cast<uint32_t>(level);
-  if (levels <= max_bins) return bin;
-  std::vector<double> total(levels, 0.0);
+std::vector<uint32_t> find_category_bins(const Columns& table, size_t feature, size_t n_categories,
+                                         const double* weight, size_t max_bins) {
+  std::vector<uint32_t> bin(n_categories);
+  for (size_t category = 0; category < n_categories; ++category)
+    bin[category] = static_cast<uint32_t>(category);
+  if (n_categories <= max_bins) return bin;
+  std::vector<double> total(n_categories, 0.0);
   for (size_t row = 0; row < table.rows; ++row) {
     const double x = table.at(feature, row);
-    if (x >= 0.0 && x < static_cast<double>(levels))
+    if (x >= 0.0 && x < static_cast<double>(n_categories))
       total[static_cast<size_t>(x)] += weight == nullptr ? 1.0 : weight[row];
   }
   std::vector<uint32_t> heaviest = bin;
   std::stable_sort(heaviest.begin(), heaviest.end(),
                    [&](uint32_t a, uint32_t b) { return total[a] > total[b]; });
-  std::vector<uint8_t> own(levels, 0);
+  std::vector<uint8_t> own(n_categories, 0);
   for (size_t i = 0; i + 1 < max_bins; ++i) own[heaviest[i]] = 1;
   uint32_t next = 0;
-  for (size_t level = 0; level < levels; ++level)
-    bin[level] = own[level] != 0 ? next++ : static_cast<uint32_t>(max_bins) - 1;
+  for (size_t category = 0; category < n_categories; ++category)
+    bin[category] = own[category] != 0 ? next++ : static_cast<uint32_t>(max_bins) - 1;
   return bin;
 }
 

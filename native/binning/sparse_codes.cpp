@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <cstring>
 
-#include "binning/feature_cuts.hpp"
+#include "binning/feature_coder.hpp"
 
 namespace stagewise {
 namespace {
 
-constexpr size_t kBlockWords = 65536;  // sums of a block: half a second-level cache
-constexpr size_t kLeastWords = 2048;
+constexpr size_t kBlockSums = 65536;  // sums of a block: half a second-level cache
+constexpr size_t kMinBlockSums = 2048;
 constexpr size_t kBlocks = 8;      // at least, for threads to share
 constexpr double kRowCells = 4.0;  // of a row in a block, at least: visiting it must be worth while
 constexpr size_t kTogether = 64;   // features to a chunk of work
@@ -19,7 +19,7 @@ constexpr size_t kTogether = 64;   // features to a chunk of work
 SparseCodes::SparseCodes(Workers& workers, const Kernels& kernels, const SparseTable& table,
                          const std::vector<FeatureCoding>& codings)
     : rows_(table.rows()),
-      absent_(codings.size()),
+      default_bin_(codings.size()),
       has_missing_(codings.size(), 0),
       place_(codings.size()) {
   for (const FeatureCoding& c : codings) wide_ = wide_ || c.bins() + 1 > 256;
@@ -51,13 +51,13 @@ void SparseCodes::code_columns(Workers& workers, const Kernels& kernels, const S
       const auto code = [&](const double* values, size_t n, uint16_t* out) {
         kernels.bin_doubles(values, n, cuts.tree, missing, out);
       };
-      uint16_t codes[FeatureCuts::kMost];
-      double values[FeatureCuts::kMost] = {table.absent()};
+      uint16_t codes[FeatureCoder::kMost];
+      double values[FeatureCoder::kMost] = {table.default_value()};
       code(values, 1, codes);
-      absent_[f] = codes[0];
-      bool any = stored(f) < rows_ && absent_[f] == missing;
-      for (size_t begin = start_[f]; begin < start_[f + 1]; begin += FeatureCuts::kMost) {
-        const size_t n = std::min(FeatureCuts::kMost, start_[f + 1] - begin);
+      default_bin_[f] = codes[0];
+      bool any = stored(f) < rows_ && default_bin_[f] == missing;
+      for (size_t begin = start_[f]; begin < start_[f + 1]; begin += FeatureCoder::kMost) {
+        const size_t n = std::min(FeatureCoder::kMost, start_[f + 1] - begin);
         for (size_t i = 0; i < n; ++i) values[i] = table.value(begin + i);
         code(values, n, codes);
         for (size_t i = 0; i < n; ++i) {
@@ -81,21 +81,21 @@ void SparseCodes::make_blocks(const std::vector<FeatureCoding>& codings) {
   std::vector<size_t> span(p);
   for (size_t f = 0; f < p; ++f) {
     span[f] = codings[f].bins() + has_missing_[f];
-    place_[f] = words_;
-    words_ += span[f];
+    place_[f] = n_sums_;
+    n_sums_ += span[f];
   }
   const auto most = static_cast<size_t>(std::max(1.0, cells_per_row() / kRowCells));
-  const size_t by_cache = std::max(kBlocks, (words_ + kBlockWords - 1) / kBlockWords);
-  const size_t wanted = std::min({most, by_cache, words_ / kLeastWords + 1});
+  const size_t by_cache = std::max(kBlocks, (n_sums_ + kBlockSums - 1) / kBlockSums);
+  const size_t wanted = std::min({most, by_cache, n_sums_ / kMinBlockSums + 1});
   constexpr size_t kLimit = 0xffffffffu;  // places and cells of a block are numbers of 32 bits
-  const size_t most_words = std::min(words_ / wanted + 1, kLimit);
+  const size_t most_words = std::min(n_sums_ / wanted + 1, kLimit);
   const size_t most_cells = start_.back() / wanted + 1;
   for (size_t f = 0; f < p;) {
     Block block;
     block.first_feature = f;
     do {
-      block.words += span[f++];
-    } while (f < p && block.words + span[f] <= most_words &&
+      block.n_sums += span[f++];
+    } while (f < p && block.n_sums + span[f] <= most_words &&
              start_[f] - start_[block.first_feature] < most_cells &&
              start_[f + 1] - start_[block.first_feature] <= kLimit);
     block.last_feature = f;
@@ -125,7 +125,7 @@ size_t SparseCodes::first_at(size_t feature, size_t row) const {
 uint32_t SparseCodes::code(size_t row, size_t feature) const {
   const size_t k = first_at(feature, row);
   const bool there = k < stored(feature) && rows_of(feature)[k] == row;
-  return there ? code_of(feature, k) : absent_[feature];
+  return there ? code_of(feature, k) : default_bin_[feature];
 }
 
 }  // namespace stagewise

@@ -1,9 +1,7 @@
-// A table of which only some cells are stored; all others hold the same value.
-//
-// One idea: lines (rows or columns), each with its stored cells: where they are on the line and
-// what they hold. What is learned goes by columns, what is predicted goes by rows, and turning one
-// into the other takes time in proportion to the stored cells. The arrays are the caller's, or
-// owned by the table and shared with whoever keeps them.
+// A sparse table in compressed form, by rows (CSR) or by columns (CSC); cells that are not stored
+// have the default value. Training reads columns and prediction reads rows; transposing takes time
+// in proportion to the stored cells. The arrays belong to the caller, or to the table, which shares
+// them.
 #pragma once
 
 #include <cstddef>
@@ -11,53 +9,58 @@
 #include <memory>
 #include <vector>
 
-#include "core/memory.hpp"
+#include "core/large_array.hpp"
 
 namespace stagewise {
 
 class SparseTable {
  public:
   struct Cells {
-    const int64_t* start = nullptr;   // per line: its first cell; and behind the last line
-    const uint32_t* index = nullptr;  // per cell: its place on the line, each at most once
+    const int64_t* start =
+        nullptr;  // per row or column: its first cell; one more entry for the end
+    const uint32_t* index = nullptr;  // per cell: its column or row, each at most once
     const void* values = nullptr;
     bool single = false;  // float32 rather than float64
   };
 
-  // absent: what a cell holds that is not stored, 0 or NaN. The cells are not looked at.
-  SparseTable(bool by_rows, size_t rows, size_t features, double absent, const Cells& cells)
-      : by_rows_(by_rows), rows_(rows), features_(features), absent_(absent), cells_(cells) {}
+  // default_value: of cells that are not stored, 0 or NaN. The cells are not checked.
+  SparseTable(bool by_rows, size_t rows, size_t features, double default_value, const Cells& cells)
+      : by_rows_(by_rows),
+        rows_(rows),
+        features_(features),
+        default_value_(default_value),
+        cells_(cells) {}
 
   // Throws std::invalid_argument unless every index of the cells is inside the table.
-  static void check(const Cells& cells, size_t lines, size_t width, size_t stored);
+  static void check(const Cells& cells, size_t n_major, size_t n_minor, size_t stored);
 
   bool by_rows() const { return by_rows_; }
   size_t rows() const { return rows_; }
   size_t features() const { return features_; }
-  double absent() const { return absent_; }
+  double default_value() const { return default_value_; }
   bool single() const { return cells_.single; }
-  size_t stored() const { return static_cast<size_t>(cells_.start[lines()]); }
+  size_t stored() const { return static_cast<size_t>(cells_.start[n_major()]); }
 
-  size_t first(size_t line) const { return static_cast<size_t>(cells_.start[line]); }
-  size_t last(size_t line) const { return static_cast<size_t>(cells_.start[line + 1]); }
+  size_t first(size_t major) const { return static_cast<size_t>(cells_.start[major]); }
+  size_t last(size_t major) const { return static_cast<size_t>(cells_.start[major + 1]); }
   const uint32_t* index() const { return cells_.index; }
   double value(size_t cell) const {
     return cells_.single ? static_cast<double>(static_cast<const float*>(cells_.values)[cell])
                          : static_cast<const double*>(cells_.values)[cell];
   }
-  // The indices, if they are the table's own: who keeps them need not copy them.
+  // The indices, if the table owns them: they can then be shared without a copy.
   std::shared_ptr<const uint32_t[]> own_index() const { return own_index_; }
 
-  // The same cells along the other lines, in increasing order.
+  // The same cells in the other order: CSR to CSC or back.
   SparseTable transposed() const;
   // Of a table by rows: row i of the result is row chosen[i].
   SparseTable take(const uint32_t* chosen, size_t n) const;
 
  private:
-  size_t lines() const { return by_rows_ ? rows_ : features_; }
-  size_t width() const { return by_rows_ ? features_ : rows_; }
-  static SparseTable owning(bool by_rows, size_t rows, size_t features, double absent, bool single,
-                            std::vector<int64_t> start);
+  size_t n_major() const { return by_rows_ ? rows_ : features_; }
+  size_t n_minor() const { return by_rows_ ? features_ : rows_; }
+  static SparseTable owning(bool by_rows, size_t rows, size_t features, double default_value,
+                            bool single, std::vector<int64_t> start);
   template <class Real>
   void transpose_into(SparseTable* out) const;
   template <class Real>
@@ -65,7 +68,7 @@ class SparseTable {
 
   bool by_rows_;
   size_t rows_, features_;
-  double absent_;
+  double default_value_;
   Cells cells_;
   std::shared_ptr<std::vector<int64_t>> own_start_;
   std::shared_ptr<uint32_t[]> own_index_;

@@ -7,7 +7,7 @@ thread_local Interrupt* Interrupt::current_ = nullptr;
 Interrupt::Interrupt()
     : owner_(std::this_thread::get_id()),
       outer_(current_),
-      next_look_(std::chrono::steady_clock::now() + kInterval) {
+      next_check_(std::chrono::steady_clock::now() + kInterval) {
   current_ = this;
 }
 

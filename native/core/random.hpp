@@ -1,7 +1,5 @@
-// Random numbers without a state: a hash of (seed, what for, index).
-//
-// One idea: the number for row 17 of round 3 is the same whoever asks for it, in whatever order.
-// Static functions only, because this file is compiled once per instruction set.
+// Stateless random numbers: hashes of (seed, purpose, index), so they do not depend on the order of
+// the draws. Static functions only, because this file is compiled once per instruction set.
 #pragma once
 
 #include <cstdint>
@@ -12,11 +10,11 @@ namespace stagewise {
 enum class Draw : uint64_t {
   rounding = 1,
   rows = 2,
-  columns = 3,
+  features = 3,
   cuts = 4,
   rounds = 5,
   thresholds = 6,
-  statistics = 7
+  target_encoding = 7
 };
 
 static inline uint64_t mix64(uint64_t x) {  // the finaliser of SplitMix64 (Steele et al. 2014)

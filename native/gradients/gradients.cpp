@@ -20,7 +20,7 @@ void Gradients::require_pairs() const {
     throw std::invalid_argument("gradients are filled by a loss before each tree");
 }
 
-void Gradients::respond(Workers& workers, const double* weight, const Response& response) {
+void Gradients::transform(Workers& workers, const double* weight, const Response& response) {
   require_pairs();
   const double loss = sums_.loss;
   sums_ = sum_blocks(workers, rows_, [&](size_t begin, size_t n, LossSums* sums) {
@@ -54,7 +54,7 @@ double Gradients::dispersion(Workers& workers, const double* weight) const {
   return sums.hessian > 0.0 ? sums.abs_gradient / sums.hessian : 0.0;
 }
 
-void Gradients::multiply(Workers& workers, const double* weight, const float* times,
+void Gradients::multiply(Workers& workers, const double* weight, const float* multiplier,
                          bool hessians) {
   require_pairs();
   const double loss = sums_.loss;
@@ -64,8 +64,8 @@ void Gradients::multiply(Workers& workers, const double* weight, const float* ti
     for (size_t i = begin; i < begin + n; ++i) {
       float& g = slots_[i].pair.gradient;
       float& h = slots_[i].pair.hessian;
-      g *= times[i];
-      h *= hessians ? times[i] : 1.0f;
+      g *= multiplier[i];
+      h *= hessians ? multiplier[i] : 1.0f;
       most = h > most ? h : most;
       const double w = weight == nullptr ? 1.0 : weight[i];
       sums->abs_gradient += w * static_cast<double>(g < 0.0f ? -g : g);
@@ -126,7 +126,7 @@ Scales Gradients::pack(Workers& workers, const Kernels& kernels, const double* w
     total += kernels.pack(slots_.get() + begin, weight != nullptr ? weight + begin : nullptr, n,
                           static_cast<uint32_t>(begin), packing);
   });
-  total_word_ = total;
+  total_sum_ = total;
   state_ = State::packed;
   return packing.scales;
 }

@@ -4,7 +4,7 @@
 // the sums are made in fixed blocks and added in order, so threads do not change them.
 #pragma once
 
-#include "core/memory.hpp"
+#include "core/large_array.hpp"
 #include "core/threads.hpp"
 #include "kernels/kernels.hpp"
 
@@ -37,14 +37,14 @@ class Gradients {
     bool unit_hessians = false;
     bool absolute = false;
   };
-  void respond(Workers& workers, const double* weight, const Response& response);
+  void transform(Workers& workers, const double* weight, const Response& response);
 
   // The sum of g^2 over that of h, times the weights: what a unit of hessian gains by chance.
   double dispersion(Workers& workers, const double* weight) const;
 
   // Multiplies the gradients, and unless told otherwise the hessians, by how often each row counts.
   // Hessians may then be larger than what a loss promises.
-  void multiply(Workers& workers, const double* weight, const float* times, bool hessians);
+  void multiply(Workers& workers, const double* weight, const float* multiplier, bool hessians);
 
   // out[row] += w^2 (g^2 + ridge * h^2): what a row adds to the squared length of all derivatives.
   void add_squares(Workers& workers, const double* weight, double ridge, double* out) const;
@@ -53,7 +53,7 @@ class Gradients {
   double largest_hessian() const { return largest_hessian_; }
   void find_largest_hessian(Workers& workers);
 
-  int64_t total_word() const { return total_word_; }  // the sum of the packed words of all rows
+  int64_t total_sum() const { return total_sum_; }  // the sum of the packed words of all rows
 
   // Replaces the pairs by packed words; the pairs are gone afterwards. nearest: equal pairs become
   // equal words, whatever the number of rows.
@@ -89,7 +89,7 @@ class Gradients {
   LargeArray<GradientSlot> slots_;
   LossSums sums_;
   double largest_hessian_ = 0.0;
-  int64_t total_word_ = 0;
+  int64_t total_sum_ = 0;
   enum class State { empty, pairs, packed } state_ = State::empty;
 };
 

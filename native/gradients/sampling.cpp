@@ -5,7 +5,7 @@
 #include <cmath>
 #include <utility>
 
-#include "core/memory.hpp"
+#include "core/large_array.hpp"
 
 namespace stagewise {
 namespace {
@@ -20,11 +20,13 @@ double unit_draw(uint64_t key, uint64_t index) {  // in [0, 1)
 }
 
 // Without a branch: which rows are drawn cannot be predicted.
-uint32_t bits_if(bool drawn, float times) {
-  return std::bit_cast<uint32_t>(times) & -static_cast<uint32_t>(drawn);
+uint32_t bits_if(bool draw_position, float multiplier) {
+  return std::bit_cast<uint32_t>(multiplier) & -static_cast<uint32_t>(draw_position);
 }
 
-float times_if(bool drawn, float times) { return std::bit_cast<float>(bits_if(drawn, times)); }
+float multiplier_if(bool draw_position, float multiplier) {
+  return std::bit_cast<float>(bits_if(draw_position, multiplier));
+}
 
 uint64_t below(double share) {
   return share >= 1.0 ? ~0ull : static_cast<uint64_t>(std::ldexp(share, 64));
@@ -44,24 +46,25 @@ void by_chunk(const DrawnRows& from, Body body) {
   });
 }
 
-// The rows that count, times_of(row) > 0; if there is none, one that a draw chooses counts once.
+// The rows that count, multiplier_of(row) > 0; if there is none, one that a draw chooses counts
+// once.
 template <class TimesOf>
-Bag collect(const DrawnRows& from, bool multiplied, TimesOf times_of) {
+Bag collect(const DrawnRows& from, bool multiplied, TimesOf multiplier_of) {
   Bag bag;
-  if (multiplied) bag.times.resize(from.rows);
+  if (multiplied) bag.multiplier.resize(from.rows);
   const LargeArray<uint32_t> staged = make_large_array<uint32_t>(from.rows);
   std::vector<size_t> before(chunks_of(from) + 1, 0);  // rows of earlier chunks that count
   by_chunk(from, [&](size_t first, size_t last, int) {
     uint32_t* const list = staged.get() + first;
-    float* const times = multiplied ? bag.times.data() : nullptr;
+    float* const multiplier = multiplied ? bag.multiplier.data() : nullptr;
     const double* const weight = from.weight;
-    const TimesOf own = times_of;  // copies, which no store below can change
+    const TimesOf own = multiplier_of;  // copies, which no store below can change
     size_t n = 0;
     for (size_t row = first; row < last; ++row) {
       const float t = weight == nullptr || weight[row] > 0.0 ? own(row) : 0.0f;
       list[n] = static_cast<uint32_t>(row);
       n += std::bit_cast<uint32_t>(t) != 0;
-      if (times != nullptr) times[row] = t;
+      if (multiplier != nullptr) multiplier[row] = t;
     }
     before[first / kChunk + 1] = n;
   });
@@ -77,7 +80,7 @@ Bag collect(const DrawnRows& from, bool multiplied, TimesOf times_of) {
     size_t place = draw(from.key(), from.rows) % present, row = 0;
     while (!from.present(row) || place-- > 0) ++row;
     bag.rows.push_back(static_cast<uint32_t>(row));
-    if (multiplied) bag.times[row] = 1.0f;
+    if (multiplied) bag.multiplier[row] = 1.0f;
   }
   return bag;
 }
@@ -196,19 +199,20 @@ double importance_scale(const Keys& keys, double target) {
 
 Bag draw_rows(const DrawnRows& from, double share) {
   const uint64_t key = from.key(), limit = below(share);
-  return collect(from, false, [=](size_t row) { return times_if(draw(key, row) <= limit, 1.0f); });
+  return collect(from, false,
+                 [=](size_t row) { return multiplier_if(draw(key, row) <= limit, 1.0f); });
 }
 
 Bag draw_groups(const DrawnRows& from, const uint32_t* group, double share) {
   const uint64_t key = from.key(), limit = below(share);
-  Bag bag = collect(from, false,
-                    [=](size_t row) { return times_if(draw(key, group[row]) <= limit, 1.0f); });
+  Bag bag = collect(
+      from, false, [=](size_t row) { return multiplier_if(draw(key, group[row]) <= limit, 1.0f); });
   if (bag.rows.size() != 1) return bag;
   const uint32_t lone = group[bag.rows[0]];  // perhaps no group was drawn; then its whole group
-  return collect(from, false, [=](size_t row) { return times_if(group[row] == lone, 1.0f); });
+  return collect(from, false, [=](size_t row) { return multiplier_if(group[row] == lone, 1.0f); });
 }
 
-Bag draw_counts(const DrawnRows& from, double rate) {
+Bag draw_bootstrap(const DrawnRows& from, double rate) {
   // P(count <= k), from e^rate as a plain sum so that every machine has the same bits.
   double term = 1.0, whole = 1.0, sum = 0.0;
   for (int k = 1; k <= kMostCount; ++k) whole += term *= rate / k;
@@ -228,7 +232,7 @@ Bag draw_counts(const DrawnRows& from, double rate) {
   });
 }
 
-Bag draw_largest(const DrawnRows& from, const double* squares, double top, double other) {
+Bag draw_goss(const DrawnRows& from, const double* squares, double top, double other) {
   const auto present = static_cast<double>(count_present(from));
   const auto wanted = static_cast<uint64_t>(std::max(1.0, std::floor(top * present + 0.5)));
   if (present == 0.0) return {};
@@ -244,31 +248,32 @@ Bag draw_largest(const DrawnRows& from, const double* squares, double top, doubl
   }
   const size_t last = rank < equals ? keys.nth_row(least, rank) : from.rows;
   const double p = other / (1.0 - top);
-  const auto times = static_cast<float>(1.0 / p);
+  const auto multiplier = static_cast<float>(1.0 / p);
   const auto limit = static_cast<uint64_t>(std::ceil(std::ldexp(p, 53)));  // of a draw's 53 bits
   const uint64_t key = from.key();
   return collect(from, true, [=, keys = keys.of_rows()](size_t row) {
     const uint32_t own = keys[row];
     const bool kept = (own > least) | ((own == least) & (row <= last));
-    const bool drawn = !kept & (draw(key, row) >> 11 < limit);
-    return std::bit_cast<float>(bits_if(kept, 1.0f) | bits_if(drawn, times));
+    const bool draw_position = !kept & (draw(key, row) >> 11 < limit);
+    return std::bit_cast<float>(bits_if(kept, 1.0f) | bits_if(draw_position, multiplier));
   });
 }
 
-Bag draw_by_importance(const DrawnRows& from, const double* squares, double share) {
+Bag draw_mvs(const DrawnRows& from, const double* squares, double share) {
   const double target = share * static_cast<double>(count_present(from));
   const Keys keys(from, squares);
   const double mu = importance_scale(keys, target);
   const uint64_t key = from.key();
   return collect(from, true, [=, keys = keys.of_rows()](size_t row) {
     const double importance = value_of(keys[row]);
-    const auto times = static_cast<float>(std::max(1.0, mu / importance));
-    return times_if(unit_draw(key, row) * mu < importance, times);  // u < p = importance / mu
+    const auto multiplier = static_cast<float>(std::max(1.0, mu / importance));
+    return multiplier_if(unit_draw(key, row) * mu < importance,
+                         multiplier);  // u < p = importance / mu
   });
 }
 
-std::vector<uint32_t> draw_rounds(size_t n, double share, size_t most, double skip, uint64_t seed,
-                                  uint64_t round) {
+std::vector<uint32_t> draw_dropout(size_t n, double share, size_t most, double skip, uint64_t seed,
+                                   uint64_t round) {
   const uint64_t key = draw_key(seed, Draw::rounds, round);
   std::vector<std::pair<double, uint32_t>> lots;
   if (unit_draw(key, n) < skip) return {};

@@ -16,8 +16,8 @@
 namespace stagewise {
 
 struct Bag {
-  std::vector<uint32_t> rows;  // increasing; never empty unless all rows are absent
-  std::vector<float> times;    // of every row of the table, 0 outside the bag; empty: once each
+  std::vector<uint32_t> rows;     // increasing; never empty unless all rows are absent
+  std::vector<float> multiplier;  // of every row of the table, 0 outside the bag; empty: once each
 };
 
 // What every draw needs to know.
@@ -40,20 +40,20 @@ Bag draw_groups(const DrawnRows& from, const uint32_t* group, double share);
 // Each row a Poisson number of times, `rate` (at most 1) in the mean: the bootstrap of a table that
 // is large (Oza & Russell 2001). More than kMostCount happens once in 10^19 draws and is cut off.
 constexpr int kMostCount = 20;
-Bag draw_counts(const DrawnRows& from, double rate);
+Bag draw_bootstrap(const DrawnRows& from, double rate);
 
 // The rows with the largest importance, a share `top` of all, once each; of the others each with
 // probability other / (1 - top), the inverse of which it counts (Ke et al. 2017, Algorithm 2).
 // squares: the importance of every row, squared. Equals are taken in the order of the rows.
-Bag draw_largest(const DrawnRows& from, const double* squares, double top, double other);
+Bag draw_goss(const DrawnRows& from, const double* squares, double top, double other);
 
 // Each row with probability p = min(1, importance / mu), where mu makes `share` of the rows the
 // mean number, and 1 / p times (Ibragimov & Gusev 2019, eq. 8 and Algorithm 1).
-Bag draw_by_importance(const DrawnRows& from, const double* squares, double share);
+Bag draw_mvs(const DrawnRows& from, const double* squares, double share);
 
 // Of `n` earlier rounds each with probability `share`, at most `most` of them (0: any number), and
 // with probability `skip` none.
-std::vector<uint32_t> draw_rounds(size_t n, double share, size_t most, double skip, uint64_t seed,
-                                  uint64_t round);
+std::vector<uint32_t> draw_dropout(size_t n, double share, size_t most, double skip, uint64_t seed,
+                                   uint64_t round);
 
 }  // namespace stagewise

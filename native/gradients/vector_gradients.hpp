@@ -6,7 +6,8 @@
 #pragma once
 
 #include "gradients/gradients.hpp"
-#include "grow/finders/split.hpp"
+#include "grow/row_weights.hpp"
+#include "kernels/api/histograms.hpp"
 
 namespace stagewise {
 
@@ -44,7 +45,7 @@ class VectorGradients {
   // After packing.
   size_t lanes() const { return lanes_; }
   const Scales& scales(size_t output) const { return scales_[output]; }
-  const int64_t* words() const { return words_.get(); }
+  const int64_t* packed() const { return packed_.get(); }
   const std::vector<int64_t>& total() const { return total_; }  // of all rows
 
  private:
@@ -53,7 +54,7 @@ class VectorGradients {
   size_t rows_, lanes_ = 0;
   std::vector<Gradients> planes_;  // per output
   std::vector<Scales> scales_;
-  LargeArray<int64_t> words_;
+  LargeArray<int64_t> packed_;
   std::vector<int64_t> total_;
 };
 

@@ -4,7 +4,7 @@
 #include <bit>
 
 #include "core/interrupt.hpp"
-#include "grow/frontier.hpp"
+#include "grow/leaf.hpp"
 
 namespace stagewise {
 namespace {
@@ -80,13 +80,13 @@ bool Constraints::below(const Region& a, const Region& b) const {
 }
 
 std::vector<uint8_t> Constraints::allowed(const Region& region) const {
-  std::vector<uint8_t> allowed(bins_.features(), rules_.together.empty() ? 1 : 0);
-  if (rules_.most_together > 0 && region.size() >= rules_.most_together) {
+  std::vector<uint8_t> allowed(bins_.features(), rules_.interaction_groups.empty() ? 1 : 0);
+  if (rules_.max_interaction_order > 0 && region.size() >= rules_.max_interaction_order) {
     allowed.assign(bins_.features(), 0);
     for (const ValueRange& r : region) allowed[r.feature] = 1;
     return allowed;
   }
-  for (const auto& group : rules_.together) {
+  for (const auto& group : rules_.interaction_groups) {
     const bool holds = std::all_of(region.begin(), region.end(), [&](const ValueRange& r) {
       return std::find(group.begin(), group.end(), r.feature) != group.end();
     });
@@ -96,8 +96,9 @@ std::vector<uint8_t> Constraints::allowed(const Region& region) const {
   return allowed;
 }
 
-std::vector<Bounds> room(const Constraints& constraints, const std::vector<Region>& regions,
-                         const std::vector<double>& values) {
+std::vector<Bounds> monotone_bounds(const Constraints& constraints,
+                                    const std::vector<Region>& regions,
+                                    const std::vector<double>& values) {
   std::vector<Bounds> found(values.size());
   for (size_t i = 0; i < values.size(); ++i) {
     check_interrupt();
@@ -113,8 +114,9 @@ std::vector<Bounds> room(const Constraints& constraints, const std::vector<Regio
 }
 
 // Passed on from leaf to leaf until nothing changes: what is below what is below is below.
-std::vector<double> put_in_order(const Constraints& constraints, const std::vector<Region>& regions,
-                                 const std::vector<double>& values) {
+std::vector<double> enforce_monotone(const Constraints& constraints,
+                                     const std::vector<Region>& regions,
+                                     const std::vector<double>& values) {
   std::vector<std::pair<size_t, size_t>> pairs;  // the first below the second
   for (size_t i = 0; i < values.size(); ++i) {
     check_interrupt();

@@ -45,9 +45,10 @@ int64_t ordinal(double x);
 using Region = std::vector<ValueRange>;  // by feature, in increasing order
 
 struct ConstraintRules {
-  std::vector<int8_t> monotone;                 // per feature: 1 rises, -1 falls, 0 may do both
-  std::vector<std::vector<uint32_t>> together;  // groups of features that may meet on a path
-  size_t most_together = 0;                     // how many may; 0: any number
+  std::vector<int8_t> monotone;  // per feature: 1 rises, -1 falls, 0 may do both
+  std::vector<std::vector<uint32_t>>
+      interaction_groups;            // groups of features that may meet on a path
+  size_t max_interaction_order = 0;  // how many may; 0: any number
 };
 
 class Constraints {
@@ -62,7 +63,9 @@ class Constraints {
   // Whether the value of a must not be larger than that of b.
   bool below(const Region& a, const Region& b) const;
 
-  bool groups() const { return !rules_.together.empty() || rules_.most_together > 0; }
+  bool groups() const {
+    return !rules_.interaction_groups.empty() || rules_.max_interaction_order > 0;
+  }
   // Which features may follow those of a region; a bit per feature.
   std::vector<uint8_t> allowed(const Region& region) const;
 
@@ -75,12 +78,14 @@ class Constraints {
 // The values of some leaves that come nearest to the given ones in this sense: the mean of the
 // largest value at or below a leaf and the smallest at or above it. Both rise with the leaf, so
 // their mean does; where nothing was wrong, nothing changes.
-std::vector<double> put_in_order(const Constraints& constraints, const std::vector<Region>& regions,
-                                 const std::vector<double>& values);
+std::vector<double> enforce_monotone(const Constraints& constraints,
+                                     const std::vector<Region>& regions,
+                                     const std::vector<double>& values);
 
 // Of every leaf, an interval around its value: up to half of the way to the values of the leaves
 // around it. If they are in order, what leaves say within their intervals is in order too.
-std::vector<Bounds> room(const Constraints& constraints, const std::vector<Region>& regions,
-                         const std::vector<double>& values);
+std::vector<Bounds> monotone_bounds(const Constraints& constraints,
+                                    const std::vector<Region>& regions,
+                                    const std::vector<double>& values);
 
 }  // namespace stagewise

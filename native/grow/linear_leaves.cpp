@@ -1,346 +1,77 @@
 #include "grow/linear_leaves.hpp"
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
-
-#include "grow/grow.hpp"
+#include <stdexcept>
 
 namespace stagewise {
 namespace {
 
-constexpr size_t kLeastRows = 4096;    // of a part of the table
-constexpr size_t kRowsPerLeaf = 64;    // and for each leaf, so that there are few sums for the rows
-constexpr double kRowsPerSlope = 8.0;  // that a line must have for its intercept and slopes
-constexpr double kLeastPivot = 1e-9;   // of a standardised feature, given the ones before it
-constexpr double kLargest = std::numeric_limits<double>::max();
-constexpr double kLeastSpread =
-    1e-9;  // of a feature in a leaf, in units of its spread in the table
-
-// The numbers that were asked about on the way to a node, in increasing order.
-std::vector<uint32_t> path_numbers(const Bins& bins, const Tree& tree,
-                                   const std::vector<int32_t>& parent, int32_t node) {
-  std::vector<uint32_t> features;
-  for (int32_t at = parent[static_cast<size_t>(node)]; at >= 0;
-       at = parent[static_cast<size_t>(at)]) {
-    const auto feature = static_cast<uint32_t>(tree.feature[static_cast<size_t>(at)]);
-    if (!bins.coding(feature).categorical()) features.push_back(feature);
-  }
-  std::sort(features.begin(), features.end());
-  features.erase(std::unique(features.begin(), features.end()), features.end());
-  return features;
-}
-
-// The power of two that makes the middle half of a feature's cuts, or else their size, about 1. The
-// outermost ones may be those before infinite values, as far away as numbers go.
-double unit_of(const FeatureCoding& coding) {
-  const std::vector<double>& v = coding.values.empty() ? coding.cuts : coding.values;
-  const auto far = [](double cut) { return !(std::abs(cut) < 0.5 * kLargest); };
-  size_t first = 0, last = v.size();
-  while (first < last && far(v[first])) ++first;
-  while (first < last && far(v[last - 1])) --last;
-  if (first == last) return 1.0;
-  const size_t quarter = (last - first) / 4;
-  double extent = v[last - 1 - quarter] - v[first + quarter];
-  if (!(extent > 0.0)) extent = std::abs(v[first]);
-  return extent > 0.0 ? std::ldexp(1.0, std::clamp(-std::ilogb(extent), -1000, 1000)) : 1.0;
-}
+constexpr size_t kBlock = 128;  // rows whose sums stay in the first-level cache
 
 template <class Real>
-void gather(const Column& column, const size_t* at, size_t n, double* out) {
-  for (size_t i = 0; i < n; ++i)
-    out[i] = static_cast<double>(*reinterpret_cast<const Real*>(
-        column.data + static_cast<ptrdiff_t>(at[i]) * column.stride));
-}
-
-// A few rows of a leaf, feature by feature.
-class RowBlock {
- public:
-  RowBlock(const Kernels& kernels, const Columns& table, const GradientSlot* slots,
-           const double* weight)
-      : kernels_(kernels), table_(table), slots_(slots), weight_(weight) {}
-
-  LineSums sums(const std::vector<LineFeature>& features, const uint32_t* rows, size_t n) {
-    const size_t k = features.size();
-    LineSums sums(k);
-    x_.resize(k * kProductRows);
-    read(features, rows, n);
-    n_ = n;
-    drop_incomplete(k);
-    sums.complete = n_ == n;
-    if (n_ == 0) return sums;
-    for (size_t i = 0; i < n_; ++i) sums.weight += w_[i];
-    std::vector<double> origin(k);
-    for (size_t j = 0; j < k; ++j) {
-      double* const x = x_.data() + j * kProductRows;
-      origin[j] = x[0];
-      for (size_t i = 0; i < n_; ++i) x[i] = (x[i] - origin[j]) * features[j].unit;
-    }
-    pad(k);
-    first_.resize(k);
-    ProductSums raw{0.0, 0.0, first_.data(), sums.cross.data(), sums.square.data()};
-    kernels_.products(x_.data(), k, g_, h_, padded(), hx_, &raw);
-    sums.gradient = raw.gradient;
-    sums.hessian = raw.hessian;
-    centre(features, origin, &sums);
-    return sums;
+void add_term(const Column& column, const size_t* at, size_t n, double slope, double centre,
+              double* sums) {
+  for (size_t i = 0; i < n; ++i) {
+    const char* const x = column.data + static_cast<ptrdiff_t>(at[i]) * column.stride;
+    sums[i] += slope * (static_cast<double>(*reinterpret_cast<const Real*>(x)) - centre);
   }
-
- private:
-  size_t padded() const { return (n_ + kProductLanes - 1) / kProductLanes * kProductLanes; }
-
-  void read(const std::vector<LineFeature>& features, const uint32_t* rows, size_t n) {
-    size_t at[kProductRows];
-    for (size_t i = 0; i < n; ++i) {
-      const uint32_t row = rows[i];
-      at[i] = table_.chosen != nullptr ? table_.chosen[row] : row;
-      w_[i] = weight_ == nullptr ? 1.0 : weight_[row];
-      g_[i] = w_[i] * static_cast<double>(slots_[row].pair.gradient);
-      h_[i] = w_[i] * static_cast<double>(slots_[row].pair.hessian);
-    }
-    for (size_t j = 0; j < features.size(); ++j) {
-      double* const out = x_.data() + j * kProductRows;
-      if (features[j].column.single) {
-        gather<float>(features[j].column, at, n, out);
-      } else {
-        gather<double>(features[j].column, at, n, out);
-      }
-    }
-  }
-
-  void drop_incomplete(size_t k) {
-    bool bad = false;
-    for (size_t j = 0; j < k; ++j)
-      for (size_t i = 0; i < n_; ++i) bad |= !finite(x_[j * kProductRows + i]);
-    if (!bad) return;
-    size_t kept = 0;
-    for (size_t i = 0; i < n_; ++i) {
-      bool all = true;
-      for (size_t j = 0; j < k; ++j) all &= finite(x_[j * kProductRows + i]);
-      if (!all) continue;
-      for (size_t j = 0; j < k; ++j) x_[j * kProductRows + kept] = x_[j * kProductRows + i];
-      w_[kept] = w_[i];
-      g_[kept] = g_[i];
-      h_[kept++] = h_[i];
-    }
-    n_ = kept;
-  }
-
-  static bool finite(double x) { return std::abs(x) <= kLargest; }
-
-  void pad(size_t k) {
-    for (size_t i = n_; i < padded(); ++i) {
-      g_[i] = h_[i] = 0.0;
-      for (size_t j = 0; j < k; ++j) x_[j * kProductRows + i] = 0.0;
-    }
-  }
-
-  // From sums about the first row to sums about the means.
-  void centre(const std::vector<LineFeature>& features, const std::vector<double>& origin,
-              LineSums* sums) const {
-    const double h = sums->hessian;
-    double* square = sums->square.data();
-    for (size_t j = 0; j < features.size(); ++j) {
-      const double mean = h > 0.0 ? first_[j] / h : 0.0;
-      sums->mean[j] = origin[j] * features[j].unit + mean;
-      sums->cross[j] -= sums->gradient * mean;
-      for (size_t l = 0; l <= j; ++l) *square++ -= mean * first_[l];
-    }
-  }
-
-  const Kernels& kernels_;
-  const Columns& table_;
-  const GradientSlot* slots_;
-  const double* weight_;
-  size_t n_ = 0;
-  std::vector<double> x_, first_;
-  double w_[kProductRows], g_[kProductRows], h_[kProductRows], hx_[kProductRows];
-};
-
-// Cholesky's decomposition of A with ones in place of the rows that are left out, and A u = b.
-// A feature is left out if the ones before it leave nothing of it.
-std::vector<double> solve(std::vector<double> a, std::vector<double> b,
-                          std::vector<uint8_t>* used) {
-  const size_t k = b.size();
-  for (size_t j = 0; j < k; ++j) {
-    if (!(*used)[j]) continue;
-    const double whole = a[j * k + j];
-    for (size_t l = 0; l <= j; ++l) {
-      if (!(*used)[l]) continue;
-      double sum = a[j * k + l];
-      for (size_t m = 0; m < l; ++m)
-        if ((*used)[m]) sum -= a[j * k + m] * a[l * k + m];
-      if (l < j) {
-        a[j * k + l] = sum / a[l * k + l];
-      } else if (sum > kLeastPivot * whole) {
-        a[j * k + j] = std::sqrt(sum);
-      } else {
-        (*used)[j] = 0;
-      }
-    }
-    if (!(*used)[j]) continue;
-    for (size_t m = 0; m < j; ++m)
-      if ((*used)[m]) b[j] -= a[j * k + m] * b[m];
-    b[j] /= a[j * k + j];
-  }
-  for (size_t j = k; j-- > 0;) {
-    if (!(*used)[j]) {
-      b[j] = 0.0;
-      continue;
-    }
-    for (size_t m = j + 1; m < k; ++m)
-      if ((*used)[m]) b[j] -= a[m * k + j] * b[m];
-    b[j] /= a[j * k + j];
-  }
-  return b;
 }
 
 }  // namespace
 
-void LineSums::merge(const LineSums& other) {
-  complete = complete && other.complete;
-  if (other.weight == 0.0 && other.hessian == 0.0) return;
-  if (weight == 0.0 && hessian == 0.0) {
-    const bool all = complete;
-    *this = other;
-    complete = all;
-    return;
+LinearLeaves::LinearLeaves(const FlatLinearLeaves& flat, size_t nodes, size_t features)
+    : features_(features), of_node_(nodes, -1) {
+  const size_t n = flat.node.size(), terms = flat.feature.size();
+  for (const size_t size : {flat.intercept.size(), flat.low.size(), flat.high.size(),
+                            flat.beyond.size(), flat.grain.size()})
+    if (size != n) throw std::invalid_argument("one intercept, bound and grain per line");
+  if (flat.slope.size() != terms || flat.centre.size() != terms)
+    throw std::invalid_argument("one slope and one centre per term");
+  if (flat.start.size() != n + 1 || flat.start.front() != 0 || flat.start.back() != terms ||
+      !std::is_sorted(flat.start.begin(), flat.start.end()))
+    throw std::invalid_argument("the starts of lines do not cover their terms");
+  for (const int32_t feature : flat.feature)
+    if (feature < 0 || static_cast<size_t>(feature) >= features)
+      throw std::invalid_argument("a line has a feature out of range");
+  terms_.reserve(terms);
+  for (size_t k = 0; k < terms; ++k)
+    terms_.push_back({flat.feature[k], flat.slope[k], flat.centre[k]});
+  heads_.reserve(n);
+  for (size_t i = 0; i < n; ++i) {
+    const int64_t node = flat.node[i];
+    if (node < 0 || static_cast<size_t>(node) >= nodes || (i > 0 && flat.node[i - 1] >= node))
+      throw std::invalid_argument("a line has a node out of range");
+    of_node_[static_cast<size_t>(node)] = static_cast<int32_t>(i);
+    heads_.push_back({flat.start[i], flat.start[i + 1], flat.intercept[i], flat.low[i],
+                      flat.high[i], flat.grain[i],
+                      flat.beyond[i] != 0 ? std::numeric_limits<double>::infinity()
+                                          : std::numeric_limits<double>::max()});
   }
-  const double h = hessian + other.hessian;
-  const double share = h > 0.0 ? other.hessian / h : 0.0, both = hessian * share;
-  std::vector<double> apart(features());
-  double* to = square.data();
-  const double* from = other.square.data();
-  for (size_t j = 0; j < features(); ++j) {
-    apart[j] = other.mean[j] - mean[j];
-    const double moved = apart[j] * share;
-    // Both sums of g (x - mean), about the common mean.
-    cross[j] =
-        (cross[j] - gradient * moved) + (other.cross[j] + other.gradient * (apart[j] - moved));
-    mean[j] += moved;
-    for (size_t l = 0; l <= j; ++l, ++to, ++from) *to = (*to + *from) + both * apart[j] * apart[l];
-  }
-  weight += other.weight;
-  gradient += other.gradient;
-  hessian = h;
 }
 
-Slopes ridge_slopes(const LineSums& sums, double l2, double bound,
-                    const std::vector<int>& direction) {
-  const size_t k = sums.features();
-  Slopes found{std::vector<double>(k, 0.0), 0.0};
-  if (!(sums.hessian > 0.0)) return found;
-  std::vector<double> deviation(k), b(k), a(k * k, 0.0);
-  std::vector<uint8_t> used(k);
-  for (size_t j = 0; j < k; ++j) {
-    deviation[j] = std::sqrt(std::max(0.0, sums.of_pair(j, j)) / sums.hessian);
-    used[j] = deviation[j] > kLeastSpread && std::isfinite(deviation[j]);
-    if (!used[j]) continue;
-    b[j] = -sums.cross[j] / deviation[j];
-    for (size_t l = 0; l < j; ++l)
-      if (used[l]) a[j * k + l] = sums.of_pair(j, l) / (deviation[j] * deviation[l]);
-    a[j * k + j] = sums.hessian + l2;
-  }
-  // Rows that hardly curve the loss say little about slopes.
-  const double rows = bound > 0.0 ? std::min(sums.weight, sums.hessian / bound) : sums.weight;
-  const auto slopes = static_cast<double>(std::count(used.begin(), used.end(), 1));
-  if (rows < kRowsPerSlope * (slopes + 1.0)) return found;
-  for (bool settled = false; !settled;) {
-    const std::vector<double> u = solve(a, b, &used);
-    settled = true;
-    for (size_t j = 0; j < k; ++j) {
-      if (!used[j]) continue;
-      if (!std::isfinite(u[j])) return {std::vector<double>(k, 0.0), 0.0};
-      if (u[j] * direction[j] < 0.0) {
-        used[j] = 0;
-        settled = false;
+void LinearLeaves::add(int32_t line, double constant, const Columns& table, const uint32_t* rows,
+                       size_t n, double* score) const {
+  const Head& own = head(line);
+  size_t at[kBlock];
+  double sums[kBlock];
+  for (size_t begin = 0; begin < n; begin += kBlock) {
+    const size_t m = std::min(kBlock, n - begin);
+    for (size_t i = 0; i < m; ++i) {
+      const uint32_t row = rows[begin + i];
+      at[i] = table.chosen != nullptr ? table.chosen[row] : row;
+      sums[i] = own.intercept;
+    }
+    for (size_t k = own.begin; k < own.end; ++k) {
+      const Term& term = terms_[k];
+      const Column& column = table.columns[static_cast<size_t>(term.feature)];
+      if (column.single) {
+        add_term<float>(column, at, m, term.slope, term.centre, sums);
+      } else {
+        add_term<double>(column, at, m, term.slope, term.centre, sums);
       }
     }
-    if (!settled) continue;
-    double variance = 0.0;
-    for (size_t j = 0; j < k; ++j) {
-      if (!used[j]) continue;
-      found.slope[j] = u[j] / deviation[j];
-      variance += (a[j * k + j] - l2) * u[j] * u[j];
-      for (size_t l = 0; l < j; ++l)
-        if (used[l]) variance += 2.0 * a[j * k + l] * u[j] * u[l];
-    }
-    found.spread = std::sqrt(std::max(0.0, variance) / sums.hessian);
+    for (size_t i = 0; i < m; ++i) score[rows[begin + i]] += choose_split(own, constant, sums[i]);
   }
-  return found;
-}
-
-// The sums of every leaf, over its rows in the table.
-std::vector<LineSums> Grower::line_sums(const std::vector<std::vector<LineFeature>>& features,
-                                        const Columns& table, const Gradients& pairs) {
-  const size_t leaves = grown_leaves_.size(), n = bins_.rows();
-  // Ranges of the table, each with all leaves that have rows in it: values that lie together are
-  // then read together.
-  const size_t range = std::max(kLeastRows, kRowsPerLeaf * leaves);
-  const size_t ranges = (n + range - 1) / range;
-  std::vector<std::vector<LineSums>> parts(ranges);
-  workers_.run(ranges, [&](size_t r, int) {
-    RowBlock block(kernels_, table, pairs.slots(), weights_.weight());
-    for (size_t i = 0; i < leaves; ++i) {
-      LineSums& sums = parts[r].emplace_back(features[i].size());
-      if (features[i].empty()) continue;
-      const GrownLeaf& leaf = grown_leaves_[i];
-      const uint32_t* row = std::lower_bound(leaf.rows, leaf.rows + leaf.n, r * range);
-      const uint32_t* const end = std::lower_bound(row, leaf.rows + leaf.n, (r + 1) * range);
-      for (size_t m = 0; row < end; row += m) {
-        m = std::min(kProductRows, static_cast<size_t>(end - row));
-        sums.merge(block.sums(features[i], row, m));
-      }
-    }
-  });
-  std::vector<LineSums> sums;
-  for (size_t i = 0; i < leaves; ++i) {
-    sums.emplace_back(features[i].size());
-    for (const auto& part : parts) sums[i].merge(part[i]);
-  }
-  return sums;
-}
-
-FittedLines Grower::fit_lines(const Tree& tree, const Columns& table, const Gradients& pairs,
-                              double l2, double bound) {
-  std::vector<int32_t> parent(tree.nodes(), -1);
-  for (size_t node = 0; node < tree.nodes(); ++node)
-    if (tree.feature[node] >= 0)
-      parent[static_cast<size_t>(tree.left[node])] = parent[static_cast<size_t>(tree.right[node])] =
-          static_cast<int32_t>(node);
-  const size_t leaves = grown_leaves_.size();
-  std::vector<std::vector<LineFeature>> features(leaves);
-  for (size_t i = 0; i < leaves; ++i)
-    for (const uint32_t f : path_numbers(bins_, tree, parent, grown_leaves_[i].node))
-      features[i].push_back({f, table.columns[f], unit_of(bins_.coding(f))});
-  const std::vector<LineSums> sums = line_sums(features, table, pairs);
-  std::vector<Slopes> slopes(leaves);
-  workers_.run(leaves, [&](size_t i, int) {
-    std::vector<int> direction;
-    for (const LineFeature& f : features[i]) direction.push_back(constraints_.direction(f.number));
-    slopes[i] = ridge_slopes(sums[i], l2, bound, direction);
-  });
-  FittedLines lines;
-  for (size_t i = 0; i < leaves; ++i) {
-    for (size_t j = 0; j < features[i].size(); ++j) {
-      const double slope = slopes[i].slope[j] * features[i][j].unit;
-      const double centre = sums[i].mean[j] / features[i][j].unit;
-      if (slope == 0.0 || !std::isfinite(slope) || !std::isfinite(centre)) continue;
-      lines.feature.push_back(static_cast<int32_t>(features[i][j].number));
-      lines.slope.push_back(slope);
-      lines.centre.push_back(centre);
-    }
-    if (lines.feature.size() == lines.start.back()) continue;
-    const Leaf& leaf = *grown_leaves_[i].leaf;
-    lines.start.push_back(lines.feature.size());
-    lines.node.push_back(leaf.node);
-    lines.gradient.push_back(sums[i].gradient);
-    lines.hessian.push_back(sums[i].hessian);
-    lines.newton.push_back(numbers_->value(sums[i].gradient, sums[i].hessian, leaf.parent));
-    lines.complete.push_back(sums[i].complete);
-    lines.spread.push_back(slopes[i].spread);
-  }
-  return lines;
 }
 
 }  // namespace stagewise

@@ -1,70 +1,91 @@
-// Lines for the leaves of a tree: a small ridge regression in each of them.
+// Lines: what leaves say that are not constants.
 //
-// One idea: the sums that a line needs (means, squares and products of its features, weighted by
-// the hessians) can be made of any part of a leaf's rows, about the mean of that part, and merged
-// (Chan, Golub & LeVeque 1983). Parts are fixed ranges of the table and merged in order, so neither
-// threads nor instruction sets change a bit; and as sums are about means, an offset of a feature
-// costs no digits. Features are multiplied by a power of two first, so their unit costs none
-// either.
+// One idea: a line is intercept + sum of slope * (x - centre), kept between two bounds, and it is
+// only for rows in which it comes out as a number. A missing value makes it NaN and an infinite
+// one infinite, so a comparison finds both, and such rows get the constant of their leaf; but where
+// lines must rise or fall, an infinite one is beyond all others, and the line at its bound. The
+// operations are made in the order of the features, one by one, wherever a line is evaluated: while
+// training, and by every way to predict.
+// Immutable: any number of threads may read it.
 #pragma once
 
-#include <cstdint>
-#include <vector>
+#include <cmath>
+#include <limits>
+#include <span>
 
-#include "core/arrays.hpp"
-#include "kernels/kernels.hpp"
+#include "core/columns.hpp"
 
 namespace stagewise {
 
-// Over rows in which all features are there: weight w, gradient g, hessian h.
-class LineSums {
+// Flat arrays: a line for each of `node` (increasing), with its terms from start[i] to start[i + 1]
+// and their features increasing. beyond: 1 where infinite values take the line to a bound, 0 where
+// they are missing. grain: what a line says is a multiple of it, if it is above 0.
+struct FlatLinearLeaves {
+  std::span<const int64_t> node;
+  std::span<const uint64_t> start;
+  std::span<const int32_t> feature;
+  std::span<const double> slope, centre;
+  std::span<const double> intercept, low, high;
+  std::span<const uint8_t> beyond;
+  std::span<const double> grain;
+};
+
+class LinearLeaves {
  public:
-  explicit LineSums(size_t features = 0)
-      : mean(features), cross(features), square(features * (features + 1) / 2) {}
+  // Throws std::invalid_argument when an index is out of range.
+  LinearLeaves(const FlatLinearLeaves& flat, size_t nodes, size_t features);
 
-  double weight = 0.0, gradient = 0.0, hessian = 0.0;
-  bool complete = true;        // no row was left out
-  std::vector<double> mean;    // of each feature, by h
-  std::vector<double> cross;   // sum of g (x - mean)
-  std::vector<double> square;  // of h (x - mean) (x' - mean'), for pairs x' at or before x
+  size_t nodes() const { return of_node_.size(); }
+  size_t features() const { return features_; }
+  // The line of a node, or -1.
+  int32_t of(size_t node) const { return of_node_[node]; }
 
-  size_t features() const { return mean.size(); }
-  double of_pair(size_t a, size_t b) const { return square[a * (a + 1) / 2 + b]; }  // b <= a
-  void merge(const LineSums& other);
-};
+  // Of a line: its terms are [begin, end) of terms().
+  struct Head {
+    size_t begin, end;
+    double intercept, low, high, grain;
+    double most;  // the largest absolute sum that counts
 
-// slope: of each feature, 0 where it has none; all 0: there is no line. spread: the standard
-// deviation, by h, of what the line says of its rows.
-struct Slopes {
-  std::vector<double> slope;
-  double spread = 0.0;
-};
+    // Whether the line is for rows in which its terms add up to this.
+    bool counts(double sum) const { return std::abs(sum) <= most; }
+  };
+  struct Term {
+    int32_t feature;
+    double slope, centre;
 
-// A feature of a leaf as it is read: multiplied by a power of two.
-struct LineFeature {
-  uint32_t number;
-  Column column;
-  double unit;
-};
+    double of(double x) const { return slope * (x - centre); }
+  };
+  const Head& head(int32_t line) const { return heads_[static_cast<size_t>(line)]; }
+  std::span<const Term> terms(int32_t line) const {
+    return std::span(terms_).subspan(head(line).begin, head(line).end - head(line).begin);
+  }
 
-// The slopes u of standardised features that minimise sum(g f + h f^2 / 2) + l2 u.u / 2 for
-// f = u.z, in units of the features themselves. A feature that is constant here, or a sum of
-// others, has none; nor has one whose slope would go against its direction (1 up, -1 down, 0
-// either). There are none at all of few rows; bound: the most that h can be for a weight of 1, or 0
-// if unknown.
-Slopes ridge_slopes(const LineSums& sums, double l2, double bound,
-                    const std::vector<int>& direction);
+  // What a leaf says of rows whose terms add up to this, the intercept included.
+  static double choose_split(const Head& head, double constant, double sum) {
+    if (!head.counts(sum)) return constant;
+    const double v = sum < head.low ? head.low : (sum > head.high ? head.high : sum);
+    return head.grain > 0.0 ? std::nearbyint(v / head.grain) * head.grain : v;
+  }
 
-// Lines of some leaves, in the order of their nodes.
-struct FittedLines {
-  std::vector<int32_t> node;
-  std::vector<uint64_t> start = {0};
-  std::vector<int32_t> feature;
-  std::vector<double> slope, centre;      // of every term
-  std::vector<double> gradient, hessian;  // sums over the rows that have all features
-  std::vector<double> newton;             // what a leaf of only these rows would say
-  std::vector<uint8_t> complete;          // whether these are all rows of the leaf
-  std::vector<double> spread;             // of what the line says of them
+  // value_of(feature): that of the row. constant: what the leaf says of rows without a line.
+  template <class ValueOf>
+  double predict(int32_t line, double constant, ValueOf&& value_of) const {
+    const Head& own = head(line);
+    double sum = own.intercept;
+    for (const Term& term : terms(line))
+      sum += term.of(value_of(static_cast<size_t>(term.feature)));
+    return choose_split(own, constant, sum);
+  }
+
+  // score[row] += what the leaf says of it, for the listed rows of a table.
+  void add(int32_t line, double constant, const Columns& table, const uint32_t* rows, size_t n,
+           double* score) const;
+
+ private:
+  size_t features_;
+  std::vector<int32_t> of_node_;
+  std::vector<Head> heads_;
+  std::vector<Term> terms_;
 };
 
 }  // namespace stagewise

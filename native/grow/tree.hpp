@@ -11,8 +11,9 @@ struct Tree {
   std::vector<uint32_t> bin;     // codes <= bin go left, unless the node asks for levels
   std::vector<double> threshold;
   std::vector<int32_t> set_start;  // where the levels that go left begin in sets; -1: a number
-  std::vector<uint64_t> sets;      // a bit for every level (coding.hpp)
-  std::vector<uint32_t> levels;    // per feature: how many it has, 0 if it is a number; or empty
+  std::vector<uint64_t> sets;      // a bit for every level (feature_coding.hpp)
+  std::vector<uint32_t>
+      n_categories;  // per feature: how many it has, 0 if it is a number; or empty
   std::vector<uint8_t> missing_left;
   std::vector<int32_t> left, right;  // -1 in a leaf
   size_t outputs = 1;

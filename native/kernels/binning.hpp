@@ -7,7 +7,7 @@
 #include <immintrin.h>
 #endif
 
-#include "kernels/kernels.hpp"
+#include "kernels/api/binning.hpp"
 
 namespace stagewise {
 namespace {
@@ -44,7 +44,7 @@ void bin_values(const Real* values, size_t n, const CutTree<Real>& cuts, uint16_
   const auto child = [&](int l, size_t position, Real x) {
     return position * kCutWays + count_below(cuts.level[l] + position * kCutWays, x);
   };
-  if (cuts.levels == 2) {  // 17 to 256 bins, the usual case, without a loop
+  if (cuts.depth == 2) {  // 17 to 256 bins, the usual case, without a loop
     for (size_t i = 0; i < n; ++i) {
       const Real x = values[i];
       out[i] = x == x ? static_cast<uint16_t>(child(1, child(0, 0, x), x)) : missing;
@@ -54,7 +54,7 @@ void bin_values(const Real* values, size_t n, const CutTree<Real>& cuts, uint16_
   for (size_t i = 0; i < n; ++i) {
     const Real x = values[i];
     size_t position = 0;
-    for (int l = 0; l < cuts.levels; ++l) position = child(l, position, x);
+    for (int l = 0; l < cuts.depth; ++l) position = child(l, position, x);
     out[i] = x == x ? static_cast<uint16_t>(position) : missing;
   }
 }

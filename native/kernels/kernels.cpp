@@ -4,17 +4,17 @@
 #include "kernels/kernels.hpp"
 
 #include "kernels/binning.hpp"
-#include "kernels/class_search.hpp"
+#include "kernels/class_split_scan.hpp"
+#include "kernels/cross_products.hpp"
 #include "kernels/histogram.hpp"
 #include "kernels/losses.hpp"
 #include "kernels/packing.hpp"
 #include "kernels/partition.hpp"
-#include "kernels/products.hpp"
-#include "kernels/scoring.hpp"
-#include "kernels/search.hpp"
+#include "kernels/quick_scorer.hpp"
 #include "kernels/shap.hpp"
+#include "kernels/split_scan.hpp"
 #include "kernels/vector_histogram.hpp"
-#include "kernels/vector_search.hpp"
+#include "kernels/vector_split_scan.hpp"
 
 namespace stagewise {
 
@@ -25,55 +25,73 @@ namespace stagewise {
 
 extern const Kernels STAGEWISE_JOIN(kernels_, STAGEWISE_ISA);
 const Kernels STAGEWISE_JOIN(kernels_, STAGEWISE_ISA) = {
-    .name = STAGEWISE_TEXT(STAGEWISE_ISA),
-    .squared = squared,
-    .absolute = absolute,
-    .quantile = quantile,
-    .huber = huber,
-    .poisson = poisson,
-    .gamma = gamma,
-    .tweedie = tweedie,
-    .logistic = logistic,
-    .exponential = exponential,
-    .softmax_state = softmax_state,
-    .softmax = softmax,
-    .exponential_state = exponential_state,
-    .exponential_part = exponential_part,
-    .pack = pack,
-    .histogram8 = histogram<uint8_t>,
-    .histogram16 = histogram<uint16_t>,
-    .even_histogram8 = even_histogram,
-    .sparse_histogram = sparse_histogram,
-    .vector_histogram8 = vector_histogram<uint8_t>,
-    .vector_histogram16 = vector_histogram<uint16_t>,
-    .subtract = subtract,
-    .scan = scan,
-    .score_bound = score_bound,
-    .score_bounds = score_bounds,
-    .level_scores = level_scores,
-    .scan_classes = scan_classes,
-    .sweep_classes = sweep_classes,
-    .scan_vectors = scan_vectors,
-    .partition8 = partition<uint8_t>,
-    .partition16 = partition<uint16_t>,
-    .partition32 = partition<uint32_t>,
-    .mark8 = mark<uint8_t>,
-    .mark16 = mark<uint16_t>,
-    .mark32 = mark<uint32_t>,
-    .distribute = distribute,
-    .score32 = score_block<4>,
-    .score64 = score_block<8>,
-    .score_vectors = score_vectors,
-    .leaf32 = leaf_block<4>,
-    .leaf64 = leaf_block<8>,
-    .answers = answers,
-    .patterns = patterns,
-    .add_patterns = add_patterns,
-    .edge_products = edge_products,
-    .edge_credits = edge_credits,
-    .products = products,
-    .bin_doubles = bin_values<double>,
-    .bin_floats = bin_values<float>,
+    LossKernels{
+        .squared = squared,
+        .absolute = absolute,
+        .quantile = quantile,
+        .huber = huber,
+        .poisson = poisson,
+        .gamma = gamma,
+        .tweedie = tweedie,
+        .logistic = logistic,
+        .exponential = exponential,
+        .softmax_state = softmax_state,
+        .softmax = softmax,
+        .exponential_state = exponential_state,
+        .multiclass_exponential = multiclass_exponential,
+    },
+    PackingKernels{
+        .pack = pack,
+    },
+    HistogramKernels{
+        .histogram8 = histogram<uint8_t>,
+        .histogram16 = histogram<uint16_t>,
+        .even_histogram8 = even_histogram,
+        .sparse_histogram = sparse_histogram,
+        .vector_histogram8 = vector_histogram<uint8_t>,
+        .vector_histogram16 = vector_histogram<uint16_t>,
+        .subtract = subtract,
+    },
+    SplitScanKernels{
+        .scan = scan,
+        .score_bound = score_bound,
+        .score_bounds = score_bounds,
+        .symmetric_scores = symmetric_scores,
+        .scan_classes = scan_classes,
+        .sweep_classes = sweep_classes,
+        .scan_vectors = scan_vectors,
+    },
+    PartitionKernels{
+        .partition8 = partition<uint8_t>,
+        .partition16 = partition<uint16_t>,
+        .partition32 = partition<uint32_t>,
+        .mark8 = mark<uint8_t>,
+        .mark16 = mark<uint16_t>,
+        .mark32 = mark<uint32_t>,
+        .distribute = distribute,
+    },
+    ScoringKernels{
+        .score32 = score_block<4>,
+        .score64 = score_block<8>,
+        .score_vectors = score_vectors,
+        .leaf32 = leaf_block<4>,
+        .leaf64 = leaf_block<8>,
+    },
+    ShapKernels{
+        .decisions = decisions,
+        .patterns = patterns,
+        .add_patterns = add_patterns,
+        .edge_products = edge_products,
+        .edge_attributions = edge_attributions,
+    },
+    CrossProductKernels{
+        .products = products,
+    },
+    BinningKernels{
+        .bin_doubles = bin_values<double>,
+        .bin_floats = bin_values<float>,
+    },
+    STAGEWISE_TEXT(STAGEWISE_ISA),
 };
 
 }  // namespace stagewise

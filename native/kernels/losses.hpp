@@ -5,7 +5,7 @@
 #pragma once
 
 #include "core/float_math.hpp"
-#include "kernels/kernels.hpp"
+#include "kernels/api/losses.hpp"
 
 namespace stagewise {
 namespace {
@@ -235,8 +235,8 @@ void exponential_state(const int32_t* y, const double* scores, size_t stride, si
 
 // With Y_k = 1 for the class itself and -1/(K-1) for the others: g = -Y_k w / K and, since all K
 // scores move one exponent, as a bound h = K (Y_k / K)^2 w.
-void exponential_part(const int32_t* y, const float* state, int32_t output, size_t outputs,
-                      const double* weight, size_t n, GradientSlot* out, LossSums* sums) {
+void multiclass_exponential(const int32_t* y, const float* state, int32_t output, size_t outputs,
+                            const double* weight, size_t n, GradientSlot* out, LossSums* sums) {
   LossBlock b;
   const auto count = static_cast<float>(outputs);
   const float other = -1.0f / (count - 1.0f);

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "core/random.hpp"
-#include "kernels/kernels.hpp"
+#include "kernels/api/packing.hpp"
 
 namespace stagewise {
 namespace {
@@ -28,7 +28,7 @@ int32_t round_down(float x) {
   return towards_zero - static_cast<int32_t>(static_cast<float>(towards_zero) > x);
 }
 
-int64_t make_word(int64_t gradient, int64_t hessian) {
+int64_t make_packed(int64_t gradient, int64_t hessian) {
   return static_cast<int64_t>(static_cast<uint64_t>(gradient) << 32) + hessian;
 }
 
@@ -58,13 +58,13 @@ int64_t pack_block(GradientSlot* slots, const double* weight, size_t n, uint32_t
   if (weight != nullptr && packing.whole_weights) {
     for (size_t i = 0; i < n; ++i) {
       const auto w = static_cast<int64_t>(weight[i]);
-      slots[i].word = make_word(g[i] * w, h[i] * w);
+      slots[i].packed = make_packed(g[i] * w, h[i] * w);
     }
   } else {
-    for (size_t i = 0; i < n; ++i) slots[i].word = make_word(g[i], h[i]);
+    for (size_t i = 0; i < n; ++i) slots[i].packed = make_packed(g[i], h[i]);
   }
   int64_t sum = 0;
-  for (size_t i = 0; i < n; ++i) sum += slots[i].word;
+  for (size_t i = 0; i < n; ++i) sum += slots[i].packed;
   return sum;
 }
 

@@ -8,7 +8,8 @@
 #include <immintrin.h>
 #endif
 
-#include "kernels/rows.hpp"
+#include "kernels/api/partition.hpp"
+#include "kernels/row_index.hpp"
 
 namespace stagewise {
 namespace {
@@ -41,8 +42,8 @@ bool goes_left(uint32_t code, uint32_t bin, uint32_t missing) {
 
 // [abcdefgh] with b, e, f going left becomes left = [bef], right = [acdgh]. Every row is written to
 // both sides and only one cursor moves: no branch to mispredict.
-template <class Codes, class RowIndex>
-size_t partition_tail(Codes codes, RowIndex rows, size_t begin, size_t end, uint32_t bin,
+template <class Codes, class RowAt>
+size_t partition_tail(Codes codes, RowAt rows, size_t begin, size_t end, uint32_t bin,
                       uint32_t missing, uint32_t* left, uint32_t* right) {
   size_t l = 0, r = 0;
   for (size_t i = begin; i < end; ++i) {
@@ -57,9 +58,9 @@ size_t partition_tail(Codes codes, RowIndex rows, size_t begin, size_t end, uint
 }
 
 // The marks of the rows from `begin`, a multiple of eight, on; returns how many go left.
-template <class Codes, class RowIndex>
-size_t mark_tail(Codes codes, RowIndex rows, size_t begin, size_t end, uint32_t bin,
-                 uint32_t missing, uint8_t* marks) {
+template <class Codes, class RowAt>
+size_t mark_tail(Codes codes, RowAt rows, size_t begin, size_t end, uint32_t bin, uint32_t missing,
+                 uint8_t* marks) {
   size_t lefts = 0;
   for (size_t i = begin; i < end; ++i) {
     if (i % 8 == 0) marks[i / 8] = 0;
@@ -70,8 +71,8 @@ size_t mark_tail(Codes codes, RowIndex rows, size_t begin, size_t end, uint32_t 
   return lefts;
 }
 
-template <class RowIndex>
-void distribute_tail(RowIndex rows, size_t begin, size_t end, const uint8_t* marks, uint32_t* left,
+template <class RowAt>
+void distribute_tail(RowAt rows, size_t begin, size_t end, const uint8_t* marks, uint32_t* left,
                      uint32_t* right) {
   for (size_t i = begin; i < end; ++i) {
     const auto row = static_cast<uint32_t>(rows[i]);
@@ -116,8 +117,8 @@ inline __m256i eight_rows(ConsecutiveRows rows, size_t i) {
                           _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
 }
 
-template <class Codes, class RowIndex>
-[[gnu::always_inline]] inline __m256i eight_codes(Codes codes, RowIndex rows, size_t i) {
+template <class Codes, class RowAt>
+[[gnu::always_inline]] inline __m256i eight_codes(Codes codes, RowAt rows, size_t i) {
   const auto code = [&](size_t j) { return static_cast<int>(codes[rows[i + j]]); };
   return _mm256_setr_epi32(code(0), code(1), code(2), code(3), code(4), code(5), code(6), code(7));
 }
@@ -150,8 +151,8 @@ struct EightWays {
 // Eight rows at a time. Both sides are written in full vectors whose tail the next one overwrites.
 // Neither cursor gets ahead of what has been read, so left may be the list itself and nothing is
 // written past n.
-template <class Codes, class RowIndex>
-size_t partition_rows(Codes codes, RowIndex rows, size_t n, uint32_t bin, uint32_t missing,
+template <class Codes, class RowAt>
+size_t partition_rows(Codes codes, RowAt rows, size_t n, uint32_t bin, uint32_t missing,
                       uint32_t* left, uint32_t* right) {
   const EightWays ways(bin, missing);
   size_t l = 0, r = 0, i = 0;
@@ -167,8 +168,8 @@ size_t partition_rows(Codes codes, RowIndex rows, size_t n, uint32_t bin, uint32
   return l + partition_tail(codes, rows, i, n, bin, missing, left + l, right + r);
 }
 
-template <class Codes, class RowIndex>
-size_t mark_rows(Codes codes, RowIndex rows, size_t n, uint32_t bin, uint32_t missing,
+template <class Codes, class RowAt>
+size_t mark_rows(Codes codes, RowAt rows, size_t n, uint32_t bin, uint32_t missing,
                  uint8_t* marks) {
   const EightWays ways(bin, missing);
   size_t lefts = 0, i = 0;
@@ -181,8 +182,8 @@ size_t mark_rows(Codes codes, RowIndex rows, size_t n, uint32_t bin, uint32_t mi
 }
 
 // Full vectors while they end inside both sides; what is behind a side may be another thread's.
-template <class RowIndex>
-void distribute_rows(RowIndex rows, size_t n, const uint8_t* marks, size_t n_left, uint32_t* left,
+template <class RowAt>
+void distribute_rows(RowAt rows, size_t n, const uint8_t* marks, size_t n_left, uint32_t* left,
                      uint32_t* right) {
   const size_t n_right = n - n_left;
   size_t l = 0, r = 0, i = 0;
@@ -198,20 +199,20 @@ void distribute_rows(RowIndex rows, size_t n, const uint8_t* marks, size_t n_lef
   distribute_tail(rows, i, n, marks, left + l, right + r);
 }
 #else
-template <class Codes, class RowIndex>
-size_t partition_rows(Codes codes, RowIndex rows, size_t n, uint32_t bin, uint32_t missing,
+template <class Codes, class RowAt>
+size_t partition_rows(Codes codes, RowAt rows, size_t n, uint32_t bin, uint32_t missing,
                       uint32_t* left, uint32_t* right) {
   return partition_tail(codes, rows, 0, n, bin, missing, left, right);
 }
 
-template <class Codes, class RowIndex>
-size_t mark_rows(Codes codes, RowIndex rows, size_t n, uint32_t bin, uint32_t missing,
+template <class Codes, class RowAt>
+size_t mark_rows(Codes codes, RowAt rows, size_t n, uint32_t bin, uint32_t missing,
                  uint8_t* marks) {
   return mark_tail(codes, rows, 0, n, bin, missing, marks);
 }
 
-template <class RowIndex>
-void distribute_rows(RowIndex rows, size_t n, const uint8_t* marks, size_t, uint32_t* left,
+template <class RowAt>
+void distribute_rows(RowAt rows, size_t n, const uint8_t* marks, size_t, uint32_t* left,
                      uint32_t* right) {
   distribute_tail(rows, 0, n, marks, left, right);
 }
@@ -219,7 +220,7 @@ void distribute_rows(RowIndex rows, size_t n, const uint8_t* marks, size_t, uint
 
 // body(codes, rows) with both in the form that the compiler can see through.
 template <class Code, class Body>
-size_t with_forms(const FeatureCodes<Code>& feature, const Rows& rows, Body body) {
+size_t with_forms(const FeatureCodes<Code>& feature, const RowIndex& rows, Body body) {
   const auto with_rows = [&](auto codes) {
     if (rows.listed == nullptr) return body(codes, ConsecutiveRows{rows.first});
     return body(codes, ListedRows{rows.listed});
@@ -231,7 +232,7 @@ size_t with_forms(const FeatureCodes<Code>& feature, const Rows& rows, Body body
 }
 
 template <class Code>
-size_t partition(const FeatureCodes<Code>& feature, const Rows& rows, uint32_t bin,
+size_t partition(const FeatureCodes<Code>& feature, const RowIndex& rows, uint32_t bin,
                  uint32_t missing, uint32_t* left, uint32_t* right) {
   return with_forms(feature, rows, [&](auto codes, auto index) {
     return partition_rows(codes, index, rows.n, bin, missing, left, right);
@@ -239,14 +240,14 @@ size_t partition(const FeatureCodes<Code>& feature, const Rows& rows, uint32_t b
 }
 
 template <class Code>
-size_t mark(const FeatureCodes<Code>& feature, const Rows& rows, uint32_t bin, uint32_t missing,
+size_t mark(const FeatureCodes<Code>& feature, const RowIndex& rows, uint32_t bin, uint32_t missing,
             uint8_t* marks) {
   return with_forms(feature, rows, [&](auto codes, auto index) {
     return mark_rows(codes, index, rows.n, bin, missing, marks);
   });
 }
 
-void distribute(const Rows& rows, const uint8_t* marks, size_t n_left, uint32_t* left,
+void distribute(const RowIndex& rows, const uint8_t* marks, size_t n_left, uint32_t* left,
                 uint32_t* right) {
   if (rows.listed == nullptr) {
     distribute_rows(ConsecutiveRows{rows.first}, rows.n, marks, n_left, left, right);

@@ -1,39 +1,39 @@
 // What rows answer at splits, and what follows from it for Shapley values.
 //
-// One idea: everything is done for kAnswerRows rows side by side, so a lane is a row and no lane
+// One idea: everything is done for kDecisionRows rows side by side, so a lane is a row and no lane
 // has a say in another.
 #pragma once
 
-#include "kernels/kernels.hpp"
+#include "kernels/api/shap.hpp"
 
 namespace stagewise {
 namespace {
 
 typedef int16_t AnswerLanes __attribute__((vector_size(32)));
 constexpr size_t kAnswerLanes = sizeof(AnswerLanes) / sizeof(int16_t);
-static_assert(kAnswerRows % kAnswerLanes == 0);
+static_assert(kDecisionRows % kAnswerLanes == 0);
 
 // See Kernels::answers.
-void answers(const CodedSplit* splits, size_t n, const int16_t* codes, int16_t* out) {
+void decisions(const CodedSplit* splits, size_t n, const int16_t* codes, int16_t* out) {
   for (size_t s = 0; s < n; ++s)
-    for (size_t i = 0; i < kAnswerRows; i += kAnswerLanes) {
+    for (size_t i = 0; i < kDecisionRows; i += kAnswerLanes) {
       AnswerLanes code;
-      __builtin_memcpy(&code, codes + splits[s].place * kAnswerRows + i, sizeof code);
+      __builtin_memcpy(&code, codes + splits[s].place * kDecisionRows + i, sizeof code);
       AnswerLanes right = code > splits[s].code;  // -1 where true
-      if (splits[s].missing_left) right &= code != kAnswerMissing;
-      __builtin_memcpy(out + s * kAnswerRows + i, &right, sizeof right);
+      if (splits[s].missing_left) right &= code != kDecisionMissing;
+      __builtin_memcpy(out + s * kDecisionRows + i, &right, sizeof right);
     }
 }
 
 // See Kernels::patterns.
-void patterns(const PatternBits& bits, const int16_t* answers, uint16_t* out) {
-  for (size_t i = 0; i < kAnswerRows; i += kAnswerLanes) {
+void patterns(const PatternBits& bits, const int16_t* decisions, uint16_t* out) {
+  for (size_t i = 0; i < kDecisionRows; i += kAnswerLanes) {
     AnswerLanes pattern = {};
     for (size_t b = 0; b < bits.n; ++b) {
       AnswerLanes all = AnswerLanes{} - 1;
       for (size_t k = bits.start[b]; k < bits.start[b + 1]; ++k) {
         AnswerLanes answer;
-        __builtin_memcpy(&answer, answers + bits.literals[k].split * kAnswerRows + i,
+        __builtin_memcpy(&answer, decisions + bits.literals[k].split * kDecisionRows + i,
                          sizeof answer);
         all &= answer ^ bits.literals[k].flip;
       }
@@ -48,31 +48,31 @@ void patterns(const PatternBits& bits, const int16_t* answers, uint16_t* out) {
 void add_patterns(const double* table, const uint32_t* slots, size_t width,
                   const uint16_t* patterns, size_t n, size_t stride, double* out) {
   for (size_t i = 0; i < n; ++i) {
-    const double* const credit = table + patterns[i] * width;
+    const double* const attribution = table + patterns[i] * width;
     double* const row = out + i * stride;
 #pragma GCC unroll 4
-    for (size_t k = 0; k < width; ++k) row[slots[k]] += credit[k];
+    for (size_t k = 0; k < width; ++k) row[slots[k]] += attribution[k];
   }
 }
 
 // See Kernels::edge_products.
 void edge_products(const EdgeTerms* terms, size_t points, const int64_t* own, const int64_t* before,
                    const double* parent, double* out) {
-  for (size_t q = 0; q < points; ++q, parent += kAnswerRows, out += kAnswerRows) {
+  for (size_t q = 0; q < points; ++q, parent += kDecisionRows, out += kDecisionRows) {
     const double met = terms[q].met, lost = terms[q].lost, never = terms[q].never;
-    for (size_t i = 0; i < kAnswerRows; ++i)
+    for (size_t i = 0; i < kDecisionRows; ++i)
       out[i] = parent[i] * (own[i] != 0 ? met : (before[i] != 0 ? lost : never));
   }
 }
 
-// See Kernels::edge_credits.
-void edge_credits(const EdgeTerms* terms, size_t points, const int64_t* own, const int64_t* before,
-                  const double* sums, double* credit) {
-  for (size_t i = 0; i < kAnswerRows; ++i) credit[i] = 0.0;
-  for (size_t q = 0; q < points; ++q, sums += kAnswerRows) {
-    const double met = terms[q].credit_met, lost = terms[q].credit_lost;
-    for (size_t i = 0; i < kAnswerRows; ++i)
-      credit[i] += sums[i] * (own[i] != 0 ? met : (before[i] != 0 ? lost : 0.0));
+// See Kernels::edge_attributions.
+void edge_attributions(const EdgeTerms* terms, size_t points, const int64_t* own,
+                       const int64_t* before, const double* sums, double* attribution) {
+  for (size_t i = 0; i < kDecisionRows; ++i) attribution[i] = 0.0;
+  for (size_t q = 0; q < points; ++q, sums += kDecisionRows) {
+    const double met = terms[q].attribution_met, lost = terms[q].attribution_lost;
+    for (size_t i = 0; i < kDecisionRows; ++i)
+      attribution[i] += sums[i] * (own[i] != 0 ? met : (before[i] != 0 ? lost : 0.0));
   }
 }
 

@@ -26,7 +26,7 @@ SplitCodes::SplitCodes(const FlatTrees& trees, size_t features, size_t first, si
       std::vector<double> cuts(all.begin() + static_cast<ptrdiff_t>(from),
                                all.begin() + static_cast<ptrdiff_t>(to));
       numbers_.push_back({static_cast<uint32_t>(f), places_++,
-                          FeatureCuts(FeatureCoding::by_cuts(std::move(cuts)))});
+                          FeatureCoder(FeatureCoding::by_cuts(std::move(cuts)))});
     }
   }
   for (size_t t = first; t < last; ++t) {
@@ -35,9 +35,9 @@ SplitCodes::SplitCodes(const FlatTrees& trees, size_t features, size_t first, si
       const auto f = static_cast<size_t>(trees.feature[i]);
       const bool missing_left = trees.missing_left[i] != 0;
       if (trees.categorical(f)) {
-        LevelSet set{static_cast<uint32_t>(f), places_++, {}};
-        for (size_t level = 0; level <= trees.levels[f]; ++level)
-          set.sides.push_back(has_level(trees.set(i), level) ? 0 : 1);
+        CategorySet set{static_cast<uint32_t>(f), places_++, {}};
+        for (size_t category = 0; category <= trees.n_categories[f]; ++category)
+          set.sides.push_back(has_category(trees.set(i), category) ? 0 : 1);
         set.sides.push_back(missing_left ? 0 : 1);
         splits_.push_back({static_cast<uint32_t>(set.place), 0, false});
         sets_.push_back(std::move(set));
@@ -53,34 +53,35 @@ SplitCodes::SplitCodes(const FlatTrees& trees, size_t features, size_t first, si
   }
 }
 
-void SplitCodes::code_set(const Columns& table, const LevelSet& set, size_t begin, size_t n,
+void SplitCodes::code_set(const Columns& table, const CategorySet& set, size_t begin, size_t n,
                           int16_t* codes) const {
-  double values[FeatureCuts::kMost];
+  double values[FeatureCoder::kMost];
   table.read(set.feature, begin, n, values);
   const size_t unknown = set.sides.size() - 2;
   for (size_t i = 0; i < n; ++i) {
     const double x = values[i];
     const bool known = x >= 0.0 && x < static_cast<double>(unknown);
     const size_t at = x != x ? unknown + 1 : (known ? static_cast<size_t>(x) : unknown);
-    codes[(i / kAnswerRows * places_ + set.place) * kAnswerRows + i % kAnswerRows] = set.sides[at];
+    codes[(i / kDecisionRows * places_ + set.place) * kDecisionRows + i % kDecisionRows] =
+        set.sides[at];
   }
 }
 
 void SplitCodes::code(const Kernels& kernels, const Columns& table, size_t begin, size_t n,
                       int16_t* codes) const {
-  static_assert(FeatureCuts::kMost % kAnswerRows == 0);
-  uint16_t coded[FeatureCuts::kMost];
-  for (size_t at = 0; at < n; at += FeatureCuts::kMost) {
-    const size_t m = std::min(FeatureCuts::kMost, n - at);
+  static_assert(FeatureCoder::kMost % kDecisionRows == 0);
+  uint16_t coded[FeatureCoder::kMost];
+  for (size_t at = 0; at < n; at += FeatureCoder::kMost) {
+    const size_t m = std::min(FeatureCoder::kMost, n - at);
     int16_t* const out = codes + at * places_;
     for (const Number& number : numbers_) {
       number.cuts.code(kernels, table, number.feature, begin + at, m,
-                       static_cast<uint16_t>(kAnswerMissing), coded);
+                       static_cast<uint16_t>(kDecisionMissing), coded);
       for (size_t i = 0; i < m; ++i)
-        out[(i / kAnswerRows * places_ + number.place) * kAnswerRows + i % kAnswerRows] =
+        out[(i / kDecisionRows * places_ + number.place) * kDecisionRows + i % kDecisionRows] =
             static_cast<int16_t>(coded[i]);
     }
-    for (const LevelSet& set : sets_) code_set(table, set, begin + at, m, out);
+    for (const CategorySet& set : sets_) code_set(table, set, begin + at, m, out);
   }
 }
 

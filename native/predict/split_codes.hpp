@@ -7,7 +7,7 @@
 // Immutable: any number of threads may use it.
 #pragma once
 
-#include "predict/mask_scorer.hpp"
+#include "predict/quick_scorer.hpp"
 
 namespace stagewise {
 
@@ -23,8 +23,8 @@ class SplitCodes {
   const CodedSplit* splits(size_t tree) const { return splits_.data() + start_[tree - first_]; }
   size_t count(size_t tree) const { return start_[tree - first_ + 1] - start_[tree - first_]; }
 
-  // codes[(part * places + place) * kAnswerRows + i] of rows [begin, begin + n), in parts of
-  // kAnswerRows; what is beyond the last row is left as it is.
+  // codes[(part * places + place) * kDecisionRows + i] of rows [begin, begin + n), in parts of
+  // kDecisionRows; what is beyond the last row is left as it is.
   void code(const Kernels& kernels, const Columns& table, size_t begin, size_t n,
             int16_t* codes) const;
 
@@ -32,21 +32,21 @@ class SplitCodes {
   struct Number {
     uint32_t feature;
     size_t place;
-    FeatureCuts cuts;
+    FeatureCoder cuts;
   };
   // sides: 0 left or 1 right, for every level, the unknown one, and missing values.
-  struct LevelSet {
+  struct CategorySet {
     uint32_t feature;
     size_t place;
     std::vector<uint8_t> sides;
   };
 
-  void code_set(const Columns& table, const LevelSet& set, size_t begin, size_t n,
+  void code_set(const Columns& table, const CategorySet& set, size_t begin, size_t n,
                 int16_t* codes) const;
 
   size_t first_, places_ = 0;
   std::vector<Number> numbers_;
-  std::vector<LevelSet> sets_;
+  std::vector<CategorySet> sets_;
   std::vector<CodedSplit> splits_;
   std::vector<size_t> start_ = {0};
 };

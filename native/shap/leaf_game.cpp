@@ -12,8 +12,8 @@ double order_share(size_t a, size_t b) {
 }
 
 std::vector<double> LeafGame::by_shares(const Quadrature& rule, bool pairs) const {
-  const size_t m = feature.size(), points = rule.points(), n = credits(m, pairs);
-  std::vector<double> credit((size_t{1} << m) * n, 0.0);
+  const size_t m = feature.size(), points = rule.points(), n = attributions(m, pairs);
+  std::vector<double> attribution((size_t{1} << m) * n, 0.0);
   // Of a feature whose conditions are met, and of one whose are not: the factor at each point, and
   // what is left of a product's factor when its difference takes its place.
   std::vector<double> factor(2 * m * points), instead(2 * m * points);
@@ -31,8 +31,8 @@ std::vector<double> LeafGame::by_shares(const Quadrature& rule, bool pairs) cons
       product[q] = rule.weight[q];
       for (size_t j = 0; j < m; ++j) product[q] *= factor[2 * (j * points + q) + (mask >> j & 1)];
     }
-    double* to = credit.data() + mask * n;
-    each_credit(m, pairs, [&](size_t i, size_t j) {
+    double* to = attribution.data() + mask * n;
+    each_attribution(m, pairs, [&](size_t i, size_t j) {
       const double* const a = instead.data() + 2 * i * points + (mask >> i & 1);
       const double* const b = instead.data() + 2 * j * points + (mask >> j & 1);
       double sum = 0.0;
@@ -41,12 +41,12 @@ std::vector<double> LeafGame::by_shares(const Quadrature& rule, bool pairs) cons
       *to++ = i == j ? sum : 0.5 * sum;
     });
   }
-  return credit;
+  return attribution;
 }
 
 std::vector<double> LeafGame::by_background(const std::vector<double>& seen, bool pairs) const {
-  const size_t m = feature.size(), n = credits(m, pairs), full = (size_t{1} << m) - 1;
-  std::vector<double> credit((full + 1) * n, 0.0);
+  const size_t m = feature.size(), n = attributions(m, pairs), full = (size_t{1} << m) - 1;
+  std::vector<double> attribution((full + 1) * n, 0.0);
   for (size_t known = 0; known <= full; ++known) {
     if (seen[known] == 0.0) continue;
     const size_t needed = full & ~known;  // what the row must bring
@@ -55,9 +55,9 @@ std::vector<double> LeafGame::by_background(const std::vector<double>& seen, boo
     for (size_t rest = known;; rest = (rest - 1) & known) {
       const size_t mask = needed | rest, lost = known & ~rest;
       const auto q = static_cast<size_t>(std::popcount(lost));
-      const BackgroundCredits worth(p, q);
-      double* to = credit.data() + mask * n;
-      each_credit(m, pairs, [&](size_t i, size_t j) {
+      const BackgroundAttributions worth(p, q);
+      double* to = attribution.data() + mask * n;
+      each_attribution(m, pairs, [&](size_t i, size_t j) {
         const bool involved = ((needed | lost) >> i & (needed | lost) >> j & 1) != 0;
         if (involved)
           *to +=
@@ -68,7 +68,7 @@ std::vector<double> LeafGame::by_background(const std::vector<double>& seen, boo
       if (rest == 0) break;
     }
   }
-  return credit;
+  return attribution;
 }
 
 }  // namespace stagewise

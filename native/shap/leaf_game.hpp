@@ -20,9 +20,9 @@ double order_share(size_t a, size_t b);
 
 // The game of a leaf of value 1 between a row and a background row, where each condition is met by
 // one of them: `gained` features must come from the row, `lost` ones must not.
-class BackgroundCredits {
+class BackgroundAttributions {
  public:
-  BackgroundCredits(size_t gained, size_t lost)
+  BackgroundAttributions(size_t gained, size_t lost)
       : gained_(gained > 0 ? order_share(gained - 1, lost) : 0.0),
         lost_(lost > 0 ? -order_share(gained, lost - 1) : 0.0),
         both_gained_(gained > 1 ? 0.5 * order_share(gained - 2, lost) : 0.0),
@@ -57,15 +57,15 @@ struct LeafGame {
 
   // Credits of m features, and perhaps of their pairs: (0, 0), (0, 1), ..., (1, 1), (1, 2), ...
   // with pairs, else (0, 0), (1, 1), ...; the credit of a pair is the half that each of them gets.
-  static size_t credits(size_t m, bool pairs) { return pairs ? m * (m + 1) / 2 : m; }
+  static size_t attributions(size_t m, bool pairs) { return pairs ? m * (m + 1) / 2 : m; }
   template <class Body>
-  static void each_credit(size_t m, bool pairs, Body&& body) {
+  static void each_attribution(size_t m, bool pairs, Body&& body) {
     for (size_t i = 0; i < m; ++i)
       for (size_t j = i; j < (pairs ? m : i + 1); ++j) body(i, j);
   }
 
   // Which of them that of the i-th and the j-th feature is.
-  static size_t credit_of(size_t m, bool pairs, size_t i, size_t j) {
+  static size_t attribution_of(size_t m, bool pairs, size_t i, size_t j) {
     if (!pairs) return i;
     const size_t low = std::min(i, j), high = std::max(i, j);
     return low * (2 * m - low + 1) / 2 + (high - low);

@@ -17,12 +17,12 @@ namespace stagewise {
 
 class Shap {
  public:
-  // Of the trees [first, last()), which are at least one and at most as many as `most_bytes` hold.
+  // Of the trees [first, last()), which are at least one and at most as many as `max_bytes` hold.
   // cover: of the path kind; background: of the other, which alone knows lines. The trees are
   // sound.
   Shap(Workers& workers, const Kernels& kernels, const FlatTrees& trees,
        std::span<const double> cover, const Columns* background, const ShapRules& rules,
-       size_t first, size_t most_bytes, std::shared_ptr<const Lines> lines = nullptr);
+       size_t first, size_t max_bytes, std::shared_ptr<const LinearLeaves> linear_leaves = nullptr);
 
   size_t last() const { return last_; }
   // How many of them are too large for tables, or say lines.
@@ -40,12 +40,12 @@ class Shap {
              const std::vector<int16_t>& codes, const Columns* others, size_t tree);
 
   ShapRules rules_;
-  std::shared_ptr<const Lines> lines_;
+  std::shared_ptr<const LinearLeaves> linear_leaves_;
   size_t first_, last_;
   std::optional<SplitCodes> codes_;
   size_t most_splits_ = 0;
   std::atomic<size_t> walked_ = 0;
-  std::vector<std::unique_ptr<TreeCredits>> trees_;
+  std::vector<std::unique_ptr<TreeAttributions>> trees_;
   std::vector<std::vector<double>> tree_base_;
   std::vector<double> base_;
 };

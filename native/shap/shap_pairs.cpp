@@ -4,7 +4,7 @@
 
 #include "core/interrupt.hpp"
 #include "shap/leaf_game.hpp"
-#include "shap/line_game.hpp"
+#include "shap/linear_leaf_game.hpp"
 
 namespace stagewise {
 namespace {
@@ -16,14 +16,14 @@ class LineValues {
  public:
   explicit LineValues(const ShapTree& tree) : place_of_(tree.nodes()) {
     for (size_t node = 0; node < tree.nodes(); ++node)
-      if (tree.has_line(node))
-        for (const Lines::Term& term : tree.lines->terms(tree.line[node]))
+      if (tree.has_model(node))
+        for (const LinearLeaves::Term& term : tree.linear_leaves->terms(tree.line[node]))
           features_.push_back(term.feature);
     std::sort(features_.begin(), features_.end());
     features_.erase(std::unique(features_.begin(), features_.end()), features_.end());
     for (size_t node = 0; node < tree.nodes(); ++node)
-      if (tree.has_line(node))
-        for (const Lines::Term& term : tree.lines->terms(tree.line[node]))
+      if (tree.has_model(node))
+        for (const LinearLeaves::Term& term : tree.linear_leaves->terms(tree.line[node]))
           place_of_[node].push_back(static_cast<size_t>(
               std::lower_bound(features_.begin(), features_.end(), term.feature) -
               features_.begin()));
@@ -41,22 +41,22 @@ class LineValues {
   std::vector<std::vector<size_t>> place_of_;
 };
 
-class Paired : public TreeCredits {
+class Paired : public TreeAttributions {
  public:
   Paired(ShapTree tree, const ShapRules& rules, const Background& background)
       : tree_(std::move(tree)),
         rules_(rules),
         rows_(background.rows),
         splits_(background.splits),
-        lines_(tree_) {
+        linear_leaves_(tree_) {
     // Bytes, row by row: a walk asks about one row at a time.
     right_.resize(rows_ * splits_);
-    values_.resize(rows_ * lines_.width());
+    values_.resize(rows_ * linear_leaves_.width());
     for (size_t row = 0; row < rows_; ++row) {
-      const int16_t* const part = background.part(row / kAnswerRows);
+      const int16_t* const part = background.part(row / kDecisionRows);
       for (size_t s = 0; s < splits_; ++s)
-        right_[row * splits_ + s] = part[s * kAnswerRows + row % kAnswerRows] != 0;
-      lines_.read(*background.table, row, values_.data() + row * lines_.width());
+        right_[row * splits_ + s] = part[s * kDecisionRows + row % kDecisionRows] != 0;
+      linear_leaves_.read(*background.table, row, values_.data() + row * linear_leaves_.width());
     }
     for (size_t node = 0; node < tree_.nodes(); ++node)
       if (tree_.is_leaf(node)) most_ = std::max(most_, features_at(node));
@@ -68,20 +68,20 @@ class Paired : public TreeCredits {
     return right_.size() + values_.size() * sizeof(double) + tree_.nodes() * 96;
   }
 
-  void add(const Kernels&, const AskedRows& rows, double* out) const override {
-    std::vector<double> credit(rules_.stride());
-    Walk walk(splits_, lines_.width(), most_);
+  void add(const Kernels&, const ShapRows& rows, double* out) const override {
+    std::vector<double> attribution(rules_.stride());
+    Walk walk(splits_, linear_leaves_.width(), most_);
     for (size_t i = 0; i < rows.n; ++i) {
-      for (size_t s = 0; s < splits_; ++s) walk.own[s] = rows.answers[s * kAnswerRows + i] != 0;
-      lines_.read(*rows.table, rows.begin + i, walk.values.data());
-      std::fill(credit.begin(), credit.end(), 0.0);
+      for (size_t s = 0; s < splits_; ++s) walk.own[s] = rows.decisions[s * kDecisionRows + i] != 0;
+      linear_leaves_.read(*rows.table, rows.begin + i, walk.values.data());
+      std::fill(attribution.begin(), attribution.end(), 0.0);
       for (size_t row = 0; row < rows_; ++row) {
         if (row % kRowsPerLook == 0) check_interrupt();
-        meet(row, &walk, credit.data());
+        meet(row, &walk, attribution.data());
       }
       double* const to = out + i * rules_.stride();
-      for (size_t slot = 0; slot < credit.size(); ++slot)
-        to[slot] += credit[slot] / static_cast<double>(rows_);
+      for (size_t slot = 0; slot < attribution.size(); ++slot)
+        to[slot] += attribution[slot] / static_cast<double>(rows_);
     }
   }
 
@@ -111,14 +111,15 @@ class Paired : public TreeCredits {
   size_t features_at(size_t leaf) const {
     std::vector<int32_t> all;
     for (size_t node = leaf; node != 0; node = static_cast<size_t>(tree_.parent[node]))
-      if (!held(all, all.size(), tree_.asked(node))) all.push_back(tree_.asked(node));
-    if (!tree_.has_line(leaf)) return all.size();
-    for (const Lines::Term& term : tree_.lines->terms(tree_.line[leaf]))
+      if (!held(all, all.size(), tree_.split_feature(node)))
+        all.push_back(tree_.split_feature(node));
+    if (!tree_.has_model(leaf)) return all.size();
+    for (const LinearLeaves::Term& term : tree_.linear_leaves->terms(tree_.line[leaf]))
       if (!held(all, all.size(), term.feature)) all.push_back(term.feature);
     return all.size();
   }
 
-  void meet(size_t row, Walk* walk, double* credit) const {
+  void meet(size_t row, Walk* walk, double* attribution) const {
     const uint8_t *const own = walk->own.data(), *const other = right_.data() + row * splits_;
     walk->stops.push_back({0, 0, 0, -1, false});
     while (!walk->stops.empty()) {
@@ -128,10 +129,11 @@ class Paired : public TreeCredits {
       if (at.feature >= 0)
         (at.gains ? walk->gained[at.gained - 1] : walk->lost[at.lost - 1]) = at.feature;
       if (tree_.is_leaf(at.node)) {
-        if (tree_.has_line(at.node)) {
-          say_line(at, row, walk, credit);
+        if (tree_.has_model(at.node)) {
+          say_line(at, row, walk, attribution);
         } else {
-          arrive(at.gained, at.lost, *walk, tree_.value.data() + at.node * tree_.outputs, credit);
+          arrive(at.gained, at.lost, *walk, tree_.value.data() + at.node * tree_.outputs,
+                 attribution);
         }
         continue;
       }
@@ -152,14 +154,14 @@ class Paired : public TreeCredits {
   }
 
   // The leaf says a line: of features that have a side, and of others that may have either.
-  void say_line(const Stop& at, size_t row, Walk* walk, double* credit) const {
+  void say_line(const Stop& at, size_t row, Walk* walk, double* attribution) const {
     const int32_t line = tree_.line[at.node];
-    const double* const theirs = values_.data() + row * lines_.width();
-    double sum = tree_.lines->head(line).intercept;
+    const double* const theirs = values_.data() + row * linear_leaves_.width();
+    double sum = tree_.linear_leaves->head(line).intercept;
     walk->free.clear();
     size_t k = 0;
-    for (const Lines::Term& term : tree_.lines->terms(line)) {
-      const size_t place = lines_.place(at.node, k++);
+    for (const LinearLeaves::Term& term : tree_.linear_leaves->terms(line)) {
+      const size_t place = linear_leaves_.place(at.node, k++);
       const double own = term.of(walk->values[place]), other = term.of(theirs[place]);
       if (held(walk->gained, at.gained, term.feature)) {
         sum += own;
@@ -170,44 +172,44 @@ class Paired : public TreeCredits {
       }
     }
     const auto arrives = [&](size_t gained, size_t lost, double value) {
-      arrive(gained, lost, *walk, &value, credit);
+      arrive(gained, lost, *walk, &value, attribution);
     };
-    LineGame game(tree_.lines->head(line), tree_.value[at.node], walk->gained.data(),
-                  walk->lost.data(), arrives);
+    LinearLeafGame game(tree_.linear_leaves->head(line), tree_.value[at.node], walk->gained.data(),
+                        walk->lost.data(), arrives);
     game.play(at.gained, at.lost, walk->free, sum);
   }
 
   // The game of a constant, which some features must bring and others must not; a value for each
   // output of the tree.
   void arrive(size_t gained, size_t lost, const Walk& walk, const double* value,
-              double* credit) const {
-    const BackgroundCredits& worth = worth_[gained * (most_ + 1) + lost];
+              double* attribution) const {
+    const BackgroundAttributions& worth = worth_[gained * (most_ + 1) + lost];
     const auto gains = [&](size_t i) { return i < gained; };
     const auto feature = [&](size_t i) {
       return static_cast<size_t>(gains(i) ? walk.gained[i] : walk.lost[i - gained]);
     };
-    LeafGame::each_credit(gained + lost, rules_.interactions, [&](size_t i, size_t j) {
+    LeafGame::each_attribution(gained + lost, rules_.interactions, [&](size_t i, size_t j) {
       const size_t f = std::min(feature(i), feature(j)), g = std::max(feature(i), feature(j));
       const double share = i == j ? worth.single(gains(i)) : worth.pair(gains(i), gains(j));
       for (size_t k = 0; k < tree_.outputs; ++k)
-        credit[rules_.slot(f, g, tree_.output + k)] += value[k] * share;
+        attribution[rules_.slot(f, g, tree_.output + k)] += value[k] * share;
     });
   }
 
   ShapTree tree_;
   ShapRules rules_;
   size_t rows_, splits_;
-  LineValues lines_;
+  LineValues linear_leaves_;
   size_t most_ = 0;  // features that a leaf depends on
   std::vector<uint8_t> right_;
-  std::vector<double> values_;            // of the background, for lines
-  std::vector<BackgroundCredits> worth_;  // [gained * (most_ + 1) + lost]
+  std::vector<double> values_;                 // of the background, for lines
+  std::vector<BackgroundAttributions> worth_;  // [gained * (most_ + 1) + lost]
 };
 
 }  // namespace
 
-std::unique_ptr<TreeCredits> paired_credits(ShapTree tree, const ShapRules& rules,
-                                            const Background& background) {
+std::unique_ptr<TreeAttributions> paired_attributions(ShapTree tree, const ShapRules& rules,
+                                                      const Background& background) {
   return std::make_unique<Paired>(std::move(tree), rules, background);
 }
 

@@ -18,7 +18,7 @@ constexpr size_t kGroupBytes = 32u << 10;  // of the table of several leaves
 class TableMaker {
  public:
   TableMaker(const Kernels& kernels, const ShapTree& tree, const ShapRules& rules,
-             const Background& background, TabledCredits* out)
+             const Background& background, TabledAttributions* out)
       : kernels_(kernels), tree_(tree), rules_(rules), background_(background), out_(*out) {
     inner_.assign(tree.nodes(), 0);
     for (size_t i = tree.nodes(); i-- > 0;)
@@ -50,7 +50,7 @@ class TableMaker {
       if (!few || total > rules_.table_bytes) return false;
       drafts.push_back(std::move(draft));
     }
-    for (const Draft& draft : drafts) settle(draft);
+    for (const Draft& draft : drafts) choose_split(draft);
     return true;
   }
 
@@ -80,7 +80,7 @@ class TableMaker {
     Draft draft{root, {}, 0, {}, 0};
     for (size_t node = root; tree_.parent[node] >= 0;
          node = static_cast<size_t>(tree_.parent[node])) {
-      const int32_t f = tree_.asked(node);
+      const int32_t f = tree_.split_feature(node);
       const auto known = std::find_if(draft.bits.begin(), draft.bits.end(),
                                       [=](const Bit& bit) { return bit.feature == f; });
       if (known == draft.bits.end()) {
@@ -109,7 +109,8 @@ class TableMaker {
     std::sort(draft.features.begin(), draft.features.end());
     draft.features.erase(std::unique(draft.features.begin(), draft.features.end()),
                          draft.features.end());
-    draft.width = LeafGame::credits(draft.features.size(), rules_.interactions) * tree_.outputs;
+    draft.width =
+        LeafGame::attributions(draft.features.size(), rules_.interactions) * tree_.outputs;
     return draft;
   }
 
@@ -128,7 +129,7 @@ class TableMaker {
           draft.bits.begin() + static_cast<ptrdiff_t>(draft.on_the_way), draft.bits.end(),
           [&](const Bit& bit) { return bit.literals[0].split == literal.split; });
       const uint32_t bit = 1u << (split - draft.bits.begin());
-      const size_t j = leaf.game.place(tree_.asked(at));
+      const size_t j = leaf.game.place(tree_.split_feature(at));
       if (j == leaf.care.size()) {
         leaf.care.push_back(0);
         leaf.want.push_back(0);
@@ -151,9 +152,9 @@ class TableMaker {
     return mask;
   }
 
-  void settle(const Draft& draft) {
-    TabledCredits::Group group{draft.bits.size(), out_.bit_start_.size() - 1, out_.table_.size(),
-                               out_.slots_.size(), draft.width};
+  void choose_split(const Draft& draft) {
+    TabledAttributions::Group group{draft.bits.size(), out_.bit_start_.size() - 1,
+                                    out_.table_.size(), out_.slots_.size(), draft.width};
     for (const Bit& bit : draft.bits) {
       out_.literals_.insert(out_.literals_.end(), bit.literals.begin(), bit.literals.end());
       out_.bit_start_.push_back(static_cast<uint32_t>(out_.literals_.size()));
@@ -177,7 +178,7 @@ class TableMaker {
   }
 
   void add_slots(const Draft& draft) {
-    LeafGame::each_credit(draft.features.size(), rules_.interactions, [&](size_t i, size_t j) {
+    LeafGame::each_attribution(draft.features.size(), rules_.interactions, [&](size_t i, size_t j) {
       for (size_t k = 0; k < tree_.outputs; ++k)
         out_.slots_.push_back(rules_.slot(static_cast<size_t>(draft.features[i]),
                                           static_cast<size_t>(draft.features[j]),
@@ -186,10 +187,10 @@ class TableMaker {
   }
 
   // The share of the background rows that has each pattern; empty if nobody needs it.
-  std::vector<double> histogram(const TabledCredits::Group& group, size_t patterns) const {
+  std::vector<double> histogram(const TabledAttributions::Group& group, size_t patterns) const {
     if (rules_.kind == ShapKind::path) return {};
     std::vector<size_t> count(patterns, 0);
-    uint16_t pattern[kAnswerRows];
+    uint16_t pattern[kDecisionRows];
     for (size_t p = 0; p < background_.parts(); ++p) {
       kernels_.patterns(out_.bits_of(group), background_.part(p), pattern);
       for (size_t i = 0; i < background_.in_part(p); ++i) ++count[pattern[i]];
@@ -200,28 +201,29 @@ class TableMaker {
     return seen;
   }
 
-  void add_leaf(const TabledCredits::Group& group, const Draft& draft, const Leaf& leaf,
+  void add_leaf(const TabledAttributions::Group& group, const Draft& draft, const Leaf& leaf,
                 const std::vector<double>& seen) {
-    const size_t m = leaf.game.feature.size(), n = LeafGame::credits(m, rules_.interactions);
+    const size_t m = leaf.game.feature.size(), n = LeafGame::attributions(m, rules_.interactions);
     check_interrupt();
-    std::vector<double> credit;
+    std::vector<double> attribution;
     if (rules_.kind == ShapKind::path) {
-      credit = leaf.game.by_shares(rules_of_[m], rules_.interactions);
+      attribution = leaf.game.by_shares(rules_of_[m], rules_.interactions);
     } else {
       std::vector<double> masks(size_t{1} << m, 0.0);
       for (size_t c = 0; c < seen.size(); ++c)
         if (seen[c] > 0.0) masks[met(leaf, static_cast<uint32_t>(c))] += seen[c];
-      credit = leaf.game.by_background(masks, rules_.interactions);
+      attribution = leaf.game.by_background(masks, rules_.interactions);
     }
     // Where the credits of the leaf go in a row of the table.
     std::vector<size_t> to;
     const size_t all = draft.features.size();
-    LeafGame::each_credit(m, rules_.interactions, [&](size_t i, size_t j) {
-      to.push_back(LeafGame::credit_of(all, rules_.interactions, leaf.place[i], leaf.place[j]));
+    LeafGame::each_attribution(m, rules_.interactions, [&](size_t i, size_t j) {
+      to.push_back(
+          LeafGame::attribution_of(all, rules_.interactions, leaf.place[i], leaf.place[j]));
     });
     const double* const value = tree_.value.data() + leaf.node * tree_.outputs;
     for (size_t pattern = 0; pattern < size_t{1} << group.bits; ++pattern) {
-      const double* const from = credit.data() + met(leaf, static_cast<uint32_t>(pattern)) * n;
+      const double* const from = attribution.data() + met(leaf, static_cast<uint32_t>(pattern)) * n;
       double* const row = out_.table_.data() + group.table + pattern * group.width;
       for (size_t c = 0; c < n; ++c)
         for (size_t k = 0; k < tree_.outputs; ++k)
@@ -233,23 +235,24 @@ class TableMaker {
   const ShapTree& tree_;
   const ShapRules& rules_;
   const Background& background_;
-  TabledCredits& out_;
+  TabledAttributions& out_;
   std::vector<size_t> inner_;         // splits at and below each node
   std::vector<Quadrature> rules_of_;  // for games of so many features
 };
 
-std::unique_ptr<TabledCredits> TabledCredits::make(const Kernels& kernels, const ShapTree& tree,
-                                                   const ShapRules& rules,
-                                                   const Background& background) {
-  std::unique_ptr<TabledCredits> made(new TabledCredits());
+std::unique_ptr<TabledAttributions> TabledAttributions::make(const Kernels& kernels,
+                                                             const ShapTree& tree,
+                                                             const ShapRules& rules,
+                                                             const Background& background) {
+  std::unique_ptr<TabledAttributions> made(new TabledAttributions());
   if (!TableMaker(kernels, tree, rules, background, made.get()).run()) return nullptr;
   return made;
 }
 
-void TabledCredits::add(const Kernels& kernels, const AskedRows& rows, double* out) const {
-  uint16_t pattern[kAnswerRows];
+void TabledAttributions::add(const Kernels& kernels, const ShapRows& rows, double* out) const {
+  uint16_t pattern[kDecisionRows];
   for (const Group& group : groups_) {
-    kernels.patterns(bits_of(group), rows.answers, pattern);
+    kernels.patterns(bits_of(group), rows.decisions, pattern);
     kernels.add_patterns(table_.data() + group.table, slots_.data() + group.slots, group.width,
                          pattern, rows.n, stride_, out);
   }

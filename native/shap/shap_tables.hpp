@@ -11,13 +11,14 @@
 
 namespace stagewise {
 
-class TabledCredits : public TreeCredits {
+class TabledAttributions : public TreeAttributions {
  public:
   // Nothing if the tables would be too large. The leaves are constants.
-  static std::unique_ptr<TabledCredits> make(const Kernels& kernels, const ShapTree& tree,
-                                             const ShapRules& rules, const Background& background);
+  static std::unique_ptr<TabledAttributions> make(const Kernels& kernels, const ShapTree& tree,
+                                                  const ShapRules& rules,
+                                                  const Background& background);
 
-  void add(const Kernels& kernels, const AskedRows& rows, double* out) const override;
+  void add(const Kernels& kernels, const ShapRows& rows, double* out) const override;
   size_t bytes() const override { return table_.size() * sizeof(double); }
 
  private:
@@ -27,7 +28,7 @@ class TabledCredits : public TreeCredits {
   };
   friend class TableMaker;
 
-  TabledCredits() = default;
+  TabledAttributions() = default;
   PatternBits bits_of(const Group& group) const {
     return {literals_.data(), bit_start_.data() + group.first_bit, group.bits};
   }

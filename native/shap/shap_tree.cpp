@@ -16,10 +16,10 @@ ShapTree::ShapTree(const FlatTrees& trees, std::span<const double> cover, size_t
   reach.assign(n, 1.0);
   value.assign(trees.value.begin() + static_cast<ptrdiff_t>(begin * outputs),
                trees.value.begin() + static_cast<ptrdiff_t>((begin + n) * outputs));
-  if (trees.lines != nullptr) {
-    for (size_t i = 0; i < n; ++i) line.push_back(trees.lines->of(begin + i));
+  if (trees.linear_leaves != nullptr) {
+    for (size_t i = 0; i < n; ++i) line.push_back(trees.linear_leaves->of(begin + i));
     if (std::all_of(line.begin(), line.end(), [](int32_t l) { return l < 0; })) line.clear();
-    if (!line.empty()) lines = trees.lines;
+    if (!line.empty()) linear_leaves = trees.linear_leaves;
   }
   uint32_t splits = 0;
   for (size_t i = 0; i < n; ++i) {
@@ -38,10 +38,10 @@ ShapTree::ShapTree(const FlatTrees& trees, std::span<const double> cover, size_t
   }
 }
 
-size_t leaf_of(const ShapTree& tree, const int16_t* answers, size_t i) {
+size_t leaf_of(const ShapTree& tree, const int16_t* decisions, size_t i) {
   size_t node = 0;
   while (!tree.is_leaf(node)) {
-    const bool to_right = answers[tree.split[node] * kAnswerRows + i] != 0;
+    const bool to_right = decisions[tree.split[node] * kDecisionRows + i] != 0;
     node = static_cast<size_t>(to_right ? tree.right[node] : tree.left[node]);
   }
   return node;

@@ -11,9 +11,9 @@
 #include <span>
 #include <vector>
 
-#include "grow/lines.hpp"
+#include "grow/linear_leaves.hpp"
 #include "kernels/kernels.hpp"
-#include "predict/mask_scorer.hpp"
+#include "predict/quick_scorer.hpp"
 
 namespace stagewise {
 
@@ -41,58 +41,58 @@ struct ShapTree {
   size_t outputs = 1;  // of the tree
   size_t output = 0;   // the first one of them
   std::vector<int32_t> feature, left, right, parent;
-  std::vector<uint32_t> split;   // the number of an inner node among them
-  std::vector<double> share;     // of the parent's rows that go to the node, by their cover
-  std::vector<double> value;     // per node and output of the tree
-  std::vector<double> reach;     // the product of the shares from the root on
-  const Lines* lines = nullptr;  // of leaves; must stay
-  std::vector<int32_t> line;     // per node, or -1; empty: the leaves are constants
+  std::vector<uint32_t> split;  // the number of an inner node among them
+  std::vector<double> share;    // of the parent's rows that go to the node, by their cover
+  std::vector<double> value;    // per node and output of the tree
+  std::vector<double> reach;    // the product of the shares from the root on
+  const LinearLeaves* linear_leaves = nullptr;  // of leaves; must stay
+  std::vector<int32_t> line;                    // per node, or -1; empty: the leaves are constants
 
   // cover may be empty: shares are then 0.
   ShapTree(const FlatTrees& trees, std::span<const double> cover, size_t tree, size_t all_outputs);
 
   size_t nodes() const { return feature.size(); }
   bool is_leaf(size_t node) const { return feature[node] < 0; }
-  bool has_line(size_t node) const { return !line.empty() && line[node] >= 0; }
+  bool has_model(size_t node) const { return !line.empty() && line[node] >= 0; }
   // That a row which is at the parent goes to the node.
   Literal literal(size_t node) const {
     const auto above = static_cast<size_t>(parent[node]);
     const bool to_right = static_cast<size_t>(right[above]) == node;
     return {split[above], static_cast<int16_t>(to_right ? 0 : -1)};
   }
-  int32_t asked(size_t node) const {  // by the parent
+  int32_t split_feature(size_t node) const {  // by the parent
     return feature[static_cast<size_t>(parent[node])];
   }
 };
 
-// What background rows answer: answers[(part * splits + s) * kAnswerRows + i]; and their values.
+// What background rows answer: answers[(part * splits + s) * kDecisionRows + i]; and their values.
 struct Background {
-  const int16_t* answers = nullptr;
+  const int16_t* decisions = nullptr;
   const Columns* table = nullptr;
   size_t rows = 0;
   size_t splits = 0;
 
-  const int16_t* part(size_t p) const { return answers + p * splits * kAnswerRows; }
-  size_t parts() const { return (rows + kAnswerRows - 1) / kAnswerRows; }
-  size_t in_part(size_t p) const { return std::min(kAnswerRows, rows - p * kAnswerRows); }
+  const int16_t* part(size_t p) const { return decisions + p * splits * kDecisionRows; }
+  size_t parts() const { return (rows + kDecisionRows - 1) / kDecisionRows; }
+  size_t in_part(size_t p) const { return std::min(kDecisionRows, rows - p * kDecisionRows); }
 };
 
-// Rows [begin, begin + n) of a table, at most kAnswerRows, and what they answer.
-struct AskedRows {
-  const int16_t* answers;
+// Rows [begin, begin + n) of a table, at most kDecisionRows, and what they answer.
+struct ShapRows {
+  const int16_t* decisions;
   const Columns* table;
   size_t begin, n;
 };
 
 // The leaf of row i of some answers.
-size_t leaf_of(const ShapTree& tree, const int16_t* answers, size_t i);
+size_t leaf_of(const ShapTree& tree, const int16_t* decisions, size_t i);
 
 // One tree, ready to be asked about rows.
-class TreeCredits {
+class TreeAttributions {
  public:
-  virtual ~TreeCredits() = default;
+  virtual ~TreeAttributions() = default;
   // out[i * stride + slot] += the credits of the i-th of the rows.
-  virtual void add(const Kernels& kernels, const AskedRows& rows, double* out) const = 0;
+  virtual void add(const Kernels& kernels, const ShapRows& rows, double* out) const = 0;
   virtual size_t bytes() const = 0;
 };
 

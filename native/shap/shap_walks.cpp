@@ -26,7 +26,7 @@ struct Edges {
       depth[node] = depth[above] + 1;
       deepest = std::max(deepest, depth[node]);
       size_t at = above;
-      while (at != 0 && tree.asked(at) != tree.asked(node))
+      while (at != 0 && tree.split_feature(at) != tree.split_feature(node))
         at = static_cast<size_t>(tree.parent[at]);
       before[node] = at == 0 ? kNobody : at;
       share[node] = tree.share[node] * (at == 0 ? 1.0 : share[at]);
@@ -36,7 +36,7 @@ struct Edges {
   }
 };
 
-class Walked : public TreeCredits {
+class Walked : public TreeAttributions {
  public:
   Walked(ShapTree tree, const ShapRules& rules)
       : tree_(std::move(tree)),
@@ -46,8 +46,8 @@ class Walked : public TreeCredits {
 
   size_t bytes() const override { return tree_.nodes() * 96; }
 
-  void add(const Kernels& kernels, const AskedRows& rows, double* out) const override {
-    Walk walk(*this, kernels, rows.answers, rows.n, out);
+  void add(const Kernels& kernels, const ShapRows& rows, double* out) const override {
+    Walk walk(*this, kernels, rows.decisions, rows.n, out);
     walk.run();
   }
 
@@ -55,21 +55,21 @@ class Walked : public TreeCredits {
   // One way through the whole tree, with the rows of a part side by side; what is known at a depth
   // lies at that depth.
   struct Walk {
-    Walk(const Walked& all, const Kernels& kernels, const int16_t* answers, size_t n, double* out)
+    Walk(const Walked& all, const Kernels& kernels, const int16_t* decisions, size_t n, double* out)
         : tree(all.tree_),
           edges(all.edges_),
           rules(all.rules_),
           rule(all.quadrature_),
           kernels(kernels),
-          answers(answers),
+          decisions(decisions),
           n(n),
           out(out),
           points(rule.points()),
-          level(points * kAnswerRows),
-          products((edges.deepest + 1) * level, 1.0),
-          met((edges.deepest + 1) * kAnswerRows, -1),
+          per_depth(points * kDecisionRows),
+          products((edges.deepest + 1) * per_depth, 1.0),
+          met((edges.deepest + 1) * kDecisionRows, -1),
           terms((edges.deepest + 1) * points) {
-      if (!rules.interactions) sums.assign((edges.deepest + 1) * tree.outputs * level, 0.0);
+      if (!rules.interactions) sums.assign((edges.deepest + 1) * tree.outputs * per_depth, 0.0);
     }
 
     void run() {
@@ -90,8 +90,8 @@ class Walked : public TreeCredits {
       }
     }
 
-    double* sums_at(size_t depth) { return sums.data() + depth * tree.outputs * level; }
-    int64_t* met_at(size_t depth) { return met.data() + depth * kAnswerRows; }
+    double* sums_at(size_t depth) { return sums.data() + depth * tree.outputs * per_depth; }
+    int64_t* met_at(size_t depth) { return met.data() + depth * kDecisionRows; }
     // Whether rows met the conditions on the feature before this edge: always, if there are none.
     const int64_t* met_before(size_t node) {
       return met_at(edges.before[node] == kNobody ? 0 : edges.depth[edges.before[node]]);
@@ -102,14 +102,14 @@ class Walked : public TreeCredits {
       if (node != 0) {
         set_terms(node);
         const Literal literal = tree.literal(node);
-        const int16_t* const answer = answers + literal.split * kAnswerRows;
+        const int16_t* const answer = decisions + literal.split * kDecisionRows;
         const int64_t* const then = met_before(node);
         int64_t* const now = met_at(depth);
-        for (size_t i = 0; i < kAnswerRows; ++i)
+        for (size_t i = 0; i < kDecisionRows; ++i)
           now[i] = static_cast<int64_t>(static_cast<int16_t>(answer[i] ^ literal.flip)) & then[i];
         kernels.edge_products(terms.data() + depth * points, points, now, then,
-                              products.data() + (depth - 1) * level,
-                              products.data() + depth * level);
+                              products.data() + (depth - 1) * per_depth,
+                              products.data() + depth * per_depth);
       }
       if (rules.interactions) {
         if (tree.is_leaf(node)) add_pairs(node);
@@ -118,8 +118,8 @@ class Walked : public TreeCredits {
       double* const sum = sums_at(depth);
       for (size_t k = 0; k < tree.outputs; ++k) {
         const double value = tree.is_leaf(node) ? tree.value[node * tree.outputs + k] : 0.0;
-        const double* const product = products.data() + depth * level;
-        for (size_t i = 0; i < level; ++i) sum[k * level + i] = value * product[i];
+        const double* const product = products.data() + depth * per_depth;
+        for (size_t i = 0; i < per_depth; ++i) sum[k * per_depth + i] = value * product[i];
       }
     }
 
@@ -127,18 +127,18 @@ class Walked : public TreeCredits {
     void leave(size_t node) {
       if (node == 0 || rules.interactions) return;
       const size_t depth = edges.depth[node];
-      const auto f = static_cast<size_t>(tree.asked(node));
-      double credit[kAnswerRows];
+      const auto f = static_cast<size_t>(tree.split_feature(node));
+      double attribution[kDecisionRows];
       for (size_t k = 0; k < tree.outputs; ++k) {
-        const double* const sum = sums_at(depth) + k * level;
-        kernels.edge_credits(terms.data() + depth * points, points, met_at(depth), met_before(node),
-                             sum, credit);
+        const double* const sum = sums_at(depth) + k * per_depth;
+        kernels.edge_attributions(terms.data() + depth * points, points, met_at(depth),
+                                  met_before(node), sum, attribution);
         const uint32_t slot = rules.slot(f, f, tree.output + k);
-        for (size_t i = 0; i < n; ++i) out[i * rules.stride() + slot] += credit[i];
+        for (size_t i = 0; i < n; ++i) out[i * rules.stride() + slot] += attribution[i];
       }
       double* const above = sums_at(depth - 1);
       const double* const own = sums_at(depth);
-      for (size_t i = 0; i < tree.outputs * level; ++i) above[i] += own[i];
+      for (size_t i = 0; i < tree.outputs * per_depth; ++i) above[i] += own[i];
     }
 
     // Products carry the factor f of all edges of a feature; an edge replaces the one before, g.
@@ -159,11 +159,13 @@ class Walked : public TreeCredits {
     void add_pairs(size_t leaf) {
       std::vector<size_t> last;  // the last edge of each feature on the path
       for (size_t node = leaf; node != 0; node = static_cast<size_t>(tree.parent[node])) {
-        const auto same = [&](size_t other) { return tree.asked(other) == tree.asked(node); };
+        const auto same = [&](size_t other) {
+          return tree.split_feature(other) == tree.split_feature(node);
+        };
         if (std::none_of(last.begin(), last.end(), same)) last.push_back(node);
       }
       std::vector<double> instead(last.size() * points);
-      const double* const product = products.data() + edges.depth[leaf] * level;
+      const double* const product = products.data() + edges.depth[leaf] * per_depth;
       for (size_t i = 0; i < n; ++i) {
         for (size_t j = 0; j < last.size(); ++j)
           for (size_t q = 0; q < points; ++q) {
@@ -172,20 +174,21 @@ class Walked : public TreeCredits {
             instead[j * points + q] =
                 own ? (1.0 - z) / (rule.point[q] + rule.rest[q] * z) : -1.0 / rule.rest[q];
           }
-        LeafGame::each_credit(last.size(), true, [&](size_t a, size_t b) {
+        LeafGame::each_attribution(last.size(), true, [&](size_t a, size_t b) {
           double sum = 0.0;
           for (size_t q = 0; q < points; ++q) {
-            const double part = rule.weight[q] * product[q * kAnswerRows + i];
+            const double part = rule.weight[q] * product[q * kDecisionRows + i];
             sum += a == b ? part * instead[a * points + q]
                           : 0.5 * (part * instead[a * points + q] * instead[b * points + q]);
           }
-          credit(leaf, last[a], last[b], i, sum);
+          attribution(leaf, last[a], last[b], i, sum);
         });
       }
     }
 
-    void credit(size_t leaf, size_t a, size_t b, size_t row, double sum) {
-      const auto f = static_cast<size_t>(tree.asked(a)), g = static_cast<size_t>(tree.asked(b));
+    void attribution(size_t leaf, size_t a, size_t b, size_t row, double sum) {
+      const auto f = static_cast<size_t>(tree.split_feature(a)),
+                 g = static_cast<size_t>(tree.split_feature(b));
       for (size_t k = 0; k < tree.outputs; ++k)
         out[row * rules.stride() + rules.slot(std::min(f, g), std::max(f, g), tree.output + k)] +=
             tree.value[leaf * tree.outputs + k] * sum;
@@ -196,10 +199,10 @@ class Walked : public TreeCredits {
     const ShapRules& rules;
     const Quadrature& rule;
     const Kernels& kernels;
-    const int16_t* answers;
+    const int16_t* decisions;
     size_t n;
     double* out;
-    size_t points, level;
+    size_t points, per_depth;
     std::vector<double> products, sums;
     std::vector<int64_t> met;
     std::vector<EdgeTerms> terms;
@@ -213,7 +216,7 @@ class Walked : public TreeCredits {
 
 }  // namespace
 
-std::unique_ptr<TreeCredits> walked_credits(ShapTree tree, const ShapRules& rules) {
+std::unique_ptr<TreeAttributions> walked_attributions(ShapTree tree, const ShapRules& rules) {
   return std::make_unique<Walked>(std::move(tree), rules);
 }
 

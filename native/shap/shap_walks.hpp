@@ -11,6 +11,6 @@
 namespace stagewise {
 
 // Without or with pairs.
-std::unique_ptr<TreeCredits> walked_credits(ShapTree tree, const ShapRules& rules);
+std::unique_ptr<TreeAttributions> walked_attributions(ShapTree tree, const ShapRules& rules);
 
 }  // namespace stagewise

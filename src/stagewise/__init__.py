@@ -2,7 +2,9 @@
 
 from importlib.metadata import version
 
+from stagewise import averaging, inspection, losses
 from stagewise.bagging import BaggingClassifier, BaggingRegressor
+from stagewise.boosting.monitor import Progress
 from stagewise.errors import InvalidParameterError, ModelFormatError, UnknownCategoryWarning
 from stagewise.estimators import (
     AdaBoostClassifier,
@@ -13,7 +15,7 @@ from stagewise.estimators import (
     GentleBoostClassifier,
     GradientBoostingClassifier,
     GradientBoostingRegressor,
-    LinearModel,
+    LinearRegression,
     LogitBoostClassifier,
     RandomForestClassifier,
     RandomForestRegressor,
@@ -24,6 +26,17 @@ from stagewise.estimators import (
     load,
 )
 from stagewise.export import export_svg, export_text, rules
+from stagewise.learners.histogram_tree import HistogramTree
+from stagewise.losses import Loss
+from stagewise.options import (
+    Dart,
+    FeatureSampling,
+    Goss,
+    LinearLeaves,
+    Mvs,
+    OrderedTargetEncoding,
+    SplitSearch,
+)
 
 __version__ = version("stagewise")
 
@@ -31,27 +44,40 @@ __all__ = [
     "AdaBoostClassifier",
     "BaggingClassifier",
     "BaggingRegressor",
+    "Dart",
     "DecisionTreeClassifier",
     "DecisionTreeRegressor",
     "ExtraTreesClassifier",
     "ExtraTreesRegressor",
+    "FeatureSampling",
     "GentleBoostClassifier",
+    "Goss",
     "GradientBoostingClassifier",
     "GradientBoostingRegressor",
+    "HistogramTree",
     "InvalidParameterError",
-    "LinearModel",
+    "LinearLeaves",
+    "LinearRegression",
     "LogitBoostClassifier",
+    "Loss",
     "ModelFormatError",
+    "Mvs",
+    "OrderedTargetEncoding",
+    "Progress",
     "RandomForestClassifier",
     "RandomForestRegressor",
+    "SplitSearch",
     "StagewiseClassifier",
     "StagewiseLinearRegressor",
     "StagewiseRegressor",
     "StepwiseRegressor",
     "UnknownCategoryWarning",
     "__version__",
+    "averaging",
     "export_svg",
     "export_text",
+    "inspection",
     "load",
+    "losses",
     "rules",
 ]

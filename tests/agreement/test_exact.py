@@ -18,12 +18,12 @@ xgboost = pytest.importorskip("xgboost")
 
 ROUNDS, DEPTH, RATE = 20, 4, 0.3
 OURS = {
-    "columns_per_node": 1.0,
+    "max_features": 1.0,
     "split": "exact",
     "n_estimators": ROUNDS,
     "max_depth": DEPTH,
     "max_leaf_nodes": None,
-    "growth": "depth_wise",
+    "grow_policy": "depth_wise",
     "learning_rate": RATE,
     "min_samples_leaf": 1,
 }

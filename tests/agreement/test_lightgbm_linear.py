@@ -32,13 +32,13 @@ def test_three_trees_agree():
     ours = GradientBoostingRegressor(
         n_estimators=1,
         learning_rate=0.5,
-        columns_per_node=1.0,
+        max_features=1.0,
         max_leaf_nodes=6,
         min_samples_leaf=100,
         min_hessian=0.0,
         l2_regularization=0.0,
         warm_start=True,
     ).fit(X, y)
-    ours.set_params(n_estimators=3, leaves="linear", linear_l2=0.0).fit(X, y)
+    ours.set_params(n_estimators=3, leaves=LinearLeaves(l2=0.0)).fit(X, y)
     # Its targets are float32.
     np.testing.assert_allclose(ours.predict(X), theirs, atol=2e-6)

@@ -15,7 +15,7 @@ from stagewise import GradientBoostingClassifier, GradientBoostingRegressor
 
 ROUNDS, DEPTH, RATE, LEAST = 30, 3, 0.2, 5
 OURS = {
-    "columns_per_node": 1.0,
+    "max_features": 1.0,
     "response": "gradient",
     "n_estimators": ROUNDS,
     "max_depth": DEPTH,

@@ -51,7 +51,7 @@ def both(seed: int, **changes: Any) -> tuple[dict[str, Any], dict[str, Any]]:
         "l2_regularization": 0.5,
         **changes,
     }
-    ours = {**shared, "columns_per_node": 1.0, "n_estimators": 25, "random_state": seed}
+    ours = {**shared, "max_features": 1.0, "n_estimators": 25, "random_state": seed}
     theirs = {**shared, "max_iter": 25, "early_stopping": False, "random_state": seed}
     return ours, theirs
 

@@ -1,4 +1,4 @@
-"""LinearModel says what statsmodels says, to 1e-8, wherever both have an answer."""
+"""LinearRegression says what statsmodels says, to 1e-8, wherever both have an answer."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 import statsmodels.api as sm
 
-from stagewise import LinearModel
+from stagewise import LinearRegression
 
 CLOSE = 1e-8
 
@@ -20,7 +20,7 @@ def table(n: int = 80, k: int = 4, seed: int = 0) -> tuple[np.ndarray, np.ndarra
     return X, 2.0 + X @ np.linspace(1, -1, k) + rng.normal(size=n)
 
 
-def quiet(model: LinearModel, *args: object) -> LinearModel:
+def quiet(model: LinearRegression, *args: object) -> LinearRegression:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return model.fit(*args)
@@ -33,7 +33,7 @@ def peer(X: np.ndarray, y: np.ndarray, *, intercept: bool = True, weights=None):
         return sm.OLS(y, A).fit() if weights is None else sm.WLS(y, A, weights=weights).fit()
 
 
-def same(model: LinearModel, found, *, rows: np.ndarray | None = None) -> None:
+def same(model: LinearRegression, found, *, rows: np.ndarray | None = None) -> None:
     """Compare everything; coefficients in units of their standard errors."""
     told = model.coefficients(0.9)
     error = np.asarray(found.bse)
@@ -64,7 +64,7 @@ def same(model: LinearModel, found, *, rows: np.ndarray | None = None) -> None:
 @pytest.mark.parametrize("n", [6, 80, 5000])
 def test_a_plain_table(n, intercept):
     X, y = table(n)
-    model = LinearModel(intercept=intercept).fit(X, y)
+    model = LinearRegression(fit_intercept=intercept).fit(X, y)
     found = peer(X, y, intercept=intercept)
     same(model, found, rows=table(20, seed=1)[0])
     for name in ("aic", "bic"):
@@ -76,13 +76,13 @@ def test_a_plain_table(n, intercept):
 def test_columns_and_targets_in_other_units(size):
     X, y = table()
     X = X * [1.0, size, 1.0, 1.0]
-    same(LinearModel().fit(X, y / size), peer(X, y / size), rows=X[:9])
+    same(LinearRegression().fit(X, y / size), peer(X, y / size), rows=X[:9])
 
 
 def test_columns_far_from_zero():
     X, y = table()
     X = X + np.array([0.0, 2000.0, 0.0, -500.0])
-    same(LinearModel().fit(X, y), peer(X, y), rows=X[:9])
+    same(LinearRegression().fit(X, y), peer(X, y), rows=X[:9])
 
 
 @pytest.mark.parametrize("intercept", [True, False])
@@ -90,7 +90,7 @@ def test_collinear_columns_have_the_coefficients_of_the_pseudo_inverse(intercept
     X, y = table()
     X = np.column_stack([X, X[:, 1], 2.0 * X[:, 2]])
     with pytest.warns(UserWarning, match="'x4' is a combination of 'x1'; 'x5' .* of 'x2'"):
-        model = LinearModel(intercept=intercept).fit(X, y)
+        model = LinearRegression(fit_intercept=intercept).fit(X, y)
     found = peer(X, y, intercept=intercept)
     same(model, found, rows=X[:9])
     assert model.rank_ == 4 + intercept
@@ -100,15 +100,15 @@ def test_collinear_columns_have_the_coefficients_of_the_pseudo_inverse(intercept
 def test_a_constant_column_shares_the_intercept(intercept):
     X, y = table()
     X[:, 2] = 3.0
-    model = quiet(LinearModel(intercept=intercept), X, y)
+    model = quiet(LinearRegression(fit_intercept=intercept), X, y)
     same(model, peer(X, y, intercept=intercept), rows=X[:9])
-    assert model.r2_ == pytest.approx(quiet(LinearModel(), X, y).r2_), "the constant is a fit"
+    assert model.r2_ == pytest.approx(quiet(LinearRegression(), X, y).r2_), "the constant is a fit"
 
 
 def test_fewer_rows_than_columns():
     X, y = table(5, 8)
     with pytest.warns(UserWarning, match="5 coefficients for 5 rows.*fewer columns or more rows"):
-        model = LinearModel().fit(X, y)
+        model = LinearRegression().fit(X, y)
     found = peer(X, y)
     np.testing.assert_allclose(model.coefficients()["estimate"], found.params, rtol=1e-8)
     np.testing.assert_allclose(model.predict(X), y)
@@ -119,7 +119,7 @@ def test_fewer_rows_than_columns():
 def test_whole_weights_are_counts():
     X, y = table()
     weight = np.arange(80) % 4
-    model = LinearModel().fit(X, y, weight)
+    model = LinearRegression().fit(X, y, weight)
     found = peer(np.repeat(X, weight, axis=0), np.repeat(y, weight))
     same(model, found, rows=X[:9])
     by_weight = peer(X[weight > 0], y[weight > 0], weights=weight[weight > 0])
@@ -129,9 +129,9 @@ def test_whole_weights_are_counts():
 def test_other_weights_are_those_of_weighted_least_squares():
     X, y = table()
     weight = np.linspace(0.1, 3.0, 80)
-    model, found = LinearModel().fit(X, y, weight), peer(X, y, weights=weight / weight.mean())
+    model, found = LinearRegression().fit(X, y, weight), peer(X, y, weights=weight / weight.mean())
     same(model, found)
-    again = LinearModel().fit(X, y, 1000.5 * weight)
+    again = LinearRegression().fit(X, y, 1000.5 * weight)
     np.testing.assert_allclose(again.covariance_, model.covariance_, rtol=1e-10)
 
 
@@ -140,7 +140,7 @@ def test_categories_are_dummies_with_a_baseline():
     frame = pd.DataFrame(X, columns=list("abcd"))
     frame["city"] = pd.Categorical(np.array(["Rome", "Bonn", "Oslo"])[np.arange(80) % 3])
     y = y + 5.0 * (frame["city"] == "Rome")
-    model = LinearModel().fit(frame, y)
+    model = LinearRegression().fit(frame, y)
     assert model.coef_names_ == ["a", "b", "c", "d", "city=Oslo", "city=Rome"]
     dummies = [(frame["city"] == name).to_numpy(float) for name in ("Oslo", "Rome")]
     found = peer(np.column_stack([X, *dummies]), np.asarray(y))
@@ -155,7 +155,7 @@ def test_no_columns_but_a_constant_category():
     y = table()[1]
     frame = pd.DataFrame({"city": pd.Categorical(["Rome"] * 80)})
     with pytest.warns(UserWarning, match="Every feature is constant"):
-        model = LinearModel().fit(frame, y)
+        model = LinearRegression().fit(frame, y)
     found = sm.OLS(y, np.ones((80, 1))).fit()
     np.testing.assert_allclose(model.coefficients()["standard_error"], found.bse, rtol=CLOSE)
     assert model.r2_ == pytest.approx(0.0, abs=1e-12)

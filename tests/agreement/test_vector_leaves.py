@@ -30,13 +30,13 @@ def train(X, y, depth, **params):
 
 def ours(kind, depth, **params):
     return kind(
-        multi_output="vector",
-        growth="depth_wise",
+        leaves="vector",
+        grow_policy="depth_wise",
         max_depth=depth,
         max_leaf_nodes=None,
         n_estimators=ROUNDS,
         learning_rate=RATE,
-        columns_per_node=1.0,
+        max_features=1.0,
         l2_regularization=2.0,
         min_samples_leaf=1,
         min_hessian=0.0,

@@ -108,33 +108,33 @@ Regressor = functools.partial(GradientBoostingRegressor, n_estimators=6, max_lea
 Classifier = functools.partial(GradientBoostingClassifier, n_estimators=4, max_leaf_nodes=6)
 LINES = {"leaves": "linear", "min_samples_leaf": 10}
 SETS = {"categorical": "sets"}
-PRIOR = {"on_unseen": "prior"}
+PRIOR = {"handle_unknown": "prior"}
 FEW = {"n_estimators": 5, "max_leaf_nodes": 12}
 
 SAMPLES = {
     "a number": (Regressor(**SETS), "number"),
     "levels without rows": (Regressor(**SETS, **PRIOR), "number"),
-    "statistics": (Regressor(categorical="statistics", n_estimators=12), "number"),
-    "statistics, levels without rows": (Regressor(categorical="statistics", **PRIOR), "number"),
-    "statistics of classes": (Classifier(categorical="statistics", **PRIOR), "three"),
+    "statistics": (Regressor(category_encoding="target", n_estimators=12), "number"),
+    "statistics, levels without rows": (Regressor(category_encoding="target", **PRIOR), "number"),
+    "statistics of classes": (Classifier(category_encoding="target", **PRIOR), "three"),
     "two classes": (Classifier(), "two"),
     "three classes": (Classifier(), "three"),
     "exponential, two": (Classifier(loss="exponential"), "two"),
     "exponential, three": (Classifier(loss="exponential"), "three"),
     "squares of two classes": (Classifier(loss="squared_error", learning_rate=1.0), "two"),
     "squares of three classes": (Classifier(loss="squared_error", learning_rate=1.0), "three"),
-    "vector leaves": (Classifier(multi_output="vector"), "three"),
+    "vector leaves": (Classifier(leaves="vector"), "three"),
     "two targets": (Regressor(), "pair"),
-    "two targets, vector leaves": (Regressor(multi_output="vector"), "pair"),
+    "two targets, vector leaves": (Regressor(leaves="vector"), "pair"),
     "poisson": (Regressor("poisson"), "count"),
     "gamma": (Regressor("gamma"), "amount"),
     "tweedie": (Regressor("tweedie"), "count"),
     "huber": (Regressor("huber"), "number"),
     "quantile": (Regressor("quantile", quantile=0.8), "number"),
-    "symmetric": (Regressor(growth="symmetric", max_depth=3, max_leaf_nodes=None), "number"),
+    "symmetric": (Regressor(grow_policy="symmetric", max_depth=3, max_leaf_nodes=None), "number"),
     "lines": (Regressor(**LINES), "number"),
     "lines that rise, with dropout": (
-        Regressor(**LINES, drop_rate=0.3, monotonic_cst={"b": 1}),
+        Regressor(**LINES, dropout=Dart(rate=0.3), monotonic_cst={"b": 1}),
         "number",
     ),
     "lines of classes": (Classifier(**LINES), "three"),
@@ -142,10 +142,13 @@ SAMPLES = {
     "a forest": (RandomForestRegressor(**FEW), "number"),
     "a forest of two classes": (RandomForestClassifier(**FEW), "two"),
     "extra trees": (ExtraTreesClassifier(**FEW), "three"),
-    "a tree": (DecisionTreeRegressor(max_leaf_nodes=12, missing="mean"), "number"),
-    "both ways": (DecisionTreeRegressor(max_leaf_nodes=20, missing="probability"), "number"),
+    "a tree": (DecisionTreeRegressor(max_leaf_nodes=12, missing_strategy="mean"), "number"),
+    "both ways": (
+        DecisionTreeRegressor(max_leaf_nodes=20, missing_strategy="probability"),
+        "number",
+    ),
     "both ways, classes": (
-        DecisionTreeClassifier(max_leaf_nodes=20, missing="probability", **PRIOR),
+        DecisionTreeClassifier(max_leaf_nodes=20, missing_strategy="probability", **PRIOR),
         "three",
     ),
     "a pruned tree": (

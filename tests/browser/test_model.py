@@ -90,7 +90,7 @@ def rows_again(model, columns):
     """The hard rows, without what is no level if that is taken as missing anyway."""
     X = hard_rows()
     for j, feature in enumerate(model.model_.features):
-        if feature.categories is not None and getattr(model, "on_unseen", "") != "prior":
+        if feature.categories is not None and getattr(model, "handle_unknown", "") != "prior":
             X[feature.name] = X[feature.name].where(~np.isnan(columns[j]), None)
     return X
 

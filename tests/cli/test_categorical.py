@@ -103,7 +103,7 @@ def test_unseen_levels_are_told(run, towns, tmp_path):
 
 
 def test_unseen_levels_are_refused_if_the_model_was_told_so(run, towns, tmp_path):
-    model, _ = train(run, towns, "t.csv", "--set", "on_unseen=error")
+    model, _ = train(run, towns, "t.csv", "--set", "handle_unknown=error")
     (tmp_path / "t.csv").write_text("area,flag,zip\n1,maybe,7\n")
     fails(run("predict", model, tmp_path / "t.csv"), "'flag' has unknown categories", "'maybe'")
 

@@ -37,7 +37,7 @@ def test_predictions_go_to_standard_output_as_csv(run):
 
 def test_several_targets_are_predicted_by_name_and_not_evaluated(run, folder, tmp_path):
     table = csv.read_csv(folder / "train.csv").to_pandas()
-    model = stagewise.GradientBoostingRegressor(n_estimators=3, multi_output="vector")
+    model = stagewise.GradientBoostingRegressor(n_estimators=3, leaves="vector")
     model.fit(table[["rooms"]], table[["price", "weight"]])
     model.save(tmp_path / "both.stgw")
     code, out, _ = run("predict", tmp_path / "both.stgw", "test.csv")

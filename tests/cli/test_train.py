@@ -205,11 +205,11 @@ def test_train_and_show_tell_which_rate_auto_was(run, tmp_path):
     assert code == 0
     assert "learning rate  0.0840896" in out
     assert any(line.split() == ["learning_rate", "auto"] for line in out.splitlines())
-    code, out, _ = run(*trained, "--set", "learning_rate=auto", "--set", "columns_per_node=auto")
+    code, out, _ = run(*trained, "--set", "learning_rate=auto", "--set", "max_features=auto")
     assert code == 0
     assert "learning rate  0.1" in out
     fails(
-        run(*trained, "--set", "columns_per_node=often"),
-        "columns_per_node",
+        run(*trained, "--set", "max_features=often"),
+        "max_features",
         "must be 'auto' or a number above 0 and at most 1; got 'often'",
     )

@@ -23,7 +23,7 @@ WAYS = {
         "n_estimators": 6,
         "sampling": "uniform",
         "subsample": 0.6,
-        "columns_per_member": 0.6,
+        "max_features": 0.6,
     },
     "folds": {"sampling": "folds", "cv": 4},
     "stopped": {"n_estimators": 60, "early_stopping": True, "n_iter_no_change": 4},

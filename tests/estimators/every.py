@@ -42,7 +42,7 @@ SMALL: dict[str, Any] = {
     "n_estimators": 12,
     "learning_rate": 0.7,
     "min_samples_leaf": 1,
-    "columns_per_node": 1.0,
+    "max_features": 1.0,
     "max_features": None,
     "n_jobs": 1,
 }

@@ -19,7 +19,7 @@ from estimators.tables import CASES, fit_case, hashed, make_table
 from stagewise import (
     BaggingRegressor,
     GradientBoostingRegressor,
-    LinearModel,
+    LinearRegression,
     StagewiseLinearRegressor,
     StepwiseRegressor,
 )
@@ -29,11 +29,11 @@ GOLDEN = Path(__file__).with_name("golden.json")
 
 MEMBER = GradientBoostingRegressor(n_estimators=4, subsample=0.7)
 COMMITTEES = {
-    "bagging": BaggingRegressor(MEMBER, n_estimators=3, columns_per_member=0.8),
+    "bagging": BaggingRegressor(MEMBER, n_estimators=3, max_features=0.8),
     "a cross-validation committee": BaggingRegressor(MEMBER, sampling="folds", cv=3),
 }
 LINEAR = {
-    "linear model": LinearModel(categorical_features=[1]),
+    "linear model": LinearRegression(categorical_features=[1]),
     "stepwise": StepwiseRegressor(direction="both", criterion="cv", categorical_features=[1]),
     "stagewise linear": StagewiseLinearRegressor(n_estimators=20, categorical_features=[1]),
     "small linear steps": StagewiseLinearRegressor(step="epsilon", n_estimators=20),

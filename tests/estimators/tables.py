@@ -73,7 +73,7 @@ def make_table(rows: int, columns: int = 5, seed: int = 0, *, missing: bool = Tr
     return Table(X, signal.astype(np.float64), numbers, two, many)
 
 
-AS_IT_COMES: Mapping[str, Any] = MappingProxyType({"columns_per_node": "auto"})
+AS_IT_COMES: Mapping[str, Any] = MappingProxyType({"max_features": "auto"})
 """The other cases are about other things: their nodes look at all columns unless they say more."""
 
 CASES: Mapping[str, tuple[type, str, dict[str, Any]]] = MappingProxyType(
@@ -89,7 +89,7 @@ CASES: Mapping[str, tuple[type, str, dict[str, Any]]] = MappingProxyType(
                 "subsample": 0.6,
                 "columns_per_tree": 0.8,
                 "columns_per_level": 0.8,
-                "columns_per_node": 0.7,
+                "max_features": 0.7,
             },
         ),
         "early stopping": (
@@ -100,7 +100,7 @@ CASES: Mapping[str, tuple[type, str, dict[str, Any]]] = MappingProxyType(
         "many bins, level by level": (
             GradientBoostingRegressor,
             "number",
-            {"max_bins": 1000, "growth": "depth_wise", "max_depth": 4, "max_leaf_nodes": None},
+            {"max_bins": 1000, "grow_policy": "depth_wise", "max_depth": 4, "max_leaf_nodes": None},
         ),
         "gradient response": (GradientBoostingClassifier, "many", {"response": "gradient"}),
         "bootstrap, absolute error": (
@@ -121,7 +121,7 @@ CASES: Mapping[str, tuple[type, str, dict[str, Any]]] = MappingProxyType(
             "number",
             {"split": "approx", "proposal": "local", "epsilon": 0.05, "subsample": 0.7},
         ),
-        "symmetric": (GradientBoostingClassifier, "many", {"growth": "symmetric"}),
+        "symmetric": (GradientBoostingClassifier, "many", {"grow_policy": "symmetric"}),
         "statistics of levels": (
             GradientBoostingClassifier,
             "many",
@@ -139,7 +139,7 @@ CASES: Mapping[str, tuple[type, str, dict[str, Any]]] = MappingProxyType(
                 "monotonic_cst": {0: 1, 2: -1},
                 "interaction_cst": [[0, 1], [1, 2]],
                 "loss": "huber",
-                "first_use_penalty": {3: 5.0},
+                "feature_penalty": {3: 5.0},
             },
         ),
         "random thresholds": (
@@ -147,7 +147,7 @@ CASES: Mapping[str, tuple[type, str, dict[str, Any]]] = MappingProxyType(
             "number",
             {
                 "random_thresholds": True,
-                "columns_per_node": 0.6,
+                "max_features": 0.6,
                 "feature_weights": [1, 2, 3, 1, 1],
                 "forced_splits": {"feature": 0, "threshold": 1000.0},
             },
@@ -225,14 +225,14 @@ CASES: Mapping[str, tuple[type, str, dict[str, Any]]] = MappingProxyType(
                 "criterion": "entropy",
                 "pruning": "cost_complexity",
                 "ccp_alpha": 0.0005,
-                "missing": "probability",
+                "missing_strategy": "probability",
                 "min_samples_leaf": 20,
             },
         ),
         "one tree of numbers": (
             DecisionTreeRegressor,
             "number",
-            {"pruning": "early_stopping", "missing": "mean", "split": "histogram"},
+            {"pruning": "early_stopping", "missing_strategy": "mean", "split": "histogram"},
         ),
     }
 )
@@ -241,7 +241,7 @@ CASES: Mapping[str, tuple[type, str, dict[str, Any]]] = MappingProxyType(
 def all_columns(kind: type) -> dict[str, Any]:
     """Return what makes an estimator look at all columns in every node."""
     by_default = inspect.signature(kind).parameters
-    return {"columns_per_node": 1.0} if "columns_per_node" in by_default else {}
+    return {"max_features": 1.0} if "max_features" in by_default else {}
 
 
 def fit_case(name: str, table: Table, *, X: Any = None, **params: Any) -> Any:

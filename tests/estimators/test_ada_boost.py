@@ -196,7 +196,7 @@ def test_parameters_are_checked():
     with pytest.raises(InvalidParameterError, match=r"'criterion'.*'misclassification', 'gini'"):
         AdaBoostClassifier(criterion="purity").fit(X, y)
     with pytest.raises(InvalidParameterError, match=r"'limit'.*above 0"):
-        LogitBoostClassifier(limit=0).fit(X, y)
+        LogitBoostClassifier(z_max=0).fit(X, y)
     with pytest.raises(TypeError, match=r"no parameter 'max_dept'\. Did you mean 'max_depth'"):
         GentleBoostClassifier(max_dept=3)
 

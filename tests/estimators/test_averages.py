@@ -15,7 +15,7 @@ from stagewise import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
-from stagewise.boosting.averaging import ExactDivision
+from stagewise.boosting.forest_loop import ExactDivision
 from stagewise.errors import InvalidParameterError
 
 TARGETS = {
@@ -131,7 +131,7 @@ def test_the_unit_of_the_target_does_not_matter(model, exponent):
 def test_rows_in_every_bag_have_no_out_of_bag_prediction(n_classes):
     rng, X = make_rows(3)
     y = rng.integers(0, n_classes, len(X))
-    model = RandomForestClassifier(n_estimators=2, out_of_bag=True)
+    model = RandomForestClassifier(n_estimators=2, oob_score=True)
     with pytest.warns(UserWarning, match="of 60 rows are in the bag of every tree.*n_estimators"):
         model.fit(X, y)
     gone = np.isnan(model.oob_prediction_)
@@ -178,7 +178,7 @@ def test_a_price_of_leaves_implies_pruning():
     assert one.fingerprint() == other.fingerprint()
     whole = DecisionTreeRegressor(ccp_alpha=0.0).fit(X, y)
     assert whole.fingerprint() == DecisionTreeRegressor().fit(X, y).fingerprint()
-    assert one.n_leaves_ < whole.n_leaves_
+    assert one.get_n_leaves() < whole.get_n_leaves()
 
 
 def test_single_trees_name_what_reads_sparse_rows():
@@ -186,7 +186,7 @@ def test_single_trees_name_what_reads_sparse_rows():
     y = X.toarray()[:, 0]
     with pytest.raises(InvalidParameterError, match="Set split='histogram'"):
         DecisionTreeRegressor().fit(X, y)
-    assert DecisionTreeRegressor(split="histogram").fit(X, y).n_leaves_ > 1
+    assert DecisionTreeRegressor(split="histogram").fit(X, y).get_n_leaves() > 1
 
 
 # ---- what is reported ----------------------------------------------------------------------------
@@ -212,7 +212,7 @@ def test_the_report_of_a_forest_is_true():
     _, X = make_rows(7)
     report = RandomForestRegressor(n_estimators=40, max_features=2).fit(X, X[:, 0]).fit_report_
     assert (report["rounds_run"], report["rounds_kept"], report["max_features"]) == (40, 40, 2)
-    assert "columns_per_node" not in report
+    assert "max_features" not in report
     assert "learning_rate" not in report
     assert DecisionTreeRegressor().fit(X, X[:, 0]).fit_report_["rounds_run"] == 1
 

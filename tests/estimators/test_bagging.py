@@ -98,7 +98,7 @@ def test_weight_0_is_absence(kind, way, table):
 
 COPIED = {
     "bootstrap": {},
-    "a share": {"sampling": "uniform", "subsample": 0.6, "columns_per_member": 0.6},
+    "a share": {"sampling": "uniform", "subsample": 0.6, "max_features": 0.6},
     "half a bootstrap": {"subsample": 0.5},
 }
 
@@ -128,7 +128,7 @@ def test_of_other_weights_only_ratios_matter(table):
 def test_whole_groups_are_drawn_with_their_copies(table):
     groups, weight = np.arange(240) // 8, np.ones(240)
     model = BaggingRegressor(
-        Recorder(), n_estimators=5, sampling="group", subsample=0.5, out_of_bag=True
+        Recorder(), n_estimators=5, sampling="group", max_samples=0.5, oob_score=True
     )
     numbers = np.arange(240.0)[:, np.newaxis]
     model.fit(numbers, table.number, groups=groups)
@@ -243,7 +243,7 @@ def test_the_committee_is_no_worse_than_its_members_in_the_mean(table):
 def test_out_of_bag_comes_close_to_new_rows(kind):
     train, test = make_table(1500, missing=False), make_table(1500, seed=9, missing=False)
     y, y_test = target(kind, train), target(kind, test)
-    model = kind(n_estimators=40, out_of_bag=True).fit(train.X, y)
+    model = kind(n_estimators=40, oob_score=True).fit(train.X, y)
     assert model.oob_score_ == pytest.approx(model.score(test.X, y_test), abs=0.05)
     assert model.oob_path_.shape == (40,)
     assert model.oob_path_[-1] < model.oob_path_[0]
@@ -268,7 +268,7 @@ def test_members_stop_being_added_when_rows_out_of_bag_no_longer_gain(table):
 
 
 def test_better_members_have_more_to_say(table):
-    model = BaggingRegressor(n_estimators=20, combine="weighted", columns_per_member=0.4)
+    model = BaggingRegressor(n_estimators=20, combine="weighted", max_features=0.4)
     model.fit(table.X, table.number)
     order = np.argsort(model.member_errors_)
     assert (np.diff(model.weights_[order]) <= 0).all()
@@ -301,8 +301,8 @@ def test_exact_members_share_the_say():
 
 
 def test_a_second_fit_forgets_what_the_first_measured(table):
-    model = BaggingRegressor(n_estimators=3, out_of_bag=True).fit(table.X, table.number)
-    model.set_params(out_of_bag=False).fit(table.X, table.number)
+    model = BaggingRegressor(n_estimators=3, oob_score=True).fit(table.X, table.number)
+    model.set_params(oob_score=False).fit(table.X, table.number)
     assert not any(hasattr(model, f"oob_{name}_") for name in ("score", "path", "prediction"))
     model.set_params(n_estimators=100, sampling="folds").fit(table.X, table.number)
     assert model.oof_prediction_.shape == (240,)

@@ -23,7 +23,7 @@ BAD = {
     "combine": ("mean", None, 1, ["average"]),
     "sampling": ("goss", "mvs", "cv", None, True),
     "subsample": (0, -0.1, 1.5, *NO_NUMBER),
-    "columns_per_member": (0, -0.1, 1.5, *NO_NUMBER),
+    "max_features": (0, -0.1, 1.5, *NO_NUMBER),
     "cv": (1, 2.5, None, "five", [], [1, 2]),
     "out_of_bag": (1, None, "yes"),
     "early_stopping": (1, None, "cv"),
@@ -60,7 +60,7 @@ def test_the_table_of_bad_values_has_every_parameter():
 TOGETHER = {
     "rows out of bag, and none is": (
         {"sampling": "uniform", "out_of_bag": True},
-        "out_of_bag=True needs rows outside the bag: set subsample below 1",
+        "oob_score=True needs rows outside the bag: set subsample below 1",
     ),
     "stopping without rows": (
         {"sampling": "uniform", "early_stopping": True},
@@ -154,7 +154,7 @@ def test_groups_that_nobody_keeps_together(sampling, table):
 
 
 def test_groups_that_are_not_there(table):
-    model = BaggingRegressor(sampling="group", subsample=0.5)
+    model = BaggingRegressor(sampling="group", max_samples=0.5)
     with pytest.raises(ValueError, match="needs groups"):
         model.fit(table.X, table.number)
     with pytest.raises(ValueError, match=r"groups has shape \(3,\)"):
@@ -186,7 +186,7 @@ def test_a_member_that_predicts_several_numbers(table):
             return np.stack([super().predict(X)] * 2, axis=1)
 
     with pytest.raises(ValueError, match="Several predicts 2 numbers a row"):
-        BaggingRegressor(Several(), n_estimators=2, out_of_bag=True).fit(table.X, table.number)
+        BaggingRegressor(Several(), n_estimators=2, oob_score=True).fit(table.X, table.number)
 
 
 def test_there_is_no_file_of_a_committee(table, tmp_path):

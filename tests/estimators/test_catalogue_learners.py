@@ -25,7 +25,7 @@ from stagewise import (
     BaggingRegressor,
     GradientBoostingClassifier,
     GradientBoostingRegressor,
-    LinearModel,
+    LinearRegression,
     StagewiseClassifier,
     StagewiseRegressor,
     UnknownCategoryWarning,
@@ -48,7 +48,7 @@ MODELS = {
     "folds of boosting": BaggingRegressor(
         GradientBoostingRegressor(**BOOSTED), sampling="folds", cv=3
     ),
-    "columns drawn": BaggingRegressor(columns_per_member=0.6, out_of_bag=True),
+    "columns drawn": BaggingRegressor(max_features=0.6, oob_score=True),
     "weighted": BaggingClassifier(combine="weighted"),
 }
 EACH = pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
@@ -184,7 +184,7 @@ def test_a_member_that_predicts_no_number_is_named(value: float, table: Any) -> 
     with pytest.raises(ValueError, match=words):
         model.predict(table.X)
     for model in (
-        BaggingRegressor(Predicts(value), n_estimators=3, out_of_bag=True),
+        BaggingRegressor(Predicts(value), n_estimators=3, oob_score=True),
         StagewiseRegressor(learner=Predicts(value), n_estimators=2),
     ):
         with pytest.raises(ValueError, match=words):
@@ -194,7 +194,7 @@ def test_a_member_that_predicts_no_number_is_named(value: float, table: Any) -> 
 def test_members_that_predict_the_largest_doubles_have_a_mean(table: Any) -> None:
     y = np.where(table.two == 1, 8e307, -8e307)
     for value in (1.7e308, -1.7e308):
-        model = BaggingRegressor(Predicts(value), n_estimators=30, out_of_bag=True)
+        model = BaggingRegressor(Predicts(value), n_estimators=30, oob_score=True)
         fitted = model.fit(table.X, y * 1e-3)
         np.testing.assert_allclose(fitted.predict(table.X), value, rtol=1e-15)
         assert np.isfinite(fitted.oob_score_)
@@ -205,10 +205,10 @@ def test_61_a_category_that_some_bags_lack_is_seen(rule: str, table: Any) -> Non
     city = np.array(["rom"] * ROWS, dtype=object)
     city[:3] = ["oslo", "wien", "bern"]
     X = pd.DataFrame({"x": table.X[:, 0], "city": pd.Categorical(city)})
-    member = GradientBoostingRegressor(**BOOSTED, on_unseen=rule)
+    member = GradientBoostingRegressor(**BOOSTED, handle_unknown=rule)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        model = BaggingRegressor(member, n_estimators=12, out_of_bag=True).fit(X, table.number)
+        model = BaggingRegressor(member, n_estimators=12, oob_score=True).fit(X, table.number)
         assert np.isfinite(model.predict(X)).all()
     strange = X.assign(city="atlantis")
     if rule == "missing":
@@ -224,7 +224,7 @@ def test_61_a_category_that_some_bags_lack_is_seen(rule: str, table: Any) -> Non
 
 def test_members_that_are_lines_refuse_categories_without_a_coefficient(table: Any) -> None:
     X = pd.DataFrame({"x": table.X[:, 0], "city": pd.Categorical(["rom", "wien"] * (ROWS // 2))})
-    model = BaggingRegressor(LinearModel(), n_estimators=3).fit(X, table.number)
+    model = BaggingRegressor(LinearRegression(), n_estimators=3).fit(X, table.number)
     assert np.isfinite(model.predict(X)).all()
     with pytest.raises(ValueError, match="'city' holds 'atlantis'"):
         model.predict(X.assign(city="atlantis"))

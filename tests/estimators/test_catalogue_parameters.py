@@ -62,7 +62,7 @@ POSITIVE = {
     "max_bins",
     "subsample",
     "columns_per_tree",
-    "columns_per_member",
+    "max_features",
     "validation_fraction",
     "n_iter_no_change",
     "time_limit",

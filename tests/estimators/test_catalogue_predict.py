@@ -26,7 +26,7 @@ from estimators.every import (
     small,
 )
 from estimators.tables import hashed, make_table
-from stagewise import LinearModel, UnknownCategoryWarning
+from stagewise import LinearRegression, UnknownCategoryWarning
 
 ROWS = 60
 NAMES = list("abcde")
@@ -82,7 +82,9 @@ def test_52_one_row_gives_its_own_target_and_a_warning(kind: type, table: Any) -
     y = labelled(kind, table)
     with pytest.warns(UserWarning, match="y has only one (value|class)"):
         model = small(kind).fit(table.X[:1], y[:1])
-    if kind is LinearModel:  # of all lines through one row, the one with the least coefficients
+    if (
+        kind is LinearRegression
+    ):  # of all lines through one row, the one with the least coefficients
         np.testing.assert_allclose(model.predict(table.X[:1]), y[0])
         return
     np.testing.assert_array_equal(model.predict(table.X), y[0])
@@ -191,7 +193,7 @@ def test_61_an_unseen_category_is_missing_with_one_warning(kind: type, table: An
         said = model.predict(new)
     assert len(caught) == 1
     np.testing.assert_array_equal(said, model.predict(X.assign(city=None)))
-    strict = fitted(kind, X, table, on_unseen="error")
+    strict = fitted(kind, X, table, handle_unknown="error")
     with pytest.raises(ValueError, match=r"'city' holds 'atlantis'.*Correct these values"):
         strict.predict(new)
     strict.predict(X)

@@ -39,7 +39,7 @@ BOOSTED = {
     "held out": {"early_stopping": True},
     "folds": {"early_stopping": "cv", "cv": 3},
     "gradients": {"response": "gradient"},
-    "symmetric": {"growth": "symmetric"},
+    "symmetric": {"grow_policy": "symmetric"},
     "dropout": {"drop_rate": 0.5},
 }
 MODELS: dict[str, Any] = {
@@ -49,7 +49,7 @@ MODELS: dict[str, Any] = {
     ),
     "steps of epsilon": StagewiseLinearRegressor(step="epsilon", n_estimators=100, n_jobs=1),
     "steps, held out": StagewiseLinearRegressor(early_stopping=True, n_estimators=100, n_jobs=1),
-    "steps, folds": StagewiseLinearRegressor(early_stopping="cv", cv=3, n_jobs=1),
+    "steps, folds": StagewiseLinearRegressor(early_stopping=3, n_jobs=1),
     "bags, stopped": BaggingRegressor(early_stopping=True, n_estimators=10, n_jobs=1),
     "bags, weighted": BaggingRegressor(combine="weighted", n_estimators=5, n_jobs=1),
     "a committee of folds": BaggingRegressor(

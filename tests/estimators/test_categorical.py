@@ -70,9 +70,9 @@ def test_every_estimator_of_trees_learns_from_categories(kind, table):
         small(kind, categorical_features=None).fit(X, y)
 
 
-@pytest.mark.parametrize("name", ["categorical_features", "on_unseen"])
+@pytest.mark.parametrize("name", ["categorical_features", "handle_unknown"])
 def test_other_learners_have_no_use_for_them(name, table):
-    value = {"categorical_features": [0], "on_unseen": "error"}[name]
+    value = {"categorical_features": [0], "handle_unknown": "error"}[name]
     model = StagewiseRegressor(learner=LinearRegression(), **{name: value})
     with pytest.raises(InvalidParameterError, match=f"{name!r} .* has no use"):
         model.fit(table.X[:, :1], table.number)
@@ -153,11 +153,11 @@ def test_columns_that_are_not_there_are_named(asked, words, table):
 
 def test_a_clone_and_a_file_have_the_parameters(table, tmp_path):
     asked = np.array([False, True])
-    model = fitted(frame(table), table, categorical_features=asked, on_unseen="prior")
+    model = fitted(frame(table), table, categorical_features=asked, handle_unknown="prior")
     model.save(tmp_path / "m.stgw")
     loaded = stagewise.load(tmp_path / "m.stgw")
     assert loaded.categorical_features == [False, True]
-    assert loaded.on_unseen == clone(model).on_unseen == "prior"
+    assert loaded.handle_unknown == clone(model).handle_unknown == "prior"
     assert loaded.fit(frame(table), table.number).fingerprint() == model.fingerprint()
 
 
@@ -328,7 +328,7 @@ def test_a_continued_fit_is_an_uninterrupted_one(table):
 
 def test_folds_learn_with_categories(table):
     X = frame(table)
-    model = fitted(X, table, early_stopping="cv", cv=3)
+    model = fitted(X, table, early_stopping=3)
     assert np.isfinite(model.oof_prediction_).all()
 
 

@@ -46,7 +46,7 @@ def test_the_curve_is_that_of_separate_fits(target, table):
     y = getattr(table, target)
     kind = GradientBoostingRegressor if target == "number" else GradientBoostingClassifier
     folds = list(KFold(4, shuffle=True, random_state=1).split(X))
-    model = kind(early_stopping="cv", cv=folds, **QUICK, n_iter_no_change=10_000)
+    model = kind(early_stopping=folds, **QUICK, n_iter_no_change=10_000)
     model.fit(X, y)
     curve = fold_curve(model, X, y, folds)
     np.testing.assert_allclose(model.validation_loss_, curve, rtol=1e-4)
@@ -64,19 +64,19 @@ def test_the_model_is_a_fit_to_all_rows_with_that_many_rounds(table):
 def test_out_of_fold_predictions_are_those_of_models_that_had_not_seen_the_row(table):
     X = np.floor(table.X / 400)
     folds = list(KFold(5).split(X))
-    model = GradientBoostingRegressor(early_stopping="cv", cv=folds, **QUICK).fit(X, table.number)
+    model = GradientBoostingRegressor(early_stopping=folds, **QUICK).fit(X, table.number)
     for train, held in folds:
         own = GradientBoostingRegressor(**{**QUICK, "n_estimators": model.n_iter_})
         own.fit(X[train], table.number[train])
         np.testing.assert_allclose(model.oof_prediction_[held], own.predict(X[held]), rtol=1e-4)
-    many = GradientBoostingClassifier(early_stopping="cv", cv=3, **QUICK).fit(X, table.many)
+    many = GradientBoostingClassifier(early_stopping=3, **QUICK).fit(X, table.many)
     assert many.oof_prediction_.shape == (500, 5)
     np.testing.assert_allclose(many.oof_prediction_.sum(axis=1), 1.0)
 
 
 def test_groups_stay_together_and_time_goes_on(table):
     groups = np.arange(500) // 50
-    model = GradientBoostingRegressor(early_stopping="cv", cv=GroupKFold(5), **QUICK)
+    model = GradientBoostingRegressor(early_stopping=GroupKFold(5), **QUICK)
     a = model.fit(table.X, table.number, groups=groups).oof_prediction_
     folds = list(GroupKFold(5).split(table.X, table.number, groups))
     b = clone(model).set_params(cv=folds).fit(table.X, table.number).oof_prediction_
@@ -100,7 +100,7 @@ def test_folds_of_ones_own_speak_of_all_rows_that_were_given(table):
     weight = (np.arange(500) % 4 > 0).astype(float)
     halves = [np.arange(250), np.arange(250, 500)]
     folds = [(halves[0], halves[1]), (halves[1], halves[0])]
-    model = GradientBoostingRegressor(early_stopping="cv", cv=folds, **QUICK)
+    model = GradientBoostingRegressor(early_stopping=folds, **QUICK)
     model.fit(table.X, table.number, sample_weight=weight)
     kept = weight > 0
     own = [tuple(np.flatnonzero(np.isin(np.flatnonzero(kept), p)) for p in fold) for fold in folds]
@@ -115,7 +115,7 @@ def test_a_line_search_does_not_see_held_out_rows():
     full = make_table(200, missing=False)
     folds = [(np.arange(100), np.arange(100, 200))]
     model = StagewiseRegressor(
-        learner=KNeighborsRegressor(3), step="line_search", early_stopping="cv", cv=folds
+        learner=KNeighborsRegressor(3), step="line_search", early_stopping=folds
     ).set_params(n_estimators=8, n_iter_no_change=100)
     y = full.number.copy()
     curve = model.fit(full.X, y).validation_loss_
@@ -125,7 +125,7 @@ def test_a_line_search_does_not_see_held_out_rows():
 
 
 def test_a_model_with_folds_of_ones_own_can_be_saved(table, tmp_path):
-    model = GradientBoostingRegressor(early_stopping="cv", cv=TimeSeriesSplit(3), **QUICK)
+    model = GradientBoostingRegressor(early_stopping=TimeSeriesSplit(3), **QUICK)
     model.fit(table.X, table.number).save(tmp_path / "m.stgw")
     assert stagewise.load(tmp_path / "m.stgw").fingerprint() == model.fingerprint()
 
@@ -152,7 +152,7 @@ def test_a_perfect_tree_ends_a_fold_as_it_ends_a_fit():
     X = np.arange(60.0).reshape(-1, 1)
     y = X[:, 0] > 24
     folds = list(KFold(3, shuffle=True, random_state=0).split(X))
-    model = AdaBoostClassifier(early_stopping="cv", cv=folds, n_estimators=20).fit(X, y)
+    model = AdaBoostClassifier(early_stopping=folds, n_estimators=20).fit(X, y)
     assert len(model.validation_loss_) == 1
     assert "no fold has another round" not in model.fit_report_["stopped_because"]
     alone = [
@@ -163,16 +163,16 @@ def test_a_perfect_tree_ends_a_fold_as_it_ends_a_fit():
 
 
 def test_out_of_bag_rows_and_folds_go_together(table):
-    model = GradientBoostingRegressor(
-        early_stopping="cv", cv=3, subsample=0.6, out_of_bag=True, **QUICK
-    ).fit(table.X, table.number)
+    model = GradientBoostingRegressor(early_stopping=3, subsample=0.6, oob_score=True, **QUICK).fit(
+        table.X, table.number
+    )
     assert model.oob_improvement_.shape == (model.n_iter_,)
 
 
 def test_what_cannot_be_is_said(table):
     X, y = table.X, table.number
     with pytest.raises(InvalidParameterError, match=r"'cv'.*folds, at least 2"):
-        GradientBoostingRegressor(early_stopping="cv", cv=1).fit(X, y)
+        GradientBoostingRegressor(early_stopping=1).fit(X, y)
     with pytest.raises(InvalidParameterError, match=r"'early_stopping'.*True, False or 'cv'"):
         GradientBoostingRegressor(early_stopping="kfold").fit(X, y)
     with pytest.raises(ValueError, match="only early_stopping='cv' has folds"):
@@ -195,7 +195,7 @@ def test_out_of_bag_improvement_is_the_fall_of_the_loss_outside_the_bag(target):
     table = make_table(300)
     y = getattr(table, target)
     kind = GradientBoostingRegressor if target == "number" else GradientBoostingClassifier
-    model = kind(subsample=0.5, out_of_bag=True, n_estimators=6, random_state=3)
+    model = kind(subsample=0.5, oob_score=True, n_estimators=6, random_state=3)
     model.fit(table.X, y)
     assert model.oob_improvement_.shape == (6,)
     if target == "number":
@@ -216,7 +216,7 @@ def test_out_of_bag_improvement_is_the_fall_of_the_loss_outside_the_bag(target):
 def test_out_of_bag_needs_a_bag_and_is_asked_for():
     table = make_table(100)
     with pytest.raises(InvalidParameterError, match="set subsample below 1"):
-        GradientBoostingRegressor(out_of_bag=True).fit(table.X, table.number)
+        GradientBoostingRegressor(oob_score=True).fit(table.X, table.number)
     model = GradientBoostingRegressor(n_estimators=2).fit(table.X, table.number)
-    with pytest.raises(AttributeError, match="without out_of_bag=True"):
+    with pytest.raises(AttributeError, match="without oob_score=True"):
         _ = model.oob_best_iteration_

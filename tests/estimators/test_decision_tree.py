@@ -49,7 +49,10 @@ def test_a_file_and_a_pickle_bring_it_back(kind, pruning, missing, table, tmp_pa
     for again in (stagewise.load(tmp_path / "tree.stgw"), pickle.loads(pickle.dumps(model))):
         assert type(again) is kind
         assert same(again, model)
-        assert (again.n_leaves_, again.depth_) == (model.n_leaves_, model.depth_)
+        assert (again.get_n_leaves(), again.get_depth()) == (
+            model.get_n_leaves(),
+            model.get_depth(),
+        )
         np.testing.assert_array_equal(again.predict(table.X), model.predict(table.X))
 
 
@@ -110,7 +113,7 @@ def test_the_unit_of_the_target_does_not_matter():
     np.testing.assert_allclose(b.pruning_path_.alphas, 256 * a.pruning_path_.alphas, rtol=1e-9)
     c = DecisionTreeRegressor(min_impurity_decrease=0.01).fit(X, y)
     d = DecisionTreeRegressor(min_impurity_decrease=0.01 * 256).fit(X, 16 * y)
-    assert c.n_leaves_ == d.n_leaves_ < 100
+    assert c.get_n_leaves() == d.get_n_leaves() < 100
 
 
 @ALL
@@ -125,7 +128,7 @@ def test_paths_lead_from_the_root_to_the_leaf(kind):
         for node, child in pairwise(path):
             left = row[tree.feature[node]] <= tree.threshold[node]
             assert child == (tree.left if left else tree.right)[node]
-    assert max(map(len, paths)) == model.depth_ + 1
+    assert max(map(len, paths)) == model.get_depth() + 1
 
 
 def test_with_one_class_there_is_nothing_to_ask():
@@ -133,7 +136,7 @@ def test_with_one_class_there_is_nothing_to_ask():
         model = DecisionTreeClassifier(pruning="cost_complexity").fit(
             np.arange(6.0)[:, np.newaxis], ["a"] * 6
         )
-    assert (model.n_leaves_, model.depth_) == (1, 0)
+    assert (model.get_n_leaves(), model.get_depth()) == (1, 0)
     assert model.predict([[5.0]]) == ["a"]
     with pytest.raises(ValueError, match="asks nothing"):
         model.decision_path([[5.0]])
@@ -154,8 +157,8 @@ def test_a_sparse_matrix_is_read_by_histograms(kind, table):
     with pytest.raises(InvalidParameterError, match=r"split='exact'.*sparse"):
         kind().fit(csr_array(X), y)
     with pytest.raises(InvalidParameterError, match=r"missing='mean'.*sparse"):
-        kind(split="histogram", missing="mean").fit(csr_array(X), y)
-    both = kind(split="histogram", missing="probability").fit(X, y)
+        kind(split="histogram", missing_strategy="mean").fit(csr_array(X), y)
+    both = kind(split="histogram", missing_strategy="probability").fit(X, y)
     with pytest.raises(TypeError, match=r"X\.toarray"):
         both.predict(csr_array(X))
 
@@ -174,7 +177,7 @@ def test_class_weights_count():
     [
         ({"criterion": "variance"}, "'squared_error', 'absolute_error'"),
         ({"split": "approx"}, "'histogram', 'exact'"),
-        ({"growth": "symmetric"}, "'best_first', 'depth_wise'"),
+        ({"grow_policy": "symmetric"}, "'best_first', 'depth_wise'"),
         ({"pruning": "cv"}, "None, 'cost_complexity', 'reduced_error', 'early_stopping'"),
         ({"missing": "median"}, "'learned', 'mean', 'probability'"),
         ({"pruning": "cost_complexity", "ccp_alpha": -1.0}, "'cv', or a number at least 0"),
@@ -216,7 +219,7 @@ def test_what_fit_gets_must_be_of_use(table):
     with pytest.raises(TypeError, match="no parameter 'max_leafs'"):
         DecisionTreeRegressor(max_leafs=3)
     with pytest.raises(NotFittedError):
-        DecisionTreeRegressor().n_leaves_  # noqa: B018
+        DecisionTreeRegressor().get_n_leaves()  # noqa: B018
 
 
 def test_groups_are_not_torn_apart_by_folds(table):
@@ -224,4 +227,4 @@ def test_groups_are_not_torn_apart_by_folds(table):
     model = DecisionTreeRegressor(pruning="cost_complexity").fit(
         table.X, table.number, groups=groups
     )
-    assert 1 < model.n_leaves_ < 400
+    assert 1 < model.get_n_leaves() < 400

@@ -111,10 +111,10 @@ def test_a_recipe_says_what_will_run():
         Quantile(0.9),
         max_depth=3,
         max_leaf_nodes=None,
-        growth="depth_wise",
+        grow_policy="depth_wise",
         l2_regularization=0,
         min_gain=0.5,
-        columns_per_node=1.0,
+        max_features=1.0,
         subsample=0.5,
         early_stopping=True,
     )

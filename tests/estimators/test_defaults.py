@@ -44,7 +44,7 @@ def fitted(kind, **params):
 @BOTH
 def test_both_are_the_defaults(kind):
     params = kind().get_params()
-    assert params["learning_rate"] == params["columns_per_node"] == "auto"
+    assert params["learning_rate"] == params["max_features"] == "auto"
     assert clone(kind()).get_params() == params
 
 
@@ -65,13 +65,11 @@ def test_the_rate_falls_with_the_fourth_root_of_the_rounds(kind):
 @pytest.mark.parametrize("rounds", [8, 300])
 def test_an_automatic_fit_is_the_fit_with_these_numbers(kind, rounds):
     auto = fitted(kind, n_estimators=rounds)
-    numbers = {name: auto.fit_report_[name] for name in ("learning_rate", "columns_per_node")}
-    assert numbers["columns_per_node"] == 0.7
+    numbers = {name: auto.fit_report_[name] for name in ("learning_rate", "max_features")}
+    assert numbers["max_features"] == 0.7
     assert numbers["learning_rate"] == auto.learning_rate_
     assert fitted(kind, n_estimators=rounds, **numbers).fingerprint() == auto.fingerprint()
-    assert fitted(kind, n_estimators=rounds, columns_per_node=1.0).fingerprint() != (
-        auto.fingerprint()
-    )
+    assert fitted(kind, n_estimators=rounds, max_features=1.0).fingerprint() != (auto.fingerprint())
 
 
 @BOTH
@@ -84,24 +82,24 @@ def test_stopping_early_does_not_change_the_rate(kind, stopping):
 
 @BOTH
 def test_a_number_is_that_number(kind):
-    report = fitted(kind, n_estimators=300, learning_rate=0.3, columns_per_node=0.4).fit_report_
-    assert (report["learning_rate"], report["columns_per_node"]) == (0.3, 0.4)
+    report = fitted(kind, n_estimators=300, learning_rate=0.3, max_features=0.4).fit_report_
+    assert (report["learning_rate"], report["max_features"]) == (0.3, 0.4)
 
 
 @BOTH
 def test_symmetric_trees_do_not_draw(kind):
-    model = fitted(kind, growth="symmetric", n_estimators=5)
-    assert model.fit_report_["columns_per_node"] == 1.0
+    model = fitted(kind, grow_policy="symmetric", n_estimators=5)
+    assert model.fit_report_["max_features"] == 1.0
     assert "columns a node" not in model.recipe()
-    with pytest.raises(InvalidParameterError, match=r"columns_per_node must be 1\.0; got 0\.7"):
-        fitted(kind, growth="symmetric", columns_per_node=0.7)
+    with pytest.raises(InvalidParameterError, match=r"max_features must be 1\.0; got 0\.7"):
+        fitted(kind, grow_policy="symmetric", max_features=0.7)
 
 
 @BOTH
 def test_the_recipe_tells_what_nodes_draw(kind):
     assert "0.7 of the columns a node" in kind().recipe()
-    assert "0.25 of the columns a node" in kind(columns_per_node=0.25).recipe()
-    assert "columns a node" not in kind(columns_per_node=1.0).recipe()
+    assert "0.25 of the columns a node" in kind(max_features=0.25).recipe()
+    assert "columns a node" not in kind(max_features=1.0).recipe()
 
 
 @BOTH
@@ -109,11 +107,11 @@ def test_features_can_be_weighted_as_it_comes(kind):
     never = {"feature_weights": [1, 1, 1, 1, 0]}
     assert fitted(kind, n_estimators=5, **never).feature_importances_[4] == 0
     with pytest.raises(InvalidParameterError, match="none are drawn"):
-        fitted(kind, growth="symmetric", **never)
+        fitted(kind, grow_policy="symmetric", **never)
 
 
 @BOTH
-@pytest.mark.parametrize("name", ["learning_rate", "columns_per_node"])
+@pytest.mark.parametrize("name", ["learning_rate", "max_features"])
 @pytest.mark.parametrize("bad", ["AUTO", "automatic", "", None, 0, ["auto"], np.array(["auto"])])
 def test_anything_else_is_refused(kind, name, bad):
     with pytest.raises(InvalidParameterError, match=rf"'{name}' of {kind.__name__} must be 'auto'"):
@@ -190,7 +188,7 @@ def test_a_file_keeps_the_word_and_the_rate(tmp_path):
     path = tmp_path / "model.stgw"
     model = fitted(GradientBoostingClassifier, n_estimators=200)
     again = by_file(model, tmp_path)
-    assert again.get_params()["learning_rate"] == again.get_params()["columns_per_node"] == "auto"
+    assert again.get_params()["learning_rate"] == again.get_params()["max_features"] == "auto"
     assert again.learning_rate_ == model.learning_rate_ == read_model(path)[1]["learning_rate"]
 
 

@@ -130,10 +130,10 @@ def test_the_stages_are_sums_of_the_final_trees(table):
 
 
 def test_rows_outside_the_bag_are_measured_before_anything_is_dropped(table):
-    model = quick(Regressor, n_estimators=15, subsample=0.5, out_of_bag=True, **DROP)
+    model = quick(Regressor, n_estimators=15, subsample=0.5, oob_score=True, **DROP)
     model.fit(table.X, table.number)
     before = model.oob_improvement_[:14]
-    model = quick(Regressor, n_estimators=14, subsample=0.5, out_of_bag=True, **DROP)
+    model = quick(Regressor, n_estimators=14, subsample=0.5, oob_score=True, **DROP)
     np.testing.assert_array_equal(model.fit(table.X, table.number).oob_improvement_, before)
     # A round that drops half of the model gives up less than what is dropped.
     assert before.sum() > 0
@@ -141,10 +141,10 @@ def test_rows_outside_the_bag_are_measured_before_anything_is_dropped(table):
 
 def test_no_dropout_is_no_change(table):
     plain = quick(Regressor).fit(table.X, table.number)
-    assert quick(Regressor, drop_rate=0).fit(table.X, table.number).fingerprint() == (
+    assert quick(Regressor, dropout=Dart(rate=0)).fit(table.X, table.number).fingerprint() == (
         plain.fingerprint()
     )
-    assert quick(Regressor, drop_rate=0.5).fit(table.X, table.number).fingerprint() != (
+    assert quick(Regressor, dropout=Dart(rate=0.5)).fit(table.X, table.number).fingerprint() != (
         plain.fingerprint()
     )
 
@@ -152,7 +152,7 @@ def test_no_dropout_is_no_change(table):
 def test_a_recipe_says_what_is_dropped():
     assert "dropped" not in Regressor().recipe()
     words = "10% of the rounds, at most 50, dropped in 50% of them"
-    assert Regressor(drop_rate=0.1).recipe().endswith(words)
+    assert Regressor(dropout=Dart(rate=0.1)).recipe().endswith(words)
 
 
 def test_values_are_multiples_of_the_step(table):
@@ -175,7 +175,9 @@ class Squares(Loss):
 @pytest.mark.parametrize("factor", [1e-9, 1e9])
 def test_scores_that_do_not_fit_the_steps_are_refused(factor, table):
     y = table.number / table.number.std() * factor
-    with pytest.raises(ValueError, match=r"drop_rate=0.4 keeps scores in steps of .*degree"):
+    with pytest.raises(
+        ValueError, match=r"dropout=Dart(rate=0.4) keeps scores in steps of .*degree"
+    ):
         quick(Regressor, loss=Squares(), **DROP).fit(table.X, y)
     quick(Regressor, **DROP).fit(table.X, y)
     quick(Regressor, loss=Squares(), **DROP).fit(table.X, y / factor)

@@ -38,7 +38,7 @@ def rises(predict, frame: pd.DataFrame, name: str, direction: int) -> bool:
     seed=st.integers(0, 1000),
     loss=st.sampled_from(["squared_error", "absolute_error", "huber", "quantile"]),
     response=st.sampled_from(["newton", "gradient"]),
-    growth=st.sampled_from(["best_first", "depth_wise"]),
+    grow_policy=st.sampled_from(["best_first", "depth_wise"]),
     directions=st.tuples(*[st.sampled_from([-1, 0, 1])] * 3),
 )
 def test_no_prediction_breaks_a_direction(seed, loss, response, growth, directions):
@@ -46,7 +46,7 @@ def test_no_prediction_breaks_a_direction(seed, loss, response, growth, directio
     model = GradientBoostingRegressor(
         loss,
         response=response,
-        growth=growth,
+        grow_policy=growth,
         monotonic_cst=dict(zip(NAMES, directions, strict=True)),
         n_estimators=12,
         min_samples_leaf=5,
@@ -58,7 +58,7 @@ def test_no_prediction_breaks_a_direction(seed, loss, response, growth, directio
 
 SPLITS = [
     {"split": "histogram"},
-    {"split": "histogram", "max_bins": 8, "growth": "symmetric", "max_depth": 4},
+    {"split": "histogram", "max_bins": 8, "grow_policy": "symmetric", "max_depth": 4},
     {"split": "exact"},
     {"split": "exact", "leaves": "linear"},
     {"split": "approx", "epsilon": 0.1},
@@ -93,7 +93,7 @@ def test_no_new_row_breaks_a_direction(seed, split, rows, n, loss, directions):
         learning_rate=1.0,
         l2_regularization=0.0,
         min_samples_leaf=1 if n < 100 else 3,
-        columns_per_node=1.0,
+        max_features=1.0,
         monotonic_cst=directions,
         random_state=seed,
         **split,
@@ -182,7 +182,7 @@ def test_a_price_keeps_a_useless_feature_out():
     free = GradientBoostingRegressor(n_estimators=30, min_samples_leaf=5).fit(noise, y)
     assert free.feature_importances_[3] > 0
     dear = GradientBoostingRegressor(
-        n_estimators=30, min_samples_leaf=5, first_use_penalty={"noise": 200.0}
+        n_estimators=30, min_samples_leaf=5, feature_penalty={"noise": 200.0}
     ).fit(noise, y)
     assert dear.feature_importances_[3] == 0
     assert dear.feature_importances_[0] > 0
@@ -192,7 +192,7 @@ def test_prices_are_in_units_of_the_target():
     X, y = make_frame(8)
     price = {"income": 3.0}
     a, b = (
-        GradientBoostingRegressor(n_estimators=10, first_use_penalty=price).fit(X, target)
+        GradientBoostingRegressor(n_estimators=10, feature_penalty=price).fit(X, target)
         for target in (y, 1024 * y + 7)
     )
     np.testing.assert_allclose(1024 * a.predict(X) + 7, b.predict(X), rtol=1e-9)
@@ -201,9 +201,9 @@ def test_prices_are_in_units_of_the_target():
 @pytest.mark.parametrize(
     "params",
     [
-        {"first_use_penalty": {"age": 3.0, "rooms": 1.0}},
+        {"feature_penalty": {"age": 3.0, "rooms": 1.0}},
         {"split": "exact"},
-        {"growth": "symmetric"},
+        {"grow_policy": "symmetric"},
         {"random_thresholds": True},
     ],
 )
@@ -218,7 +218,7 @@ def test_a_continued_fit_is_an_uninterrupted_one(params):
 def test_features_of_weight_zero_are_never_drawn():
     X, y = make_frame(9)
     model = GradientBoostingRegressor(
-        n_estimators=20, columns_per_node=0.4, feature_weights={"age": 1, "rooms": 2}
+        n_estimators=20, max_features=0.4, feature_weights={"age": 1, "rooms": 2}
     ).fit(X, y)
     assert model.feature_importances_[1] == 0
 
@@ -247,7 +247,7 @@ def test_smoothing_and_random_thresholds_change_trees_and_still_learn():
             r"forced_splits\['left'\]: there is no feature 9",
         ),
         (
-            {"feature_weights": {"age": 1}, "columns_per_node": 1.0},
+            {"feature_weights": {"age": 1}, "max_features": 1.0},
             "none are drawn: set columns_per_tree",
         ),
     ],
@@ -264,5 +264,5 @@ def test_the_recipe_says_what_is_unusual_about_trees():
     )
     said = "monotone, limited interactions, smoothed paths, exact splits, at most 31"
     assert said in model.recipe()
-    plain = GradientBoostingRegressor(columns_per_node=1.0)
+    plain = GradientBoostingRegressor(max_features=1.0)
     assert "(best-first, at most 31 leaves, λ=1)" in plain.recipe()

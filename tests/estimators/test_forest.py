@@ -199,7 +199,7 @@ def test_columns_are_drawn_until_one_splits_the_node():
     X = np.zeros((64, 40))
     X[:, 7] = np.arange(64)  # nearly every draw of six columns is constant
     model = RandomForestRegressor(n_estimators=3, max_features="sqrt", bootstrap=False,
-                                  out_of_bag=False).fit(X, np.arange(64.0))  # fmt: skip
+                                  oob_score=False).fit(X, np.arange(64.0))  # fmt: skip
     assert model.score(X, np.arange(64.0)) == 1.0
 
 
@@ -255,7 +255,7 @@ def test_features_can_be_selected_by_it(table):
         (RandomForestRegressor, {"bootstrap": False, "out_of_bag": True}, "bootstrap=True"),
         (RandomForestRegressor, {"out_of_bag": "yes"}, "'auto', True or False"),
         (RandomForestRegressor, {"early_stopping": "cv"}, "True or False"),
-        (ExtraTreesRegressor, {"early_stopping": True}, "out_of_bag=True"),
+        (ExtraTreesRegressor, {"early_stopping": True}, "oob_score=True"),
         (ExtraTreesClassifier, {"split": "approx"}, "'histogram', 'exact'"),
     ],
 )

@@ -12,7 +12,7 @@ from stagewise import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
-from stagewise._native import Workers, draw_counts
+from stagewise._native import Workers, draw_bootstrap
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +30,7 @@ def test_importance_by_permutation_is_the_papers(rows):
     single = list(forest.model_.ensemble.trees)
     worth = np.zeros((4, 6))
     for m in range(4):
-        outside = draw_counts(Workers(1), len(y), None, 1.0, 3, m)[1] == 0
+        outside = draw_bootstrap(Workers(1), len(y), None, 1.0, 3, m)[1] == 0
         alone = RandomForestRegressor(n_estimators=4, random_state=3).fit(X, y)
         for other, tree in enumerate(single):  # the others say nothing
             keep = 4.0 if other == m else 0.0
@@ -79,7 +79,7 @@ def test_rows_of_weight_zero_have_no_say(rows):
 def test_features_are_selected_by_name(rows):
     X, y = rows
     frame = pd.DataFrame(X, columns=list("abcdef"))
-    forest = RandomForestRegressor(n_estimators=40, subsample=0.5, bootstrap=False).fit(frame, y)
+    forest = RandomForestRegressor(n_estimators=40, max_samples=0.5, bootstrap=False).fit(frame, y)
     assert forest.select_features(frame, y, errors=4) == ["d", "b"]
     chance = RandomForestRegressor(n_estimators=10).fit(X[:50], np.arange(50.0) % 2)
     assert len(chance.select_features(X[:50], np.arange(50.0) % 2, errors=1e9)) == 1

@@ -20,7 +20,7 @@ from stagewise.errors import InvalidParameterError
 
 Regressor, Classifier = GradientBoostingRegressor, GradientBoostingClassifier
 LINEAR: dict[str, Any] = {"leaves": "linear"}
-ALL: dict[str, Any] = {"columns_per_node": 1.0}
+ALL: dict[str, Any] = {"max_features": 1.0}
 """Made tables of two or three columns, all of which matter everywhere, are about lines alone."""
 DROP: dict[str, Any] = {"drop_rate": 0.4, "skip_drop": 0.3}
 
@@ -42,7 +42,7 @@ KINDS = {
     "bootstrap": (Regressor, "number", {"sampling": "bootstrap"}),
     "goss": (Classifier, "two", {"sampling": "goss"}),
     "mvs": (Classifier, "many", {"sampling": "mvs", "subsample": 0.6}),
-    "symmetric": (Classifier, "two", {"growth": "symmetric"}),
+    "symmetric": (Classifier, "two", {"grow_policy": "symmetric"}),
     "exact": (Regressor, "number", {"split": "exact"}),
     "approx": (Regressor, "number", {"split": "approx"}),
     "categories": (Classifier, "two", {"categorical_features": [1]}),
@@ -242,7 +242,7 @@ def test_held_out_rows_are_scored_as_predictions_are(kind, target, params, table
 
 
 def test_folds_hold_rows_out_of_the_lines_too(table):
-    model = linear(Regressor, {}, early_stopping="cv", cv=3, n_estimators=15)
+    model = linear(Regressor, {}, early_stopping=3, n_estimators=15)
     model.fit(table.X, table.number)
     loss = ((model.oof_prediction_ - table.number) ** 2).mean() / 2
     assert loss == pytest.approx(model.validation_loss_.min(), rel=1e-5)
@@ -308,8 +308,8 @@ def test_rows_without_a_value_get_the_constant_of_their_leaf():
 def test_copies_and_constants_change_nothing_that_matters(l2):
     X, y = ramps(800)
     wide = np.column_stack([X, X[:, 0], 2 * X[:, 0] + X[:, 1], np.full(800, 0.1 + 0.2), X[:, 1]])
-    plain = Regressor(n_estimators=20, leaves="linear", linear_l2=l2).fit(X, y)
-    other = Regressor(n_estimators=20, leaves="linear", linear_l2=l2).fit(wide, y)
+    plain = Regressor(n_estimators=20, leaves=LinearLeaves(l2=l2)).fit(X, y)
+    other = Regressor(n_estimators=20, leaves=LinearLeaves(l2=l2)).fit(wide, y)
     assert np.isfinite(other.predict(wide)).all()
     assert other.train_loss_[-1] < 2 * plain.train_loss_[-1]
 
@@ -350,7 +350,7 @@ def test_no_step_is_longer_than_max_step():
     seed=st.integers(0, 1000),
     loss=st.sampled_from(["squared_error", "absolute_error", "huber", "quantile"]),
     response=st.sampled_from(["newton", "gradient"]),
-    growth=st.sampled_from(["best_first", "depth_wise", "symmetric"]),
+    grow_policy=st.sampled_from(["best_first", "depth_wise", "symmetric"]),
     directions=st.tuples(*[st.sampled_from([-1, 0, 1])] * 3),
     drop=st.booleans(),
     infinite=st.booleans(),
@@ -367,7 +367,7 @@ def test_no_line_breaks_a_direction(seed, loss, response, growth, directions, dr
     model = Regressor(
         loss,
         response=response,
-        growth=growth,
+        grow_policy=growth,
         monotonic_cst=list(directions),
         learning_rate=0.5,
         n_estimators=6,
@@ -405,7 +405,7 @@ def test_lines_with_directions_are_still_lines():
 
 def test_the_recipe_says_that_leaves_are_linear():
     assert "linear" not in Regressor().recipe()
-    words = Regressor(leaves="linear", linear_l2=2).recipe()
+    words = Regressor(leaves=LinearLeaves(l2=2)).recipe()
     assert "linear leaves" in words
     assert "λ of slopes=2" in words
 

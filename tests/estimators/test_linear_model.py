@@ -1,4 +1,4 @@
-"""LinearModel: exact fractions as its twin, its laws, and what it refuses."""
+"""LinearRegression: exact fractions as its twin, its laws, and what it refuses."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ import stagewise
 from estimators.processes import play
 from estimators.tables import hashed, make_table
 from reference.linear import least_squares
-from stagewise import InvalidParameterError, LinearModel, ModelFormatError
+from stagewise import InvalidParameterError, LinearRegression, ModelFormatError
 
 
 def table(n: int = 60, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -35,7 +35,7 @@ def frame(n: int = 60) -> tuple[pd.DataFrame, np.ndarray]:
     return data, y + 4.0 * (city == "Oslo")
 
 
-def every_number(model: LinearModel) -> np.ndarray:
+def every_number(model: LinearRegression) -> np.ndarray:
     told = model.coefficients()
     numbers = [told[name] for name in ("estimate", "standard_error", "t", "p", "low", "high")]
     fit = [model.r2_, model.adjusted_r2_, model.sigma_, *model.f_test_, model.aic_, model.bic_]
@@ -50,7 +50,7 @@ def every_number(model: LinearModel) -> np.ndarray:
 def test_it_is_the_exact_solution(intercept, weighted):
     X, y = table()
     weight = 1.0 + np.arange(60) % 3 if weighted else None
-    model = LinearModel(intercept=intercept).fit(X, y, weight)
+    model = LinearRegression(fit_intercept=intercept).fit(X, y, weight)
     beta, inverse, rss = least_squares(X, y, weight, intercept=intercept)
     n = 60 if weight is None else weight.sum()
     sigma = np.sqrt(rss / (n - len(beta)))
@@ -66,7 +66,7 @@ def test_it_is_the_exact_solution(intercept, weighted):
 def test_nearly_collinear_columns_keep_their_digits():
     X, y = table()
     X = np.column_stack([X, X[:, 0] * (1 + 1e-7 * (hashed(60, 1, 9)[:, 0] % 3))])
-    told = LinearModel().fit(X, y).coefficients()
+    told = LinearRegression().fit(X, y).coefficients()
     beta, inverse, _ = least_squares(X, y)
     np.testing.assert_allclose(told["estimate"], beta, rtol=1e-7)
     assert np.linalg.cond(inverse) > 1e14, "normal equations would have lost all of them"
@@ -76,7 +76,10 @@ def test_nearly_collinear_columns_keep_their_digits():
 @pytest.mark.parametrize("size", [1e-200, 1.0, 1e200])
 def test_units_and_origins_do_not_matter(size, shift):
     X, y = table()
-    plain, model = LinearModel().fit(X, y), LinearModel().fit(X * size + [shift * size, 0, 0], y)
+    plain, model = (
+        LinearRegression().fit(X, y),
+        LinearRegression().fit(X * size + [shift * size, 0, 0], y),
+    )
     tolerance = 1e-9 if shift == 0 else 1e-4
     for name in ("t", "p"):
         np.testing.assert_allclose(
@@ -91,7 +94,7 @@ def test_units_and_origins_do_not_matter(size, shift):
 @pytest.mark.parametrize("a", [2.0, 0.25, -1024.0])
 def test_a_target_in_another_unit(a):
     X, y = table()
-    plain, model = LinearModel().fit(X, y), LinearModel().fit(X, a * y)
+    plain, model = LinearRegression().fit(X, y), LinearRegression().fit(X, a * y)
     np.testing.assert_array_equal(model.predict(X), a * plain.predict(X))
     np.testing.assert_array_equal(model.coef_, a * plain.coef_)
 
@@ -99,13 +102,14 @@ def test_a_target_in_another_unit(a):
 def test_weight_two_is_the_row_twice_and_weight_zero_its_absence():
     X, y = frame()
     weight = np.arange(60) % 3
-    model = LinearModel().fit(X, y, weight)
-    twice = LinearModel().fit(X.loc[X.index.repeat(weight)], np.repeat(y, weight))
+    model = LinearRegression().fit(X, y, weight)
+    twice = LinearRegression().fit(X.loc[X.index.repeat(weight)], np.repeat(y, weight))
     np.testing.assert_allclose(every_number(model), every_number(twice), rtol=1e-10)
-    absent = LinearModel().fit(X[weight > 0], y[weight > 0], weight[weight > 0])
+    absent = LinearRegression().fit(X[weight > 0], y[weight > 0], weight[weight > 0])
     assert absent.fingerprint() == model.fingerprint()
     assert (
-        LinearModel().fit(X, y, np.ones(60)).fingerprint() == LinearModel().fit(X, y).fingerprint()
+        LinearRegression().fit(X, y, np.ones(60)).fingerprint()
+        == LinearRegression().fit(X, y).fingerprint()
     )
 
 
@@ -114,23 +118,23 @@ def test_a_row_of_weight_zero_may_hold_anything():
     weight = np.r_[0.0, np.ones(59)]
     X[0] = np.nan
     assert (
-        LinearModel().fit(X, y, weight).fingerprint()
-        == LinearModel().fit(X[1:], y[1:]).fingerprint()
+        LinearRegression().fit(X, y, weight).fingerprint()
+        == LinearRegression().fit(X[1:], y[1:]).fingerprint()
     )
 
 
 def test_the_order_of_rows_matters_only_to_rounding():
     X, y = frame()
     order = np.argsort(hashed(60, 1, 3)[:, 0])
-    found = LinearModel().fit(X.iloc[order], y[order])
+    found = LinearRegression().fit(X.iloc[order], y[order])
     np.testing.assert_allclose(
-        every_number(found), every_number(LinearModel().fit(X, y)), rtol=1e-10
+        every_number(found), every_number(LinearRegression().fit(X, y)), rtol=1e-10
     )
 
 
 def test_prediction_does_not_depend_on_the_batch():
     X, y = frame(500)
-    model = LinearModel().fit(X, y)
+    model = LinearRegression().fit(X, y)
     whole = model.predict(X)
     parts = np.concatenate([model.predict(X[i : i + 7]) for i in range(0, 500, 7)])
     np.testing.assert_array_equal(whole, parts)
@@ -150,13 +154,13 @@ def test_prediction_does_not_depend_on_the_batch():
 def test_the_threads_of_a_blas_do_not_matter(threads):
     X, y = make_table(20_000, 60, missing=False).X, make_table(20_000).number
     with threadpool_limits(limits=threads):
-        found = LinearModel().fit(X, y).fingerprint()
-    assert found == LinearModel().fit(X, y).fingerprint()
+        found = LinearRegression().fit(X, y).fingerprint()
+    assert found == LinearRegression().fit(X, y).fingerprint()
 
 
 def fingerprints() -> dict[str, str]:
     X, y = frame(700)
-    return {"frame": LinearModel().fit(X, y, 1 + np.arange(700) % 3).fingerprint()}
+    return {"frame": LinearRegression().fit(X, y, 1 + np.arange(700) % 3).fingerprint()}
 
 
 def test_the_vector_code_of_numpy_does_not_matter():
@@ -166,19 +170,19 @@ def test_the_vector_code_of_numpy_does_not_matter():
 
 def test_every_kind_of_table_gives_one_model():
     X, y = frame()
-    plain = LinearModel().fit(X, y).fingerprint()
+    plain = LinearRegression().fit(X, y).fingerprint()
     others = [
         pl.from_pandas(X),
         X.assign(city=X["city"].cat.reorder_categories(["Rome", "Oslo", "Bonn"])),
     ]
-    assert {LinearModel().fit(other, y).fingerprint() for other in others} == {plain}
+    assert {LinearRegression().fit(other, y).fingerprint() for other in others} == {plain}
     shuffled = X[["city", "b", "ü", "a"]]
-    model = LinearModel().fit(X, y)
+    model = LinearRegression().fit(X, y)
     np.testing.assert_array_equal(model.predict(shuffled), model.predict(X))
     A = table()[0]
     assert (
-        LinearModel().fit(np.asfortranarray(A), y).fingerprint()
-        == LinearModel().fit(A.tolist(), y.tolist()).fingerprint()
+        LinearRegression().fit(np.asfortranarray(A), y).fingerprint()
+        == LinearRegression().fit(A.tolist(), y.tolist()).fingerprint()
     )
 
 
@@ -188,25 +192,25 @@ def test_every_kind_of_table_gives_one_model():
 @pytest.mark.parametrize(("cell", "word"), [(np.nan, "missing"), (np.inf, "infinite")])
 def test_a_missing_or_infinite_cell_is_refused_by_name(cell, word):
     X, y = frame()
-    model = LinearModel().fit(X, y)
+    model = LinearRegression().fit(X, y)
     X.loc[7, "ü"] = cell
-    for use in (lambda: LinearModel().fit(X, y), lambda: model.predict(X)):
+    for use in (lambda: LinearRegression().fit(X, y), lambda: model.predict(X)):
         with pytest.raises(ValueError, match=rf"column 'ü' is {word}.*at row 7.*Impute"):
             use()
 
 
 def test_a_missing_level_is_refused_by_name():
     X, y = frame()
-    model = LinearModel().fit(X, y)
+    model = LinearRegression().fit(X, y)
     X.loc[3, "city"] = None
-    for use in (lambda: LinearModel().fit(X, y), lambda: model.predict(X)):
+    for use in (lambda: LinearRegression().fit(X, y), lambda: model.predict(X)):
         with pytest.raises(ValueError, match=r"'city' is missing \(NaN\) at row 3"):
             use()
 
 
 def test_a_level_without_a_coefficient_is_refused_by_name():
     X, y = frame()
-    model = LinearModel().fit(X, y)
+    model = LinearRegression().fit(X, y)
     other = X.assign(city=["Paris", *X["city"].astype(str)[1:]])
     with pytest.raises(ValueError, match=r"'city' has .* in 1 of 60 rows: 'Paris'.*no coefficient"):
         model.predict(other)
@@ -218,37 +222,39 @@ def test_dates_and_wide_integers_are_refused_by_name():
         with pytest.raises(
             ValueError, match=r"column 'when' holds integers beyond 2\*\*53.*Convert"
         ):
-            LinearModel().fit(X.assign(when=column), y)
+            LinearRegression().fit(X.assign(when=column), y)
 
 
 def test_sparse_matrices_are_refused():
     X, y = table()
     with pytest.raises(ValueError, match=r"sparse matrix.*toarray"):
-        LinearModel().fit(scipy.sparse.csr_array(X), y)
+        LinearRegression().fit(scipy.sparse.csr_array(X), y)
     with pytest.raises(ValueError, match=r"sparse matrix.*toarray"):
-        LinearModel().fit(X, y).predict(scipy.sparse.csr_array(X))
+        LinearRegression().fit(X, y).predict(scipy.sparse.csr_array(X))
 
 
 def test_parameters_are_checked():
     X, y = table()
-    with pytest.raises(InvalidParameterError, match="'intercept' of LinearModel must be True or"):
-        LinearModel(intercept="yes").fit(X, y)
+    with pytest.raises(
+        InvalidParameterError, match="'intercept' of LinearRegression must be True or"
+    ):
+        LinearRegression(fit_intercept="yes").fit(X, y)
     with pytest.raises(TypeError, match=r"no parameter 'intercep'.*'intercept'"):
-        LinearModel(intercep=False)
-    model = LinearModel().fit(X, y)
+        LinearRegression(intercep=False)
+    model = LinearRegression().fit(X, y)
     for level in (0, 1, 95, "0.95", True, np.nan):
         with pytest.raises(InvalidParameterError, match=r"level must be.*got"):
             model.predict_interval(X, level)
     with pytest.raises(InvalidParameterError, match=r"'prediction' or 'mean'; got 'new'"):
         model.predict_interval(X, kind="new")
     with pytest.raises(NotFittedError):
-        LinearModel().summary()
+        LinearRegression().summary()
 
 
 def test_a_target_of_one_value():
     X, _ = table()
     with pytest.warns(UserWarning, match="y has only one value"):
-        model = LinearModel().fit(X, np.full(60, 7.0))
+        model = LinearRegression().fit(X, np.full(60, 7.0))
     np.testing.assert_array_equal(model.predict(X), 7.0)
     assert np.isnan(model.r2_)
     assert isinstance(model.summary(), str)
@@ -256,7 +262,7 @@ def test_a_target_of_one_value():
 
 def test_one_row_and_one_column():
     with pytest.warns(UserWarning, match="y has only one value"):
-        model = LinearModel().fit([[1.0]], [2.0])
+        model = LinearRegression().fit([[1.0]], [2.0])
     assert model.predict([[1.0]]) == 2.0
 
 
@@ -272,9 +278,9 @@ def by_file(model, folder):
 @pytest.mark.parametrize("way", [by_file, lambda model, _: pickle.loads(pickle.dumps(model))])
 def test_a_copy_is_the_same_model(way, intercept, tmp_path):
     X, y = frame()
-    model = LinearModel(intercept=intercept).fit(X, y)
+    model = LinearRegression(fit_intercept=intercept).fit(X, y)
     twin = way(model, tmp_path)
-    assert type(twin) is LinearModel
+    assert type(twin) is LinearRegression
     assert twin.get_params() == model.get_params()
     assert twin.fingerprint() == model.fingerprint()
     assert twin.summary() == model.summary()
@@ -289,15 +295,17 @@ def test_a_file_of_something_else_is_no_linear_model(tmp_path):
     X, y = table()
     other = stagewise.GradientBoostingRegressor(n_estimators=2).fit(X, y)
     stagewise.model.file.format.write_model(
-        tmp_path / "model.stgw", other.model_, {"class": "LinearModel", "params": {}, "seed": 0}
+        tmp_path / "model.stgw",
+        other.model_,
+        {"class": "LinearRegression", "params": {}, "seed": 0},
     )
-    with pytest.raises(ModelFormatError, match="LinearModel has coefficients"):
+    with pytest.raises(ModelFormatError, match="LinearRegression has coefficients"):
         stagewise.load(tmp_path / "model.stgw")
 
 
 def test_the_summary_says_it_all():
     X, y = frame()
-    text = LinearModel().fit(X, y).summary(0.9)
+    text = LinearRegression().fit(X, y).summary(0.9)
     for word in (
         "60 rows",
         "R²",
@@ -316,7 +324,7 @@ def test_the_summary_says_it_all():
 def test_residuals_are_drawn():
     pytest.importorskip("matplotlib")
     X, y = frame()
-    model = LinearModel().fit(X, y)
+    model = LinearRegression().fit(X, y)
     figure = model.plot_residuals(X, y)
     assert [ax.get_xlabel() for ax in figure.axes] == ["predicted", "normal quantile", "leverage"]
     (dots, *_) = figure.axes[0].lines
@@ -329,7 +337,7 @@ def test_residuals_are_drawn():
 
 def test_without_matplotlib_the_remedy_is_said(monkeypatch):
     X, y = frame()
-    model = LinearModel().fit(X, y)
+    model = LinearRegression().fit(X, y)
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     with pytest.raises(ImportError, match=r"plot_residuals draws.*pip install 'stagewise\[plot\]'"):
         model.plot_residuals(X, y)
@@ -340,7 +348,7 @@ def test_many_levels():
     y = (codes % 10).astype(float)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        model = LinearModel(categorical_features=[0]).fit(
+        model = LinearRegression(categorical_features=[0]).fit(
             codes[:, None], y + hashed(2000, 1)[:, 0] % 3
         )
     means = [(y + hashed(2000, 1)[:, 0] % 3)[codes == c].mean() for c in range(150)]

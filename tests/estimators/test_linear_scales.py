@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from estimators.tables import make_table
-from stagewise import LinearModel, StagewiseLinearRegressor, StepwiseRegressor
+from stagewise import LinearRegression, StagewiseLinearRegressor, StepwiseRegressor
 
 ROWS = 80
 LINEAR = {
-    "least squares": LinearModel(),
-    "without intercept": LinearModel(intercept=False),
+    "least squares": LinearRegression(),
+    "without intercept": LinearRegression(fit_intercept=False),
     "forward": StepwiseRegressor(),
     "backward by p": StepwiseRegressor(direction="backward", criterion="p_value"),
     "by folds": StepwiseRegressor(criterion="cv", cv=3),
@@ -75,7 +75,7 @@ def test_a_prediction_beyond_all_doubles_is_refused_by_its_row(model: Any, table
 
 
 def test_intervals_of_rows_beyond_all_others_are_as_wide_as_can_be(table: Any) -> None:
-    model = LinearModel().fit(table.X, table.number)
+    model = LinearRegression().fit(table.X, table.number)
     X = table.X[:4].copy()
     X[1] = 1e200
     X[2, :2] = 1e200, -1e200

@@ -173,7 +173,7 @@ def test_exponential_probabilities_of_many_classes_are_calibrated():
     score = np.column_stack([X[:, 0], X[:, 1], -X[:, 0] + 0.5 * X[:, 2]])
     p = np.exp(score) / np.exp(score).sum(axis=1, keepdims=True)
     y = (p.cumsum(axis=1) > rng.random((16_000, 1))).argmax(axis=1)
-    model = GradientBoostingClassifier("exponential", n_estimators=60, columns_per_node=1.0)
+    model = GradientBoostingClassifier("exponential", n_estimators=60, max_features=1.0)
     model.fit(X[:12_000], y[:12_000])
     proba, F = model.predict_proba(X[12_000:]), model.decision_function(X[12_000:])
     expected = np.exp(F / 2) / np.exp(F / 2).sum(axis=1, keepdims=True)

@@ -43,7 +43,7 @@ def power_of_two_spread(y):
 
 @pytest.mark.parametrize("loss", LOSSES)
 def test_a_tree_for_each_target_is_a_fit_for_each(table, loss):
-    params = {"loss": loss, "columns_per_node": 1.0, **LOSSES[loss]}  # each tree draws its own
+    params = {"loss": loss, "max_features": 1.0, **LOSSES[loss]}  # each tree draws its own
     together = quick(Regressor, **params).fit(table.X, table.numbers)
     predicted = together.predict(table.X)
     assert predicted.shape == table.numbers.shape
@@ -176,13 +176,13 @@ FITS = {
     "classes": (Classifier, "many", {}),
     "exponential": (Classifier, "many", {"loss": "exponential"}),
     "gradients of classes": (Classifier, "many", {"response": "gradient"}),
-    "drawn rows": (Classifier, "many", {"subsample": 0.5, "columns_per_node": 0.6}),
+    "drawn rows": (Classifier, "many", {"subsample": 0.5, "max_features": 0.6}),
     "bootstrap": (Regressor, "numbers", {"sampling": "bootstrap", "loss": "quantile"}),
     "largest gradients": (Classifier, "many", {"sampling": "goss"}),
     "minimal variance": (Regressor, "numbers", {"sampling": "mvs", "subsample": 0.4}),
     "dropout": (Regressor, "numbers", {"drop_rate": 0.4, "skip_drop": 0.1}),
     "categories": (Classifier, "many", {"categorical_features": [1]}),
-    "level by level": (Regressor, "numbers", {"growth": "depth_wise", "max_depth": 3}),
+    "level by level": (Regressor, "numbers", {"grow_policy": "depth_wise", "max_depth": 3}),
     "groups": (Regressor, "numbers", {"interaction_cst": "pairwise"}),
     "penalties": (Classifier, "many", {"l1_regularization": 0.5, "max_step": 0.4}),
     "many bins": (Regressor, "numbers", {"max_bins": 400}),
@@ -221,7 +221,7 @@ def test_threads_do_not_matter(name):
 def test_a_continued_fit_is_the_uninterrupted_one(table, name, tmp_path):
     kind, target, params = FITS[name]
     y = getattr(table, target)
-    model = quick(kind, **params, multi_output="vector", warm_start=True, n_estimators=3)
+    model = quick(kind, **params, leaves="vector", warm_start=True, n_estimators=3)
     model.fit(table.X, y).save(tmp_path / "model.stgw")
     for way in (
         stagewise.load(tmp_path / "model.stgw"),
@@ -238,13 +238,13 @@ def test_weights_are_counts(table, name):
     weight = np.arange(ROWS) % 3
     twice = np.repeat(np.arange(ROWS), weight)
     y = getattr(table, target)
-    weighted = quick(kind, **params, multi_output="vector").fit(table.X, y, weight)
-    copied = quick(kind, **params, multi_output="vector").fit(table.X[twice], y[twice])
+    weighted = quick(kind, **params, leaves="vector").fit(table.X, y, weight)
+    copied = quick(kind, **params, leaves="vector").fit(table.X[twice], y[twice])
     np.testing.assert_allclose(
         weighted._score(table.X), copied._score(table.X), rtol=1e-6, atol=1e-7
     )
-    absent = quick(kind, **params, multi_output="vector").fit(table.X[weight > 0], y[weight > 0])
-    ones = quick(kind, **params, multi_output="vector").fit(table.X, y, (weight > 0) * 1.0)
+    absent = quick(kind, **params, leaves="vector").fit(table.X[weight > 0], y[weight > 0])
+    ones = quick(kind, **params, leaves="vector").fit(table.X, y, (weight > 0) * 1.0)
     assert absent.fingerprint() == ones.fingerprint()
 
 
@@ -252,7 +252,7 @@ def test_weights_are_counts(table, name):
 def test_identical_targets_give_the_model_of_one(table, loss):
     y = power_of_two_spread(table.number)
     one = quick(Regressor, loss=loss).fit(table.X, y)
-    same = quick(Regressor, loss=loss, multi_output="vector").fit(table.X, np.c_[y, y, y])
+    same = quick(Regressor, loss=loss, leaves="vector").fit(table.X, np.c_[y, y, y])
     for k in range(3):
         np.testing.assert_allclose(same.predict(table.X)[:, k], one.predict(table.X), rtol=1e-9)
 
@@ -260,7 +260,7 @@ def test_identical_targets_give_the_model_of_one(table, loss):
 def test_an_order_of_targets_is_an_order_of_predictions(table):
     order = [2, 0, 1]
     first = fit("targets", table).predict(table.X)
-    second = quick(Regressor, multi_output="vector").fit(table.X, table.numbers[:, order])
+    second = quick(Regressor, leaves="vector").fit(table.X, table.numbers[:, order])
     np.testing.assert_array_equal(second.predict(table.X), first[:, order])
 
 
@@ -269,24 +269,24 @@ def test_rounds_are_chosen_as_ever(table, name):
     kind, target, _ = FITS[name]
     y = getattr(table, target)
     for params in ({"early_stopping": True}, {"early_stopping": "cv", "cv": 3}):
-        model = quick(kind, multi_output="vector", n_estimators=40, learning_rate=0.7, **params)
+        model = quick(kind, leaves="vector", n_estimators=40, learning_rate=0.7, **params)
         model.set_params(n_iter_no_change=2).fit(table.X, y)
         assert model.n_iter_ < 40
         assert len(model.model_.ensemble.trees) == model.n_iter_
     assert model.oof_prediction_.shape[0] == ROWS
-    out = quick(kind, multi_output="vector", subsample=0.5, out_of_bag=True).fit(table.X, y)
+    out = quick(kind, leaves="vector", subsample=0.5, oob_score=True).fit(table.X, y)
     assert len(out.oob_improvement_) == 8
     assert out.oob_improvement_[0] > 0
 
 
 NOT_WITH_VECTORS = {
     "split": "exact",
-    "growth": "symmetric",
+    "grow_policy": "symmetric",
     "random_thresholds": True,
     "forced_splits": {"feature": 0, "threshold": 1.0},
     "path_smoothing": 1.0,
     "monotonic_cst": np.array([1, 0, 0, 0, 0]),
-    "first_use_penalty": {0: 1.0},
+    "feature_penalty": {0: 1.0},
 }
 
 
@@ -299,7 +299,7 @@ def test_what_vectors_do_not_know_is_refused(table, name):
 @pytest.mark.parametrize(("kind", "target"), [(Regressor, "number"), (Classifier, "two")])
 def test_a_vector_of_one_score_is_refused(table, kind, target):
     with pytest.raises(InvalidParameterError, match=r"multi_output='vector'.*leave it at 'trees'"):
-        quick(kind, multi_output="vector").fit(table.X, getattr(table, target))
+        quick(kind, leaves="vector").fit(table.X, getattr(table, target))
 
 
 def test_what_a_continued_fit_must_not_change(table):
@@ -310,11 +310,11 @@ def test_what_a_continued_fit_must_not_change(table):
     with pytest.raises(ValueError, match=r"3 targets, but y has 3 targets \('a', 'b', 'c'\)"):
         model.fit(table.X, pd.DataFrame(table.numbers, columns=["a", "b", "c"]))
     with pytest.raises(InvalidParameterError, match="multi_output must stay as it was"):
-        model.set_params(multi_output="vector").fit(table.X, table.numbers)
+        model.set_params(leaves="vector").fit(table.X, table.numbers)
 
 
 def test_the_recipe_says_that_leaves_are_vectors():
-    assert "vector leaves" in Regressor(multi_output="vector").recipe()
+    assert "vector leaves" in Regressor(leaves="vector").recipe()
     assert "vector" not in Regressor().recipe()
 
 

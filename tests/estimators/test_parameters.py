@@ -46,7 +46,7 @@ BAD = {
     "max_step": tuple(v for v in POSITIVE if v is not None),
     "leaves": CHOICE,
     "linear_l2": NOT_NEGATIVE,
-    "growth": ("best-first", "BEST_FIRST", None, 1, ["best_first"], np.array(["a", "b"])),
+    "grow_policy": ("best-first", "BEST_FIRST", None, 1, ["best_first"], np.array(["a", "b"])),
     "subsample": SHARE,
     "sampling": CHOICE,
     "goss_top": (1.0, *SHARE),
@@ -59,13 +59,13 @@ BAD = {
     "out_of_bag": FLAG,
     "columns_per_tree": SHARE,
     "columns_per_level": SHARE,
-    "columns_per_node": SHARE,
+    "max_features": SHARE,
     "feature_weights": ("heavy", 1, [1.0], {0: -1.0}, {0: "a"}, {0: math.nan}, {0: True}),
     "monotonic_cst": ("up", 1, [1], {0: 2}, {0: 0.5}, {0: "up"}, {0: None}),
     "interaction_cst": ("all", 1, [1, 2], [[0], 1], 0.5),
     "path_smoothing": NOT_NEGATIVE,
     "random_thresholds": FLAG,
-    "first_use_penalty": ("dear", 1, [1.0], {0: -1.0}, {0: "a"}, {0: math.inf}),
+    "feature_penalty": ("dear", 1, [1.0], {0: -1.0}, {0: "a"}, {0: math.inf}),
     "forced_splits": ("age", 1, [0], {"feature": 0, "threshold": 1, "left": 3}),
     "multi_output": CHOICE,
     "split": CHOICE,
@@ -81,7 +81,7 @@ BAD = {
         *("all", "", 1, True, 1.5, ["a", 1], [True, 1], [1.5], [None], [["a"]], {"a"}, {"a": 1}),
         *(np.ones(2), np.array([["a"]]), object, math.nan),
     ),
-    "on_unseen": (None, "warn", "Missing", 1, ["missing"], np.array(["missing"])),
+    "handle_unknown": (None, "warn", "Missing", 1, ["missing"], np.array(["missing"])),
     "categorical": (None, "Auto", "native", True, ["sets"]),
     "permutations": (None, 0, 65, 1.5, "2", True, math.nan),
     "early_stopping": FLAG,
@@ -219,9 +219,9 @@ def walk(model):
             "l1_regularization": st.sampled_from([0.0, 0.3]),
             "l2_regularization": st.sampled_from([0.0, 1.0]),
             "max_step": st.sampled_from([None, 0.2]),
-            "growth": st.sampled_from(["best_first", "depth_wise"]),
+            "grow_policy": st.sampled_from(["best_first", "depth_wise"]),
             "max_bins": st.sampled_from([2, 16, 255, 256, 257, 65_535]),
-            "columns_per_node": st.sampled_from([0.5, 1.0]),
+            "max_features": st.sampled_from([0.5, 1.0]),
         }
     ),
 )
@@ -309,7 +309,7 @@ def test_columns_are_drawn_for_every_tree_level_and_node(table):
     assert max(map(len, per_tree)) == 2
     assert set().union(*per_tree) == set(range(5))
     # One column of five at every node: a tree may use several, but the root has no choice.
-    assert max(map(len, used(columns_per_node=0.2))) > 2
+    assert max(map(len, used(max_features=0.2))) > 2
     assert len(set(map(frozenset, used(columns_per_level=0.2, max_depth=1)))) == 5
 
 
@@ -348,12 +348,12 @@ def test_every_restraint_restrains(stronger, table):
 def test_best_first_and_depth_wise_differ_only_in_which_leaves_come_first(table):
     limits = {"max_leaf_nodes": None, "max_depth": 3}
     full = [
-        quick(GradientBoostingRegressor, growth=g, **limits).fit(table.X, table.number)
+        quick(GradientBoostingRegressor, grow_policy=g, **limits).fit(table.X, table.number)
         for g in ("best_first", "depth_wise")
     ]
     np.testing.assert_allclose(full[0].predict(table.X), full[1].predict(table.X), rtol=1e-9)
     few = [
-        quick(GradientBoostingRegressor, growth=g, max_leaf_nodes=5).fit(table.X, table.number)
+        quick(GradientBoostingRegressor, grow_policy=g, max_leaf_nodes=5).fit(table.X, table.number)
         for g in ("best_first", "depth_wise")
     ]
     assert few[0].fingerprint() != few[1].fingerprint()

@@ -164,7 +164,7 @@ def test_what_groups_are_called_does_not_matter(table):
 
 
 def test_groups_serve_folds_and_draws_at_once(table):
-    model = quick(Regressor, early_stopping="cv", cv=4, **WAYS["group"])
+    model = quick(Regressor, early_stopping=4, **WAYS["group"])
     model.fit(table.X, table.number, groups=GROUPS)
     assert np.isfinite(model.oof_prediction_).all()
 
@@ -188,7 +188,7 @@ def test_groups_that_cannot_be_are_answered(table):
 
 @every_way
 def test_folds_choose_the_rounds(params, table):
-    model = quick(Classifier, early_stopping="cv", cv=3, n_estimators=30, **params)
+    model = quick(Classifier, early_stopping=3, n_estimators=30, **params)
     fitted(model, table.X, table.two)
     assert model.n_iter_ == np.argmin(model.validation_loss_) + 1
     again = fitted(clone(model).set_params(n_jobs=1), table.X, table.two)
@@ -210,7 +210,7 @@ def test_a_fold_is_sampled_as_a_fit_to_its_rows(name):
 
 @pytest.mark.parametrize("name", ["uniform", "bootstrap", "half a bootstrap", "group"])
 def test_rows_left_out_by_chance_measure_the_improvement(name, table):
-    model = quick(Regressor, out_of_bag=True, n_estimators=12, **WAYS[name])
+    model = quick(Regressor, oob_score=True, n_estimators=12, **WAYS[name])
     fitted(model, table.X, table.number)
     assert model.oob_improvement_.shape == (12,)
     assert model.oob_improvement_[0] > 0
@@ -219,7 +219,7 @@ def test_rows_left_out_by_chance_measure_the_improvement(name, table):
 @pytest.mark.parametrize("name", ["goss", "mvs"])
 def test_rows_left_out_for_their_gradients_do_not(name, table):
     with pytest.raises(InvalidParameterError, match="left out by chance"):
-        quick(Regressor, out_of_bag=True, **WAYS[name]).fit(table.X, table.number)
+        quick(Regressor, oob_score=True, **WAYS[name]).fit(table.X, table.number)
 
 
 @every_way
@@ -302,7 +302,7 @@ REFUSED = {
     ),
     "max_drop without dropout": (
         {"max_drop": 5},
-        "'max_drop' .* has no effect with drop_rate=0.0; set drop_rate above 0",
+        "'max_drop' .* has no effect with dropout=Dart(rate=0.0); set drop_rate above 0",
     ),
     "skip_drop without dropout": ({"skip_drop": 0.1}, "'skip_drop'"),
     "drop_normalization without dropout": ({"drop_normalization": "forest"}, "drop_rate above 0"),

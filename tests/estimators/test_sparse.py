@@ -192,7 +192,7 @@ def test_held_out_rows_weights_and_folds_work_on_sparse_rows(table):
         assert models[0].validation_loss_.tobytes() == models[1].validation_loss_.tobytes()
         if params.get("early_stopping") == "cv":
             np.testing.assert_array_equal(models[0].oof_prediction_, models[1].oof_prediction_)
-    mixed = quick(GradientBoostingRegressor, n_estimators=5, out_of_bag=True, subsample=0.5)
+    mixed = quick(GradientBoostingRegressor, n_estimators=5, oob_score=True, subsample=0.5)
     a, b = mixed.fit(X, number).oob_improvement_, mixed.fit(S, number).oob_improvement_
     np.testing.assert_array_equal(a, b)
 
@@ -337,6 +337,4 @@ def test_a_sparse_matrix_is_never_made_dense():
 
 def test_vector_leaves_are_refused(table):
     with pytest.raises(InvalidParameterError, match=r"multi_output='vector'.*sparse"):
-        quick(GradientBoostingClassifier, multi_output="vector").fit(
-            sp.csr_array(table[0]), table[3]
-        )
+        quick(GradientBoostingClassifier, leaves="vector").fit(sp.csr_array(table[0]), table[3])

@@ -82,7 +82,7 @@ def test_any_learner_tells_classes_apart(name, target, table):
 def test_the_others_are_cases_of_it(table):
     tree = HistogramTree(max_leaf_nodes=6, min_samples_leaf=5, l2=3.0)
     own = {
-        "columns_per_node": 1.0,
+        "max_features": 1.0,
         "max_leaf_nodes": 6,
         "min_samples_leaf": 5,
         "l2_regularization": 3.0,

@@ -17,7 +17,7 @@ from reference.linear import stagewise as textbook
 from stagewise import (
     GradientBoostingRegressor,
     InvalidParameterError,
-    LinearModel,
+    LinearRegression,
     ModelFormatError,
     StagewiseLinearRegressor,
 )
@@ -74,7 +74,7 @@ def test_dummies_are_columns(diabetes):
 def test_it_ends_at_least_squares(diabetes):
     X, y = diabetes
     model = StagewiseLinearRegressor(n_estimators=100_000).fit(X, y)
-    plain = LinearModel().fit(X, y)
+    plain = LinearRegression().fit(X, y)
     assert model.n_iter_ < 100_000
     assert "no column is correlated" in model.fit_report_["stopped_because"]
     np.testing.assert_allclose(model.predict(X), plain.predict(X), rtol=1e-3)
@@ -196,7 +196,7 @@ def test_stopping_early_predicts_better_than_least_squares(early):
         step="epsilon", early_stopping=early if not held else False, validation_fraction=0.25
     ).fit(X, y, **held)
     assert model.n_iter_ < len(model.train_loss_) or early == "cv"
-    assert model.score(X_new, y_new) > LinearModel().fit(X, y).score(X_new, y_new) + 0.05
+    assert model.score(X_new, y_new) > LinearRegression().fit(X, y).score(X_new, y_new) + 0.05
     if early == "cv":
         assert model.oof_prediction_.shape == y.shape
 

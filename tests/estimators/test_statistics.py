@@ -62,7 +62,7 @@ def test_names_that_say_nothing_are_not_learned_by_heart() -> None:
     rng = np.random.default_rng(0)
     names = pd.Categorical(rng.integers(0, 900, 3000))
     X, y = pd.DataFrame({"name": names, "x": rng.normal(size=3000)}), rng.normal(size=3000)
-    model = fit(X, y, categorical="statistics", n_estimators=60)
+    model = fit(X, y, category_encoding="target", n_estimators=60)
     told = 1 - model.train_loss_[-1] / (0.5 * np.var(y))
     assert told < 0.25  # trees on a number that is all chance reach as much
     new = pd.DataFrame({"name": rng.permutation(names), "x": rng.normal(size=3000)})
@@ -153,7 +153,7 @@ def test_folds_do_not_tell_each_other() -> None:
     rng = np.random.default_rng(0)
     X = pd.DataFrame({"name": pd.Categorical(rng.integers(0, 100, 1000)), "x": rng.random(1000)})
     y = rng.normal(size=1000)  # nothing can be learned, so nothing must seem to be
-    model = GradientBoostingRegressor(**FAST, early_stopping="cv", categorical="statistics")
+    model = GradientBoostingRegressor(**FAST, early_stopping="cv", category_encoding="target")
     model.fit(X, y)
     assert np.corrcoef(model.oof_prediction_, y)[0, 1] < 0.08
     X, y = shops(3000)
@@ -171,8 +171,8 @@ def test_values_that_are_missing_or_unseen_are_answered() -> None:
     with pytest.warns(UserWarning, match="elsewhere"):
         missing, unseen, _ = model.predict(new)
     lost = new.assign(shop=pd.Categorical([None, None, None]))
-    assert unseen == model.predict(lost)[1]  # on_unseen="missing"
-    model.set_params(on_unseen="prior")
+    assert unseen == model.predict(lost)[1]  # handle_unknown="missing"
+    model.set_params(handle_unknown="prior")
     assert missing == model.predict(new)[0]
     assert model.predict(new)[1] != unseen
 
@@ -192,8 +192,8 @@ def test_importances_belong_to_the_columns_that_were_given() -> None:
     "params",
     [
         {"monotonic_cst": {"x": 1}},
-        {"feature_weights": {"shop": 2.0, "x": 1.0}, "columns_per_node": 0.5},
-        {"growth": "symmetric", "max_depth": 3},
+        {"feature_weights": {"shop": 2.0, "x": 1.0}, "max_features": 0.5},
+        {"grow_policy": "symmetric", "max_depth": 3},
         {"sampling": "goss"},
         {"loss": "quantile", "quantile": 0.8},
         {"split": "approx"},
@@ -215,7 +215,7 @@ def test_statistics_go_with_other_parameters(params) -> None:
     "params",
     [
         {"interaction_cst": "no_interactions"},
-        {"first_use_penalty": np.array([0.0, 1.0, 0.0, 0.0])},
+        {"feature_penalty": np.array([0.0, 1.0, 0.0, 0.0])},
         {"drop_rate": 0.1},
         {"leaves": "linear"},
     ],
@@ -227,7 +227,7 @@ def test_what_statistics_cannot_keep_to_is_refused_or_done_without(params) -> No
     with pytest.raises(
         ValueError, match=rf"categorical='statistics'.*{next(iter(params))} must be"
     ):
-        fit(X, y, categorical="statistics", **params)
+        fit(X, y, category_encoding="target", **params)
     model = fit(X, y, warm_start=True).set_params(n_estimators=25, **params)
     with pytest.raises(ValueError, match=f"{next(iter(params))} must be"):
         model.fit(X, y)
@@ -238,8 +238,8 @@ def test_auto_has_statistics_only_of_many_levels_and_few_classes() -> None:
     assert fit(X, y).model_.features.target_encodings
     few = X[["month", "day", "x"]]
     assert not fit(few, y).model_.features.target_encodings
-    assert fit(few, y, categorical="statistics").model_.features.target_encodings
-    assert not fit(X, y, categorical="sets").model_.features.target_encodings
+    assert fit(few, y, category_encoding="target").model_.features.target_encodings
+    assert not fit(X, y, category_encoding="sets").model_.features.target_encodings
     classes = by_class(y, 9)
     assert not fit(X, classes, GradientBoostingClassifier).model_.features.target_encodings
 
@@ -254,7 +254,7 @@ def test_a_continued_fit_keeps_its_permutations() -> None:
 
 def test_permutations_without_statistics_are_refused() -> None:
     with pytest.raises(ValueError, match=r"permutations.*no effect with categorical='sets'"):
-        fit(*shops(500), categorical="sets", permutations=2)
+        fit(*shops(500), category_encoding="sets", permutations=2)
 
 
 def test_one_hundred_thousand_rows_are_enough_to_find_combinations(monkeypatch) -> None:
@@ -276,6 +276,6 @@ def test_several_targets_have_statistics_each(multi_output, tmp_path) -> None:
     model.save(tmp_path / "model.stgw")
     again = stagewise.load(tmp_path / "model.stgw")
     np.testing.assert_array_equal(again.predict(X), model.predict(X))
-    plain = fit(X, targets, multi_output=multi_output, categorical="sets")
+    plain = fit(X, targets, multi_output=multi_output, category_encoding="sets")
     errors = [np.mean((m.predict(X)[:, 0] - y) ** 2) for m in (model, plain)]
     assert errors[0] < errors[1]

@@ -15,7 +15,7 @@ from sklearn.model_selection import KFold
 import stagewise
 from estimators.tables import hashed
 from reference.linear import residual_squares
-from stagewise import InvalidParameterError, LinearModel, StepwiseRegressor
+from stagewise import InvalidParameterError, LinearRegression, StepwiseRegressor
 
 N = 90
 
@@ -150,7 +150,7 @@ def test_p_values_let_in_and_out(direction):
 def test_the_last_fit_is_a_linear_model_of_the_chosen_features():
     X, y = table()
     model = StepwiseRegressor(criterion="bic").fit(X, y)
-    plain = LinearModel().fit(X[model.selected_features_], y)
+    plain = LinearRegression().fit(X[model.selected_features_], y)
     assert model.coef_names_ == plain.coef_names_
     for name in ("estimate", "standard_error", "t", "p", "low", "high"):
         np.testing.assert_allclose(

@@ -32,7 +32,7 @@ class FewRounds(GradientBoostingRegressor):
 
 class SmallForest(RandomForestRegressor):
     def __init__(self, n_estimators=5, note="mine"):
-        super().__init__(n_estimators=n_estimators, max_depth=3, out_of_bag=False)
+        super().__init__(n_estimators=n_estimators, max_depth=3, oob_score=False)
         self.note = note
 
 

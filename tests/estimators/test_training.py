@@ -72,7 +72,7 @@ def test_the_training_loss_falls(kind, table):
 
 @pytest.mark.parametrize(
     "params",
-    [{}, {"loss": "absolute_error"}, {"subsample": 0.5, "columns_per_node": 0.5}],
+    [{}, {"loss": "absolute_error"}, {"subsample": 0.5, "max_features": 0.5}],
     ids=["squared error", "absolute error", "drawn"],
 )
 def test_each_stage_of_a_regression_is_a_shorter_fit(params, table):

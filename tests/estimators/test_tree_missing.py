@@ -29,7 +29,7 @@ def test_the_mean_stands_for_missing_cells(kind, weighted):
     times = np.ones(300) if weight is None else weight
     means = [np.average(x[~np.isnan(x)], weights=times[~np.isnan(x)]) for x in X.T]
     filled = np.where(np.isnan(X), means, X)
-    model = kind(missing="mean", max_leaf_nodes=20).fit(X, y, weight)
+    model = kind(missing_strategy="mean", max_leaf_nodes=20).fit(X, y, weight)
     plain = kind(max_leaf_nodes=20).fit(filled, y, weight)
     np.testing.assert_array_equal(model.predict(X), plain.predict(filled))
     other = holed(100, 5)[0]
@@ -50,7 +50,7 @@ def cities(n):
 
 def test_the_commonest_level_stands_for_missing_categories():
     frame, y = cities(400)
-    model = DecisionTreeRegressor(missing="mean", max_leaf_nodes=12).fit(frame, y)
+    model = DecisionTreeRegressor(missing_strategy="mean", max_leaf_nodes=12).fit(frame, y)
     filled = frame.fillna({"city": "Ulm", "size": frame["size"].mean()})
     plain = DecisionTreeRegressor(max_leaf_nodes=12).fit(filled, y)
     np.testing.assert_allclose(model.predict(frame), plain.predict(filled), atol=1e-12)
@@ -60,7 +60,7 @@ def test_the_commonest_level_stands_for_missing_categories():
 def test_rows_go_both_ways_with_the_probability_of_others(kind):
     X, number, classes = holed(400)
     y = number if kind is DecisionTreeRegressor else classes % 2
-    model = kind(missing="probability", max_leaf_nodes=15).fit(X, y)
+    model = kind(missing_strategy="probability", max_leaf_nodes=15).fit(X, y)
     tree, known = model.model_.ensemble.trees[0], model.model_
     expected = np.array([both_ways(tree, row) for row in X])
     if kind is DecisionTreeRegressor:
@@ -78,7 +78,7 @@ def test_rows_go_both_ways_with_the_probability_of_others(kind):
 
 def test_missing_categories_go_both_ways_too(tmp_path):
     frame, y = cities(400)
-    model = DecisionTreeRegressor(missing="probability", max_leaf_nodes=12).fit(frame, y)
+    model = DecisionTreeRegressor(missing_strategy="probability", max_leaf_nodes=12).fit(frame, y)
     nothing = pd.DataFrame({"city": pd.Categorical([None], frame["city"].cat.categories),
                             "size": [np.nan]})  # fmt: skip
     tree = model.model_.ensemble.trees[0]
@@ -94,15 +94,21 @@ def test_missing_training_cells_are_drawn_from_the_others():
     X = np.array([[0.0]] * 300 + [[1.0]] * 100 + [[np.nan]] * 400)
     y = X[:, 0].copy()
     y[400:] = 5.0
-    model = DecisionTreeRegressor(missing="probability").fit(X, y)
+    model = DecisionTreeRegressor(missing_strategy="probability").fit(X, y)
     tree = model.model_.ensemble.trees[0]
     drawn = tree.cover[tree.left[0]] - 300
     assert 260 < drawn < 340  # three in four of 400
-    other = DecisionTreeRegressor(missing="probability", random_state=1).fit(X, y)
+    other = DecisionTreeRegressor(missing_strategy="probability", random_state=1).fit(X, y)
     assert not same(model, other)
-    assert same(model, DecisionTreeRegressor(missing="probability", random_state=0).fit(X, y))
+    assert same(
+        model, DecisionTreeRegressor(missing_strategy="probability", random_state=0).fit(X, y)
+    )
     weight = np.where(X[:, 0] == 1, 9, 1)
-    heavy = DecisionTreeRegressor(missing="probability").fit(X, y, weight).model_.ensemble.trees[0]
+    heavy = (
+        DecisionTreeRegressor(missing_strategy="probability")
+        .fit(X, y, weight)
+        .model_.ensemble.trees[0]
+    )
     assert heavy.cover[heavy.left[0]] - 300 == pytest.approx(100, abs=40)  # 300 in 1200
 
 
@@ -118,8 +124,8 @@ def test_a_column_that_is_always_missing_is_left_alone():
 def test_infinite_cells_have_a_mean_unless_they_cancel():
     X, y, _ = wave(60)
     X[0, 0], X[1, 0] = np.inf, np.nan
-    model = DecisionTreeRegressor(missing="mean").fit(X, y)
+    model = DecisionTreeRegressor(missing_strategy="mean").fit(X, y)
     assert np.isfinite(model.predict(X)).all()
     X[2, 0] = -np.inf
     with pytest.raises(ValueError, match=r"X column 0 holds inf and -inf.*missing='learned'"):
-        DecisionTreeRegressor(missing="mean").fit(X, y)
+        DecisionTreeRegressor(missing_strategy="mean").fit(X, y)

@@ -17,17 +17,17 @@ ALL = pytest.mark.parametrize("kind", KINDS)
 def test_stopping_early_is_the_tree_that_growing_would_have_ended_with(kind, growth):
     X, y = of(kind, 400)
     X_val, y_val = of(kind, 200, 1)
-    model = kind(pruning="early_stopping", growth=growth).fit(X, y, X_val=X_val, y_val=y_val)
-    assert 1 < model.n_leaves_ < 100
-    limited = kind(max_leaf_nodes=model.n_leaves_, growth=growth).fit(X, y)
+    model = kind(pruning="early_stopping", grow_policy=growth).fit(X, y, X_val=X_val, y_val=y_val)
+    assert 1 < model.get_n_leaves() < 100
+    limited = kind(max_leaf_nodes=model.get_n_leaves(), grow_policy=growth).fit(X, y)
     a, b = (m.model_.ensemble.trees[0] for m in (model, limited))
     for name in ("feature", "threshold", "missing_left", "left", "right", "gain", "cover"):
         np.testing.assert_array_equal(getattr(a, name), getattr(b, name), err_msg=name)
     np.testing.assert_allclose(a.value, b.value, atol=1e-14)  # a cut node adds up its children
     curve = model.validation_loss_
-    assert curve.argmin() + 1 == model.n_leaves_ == len(curve) - 10
-    for leaves in (2, 3, model.n_leaves_, len(curve)):
-        part = kind(max_leaf_nodes=leaves, growth=growth).fit(X, y)
+    assert curve.argmin() + 1 == model.get_n_leaves() == len(curve) - 10
+    for leaves in (2, 3, model.get_n_leaves(), len(curve)):
+        part = kind(max_leaf_nodes=leaves, grow_policy=growth).fit(X, y)
         if kind is DecisionTreeRegressor:
             loss = ((part.predict(X_val) - y_val) ** 2).mean() / 2
         else:
@@ -45,7 +45,7 @@ def test_patience_and_tolerance_are_heard(kind):
     assert long.validation_loss_.min() <= short.validation_loss_.min()
     coarse = kind(pruning="early_stopping", tol=1e9, patience=5).fit(X, y)
     assert len(coarse.validation_loss_) == 6
-    assert coarse.n_leaves_ == coarse.validation_loss_.argmin() + 1
+    assert coarse.get_n_leaves() == coarse.validation_loss_.argmin() + 1
 
 
 def errors(model, X, y):
@@ -61,10 +61,10 @@ def test_pruning_by_held_out_rows_leaves_fewer_errors_and_fewer_leaves(kind, cri
     small.fit(X, y, X_val=X_val, y_val=y_val)
     power = 2 if criterion == "squared_error" else 1
     before, after = ((errors(m, X_val, y_val) ** power).mean() for m in (whole, small))
-    assert small.n_leaves_ < 0.7 * whole.n_leaves_
+    assert small.get_n_leaves() < 0.7 * whole.get_n_leaves()
     assert after < before
     assert small.validation_loss_ == pytest.approx([after])
-    assert small.fit_report_["leaves_grown"] == whole.n_leaves_
+    assert small.fit_report_["leaves_grown"] == whole.get_n_leaves()
 
 
 @ALL
@@ -98,7 +98,7 @@ def test_folds_choose_alpha_as_the_book_says(kind, criterion):
     np.testing.assert_allclose(path.standard_errors, error, atol=1e-9)
     best = np.flatnonzero(mean <= mean.min() + 1e-12)[-1]
     assert model.ccp_alpha_ == path.alphas[best]
-    assert model.n_leaves_ == path.n_leaves[best]
+    assert model.get_n_leaves() == path.n_leaves[best]
     smaller = kind(**params, ccp_cv=folds, one_standard_error=True).fit(X, y)
     one = np.flatnonzero(mean <= mean[best] + error[best] + 1e-12)[-1]
     assert smaller.ccp_alpha_ == path.alphas[one]
@@ -119,27 +119,28 @@ def test_a_path_is_that_of_a_fit_and_does_not_fit(kind):
         model.predict(X)
     for k in (0, 3, len(path.alphas) // 2, -1):
         tree = kind(pruning="cost_complexity", ccp_alpha=path.alphas[k]).fit(X, y)
-        assert tree.n_leaves_ == path.n_leaves[k]
+        assert tree.get_n_leaves() == path.n_leaves[k]
 
 
 @ALL
 def test_limits_hold(kind):
     X, y = of(kind, 300)
-    assert kind(max_depth=3).fit(X, y).depth_ == 3
-    assert kind(max_leaf_nodes=7).fit(X, y).n_leaves_ == 7
+    assert kind(max_depth=3).fit(X, y).get_depth() == 3
+    assert kind(max_leaf_nodes=7).fit(X, y).get_n_leaves() == 7
     tree = kind(min_samples_leaf=20).fit(X, y).model_.ensemble.trees[0]
     assert tree.cover[tree.feature < 0].min() >= 20
-    few, many = (kind(min_impurity_decrease=d).fit(X, y).n_leaves_ for d in (0.02, 0.001))
+    few, many = (kind(min_impurity_decrease=d).fit(X, y).get_n_leaves() for d in (0.02, 0.001))
     assert 1 < few < many
-    assert kind(min_impurity_decrease=1e9).fit(X, y).n_leaves_ == 1
+    assert kind(min_impurity_decrease=1e9).fit(X, y).get_n_leaves() == 1
 
 
 def test_growth_decides_which_leaves_a_limit_keeps():
     X, y, _ = wave(400)
     best, level = (
-        DecisionTreeRegressor(max_leaf_nodes=16, growth=g) for g in ("best_first", "depth_wise")
+        DecisionTreeRegressor(max_leaf_nodes=16, grow_policy=g)
+        for g in ("best_first", "depth_wise")
     )
-    assert level.fit(X, y).depth_ < best.fit(X, y).depth_
+    assert level.fit(X, y).get_depth() < best.fit(X, y).get_depth()
     assert best.score(X, y) > level.score(X, y)
 
 

@@ -31,29 +31,29 @@ def test_unseen_values_are_missing_with_a_warning(table):  # fault 61
 
 
 def test_unseen_values_are_refused_or_quiet_as_asked(table):  # fault 61
-    model = fitted(frame(table), table, on_unseen="error")
+    model = fitted(frame(table), table, handle_unknown="error")
     with pytest.raises(ValueError, match=r"'city' has unknown categories .*'atlantis'"):
         model.predict(unknown(table))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        answer = model.set_params(on_unseen="prior").predict(unknown(table))
+        answer = model.set_params(handle_unknown="prior").predict(unknown(table))
     assert np.isfinite(answer).all()
-    with pytest.raises(InvalidParameterError, match=r"'on_unseen' .* must be one of"):
-        model.set_params(on_unseen="ignore").predict(unknown(table))
+    with pytest.raises(InvalidParameterError, match=r"'handle_unknown' .* must be one of"):
+        model.set_params(handle_unknown="ignore").predict(unknown(table))
 
 
 @pytest.mark.parametrize("rule", ["missing", "prior"])
 def test_unseen_values_of_validation_rows_are_counted_without_a_warning(rule, table):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        model = quick(GradientBoostingRegressor, on_unseen=rule).fit(
+        model = quick(GradientBoostingRegressor, handle_unknown=rule).fit(
             frame(table), table.number, X_val=unknown(table), y_val=table.number
         )
     assert model.fit_report_["values_unseen"] == {"city": cities(table).count("rom")}
 
 
 def test_unseen_values_of_validation_rows_are_refused_if_asked(table):
-    model = quick(GradientBoostingRegressor, on_unseen="error")
+    model = quick(GradientBoostingRegressor, handle_unknown="error")
     held = {"X_val": unknown(table), "y_val": table.number}
     with pytest.raises(
         ValueError, match=r"In X_val: X column 'city' has unknown categories .*'atlantis'"
@@ -69,7 +69,7 @@ def test_rows_that_the_fit_holds_out_teach_no_level(rule, table):
     X = pd.DataFrame({"x": table.X[:, 0], "id": pd.Categorical(range(ROWS))})
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        model = fitted(X, table, early_stopping=True, validation_fraction=0.2, on_unseen=rule)
+        model = fitted(X, table, early_stopping=True, validation_fraction=0.2, handle_unknown=rule)
     assert model.fit_report_["values_unseen"] == {"id": ROWS // 5}
     assert model.model_.features.n_categories_per_feature() == [0, ROWS - ROWS // 5]
 

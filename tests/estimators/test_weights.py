@@ -104,7 +104,7 @@ def test_a_row_of_weight_zero_is_absent(kind, fractional, rows, seed):
     [
         {"early_stopping": True, "n_iter_no_change": 2, "learning_rate": 0.9},
         {"subsample": 0.5},
-        {"columns_per_node": 0.5, "max_bins": 7},
+        {"max_features": 0.5, "max_bins": 7},
     ],
     ids=["held-out rows", "drawn rows", "drawn columns"],
 )

@@ -213,7 +213,7 @@ def test_linear_terms_have_no_leaves_and_that_is_said() -> None:
 
 def test_rows_that_go_both_ways_are_asked_as_they_are_predicted() -> None:
     numbers = X[["a", "b", "d"]]
-    model = DecisionTreeRegressor(missing="probability", max_leaf_nodes=8).fit(numbers, Y)
+    model = DecisionTreeRegressor(missing_strategy="probability", max_leaf_nodes=8).fit(numbers, Y)
     said = [model.predict(numbers.assign(a=v)).mean() for v in (-1.0, 1.0)]
     found = partial_dependence(model, "a", numbers, grid=[-1.0, 1.0], max_rows=None)
     np.testing.assert_allclose(found.mean[:, 0], said)

@@ -173,7 +173,7 @@ def statistics_model():
     names = pd.DataFrame({"p": level[:, 0].astype(str), "q": level[:, 1].astype(str)})
     X = names.astype("category").assign(x=rng.normal(size=4000))
     y = rng.normal(size=(30, 30))[level[:, 0], level[:, 1]] * 3 + X.x
-    model = GradientBoostingRegressor(n_estimators=15, categorical="statistics").fit(X, y)
+    model = GradientBoostingRegressor(n_estimators=15, category_encoding="target").fit(X, y)
     return model, X
 
 

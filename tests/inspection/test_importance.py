@@ -56,7 +56,7 @@ def test_a_stump_of_squared_error_gains_half_of_what_it_improves():
         max_leaf_nodes=2,
         l2_regularization=0.0,
         min_samples_leaf=1,
-        columns_per_node=1.0,
+        max_features=1.0,
     ).fit(X, y)
     tree = model.model_.ensemble.trees[0]
     left = X[:, 0] <= tree.threshold[0]
@@ -94,7 +94,7 @@ def test_what_a_statistic_is_worth_belongs_to_its_features():
         "category"
     )
     y = rng.normal(size=80)[level[:, 0]] + rng.normal(size=3000) / 3
-    model = GradientBoostingRegressor(n_estimators=20, categorical="statistics").fit(X, y)
+    model = GradientBoostingRegressor(n_estimators=20, category_encoding="target").fit(X, y)
     assert model.model_.features.target_encodings
     found = importance(model, "gain")
     np.testing.assert_allclose(found.value, model.feature_importances_)

@@ -70,14 +70,14 @@ def test_levels_missing_cells_and_unknown_levels_in_words():
     assert "c is in {'u', 'w'}" in words
     assert "b is missing" in words
     strange = row.assign(c="q")
-    model.set_params(on_unseen="prior")
+    model.set_params(handle_unknown="prior")
     assert "no level the model knows" in str(decision_path(model, strange))
 
 
 def test_wide_integers_in_words():
     when = 2**60 + np.arange(400, dtype=np.int64)
     X = pd.DataFrame({"when": when, "x": np.arange(400.0) % 7})
-    model = GradientBoostingRegressor(n_estimators=1, max_leaf_nodes=2, columns_per_node=1.0)
+    model = GradientBoostingRegressor(n_estimators=1, max_leaf_nodes=2, max_features=1.0)
     model.fit(X, np.arange(400) > 199)
     assert f"when ≤ {2**60}"[:16] in str(decision_path(model, X.iloc[[0]]))
 

@@ -47,9 +47,9 @@ CASES: dict[str, Any] = {
     "squared error": GradientBoostingRegressor(**OPTIONS),
     "a direction": GradientBoostingRegressor(monotonic_cst={"b": 1}, **OPTIONS),
     "quantile, dropout": GradientBoostingRegressor(
-        loss="quantile", quantile=0.8, drop_rate=0.3, **OPTIONS
+        loss="quantile", quantile=0.8, dropout=Dart(rate=0.3), **OPTIONS
     ),
-    "three classes": GradientBoostingClassifier(categorical="sets", **OPTIONS),
+    "three classes": GradientBoostingClassifier(category_encoding="sets", **OPTIONS),
     "two targets": GradientBoostingRegressor(**OPTIONS),
 }
 

@@ -17,7 +17,7 @@ from stagewise import (
     GradientBoostingClassifier,
     GradientBoostingRegressor,
     InvalidParameterError,
-    LinearModel,
+    LinearRegression,
     RandomForestRegressor,
     load,
 )
@@ -227,7 +227,7 @@ def test_normal_errors_lie_on_the_diagonal():
 def test_curves_of_boosting_are_its_history(tmp_path):
     X = mixed(300)[["a", "b", "d"]]
     y = targets(mixed(300))["number"]
-    model = GradientBoostingRegressor(n_estimators=40, subsample=0.5, out_of_bag=True)
+    model = GradientBoostingRegressor(n_estimators=40, subsample=0.5, oob_score=True)
     model.fit(X[:200], y[:200], X_val=X[200:], y_val=y[200:])
     found = learning_curves(model)
     np.testing.assert_array_equal(found.train, model.train_loss_)
@@ -250,7 +250,7 @@ def test_forests_and_committees_have_the_path_outside_their_bags():
     assert (found.validation, found.unit, found.chosen) == (None, "trees", 9)
     forest.fit(X, y, X_val=X, y_val=y)
     np.testing.assert_array_equal(learning_curves(forest).validation, forest.validation_loss_)
-    committee = BaggingRegressor(LinearModel(), n_estimators=6, out_of_bag=True).fit(X, y)
+    committee = BaggingRegressor(LinearRegression(), n_estimators=6, oob_score=True).fit(X, y)
     found = learning_curves(committee)
     np.testing.assert_array_equal(found.out_of_bag, committee.oob_path_)
     assert found.unit == "members"
@@ -258,14 +258,14 @@ def test_forests_and_committees_have_the_path_outside_their_bags():
 
 def test_a_model_without_history_says_so():
     X, y = mixed()[["a", "d"]], targets(mixed())["number"]
-    with pytest.raises(ValueError, match=r"no history.*out_of_bag=True"):
+    with pytest.raises(ValueError, match=r"no history.*oob_score=True"):
         learning_curves(fitted("extra trees"))
-    with pytest.raises(ValueError, match=r"left no rows out.*out_of_bag=True"):
-        learning_curves(BaggingRegressor(LinearModel(), n_estimators=2).fit(X, y))
+    with pytest.raises(ValueError, match=r"left no rows out.*oob_score=True"):
+        learning_curves(BaggingRegressor(LinearRegression(), n_estimators=2).fit(X, y))
     with pytest.raises(TypeError, match="DecisionTreeRegressor is not"):
         learning_curves(DecisionTreeRegressor().fit(X, y))
-    with pytest.raises(TypeError, match="LinearModel is not"):
-        learning_curves(LinearModel().fit(X, y))
+    with pytest.raises(TypeError, match="LinearRegression is not"):
+        learning_curves(LinearRegression().fit(X, y))
     with pytest.raises(ValueError, match="not fitted"):
         learning_curves(GradientBoostingClassifier())
 

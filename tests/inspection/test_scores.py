@@ -16,7 +16,7 @@ from stagewise import (
     DecisionTreeClassifier,
     GradientBoostingRegressor,
     InvalidParameterError,
-    LinearModel,
+    LinearRegression,
     StagewiseLinearRegressor,
 )
 from stagewise.inspection import Answers, Scores, scores
@@ -56,9 +56,9 @@ def test_answers_are_what_a_model_says(name):
 @pytest.mark.parametrize(
     ("estimator", "target"),
     [
-        (BaggingRegressor(LinearModel(), n_estimators=3), "number"),
+        (BaggingRegressor(LinearRegression(), n_estimators=3), "number"),
         (BaggingClassifier(DecisionTreeClassifier(), n_estimators=3), "three"),
-        (LinearModel(), "number"),
+        (LinearRegression(), "number"),
         (StagewiseLinearRegressor(n_estimators=5), "number"),
         (DecisionTreeClassifier(), "two"),
     ],

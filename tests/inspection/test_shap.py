@@ -27,7 +27,7 @@ from stagewise import (
     GradientBoostingClassifier,
     GradientBoostingRegressor,
     InvalidParameterError,
-    LinearModel,
+    LinearRegression,
     RandomForestClassifier,
     RandomForestRegressor,
 )
@@ -248,7 +248,7 @@ def cities() -> tuple[pd.DataFrame, np.ndarray]:
 @pytest.mark.parametrize("interactions", [False, True])
 def test_statistics_belong_to_their_features_in_equal_parts(interactions: bool) -> None:
     X, y = cities()
-    model = GradientBoostingRegressor(n_estimators=15, categorical="statistics").fit(X, y)
+    model = GradientBoostingRegressor(n_estimators=15, category_encoding="target").fit(X, y)
     sources = model.model_.features.sources
     assert any(len(s) == 2 for s in sources)
     why = shap_values(model, X.head(100), interactions=interactions)
@@ -305,7 +305,7 @@ def test_an_explanation_of_the_package_shap(monkeypatch: pytest.MonkeyPatch) -> 
     made = types.SimpleNamespace(Explanation=lambda values, **given: {"values": values, **given})
     monkeypatch.setitem(sys.modules, "shap", made)  # type: ignore[arg-type]
     X, y = cities()
-    model = GradientBoostingRegressor(n_estimators=3, categorical="sets").fit(X, y)
+    model = GradientBoostingRegressor(n_estimators=3, category_encoding="sets").fit(X, y)
     shuffled = X[["day", "x", "city"]].head(10)
     found = shap_values(model, shuffled).as_shap()
     assert found["feature_names"] == ["city", "x", "day"]
@@ -360,8 +360,8 @@ def test_what_has_no_trees_of_constants_is_refused() -> None:
     with pytest.raises(TypeError, match="one of its members"):
         shap_values(committee, TABLE.X)
     whole = make_table(200, missing=False)
-    with pytest.raises(TypeError, match="LinearModel has none"):
-        shap_values(LinearModel().fit(whole.X, whole.number), whole.X)
+    with pytest.raises(TypeError, match="LinearRegression has none"):
+        shap_values(LinearRegression().fit(whole.X, whole.number), whole.X)
     lines = fit_case("linear leaves", TABLE)
     with pytest.raises(ValueError, match="Pass kind='interventional' and a background"):
         explained(lines, TABLE.X)
@@ -380,7 +380,7 @@ def test_too_many_credits_are_refused_with_their_size(monkeypatch: Any) -> None:
 
 def test_rows_that_go_both_ways_are_refused() -> None:
     X = TABLE.X[:200]
-    model = DecisionTreeRegressor(missing="probability").fit(X, TABLE.number[:200])
+    model = DecisionTreeRegressor(missing_strategy="probability").fit(X, TABLE.number[:200])
     with pytest.raises(InvalidParameterError, match=r"missing='probability'.*missing='learned'"):
         shap_values(model, X)
     whole = X[~np.isnan(X).any(axis=1)]

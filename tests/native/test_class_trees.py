@@ -173,7 +173,7 @@ def test_any_small_problem_gives_the_brute_force_tree(
 
 @pytest.mark.parametrize("criterion", CRITERIA)
 @pytest.mark.parametrize("weights", ["none", "whole", "fractional"])
-@pytest.mark.parametrize("more", [{}, {"random_thresholds": True}, {"columns_per_node": 0.4}])
+@pytest.mark.parametrize("more", [{}, {"random_thresholds": True}, {"max_features": 0.4}])
 def test_how_a_node_is_searched_does_not_matter(
     criterion: str, weights: str, more: dict[str, Any]
 ) -> None:
@@ -283,7 +283,7 @@ def test_sums_are_those_of_the_rows_of_a_leaf(weights: str) -> None:
     pairs = Gradients(200)
     gradient = np.random.default_rng(0).integers(-99, 99, 200) / 64
     hessian = np.random.default_rng(1).integers(0, 99, 200) / 64
-    pairs.given(growth.workers, gradient, hessian, data.weight)
+    pairs.assign(growth.workers, gradient, hessian, data.weight)
     by_class, of_hessian = growth.grower.leaf_sums(pairs)
     leaves = growth.grower.leaf_nodes()
     leaf = np.array([leaf_of(tree, row) for row in data.X])
@@ -308,8 +308,8 @@ def test_responses_change_pairs_as_they_say() -> None:
     ]
     for settings_, g, h in changes:
         pairs = Gradients(n)
-        pairs.given(workers, gradient, hessian, None)
-        pairs.respond(workers, None, **settings_)
+        pairs.assign(workers, gradient, hessian, None)
+        pairs.transform(workers, None, **settings_)
         both = pairs.pairs().reshape(-1, 2)
         np.testing.assert_allclose(both[:, 0], g, rtol=1e-6)
         np.testing.assert_allclose(both[:, 1], h, rtol=1e-6)

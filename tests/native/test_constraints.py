@@ -112,7 +112,11 @@ def test_threads_do_not_matter(threads: int) -> None:
     X, g, h = make_data(4, 30_000)
     rules = Rules(max_leaves=20, l2=1.0)
     groups = [[0, 1], [2]]
-    more: dict[str, Any] = {"monotone": [1, 0, -1], "path_smoothing": 2.0, "together": groups}
+    more: dict[str, Any] = {
+        "monotone": [1, 0, -1],
+        "path_smoothing": 2.0,
+        "interaction_groups": groups,
+    }
     assert same_trees(grow(X, g, h, rules, **more), grow(X, g, h, rules, threads=threads, **more))
 
 
@@ -126,13 +130,13 @@ def test_other_values_of_leaves_are_put_in_order() -> None:
     rng = np.random.default_rng(6)
     for values in (rng.normal(size=len(leaves)), tree.value[leaves]):
         value = tree.value.copy()
-        value[leaves] = growth.grower.put_in_order(values)
+        value[leaves] = growth.grower.enforce_monotone(values)
         grid = np.array(list(product(np.arange(8.0), np.arange(8.0))))
         f = reference.predict(tree.with_values(value), grid).reshape(8, 8)
         assert (np.diff(f, axis=0) >= 0).all()
         assert (np.diff(f, axis=1) <= 0).all()
     own = tree.value[leaves]
-    np.testing.assert_array_equal(growth.grower.put_in_order(own), own)
+    np.testing.assert_array_equal(growth.grower.enforce_monotone(own), own)
 
 
 # --- interactions ------------------------------------------------------------------------------
@@ -142,7 +146,7 @@ def test_other_values_of_leaves_are_put_in_order() -> None:
 def test_only_features_of_one_group_meet(depth_wise: bool) -> None:
     X, g, h = make_data(7, 2000, 5)
     groups = [[0, 1], [1, 2], [3, 4]]
-    tree = grow(X, g, h, Rules(max_leaves=40, depth_wise=depth_wise), together=groups)
+    tree = grow(X, g, h, Rules(max_leaves=40, depth_wise=depth_wise), interaction_groups=groups)
     assert all(any(p <= set(group) for group in groups) for p in paths(tree))
     assert max(len(p) for p in paths(tree)) == 2
 
@@ -150,14 +154,14 @@ def test_only_features_of_one_group_meet(depth_wise: bool) -> None:
 @pytest.mark.parametrize("most", [1, 2])
 def test_only_so_many_features_meet(most: int) -> None:
     X, g, h = make_data(8, 2000, 5)
-    tree = grow(X, g, h, Rules(max_leaves=40), most_together=most)
+    tree = grow(X, g, h, Rules(max_leaves=40), max_interaction_order=most)
     assert max(len(p) for p in paths(tree)) == most
 
 
 def test_one_group_of_all_changes_nothing() -> None:
     X, g, h = make_data(9, 500, 3)
     rules = Rules(max_leaves=15)
-    assert same_trees(grow(X, g, h, rules), grow(X, g, h, rules, together=[[0, 1, 2]]))
+    assert same_trees(grow(X, g, h, rules), grow(X, g, h, rules, interaction_groups=[[0, 1, 2]]))
 
 
 # --- smoothing ---------------------------------------------------------------------------------
@@ -229,7 +233,7 @@ def test_trees_begin_with_what_is_forced() -> None:
     forced = [(2, 3, 1, -1), (1, 5, -1, -1)]
     for few_rows in (0, ALL_ROWS):
         tree = Growth(
-            workers, bins, None, Rules(max_leaves=8), few_rows=few_rows, forced=forced
+            workers, bins, None, Rules(max_leaves=8), few_rows=few_rows, forced_splits=forced
         ).grow(g, h)
         assert (tree.feature[0], tree.threshold[0]) == (2, cuts[2][3])
         left = int(tree.left[0])
@@ -241,7 +245,7 @@ def test_a_forced_split_that_leaves_a_side_empty_is_not_made() -> None:
     X, g, h = make_data(14, 500)
     X[:, 2] = np.where(np.arange(500) < 490, 0.0, X[:, 2])
     rules = Rules(max_leaves=8, min_samples_leaf=20.0)
-    more: dict[str, Any] = {"forced": [(2, 0, -1, -1)]}
+    more: dict[str, Any] = {"forced_splits": [(2, 0, -1, -1)]}
     assert same_trees(grow(X, g, h, rules, **more), grow(X, g, h, rules))
 
 
@@ -254,11 +258,13 @@ def test_the_first_use_of_a_feature_has_a_price() -> None:
     price[first] = gain * 0.999
     workers = Workers(1)
     bins, _ = bin_table(workers, X)
-    growth = Growth(workers, bins, None, rules, first_use=price)
+    growth = Growth(workers, bins, None, rules, feature_penalty=price)
     assert growth.grow(g, h).feature[0] != first
-    forced = Growth(workers, bins, None, rules, first_use=price, forced=[(first, 3, -1, -1)])
+    forced = Growth(
+        workers, bins, None, rules, feature_penalty=price, forced_splits=[(first, 3, -1, -1)]
+    )
     forced.grow(g, h)
-    paid = Growth(workers, bins, None, Rules(max_leaves=2), first_use=[gain * 0.5] * 3)
+    paid = Growth(workers, bins, None, Rules(max_leaves=2), feature_penalty=[gain * 0.5] * 3)
     a, b = paid.grow(g, h), paid.grow(g, h)
     assert a.feature[0] == b.feature[0] == first
     assert a.gain[0] == pytest.approx(gain * 0.5, rel=1e-6)
@@ -271,7 +277,12 @@ def test_columns_are_drawn_by_weight() -> None:
     bins, _ = bin_table(workers, X)
     weights = [1.0, 3.0, 0.0, 4.0]
     growth = Growth(
-        workers, bins, None, Rules(max_leaves=2), columns_per_tree=0.25, feature_weights=weights
+        workers,
+        bins,
+        None,
+        Rules(max_leaves=2),
+        max_features_per_tree=0.25,
+        feature_weights=weights,
     )
     roots = [int(growth.grow(g, h, seed=k).feature[0]) for k in range(2000)]
     share = np.bincount(roots, minlength=4) / len(roots)

@@ -72,7 +72,7 @@ def grow_twice() -> Any:
 def add_another_tree() -> None:
     other = Growth(W, BINS, None, Rules(max_leaves=2))
     other.from_gradients(filled())
-    grown().grower.add_to(other.grown, np.zeros(3), ZEROS.copy())
+    grown().grower.add_scores(other.grown, np.zeros(3), ZEROS.copy())
 
 
 def forest(**wrong: Any) -> Forest:
@@ -141,8 +141,8 @@ CALLS: dict[str, Call] = {
     "weights as float32": fixed("squared", ZEROS, ZEROS, ONES.astype(np.float32)),
     "labels as int64": fixed("logistic", LABELS.astype(np.int64), ZEROS, None),
     "labels as numbers": fixed("logistic", ZEROS, ZEROS, None),
-    "too few gradients": fixed("given", ZEROS[1:], ZEROS, None),
-    "too few hessians": fixed("given", ZEROS, ZEROS[1:], None),
+    "too few gradients": fixed("assign", ZEROS[1:], ZEROS, None),
+    "too few hessians": fixed("assign", ZEROS, ZEROS[1:], None),
     "too short a state": fixed("softmax", LABELS, ZEROS, STATE[1:], 0, None),
     "a state as float64": fixed("softmax", LABELS, ZEROS, np.zeros(2 * N), 0, None),
     "too few scores for the classes": lambda: softmax_state(
@@ -181,11 +181,11 @@ CALLS: dict[str, Call] = {
     "a bag larger than the table": lambda: grown(np.zeros(10 * N, dtype=np.uint32)),
     "a bag out of order": lambda: grown(np.array([3, 1, 2], dtype=np.uint32)),
     "a bag with a row twice": lambda: grown(np.array([1, 1, 2], dtype=np.uint32)),
-    "too few node values": lambda: grown().grower.add_to(grown().grown, ONES[:2], ZEROS.copy()),
-    "scores to add to as float32": lambda: grown().grower.add_to(
+    "too few node values": lambda: grown().grower.add_scores(grown().grown, ONES[:2], ZEROS.copy()),
+    "scores to add to as float32": lambda: grown().grower.add_scores(
         grown().grown, np.zeros(7), ZEROS.astype(np.float32)
     ),
-    "too few scores to add to": lambda: (g := grown()).grower.add_to(
+    "too few scores to add to": lambda: (g := grown()).grower.add_scores(
         g.grown, np.zeros(7), np.zeros(1)
     ),
     "another tree than the last": add_another_tree,
@@ -264,7 +264,7 @@ def test_tables_of_hardly_any_rows_are_served(rows: int, in_child: Callable[[Cal
         growth = Growth(W, bins, None, Rules())
         tree = growth.grow(np.ones(rows), np.ones(rows))
         scores = np.zeros(rows)
-        growth.grower.add_to(growth.grown, tree.value, scores)
+        growth.grower.add_scores(growth.grown, tree.value, scores)
         return len(tree.feature), scores.tolist()
 
     assert in_child(question) == (1, [-1.0] * rows)

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from stagewise import DecisionTreeRegressor
-from stagewise._native import Cancellation, work_under
+from stagewise._native import Cancellation, set_cancellation
 
 pytestmark = pytest.mark.native
 
@@ -33,13 +33,13 @@ def test_a_cancelled_thread_ends_its_native_call(n_jobs: int) -> None:
     ended: list[type] = []
 
     def work() -> None:
-        work_under(cancellation)
+        set_cancellation(cancellation)
         try:
             long_fit(n_jobs)
         except KeyboardInterrupt as interrupt:
             ended.append(type(interrupt))
         finally:
-            work_under(None)
+            set_cancellation(None)
 
     thread = threading.Thread(target=work)
     thread.start()
@@ -49,9 +49,9 @@ def test_a_cancelled_thread_ends_its_native_call(n_jobs: int) -> None:
     assert ended == [KeyboardInterrupt]
 
 
-def test_work_under_a_cancelled_one_does_not_begin() -> None:
+def test_set_cancellation_a_cancelled_one_does_not_begin() -> None:
     outer = Cancellation()
-    assert work_under(outer) is None
+    assert set_cancellation(outer) is None
     try:
         inner = Cancellation()
         outer.cancel()
@@ -59,14 +59,14 @@ def test_work_under_a_cancelled_one_does_not_begin() -> None:
         with pytest.raises(KeyboardInterrupt):
             long_fit()
     finally:
-        assert work_under(None) is outer
+        assert set_cancellation(None) is outer
     assert not Cancellation().cancelled()
 
 
-def test_work_under_takes_a_cancellation_only() -> None:
+def test_set_cancellation_takes_a_cancellation_only() -> None:
     with pytest.raises((TypeError, RuntimeError)):
-        work_under("cancelled")  # type: ignore[arg-type]
-    assert work_under(None) is None
+        set_cancellation("cancelled")  # type: ignore[arg-type]
+    assert set_cancellation(None) is None
 
 
 class AlarmError(Exception):

@@ -203,7 +203,7 @@ def test_given_gradients_are_kept(workers: Workers) -> None:
     rng = np.random.default_rng(0)
     gradient, hessian = rng.normal(size=3_000), rng.random(3_000)
     gradients = Gradients(3_000)
-    gradients.given(workers, gradient, hessian, None)
+    gradients.assign(workers, gradient, hessian, None)
     g, h = pairs(gradients)
     np.testing.assert_array_equal(g, gradient.astype(np.float32))
     np.testing.assert_array_equal(h, hessian.astype(np.float32))

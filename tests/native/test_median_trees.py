@@ -231,7 +231,7 @@ def test_what_does_not_go_together_is_refused() -> None:
         Grower(workers, bins, None, smooth, target=data.y)
     grower = Grower(workers, bins, None, medians, target=data.y)
     gradients = Gradients(20)
-    gradients.given(workers, data.y, np.ones(20), None)
+    gradients.assign(workers, data.y, np.ones(20), None)
     with pytest.raises(ValueError, match="no gradients"):
         grower.grow(gradients, None, 0, 0)
     plain = Grower(workers, bins, None, rules_of(Rules()))

@@ -16,11 +16,11 @@ from reference.tree import Rules
 from stagewise._native import (
     Gradients,
     Workers,
-    draw_by_importance,
-    draw_counts,
+    draw_bootstrap,
+    draw_dropout,
+    draw_goss,
     draw_groups,
-    draw_largest,
-    draw_rounds,
+    draw_mvs,
     draw_rows,
 )
 
@@ -83,7 +83,7 @@ def test_whole_groups(n, share, seed, k):
 @settings(max_examples=60, deadline=None)
 @given(SIZES, st.sampled_from([0.05, 0.5, 1.0]), SEEDS)
 def test_bootstrap_counts(n, rate, seed):
-    counts = expand(draw_counts(Workers(2), n, None, rate, seed, 4), n)
+    counts = expand(draw_bootstrap(Workers(2), n, None, rate, seed, 4), n)
     expected = reference.bootstrap(n, rate, seed, 4)
     if expected.any():
         np.testing.assert_array_equal(counts, expected)
@@ -95,7 +95,7 @@ def test_bootstrap_counts(n, rate, seed):
 @given(SIZES, KINDS, st.sampled_from([(0.2, 0.1), (0.05, 0.5), (0.6, 0.3)]), SEEDS)
 def test_the_largest_gradients_and_some_others(n, kind, shares, seed):
     s = importances(n, seed, kind)
-    times = expand(draw_largest(Workers(2), s**2, None, *shares, seed, 5), n)
+    times = expand(draw_goss(Workers(2), s**2, None, *shares, seed, 5), n)
     np.testing.assert_allclose(times, reference.goss(s, *shares, seed, 5), rtol=1e-6)
 
 
@@ -103,7 +103,7 @@ def test_the_largest_gradients_and_some_others(n, kind, shares, seed):
 @given(SIZES, KINDS, st.sampled_from([0.05, 0.3, 0.5, 0.9]), SEEDS)
 def test_minimal_variance(n, kind, share, seed):
     s = importances(n, seed, kind)
-    times = expand(draw_by_importance(Workers(2), s**2, None, share, seed, 6), n)
+    times = expand(draw_mvs(Workers(2), s**2, None, share, seed, 6), n)
     positive = (s > 0).sum()
     if positive <= share * n:
         np.testing.assert_array_equal(times > 0, s > 0 if positive else times > 0)
@@ -124,7 +124,7 @@ def test_minimal_variance(n, kind, share, seed):
     SEEDS,
 )
 def test_dropped_rounds(n, share, most, skip, seed):
-    found = draw_rounds(n, share, most, skip, seed, 7)
+    found = draw_dropout(n, share, most, skip, seed, 7)
     assert found.tolist() == reference.rounds(n, share, most, skip, seed, 7)
 
 
@@ -137,10 +137,10 @@ def every_draw(workers: Workers, n: int, weight: Vector | None) -> list[bytes]:
     found = [
         (draw_rows(workers, n, weight, 0.3, 1, 2),),
         (draw_groups(workers, of, weight, 0.3, 1, 2),),
-        draw_counts(workers, n, weight, 1.0, 1, 2),
-        draw_largest(workers, s, weight, 0.2, 0.1, 1, 2),
-        draw_largest(workers, np.ones(n), weight, 0.2, 0.1, 1, 2),
-        draw_by_importance(workers, s, weight, 0.3, 1, 2),
+        draw_bootstrap(workers, n, weight, 1.0, 1, 2),
+        draw_goss(workers, s, weight, 0.2, 0.1, 1, 2),
+        draw_goss(workers, np.ones(n), weight, 0.2, 0.1, 1, 2),
+        draw_mvs(workers, s, weight, 0.3, 1, 2),
     ]
     return [b"".join(part.tobytes() for part in bag) for bag in found]
 
@@ -158,11 +158,11 @@ def test_a_row_of_weight_zero_is_absent(n, workers):
     present = np.arange(n) % 3 != 0
     s = importances(n, 3, "plain")
     wild = np.where(present, s, 1e9)
-    for draw, own in ((draw_largest, (0.2, 0.1)), (draw_by_importance, (0.3,))):
+    for draw, own in ((draw_goss, (0.2, 0.1)), (draw_mvs, (0.3,))):
         rows, times = draw(workers, wild**2, present.astype(np.float64), *own, 8, 9)
         assert present[rows].all()
         alone = np.where(present, s, 0.0)
-        if draw is draw_by_importance:  # rows without any importance are not drawn either
+        if draw is draw_mvs:  # rows without any importance are not drawn either
             rest = draw(workers, alone**2, present.astype(np.float64), *own, 8, 9)
             assert rest[1].tobytes() == times.tobytes()
         share = len(rows) / present.sum()
@@ -183,9 +183,9 @@ def test_the_mean_of_a_multiplied_sum_is_the_sum(kind, workers):
     totals = []
     for m in range(rounds):
         _, times = {
-            "bootstrap": lambda m: draw_counts(workers, n, None, 1.0, 0, m),
-            "goss": lambda m: draw_largest(workers, g**2, None, 0.2, 0.1, 0, m),
-            "mvs": lambda m: draw_by_importance(workers, s2, None, 0.3, 0, m),
+            "bootstrap": lambda m: draw_bootstrap(workers, n, None, 1.0, 0, m),
+            "goss": lambda m: draw_goss(workers, g**2, None, 0.2, 0.1, 0, m),
+            "mvs": lambda m: draw_mvs(workers, s2, None, 0.3, 0, m),
         }[kind](m)
         totals.append([times @ g, times @ h, (times > 0).sum()])
     mean, error = np.mean(totals, axis=0), np.std(totals, axis=0) / np.sqrt(rounds)
@@ -202,8 +202,8 @@ def test_the_variance_of_mvs_is_least(workers):
     g = np.clip(g, -50, 50)
     sums: dict[str, list[float]] = {"mvs": [], "goss": [], "uniform": []}
     for m in range(rounds):
-        sums["mvs"].append(draw_by_importance(workers, g**2, None, 0.3, 0, m)[1] @ g)
-        sums["goss"].append(draw_largest(workers, g**2, None, 0.2, 0.1, 0, m)[1] @ g)
+        sums["mvs"].append(draw_mvs(workers, g**2, None, 0.3, 0, m)[1] @ g)
+        sums["goss"].append(draw_goss(workers, g**2, None, 0.2, 0.1, 0, m)[1] @ g)
         sums["uniform"].append(g[draw_rows(workers, n, None, 0.3, 0, m)].sum() / 0.3)
     spread = {name: np.std(values) for name, values in sums.items()}
     assert spread["mvs"] < spread["goss"] < spread["uniform"]
@@ -218,7 +218,7 @@ def test_multiplied_pairs(hessians, workers):
     g, h = rng.normal(size=3000), rng.uniform(size=3000)
     times = rng.integers(0, 4, 3000).astype(np.float32) / 2
     pairs = Gradients(3000)
-    pairs.given(workers, g, h, None)
+    pairs.assign(workers, g, h, None)
     pairs.multiply(workers, None, times, hessians)
     found = pairs.pairs().reshape(-1, 2)
     np.testing.assert_allclose(found[:, 0], g * times, rtol=1e-6)
@@ -232,7 +232,7 @@ def test_squares_add_up_over_outputs(workers):
     for _ in range(3):
         g, h = rng.normal(size=20_000), rng.uniform(size=20_000)
         pairs = Gradients(20_000)
-        pairs.given(workers, g, h, weight)
+        pairs.assign(workers, g, h, weight)
         pairs.add_squares(workers, weight, 0.7, out)
         expected += (weight * g) ** 2 + 0.7 * (weight * h) ** 2
     np.testing.assert_allclose(out, expected, rtol=1e-6)
@@ -260,7 +260,7 @@ def test_leaf_summaries_count_rows_as_often_as_they_count(weighted, workers):
     multiplied, repeated = (Growth(workers, bins, w, rules) for w in (weight, own))
     repeated.grow(-y, np.ones(400))
     pairs = Gradients(400)
-    pairs.given(workers, -y, np.ones(400), weight)
+    pairs.assign(workers, -y, np.ones(400), weight)
     pairs.multiply(workers, weight, times.astype(np.float32))
     multiplied.from_gradients(pairs)
     np.testing.assert_array_equal(multiplied.grower.leaf_nodes(), repeated.grower.leaf_nodes())

@@ -180,7 +180,7 @@ def test_grower_bins_and_forest_agree_on_the_training_rows(
     assert (tree.feature < 0).sum() == 31
     start = rng.normal(size=n)
     by_grower, by_bins, by_forest = start.copy(), start.copy(), start.copy()
-    growth.grower.add_to(growth.grown, tree.value, by_grower)
+    growth.grower.add_scores(growth.grown, tree.value, by_grower)
     bins.add_tree(workers, growth.grown, tree.value, by_bins)
     forest_of([tree], 4).add_scores(workers, Columns(X), 0, 1, by_forest)
     np.testing.assert_array_equal(by_grower, by_bins)
@@ -218,5 +218,5 @@ def test_settled_values_are_what_is_added(workers: Workers) -> None:
     growth = Growth(workers, bin_table(workers, X)[0], None, Rules(max_leaves=6))
     tree = growth.grow(rng.normal(size=200), np.ones(200))
     scores = np.zeros(200)
-    growth.grower.add_to(growth.grown, np.arange(11.0), scores)
+    growth.grower.add_scores(growth.grown, np.arange(11.0), scores)
     assert scores.tolist() == [float(reference.leaf_of(tree, row)) for row in X]

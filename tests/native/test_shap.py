@@ -277,7 +277,7 @@ def test_a_path_of_many_features_is_walked() -> None:
             interactions=False,
             most_bytes=1,
         )
-        assert shap.walked == 1
+        assert shap.n_walked == 1
         found, base = credits_of(ensemble, X, background)
         score = ensemble.score(Columns(X), Workers(1))
         np.testing.assert_allclose(base + found.sum(axis=1), score, rtol=1e-9, atol=1e-10)

@@ -90,7 +90,7 @@ def test_cuts_and_codes_are_those_of_the_dense_table(
         np.testing.assert_array_equal(codes[:, f], binning.bin_codes(X[:, f], own))
         assert bins.value_bins(f) == len(own) + 1
         assert bins.has_missing(f) == np.isnan(X[:, f]).any()
-        assert bins.constant(f) == (len(set(codes[:, f])) == 1)
+        assert bins.is_constant(f) == (len(set(codes[:, f])) == 1)
 
 
 @pytest.mark.parametrize("density", [0.0, 0.1, 0.7, 1.0])
@@ -122,7 +122,7 @@ def grow(
     growth = Growth(workers, bins, weight, rules, few_rows=few_rows, **more)
     tree = growth.grow(gradient, hessian, None if bag is None or not len(bag) else bag)
     score = np.zeros(n)
-    growth.grower.add_to(growth.grown, tree.value, score)
+    growth.grower.add_scores(growth.grown, tree.value, score)
     elsewhere = np.zeros(n)
     bins.add_tree(workers, growth.grown, tree.value, elsewhere)
     np.testing.assert_array_equal(score, elsewhere)
@@ -142,14 +142,14 @@ def grow(
     st.sampled_from(
         [
             {},
-            {"growth": "depth_wise"},
-            {"growth": "symmetric"},
+            {"grow_policy": "depth_wise"},
+            {"grow_policy": "symmetric"},
             {"random_thresholds": True},
-            {"columns_per_tree": 0.5, "columns_per_node": 0.6},
+            {"max_features_per_tree": 0.5, "max_features": 0.6},
             {"monotone": [1, -1, 0, 0, 1, 0]},
             {"l1": 0.5, "path_smoothing": 2.0},
-            {"together": [[0, 1], [2, 3, 4, 5]]},
-            {"first_use": [3.0] * 6},
+            {"interaction_groups": [[0, 1], [2, 3, 4, 5]]},
+            {"feature_penalty": [3.0] * 6},
         ]
     ),
 )
@@ -249,7 +249,7 @@ def arrays(**other: Any) -> tuple[Any, ...]:
     X = scipy.sparse.csr_array(np.eye(3))
     given = {
         "start": X.indptr.astype(np.int64), "index": X.indices.astype(np.uint32),
-        "values": X.data, "n_rows": 3, "n_features": 3, "by_rows": True, "absent": 0.0,
+        "values": X.data, "n_rows": 3, "n_features": 3, "by_rows": True, "default_value": 0.0,
         **other,
     }  # fmt: skip
     return tuple(given.values())
@@ -261,12 +261,12 @@ def arrays(**other: Any) -> tuple[Any, ...]:
         ({"start": np.array([1, 1, 2, 3])}, "begin at 0"),
         ({"start": np.array([0, 2, 1, 3])}, "ends before it begins"),
         ({"start": np.array([0, 1, 2, 2**40])}, "more cells than are stored"),
-        ({"start": np.array([0, 1, 3])}, "one start per line"),
+        ({"start": np.array([0, 1, 3])}, "one start per row or column"),
         ({"index": np.array([0, 1, 3], np.uint32)}, "outside the table"),
         ({"index": np.array([0, 1], np.uint32)}, "one place per value"),
         ({"values": np.arange(3)}, "float32 or float64"),
         ({"values": np.arange(6.0)[::2]}, "plain array"),
-        ({"absent": 1.0}, "0 or NaN"),
+        ({"default_value": 1.0}, "0 or NaN"),
         ({"n_features": 2}, "outside the table"),
     ],
 )

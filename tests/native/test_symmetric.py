@@ -36,7 +36,7 @@ def make_data(seed: int, n: int = 200, missing: float = 0.1) -> tuple[Vector, Ve
 def grow(X: Vector, g: Vector, h: Vector, rules: Rules, threads: int = 1, **more: Any) -> Tree:
     workers = Workers(threads)
     bins, _ = bin_table(workers, X)
-    return Growth(workers, bins, None, rules, growth="symmetric", **more).grow(g, h)
+    return Growth(workers, bins, None, rules, grow_policy="symmetric", **more).grow(g, h)
 
 
 def worth(g: Vector, h: Vector, rows: Mask, l2: float) -> float:
@@ -129,8 +129,8 @@ def test_categories_are_asked_about_by_one_set_a_level() -> None:
     g = g - np.sin(X[:, 0])
     workers = Workers(1)
     bins, _ = bin_levels(workers, X, [30, 0, 0])
-    rules = Rules(max_leaves=8, level_smoothing=1.0)
-    tree = Growth(workers, bins, None, rules, growth="symmetric").grow(g, h)
+    rules = Rules(max_leaves=8, category_smoothing=1.0)
+    tree = Growth(workers, bins, None, rules, grow_policy="symmetric").grow(g, h)
     assert tree.feature[0] == 0
     assert tree.category_sets is not None
     mean = np.array([-(g[X[:, 0] == k]).sum() / h[X[:, 0] == k].sum() for k in range(30)])

@@ -347,7 +347,7 @@ def test_a_grower_forgets_its_last_tree() -> None:
     data = make_data(8, 300)
     workers = Workers(2)
     bins, _ = bin_table(workers, data.X)
-    rules, more = Rules(max_leaves=9), {"columns_per_tree": 0.7}
+    rules, more = Rules(max_leaves=9), {"max_features_per_tree": 0.7}
     growth = Growth(workers, bins, None, rules, few_rows=20, **more)
     for number in range(6):
         gradient = np.roll(data.gradient, number)

@@ -71,7 +71,7 @@ def bin_levels(
 def rules_of(rules: Rules, **more: Any) -> TreeRules:
     named = {name: value for name, value in vars(rules).items() if name != "depth_wise"}
     growth = "depth_wise" if rules.depth_wise else "best_first"
-    return TreeRules({**named, "growth": growth, **more})
+    return TreeRules({**named, "grow_policy": growth, **more})
 
 
 class Growth:
@@ -107,7 +107,7 @@ class Growth:
         number: int = 0,
     ) -> Tree:
         gradients = Gradients(self.bins.n_rows)
-        gradients.given(self.workers, gradient, hessian, self.weight)
+        gradients.assign(self.workers, gradient, hessian, self.weight)
         return self.from_gradients(gradients, bag, seed, number)
 
     def grow_vectors(
@@ -123,7 +123,7 @@ class Growth:
         for k in range(gradient.shape[1]):
             one = Gradients(self.bins.n_rows)
             columns = (np.ascontiguousarray(a[:, k]) for a in (gradient, hessian))
-            one.given(self.workers, *columns, self.weight)
+            one.assign(self.workers, *columns, self.weight)
             vectors.take(k, one)
         self.grown = self.grower.grow(vectors, bag, seed, number)
         tree = tree_of(self.grown)

@@ -1,4 +1,4 @@
-"""What levels say, row by row and key by key: the slow twin of native/encoding/statistics.cpp."""
+"""Target encodings, row by row and key by key: the slow twin of native/encoding."""
 
 from __future__ import annotations
 

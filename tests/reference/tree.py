@@ -39,9 +39,9 @@ class Rules:
     max_step: float = 0.0  # 0: no limit
     depth_wise: bool = False
     one_vs_rest: int = 4
-    level_smoothing: float = 0.0
-    level_l2: float = 0.0
-    level_chance: float = 0.0
+    category_smoothing: float = 0.0
+    category_l2: float = 0.0
+    category_chance: float = 0.0
 
 
 @dataclass
@@ -141,7 +141,7 @@ def level_candidates(
     ratio = {}
     for b in present:
         g, h = problem.sums(rows & (codes == b))
-        ratio[b] = g / (h + rules.level_smoothing)
+        ratio[b] = g / (h + rules.category_smoothing)
     order = sorted(present, key=lambda b: (ratio[b], b))
     ways = (False, True) if missing.any() else (False,)
     if len(order) <= rules.one_vs_rest:
@@ -149,9 +149,9 @@ def level_candidates(
         by_chance = 0.0
     else:
         ends = range(1, len(order) + 1)
-        choices = [(order[:k], way, rules.level_l2) for way in ways for k in ends]
+        choices = [(order[:k], way, rules.category_l2) for way in ways for k in ends]
         means = max(0.0, 2 / np.pi * (len(order) - 1) - 6)
-        by_chance = rules.level_chance * problem.dispersion / 2 * means
+        by_chance = rules.category_chance * problem.dispersion / 2 * means
     for chosen, way, l2 in choices:
         left = rows & (np.isin(codes, chosen) | (missing & way))
         heavier = bool(problem.hessian[left].sum() >= problem.hessian[rows & ~left].sum())

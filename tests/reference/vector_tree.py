@@ -58,7 +58,7 @@ def order_of(p: Problem, rows: Mask, codes: npt.NDArray[Any]) -> tuple[list[int]
     members = [rows & (codes == b) for b in present]
     h = np.array([p.hessian[m].sum(axis=0) for m in members])
     points = np.array([p.gradient[m].sum(axis=0) for m in members])
-    points = points / (h + p.rules.level_smoothing)
+    points = points / (h + p.rules.category_smoothing)
     mass = h.sum(axis=1)
     centred = points - np.average(points, axis=0, weights=mass)
     values, vectors = np.linalg.eigh((centred * mass[:, None]).T @ centred)
@@ -80,7 +80,7 @@ def candidates(p: Problem, rows: Mask) -> Iterator[tuple[int, Mask, bool | None,
             alone = len(order) <= p.rules.one_vs_rest
             sets = [[b] for b in order] if alone else [order[: k + 1] for k in range(len(order))]
             chance = max(0.0, 2 / np.pi * (len(order) - 1) - 6) * share * p.dispersion / 2
-            more = (0.0, 0.0) if alone else (p.rules.level_l2, p.rules.level_chance * chance)
+            more = (0.0, 0.0) if alone else (p.rules.category_l2, p.rules.category_chance * chance)
             choices = [np.isin(codes, chosen) for chosen in sets]
         else:
             more = (0.0, 0.0)

@@ -16,7 +16,7 @@ from stagewise import (
     GradientBoostingClassifier,
     GradientBoostingRegressor,
     InvalidParameterError,
-    LinearModel,
+    LinearRegression,
     StagewiseLinearRegressor,
 )
 from stagewise.inspection.fitted import Fitted
@@ -130,7 +130,10 @@ def test_a_size_that_is_none_is_refused(numbers, most):
 def test_models_without_trees_are_refused(numbers):
     with pytest.raises(NotFittedError):
         carry(GradientBoostingClassifier())
-    for other in (LinearModel(), BaggingRegressor(GradientBoostingRegressor(), n_estimators=2)):
+    for other in (
+        LinearRegression(),
+        BaggingRegressor(GradientBoostingRegressor(), n_estimators=2),
+    ):
         with pytest.raises(TypeError, match=r"carry reads the trees of a fitted .* has none"):
             carry(other.fit(*numbers))
     with pytest.raises(TypeError, match=r"StagewiseLinearRegressor has none: .* coef_"):

@@ -123,7 +123,9 @@ def test_learning_is_what_the_fit_wrote_down(facts):
 def test_rows_that_go_both_ways_say_why_there_are_no_credits():
     X, y = np.random.default_rng(0).normal(size=(2, 60, 1))
     X[::5] = np.nan
-    tree = sw.DecisionTreeRegressor(max_leaf_nodes=4, missing="probability").fit(X, y[:, 0])
+    tree = sw.DecisionTreeRegressor(max_leaf_nodes=4, missing_strategy="probability").fit(
+        X, y[:, 0]
+    )
     rows = report_facts(tree, X, y[:, 0]).rows
     assert "missing='probability'" in rows.why_not
     assert rows.credit.shape[1] == 0
@@ -326,7 +328,7 @@ def test_wide_arrays_are_described_under_the_names_of_their_features():
 
 def test_cells_without_a_level_are_told():
     X, y = houses(80)
-    model = sw.GradientBoostingRegressor(n_estimators=3, on_unseen="prior").fit(X, y)
+    model = sw.GradientBoostingRegressor(n_estimators=3, handle_unknown="prior").fit(X, y)
     other = X.assign(kind=np.where(X["rooms"] > 4, "castle", "flat"))
     rows = report_facts(model, other, y).rows
     assert {text for _, _, text in rows.unseen} == {"castle"}

@@ -56,13 +56,13 @@ def fitted():
         "classes": DecisionTreeClassifier(max_leaf_nodes=12).fit(X, classes),
         "two": DecisionTreeClassifier(max_leaf_nodes=12).fit(X, two),
         "number": DecisionTreeRegressor(max_leaf_nodes=12).fit(X, number),
-        "both ways": DecisionTreeRegressor(max_leaf_nodes=12, missing="probability").fit(X, number),
+        "both ways": DecisionTreeRegressor(max_leaf_nodes=12, missing_strategy="probability").fit(
+            X, number
+        ),
         "forest": RandomForestClassifier(n_estimators=4, max_leaf_nodes=9).fit(X, classes),
         "boosted": GradientBoostingRegressor(n_estimators=3, max_leaf_nodes=6).fit(X, number),
         "boosted classes": GradientBoostingClassifier(n_estimators=2).fit(X, classes),
-        "vectors": GradientBoostingClassifier(n_estimators=2, multi_output="vector").fit(
-            X, classes
-        ),
+        "vectors": GradientBoostingClassifier(n_estimators=2, leaves="vector").fit(X, classes),
         "lines": GradientBoostingRegressor(n_estimators=2, leaves="linear").fit(X, number),
     }
 
@@ -81,7 +81,7 @@ def test_the_rule_of_a_leaf_holds_for_its_rows_and_no_others(fitted, name):
     X, *_ = frame(200, 1)
     leaf = model.apply(X)[:, 0]
     found = leaf_rules(tree_facts(model))
-    assert len(found) == model.n_leaves_
+    assert len(found) == model.get_n_leaves()
     for place, row in enumerate(X.to_dict("records")):
         fits = [r for r in found if all(holds(c, row[c.name]) for c in r.conditions)]
         assert [r.leaf.number for r in fits] == [leaf[place]]

@@ -24,7 +24,7 @@ from stagewise import (
 Vector = npt.NDArray[np.float64]
 
 M, SEED = 7, 3
-NOTHING_DRAWN: dict[str, Any] = {"columns_per_node": 1.0}  # so that members' seeds do not matter
+NOTHING_DRAWN: dict[str, Any] = {"max_features": 1.0}  # so that members' seeds do not matter
 
 
 def make_table(n: int = 150) -> tuple[Vector, Vector]:
@@ -74,7 +74,7 @@ def test_rows_out_of_bag_are_predicted_by_the_models_that_did_not_see_them() -> 
         mean = np.nanmean(said[: j + 1][:, with_answer], axis=0)
         path.append(np.mean((mean - y[with_answer]) ** 2))
     bagged = BaggingRegressor(
-        KNeighborsRegressor(5), n_estimators=M, random_state=SEED, out_of_bag=True
+        KNeighborsRegressor(5), n_estimators=M, random_state=SEED, oob_score=True
     ).fit(X, y)
     known = ~np.isnan(said).all(axis=0)
     np.testing.assert_allclose(bagged.oob_prediction_[known], np.nanmean(said[:, known], axis=0))

@@ -22,7 +22,7 @@ Vector = npt.NDArray[np.float64]
 ROUNDS, LEAVES, LEAST, SEED = 14, 4, 5, 3
 TREE = Rules(max_leaves=LEAVES, min_samples_leaf=LEAST, l2=0.5)
 SHARED: dict[str, Any] = {
-    "columns_per_node": 1.0,
+    "max_features": 1.0,
     "n_estimators": ROUNDS,
     "max_leaf_nodes": LEAVES,
     "min_samples_leaf": LEAST,

@@ -10,7 +10,7 @@ import pytest
 
 from reference import tree
 from stagewise import RandomForestClassifier, RandomForestRegressor
-from stagewise._native import Workers, draw_counts
+from stagewise._native import Workers, draw_bootstrap
 
 Vector = npt.NDArray[np.float64]
 
@@ -36,7 +36,7 @@ def forest(X: Vector, y: Vector, trees: int, seed: int) -> tuple[Vector, Vector]
     """
     total, unseen, speakers = (np.zeros(len(y)) for _ in range(3))
     for m in range(trees):
-        bag, times = draw_counts(Workers(1), len(y), None, 1.0, seed, m)
+        bag, times = draw_bootstrap(Workers(1), len(y), None, 1.0, seed, m)
         w = times.astype(np.float64)
         grown = tree.grow(X, -y, np.ones(len(y)), w, cuts_of(X), tree.Rules(), bag)
         leaf = np.array([tree.leaf_of(grown, row) for row in X])

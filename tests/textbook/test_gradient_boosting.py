@@ -28,7 +28,7 @@ Vector = npt.NDArray[np.float64]
 
 RATE, ROUNDS, LEAVES, LEAST = 0.3, 12, 6, 4
 SHARED: dict[str, Any] = {
-    "columns_per_node": 1.0,
+    "max_features": 1.0,
     "learning_rate": RATE,
     "n_estimators": ROUNDS,
     "max_leaf_nodes": LEAVES,
@@ -351,7 +351,7 @@ def test_gentle_boost_of_many_classes_is_newton_on_the_exponential_loss() -> Non
 @pytest.mark.parametrize("limit", [4.0, 2.5])
 def test_logit_boost_of_two_classes(limit: float) -> None:
     X, y = two_classes(3)
-    model = LogitBoostClassifier(limit=limit, **PLAIN).fit(X, y)
+    model = LogitBoostClassifier(z_max=limit, **PLAIN).fit(X, y)
     F = logit_boost(X, (y > 0).astype(float), limit)
     np.testing.assert_allclose(model.decision_function(X), 2 * F, atol=1e-5)
     np.testing.assert_allclose(model.predict_proba(X)[:, 1], 1 / (1 + np.exp(-2 * F)), atol=1e-5)
@@ -411,11 +411,13 @@ def test_regularised_squared_error_is_xgboost(penalty: dict[str, float], growth:
         max_step=penalty.get("max_step", 0.0) * unit,
         depth_wise=growth == "depth_wise",
     )
-    settings = {**SHARED, "max_depth": 3, "growth": growth, **penalty}
+    settings = {**SHARED, "max_depth": 3, "grow_policy": growth, **penalty}
     model = GradientBoostingRegressor(**settings).fit(X, y)
     expected = xgboost(X, y, rules)
     np.testing.assert_allclose(model.predict(X), expected, atol=1e-5 * unit)
-    plain = GradientBoostingRegressor(**SHARED, max_depth=3, growth=growth).fit(X, y).predict(X)
+    plain = (
+        GradientBoostingRegressor(**SHARED, max_depth=3, grow_policy=growth).fit(X, y).predict(X)
+    )
     assert np.abs(plain - expected).max() > 1e-2 * unit  # the penalty did something
 
 

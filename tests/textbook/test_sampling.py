@@ -24,7 +24,7 @@ Times = Callable[[Vector, Vector, int], Vector]
 
 RATE, ROUNDS, LEAVES, LEAST, SEED, RIDGE = 0.3, 8, 5, 3, 11, 0.6
 SHARED: dict[str, Any] = {
-    "columns_per_node": 1.0,
+    "max_features": 1.0,
     "learning_rate": RATE,
     "n_estimators": ROUNDS,
     "max_leaf_nodes": LEAVES,

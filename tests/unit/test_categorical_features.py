@@ -373,7 +373,7 @@ def test_the_code_of_an_unknown_category_is_the_number_of_categories_with_prior(
 
 def test_an_unknown_category_is_an_error_with_error() -> None:
     with pytest.raises(
-        ValueError, match=r"'c' has unknown .* 3 of 5 rows: 'x', 'y'.*on_unseen='missing'"
+        ValueError, match=r"'c' has unknown .* 3 of 5 rows: 'x', 'y'.*handle_unknown='missing'"
     ):
         matched(known(), NEW, "error")
     assert matched(known(), NEW[:1], "error") == [[1], [0]]

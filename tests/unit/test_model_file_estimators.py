@@ -26,7 +26,7 @@ from stagewise import (
     GentleBoostClassifier,
     GradientBoostingClassifier,
     GradientBoostingRegressor,
-    LinearModel,
+    LinearRegression,
     LogitBoostClassifier,
     RandomForestClassifier,
     RandomForestRegressor,
@@ -51,17 +51,19 @@ SAMPLES: dict[str, tuple[Any, Any]] = {
     "lines": (GradientBoostingRegressor(n_estimators=2, leaves="linear"), Y),
     "targets": (GradientBoostingRegressor(n_estimators=2), np.column_stack([Y, COUNTS])),
     "vectors": (
-        GradientBoostingRegressor(n_estimators=2, multi_output="vector"),
+        GradientBoostingRegressor(n_estimators=2, leaves="vector"),
         np.column_stack([Y, COUNTS]),
     ),
     "categories": (
         GradientBoostingRegressor(
-            n_estimators=2, categorical_features=[2], categorical="statistics"
+            n_estimators=2, categorical_features=[2], category_encoding="target"
         ),
         Y,
     ),
     "sets": (
-        GradientBoostingClassifier(n_estimators=2, categorical_features=[2], categorical="sets"),
+        GradientBoostingClassifier(
+            n_estimators=2, categorical_features=[2], category_encoding="sets"
+        ),
         CLASSES,
     ),
     "two classes": (GradientBoostingClassifier(n_estimators=3, min_samples_leaf=5), Y > 0),
@@ -73,10 +75,10 @@ SAMPLES: dict[str, tuple[Any, Any]] = {
     "forest of numbers": (RandomForestRegressor(n_estimators=2, max_depth=3), Y),
     "extra trees": (ExtraTreesRegressor(n_estimators=2, max_depth=3), Y),
     "tree": (DecisionTreeRegressor(max_depth=3), Y),
-    "both ways": (DecisionTreeClassifier(max_depth=3, missing="probability"), CLASSES),
+    "both ways": (DecisionTreeClassifier(max_depth=3, missing_strategy="probability"), CLASSES),
     "stagewise": (StagewiseRegressor(n_estimators=2), Y),
     "stagewise classes": (StagewiseClassifier(n_estimators=2), CLASSES),
-    "line": (LinearModel(), Y),
+    "line": (LinearRegression(), Y),
     "steps": (StepwiseRegressor(), Y),
     "components": (StagewiseLinearRegressor(n_estimators=3), Y),
 }
@@ -145,7 +147,7 @@ QUESTIONS = (
 
 def use(model: Any) -> None:
     """Use an estimator in every way that needs no training rows."""
-    linear = (LinearModel, StepwiseRegressor, StagewiseLinearRegressor)
+    linear = (LinearRegression, StepwiseRegressor, StagewiseLinearRegressor)
     new = X[:5] if isinstance(model, linear) else NEW
     unbounded = model.model_.loss in ("poisson", "gamma", "tweedie") or any(
         tree.linear_leaves is not None for tree in model.model_.ensemble.trees

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from stagewise.boosting.averaging import OutOfBag
+from stagewise.boosting.forest_loop import OutOfBag
 from stagewise.losses import Loss
 from stagewise.losses.class_squared_error import BinarySquaredError, ClassSquaredError
 

@@ -1,45 +1,66 @@
 // The best split of a node whose rows have classes.
 //
 // One idea: a node is as good as the weights of its classes are uneven (ClassCriterion), and a cut
-// is found by moving rows from one side to the other (kernels/class_search.hpp): as sums per bin
-// and class where a node has a histogram or many rows, else as rows in the order of their codes or
-// ranks; where the cut is given or drawn, as sums of its two sides. All sums are integers, so these
-// ways choose the same split. Levels of a category are put
-// in the order of the share of each class in turn; of two classes one order is enough, and none is
-// better (Breiman et al. 1984, section 9.4). A leaf has no value of its own: a step gives it one.
+// is found by moving rows from one side to the other (kernels/class_split_scan.hpp): as sums per
+// bin and class where a node has a histogram or many rows, else as rows in the order of their codes
+// or ranks; where the cut is given or drawn, as sums of its two sides. All sums are integers, so
+// these ways choose the same split. Levels of a category are put in the order of the share of each
+// class in turn; of two classes one order is enough, and none is better (Breiman et al. 1984,
+// section 9.4). A leaf has no value of its own: a step gives it one.
 #pragma once
 
-#include "grow/finders/split.hpp"
-#include "grow/search/code_order.hpp"
+#include "grow/finders/packed_gradient_finder.hpp"
+#include "grow/search/row_sort.hpp"
 
 namespace stagewise {
 
-class ClassFinder final : public WordFinder {
+class ClassFinder final : public PackedGradientFinder {
  public:
+  struct Scratch : PackedGradientFinder::Scratch {
+    explicit Scratch(const Bins& bins);
+
+    CodeSort sort;
+    // Sums per bin and class, and counts per bin; 0 between calls.
+    std::vector<int64_t> few_sums, few_counts;
+    // Per row of the node.
+    std::vector<int32_t> row_classes;
+    std::vector<GradientSlot> row_slots;
+    std::vector<int64_t> row_counts;
+    bool all_weighted = true;    // no row of the node has weight 0
+    std::vector<int64_t> sides;  // per class: the sums of both sides of a cut
+
+    void reserve_bins(size_t n);
+  };
+
   // The classes are those of the histograms' planes.
   ClassFinder(const Bins& bins, const Kernels& kernels, const TreeRules& rules,
               const RowWeights& weights, const Histograms& histograms);
 
-  // Of a sparse table every node has a histogram.
-  void set_few_rows(size_t rows) override { few_rows_ = bins_.sparse() ? 0 : rows; }
   void start_tree(const Scales& scales, const Gradients& gradients,
                   const std::vector<uint32_t>& features, uint64_t key, double dispersion) override;
-  void weigh_root(const Rows& rows, bool all, Leaf* root) const override;
-  void weigh_children(const Leaf& parent, const Rows& left, const Rows& right) const override;
+  void set_root_sums(const RowIndex& rows, bool all, Leaf* root) const override;
+  void set_child_sums(const Leaf& parent, const RowIndex& left,
+                      const RowIndex& right) const override;
   bool splittable(const Leaf& leaf) const override {
-    return !leaf.pure && WordFinder::splittable(leaf);
+    return !leaf.pure && PackedGradientFinder::splittable(leaf);
   }
-  void scan_few_rows(Search* search, Scratch* scratch) const override;
-  void scan_block(Search* search, size_t block) const override;
-  void scan_sorted(Search* search, size_t position, const SortedRow* rows,
-                   Scratch* scratch) const override;
+  std::unique_ptr<FinderScratch> make_scratch() const override {
+    return std::make_unique<Scratch>(bins_);
+  }
+  void scan_few_rows(NodeScan* scan, FinderScratch* scratch) const override;
+  void scan_block(NodeScan* scan, size_t block) const override;
+  void scan_sorted(NodeScan* scan, size_t position, const SortedRow* rows,
+                   FinderScratch* scratch) const override;
 
  private:
+  using PackedGradientFinder::own;
+  static Scratch* own(FinderScratch* scratch) { return static_cast<Scratch*>(scratch); }
+
   Found scan_histogram(const Search& search, size_t position, const int64_t* counts) const override;
   double real_gain(double packed_gain) const override { return packed_gain / scales_.gradient; }
   double unsplit(const Leaf&, const Found& found) const override { return found.result.unsplit; }
   double magnitude(const Leaf& leaf, const Found&) const override {
-    return static_cast<double>(word_gradient(leaf.word));
+    return static_cast<double>(packed_gradient(leaf.packed_sum));
   }
   // Of entropy: a unit for each logarithm of whole numbers, of which there are few per class.
   double rounding() const override {
@@ -48,21 +69,23 @@ class ClassFinder final : public WordFinder {
                : 0.0;
   }
   std::vector<uint8_t> right_bins(const Search& search, size_t position, const Found& found,
-                                  bool heavier_left, Scratch* scratch) const override;
+                                  bool heavier_left, FinderScratch* scratch) const override;
+  // Pure nodes are not searched.
+  bool is_uniform(const Search&) const override { return false; }
 
   // What is known of rows by how they are called: by their numbers, or their places in a list.
   struct Named {
-    Rows rows;
+    RowIndex rows;
     const int32_t* class_of;
     const GradientSlot* slots;
   };
 
-  std::vector<int64_t> class_words(const Rows& rows) const;
+  std::vector<int64_t> class_sums(const RowIndex& rows) const;
   ClassNode node_of(const Leaf& leaf, bool counted) const;
   bool summed(uint32_t feature, size_t rows) const;  // rather than sorted
   ClassScanInput histogram_sums(const Search& search, size_t position, const int64_t* counts) const;
   // The classes and words of the rows, into the scratch, by their places.
-  void list_rows(const Rows& rows, Scratch* scratch) const;
+  void list_rows(const RowIndex& rows, Scratch* scratch) const;
   // Sums of the rows of which these and codes are listed, by bin(code); the last of the bins is
   // that of missing values. In the scratch, which is then to be cleared of them.
   template <class Bin>
@@ -74,8 +97,8 @@ class ClassFinder final : public WordFinder {
              int64_t* sides) const;
   Found scan_bins(const Search& search, uint32_t feature, const ClassScanInput& sums,
                   int64_t* sides) const;
-  Found scan_levels(const Search& search, uint32_t feature, const ClassScanInput& sums,
-                    int64_t* sides) const;
+  Found scan_categories(const Search& search, uint32_t feature, const ClassScanInput& sums,
+                        int64_t* sides) const;
   Found scan_bin_sums(const Search& search, uint32_t feature, Scratch* scratch) const;
   Found scan_rows(const Search& search, uint32_t feature, Scratch* scratch) const;
   Found scan_only_cut(const Search& search, uint32_t feature, const CodeEnds& range,

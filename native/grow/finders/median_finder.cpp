@@ -5,9 +5,9 @@
 
 #include "core/interrupt.hpp"
 #include "core/quantile.hpp"
-#include "core/radix.hpp"
+#include "core/radix_sort.hpp"
 #include "core/random.hpp"
-#include "grow/search/code_order.hpp"
+#include "grow/search/row_sort.hpp"
 
 namespace stagewise {
 namespace {
@@ -65,7 +65,7 @@ MedianFinder::MedianFinder(const Bins& bins, const TreeRules& rules, const RowWe
       target_(target, weights.weight(), bins.rows()),
       min_count_(weights.units(rules.min_samples_leaf)),
       place_(make_large_array<uint32_t>(bins.rows())) {
-  few_rows_ = SIZE_MAX;
+  fix_few_rows(SIZE_MAX);  // no histograms
 }
 
 void MedianFinder::start_tree(const std::vector<uint32_t>& features, uint64_t key) {
@@ -73,7 +73,7 @@ void MedianFinder::start_tree(const std::vector<uint32_t>& features, uint64_t ke
   key_ = key;
 }
 
-void MedianFinder::weigh(const Rows& rows, Leaf* leaf) const {
+void MedianFinder::set_sums(const RowIndex& rows, Leaf* leaf) const {
   std::vector<double> values(rows.n), weight;
   uint32_t least = UINT32_MAX, most = 0;
   for (size_t i = 0; i < rows.n; ++i) {
@@ -81,7 +81,7 @@ void MedianFinder::weigh(const Rows& rows, Leaf* leaf) const {
     values[i] = target_.y(row);
     if (weights_.weight() != nullptr) weight.push_back(weights_.weight()[row]);
     if (target_.weight(row) == 0) continue;
-    leaf->word += target_.weight(row);
+    leaf->packed_sum += target_.weight(row);
     least = std::min(least, target_.rank(row));
     most = std::max(most, target_.rank(row));
   }
@@ -89,11 +89,14 @@ void MedianFinder::weigh(const Rows& rows, Leaf* leaf) const {
   leaf->value = weighted_quantile(&values, weight, 0.5);
 }
 
-void MedianFinder::weigh_root(const Rows& rows, bool, Leaf* root) const { weigh(rows, root); }
+void MedianFinder::set_root_sums(const RowIndex& rows, bool, Leaf* root) const {
+  set_sums(rows, root);
+}
 
-void MedianFinder::weigh_children(const Leaf& parent, const Rows& left, const Rows& right) const {
-  weigh(left, parent.left);
-  weigh(right, parent.right);
+void MedianFinder::set_child_sums(const Leaf& parent, const RowIndex& left,
+                                  const RowIndex& right) const {
+  set_sums(left, parent.left);
+  set_sums(right, parent.right);
 }
 
 bool MedianFinder::splittable(const Leaf& leaf) const {
@@ -102,8 +105,9 @@ bool MedianFinder::splittable(const Leaf& leaf) const {
 }
 
 // The targets of the node in order, and the place that each row's has among them.
-void MedianFinder::begin(const Leaf& leaf, const Rows& rows, std::vector<uint8_t> allowed,
-                         Search* search) const {
+void MedianFinder::begin(const Leaf& leaf, const RowIndex& rows, std::vector<uint8_t> allowed,
+                         NodeScan* scan) const {
+  Search* const search = own(scan);
   search->leaf = &leaf;
   search->rows = rows;
   search->key = draw(key_, leaf.path);
@@ -120,30 +124,33 @@ void MedianFinder::begin(const Leaf& leaf, const Rows& rows, std::vector<uint8_t
   }
   RunningMedian whole;
   whole.start(search->targets.data(), search->targets.size());
-  in_parts(rows.n, [&](size_t begin, size_t end) {
+  for_each_block(rows.n, [&](size_t begin, size_t end) {
     for (size_t i = begin; i < end; ++i) whole.add(place_[rows[i]], target_.weight(rows[i]));
   });
   search->unsplit = -static_cast<double>(whole.cost());
 }
 
-void MedianFinder::scan_few_rows(Search* search, Scratch* scratch) const {
+void MedianFinder::scan_few_rows(NodeScan* scan, FinderScratch* scratch) const {
   for (size_t j = 0; j < features_->size(); ++j)
-    if (search->allows(j))
-      scan_sorted(search, j, sort_by_code(bins_, search->rows, (*features_)[j], scratch), scratch);
+    if (scan->allows(j))
+      scan_sorted(scan, j, sort_by_code(bins_, scan->rows, (*features_)[j], &own(scratch)->sort),
+                  scratch);
 }
 
-void MedianFinder::scan_sorted(Search* search, size_t position, const SortedRow* rows,
-                               Scratch* scratch) const {
+void MedianFinder::scan_sorted(NodeScan* scan, size_t position, const SortedRow* rows,
+                               FinderScratch* finder_scratch) const {
+  Search* const search = own(scan);
+  Scratch* const scratch = own(finder_scratch);
   const uint32_t feature = (*features_)[position];
   search->found[position] = bins_.coding(feature).categorical()
-                                ? scan_levels(*search, feature, rows, scratch)
+                                ? scan_categories(*search, feature, rows, scratch)
                                 : scan_numbers(*search, feature, rows, scratch);
 }
 
 ScanResult MedianFinder::best_cut(const Search& search, const SortedRow* rows, size_t n,
                                   size_t present, const Positions& within, Scratch* scratch) const {
   RunningMedian& median = scratch->median;
-  auto& costs = scratch->costs;  // of the left side, per position
+  auto& costs = scratch->costs;
   if (costs.size() < present) costs.resize(present);
   const auto begin_side = [&](bool with_missing) {
     median.start(search.targets.data(), search.targets.size());
@@ -165,15 +172,15 @@ ScanResult MedianFinder::best_cut(const Search& search, const SortedRow* rows, s
     if (to_left && !missing) break;
     ScanResult own;  // the first of equals stays, also of those with missing values on the right
     begin_side(to_left);
-    in_parts(within.last, [&](size_t begin, size_t end) {
+    for_each_block(within.last, [&](size_t begin, size_t end) {
       for (size_t i = begin; i < end; ++i) {
         median.add(place_[rows[i].row], target_.weight(rows[i].row));
         if (i >= within.first && end_of_code(i)) costs[i] = median.cost();
       }
     });
     int64_t count = begin_side(!to_left);
-    const int64_t all = search.leaf->word;
-    in_parts(present - within.first, [&](size_t begin, size_t end) {
+    const int64_t all = search.leaf->packed_sum;
+    for_each_block(present - within.first, [&](size_t begin, size_t end) {
       for (size_t i = present - begin; i-- > present - end;) {
         if (i < within.last && end_of_code(i)) {
           const bool heavy = count >= min_count_ && search.leaf->count - count >= min_count_ &&
@@ -195,8 +202,8 @@ MedianFinder::Found MedianFinder::scan_numbers(const Search& search, uint32_t fe
                                                const SortedRow* rows, Scratch* scratch) const {
   const size_t n = search.rows.n;
   const size_t present = count_present(rows, n, bins_.value_bins(feature));
-  const std::optional<size_t> only = only_cut(rules_, search, feature, [&] {
-    return codes_heard(rows, present, [&](size_t row) { return target_.weight(row) == 0; });
+  const std::optional<size_t> only = single_cut(rules_, search, feature, [&] {
+    return weighted_code_range(rows, present, [&](size_t row) { return target_.weight(row) == 0; });
   });
   const Positions within = only ? position_of(rows, present, *only) : Positions{0, present};
   Found found;
@@ -210,13 +217,13 @@ MedianFinder::Found MedianFinder::scan_numbers(const Search& search, uint32_t fe
   return found;
 }
 
-std::vector<uint32_t> MedianFinder::ordered_levels(const Search& search, const SortedRow* rows,
-                                                   size_t present) const {
-  struct Level {
+std::vector<uint32_t> MedianFinder::ordered_categories(const Search& search, const SortedRow* rows,
+                                                       size_t present) const {
+  struct Category {
     int64_t middle;  // twice the median
     uint32_t code;
   };
-  std::vector<Level> levels;
+  std::vector<Category> categories;
   std::vector<std::pair<uint32_t, int64_t>> own;  // places and weights of a level's rows
   for (size_t i = 0; i < present; ++i) {
     const uint32_t row = rows[i].row;
@@ -228,23 +235,23 @@ std::vector<uint32_t> MedianFinder::ordered_levels(const Search& search, const S
     size_t at = 0;
     while (2 * (upto + own[at].second) < all) upto += own[at++].second;
     const bool between = 2 * (upto + own[at].second) == all;
-    levels.push_back(
+    categories.push_back(
         {search.targets[own[at].first] + search.targets[own[at + between].first], rows[i].rank});
     own.clear();
   }
-  std::sort(levels.begin(), levels.end(), [](const Level& a, const Level& b) {
+  std::sort(categories.begin(), categories.end(), [](const Category& a, const Category& b) {
     return a.middle != b.middle ? a.middle < b.middle : a.code < b.code;
   });
   std::vector<uint32_t> order;
-  for (const Level& level : levels) order.push_back(level.code);
+  for (const Category& category : categories) order.push_back(category.code);
   return order;
 }
 
-MedianFinder::Found MedianFinder::scan_levels(const Search& search, uint32_t feature,
-                                              const SortedRow* rows, Scratch* scratch) const {
+MedianFinder::Found MedianFinder::scan_categories(const Search& search, uint32_t feature,
+                                                  const SortedRow* rows, Scratch* scratch) const {
   const size_t n = search.rows.n, bins = bins_.value_bins(feature);
   const size_t present = count_present(rows, n, static_cast<uint32_t>(bins));
-  const std::vector<uint32_t> order = ordered_levels(search, rows, present);
+  const std::vector<uint32_t> order = ordered_categories(search, rows, present);
   std::vector<size_t> start(bins + 1, 0);  // where the rows of a level begin
   for (size_t i = 0; i < present; ++i) ++start[rows[i].rank + 1];
   for (size_t b = 0; b < bins; ++b) start[b + 1] += start[b];
@@ -256,7 +263,8 @@ MedianFinder::Found MedianFinder::scan_levels(const Search& search, uint32_t fea
   in_order.insert(in_order.end(), rows + present, rows + n);
   Positions within{0, ordered};
   if (rules_.random_thresholds && !order.empty())
-    within = position_of(in_order.data(), ordered, drawn(search, feature, 0, order.size() - 1));
+    within =
+        position_of(in_order.data(), ordered, draw_position(search, feature, 0, order.size() - 1));
   Found found;
   found.result = best_cut(search, in_order.data(), in_order.size(), ordered, within, scratch);
   found.missing_seen = found.result.missing_seen;
@@ -264,7 +272,9 @@ MedianFinder::Found MedianFinder::scan_levels(const Search& search, uint32_t fea
   return found;
 }
 
-Split MedianFinder::settle(Search* search, Scratch* scratch) const {
+Split MedianFinder::choose_split(NodeScan* scan, FinderScratch* finder_scratch) const {
+  Search* const search = own(scan);
+  Scratch* const scratch = own(finder_scratch);
   const Leaf& leaf = *search->leaf;
   size_t best = features_->size();
   double best_score = kNoSplit;
@@ -275,14 +285,15 @@ Split MedianFinder::settle(Search* search, Scratch* scratch) const {
   }
   if (best == features_->size()) return {};
   const double units = best_score - search->unsplit;
-  const bool forced = leaf.forced >= 0;
+  const bool forced = leaf.forced_split >= 0;
   const bool enough = units > -kRelativeGain * search->unsplit;
-  const bool neutral =
-      rules_.to_the_end && rules_.min_gain == 0.0 && units >= kRelativeGain * search->unsplit;
-  if (!forced && !neutral && !(enough && target_.real(units) > rules_.min_gain)) return {};
+  const bool accepts_zero_gain =
+      rules_.grow_until_pure && rules_.min_gain == 0.0 && units >= kRelativeGain * search->unsplit;
+  if (!forced && !accepts_zero_gain && !(enough && target_.real(units) > rules_.min_gain))
+    return {};
   const Found& found = search->found[best];
-  const int64_t left = found.result.left_word;
-  const bool heavier_left = left >= leaf.word - left;
+  const int64_t left = found.result.left_sum;
+  const bool heavier_left = left >= leaf.packed_sum - left;
   Split split;
   split.gain = std::max(target_.real(units), forced ? 0.0 : kNeutralGain);
   split.forced = forced;
@@ -291,11 +302,11 @@ Split MedianFinder::settle(Search* search, Scratch* scratch) const {
   split.next_bin = found.next_bin;
   const bool decided = found.missing_seen || any_missing(bins_, search->rows, split.feature);
   split.missing_left = decided ? found.result.missing_left : heavier_left;
-  split.left_word = left;
+  split.left_sum = left;
   if (bins_.coding(split.feature).categorical()) {
-    const SortedRow* const rows = sort_by_code(bins_, search->rows, split.feature, scratch);
+    const SortedRow* const rows = sort_by_code(bins_, search->rows, split.feature, &scratch->sort);
     const uint32_t bins = bins_.value_bins(split.feature);
-    const auto order = ordered_levels(*search, rows, count_present(rows, search->rows.n, bins));
+    const auto order = ordered_categories(*search, rows, count_present(rows, search->rows.n, bins));
     split.right_bins.assign(bins, heavier_left ? 0 : 1);
     for (size_t i = 0; i < order.size(); ++i) split.right_bins[order[i]] = i <= found.bin ? 0 : 1;
   }

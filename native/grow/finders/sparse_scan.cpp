@@ -1,5 +1,5 @@
 // The candidates of a sparse table's features; the part of finders that knows blocks.
-#include "grow/finders/split.hpp"
+#include "grow/finders/gradient_finder.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -12,7 +12,9 @@ constexpr double kMostL2 = 0x1p60;  // above, a bound in floats would overflow
 // The rows of a node, to ask for single ones.
 class NodeRows {
  public:
-  NodeRows(const Rows& rows, std::vector<uint8_t>* marks) : rows_(rows), marks_(*marks) { set(1); }
+  NodeRows(const RowIndex& rows, std::vector<uint8_t>* marks) : rows_(rows), marks_(*marks) {
+    set(1);
+  }
   ~NodeRows() { set(0); }
   NodeRows(const NodeRows&) = delete;
   NodeRows& operator=(const NodeRows&) = delete;
@@ -24,7 +26,7 @@ class NodeRows {
       for (size_t i = 0; i < rows_.n; ++i) marks_[rows_.listed[i]] = mark;
   }
 
-  const Rows& rows_;
+  const RowIndex& rows_;
   std::vector<uint8_t>& marks_;
 };
 
@@ -32,35 +34,36 @@ class NodeRows {
 template <class Body>
 void visit_bits(const uint64_t* bits, size_t first, size_t last, Body&& body) {
   for (size_t w = first / 64; w <= (last - 1) / 64; ++w) {
-    uint64_t word = bits[w];
-    if (w == first / 64) word &= ~uint64_t{0} << (first % 64);
-    if (w == (last - 1) / 64) word &= ~uint64_t{0} >> (63 - (last - 1) % 64);
-    for (; word != 0; word &= word - 1) body(w * 64 + static_cast<size_t>(std::countr_zero(word)));
+    uint64_t packed_sum = bits[w];
+    if (w == first / 64) packed_sum &= ~uint64_t{0} << (first % 64);
+    if (w == (last - 1) / 64) packed_sum &= ~uint64_t{0} >> (63 - (last - 1) % 64);
+    for (; packed_sum != 0; packed_sum &= packed_sum - 1)
+      body(w * 64 + static_cast<size_t>(std::countr_zero(packed_sum)));
   }
 }
 
 }  // namespace
 
 // One side of any split has none of the absent cells, so the others must be heavy enough together.
-void WordFinder::count_sparse_rows() {
+void PackedGradientFinder::count_sparse_rows() {
   const SparseCodes& codes = bins_.sparse_codes();
   sparse_counts_.assign(bins_.features(), 0);
   for (size_t f = 0; f < bins_.features(); ++f)
     codes.visit(f, 0, codes.rows(), [&](uint32_t row, uint32_t code) {
-      if (code != codes.absent(f)) sparse_counts_[f] += weights_[row];
+      if (code != codes.default_bin(f)) sparse_counts_[f] += weights_[row];
     });
 }
 
 // Whether the score of a number without missing values is the plain one, of which there is a bound.
-bool SplitFinder::bounded(const Search& search) const {
+bool GradientFinder::bounded(const Search& search) const {
   const Regularisation& r = search.rules.regularisation;
-  return r.plain() && r.l2 <= kMostL2 && !rules_.random_thresholds && search.leaf->forced < 0 &&
-         rules_.constraints.monotone.empty();
+  return r.plain() && r.l2 <= kMostL2 && !rules_.random_thresholds &&
+         search.leaf->forced_split < 0 && rules_.constraints.monotone.empty();
 }
 
 // From a position on, all features of two bins that lie behind each other; returns how many.
-size_t SplitFinder::bound_pairs(Search* search, const std::vector<uint32_t>& positions,
-                                size_t first) const {
+size_t GradientFinder::bound_pairs(Search* search, const std::vector<uint32_t>& positions,
+                                   size_t first) const {
   const auto pair = [&](size_t i) {
     const uint32_t f = (*features_)[positions[i]];
     return bins_.value_bins(f) == 2 && !bins_.has_missing(f);
@@ -70,15 +73,16 @@ size_t SplitFinder::bound_pairs(Search* search, const std::vector<uint32_t>& pos
   for (; first + n < positions.size() && pair(first + n); ++n)
     if ((*features_)[begin + n] != (*features_)[begin] + n) break;
   if (n == 0) return 0;
-  kernels_.score_bounds(histograms_.feature(search->leaf->hist, begin), n, search->leaf->word,
+  kernels_.score_bounds(histograms_.feature(search->leaf->hist, begin), n, search->leaf->packed_sum,
                         search->rules, search->score.data() + begin);
   for (size_t i = 0; i < n; ++i)
-    if (light((*features_)[begin + i]) || !search->allows(begin + i))
+    if (too_few_rows((*features_)[begin + i]) || !search->allows(begin + i))
       search->score[begin + i] = kNoSplit;
   return n;
 }
 
-void SplitFinder::scan_block(Search* search, size_t block) const {
+void GradientFinder::scan_block(NodeScan* scan, size_t block) const {
+  Search* const search = own(scan);
   const std::vector<uint32_t>& positions = histograms_.block_members(block);
   const bool bounds = bounded(*search);
   for (size_t i = 0; i < positions.size();) {
@@ -88,18 +92,19 @@ void SplitFinder::scan_block(Search* search, size_t block) const {
       continue;
     }
     const uint32_t position = positions[i++], feature = (*features_)[position];
-    if (light(feature) || !search->allows(position)) continue;
+    if (too_few_rows(feature) || !search->allows(position)) continue;
     if (bounds && !bins_.has_missing(feature)) {
       search->score[position] =
           kernels_.score_bound(histograms_.feature(search->leaf->hist, position),
-                               bins_.value_bins(feature), search->leaf->word, search->rules);
+                               bins_.value_bins(feature), search->leaf->packed_sum, search->rules);
     } else {
       search->set(position, scan_histogram(*search, position, nullptr));
     }
   }
 }
 
-void WordFinder::count_cells(const Search& search, uint32_t feature, Scratch* scratch) const {
+void PackedGradientFinder::count_cells(const Search& search, uint32_t feature,
+                                       Scratch* scratch) const {
   const SparseCodes& codes = bins_.sparse_codes();
   const NodeRows node(search.rows, &scratch->row_marks);
   int64_t stored = 0;
@@ -108,10 +113,11 @@ void WordFinder::count_cells(const Search& search, uint32_t feature, Scratch* sc
     scratch->counts[code] += weights_[row];
     stored += weights_[row];
   });
-  scratch->counts[codes.absent(feature)] += search.leaf->count - stored;
+  scratch->counts[codes.default_bin(feature)] += search.leaf->count - stored;
 }
 
-bool WordFinder::any_missing_cell(const Search& search, uint32_t feature, Scratch* scratch) const {
+bool PackedGradientFinder::any_missing_cell(const Search& search, uint32_t feature,
+                                            Scratch* scratch) const {
   const SparseCodes& codes = bins_.sparse_codes();
   const NodeRows node(search.rows, &scratch->row_marks);
   size_t stored = 0, missing = 0;
@@ -120,66 +126,70 @@ bool WordFinder::any_missing_cell(const Search& search, uint32_t feature, Scratc
     ++stored;
     missing += code == bins_.value_bins(feature) ? 1 : 0;
   });
-  if (codes.absent(feature) == bins_.value_bins(feature)) missing += search.rows.n - stored;
+  if (codes.default_bin(feature) == bins_.value_bins(feature)) missing += search.rows.n - stored;
   return missing > 0;
 }
 
 // The sums of those bins of a feature that rows of the node fall into, in the order of their codes;
 // first: the place of the first bin in the block. No bins: too few rows have other cells than
 // absent ones.
-BinSums SplitFinder::collect_cells(const Search& search, uint32_t feature, size_t first,
-                                   Scratch* scratch) const {
+BinSums GradientFinder::collect_cells(const Search& search, uint32_t feature, size_t first,
+                                      Scratch* scratch) const {
   Scratch& s = *scratch;
-  const uint32_t absent = bins_.sparse_codes().absent(feature), missing = bins_.value_bins(feature);
+  const uint32_t default_bin = bins_.sparse_codes().default_bin(feature),
+                 missing = bins_.value_bins(feature);
   const size_t span = bins_.span(feature);
   s.reserve_rows(span + 1);
   BinSums sums;
-  int64_t word = 0, count = 0;  // of all cells but the absent ones
-  size_t hole = SIZE_MAX;       // for these
+  int64_t packed_sum = 0, count = 0;  // of all cells but the absent ones
+  size_t hole = SIZE_MAX;             // for these
   visit_bits(s.touched.data(), first, first + span, [&](size_t place) {
     const auto code = static_cast<uint32_t>(place - first);
-    if (code == absent) return;
-    word += s.few_words[place];
+    if (code == default_bin) return;
+    packed_sum += s.few_sums[place];
     count += s.few_counts[place];
     if (code == missing) {
-      sums.missing_word = s.few_words[place];
+      sums.missing_sum = s.few_sums[place];
       sums.missing_count = s.few_counts[place];
       return;
     }
-    if (code > absent && hole == SIZE_MAX) hole = sums.bins++;
-    s.packed_words[sums.bins] = s.few_words[place];
-    s.packed_counts[sums.bins] = s.few_counts[place];
-    s.packed_codes[sums.bins++] = code;
+    if (code > default_bin && hole == SIZE_MAX) hole = sums.bins++;
+    s.listed_sums[sums.bins] = s.few_sums[place];
+    s.listed_counts[sums.bins] = s.few_counts[place];
+    s.listed_codes[sums.bins++] = code;
   });
   if (count < min_count_) return {};
-  if (absent == missing) {
-    sums.missing_word = search.leaf->word - word;
+  if (default_bin == missing) {
+    sums.missing_sum = search.leaf->packed_sum - packed_sum;
     sums.missing_count = search.leaf->count - count;
   } else {
     if (hole == SIZE_MAX) hole = sums.bins++;
-    s.packed_words[hole] = search.leaf->word - word;
-    s.packed_counts[hole] = search.leaf->count - count;
-    s.packed_codes[hole] = absent;
+    s.listed_sums[hole] = search.leaf->packed_sum - packed_sum;
+    s.listed_counts[hole] = search.leaf->count - count;
+    s.listed_codes[hole] = default_bin;
   }
   sums.feature = feature;
-  sums.words = s.packed_words.data();
-  sums.counts = counts_needed_ ? s.packed_counts.data() : nullptr;
-  sums.codes = s.packed_codes.data();
+  sums.packed_sums = s.listed_sums.data();
+  sums.counts = counts_needed_ ? s.listed_counts.data() : nullptr;
+  sums.codes = s.listed_codes.data();
   return sums;
 }
 
 // Only features are looked at that a row of the node has a cell of.
-void SplitFinder::scan_few_rows_block(Search* search, size_t number, Scratch* scratch) const {
+void GradientFinder::scan_few_rows_block(NodeScan* scan_state, size_t number,
+                                         FinderScratch* finder_scratch) const {
+  Search* const search = own(scan_state);
+  Scratch* const scratch = own(finder_scratch);
   Scratch& s = *scratch;
   const SparseCodes& codes = bins_.sparse_codes();
   const SparseCodes::Block& block = codes.blocks()[number];
-  s.reserve_bins(block.words);
+  s.reserve_bins(block.n_sums);
   for (size_t i = 0; i < search->rows.n; ++i) {
     const uint32_t row = search->rows[i];
-    const int64_t word = gradients_->slots()[row].word, count = weights_[row];
+    const int64_t packed_sum = gradients_->slots()[row].packed, count = weights_[row];
     for (uint32_t cell = block.start[row]; cell < block.start[row + 1]; ++cell) {
       const uint32_t place = block.places[cell];
-      s.few_words[place] += word;
+      s.few_sums[place] += packed_sum;
       s.few_counts[place] += count;
       s.touched[place / 64] |= 1ull << (place % 64);
     }
@@ -187,17 +197,17 @@ void SplitFinder::scan_few_rows_block(Search* search, size_t number, Scratch* sc
   const size_t base = codes.place(block.first_feature);
   for (const uint32_t position : histograms_.block_members(number)) {
     const uint32_t feature = (*features_)[position];
-    if (light(feature) || !search->allows(position)) continue;
+    if (too_few_rows(feature) || !search->allows(position)) continue;
     const BinSums sums = collect_cells(*search, feature, codes.place(feature) - base, scratch);
     if (sums.bins == 0) continue;
     Found found = scan(*search, sums);
     found.exact = true;
     search->set(position, found);
   }
-  for (size_t w = 0; w <= block.words / 64; ++w)
+  for (size_t w = 0; w <= block.n_sums / 64; ++w)
     for (; s.touched[w] != 0; s.touched[w] &= s.touched[w] - 1) {
       const size_t place = w * 64 + static_cast<size_t>(std::countr_zero(s.touched[w]));
-      s.few_words[place] = s.few_counts[place] = 0;
+      s.few_sums[place] = s.few_counts[place] = 0;
     }
 }
 

@@ -31,7 +31,16 @@ VectorFinder::VectorFinder(const Bins& bins, const Kernels& kernels, const TreeR
       lanes_(vector_lanes(outputs, counted_)) {
   size_t all = 0;
   for (size_t f = 0; f < bins.features(); ++f) all += bins.value_bins(f);
-  few_rows_ = bins.features() > 0 ? all / bins.features() / 2 : 0;
+  set_few_rows(bins.features() > 0 ? all / bins.features() / 2 : 0);
+}
+
+VectorFinder::Scratch::Scratch(const Bins& bins, size_t lanes) : FinderScratch(bins) {
+  size_t most = 0;
+  for (size_t f = 0; f < bins.features(); ++f)
+    most = std::max<size_t>(most, bins.value_bins(f) + 1);
+  few_sums.resize(most * lanes, 0);
+  touched.resize(most / 64 + 1, 0);
+  listed_sums.resize(most * lanes);
 }
 
 VectorFinder::Lanes VectorFinder::make_lanes(double more_l2) const {
@@ -73,12 +82,12 @@ void VectorFinder::start_tree(const VectorGradients& gradients,
                               const std::vector<uint32_t>& features, double dispersion) {
   gradients_ = &gradients;
   features_ = &features;
-  numbers_ = make_lanes(0.0);
-  levels_ = make_lanes(rules_.levels.l2);
-  level_chance_ = rules_.levels.chance * dispersion;
+  numeric_lanes_ = make_lanes(0.0);
+  category_lanes_ = make_lanes(rules_.categories.l2);
+  category_chance_ = rules_.categories.chance * dispersion;
 }
 
-std::vector<double> VectorFinder::values(const int64_t* words) const {
+std::vector<double> VectorFinder::values(const int64_t* packed_sums) const {
   Regularisation r;
   r.l1 = rules_.l1;
   r.l2 = rules_.l2;
@@ -88,32 +97,32 @@ std::vector<double> VectorFinder::values(const int64_t* words) const {
   }
   std::vector<double> out(outputs_);
   for (size_t k = 0; k < outputs_; ++k)
-    out[k] =
-        leaf_value(static_cast<double>(word_gradient(words[k])) / gradients_->scales(k).gradient,
-                   static_cast<double>(word_hessian(words[k])) / gradients_->scales(k).hessian, r);
+    out[k] = leaf_value(
+        static_cast<double>(packed_gradient(packed_sums[k])) / gradients_->scales(k).gradient,
+        static_cast<double>(packed_hessian(packed_sums[k])) / gradients_->scales(k).hessian, r);
   return out;
 }
 
-double VectorFinder::hessian(const int64_t* words) const {
+double VectorFinder::hessian(const int64_t* packed_sums) const {
   double sum = 0.0;
   for (size_t k = 0; k < outputs_; ++k)
-    sum += static_cast<double>(word_hessian(words[k])) * numbers_.hessian_unit[k];
+    sum += static_cast<double>(packed_hessian(packed_sums[k])) * numeric_lanes_.hessian_unit[k];
   return sum;
 }
 
-void VectorFinder::weigh_root(const Rows& rows, bool all, Leaf* root) const {
+void VectorFinder::set_root_sums(const RowIndex& rows, bool all, Leaf* root) const {
   root->vector = gradients_->total();
   if (!all) {
     std::fill(root->vector.begin(), root->vector.end(), 0);
     for (size_t i = 0; i < rows.n; ++i) {
-      const int64_t* const own = gradients_->words() + rows[i] * lanes_;
+      const int64_t* const own = gradients_->packed() + rows[i] * lanes_;
       for (size_t k = 0; k < lanes_; ++k) root->vector[k] += own[k];
     }
   }
   root->values = values(root->vector.data());
 }
 
-void VectorFinder::weigh_children(const Leaf& parent, const Rows&, const Rows&) const {
+void VectorFinder::set_child_sums(const Leaf& parent, const RowIndex&, const RowIndex&) const {
   parent.left->vector = parent.split.left_vector;
   parent.right->vector = parent.vector;
   for (size_t k = 0; k < lanes_; ++k) parent.right->vector[k] -= parent.left->vector[k];
@@ -123,11 +132,12 @@ void VectorFinder::weigh_children(const Leaf& parent, const Rows&, const Rows&) 
 bool VectorFinder::splittable(const Leaf& leaf) const {
   if (rules_.max_depth > 0 && leaf.depth >= rules_.max_depth) return false;
   if (leaf.rows() < 2 || leaf.count < 2 * weights_.units(rules_.min_samples_leaf)) return false;
-  return hessian(leaf.vector.data()) >= 2.0 * numbers_.rules.least_hessian;
+  return hessian(leaf.vector.data()) >= 2.0 * numeric_lanes_.rules.least_hessian;
 }
 
-void VectorFinder::begin(const Leaf& leaf, const Rows& rows, std::vector<uint8_t> allowed,
-                         Search* search) const {
+void VectorFinder::begin(const Leaf& leaf, const RowIndex& rows, std::vector<uint8_t> allowed,
+                         NodeScan* scan_state) const {
+  Search* const search = own(scan_state);
   search->leaf = &leaf;
   search->rows = rows;
   search->pure = false;
@@ -139,8 +149,9 @@ void VectorFinder::begin(const Leaf& leaf, const Rows& rows, std::vector<uint8_t
 VectorFinder::Found VectorFinder::scan_bins(const Leaf& leaf, const VectorSums& sums,
                                             const Lanes& lanes, int64_t* left) const {
   Found found;
-  found.result = kernels_.scan_vectors({sums.words, sums.bins, sums.missing, leaf.vector.data()},
-                                       lanes.rules, left, left + lanes_);
+  found.result =
+      kernels_.scan_vectors({sums.packed_sums, sums.bins, sums.missing, leaf.vector.data()},
+                            lanes.rules, left, left + lanes_);
   found.missing_seen = sums.missing != nullptr;
   if (found.result.score > kNoSplit) {
     const size_t next = found.result.position + 1;
@@ -153,48 +164,52 @@ VectorFinder::Found VectorFinder::scan_bins(const Leaf& leaf, const VectorSums& 
 void VectorFinder::scan(Search* search, size_t position, const VectorSums& sums) const {
   int64_t* const left = search->left.data() + position * 2 * lanes_;
   search->found[position] = bins_.coding(sums.feature).categorical()
-                                ? scan_levels(*search->leaf, sums, left)
-                                : scan_bins(*search->leaf, sums, numbers_, left);
+                                ? scan_categories(*search->leaf, sums, left)
+                                : scan_bins(*search->leaf, sums, numeric_lanes_, left);
 }
 
-void VectorFinder::scan_group(Search* search, size_t group) const {
+void VectorFinder::scan_group(NodeScan* scan_state, size_t group) const {
+  Search* const search = own(scan_state);
   for (const uint32_t position : histograms_.members(group)) {
     if (!search->allows(position)) continue;
     VectorSums sums;
     sums.feature = (*features_)[position];
-    sums.words = histograms_.feature(search->leaf->hist, position);
+    sums.packed_sums = histograms_.feature(search->leaf->hist, position);
     sums.bins = bins_.value_bins(sums.feature);
-    const int64_t* const missing = sums.words + sums.bins * lanes_;
+    const int64_t* const missing = sums.packed_sums + sums.bins * lanes_;
     if (bins_.has_missing(sums.feature) && has_rows(missing)) sums.missing = missing;
     scan(search, position, sums);
   }
 }
 
-bool VectorFinder::has_rows(const int64_t* words) const {
-  return std::any_of(words, words + lanes_, [](int64_t word) { return word != 0; });
+bool VectorFinder::has_rows(const int64_t* packed_sums) const {
+  return std::any_of(packed_sums, packed_sums + lanes_,
+                     [](int64_t packed_sum) { return packed_sum != 0; });
 }
 
-void VectorFinder::collect(const Rows& rows, uint32_t feature, Scratch* scratch) const {
-  const Groups& groups = bins_.groups();
-  int64_t* const words = scratch->few_words.data();
+void VectorFinder::collect(const RowIndex& rows, uint32_t feature, Scratch* scratch) const {
+  const FeatureGroups& groups = bins_.groups();
+  int64_t* const packed_sums = scratch->few_sums.data();
   const uint32_t start = 0;
   if (groups.alone(feature) && bins_.wide()) {
     kernels_.vector_histogram16(bins_.by_row16() + groups.of(feature), bins_.row_stride(), &start,
-                                nullptr, 1, rows, gradients_->words(), lanes_, words);
+                                nullptr, 1, rows, gradients_->packed(), lanes_, packed_sums);
   } else if (groups.alone(feature)) {
     kernels_.vector_histogram8(bins_.by_row8() + groups.of(feature), bins_.row_stride(), &start,
-                               nullptr, 1, rows, gradients_->words(), lanes_, words);
+                               nullptr, 1, rows, gradients_->packed(), lanes_, packed_sums);
   }
   for (size_t i = 0; i < rows.n; ++i) {
     const uint32_t code = bins_.code(rows[i], feature);
     scratch->touched[code / 64] |= 1ull << (code % 64);
     if (groups.alone(feature)) continue;
-    const int64_t* const own = gradients_->words() + rows[i] * lanes_;
-    for (size_t k = 0; k < lanes_; ++k) words[code * lanes_ + k] += own[k];
+    const int64_t* const own = gradients_->packed() + rows[i] * lanes_;
+    for (size_t k = 0; k < lanes_; ++k) packed_sums[code * lanes_ + k] += own[k];
   }
 }
 
-void VectorFinder::scan_few_rows(Search* search, Scratch* scratch) const {
+void VectorFinder::scan_few_rows(NodeScan* scan_state, FinderScratch* finder_scratch) const {
+  Search* const search = own(scan_state);
+  Scratch* const scratch = own(finder_scratch);
   Scratch& s = *scratch;
   for (size_t j = 0; j < features_->size(); ++j) {
     if (!search->allows(j)) continue;
@@ -205,14 +220,14 @@ void VectorFinder::scan_few_rows(Search* search, Scratch* scratch) const {
     for (size_t block = 0; block <= missing / 64; ++block)
       for (uint64_t bits = s.touched[block]; bits != 0; bits &= bits - 1) {
         const size_t code = block * 64 + static_cast<size_t>(std::countr_zero(bits));
-        int64_t* const own = s.few_words.data() + code * lanes_;
-        std::copy(own, own + lanes_, s.packed_words.data() + sums.bins++ * lanes_);
+        int64_t* const own = s.few_sums.data() + code * lanes_;
+        std::copy(own, own + lanes_, s.listed_sums.data() + sums.bins++ * lanes_);
         std::fill(own, own + lanes_, 0);
       }
-    sums.words = s.packed_words.data();
+    sums.packed_sums = s.listed_sums.data();
     sums.touched = s.touched.data();
     if ((s.touched[missing / 64] >> (missing % 64) & 1) != 0) {
-      const int64_t* const behind = sums.words + --sums.bins * lanes_;
+      const int64_t* const behind = sums.packed_sums + --sums.bins * lanes_;
       if (has_rows(behind)) sums.missing = behind;
     }
     scan(search, j, sums);
@@ -225,18 +240,20 @@ double VectorFinder::unsplit_score(const Leaf& leaf) const {
   double sum = 0.0;
   for (size_t k = 0; k < outputs_; ++k) {
     Regularisation r;
-    r.l1 = numbers_.l1[k];
-    r.l2 = numbers_.l2[k];
+    r.l1 = numeric_lanes_.l1[k];
+    r.l2 = numeric_lanes_.l2[k];
     const double unit = gradients_->scales(k).gradient / gradients_->scales(k).hessian;
-    const auto h = static_cast<double>(std::max<int64_t>(1, word_hessian(leaf.vector[k])));
+    const auto h = static_cast<double>(std::max<int64_t>(1, packed_hessian(leaf.vector[k])));
     sum +=
-        gain_of(static_cast<double>(word_gradient(leaf.vector[k])), h, leaf.values[k] * unit, r) *
-        numbers_.unit[k];
+        gain_of(static_cast<double>(packed_gradient(leaf.vector[k])), h, leaf.values[k] * unit, r) *
+        numeric_lanes_.unit[k];
   }
   return sum;
 }
 
-Split VectorFinder::settle(Search* search, Scratch* scratch) const {
+Split VectorFinder::choose_split(NodeScan* scan_state, FinderScratch* finder_scratch) const {
+  Search* const search = own(scan_state);
+  Scratch* const scratch = own(finder_scratch);
   const Leaf& leaf = *search->leaf;
   size_t best = features_->size();
   double best_score = kNoSplit;

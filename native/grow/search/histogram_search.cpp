@@ -11,7 +11,7 @@ constexpr size_t kGroupBlock = 64;  // groups whose histograms stay in the secon
 
 }  // namespace
 
-void HistogramSearch::start_tree(Workers&) { histograms_.use_features(choice_.features()); }
+void HistogramSearch::start_tree(Workers&) { histograms_.use_features(sampler_.features()); }
 
 size_t HistogramSearch::work(const Leaf& leaf) const {
   if (!histograms_.sparse()) return leaf.rows() * histograms_.groups();
@@ -27,14 +27,14 @@ void HistogramSearch::root(Workers& team, Leaf* root) {
   } else {
     job.few[0] = root;
   }
-  search(team, desks_.data(), job);
+  search(team, workspaces_.data(), job);
 }
 
 void HistogramSearch::before(Leaf* parent) {
   if (parent->hist >= 0) parent->spare = histograms_.acquire();
 }
 
-void HistogramSearch::children(Workers& team, Desk* desk, Leaf* parent) {
+void HistogramSearch::children(Workers& team, Workspace* workspace, Leaf* parent) {
   Leaf* small = parent->left->rows() <= parent->right->rows() ? parent->left : parent->right;
   Leaf* large = small == parent->left ? parent->right : parent->left;
   Job job;
@@ -53,7 +53,7 @@ void HistogramSearch::children(Workers& team, Desk* desk, Leaf* parent) {
     job.few[0] = small;
     job.few[1] = large;
   }
-  search(team, desk, job);
+  search(team, workspace, job);
 }
 
 void HistogramSearch::after(const Leaf& parent) {
@@ -68,17 +68,17 @@ void HistogramSearch::after(const Leaf& parent) {
 void HistogramSearch::again(Workers& team, Leaf* leaf) {
   Job job;
   (leaf->hist >= 0 ? job.rest : job.few[0]) = leaf;
-  search(team, desks_.data(), job);
+  search(team, workspaces_.data(), job);
 }
 
 // The best splits of the leaves.
-void HistogramSearch::search(Workers& team, Desk* desk, const Job& job, bool scan) {
+void HistogramSearch::search(Workers& team, Workspace* workspace, const Job& job, bool scan) {
   Leaf* leaves[2] = {job.built != nullptr ? job.built : job.few[0],
                      job.rest != nullptr ? job.rest : job.few[1]};
   Searches searches;
   for (size_t i = 0; i < 2; ++i) {
     if (!scan || leaves[i] == nullptr || !finder_.splittable(*leaves[i])) continue;
-    Finder::Search& search = desk->searches[i];
+    NodeScan& search = *workspace->scans[i];
     begin(*leaves[i], &search);
     if (leaves[i]->hist >= 0) {
       searches.of_sums[searches.n_sums++] = &search;
@@ -87,43 +87,43 @@ void HistogramSearch::search(Workers& team, Desk* desk, const Job& job, bool sca
     }
   }
   if (histograms_.sparse()) {
-    search_blocks(team, desk, job, searches);
+    search_blocks(team, workspace, job, searches);
   } else {
-    search_groups(team, desk, job, searches);
+    search_groups(team, workspace, job, searches);
   }
   for (size_t i = 0; scan && i < 2; ++i)
     if (leaves[i] != nullptr && finder_.splittable(*leaves[i])) {
-      Finder::Search* const search = &desk->searches[i];
-      settle(leaves[i], search, &desk->scratch, [&] { look_again(desk, search); });
+      NodeScan* const search = workspace->scans[i].get();
+      choose_split(leaves[i], search, workspace->scratch.get(), [&] { rescan(workspace, search); });
     }
 }
 
 // At other columns of a leaf, whose histogram is still there if it has one.
-void HistogramSearch::look_again(Desk* desk, Finder::Search* search) const {
+void HistogramSearch::rescan(Workspace* workspace, NodeScan* search) const {
   const bool sums = search->leaf->hist >= 0;
   if (histograms_.sparse()) {
     for (size_t block = 0; block < histograms_.blocks(); ++block)
       sums ? finder_.scan_block(search, block)
-           : finder_.scan_few_rows_block(search, block, &desk->scratch);
+           : finder_.scan_few_rows_block(search, block, workspace->scratch.get());
   } else if (sums) {
     for (size_t group = 0; group < histograms_.groups(); ++group) finder_.scan_group(search, group);
   } else {
-    finder_.scan_few_rows(search, &desk->scratch);
+    finder_.scan_few_rows(search, workspace->scratch.get());
   }
 }
 
-void HistogramSearch::search_groups(Workers& team, Desk* desk, const Job& job,
+void HistogramSearch::search_groups(Workers& team, Workspace* workspace, const Job& job,
                                     const Searches& searches) {
   Leaf *const built = job.built, *const rest = job.rest;
-  if (job.remove_few) histograms_.remove(rest->hist, rows_.of(*job.few[0]), finder_.words());
+  if (job.remove_few) histograms_.remove(rest->hist, rows_.of(*job.few[0]), finder_.packed_rows());
   // Of vectors the histograms look after the cache themselves.
   const size_t most = histograms_.lanes() == 1 ? kGroupBlock : histograms_.groups();
-  const bool together = histograms_.groups() <= most;  // all groups of a row at once
+  const bool interaction_groups = histograms_.groups() <= most;  // all groups of a row at once
   Histograms::Parts parts;
-  const bool parted = built != nullptr && together && team.threads() > 1 &&
+  const bool parted = built != nullptr && interaction_groups && team.threads() > 1 &&
                       built->rows() * histograms_.groups() >= kParallelUpdates;
   if (parted)
-    parts = histograms_.add_in_parts(team, built->hist, rows_.of(*built), finder_.words());
+    parts = histograms_.add_in_parts(team, built->hist, rows_.of(*built), finder_.packed_rows());
 
   const bool alone = team.threads() == 1 || histograms_.size() < kParallelBins;
   const auto pieces = static_cast<size_t>(2 * team.threads());
@@ -133,13 +133,14 @@ void HistogramSearch::search_groups(Workers& team, Desk* desk, const Job& job,
                             : 0;
   const auto work = [&](size_t task, int worker) {
     if (task >= blocks) {
-      Desk* const own = team.threads() == 1 ? desk : &desks_[static_cast<size_t>(worker)];
-      finder_.scan_few_rows(searches.of_rows[task - blocks], &own->scratch);
+      Workspace* const own =
+          team.threads() == 1 ? workspace : &workspaces_[static_cast<size_t>(worker)];
+      finder_.scan_few_rows(searches.of_rows[task - blocks], own->scratch.get());
       return;
     }
     const size_t first = task * block, last = std::min(histograms_.groups(), first + block);
     if (built != nullptr && !parted)
-      histograms_.add(built->hist, first, last, rows_.of(*built), finder_.words());
+      histograms_.add(built->hist, first, last, rows_.of(*built), finder_.packed_rows());
     for (size_t group = first; group < last; ++group) {
       if (built != nullptr) {
         histograms_.merge(built->hist, group, parts);
@@ -158,25 +159,28 @@ void HistogramSearch::search_groups(Workers& team, Desk* desk, const Job& job,
 }
 
 // Of a sparse table: every block goes through all steps while its sums are in the cache.
-void HistogramSearch::search_blocks(Workers& team, Desk* desk, const Job& job,
+void HistogramSearch::search_blocks(Workers& team, Workspace* workspace, const Job& job,
                                     const Searches& searches) {
   Leaf *const built = job.built, *const rest = job.rest;
-  const Rows removed = job.remove_few ? rows_.of(*job.few[0]) : Rows{};
-  if (built != nullptr) histograms_.start_sums(built->hist, rows_.of(*built), finder_.words());
+  const RowIndex removed = job.remove_few ? rows_.of(*job.few[0]) : RowIndex{};
+  if (built != nullptr)
+    histograms_.start_sums(built->hist, rows_.of(*built), finder_.packed_rows());
   if (built != nullptr && rest != nullptr) histograms_.subtract_total(rest->hist, built->hist);
-  if (job.remove_few) histograms_.remove_total(rest->hist, removed, finder_.words());
+  if (job.remove_few) histograms_.remove_total(rest->hist, removed, finder_.packed_rows());
   team.run(histograms_.blocks(), [&](size_t block, int worker) {
-    Desk* const own = team.threads() == 1 ? desk : &desks_[static_cast<size_t>(worker)];
+    Workspace* const own =
+        team.threads() == 1 ? workspace : &workspaces_[static_cast<size_t>(worker)];
     if (built != nullptr) {
-      histograms_.build_block(built->hist, block, rows_.of(*built), finder_.words());
+      histograms_.build_block(built->hist, block, rows_.of(*built), finder_.packed_rows());
       if (rest != nullptr) histograms_.subtract_block(rest->hist, built->hist, block);
       histograms_.finish_block(built->hist, block);
     }
-    if (job.remove_few) histograms_.remove_from_block(rest->hist, block, removed, finder_.words());
+    if (job.remove_few)
+      histograms_.remove_from_block(rest->hist, block, removed, finder_.packed_rows());
     if (rest != nullptr) histograms_.finish_block(rest->hist, block);
     for (size_t i = 0; i < searches.n_sums; ++i) finder_.scan_block(searches.of_sums[i], block);
     for (size_t i = 0; i < searches.n_rows; ++i)
-      finder_.scan_few_rows_block(searches.of_rows[i], block, &own->scratch);
+      finder_.scan_few_rows_block(searches.of_rows[i], block, own->scratch.get());
   });
 }
 

@@ -11,15 +11,15 @@ namespace stagewise {
 
 class HistogramSearch : public NodeSearch {
  public:
-  HistogramSearch(const Finder& finder, const RowLists& rows, const FeatureChoice& choice,
-                  std::vector<Desk>& desks, Histograms& histograms)
-      : NodeSearch(finder, rows, choice, desks), histograms_(histograms) {}
+  HistogramSearch(const Finder& finder, const RowPartition& rows, const FeatureSampler& sampler,
+                  std::vector<Workspace>& workspaces, Histograms& histograms)
+      : NodeSearch(finder, rows, sampler, workspaces), histograms_(histograms) {}
 
   void start_tree(Workers& team) override;
   size_t work(const Leaf& leaf) const override;
   void root(Workers& team, Leaf* root) override;
   void before(Leaf* parent) override;
-  void children(Workers& team, Desk* desk, Leaf* parent) override;
+  void children(Workers& team, Workspace* workspace, Leaf* parent) override;
   void after(const Leaf& parent) override;
   void again(Workers& team, Leaf* leaf) override;
 
@@ -34,19 +34,19 @@ class HistogramSearch : public NodeSearch {
     bool remove_few = false;
   };
   // scan: whether to look for their splits, or only to make their histograms.
-  void search(Workers& team, Desk* desk, const Job& job, bool scan = true);
+  void search(Workers& team, Workspace* workspace, const Job& job, bool scan = true);
 
   Histograms& histograms_;
 
  private:
   struct Searches {
-    Finder::Search* of_sums[2] = {};  // read from histograms
-    Finder::Search* of_rows[2] = {};  // of few rows
+    NodeScan* of_sums[2] = {};  // read from histograms
+    NodeScan* of_rows[2] = {};  // of few rows
     size_t n_sums = 0, n_rows = 0;
   };
-  void look_again(Desk* desk, Finder::Search* search) const;
-  void search_groups(Workers& team, Desk* desk, const Job& job, const Searches& searches);
-  void search_blocks(Workers& team, Desk* desk, const Job& job, const Searches& searches);
+  void rescan(Workspace* workspace, NodeScan* search) const;
+  void search_groups(Workers& team, Workspace* workspace, const Job& job, const Searches& searches);
+  void search_blocks(Workers& team, Workspace* workspace, const Job& job, const Searches& searches);
 };
 
 }  // namespace stagewise

@@ -57,7 +57,7 @@ void Histograms::use_features(const std::vector<uint32_t>& features) {
     members_[u].push_back(static_cast<uint32_t>(position_at_.size()));
     position_at_.push_back(groups_.alone(f) ? offset_[u] : apart_at_[f]);
   }
-  planes_.words = total;
+  planes_.n_sums = total;
   if (total * planes_.n * lanes_ > capacity_) {
     capacity_ = total * planes_.n * lanes_;
     slots_.clear();
@@ -70,7 +70,7 @@ void Histograms::use_features(const std::vector<uint32_t>& features) {
 size_t Histograms::place_blocks(size_t begin) {
   const SparseCodes& codes = bins_.sparse_codes();
   block_at_ = begin;
-  block_words_ = codes.words();
+  block_sums_ = codes.n_sums();
   block_members_.assign(blocks(), {});
   size_t block = 0;
   for (const uint32_t f : features_) {
@@ -78,7 +78,7 @@ size_t Histograms::place_blocks(size_t begin) {
     block_members_[block].push_back(static_cast<uint32_t>(position_at_.size()));
     position_at_.push_back(block_at_ + codes.place(f));
   }
-  return begin + block_words_ + 1;
+  return begin + block_sums_ + 1;
 }
 
 int Histograms::acquire() {
@@ -99,15 +99,15 @@ bool Histograms::crowded() const {
 
 void Histograms::clear(int64_t* hist, size_t first, size_t last) const {
   for (size_t plane = 0; plane < planes_.n; ++plane)
-    std::memset(hist + plane * planes_.words + offset_[first] * lanes_, 0,
+    std::memset(hist + plane * planes_.n_sums + offset_[first] * lanes_, 0,
                 (offset_[last] - offset_[first]) * lanes_ * sizeof(int64_t));
 }
 
-void Histograms::add_vectors(int64_t* hist, size_t first, size_t last, const Rows& rows,
+void Histograms::add_vectors(int64_t* hist, size_t first, size_t last, const RowIndex& rows,
                              const int64_t* vectors) const {
   const size_t chunk = std::max<size_t>(64, kVectorChunk / lanes_);
   for (size_t begin = 0; begin < rows.n; begin += chunk) {
-    const Rows part = rows.part(begin, std::min(chunk, rows.n - begin));
+    const RowIndex part = rows.part(begin, std::min(chunk, rows.n - begin));
     for (size_t from = first, to = first; from < last; from = to) {
       while (to < last && (to == from || (offset_[to + 1] - offset_[from]) * lanes_ <= kVectorBins))
         ++to;
@@ -126,15 +126,15 @@ void Histograms::add_vectors(int64_t* hist, size_t first, size_t last, const Row
   }
 }
 
-void Histograms::add_rows(int64_t* hist, size_t first, size_t last, const Rows& rows,
-                          const RowWords& words) const {
+void Histograms::add_rows(int64_t* hist, size_t first, size_t last, const RowIndex& rows,
+                          const PackedRows& packed) const {
   if (lanes_ > 1) {
-    add_vectors(hist, first, last, rows, words.vectors);
+    add_vectors(hist, first, last, rows, packed.vectors);
     return;
   }
   if (even_) {
     kernels_.even_histogram8(bins_.by_row8() + first, bins_.row_stride(), last - first, rows,
-                             planes_, words.slots, hist + offset_[first]);
+                             planes_, packed.slots, hist + offset_[first]);
     return;
   }
   const uint32_t* offset = offset_.data() + first;
@@ -142,20 +142,21 @@ void Histograms::add_rows(int64_t* hist, size_t first, size_t last, const Rows& 
   const size_t skip = all_groups_ ? first : 0;
   if (bins_.wide()) {
     kernels_.histogram16(bins_.by_row16() + skip, bins_.row_stride(), offset, listed, last - first,
-                         rows, planes_, words.slots, hist);
+                         rows, planes_, packed.slots, hist);
   } else {
     kernels_.histogram8(bins_.by_row8() + skip, bins_.row_stride(), offset, listed, last - first,
-                        rows, planes_, words.slots, hist);
+                        rows, planes_, packed.slots, hist);
   }
 }
 
-void Histograms::add(int slot, size_t first, size_t last, const Rows& rows, const RowWords& words) {
+void Histograms::add(int slot, size_t first, size_t last, const RowIndex& rows,
+                     const PackedRows& packed) {
   clear(at(slot), first, last);
-  add_rows(at(slot), first, last, rows, words);
+  add_rows(at(slot), first, last, rows, packed);
 }
 
-Histograms::Parts Histograms::add_in_parts(Workers& team, int slot, const Rows& rows,
-                                           const RowWords& words) {
+Histograms::Parts Histograms::add_in_parts(Workers& team, int slot, const RowIndex& rows,
+                                           const PackedRows& packed) {
   const auto threads = static_cast<size_t>(team.threads());
   while (own_.size() < threads) own_.push_back(make_large_array<int64_t>(capacity_));
   const auto mine = [&](size_t worker) { return worker == 0 ? at(slot) : own_[worker].get(); };
@@ -169,7 +170,7 @@ Histograms::Parts Histograms::add_in_parts(Workers& team, int slot, const Rows& 
     begun[worker] = 1;
     const size_t begin = chunk * size_of_chunk;
     add_rows(mine(worker), 0, groups(), rows.part(begin, std::min(size_of_chunk, rows.n - begin)),
-             words);
+             packed);
   });
   Parts parts;
   for (size_t w = 1; w < threads; ++w)
@@ -180,7 +181,7 @@ Histograms::Parts Histograms::add_in_parts(Workers& team, int slot, const Rows& 
 void Histograms::merge(int slot, size_t group, const Parts& parts) {
   const size_t size = (offset_[group + 1] - offset_[group]) * lanes_;
   for (size_t plane = 0; plane < planes_.n; ++plane) {
-    const size_t begin = plane * planes_.words + offset_[group] * lanes_;
+    const size_t begin = plane * planes_.n_sums + offset_[group] * lanes_;
     int64_t* const hist = at(slot) + begin;
     for (const int64_t* part : parts)
       for (size_t i = 0; i < size; ++i) hist[i] += part[begin + i];
@@ -189,7 +190,7 @@ void Histograms::merge(int slot, size_t group, const Parts& parts) {
 
 void Histograms::subtract(int parent, int child, size_t group) {
   for (size_t plane = 0; plane < planes_.n; ++plane) {
-    const size_t begin = plane * planes_.words + offset_[group] * lanes_;
+    const size_t begin = plane * planes_.n_sums + offset_[group] * lanes_;
     kernels_.subtract(at(parent) + begin, at(child) + begin,
                       (offset_[group + 1] - offset_[group]) * lanes_);
   }
@@ -199,32 +200,33 @@ void Histograms::finish(int slot, size_t group) {
   const Group& shared = groups_.all()[used_[group]];
   if (shared.digits.empty()) return;
   for (size_t plane = 0; plane < planes_.n; ++plane) {
-    int64_t* const hist = at(slot) + plane * planes_.words;
+    int64_t* const hist = at(slot) + plane * planes_.n_sums;
     for (size_t lane = 0; lane < lanes_; ++lane)
-      groups_.take_apart(shared, hist + offset_[group] * lanes_ + lane, apart_at_.data(),
-                         hist + lane, lanes_);
+      groups_.unbundle(shared, hist + offset_[group] * lanes_ + lane, apart_at_.data(), hist + lane,
+                       lanes_);
   }
 }
 
 int64_t* Histograms::total(int slot, size_t plane) const {
-  return at(slot) + plane * planes_.words + block_at_ + block_words_;
+  return at(slot) + plane * planes_.n_sums + block_at_ + block_sums_;
 }
 
-void Histograms::add_to_total(int slot, const Rows& rows, const RowWords& words, int64_t sign) {
+void Histograms::add_to_total(int slot, const RowIndex& rows, const PackedRows& packed,
+                              int64_t sign) {
   for (size_t i = 0; i < rows.n; ++i) {
     const int32_t* const plane = planes_.of_row;
     *total(slot, plane == nullptr ? 0 : static_cast<size_t>(plane[rows[i]])) +=
-        sign * words.slots[rows[i]].word;
+        sign * packed.slots[rows[i]].packed;
   }
 }
 
-void Histograms::start_sums(int slot, const Rows& rows, const RowWords& words) {
+void Histograms::start_sums(int slot, const RowIndex& rows, const PackedRows& packed) {
   for (size_t plane = 0; plane < planes_.n; ++plane) *total(slot, plane) = 0;
-  add_to_total(slot, rows, words, 1);
+  add_to_total(slot, rows, packed, 1);
 }
 
-void Histograms::remove_total(int slot, const Rows& rows, const RowWords& words) {
-  add_to_total(slot, rows, words, -1);
+void Histograms::remove_total(int slot, const RowIndex& rows, const PackedRows& packed) {
+  add_to_total(slot, rows, packed, -1);
 }
 
 void Histograms::subtract_total(int parent, int child) {
@@ -236,26 +238,27 @@ int64_t* Histograms::block(int slot, size_t block) const {
   return at(slot) + block_at_ + codes.place(codes.blocks()[block].first_feature);
 }
 
-void Histograms::build_block(int slot, size_t number, const Rows& rows, const RowWords& words) {
+void Histograms::build_block(int slot, size_t number, const RowIndex& rows,
+                             const PackedRows& packed) {
   const SparseCodes::Block& own = bins_.sparse_codes().blocks()[number];
   int64_t* const sums = block(slot, number);
   for (size_t plane = 0; plane < planes_.n; ++plane)
-    std::memset(sums + plane * planes_.words, 0, own.words * sizeof(int64_t));
-  kernels_.sparse_histogram(own.start.data(), own.places, rows, planes_, words.slots, 1, sums);
+    std::memset(sums + plane * planes_.n_sums, 0, own.n_sums * sizeof(int64_t));
+  kernels_.sparse_histogram(own.start.data(), own.places, rows, planes_, packed.slots, 1, sums);
 }
 
-void Histograms::remove_from_block(int slot, size_t number, const Rows& rows,
-                                   const RowWords& words) {
+void Histograms::remove_from_block(int slot, size_t number, const RowIndex& rows,
+                                   const PackedRows& packed) {
   const SparseCodes::Block& own = bins_.sparse_codes().blocks()[number];
-  kernels_.sparse_histogram(own.start.data(), own.places, rows, planes_, words.slots, -1,
+  kernels_.sparse_histogram(own.start.data(), own.places, rows, planes_, packed.slots, -1,
                             block(slot, number));
 }
 
 void Histograms::subtract_block(int parent, int child, size_t number) {
   for (size_t plane = 0; plane < planes_.n; ++plane)
-    kernels_.subtract(block(parent, number) + plane * planes_.words,
-                      block(child, number) + plane * planes_.words,
-                      bins_.sparse_codes().blocks()[number].words);
+    kernels_.subtract(block(parent, number) + plane * planes_.n_sums,
+                      block(child, number) + plane * planes_.n_sums,
+                      bins_.sparse_codes().blocks()[number].n_sums);
 }
 
 // The sum of the absent cells is what the others leave of the sum of all rows.
@@ -264,33 +267,35 @@ void Histograms::finish_block(int slot, size_t number) {
   const SparseCodes::Block& own = codes.blocks()[number];
   for (size_t plane = 0; plane < planes_.n; ++plane) {
     const int64_t all = *total(slot, plane);
-    int64_t* words = block(slot, number) + plane * planes_.words;
+    int64_t* packed_sums = block(slot, number) + plane * planes_.n_sums;
     for (size_t f = own.first_feature; f < own.last_feature; ++f) {
-      const size_t span = bins_.span(f), absent = codes.absent(f);
+      const size_t span = bins_.span(f), default_bin = codes.default_bin(f);
       int64_t others = 0;
-      for (size_t b = 0; b < span; ++b) others += words[b];
-      if (absent < span) words[absent] = all - (others - words[absent]);  // else none is absent
-      words += span;
+      for (size_t b = 0; b < span; ++b) others += packed_sums[b];
+      if (default_bin < span)
+        packed_sums[default_bin] =
+            all - (others - packed_sums[default_bin]);  // else none is absent
+      packed_sums += span;
     }
   }
 }
 
-void Histograms::remove(int slot, const Rows& rows, const RowWords& words) {
+void Histograms::remove(int slot, const RowIndex& rows, const PackedRows& packed) {
   for (size_t i = 0; i < rows.n; ++i) {
     const int32_t* const plane = planes_.of_row;
     int64_t* const hist =
         at(slot) +
-        (plane == nullptr ? 0 : static_cast<size_t>(plane[rows.listed[i]]) * planes_.words);
+        (plane == nullptr ? 0 : static_cast<size_t>(plane[rows.listed[i]]) * planes_.n_sums);
     const size_t row = rows.listed[i] * bins_.row_stride();
     for (size_t j = 0; j < used_.size(); ++j) {
       const size_t code =
           bins_.wide() ? bins_.by_row16()[row + used_[j]] : bins_.by_row8()[row + used_[j]];
       if (lanes_ == 1) {
-        hist[offset_[j] + code] -= words.slots[rows.listed[i]].word;
+        hist[offset_[j] + code] -= packed.slots[rows.listed[i]].packed;
         continue;
       }
       kernels_.subtract(hist + (offset_[j] + code) * lanes_,
-                        words.vectors + rows.listed[i] * lanes_, lanes_);
+                        packed.vectors + rows.listed[i] * lanes_, lanes_);
     }
   }
 }

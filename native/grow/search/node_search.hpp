@@ -4,26 +4,27 @@
 // are read from histograms or from sorted rows; what a candidate is worth is Finder's.
 #pragma once
 
-#include "grow/feature_choice.hpp"
-#include "grow/finders/split.hpp"
-#include "grow/row_lists.hpp"
+#include "grow/feature_sampler.hpp"
+#include "grow/finders/finder.hpp"
+#include "grow/row_partition.hpp"
 
 namespace stagewise {
 
 // What one thread works with.
-struct Desk {
-  Desk(const Bins& bins, size_t lanes) : scratch(bins, lanes) {}
+struct Workspace {
+  explicit Workspace(const Finder& finder)
+      : scratch(finder.make_scratch()), scans{finder.make_scan(), finder.make_scan()} {}
 
-  Finder::Scratch scratch;
-  Finder::Search searches[2];
-  std::vector<SortedRow> aside;
+  std::unique_ptr<FinderScratch> scratch;
+  std::unique_ptr<NodeScan> scans[2];  // of the two children of a node
+  std::vector<SortedRow> aside;        // rows of the right child during a partition
 };
 
 class NodeSearch {
  public:
-  NodeSearch(const Finder& finder, const RowLists& rows, const FeatureChoice& choice,
-             std::vector<Desk>& desks)
-      : finder_(finder), rows_(rows), choice_(choice), desks_(desks) {}
+  NodeSearch(const Finder& finder, const RowPartition& rows, const FeatureSampler& sampler,
+             std::vector<Workspace>& workspaces)
+      : finder_(finder), rows_(rows), sampler_(sampler), workspaces_(workspaces) {}
   virtual ~NodeSearch() = default;
 
   virtual void start_tree(Workers& team) = 0;
@@ -34,33 +35,33 @@ class NodeSearch {
   // The splits of a leaf's children, whose rows are listed. Before and after it, by one thread:
   // whatever the leaves share.
   virtual void before(Leaf* parent) = 0;
-  virtual void children(Workers& team, Desk* desk, Leaf* parent) = 0;
+  virtual void children(Workers& team, Workspace* workspace, Leaf* parent) = 0;
   virtual void after(const Leaf& parent) = 0;
   // The split of a leaf once more, because its rules have changed.
   virtual void again(Workers& team, Leaf* leaf) = 0;
 
  protected:
-  void begin(const Leaf& leaf, Finder::Search* search, size_t attempt = 0) const {
-    finder_.begin(leaf, rows_.of(leaf), choice_.allowed(leaf, attempt), search);
+  void begin(const Leaf& leaf, NodeScan* search, size_t attempt = 0) const {
+    finder_.begin(leaf, rows_.of(leaf), sampler_.allowed(leaf, attempt), search);
   }
 
   // The best split of what was found; where trees grow to the end and there is none, that of the
   // next columns, which look() scans.
-  template <class Look>
-  void settle(Leaf* leaf, Finder::Search* search, Finder::Scratch* scratch, Look look) const {
-    leaf->split = finder_.settle(search, scratch);
-    for (size_t attempt = 1; !leaf->split.found() && !search->pure && choice_.more(*leaf, attempt);
+  template <class Rescan>
+  void choose_split(Leaf* leaf, NodeScan* search, FinderScratch* scratch, Rescan look) const {
+    leaf->split = finder_.choose_split(search, scratch);
+    for (size_t attempt = 1; !leaf->split.found() && !search->pure && sampler_.more(*leaf, attempt);
          ++attempt) {
       begin(*leaf, search, attempt);
       look();
-      leaf->split = finder_.settle(search, scratch);
+      leaf->split = finder_.choose_split(search, scratch);
     }
   }
 
   const Finder& finder_;
-  const RowLists& rows_;
-  const FeatureChoice& choice_;
-  std::vector<Desk>& desks_;  // per thread
+  const RowPartition& rows_;
+  const FeatureSampler& sampler_;
+  std::vector<Workspace>& workspaces_;  // per thread
 };
 
 }  // namespace stagewise

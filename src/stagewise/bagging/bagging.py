@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import ClassifierMixin, is_classifier, is_regressor
 
-from stagewise.bagging.committee import COMMITTEE_RULES, Committee
+from stagewise.bagging.base import BAGGING_RULES, BaseBagging
 from stagewise.data import as_frequencies, check_weight, read_labels, read_target, read_weight
 from stagewise.errors import InvalidParameterError
 from stagewise.estimators.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
@@ -31,7 +31,7 @@ __all__ = ["BaggingClassifier", "BaggingRegressor"]
 Vector = npt.NDArray[np.float64]
 
 
-class BaggingRegressor(ScoredByR2, Committee):
+class BaggingRegressor(ScoredByR2, BaseBagging):
     """A committee of regressors, each fitted to rows of its own: f(x) = Σ α_j h_j(x).
 
     Breiman (1996), *Bagging predictors*; with sampling="folds" a cross-validation committee
@@ -50,18 +50,18 @@ class BaggingRegressor(ScoredByR2, Committee):
         α_j: the same for all, or in proportion to 1/ε_j, where ε_j is the mean squared error of a
         member on the rows that it did not see.
     sampling : {"bootstrap", "uniform", "group", "folds"}, default="bootstrap"
-        What a member sees: each row a Poisson number of times, `subsample` in the mean; each row
+        What a member sees: each row a Poisson number of times, `max_samples` in the mean; each row
         with that probability; each group; or all folds of `cv` but one. A member whose `fit` takes
         X_val and y_val, as the boosted models of this library do, stops early by the fold that is
         left out; for all others it only measures.
-    subsample : float, default=1.0
+    max_samples : float, default=1.0
         The share of the rows, or of the groups, that a member sees; see `sampling`.
-    columns_per_member : float, default=1.0
+    max_features : float, default=1.0
         The share of the columns that a member sees, drawn without replacement. Parameters of the
         member that speak of columns by their place speak of these.
     cv : int, splitter or list of pairs of indices, default=5
         The folds: their number, or what says them itself.
-    out_of_bag : bool, default=False
+    oob_score : bool, default=False
         Whether members are asked about the rows that they did not see.
     early_stopping : bool, default=False
         Whether no more members are added when the error of rows out of bag no longer falls. All
@@ -87,7 +87,7 @@ class BaggingRegressor(ScoredByR2, Committee):
         ε of each member, if it was measured.
     oob_prediction_, oob_score_ : array of shape (n_rows,) and float
         What members say of the rows that they did not see (NaN: all saw it), and its R²; with
-        `out_of_bag` or `early_stopping`.
+        `oob_score` or `early_stopping`.
     oob_path_ : array of shape (n_members,)
         The mean squared error of rows out of bag for 1, 2, ... members.
     oof_prediction_, oof_score_ : array of shape (n_rows,) and float
@@ -98,12 +98,12 @@ class BaggingRegressor(ScoredByR2, Committee):
     >>> from sklearn.datasets import load_diabetes
     >>> from stagewise import BaggingRegressor
     >>> X, y = load_diabetes(return_X_y=True)
-    >>> model = BaggingRegressor(n_estimators=20, out_of_bag=True).fit(X, y)
+    >>> model = BaggingRegressor(n_estimators=20, oob_score=True).fit(X, y)
     >>> model.oob_prediction_.shape
     (442,)
     """
 
-    own_rules = MappingProxyType({**COMMITTEE_RULES, "combine": OneOf(("average", "weighted"))})
+    _rules = MappingProxyType({**BAGGING_RULES, "combine": OneOf(("average", "weighted"))})
 
     @suggests_names
     def __init__(
@@ -113,10 +113,10 @@ class BaggingRegressor(ScoredByR2, Committee):
         n_estimators: int = 100,
         combine: str = "average",
         sampling: str = "bootstrap",
-        subsample: float = 1.0,
-        columns_per_member: float = 1.0,
+        max_samples: float = 1.0,
+        max_features: float = 1.0,
         cv: Any = 5,
-        out_of_bag: bool = False,
+        oob_score: bool = False,
         early_stopping: bool = False,
         n_iter_no_change: int = 10,
         tol: float = 0.0,
@@ -127,10 +127,10 @@ class BaggingRegressor(ScoredByR2, Committee):
         self.n_estimators = n_estimators
         self.combine = combine
         self.sampling = sampling
-        self.subsample = subsample
-        self.columns_per_member = columns_per_member
+        self.max_samples = max_samples
+        self.max_features = max_features
         self.cv = cv
-        self.out_of_bag = out_of_bag
+        self.oob_score = oob_score
         self.early_stopping = early_stopping
         self.n_iter_no_change = n_iter_no_change
         self.tol = tol
@@ -163,7 +163,7 @@ class BaggingRegressor(ScoredByR2, Committee):
         return target, read_weight(sample_weight, n_rows), None
 
 
-class BaggingClassifier(ClassifierMixin, Committee):
+class BaggingClassifier(ClassifierMixin, BaseBagging):
     """A committee of classifiers, each fitted to rows of its own.
 
     A row gets Σ α_j h_j(x), where h_j is what member j says: the probability of every class, or 1
@@ -179,7 +179,7 @@ class BaggingClassifier(ClassifierMixin, Committee):
         did not see and has wrong, and K the number of classes.
     tol : float, default=0.0
         How much lower the share of wrong rows must be to count.
-    n_estimators, sampling, subsample, columns_per_member, cv, out_of_bag, early_stopping, \
+    n_estimators, sampling, max_samples, max_features, cv, oob_score, early_stopping, \
 n_iter_no_change, random_state, n_jobs
         As in `BaggingRegressor`. Early stopping goes by the share of rows that are wrong. Folds
         have each class alike.
@@ -203,9 +203,7 @@ n_iter_no_change, random_state, n_jobs
     (2, 2)
     """
 
-    own_rules = MappingProxyType(
-        {**COMMITTEE_RULES, "combine": OneOf(("average", "vote", "weighted"))}
-    )
+    _rules = MappingProxyType({**BAGGING_RULES, "combine": OneOf(("average", "vote", "weighted"))})
 
     @suggests_names
     def __init__(
@@ -215,10 +213,10 @@ n_iter_no_change, random_state, n_jobs
         n_estimators: int = 100,
         combine: str = "average",
         sampling: str = "bootstrap",
-        subsample: float = 1.0,
-        columns_per_member: float = 1.0,
+        max_samples: float = 1.0,
+        max_features: float = 1.0,
         cv: Any = 5,
-        out_of_bag: bool = False,
+        oob_score: bool = False,
         early_stopping: bool = False,
         n_iter_no_change: int = 10,
         tol: float = 0.0,
@@ -229,10 +227,10 @@ n_iter_no_change, random_state, n_jobs
         self.n_estimators = n_estimators
         self.combine = combine
         self.sampling = sampling
-        self.subsample = subsample
-        self.columns_per_member = columns_per_member
+        self.max_samples = max_samples
+        self.max_features = max_features
         self.cv = cv
-        self.out_of_bag = out_of_bag
+        self.oob_score = oob_score
         self.early_stopping = early_stopping
         self.n_iter_no_change = n_iter_no_change
         self.tol = tol

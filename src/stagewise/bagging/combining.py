@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from stagewise.bagging.shares import Share
+from stagewise.bagging.bag_samples import Share
 from stagewise.data import TargetScale
 
 __all__ = ["LeftOut", "Sum", "log_odds", "precision", "settled"]

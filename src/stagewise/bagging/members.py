@@ -22,10 +22,10 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import has_fit_parameter
 from threadpoolctl import threadpool_limits
 
-from stagewise._native import Cancellation, work_under
-from stagewise.bagging.shares import Places, Share, draw_columns
+from stagewise._native import Cancellation, set_cancellation
+from stagewise.bagging.bag_samples import Places, Share, draw_columns
 from stagewise.data.categories.categories import Categories
-from stagewise.estimators.single_tree import HELD_OUT
+from stagewise.estimators.tree_base import HELD_OUT
 from stagewise.learners.estimator import finite, name_of, seeded, weight_argument
 from stagewise.model.model import Model
 from stagewise.validation.messages import CollectedWarning, collect_warnings
@@ -165,8 +165,8 @@ class Training:
             return DummyClassifier().fit(self._seen(rows, columns), self.y[rows])
         rng = np.random.default_rng([self.seed, share.number, SEEDS])
         estimator = seeded(self.estimator, rng, anew=True)
-        if estimator.get_params(deep=False).get("on_unseen") == "error":
-            estimator.set_params(on_unseen="missing")  # what is unseen, the committee decides
+        if estimator.get_params(deep=False).get("handle_unknown") == "error":
+            estimator.set_params(handle_unknown="missing")  # bagging itself has checked the categories
         if self.threads > 1:
             estimator.set_params(**dict.fromkeys(_numbers_of_threads(estimator), 1))
         passed: dict[str, Any] = {}
@@ -263,7 +263,7 @@ class _Cancellable:
             if self._cancellation.cancelled():
                 return None
             self._running += 1
-        outer = work_under(self._cancellation)
+        outer = set_cancellation(self._cancellation)
         try:
             return self._task(item)
         except BaseException:
@@ -271,7 +271,7 @@ class _Cancellable:
                 return None  # nobody reads it
             raise
         finally:
-            work_under(outer)
+            set_cancellation(outer)
             with self._changed:
                 self._running -= 1
                 self._changed.notify_all()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from stagewise.boosting.steps import Move, Stage, Step
+from stagewise.boosting.steps import Step, StepInput, StepResult
 from stagewise.linear.componentwise import ComponentTerm
 
 __all__ = ["epsilon_step", "full_step"]
@@ -21,11 +21,11 @@ DONE = "no column is correlated with the residual any more"
 def full_step(spread: float) -> Step:
     """Return the step to ⟨x_j, r⟩ / ⟨x_j, x_j⟩, of a target with this standard deviation."""
 
-    def step(stage: Stage) -> Move:
-        term = _term(stage)
+    def step(given: StepInput) -> StepResult:
+        term = _term(given)
         if _is_nothing(term, spread) or term.share <= LEAST:
-            return Move([], DONE)
-        return Move([term.value])
+            return StepResult([], DONE)
+        return StepResult([term.value])
 
     return step
 
@@ -38,18 +38,18 @@ def epsilon_step(epsilon: float, spread: float) -> Step:
     """
     length = epsilon * spread
 
-    def step(stage: Stage) -> Move:
-        term = _term(stage)
+    def step(given: StepInput) -> StepResult:
+        term = _term(given)
         if _is_nothing(term, spread) or abs(float(term.value[0])) <= length / 2:
-            return Move([], f"no step of {epsilon:g} lowers the error any more")
-        return Move([np.sign(term.value) * length])
+            return StepResult([], f"no step of {epsilon:g} lowers the error any more")
+        return StepResult([np.sign(term.value) * length])
 
     return step
 
 
-def _term(stage: Stage) -> ComponentTerm:
-    assert isinstance(stage.term, ComponentTerm)
-    return stage.term
+def _term(given: StepInput) -> ComponentTerm:
+    assert isinstance(given.term, ComponentTerm)
+    return given.term
 
 
 def _is_nothing(term: ComponentTerm, spread: float) -> bool:

@@ -1,8 +1,8 @@
-"""DART: a round is fitted as if some earlier rounds did not exist.
+"""DART: a round is fitted without some of the earlier rounds.
 
-The one idea: the scores lend some rounds out before a round is fitted and get them back, scaled,
-after it. So that scores do not depend on the way they were reached (a fit that is continued adds
-the trees up anew), values of trees are multiples of STEP: sums of these are exact in any order.
+The dropped rounds are subtracted from the scores before a round is fitted, and added again, scaled,
+after it. The values of trees are multiples of STEP, so that sums of them are exact in any order and
+a continued fit has the same scores.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from stagewise._native import Workers, draw_rounds
+from stagewise._native import Workers, draw_dropout
 from stagewise.model.ensemble import Ensemble
 from stagewise.trees.tree import Tree
 
-__all__ = ["Absence", "Dropout"]
+__all__ = ["Dropout", "DroppedRounds"]
 
 Vector = npt.NDArray[np.float64]
 
@@ -73,7 +73,7 @@ class Dropout:
         """Return which of the rounds so far are dropped for this one."""
         if self.rate == 0:
             return []
-        drawn = draw_rounds(n_rounds, self.rate, self.most or 0, self.skip, seed, number)
+        drawn = draw_dropout(n_rounds, self.rate, self.most or 0, self.skip, seed, number)
         return [int(m) for m in drawn]
 
     def shares(self, dropped: int, learning_rate: float) -> tuple[float, float]:
@@ -88,14 +88,14 @@ class Dropout:
         """What trees say is a multiple of this; 0: as it comes."""
         return STEP if self.rate > 0 else 0.0
 
-    def settle(self, value: Vector) -> Vector:
+    def round_values(self, value: Vector) -> Vector:
         """Return values that can be taken out of a score and put back without a trace."""
         return value if self.rate == 0 else np.rint(value / STEP) * STEP
 
     def scale(self, tree: Tree, share: float) -> Tree:
         """Return a tree that says so much of what it did."""
         lines = None if tree.linear_leaves is None else tree.linear_leaves.scaled(share, self.grain)
-        return replace(tree, value=self.settle(share * tree.value), linear_leaves=lines)
+        return replace(tree, value=self.round_values(share * tree.value), linear_leaves=lines)
 
     def check(self, value: Vector, score: npt.NDArray[np.float64], *, first: bool) -> None:
         """Raise ValueError if the values of a term, or the scores, do not fit the steps."""
@@ -110,8 +110,8 @@ class Dropout:
             )
 
 
-class Absence:
-    """Some rounds, out of the scores while another one is fitted.
+class DroppedRounds:
+    """Rounds that are removed from the scores while another one is fitted.
 
     Parameters
     ----------
@@ -119,7 +119,7 @@ class Absence:
         Which.
     ensemble : Ensemble
         Whose.
-    samples : iterable of Rows
+    samples : iterable of EncodedRows
         Whose scores they leave; each has its rows as the ensemble reads them.
     workers : Workers
         The threads.
@@ -134,7 +134,7 @@ class Absence:
             self._part: Ensemble = ensemble.select_rounds(rounds)
             self._add(self._part, -1.0)
 
-    def end(self, dropout: Dropout, share: float) -> None:
+    def restore(self, dropout: Dropout, share: float) -> None:
         """Put the rounds back, multiplied by `share`, into the ensemble and into the scores."""
         if not self.rounds:
             return

@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from stagewise._native import Gradients, residual_quantile
-from stagewise.boosting.steps import Move, Stage, Step, newton, tree_of
-from stagewise.learners.histogram_tree import GrownTerm, TreeGrowth
+from stagewise.boosting.steps import Step, StepInput, StepResult, newton, tree_of
+from stagewise.learners.histogram_tree import BoundTree, GrownTerm
 from stagewise.trees.linear_leaves import LinearLeafSlopes
 
 __all__ = ["linear_leaves"]
@@ -40,38 +40,38 @@ def linear_leaves(step: Step, l2: float, max_step: float = 0.0) -> Step:
     nowhere); and, where features have directions, half-way to the constants of the leaves around.
     """
 
-    def with_lines(stage: Stage) -> Move:
-        move = step(stage)
-        (value,) = move.values
-        growth, term = tree_of(stage)
+    def with_linear_leaves(given: StepInput) -> StepResult:
+        result = step(given)
+        (value,) = result.values
+        learner, term = tree_of(given)
         settled = term.with_values(value)
-        if stage.loss.leaf_quantile is None:
-            pairs = stage.derivatives(*stage.outputs)
-            bound = stage.loss.hessian_bound
-            fitted = growth.fit_lines(settled, stage.source, pairs, l2, bound)
-            intercept = _optima(stage, step, fitted, max_step)
+        if given.loss.leaf_quantile is None:
+            pairs = given.derivatives(*given.outputs)
+            bound = given.loss.hessian_bound
+            fitted = learner.fit_linear_leaves(settled, given.source, pairs, l2, bound)
+            intercept = _optima(given, step, fitted, max_step)
             intercept = np.where(fitted.complete == 1, value[fitted.node], intercept)
         else:
-            pairs = _parabolas(stage, settled)
-            fitted = growth.fit_lines(settled, stage.source, pairs, l2, 1.0)
-            intercept = _quantiles(stage, growth, settled, fitted)
-        room = growth.room(value)
+            pairs = _parabolas(given, settled)
+            fitted = learner.fit_linear_leaves(settled, given.source, pairs, l2, 1.0)
+            intercept = _quantiles(given, learner, settled, fitted)
+        room = learner.monotone_bounds(value)
         low, high = _bounds(value, fitted, intercept, room, max_step)
         lines = fitted.with_intercepts(intercept, low, high, beyond=room is not None)
-        return replace(move, lines=lines if len(lines.node) else None)
+        return replace(result, linear_leaves=lines if len(lines.node) else None)
 
-    return with_lines
+    return with_linear_leaves
 
 
-def _optima(stage: Stage, step: Step, fitted: LinearLeafSlopes, max_step: float) -> Vector:
+def _optima(given: StepInput, step: Step, fitted: LinearLeafSlopes, max_step: float) -> Vector:
     """Return what the step would say of leaves of nothing but the rows of the lines."""
     if step is newton:
         return fitted.newton
-    optima = stage.loss.region_optimum(fitted.gradient, fitted.hessian)
+    optima = given.loss.region_optimum(fitted.gradient, fitted.hessian)
     return np.clip(optima, -max_step, max_step) if max_step > 0 else optima
 
 
-def _parabolas(stage: Stage, settled: GrownTerm) -> Gradients:
+def _parabolas(given: StepInput, settled: GrownTerm) -> Gradients:
     """Return derivatives, at the constants, of parabolas that lie above the loss.
 
     Of q r (r > 0) or (q - 1) r, smoothed with ε = the median of |r|, and times 2 ε:
@@ -80,45 +80,45 @@ def _parabolas(stage: Stage, settled: GrownTerm) -> Gradients:
 
     (Hunter & Lange 2000, eq. 8); of the Huber loss with width δ, ω = δ / max(δ, |r|) and ε = 0.
     """
-    (output,) = stage.outputs
-    score = stage.score[output] + stage.growth.predictions(settled, stage.source)
-    y = stage.loss.target(stage.y, output)
+    (output,) = given.outputs
+    score = given.score[output] + given.learner.predictions(settled, given.source)
+    y = given.loss.target(given.y, output)
     r = y - score
     distance = np.abs(r)
-    width, lean = stage.bound.delta_of(output), 0.0
+    width, lean = given.bound.delta_of(output), 0.0
     if width is None:
         quantiles = (
-            residual_quantile(stage.workers, y, score, stage.weight, q) for q in (0.5, 1.0)
+            residual_quantile(given.workers, y, score, given.weight, q) for q in (0.5, 1.0)
         )
         width = next((q for q in quantiles if q > 0), 1.0)
-        lean = (2 * (stage.loss.leaf_quantile or 0.0) - 1) * width
+        lean = (2 * (given.loss.leaf_quantile or 0.0) - 1) * width
         share = width / (width + distance)
     else:
         share = width / np.maximum(width, distance) if width > 0 else np.ones_like(r)
     pairs = Gradients(len(r))
-    pairs.given(stage.workers, -share * r - lean, share, stage.weight)
-    return stage.bag.count(pairs, stage.workers, stage.weight, hessians=True)
+    pairs.assign(given.workers, -share * r - lean, share, given.weight)
+    return given.bag.count(pairs, given.workers, given.weight, hessians=True)
 
 
 def _quantiles(
-    stage: Stage, growth: TreeGrowth, settled: GrownTerm, fitted: LinearLeafSlopes
+    given: StepInput, learner: BoundTree, settled: GrownTerm, fitted: LinearLeafSlopes
 ) -> Vector:
     """Return the leaves' quantiles, or Huber steps, of the residuals less what the slopes say."""
-    (output,) = stage.outputs
-    residual = stage.loss.target(stage.y, output) - stage.score[output]
+    (output,) = given.outputs
+    residual = given.loss.target(given.y, output) - given.score[output]
     nowhere = np.full(len(fitted.node), np.inf)
     slopes = fitted.with_intercepts(np.zeros(len(fitted.node)), -nowhere, nowhere)
     unsaid = settled.with_values(np.where(settled.tree.feature < 0, np.nan, 0.0))
-    left = residual - growth.predictions(unsaid.with_lines(slopes), stage.source)
-    times, absent = stage.bag.times, np.isnan(left)
+    left = residual - learner.predictions(unsaid.with_linear_leaves(slopes), given.source)
+    times, absent = given.bag.times, np.isnan(left)
     if absent.any():  # such rows have no line
         counted = np.ones(len(left), np.float32) if times is None else times
         times, left = np.where(absent, np.float32(0), counted), np.where(absent, 0.0, left)
-    width, value = stage.bound.delta_of(output), settled.tree.value
+    width, value = given.bound.delta_of(output), settled.tree.value
     if width is None:
-        found = growth.leaf_quantiles(value, left, stage.loss.leaf_quantile or 0.0, times)
+        found = learner.leaf_quantiles(value, left, given.loss.leaf_quantile or 0.0, times)
     else:
-        found = growth.leaf_huber_means(value, left, width, times)
+        found = learner.leaf_huber_means(value, left, width, times)
     return np.asarray(found[fitted.node])
 
 

@@ -1,7 +1,8 @@
-"""The only loop: f_m = f_(m-1) + ν · step(b_m).
+"""The boosting loop: f_m = f_(m-1) + ν · step(b_m).
 
-The one idea: everything that makes one algorithm differ from another is in the recipe; everything
-that watches a fit is in the monitor. What is left is here, and it fits on a page.
+The recipe has everything in which algorithms differ, and the monitor decides when to stop. One
+model and the models of the folds of a cross-validation are boosted by the same loop. Forests have a
+loop of their own (`forest_loop`), since their trees do not depend on each other.
 """
 
 from __future__ import annotations
@@ -14,35 +15,35 @@ import numpy as np
 import numpy.typing as npt
 
 from stagewise._native import Gradients, VectorGradients, Workers
-from stagewise.boosting.dropout import Absence
+from stagewise.boosting.dropout import DroppedRounds
 from stagewise.boosting.monitor import Monitor
-from stagewise.boosting.recipe import Recipe
+from stagewise.boosting.recipe import BoundRecipe
 from stagewise.boosting.sampling import Bag, Round
-from stagewise.boosting.steps import Move, Stage
+from stagewise.boosting.steps import StepInput, StepResult
 from stagewise.model.ensemble import Ensemble
 from stagewise.model.terms import Terms
 
-__all__ = ["Boosting", "Outcome", "Rows", "boost"]
+__all__ = ["Boosting", "EncodedRows", "RoundResult", "boost"]
 
 Vector = npt.NDArray[np.float64]
 
 
 @dataclass
-class Rows:
-    """Rows and what is known of them.
+class EncodedRows:
+    """Rows as a learner reads them, with their current scores.
 
     Parameters
     ----------
-    table : Bins or what else the learner learns from
+    table : list of Bins, or another input of the learner
         The features.
     y : array
-        Targets on the scale of the loss: float64, or int32 class codes.
+        Targets in the units of the loss: float64, or int32 class codes.
     weight : float64 array or None
         How often each row counts; None: once.
     score : float64 array of shape (n_outputs, n_rows)
         F of the ensemble so far; the loop adds to it.
-    source : Columns, or what else the ensemble reads
-        The same rows before they were made ready for the learner.
+    source : Columns, or another input of the ensemble
+        The same rows before they were encoded.
     """
 
     table: Any
@@ -58,42 +59,42 @@ class Rows:
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """What a round came to.
+class RoundResult:
+    """The result of a round.
 
     Attributes
     ----------
     train_loss : float
         The mean loss of the training rows.
     valid_loss : float or None
-        That of the held-out rows, if there are any.
-    taken : bool
-        Whether the model grew; if not, the losses are those of the round before.
-    last : str
-        Why there can be no round after this one; empty: there can.
-    out_of_bag : float or None
-        By how much the mean loss of the rows outside the bag fell, if that is measured.
+        The mean loss of the held-out rows, if there are any.
+    grown : bool
+        Whether the model has new terms; if not, the losses are those of the round before.
+    stop_reason : str
+        Why there can be no further round; empty: there can.
+    oob_improvement : float or None
+        The decrease of the mean loss of the out-of-bag rows, if it is measured.
     """
 
     train_loss: float
     valid_loss: float | None
-    taken: bool
-    last: str
-    out_of_bag: float | None = None
+    grown: bool
+    stop_reason: str
+    oob_improvement: float | None = None
 
 
 class Boosting:
-    """One additive model on its way, and what it keeps from round to round.
+    """One additive model that is being fitted.
 
     Parameters
     ----------
-    recipe : Recipe
-        The algorithm.
+    parts : BoundRecipe
+        The algorithm, with the loss and the learner.
     ensemble : Ensemble or Terms
-        Grows by one part per output and round.
-    train : Rows
-        What is learned from.
-    valid : Rows or None
+        Gets the terms of every round.
+    train : EncodedRows
+        The training rows.
+    valid : EncodedRows or None
         Held-out rows; bins of them are made with the training rows' cuts.
     workers : Workers
         The threads.
@@ -104,160 +105,171 @@ class Boosting:
 
     def __init__(
         self,
-        recipe: Recipe,
+        parts: BoundRecipe,
         ensemble: Ensemble | Terms,
-        train: Rows,
-        valid: Rows | None,
+        train: EncodedRows,
+        valid: EncodedRows | None,
         workers: Workers,
         seed: int,
     ) -> None:
-        self.recipe, self.ensemble, self.train, self.valid = recipe, ensemble, train, valid
+        self._parts, self._recipe = parts, parts.recipe
+        self.ensemble, self.train, self.valid = ensemble, train, valid
         self._workers, self._seed = workers, seed
-        loss = recipe.loss
-        self._turns = recipe.response.turns(loss, joint=recipe.joint)
+        loss, response = parts.loss, parts.recipe.response
+        self._turns = response.turns(loss, joint=parts.joint)
         self._bound = loss.bind(workers, train.y, train.weight)
         self._watched = None if valid is None else loss.bind(workers, valid.y, valid.weight)
-        self._growth = recipe.learner.start(
+        self._learner = parts.learner.start(
             workers,
             train.table,
             train.weight,
-            train.y if recipe.response.of_classes else None,
-            hessian_bound=recipe.response.hessian_bound(loss),
-            hessian_is_weight=recipe.response.hessian_is_weight(
-                loss, multiplied=recipe.sampling.multiplies
+            train.y if response.of_classes else None,
+            hessian_bound=response.hessian_bound(loss),
+            hessian_is_weight=response.hessian_is_weight(
+                loss, multiplied=parts.recipe.sampling.multiplies
             ),
-            outputs=loss.n_outputs if recipe.joint else 0,
+            outputs=loss.n_outputs if parts.joint else 0,
         )
-        self._vectors = VectorGradients(len(train.y), loss.n_outputs) if recipe.joint else None
+        self._vectors = VectorGradients(len(train.y), loss.n_outputs) if parts.joint else None
         self._train_loss = self._bound.evaluate(train.score) / train.total_weight
-        self._shown: tuple[int, Gradients] | None = None
+        self._cached: tuple[int, Gradients] | None = None
         self._best: Ensemble | None = None
         self.remember(ensemble.n_rounds)
 
-    def round(self, m: int) -> Outcome:
+    def round(self, m: int) -> RoundResult:
         """Append the terms of round m to the ensemble and add them to the scores."""
-        recipe, train, valid, turns = self.recipe, self.train, self.valid, self._turns
-        width = self._bound.delta
-        before = self._losses(width) if recipe.out_of_bag else None
-        absence = self._leave(m)
-        new, old = recipe.dropout.shares(len(absence.rounds), recipe.learning_rate)
+        recipe, train, valid, turns = self._recipe, self.train, self.valid, self._turns
+        delta = self._bound.delta
+        before = self._losses(delta) if recipe.out_of_bag else None
+        dropped = self._drop(m)
+        new, old = recipe.dropout.shares(len(dropped.rounds), recipe.learning_rate)
         bag = recipe.sampling.bag(self._draw(m))
-        move = Move([])
+        result = StepResult([])
         for turn, outputs in enumerate(turns):
-            fitted_to = self._counted(outputs, bag)
-            term = self._growth.grow(fitted_to, bag.rows, self._seed, m * len(turns) + turn)
-            move = recipe.step(self._stage(outputs, term, bag))
-            for places, value in self._parts(outputs, move):
+            response = self._multiplied(outputs, bag)
+            term = self._learner.grow(response, bag.rows, self._seed, m * len(turns) + turn)
+            result = self._parts.step(self._step_input(outputs, term, bag))
+            for places, value in self._split_outputs(outputs, result):
                 recipe.dropout.check(value, train.score[places], first=m == 0)
-                term = term.with_values(recipe.dropout.settle(new * value))
-                if move.lines is not None:
-                    term = term.with_lines(move.lines.scaled(new, recipe.dropout.grain))
+                term = term.with_values(recipe.dropout.round_values(new * value))
+                if result.linear_leaves is not None:
+                    scaled = result.linear_leaves.scaled(new, recipe.dropout.grain)
+                    term = term.with_linear_leaves(scaled)
                 self.ensemble.append(term.part)
-                self._growth.add(term, train.source, train.score[places])
+                self._learner.add(term, train.source, train.score[places])
                 if valid is not None:
                     held = valid.table, valid.source, valid.score[places]
-                    self._growth.add_elsewhere(term, *held)
-        absence.end(recipe.dropout, old)
-        if move.values:
+                    self._learner.add_to_other_rows(term, *held)
+        dropped.restore(recipe.dropout, old)
+        if result.values:
             self._train_loss = self._bound.evaluate(train.score) / train.total_weight
-        return Outcome(
+        return RoundResult(
             self._train_loss,
             self._valid_loss(),
-            bool(move.values),
-            move.last,
-            None if before is None else self._fall(before, width, bag),
+            bool(result.values),
+            result.stop_reason,
+            None if before is None else self._oob_improvement(before, delta, bag),
         )
 
     def remember(self, best_round: int) -> None:
-        """Keep the terms of the best round, if it is this one: dropout may change them later."""
+        """Copy the terms if this is the best round: dropout may change them later."""
         ensemble = self.ensemble
-        if self.recipe.dropout.rate == 0 or not isinstance(ensemble, Ensemble):
-            return  # nothing is ever changed
+        if self._recipe.dropout.rate == 0 or not isinstance(ensemble, Ensemble):
+            return  # terms never change
         if best_round == ensemble.n_rounds:
             self._best = ensemble.select_rounds(range(best_round))
 
     def rewind(self, rounds: int) -> None:
-        """Make the ensemble what it was after the best round, the last one remembered."""
+        """Restore the ensemble of the best round, the last one that was copied."""
         self.ensemble.truncate(rounds)
         if self._best is not None and isinstance(self.ensemble, Ensemble):
             self.ensemble.replace_rounds(range(rounds), self._best)
 
-    def _leave(self, m: int) -> Absence:
-        """Take the rounds that are dropped for this one out of the scores."""
-        drawn = self.recipe.dropout.drawn(self.ensemble.n_rounds, self._seed, m)
+    def _drop(self, m: int) -> DroppedRounds:
+        """Remove the rounds that are dropped for this one from the scores."""
+        drawn = self._recipe.dropout.drawn(self.ensemble.n_rounds, self._seed, m)
         samples = [rows for rows in (self.train, self.valid) if rows is not None]
-        absence = Absence(drawn, self.ensemble, samples, self._workers)
+        dropped = DroppedRounds(drawn, self.ensemble, samples, self._workers)
         if drawn:
             self._bound.evaluate(self.train.score)
-        return absence
+        return dropped
 
-    def _counted(self, outputs: Sequence[int], bag: Bag) -> Gradients | VectorGradients:
-        """Return what the next term, of these outputs, is fitted to."""
-        hessians = not self.recipe.response.of_classes
-        counted = (
+    def _multiplied(self, outputs: Sequence[int], bag: Bag) -> Gradients | VectorGradients:
+        """Return what the next term is fitted to, times how often each row counts."""
+        hessians = not self._recipe.response.of_classes
+        multiplied = (
             bag.count(self._response(k), self._workers, self.train.weight, hessians=hessians)
             for k in (outputs if self._vectors is not None else outputs[:1])
         )
         if self._vectors is None:
-            return next(counted)
-        for output, derivatives in enumerate(counted):
+            return next(multiplied)
+        for output, derivatives in enumerate(multiplied):
             self._vectors.take(output, derivatives)
         return self._vectors
 
-    def _parts(
-        self, outputs: Sequence[int], move: Move
+    def _split_outputs(
+        self, outputs: Sequence[int], result: StepResult
     ) -> Iterable[tuple[int | slice, npt.NDArray[np.float64]]]:
-        """Return the values of each part that the model will keep, and the scores it adds to."""
-        if self._vectors is not None and move.values:
-            return [(slice(None), np.stack(move.values, axis=1))]
-        return zip(outputs, move.values, strict=bool(move.values))
+        """Return each part that the model keeps: its outputs and its values."""
+        if self._vectors is not None and result.values:
+            return [(slice(None), np.stack(result.values, axis=1))]
+        return zip(outputs, result.values, strict=bool(result.values))
 
     def _response(self, output: int) -> Gradients:
-        """Return what a term of this output is fitted to, all rows counted once."""
-        shown, self._shown = self._shown, None
-        if shown is not None and shown[0] == output:
-            return shown[1]  # the draw has only looked at it
-        return self.recipe.response.of(self._bound, output, self._workers, self.train.weight)
+        """Return what a term of this output is fitted to, before rows are multiplied."""
+        cached, self._cached = self._cached, None
+        if cached is not None and cached[0] == output:
+            return cached[1]  # the sampling has read it
+        return self._recipe.response.of(self._bound, output, self._workers, self.train.weight)
 
-    def _show(self, output: int) -> Gradients:
+    def _cache(self, output: int) -> Gradients:
         response = self._response(output)
-        self._shown = output, response
+        self._cached = output, response
         return response
 
     def _draw(self, m: int) -> Round:
         n, weight = len(self.train.y), self.train.weight
-        joint = self.recipe.joint
-        shown = [k for outputs in self._turns for k in (outputs if joint else outputs[:1])]
-        return Round(self._workers, n, weight, self._seed, m, lambda: map(self._show, shown))
+        joint = self._parts.joint
+        outputs = [k for turn in self._turns for k in (turn if joint else turn[:1])]
+        return Round(
+            self._workers,
+            n,
+            weight,
+            self._seed,
+            m,
+            lambda: map(self._cache, outputs),
+            self._parts.unit,
+            self._parts.groups,
+        )
 
-    def _losses(self, width: float | None) -> Vector:
-        return self.recipe.loss.loss_with_delta(self.train.y, self.train.score, width)
+    def _losses(self, delta: float | None) -> Vector:
+        return self._parts.loss.loss_with_delta(self.train.y, self.train.score, delta)
 
-    def _fall(self, before: Vector, width: float | None, bag: Bag) -> float:
-        """Return by how much the mean loss of the rows outside the bag fell."""
+    def _oob_improvement(self, before: Vector, delta: float | None, bag: Bag) -> float:
+        """Return the decrease of the mean loss of the out-of-bag rows."""
         outside = np.ones(len(self.train.y), dtype=bool)
         outside[slice(None) if bag.rows is None else bag.rows] = False
         if not outside.any():
             return 0.0
         weight = None if self.train.weight is None else self.train.weight[outside]
-        after = self._losses(width)
+        after = self._losses(delta)
         means = [float(np.average(x[outside], weights=weight)) for x in (before, after)]
         return means[0] - means[1]
 
-    def _stage(self, outputs: Sequence[int], term: Any, bag: Bag) -> Stage:
+    def _step_input(self, outputs: Sequence[int], term: Any, bag: Bag) -> StepInput:
         t = self.train
-        return Stage(
-            self.recipe.loss,
+        return StepInput(
+            self._parts.loss,
             self._bound,
             outputs,
-            self._growth,
+            self._learner,
             term,
             t.y,
             t.weight,
             t.score,
             bag,
             self._workers,
-            self.recipe.sampling.draws,
+            self._recipe.sampling.draws,
             t.source,
         )
 
@@ -267,28 +279,50 @@ class Boosting:
         return self._watched.evaluate(self.valid.score) / self.valid.total_weight
 
 
-def boost(model: Boosting, rounds: Iterable[int], monitor: Monitor) -> None:
-    """Run rounds until they, the monitor or the method end; keep the best one's model.
+def boost(fits: Sequence[Boosting], rounds: Iterable[int], monitor: Monitor) -> None:
+    """Run rounds until they end, the monitor stops them, or no fit has a further round.
+
+    Several fits are those of the folds of a cross-validation. They run side by side, one round of
+    each at a time, so that the mean loss of their held-out rows is available after every round. All
+    fits end with the terms of the best round.
 
     Parameters
     ----------
-    model : Boosting
-        What grows.
+    fits : sequence of Boosting
+        The models that grow; usually one.
     rounds : iterable of int
         The numbers of the rounds.
     monitor : Monitor
-        Is told the losses, says when to stop.
+        Records the losses and decides when to stop.
     """
+    ended: dict[int, RoundResult] = {}
     for m in rounds:
-        outcome = model.round(m)
-        if outcome.last:
-            monitor.end(outcome.last)
-        if not outcome.taken:
+        results = [ended.get(i) or fit.round(m) for i, fit in enumerate(fits)]
+        grown = [r.grown for i, r in enumerate(results) if i not in ended]
+        ended |= {i: r for i, r in enumerate(results) if r.stop_reason}
+        if len(ended) == len(fits):
+            reason = results[0].stop_reason if len(fits) == 1 else "no fold has a further round"
+            monitor.end(reason)
+        if not any(grown):
             break
-        if outcome.out_of_bag is not None:
-            monitor.note_out_of_bag(outcome.out_of_bag)
-        stop = monitor.after_round(m + 1, outcome.train_loss, outcome.valid_loss)
-        model.remember(monitor.best_round)
-        if stop or outcome.last:
+        if results[0].oob_improvement is not None:
+            monitor.record_oob_improvement(results[0].oob_improvement)
+        stop = monitor.after_round(m + 1, *_mean_losses(fits, results))
+        for fit in fits:
+            fit.remember(monitor.best_round)
+        if stop or len(ended) == len(fits):
             break
-    model.rewind(monitor.best_round)
+    for fit in fits:
+        fit.rewind(monitor.best_round)
+
+
+def _mean_losses(
+    fits: Sequence[Boosting], results: Sequence[RoundResult]
+) -> tuple[float, float | None]:
+    """Return the mean training and validation losses, weighted by the held-out rows."""
+    if len(fits) == 1:
+        return results[0].train_loss, results[0].valid_loss
+    weights = [0.0 if fit.valid is None else fit.valid.total_weight for fit in fits]
+    losses = [(r.train_loss, r.valid_loss or 0.0) for r in results]
+    train, valid = np.average(losses, axis=0, weights=weights)
+    return float(train), float(valid)

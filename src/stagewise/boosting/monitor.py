@@ -1,7 +1,7 @@
-"""What happens between two rounds: history, progress, callbacks, early stopping.
+"""The history of losses, the progress display, callbacks and early stopping.
 
-The one idea: the loop tells the monitor the losses of a round and the monitor says whether to stop;
-nothing about watching a fit is in the loop. Must not touch scores or trees.
+After each round the loop passes the losses to the monitor, which returns whether to stop. The
+monitor does not read scores or trees.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from stagewise.boosting.progress import ProgressDisplay
-from stagewise.boosting.stopping import Patience, TimeLimit
+from stagewise.boosting.stopping import EarlyStopping, TimeLimit
 
 __all__ = ["Callback", "Monitor", "Progress"]
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """What a callback is told after every round.
+    """The argument of a callback, which is called after every round.
 
     Attributes
     ----------
@@ -47,31 +47,31 @@ Callback = Callable[[Progress], bool | None]
 
 
 class Monitor:
-    """Watches the rounds of one fit.
+    """Records the rounds of one fit and decides when it stops.
 
     Parameters
     ----------
     n_rounds : int
         The last round planned, counting rounds of an earlier fit that is continued.
-    patience : Patience or None
-        Early stopping; None: run to the end.
+    early_stopping : EarlyStopping or None
+        None: run all rounds.
     time_limit : TimeLimit or None
-        When the next round would come too late; None: never.
+        None: no limit.
     callbacks : sequence of callable
-        Called with a `Progress` after every round; a true answer stops the fit.
+        Called with a `Progress` after every round; the fit stops if one returns True.
     display : ProgressDisplay
-        What the user sees.
+        The progress bar or lines.
     loss_scale : float
-        What a loss is multiplied by to be in the units of the target.
+        The factor from the units of the loss to those of the target.
     train_loss, valid_loss : list of float
-        History of the rounds that are continued; extended here.
+        The history of the fit that is continued.
     """
 
     def __init__(
         self,
         n_rounds: int,
         *,
-        patience: Patience | None,
+        early_stopping: EarlyStopping | None,
         time_limit: TimeLimit | None = None,
         callbacks: Sequence[Callback],
         display: ProgressDisplay,
@@ -80,27 +80,27 @@ class Monitor:
         valid_loss: list[float] | None = None,
     ) -> None:
         self.n_rounds = n_rounds
-        self.patience = patience
+        self.early_stopping = early_stopping
         self.time_limit = time_limit
         self.train_loss = train_loss or []
         self.valid_loss = valid_loss or []
         self.last_round = len(self.train_loss)
-        self.out_of_bag: list[float] = []
+        self.oob_improvement: list[float] = []
         self.ended = False
-        self.stopped_because = ""
+        self.stop_reason = ""
         self._callbacks = callbacks
         self._display = display
         self._loss_scale = loss_scale
         self._begin = time.perf_counter()
-        if patience is not None:
+        if early_stopping is not None:
             for number, loss in enumerate(self.valid_loss, start=1):
-                patience.exhausted(number, loss)
+                early_stopping.should_stop(number, loss)
 
     @property
     def best_round(self) -> int:
         """The round whose model is kept."""
-        if self.patience is not None and self.valid_loss:
-            return self.patience.best_round
+        if self.early_stopping is not None and self.valid_loss:
+            return self.early_stopping.best_round
         return self.last_round
 
     def after_round(
@@ -109,22 +109,22 @@ class Monitor:
         """Record a round; return True to stop."""
         self.last_round = round_number
         if train_loss is not None:
-            self._refuse_nan(round_number, train_loss, "training")
+            self._check_finite(round_number, train_loss, "training")
             self.train_loss.append(train_loss * self._loss_scale)
         stop = False
         if valid_loss is not None:
-            self._refuse_nan(round_number, valid_loss, "validation")
+            self._check_finite(round_number, valid_loss, "validation")
             self.valid_loss.append(valid_loss * self._loss_scale)
-            if self.patience is not None and self.patience.exhausted(
+            if self.early_stopping is not None and self.early_stopping.should_stop(
                 round_number, self.valid_loss[-1]
             ):
                 stop = True
-                self.stopped_because = (
-                    f"no better validation loss for {self.patience.rounds} rounds"
+                self.stop_reason = (
+                    f"no better validation loss for {self.early_stopping.rounds} rounds"
                 )
-        if self.time_limit is not None and self.time_limit.exhausted():
+        if self.time_limit is not None and self.time_limit.should_stop():
             stop = True
-            self.stopped_because = f"time_limit of {self.time_limit.seconds:g} s"
+            self.stop_reason = f"time_limit of {self.time_limit.seconds:g} s"
         progress = Progress(
             round_number,
             self.n_rounds,
@@ -137,23 +137,23 @@ class Monitor:
         for callback in self._callbacks:
             if callback(progress):
                 stop = True
-                self.stopped_because = f"callback {callback!r} asked to stop"
+                self.stop_reason = f"callback {callback!r} asked to stop"
         return stop
 
-    def note_out_of_bag(self, improvement: float) -> None:
-        """Record by how much a round improved the loss of the rows outside its bag."""
-        self.out_of_bag.append(improvement * self._loss_scale)
+    def record_oob_improvement(self, improvement: float) -> None:
+        """Record the decrease of the loss of the out-of-bag rows in a round."""
+        self.oob_improvement.append(improvement * self._loss_scale)
 
     def close(self) -> None:
-        """End what the user sees."""
+        """End the progress display."""
         self._display.close()
 
     def end(self, reason: str) -> None:
-        """Take note of why the method has no more rounds."""
-        self.stopped_because = reason
+        """Record why the method has no further round."""
+        self.stop_reason = reason
         self.ended = True
 
-    def _refuse_nan(self, round_number: int, loss: float, which: str) -> None:
+    def _check_finite(self, round_number: int, loss: float, which: str) -> None:
         if not math.isfinite(loss):
             raise ValueError(
                 f"the {which} loss became {loss} in round {round_number}: the fit diverged. "

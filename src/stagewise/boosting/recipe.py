@@ -1,52 +1,147 @@
-"""An algorithm as its parts."""
+"""An algorithm as its parts: the response, the step, the sampling of rows and the dropout.
+
+Named algorithms differ in the response, the step and the start only. The loss and the learner
+belong to the fit, not to the recipe.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
-from stagewise.boosting import responses, steps
+import numpy as np
+import numpy.typing as npt
+
+from stagewise.boosting import responses
 from stagewise.boosting.dropout import Dropout
 from stagewise.boosting.responses import Response
 from stagewise.boosting.sampling import RowFraction, Sampling
-from stagewise.boosting.steps import Step
+from stagewise.boosting.steps import (
+    Step,
+    log_odds,
+    newton,
+    region_optimum,
+    step_for,
+    symmetric,
+    votes,
+)
 from stagewise.learners.learner import Learner
 from stagewise.losses import Loss
 
-__all__ = ["Recipe"]
+__all__ = [
+    "BY_RESPONSE",
+    "DISCRETE",
+    "GENTLE",
+    "GRADIENT",
+    "NEWTON",
+    "REAL",
+    "BoundRecipe",
+    "Recipe",
+    "logit_boost",
+]
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """loss × response × learner × step × sampling × dropout; f_m = f_(m-1) + ν · step(b_m).
+    """response × step × sampling × dropout; f_m = f_(m-1) + ν · step(b_m).
 
     Parameters
     ----------
+    step_name : str
+        The name of the step in descriptions.
+    response : Response
+        What the learner is fitted to; see `stagewise.boosting.responses`.
+    step : callable
+        Takes the loss and the largest step (0: no limit) and returns the step; see
+        `stagewise.boosting.steps`.
+    from_zero : bool
+        Whether F starts at 0 rather than at the best constant.
+    learning_rate : float
+        ν.
+    sampling : Sampling
+        Which rows a round uses.
+    dropout : Dropout
+        Which earlier rounds are removed while a round is fitted.
+    out_of_bag : bool
+        Whether to measure how much each round improves the loss of its out-of-bag rows.
+    """
+
+    step_name: str
+    response: Response
+    step: Callable[[Loss, float], Step]
+    from_zero: bool = False
+    learning_rate: float = 0.1
+    sampling: Sampling = field(default_factory=RowFraction)
+    dropout: Dropout = field(default_factory=Dropout)
+    out_of_bag: bool = False
+
+    def describe(self, loss: Loss) -> str:
+        """Return the names of the response and of the step."""
+        if loss.leaf_quantile is not None:
+            return "each leaf's own optimum"
+        if self.response is responses.newton:
+            return self.step_name
+        return f"{self.response.name} x {self.step_name}"
+
+
+@dataclass(frozen=True)
+class BoundRecipe:
+    """A recipe with the loss, the learner and the units of one fit.
+
+    Parameters
+    ----------
+    recipe : Recipe
+        The algorithm.
     loss : Loss
         What is minimised.
     learner : Learner
         What is fitted in every round.
-    response : Response
-        What it is fitted to; see `stagewise.boosting.responses`.
     step : callable
-        How a fitted tree gets its leaf values; see `stagewise.boosting.steps`.
-    sampling : Sampling
-        Which rows a round sees.
-    learning_rate : float
-        ν.
-    dropout : Dropout
-        Which earlier rounds a round is fitted without.
-    out_of_bag : bool
-        Whether to measure how much each round improves the loss of the rows outside its bag.
+        The step of the recipe for this loss.
     joint : bool
         Whether a round is one term with a value for each output, rather than a term for each.
+    unit : float
+        One unit of the score: the spread of the scaled target, or 1.
+    groups : uint32 array or None
+        The group number of every row, if groups are sampled.
     """
 
+    recipe: Recipe
     loss: Loss
     learner: Learner
-    response: Response = responses.newton
-    step: Step = steps.newton
-    sampling: Sampling = field(default_factory=RowFraction)
-    learning_rate: float = 0.1
-    dropout: Dropout = field(default_factory=Dropout)
-    out_of_bag: bool = False
+    step: Step
     joint: bool = False
+    unit: float = 1.0
+    groups: npt.NDArray[np.uint32] | None = None
+
+
+NEWTON = Recipe("Newton steps", responses.newton, step_for)
+"""Trees of -g/h with weights h; leaves -G/(H+λ) (Chen & Guestrin 2016)."""
+
+GRADIENT = Recipe(
+    "each leaf's own optimum", responses.gradient, lambda loss, max_step: region_optimum(max_step)
+)
+"""Trees of the negative gradient, then the optimum of every region (Friedman 2001)."""
+
+GENTLE = Recipe("Newton steps", responses.newton, lambda loss, max_step: newton, from_zero=True)
+"""Weighted means of the response instead of log odds (FHT 2000, Algorithm 4)."""
+
+DISCRETE = Recipe("votes", responses.classes, lambda loss, max_step: votes, from_zero=True)
+"""Classification trees that vote (Freund & Schapire 1997, AdaBoost.M1; SAMME for K classes)."""
+
+REAL = Recipe(
+    "log odds of leaves", responses.classes, lambda loss, max_step: log_odds, from_zero=True
+)
+"""Classification trees with log odds as values (FHT 2000, Algorithm 2; SAMME.R for K classes)."""
+
+
+BY_RESPONSE: Mapping[str, Recipe] = MappingProxyType({"newton": NEWTON, "gradient": GRADIENT})
+"""Gradient boosting by the name of its response."""
+
+
+def logit_boost(z_max: float) -> Recipe:
+    """Return LogitBoost with working responses of at most `z_max` (FHT 2000, Algorithms 3, 6)."""
+    return Recipe(
+        "Newton steps", responses.working(z_max), lambda loss, max_step: symmetric, from_zero=True
+    )

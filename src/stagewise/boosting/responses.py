@@ -59,7 +59,7 @@ class Response:
             return bound.row_weights()
         derivatives = bound.gradients(output)
         if self.unit_hessians or self.limit > 0:
-            derivatives.respond(workers, weight, self.limit, self.unit_hessians)
+            derivatives.transform(workers, weight, self.limit, self.unit_hessians)
         return derivatives
 
     def hessian_bound(self, loss: Loss) -> float:

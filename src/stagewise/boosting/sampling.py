@@ -19,10 +19,10 @@ import numpy.typing as npt
 from stagewise._native import (
     Gradients,
     Workers,
-    draw_by_importance,
-    draw_counts,
+    draw_bootstrap,
+    draw_goss,
     draw_groups,
-    draw_largest,
+    draw_mvs,
     draw_rows,
 )
 
@@ -87,8 +87,12 @@ class Round:
     seed, number : int
         What the draws of this round are keyed by.
     responses : callable
-        Returns what the terms of this round would be fitted to, one after the other; each is good
-        until the next is asked for.
+        Returns what the terms of this round would be fitted to, one after the other; each is valid
+        until the next one is made.
+    unit : float
+        One unit of the score: g is in units of a loss per unit, h per square of it.
+    groups : uint32 array or None
+        The group number of every row.
     """
 
     workers: Workers
@@ -97,6 +101,8 @@ class Round:
     seed: int
     number: int
     responses: Callable[[], Iterable[Gradients]]
+    unit: float = 1.0
+    groups: Indices | None = None
 
     def importance(self, ridge: float = 0.0) -> Vector:
         """Return w² Σ_k (g_k² + λ h_k²) of every row, k over the outputs."""
@@ -182,7 +188,9 @@ class Bootstrap:
     def bag(self, this: Round) -> Bag:
         """Return the rows of this round."""
         return Bag(
-            *draw_counts(this.workers, this.n_rows, this.weight, self.rate, this.seed, this.number)
+            *draw_bootstrap(
+                this.workers, this.n_rows, this.weight, self.rate, this.seed, this.number
+            )
         )
 
 
@@ -216,7 +224,7 @@ class LargestGradients:
     def bag(self, this: Round) -> Bag:
         """Return the rows of this round."""
         squares, key = this.importance(), (this.seed, this.number)
-        return Bag(*draw_largest(this.workers, squares, this.weight, self.top, self.other, *key))
+        return Bag(*draw_goss(this.workers, squares, this.weight, self.top, self.other, *key))
 
 
 @dataclass(frozen=True)
@@ -248,11 +256,12 @@ class MinimalVariance:
 
     def bag(self, this: Round) -> Bag:
         """Return the rows of this round."""
-        squares, key = this.importance(self.ridge), (this.seed, this.number)
-        return Bag(*draw_by_importance(this.workers, squares, this.weight, self.share, *key))
+        squares = this.importance(self.ridge * this.unit**2)
+        key = this.seed, this.number
+        return Bag(*draw_mvs(this.workers, squares, this.weight, self.share, *key))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class WholeGroups:
     """All rows of a group or none of them: each group with probability `share`.
 
@@ -260,12 +269,9 @@ class WholeGroups:
     ----------
     share : float
         In (0, 1).
-    groups : uint32 array
-        The number of every row's group.
     """
 
     share: float
-    groups: Indices
     draws = True
     multiplies = False
 
@@ -276,8 +282,9 @@ class WholeGroups:
 
     def bag(self, this: Round) -> Bag:
         """Return the rows of this round."""
+        assert this.groups is not None
         return Bag(
-            draw_groups(this.workers, self.groups, this.weight, self.share, this.seed, this.number)
+            draw_groups(this.workers, this.groups, this.weight, self.share, this.seed, this.number)
         )
 
 

@@ -1,7 +1,7 @@
 """How far to go: from a fitted term to its values.
 
 The one idea: a step sees one stage (the bound loss, the term, the scores before it) and returns the
-move: what the term adds to each of its outputs before shrinkage. `newton` keeps the tree's own
+result: what the term adds to each of its outputs before shrinkage. `newton` keeps the tree's own
 -G/(H+λ); `region_optimum` gives every region the best constant of the loss; `votes` and
 `log_odds` are AdaBoost's two ways to use a tree of classes.
 """
@@ -19,16 +19,16 @@ from scipy.optimize import minimize_scalar
 
 from stagewise._native import Gradients, Workers
 from stagewise.boosting.sampling import Bag
-from stagewise.learners.histogram_tree import GrownTerm, TreeGrowth
-from stagewise.learners.learner import Growth, Term
+from stagewise.learners.histogram_tree import BoundTree, GrownTerm
+from stagewise.learners.learner import BoundLearner, Term
 from stagewise.losses import BoundLoss, Loss
 from stagewise.losses.logarithm import MAX_LOG_RATIO, MAX_STEP, exact_log
 from stagewise.trees.linear_leaves import LinearLeaves
 
 __all__ = [
-    "Move",
-    "Stage",
     "Step",
+    "StepInput",
+    "StepResult",
     "line_search",
     "log_odds",
     "newton",
@@ -46,7 +46,7 @@ ROUNDING = 1e-6
 
 
 @dataclass(frozen=True)
-class Stage:
+class StepInput:
     """One term on its way into the model.
 
     Attributes
@@ -55,8 +55,8 @@ class Stage:
         What is minimised, and its derivatives at the scores before this term.
     outputs : sequence of int
         Which scores the term adds to.
-    growth, term : Growth, Term
-        Who made the term, and the term.
+    learner, term : BoundLearner, Term
+        The learner, and the term that it has fitted.
     y, weight : array, float64 array or None
         The targets, and how often each row counts.
     score : float64 array of shape (n_outputs, n_rows)
@@ -74,7 +74,7 @@ class Stage:
     loss: Loss
     bound: BoundLoss
     outputs: Sequence[int]
-    growth: Growth
+    learner: BoundLearner
     term: Term
     y: npt.NDArray[Any]
     weight: Vector | None
@@ -96,37 +96,37 @@ class Stage:
 
 
 @dataclass(frozen=True)
-class Move:
+class StepResult:
     """What a step decides.
 
     Attributes
     ----------
     values : sequence of float64 array
         The values of the term's nodes, for each of its outputs; none: the term is not taken.
-    last : str
-        Why there can be no round after this one; empty: there can.
-    lines : LinearLeaves or None
-        What leaves of a tree with one output say that are not constants; None: all are.
+    stop_reason : str
+        Why there can be no further round; empty: there can.
+    linear_leaves : LinearLeaves or None
+        The linear models of the leaves of a tree with one output; None: all are constants.
     """
 
     values: Sequence[Vector]
-    last: str = ""
-    lines: LinearLeaves | None = None
+    stop_reason: str = ""
+    linear_leaves: LinearLeaves | None = None
 
 
-Step = Callable[[Stage], Move]
+Step = Callable[[StepInput], StepResult]
 
 
-def newton(stage: Stage) -> Move:
+def newton(given: StepInput) -> StepResult:
     """Return the term as it was fitted: a tree's w = -G / (H + λ) (Chen & Guestrin, eq. 5)."""
-    value = stage.term.value
-    return Move([value] if value.ndim == 1 else list(value.T))
+    value = given.term.value
+    return StepResult([value] if value.ndim == 1 else list(value.T))
 
 
-def symmetric(stage: Stage) -> Move:
+def symmetric(given: StepInput) -> StepResult:
     """Return Newton's step for K symmetric scores: (K-1)/K of it (FHT 2000, Algorithm 6)."""
-    k = stage.loss.n_outputs
-    return Move([stage.term.value * ((k - 1) / k if k > 1 else 1.0)])
+    k = given.loss.n_outputs
+    return StepResult([given.term.value * ((k - 1) / k if k > 1 else 1.0)])
 
 
 def region_optimum(max_step: float = 0.0) -> Step:
@@ -137,59 +137,59 @@ def region_optimum(max_step: float = 0.0) -> Step:
     to ±max_step (0: any), and put in order where the function must rise or fall.
     """
 
-    def step(stage: Stage) -> Move:
-        loss = stage.loss
-        growth, term = tree_of(stage)
-        inner = newton(stage).values
+    def step(given: StepInput) -> StepResult:
+        loss = given.loss
+        learner, term = tree_of(given)
+        inner = newton(given).values
 
         def optimum(output: int, value: Vector) -> Vector:
             if loss.leaf_quantile is None:
-                sums = growth.node_sums(term, stage.derivatives(output))
+                sums = learner.node_sums(term, given.derivatives(output))
                 return loss.region_optimum(sums.gradient[:, 0], sums.hessian)
-            residual = loss.target(stage.y, output) - stage.score[output]
-            width, times = stage.bound.delta_of(output), stage.bag.times
+            residual = loss.target(given.y, output) - given.score[output]
+            width, times = given.bound.delta_of(output), given.bag.times
             if width is None:
-                return growth.leaf_quantiles(value, residual, loss.leaf_quantile, times)
-            return growth.leaf_huber_means(value, residual, width, times)
+                return learner.leaf_quantiles(value, residual, loss.leaf_quantile, times)
+            return learner.leaf_huber_means(value, residual, width, times)
 
-        found = [optimum(o, value) for o, value in zip(stage.outputs, inner, strict=True)]
+        found = [optimum(o, value) for o, value in zip(given.outputs, inner, strict=True)]
         clipped = [np.clip(v, -max_step, max_step) if max_step > 0 else v for v in found]
-        return Move([growth.in_order(value) for value in clipped])
+        return StepResult([learner.enforce_monotone(value) for value in clipped])
 
     return step
 
 
-def tree_of(stage: Stage) -> tuple[TreeGrowth, GrownTerm]:
-    """Return the grower and the tree of a stage, or raise ValueError if it is about none."""
-    growth, term = stage.growth, stage.term
-    if isinstance(growth, TreeGrowth) and isinstance(term, GrownTerm):
-        return growth, term
+def tree_of(given: StepInput) -> tuple[BoundTree, GrownTerm]:
+    """Return the grower and the tree of a given, or raise ValueError if it is about none."""
+    learner, term = given.learner, given.term
+    if isinstance(learner, BoundTree) and isinstance(term, GrownTerm):
+        return learner, term
     raise ValueError(
         "what a region says by itself needs a tree; use step='line_search' or 'votes'."
     )
 
 
-def line_search(stage: Stage) -> Move:
+def line_search(given: StepInput) -> StepResult:
     """Return ρ times the term, ρ = argmin Σ L(y, F + ρ b(x)) (Friedman 2001, Algorithm 1).
 
     The search starts from Newton's guess, -Σgb / Σhb². Where the loss may fall for ever (separated
     classes, counts of nothing but zeros) no score moves by more than LONGEST.
     """
-    (output,) = stage.outputs
-    rows = slice(None) if stage.bag.rows is None else stage.bag.rows
-    weight = stage.bag.weight_of(rows, stage.weight)
-    y, b = stage.y[rows], stage.growth.predictions(stage.term, stage.source)[rows]
-    pairs = stage.bound.gradients(output).pairs().astype(np.float64).reshape(-1, 2)[rows]
+    (output,) = given.outputs
+    rows = slice(None) if given.bag.rows is None else given.bag.rows
+    weight = given.bag.weight_of(rows, given.weight)
+    y, b = given.y[rows], given.learner.predictions(given.term, given.source)[rows]
+    pairs = given.bound.gradients(output).pairs().astype(np.float64).reshape(-1, 2)[rows]
     slope, curve = (weight * pairs[:, 0]) @ b, (weight * pairs[:, 1]) @ (b * b)
     if not (curve > 0 and slope != 0):
-        return Move([np.zeros_like(stage.term.value)])
-    before = stage.score[:, rows]
+        return StepResult([np.zeros_like(given.term.value)])
+    before = given.score[:, rows]
     moved = before.copy()
 
     def total(rho: float) -> float:
         moved[output] = before[output] + rho * b
         with np.errstate(over="ignore", invalid="ignore"):
-            losses = stage.loss.loss_with_delta(y, moved, stage.bound.delta)
+            losses = given.loss.loss_with_delta(y, moved, given.bound.delta)
             found = float(np.sum(weight * losses))
         return found if math.isfinite(found) else math.inf
 
@@ -197,10 +197,10 @@ def line_search(stage: Stage) -> Move:
     # Brent's parabolas end where the loss no longer changes, at about the root of its precision.
     with np.errstate(over="ignore", invalid="ignore"):
         rho = float(minimize_scalar(total, bracket=(0.0, guess), options={"xtol": 1e-9}).x)
-    if stage.loss.degree is None:
+    if given.loss.degree is None:
         most = MAX_STEP / np.abs(b).max()
         rho = min(max(rho, -most), most)
-    return Move([(rho if total(rho) <= total(0.0) else 0.0) * stage.term.value])
+    return StepResult([(rho if total(rho) <= total(0.0) else 0.0) * given.term.value])
 
 
 def step_for(loss: Loss, max_step: float = 0.0) -> Step:
@@ -208,7 +208,7 @@ def step_for(loss: Loss, max_step: float = 0.0) -> Step:
     return newton if loss.leaf_quantile is None else region_optimum(max_step)
 
 
-def votes(stage: Stage) -> Move:
+def votes(given: StepInput) -> StepResult:
     """Return discrete AdaBoost's votes: every leaf says a class, and all say it equally loud.
 
     With err the share of weight that the tree gets wrong,
@@ -220,37 +220,37 @@ def votes(stage: Stage) -> Move:
     gets the α of one that has half a row wrong, and no other follows it; one that is no better than
     chance is not taken, and none follows either. Where rows are drawn, a tree ends nothing.
     """
-    sums = stage.growth.node_sums(stage.term, stage.row_weights())
+    sums = given.learner.node_sums(given.term, given.row_weights())
     k = sums.gradient.shape[1]
     of_leaves = sums.gradient[sums.leaves]
-    own = of_leaves[np.arange(len(of_leaves)), sums.said[sums.leaves]]
+    own = of_leaves[np.arange(len(of_leaves)), sums.majority[sums.leaves]]
     right = math.fsum(own.tolist())
     wrong = math.fsum(of_leaves.ravel().tolist()) - right
     if not right * (k - 1) > wrong * (1 + ROUNDING):
-        if not stage.drawn:
-            return Move([], "no tree is better than chance")
-        return Move([np.zeros(len(sums.said)) for _ in stage.outputs])
+        if not given.drawn:
+            return StepResult([], "no tree is better than chance")
+        return StepResult([np.zeros(len(sums.majority)) for _ in given.outputs])
     perfect = wrong <= ROUNDING * right
     rows = math.fsum(sums.hessian[sums.leaves].tolist())
     odds = max(2 * rows - 1, 3.0) if perfect else right / wrong
     beta = (k - 1) ** 2 / k * exact_log(odds * (k - 1))
-    return Move(
-        [np.where(sums.said == c, beta, -beta / (k - 1)) for c in _classes(stage.outputs, k)],
-        "a tree without errors was found" if perfect and not stage.drawn else "",
+    return StepResult(
+        [np.where(sums.majority == c, beta, -beta / (k - 1)) for c in _classes(given.outputs, k)],
+        "a tree without errors was found" if perfect and not given.drawn else "",
     )
 
 
-def log_odds(stage: Stage) -> Move:
+def log_odds(given: StepInput) -> StepResult:
     """Return real AdaBoost's answers: (K-1) (log p_k - mean log p), p the leaf's shares of weight.
 
     For two classes, ½ log(p / (1 - p)) (FHT 2000, Algorithm 2; SAMME.R of Zhu et al. 2009). Shares
     below e^-8 count as e^-8, so that for two classes no leaf says more than ±4.
     """
-    growth, term = tree_of(stage)
-    weights = growth.node_sums(term, stage.row_weights()).gradient
+    learner, term = tree_of(given)
+    weights = learner.node_sums(term, given.row_weights()).gradient
     k = weights.shape[1]
     answer = np.array([_centred_logs(node) for node in weights.tolist()]) * (k - 1)
-    return Move([np.ascontiguousarray(answer[:, c]) for c in _classes(stage.outputs, k)])
+    return StepResult([np.ascontiguousarray(answer[:, c]) for c in _classes(given.outputs, k)])
 
 
 def _centred_logs(weights: list[float]) -> list[float]:

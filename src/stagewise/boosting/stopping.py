@@ -6,19 +6,19 @@ import math
 import time
 from dataclasses import dataclass, field
 
-__all__ = ["Patience", "TimeLimit"]
+__all__ = ["EarlyStopping", "TimeLimit"]
 
 
 @dataclass
-class Patience:
-    """Stop when the validation loss has not improved for some rounds.
+class EarlyStopping:
+    """Stops a fit whose validation loss has not improved for some rounds.
 
     The best round is the one with the lowest loss; `min_delta` decides only when to stop.
 
     Parameters
     ----------
     rounds : int
-        The number of rounds in a row that may pass without improvement.
+        The number of rounds without an improvement after which the fit stops.
     min_delta : float
         A loss is an improvement if it is lower by more than this than that of the last improvement.
     """
@@ -30,7 +30,7 @@ class Patience:
     improved: float = math.inf
     improved_round: int = 0
 
-    def exhausted(self, round_number: int, loss: float) -> bool:
+    def should_stop(self, round_number: int, loss: float) -> bool:
         """Record the loss of a round (rounds count from 1); return whether to stop."""
         if loss < self.best:
             self.best, self.best_round = loss, round_number
@@ -41,14 +41,14 @@ class Patience:
 
 @dataclass
 class TimeLimit:
-    """Stop before a round that would end too late, if it took as long as the longest so far.
+    """Stops a fit before a round that would end too late, if it took as long as the longest one.
 
     Parameters
     ----------
     seconds : float
-        How long a fit may take.
+        The limit.
     began : float
-        When it began, by `time.perf_counter`.
+        When the fit began, by `time.perf_counter`.
     """
 
     seconds: float
@@ -56,8 +56,8 @@ class TimeLimit:
     last: float = field(default_factory=time.perf_counter)
     longest: float = 0.0
 
-    def exhausted(self) -> bool:
-        """Take note that a round has ended and say whether to stop."""
+    def should_stop(self) -> bool:
+        """Record the end of a round; return whether to stop."""
         now = time.perf_counter()
         self.longest = max(self.longest, now - self.last)
         self.last = now

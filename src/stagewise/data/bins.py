@@ -17,8 +17,8 @@ from stagewise._native import (
     Columns,
     SparseColumns,
     Workers,
+    learn_category_bins,
     learn_cuts,
-    learn_level_bins,
 )
 from stagewise.data.reading.column import Array
 from stagewise.data.reading.sparse import SparseCells
@@ -55,7 +55,7 @@ def learn_codings(
     for feature, n in enumerate(n_categories):
         if n and isinstance(columns, Columns):
             most = max(1, max_bins - 1)
-            codings[feature] = learn_level_bins(columns, feature, n, weight, most)
+            codings[feature] = learn_category_bins(columns, feature, n, weight, most)
     return codings
 
 

@@ -1,7 +1,6 @@
 """scikit-learn faces over recipes."""
 
 from stagewise.estimators.ada_boost import AdaBoostClassifier
-from stagewise.estimators.additive_logistic import GentleBoostClassifier, LogitBoostClassifier
 from stagewise.estimators.decision_tree import (
     DecisionTreeClassifier,
     DecisionTreeRegressor,
@@ -10,10 +9,11 @@ from stagewise.estimators.extra_trees import ExtraTreesClassifier, ExtraTreesReg
 from stagewise.estimators.forest import RandomForestClassifier, RandomForestRegressor
 from stagewise.estimators.gradient_boosting_classifier import GradientBoostingClassifier
 from stagewise.estimators.gradient_boosting_regressor import GradientBoostingRegressor
-from stagewise.estimators.linear.least_squares import LinearModel
+from stagewise.estimators.linear.least_squares import LinearRegression
 from stagewise.estimators.linear.stagewise_linear import StagewiseLinearRegressor
 from stagewise.estimators.linear.stepwise import StepwiseRegressor
 from stagewise.estimators.load import load
+from stagewise.estimators.logit_boost import GentleBoostClassifier, LogitBoostClassifier
 from stagewise.estimators.stagewise import StagewiseClassifier, StagewiseRegressor
 
 __all__ = [
@@ -25,7 +25,7 @@ __all__ = [
     "GentleBoostClassifier",
     "GradientBoostingClassifier",
     "GradientBoostingRegressor",
-    "LinearModel",
+    "LinearRegression",
     "LogitBoostClassifier",
     "RandomForestClassifier",
     "RandomForestRegressor",

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from types import MappingProxyType
 from typing import Any
 
 import numpy.typing as npt
 
-from stagewise.boosting.methods import DISCRETE, REAL, Method
-from stagewise.estimators.additive_logistic import PLAIN_TREES
-from stagewise.estimators.classifier import BoostedClassifier
+from stagewise.boosting.recipe import DISCRETE, REAL, Recipe
+from stagewise.estimators.boosting_base import BaseBoosting
+from stagewise.estimators.classifier import ClassifierPredictions
+from stagewise.estimators.scores import TreeAttributes
 from stagewise.losses import CLASSIFICATION_LOSSES, Loss
 from stagewise.validation.parameters import suggests_names
 
 __all__ = ["AdaBoostClassifier"]
 
 
-class AdaBoostClassifier(BoostedClassifier):
+class AdaBoostClassifier(ClassifierPredictions, TreeAttributes, BaseBoosting):
     """AdaBoost: trees of classes, each fitted where those before it were wrong.
 
     Weights w = e^(-margin) start equal. Every round fits a classification tree with these weights
@@ -46,7 +46,7 @@ class AdaBoostClassifier(BoostedClassifier):
     min_samples_leaf : float, default=1
         The least number of rows in a leaf; with weights, the least sum of these, exactly. 1: one
         row is enough, if it has a thousandth of the mean weight.
-    subsample, max_bins, missing_values, categorical_features, on_unseen, early_stopping, cv, \
+    subsample, max_bins, missing_values, categorical_features, handle_unknown, early_stopping, \
 validation_fraction, n_iter_no_change, tol, time_limit, warm_start, random_state, n_jobs, verbose, \
 callbacks, class_weight
         As in `GradientBoostingClassifier`.
@@ -66,8 +66,6 @@ classes_, n_features_in_, feature_names_in_, fit_report_
     (2, 3)
     """
 
-    _fixed = MappingProxyType({"loss": "exponential", **PLAIN_TREES})
-
     @suggests_names
     def __init__(
         self,
@@ -83,9 +81,8 @@ classes_, n_features_in_, feature_names_in_, fit_report_
         max_bins: int = 255,
         missing_values: Any = None,
         categorical_features: Any = "from_dtype",
-        on_unseen: str = "missing",
-        early_stopping: bool | str = False,
-        cv: Any = 5,
+        handle_unknown: str = "missing",
+        early_stopping: Any = False,
         validation_fraction: float = 0.1,
         n_iter_no_change: int = 10,
         tol: float = 0.0,
@@ -108,9 +105,8 @@ classes_, n_features_in_, feature_names_in_, fit_report_
         self.max_bins = max_bins
         self.missing_values = missing_values
         self.categorical_features = categorical_features
-        self.on_unseen = on_unseen
+        self.handle_unknown = handle_unknown
         self.early_stopping = early_stopping
-        self.cv = cv
         self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change
         self.tol = tol
@@ -122,7 +118,7 @@ classes_, n_features_in_, feature_names_in_, fit_report_
         self.callbacks = callbacks
         self.class_weight = class_weight
 
-    def _method(self) -> Method:
+    def _recipe(self) -> Recipe:
         return DISCRETE if self.algorithm == "discrete" else REAL
 
     def _make_loss(self, classes: npt.NDArray[Any] | None) -> Loss:

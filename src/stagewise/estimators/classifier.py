@@ -1,32 +1,30 @@
-"""What the classifiers share: labels in, decisions and probabilities out."""
+"""Classes and probabilities from scores."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy.special import expit
 from sklearn.base import ClassifierMixin
 
-from stagewise.data import as_frequencies, check_weight, read_labels
 from stagewise.errors import InvalidParameterError
-from stagewise.estimators.base import BoostedTrees
 from stagewise.losses import CLASSIFICATION_LOSSES, Loss
 from stagewise.model.model import Model
-from stagewise.training.class_weights import class_weighted, without_absent
 from stagewise.training.costs import check_costs
+from stagewise.training.targets import ClassReader, TargetReader
 from stagewise.validation.messages import short_repr
 from stagewise.validation.parameters import nearest_name
 
-__all__ = ["BoostedClassifier", "make_class_loss"]
+__all__ = ["ClassifierPredictions", "make_class_loss"]
 
 Vector = npt.NDArray[np.float64]
 
 
 def make_class_loss(loss: Any, classes: npt.NDArray[Any] | None, who: str) -> Loss:
-    """Return the loss that is meant, for these classes."""
+    """Return the loss for these classes."""
     assert classes is not None
     if isinstance(loss, Loss):
         return loss
@@ -39,10 +37,21 @@ def make_class_loss(loss: Any, classes: npt.NDArray[Any] | None, who: str) -> Lo
     return CLASSIFICATION_LOSSES[loss](len(classes))
 
 
-class BoostedClassifier(ClassifierMixin, BoostedTrees):
-    """Base of the classifiers; see `GradientBoostingClassifier` for the parameters."""
+class ClassifierPredictions(ClassifierMixin):
+    """Classifiers whose model has scores."""
 
     class_weight: Any
+
+    if TYPE_CHECKING:  # defined by the other bases of an estimator
+
+        def _fitted(self) -> Model: ...
+
+        def _score(self, X: Any) -> Vector: ...
+
+        def _staged_score(self, X: Any) -> Iterator[Vector]: ...
+
+    def _target_reader(self) -> TargetReader:
+        return ClassReader(type(self).__name__, self.class_weight)
 
     def decision_function(self, X: Any) -> Vector:
         """Return the scores: shape (n_rows,) for two classes, else (n_rows, n_classes)."""
@@ -52,7 +61,7 @@ class BoostedClassifier(ClassifierMixin, BoostedTrees):
     def predict_proba(self, X: Any) -> Vector:
         """Return the probability of every class, in the order of `classes_`."""
         model = self._fitted()
-        return self._answer(model, self._score(X))
+        return self._predict_scores(model, self._score(X))
 
     def predict(self, X: Any, cost: Any = None) -> npt.NDArray[Any]:
         """Return the most probable class of every row, or the one of least expected cost.
@@ -62,22 +71,28 @@ class BoostedClassifier(ClassifierMixin, BoostedTrees):
         X : array-like or data frame of shape (n_rows, n_features)
             The rows.
         cost : array-like of shape (n_classes, n_classes) or None
-            L[l, k], what it costs to say class k of a row of class l, in the order of `classes_`.
-            Then the answer is argmin_k Σ_l L[l, k] p_l(x). None: every mistake costs the same.
+            L[l, k], the cost of predicting class k for a row of class l, in the order of
+            `classes_`. The prediction is argmin_k Σ_l L[l, k] p_l(x). None: every error costs the
+            same.
         """
         model = self._fitted()
         if cost is None:
             return self._decide(model, self._score(X))
         assert model.classes is not None
         prices = check_costs(cost, model.classes)
-        expected = self._answer(model, self._score(X)) @ prices
+        expected = self._predict_scores(model, self._score(X)) @ prices
         return np.asarray(model.classes[expected.argmin(axis=1)])
+
+    def staged_decision_function(self, X: Any) -> Iterator[Vector]:
+        """Yield the scores after every round, in the shape of `decision_function`."""
+        for score in self._staged_score(X):
+            yield score[:, 0] if score.shape[1] == 1 else score
 
     def staged_predict_proba(self, X: Any) -> Iterator[Vector]:
         """Yield the probabilities after every round."""
         model = self._fitted()
         for score in self._staged_score(X):
-            yield self._answer(model, score)
+            yield self._predict_scores(model, score)
 
     def staged_predict(self, X: Any) -> Iterator[npt.NDArray[Any]]:
         """Yield the predicted classes after every round."""
@@ -85,11 +100,11 @@ class BoostedClassifier(ClassifierMixin, BoostedTrees):
         for score in self._staged_score(X):
             yield self._decide(model, score)
 
-    def _answer(self, model: Model, score: Vector) -> Vector:
+    def _predict_scores(self, model: Model, score: Vector) -> Vector:
         assert model.classes is not None
         if len(model.classes) == 1:
             return np.ones((len(score), 1))
-        if model.loss == "log_loss" and score.shape[1] == 1:  # on the way of every single row
+        if model.loss == "log_loss" and score.shape[1] == 1:  # the path of single rows
             return np.stack([expit(-score[:, 0]), expit(score[:, 0])], axis=1)
         loss = getattr(self, "loss", None)
         if not isinstance(loss, Loss):
@@ -102,33 +117,3 @@ class BoostedClassifier(ClassifierMixin, BoostedTrees):
             return np.repeat(model.classes, len(score))
         codes = score[:, 0] > 0 if score.shape[1] == 1 else score.argmax(axis=1)
         return np.asarray(model.classes[codes.astype(np.intp)])
-
-    def _adopt(self, model: Model) -> None:
-        super()._adopt(model)
-        assert model.classes is not None
-        self.classes_: npt.NDArray[Any] = model.classes
-
-    def _read_target(
-        self, y: Any, sample_weight: Any, n_rows: int
-    ) -> tuple[npt.NDArray[Any], Vector | None, npt.NDArray[Any] | None]:
-        classes, codes = read_labels(y, n_rows, caller=type(self).__name__)
-        weight = check_weight(sample_weight, n_rows)
-        classes, codes = without_absent(classes, codes, weight)
-        weight = class_weighted(self.class_weight, classes, codes, weight)
-        classes, codes = without_absent(classes, codes, weight)
-        return codes, weight, classes
-
-    def _read_validation_target(
-        self, y: Any, sample_weight: Any, n_rows: int, classes: npt.NDArray[Any] | None
-    ) -> tuple[npt.NDArray[Any], Vector | None]:
-        assert classes is not None
-        found, codes = read_labels(y, n_rows, caller=type(self).__name__)
-        unseen = [label for label in found.tolist() if label not in set(classes.tolist())]
-        if unseen:
-            raise ValueError(
-                f"y_val has the label {unseen[0]!r}, which y does not have "
-                f"(its classes are {classes.tolist()[:20]}). Leave such rows out of X_val."
-            )
-        places = np.searchsorted(classes, found).astype(np.int32)
-        weight = check_weight(sample_weight, n_rows)
-        return places[codes], None if weight is None else as_frequencies(weight)

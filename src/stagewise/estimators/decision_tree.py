@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy.typing as npt
 
-from stagewise.estimators.classifier import BoostedClassifier
-from stagewise.estimators.regressor import BoostedRegressor
-from stagewise.estimators.single_tree import TREE_RULES, SingleTree
+from stagewise.estimators.classifier import ClassifierPredictions
+from stagewise.estimators.regressor import RegressorPredictions
+from stagewise.estimators.tree_base import TREE_RULES, BaseDecisionTree
 from stagewise.losses import CLASSIFICATION_LOSSES, REGRESSION_LOSSES, Loss
 from stagewise.validation.parameters import suggests_names
 from stagewise.validation.rules import OneOf
@@ -17,7 +17,7 @@ from stagewise.validation.rules import OneOf
 __all__ = ["DecisionTreeClassifier", "DecisionTreeRegressor"]
 
 
-class DecisionTreeClassifier(SingleTree, BoostedClassifier):
+class DecisionTreeClassifier(ClassifierPredictions, BaseDecisionTree):
     """A decision tree that tells classes apart.
 
         p_k(x) = share of class k in the leaf that x reaches
@@ -29,7 +29,7 @@ class DecisionTreeClassifier(SingleTree, BoostedClassifier):
     ----------
     criterion : {"gini", "entropy", "misclassification"}, default="gini"
         What a split lowers: Σ p_k (1 - p_k), -Σ p_k log p_k (in nats), or 1 - max p_k.
-    growth : {"best_first", "depth_wise"}, default="best_first"
+    grow_policy : {"best_first", "depth_wise"}, default="best_first"
         Which leaf is split next: the one that lowers the impurity most, or one level after the
         other. It matters to `max_leaf_nodes` and `pruning="early_stopping"` only.
     max_depth, max_leaf_nodes : int or None, default=None
@@ -43,17 +43,16 @@ class DecisionTreeClassifier(SingleTree, BoostedClassifier):
     max_features : {"sqrt", "log2", "third"}, int, float or None, default=None
         How many columns are drawn for every node, or which share of them; None: all. Where none of
         those drawn splits the node, others are drawn.
-    random_thresholds : bool, default=False
-        Try one threshold a column in every node, drawn between its least and its largest value.
-    split : {"exact", "histogram"}, default="exact"
-        Look for splits between all values, or between at most `max_bins` groups of them.
+    split : {"exact", "histogram"} or SplitSearch, default="exact"
+        Where a node may be split: between all values, or between at most `max_bins` bins.
+        SplitSearch(method="exact", random_thresholds=True) tries one random threshold per feature.
     pruning : {None, "cost_complexity", "reduced_error", "early_stopping"}, default=None
         What becomes of the grown tree. "cost_complexity": the part of it that minimises impurity +
-        `ccp_alpha` · (number of leaves). "reduced_error": from the leaves up, splits are taken back
-        that do not lower the error of held-out rows. "early_stopping": splits are taken back from
-        the last one on, to where the loss of held-out rows was least before `patience` splits did
-        not lower it by more than `tol`. Held-out rows are X_val and y_val of `fit`, or a share
-        `validation_fraction` of the rows.
+        `ccp_alpha` · (number of leaves). "reduced_error": from the leaves up, splits are removed
+        that do not lower the error of held-out rows. "early_stopping": the splits after the one
+        with the smallest loss of held-out rows are removed; growing stops when
+        `n_iter_no_change` splits do not lower that loss by more than `tol`. Held-out rows are X_val
+        and y_val of `fit`, or a fraction `validation_fraction` of the rows.
     ccp_alpha : "cv" or float, default="cv"
         α, the price of a leaf; "cv": the one whose trees err least on folds that are held out. A
         number above 0 implies pruning="cost_complexity".
@@ -63,16 +62,16 @@ class DecisionTreeClassifier(SingleTree, BoostedClassifier):
         Take the largest α whose error is within one standard error of the least.
     validation_fraction : float, default=0.2
         The share of rows that is held out, each class alike, unless `fit` gets X_val.
-    patience : int, default=10
+    n_iter_no_change : int, default=10
         See `pruning`.
     tol : float, default=0.0
         See `pruning`.
-    missing : {"learned", "mean", "probability"}, default="learned"
+    missing_strategy : {"learned", "mean", "probability"}, default="learned"
         Where rows go whose cell is missing: to the side that every split has learned; as if it held
         the column's mean (of categories the commonest level); or to both sides, with the
         probability that other rows went there. For the latter, missing cells of training rows are
         drawn from the other cells of their column.
-    max_bins, missing_values, categorical_features, on_unseen, random_state, n_jobs, \
+    max_bins, missing_values, categorical_features, handle_unknown, random_state, n_jobs, \
 class_weight
         As in `GradientBoostingClassifier`.
 
@@ -101,7 +100,7 @@ classes_
     True
     """
 
-    own_rules = MappingProxyType(
+    _rules = MappingProxyType(
         {**TREE_RULES, "criterion": OneOf(("gini", "entropy", "misclassification"))}
     )
 
@@ -110,51 +109,49 @@ classes_
         self,
         *,
         criterion: str = "gini",
-        growth: str = "best_first",
+        grow_policy: str = "best_first",
         max_depth: int | None = None,
         max_leaf_nodes: int | None = None,
         min_samples_leaf: float = 1,
         min_impurity_decrease: float = 0.0,
         max_features: Any = None,
-        random_thresholds: bool = False,
-        split: str = "exact",
+        split: Any = "exact",
         pruning: str | None = None,
         ccp_alpha: Any = "cv",
         ccp_cv: Any = 5,
         one_standard_error: bool = False,
         validation_fraction: float = 0.2,
-        patience: int = 10,
+        n_iter_no_change: int = 10,
         tol: float = 0.0,
-        missing: str = "learned",
+        missing_strategy: str = "learned",
         max_bins: int = 255,
         missing_values: Any = None,
         categorical_features: Any = "from_dtype",
-        on_unseen: str = "missing",
+        handle_unknown: str = "missing",
         random_state: Any = 0,
         n_jobs: int | None = None,
         class_weight: Any = None,
     ) -> None:
         self.criterion = criterion
-        self.growth = growth
+        self.grow_policy = grow_policy
         self.max_depth = max_depth
         self.max_leaf_nodes = max_leaf_nodes
         self.min_samples_leaf = min_samples_leaf
         self.min_impurity_decrease = min_impurity_decrease
         self.max_features = max_features
-        self.random_thresholds = random_thresholds
         self.split = split
         self.pruning = pruning
         self.ccp_alpha = ccp_alpha
         self.ccp_cv = ccp_cv
         self.one_standard_error = one_standard_error
         self.validation_fraction = validation_fraction
-        self.patience = patience
+        self.n_iter_no_change = n_iter_no_change
         self.tol = tol
-        self.missing = missing
+        self.missing_strategy = missing_strategy
         self.max_bins = max_bins
         self.missing_values = missing_values
         self.categorical_features = categorical_features
-        self.on_unseen = on_unseen
+        self.handle_unknown = handle_unknown
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.class_weight = class_weight
@@ -164,7 +161,7 @@ classes_
         return CLASSIFICATION_LOSSES["squared_error"](len(classes))
 
 
-class DecisionTreeRegressor(SingleTree, BoostedRegressor):
+class DecisionTreeRegressor(RegressorPredictions, BaseDecisionTree):
     """A decision tree for numbers.
 
         f(x) = mean (or median) target in the leaf that x reaches
@@ -177,7 +174,7 @@ class DecisionTreeRegressor(SingleTree, BoostedRegressor):
     criterion : {"squared_error", "absolute_error"}, default="squared_error"
         What a split lowers: the variance, or the mean distance from the median; leaves say the
         mean, or the median.
-    growth : {"best_first", "depth_wise"}, default="best_first"
+    grow_policy : {"best_first", "depth_wise"}, default="best_first"
         Which leaf is split next: the one that lowers the impurity most, or one level after the
         other. It matters to `max_leaf_nodes` and `pruning="early_stopping"` only.
     max_depth, max_leaf_nodes : int or None, default=None
@@ -191,17 +188,16 @@ class DecisionTreeRegressor(SingleTree, BoostedRegressor):
     max_features : {"sqrt", "log2", "third"}, int, float or None, default=None
         How many columns are drawn for every node, or which share of them; None: all. Where none of
         those drawn splits the node, others are drawn.
-    random_thresholds : bool, default=False
-        Try one threshold a column in every node, drawn between its least and its largest value.
-    split : {"exact", "histogram"}, default="exact"
-        Look for splits between all values, or between at most `max_bins` groups of them.
+    split : {"exact", "histogram"} or SplitSearch, default="exact"
+        Where a node may be split: between all values, or between at most `max_bins` bins.
+        SplitSearch(method="exact", random_thresholds=True) tries one random threshold per feature.
     pruning : {None, "cost_complexity", "reduced_error", "early_stopping"}, default=None
         What becomes of the grown tree. "cost_complexity": the part of it that minimises impurity +
-        `ccp_alpha` · (number of leaves). "reduced_error": from the leaves up, splits are taken back
-        that do not lower the error of held-out rows. "early_stopping": splits are taken back from
-        the last one on, to where the loss of held-out rows was least before `patience` splits did
-        not lower it by more than `tol`. Held-out rows are X_val and y_val of `fit`, or a share
-        `validation_fraction` of the rows.
+        `ccp_alpha` · (number of leaves). "reduced_error": from the leaves up, splits are removed
+        that do not lower the error of held-out rows. "early_stopping": the splits after the one
+        with the smallest loss of held-out rows are removed; growing stops when
+        `n_iter_no_change` splits do not lower that loss by more than `tol`. Held-out rows are X_val
+        and y_val of `fit`, or a fraction `validation_fraction` of the rows.
     ccp_alpha : "cv" or float, default="cv"
         α, the price of a leaf; "cv": the one whose trees err least on folds that are held out. A
         number above 0 implies pruning="cost_complexity".
@@ -211,16 +207,16 @@ class DecisionTreeRegressor(SingleTree, BoostedRegressor):
         Take the largest α whose error is within one standard error of the least.
     validation_fraction : float, default=0.2
         The share of rows that is held out, each class alike, unless `fit` gets X_val.
-    patience : int, default=10
+    n_iter_no_change : int, default=10
         See `pruning`.
     tol : float, default=0.0
         See `pruning`.
-    missing : {"learned", "mean", "probability"}, default="learned"
+    missing_strategy : {"learned", "mean", "probability"}, default="learned"
         Where rows go whose cell is missing: to the side that every split has learned; as if it held
         the column's mean (of categories the commonest level); or to both sides, with the
         probability that other rows went there. For the latter, missing cells of training rows are
         drawn from the other cells of their column.
-    max_bins, missing_values, categorical_features, on_unseen, random_state, n_jobs
+    max_bins, missing_values, categorical_features, handle_unknown, random_state, n_jobs
         As in `GradientBoostingRegressor`.
 
     Attributes
@@ -246,66 +242,59 @@ class DecisionTreeRegressor(SingleTree, BoostedRegressor):
     5
     """
 
-    own_rules = MappingProxyType(
+    _rules = MappingProxyType(
         {**TREE_RULES, "criterion": OneOf(("squared_error", "absolute_error"))}
     )
-    loss = "squared_error"
 
     @suggests_names
     def __init__(
         self,
         *,
         criterion: str = "squared_error",
-        growth: str = "best_first",
+        grow_policy: str = "best_first",
         max_depth: int | None = None,
         max_leaf_nodes: int | None = None,
         min_samples_leaf: float = 1,
         min_impurity_decrease: float = 0.0,
         max_features: Any = None,
-        random_thresholds: bool = False,
-        split: str = "exact",
+        split: Any = "exact",
         pruning: str | None = None,
         ccp_alpha: Any = "cv",
         ccp_cv: Any = 5,
         one_standard_error: bool = False,
         validation_fraction: float = 0.2,
-        patience: int = 10,
+        n_iter_no_change: int = 10,
         tol: float = 0.0,
-        missing: str = "learned",
+        missing_strategy: str = "learned",
         max_bins: int = 255,
         missing_values: Any = None,
         categorical_features: Any = "from_dtype",
-        on_unseen: str = "missing",
+        handle_unknown: str = "missing",
         random_state: Any = 0,
         n_jobs: int | None = None,
     ) -> None:
         self.criterion = criterion
-        self.growth = growth
+        self.grow_policy = grow_policy
         self.max_depth = max_depth
         self.max_leaf_nodes = max_leaf_nodes
         self.min_samples_leaf = min_samples_leaf
         self.min_impurity_decrease = min_impurity_decrease
         self.max_features = max_features
-        self.random_thresholds = random_thresholds
         self.split = split
         self.pruning = pruning
         self.ccp_alpha = ccp_alpha
         self.ccp_cv = ccp_cv
         self.one_standard_error = one_standard_error
         self.validation_fraction = validation_fraction
-        self.patience = patience
+        self.n_iter_no_change = n_iter_no_change
         self.tol = tol
-        self.missing = missing
+        self.missing_strategy = missing_strategy
         self.max_bins = max_bins
         self.missing_values = missing_values
         self.categorical_features = categorical_features
-        self.on_unseen = on_unseen
+        self.handle_unknown = handle_unknown
         self.random_state = random_state
         self.n_jobs = n_jobs
-
-    def _checked(self) -> dict[str, Any]:
-        params = super()._checked()
-        return {**params, "loss": params["criterion"]}
 
     def _make_loss(self, classes: npt.NDArray[Any] | None) -> Loss:
         return REGRESSION_LOSSES[self.criterion]()

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from stagewise.estimators.averaged import AveragedClassifier, AveragedRegressor
+from stagewise.estimators.forest_base import BaseForest, ForestClassifierMixin, ForestRegressorMixin
 from stagewise.validation.parameters import suggests_names
 
 __all__ = ["RandomForestClassifier", "RandomForestRegressor"]
 
 
-class RandomForestClassifier(AveragedClassifier):
+class RandomForestClassifier(ForestClassifierMixin, BaseForest):
     """A random forest: classes by the average of trees that differ by chance.
 
         p_k(x) = (1/M) Σ_m (share of class k in the leaf of tree m that x reaches)
@@ -26,50 +26,51 @@ class RandomForestClassifier(AveragedClassifier):
     Parameters
     ----------
     n_estimators : int, default=100
-        M, the number of trees, at most.
+        M, the largest number of trees.
     criterion : {"gini", "entropy", "misclassification"}, default="gini"
         What a split lowers: Σ p_k (1 - p_k), -Σ p_k log p_k, or 1 - max p_k.
     max_features : {"sqrt", "log2", "third"}, int, float or None, default="sqrt"
-        How many columns are drawn for every node, or which share of them; None: all. Where none of
-        those drawn splits the node, others are drawn.
+        The features that are drawn for every node: a number, a fraction (float), √p, log₂ p, p/3,
+        or None for all. If none of them splits the node, others are drawn.
     max_depth, max_leaf_nodes : int or None, default=None
-        Limits of a tree; without, it grows until its leaves are pure.
+        The limits of a tree. None: it grows until its leaves are pure.
     min_samples_leaf : float, default=1
-        The least number of rows in a leaf, as often as they were drawn; with weights, the least sum
-        of these, exactly. 1: one row is enough, if it has a thousandth of the mean weight.
+        The smallest number of rows in a leaf, counted as often as they were drawn; with weights,
+        the smallest sum of weights, exactly. With 1, one row is enough, if it has a thousandth of
+        the mean weight.
     min_impurity_decrease : float, default=0.0
         A split must lower the impurity of the whole tree by more than this:
         N_t / N · (i(t) - N_L / N_t · i(t_L) - N_R / N_t · i(t_R)).
     bootstrap : bool, default=True
-        Draw every row a Poisson number of times for each tree (Oza & Russell 2001), in the mean
-        `subsample` times; a row that was drawn twice counts twice. False: each row with probability
-        `subsample`, once.
-    subsample : float, default=1.0
-        See `bootstrap`.
+        True: each tree draws every row a Poisson number of times, `max_samples` in the mean (Oza &
+        Russell 2001); a row that was drawn twice counts twice. False: each row with probability
+        `max_samples`, once.
+    max_samples : float, default=1.0
+        The expected number of draws of a tree, as a fraction of the rows.
     split : {"histogram", "exact"}, default="histogram"
-        Look for splits between at most `max_bins` groups of values, or between all values.
+        Search splits between at most `max_bins` bins of values, or between all values.
     max_bins : int, default=4095
-        The largest number of these groups. Nodes far down a tree cover a small part of a column,
-        so they need finer groups than the few splits of a boosted tree.
-    out_of_bag : bool or "auto", default="auto"
-        Keep the out-of-bag predictions: of each row, the average of the trees whose bags do not
-        hold it. "auto": if bags leave rows out. True: and warn of rows that are in every bag.
+        The largest number of bins of a feature. Deep nodes cover a small range of values, so they
+        need finer bins than the few splits of a boosted tree.
+    oob_score : bool or "auto", default="auto"
+        Keep the out-of-bag predictions: for each row, the average of the trees whose bags do not
+        contain it. "auto": if bags leave rows out. True: also warn of rows that are in every bag.
     early_stopping : bool, default=False
-        Stop when `n_iter_no_change` more trees have not improved the loss of the rows outside the
-        bags (of X_val, if it is passed to `fit`) by more than `tol`, and keep the best number.
-    missing_values, categorical_features, on_unseen, time_limit, random_state, n_jobs, verbose, \
-callbacks, class_weight
+        Stop when `n_iter_no_change` more trees have not improved the out-of-bag loss (the loss of
+        X_val, if it is passed to `fit`) by more than `tol`, and keep the best number of trees.
+    missing_values, categorical_features, handle_unknown, time_limit, random_state, n_jobs, \
+verbose, callbacks, class_weight
         As in `GradientBoostingClassifier`.
 
     Attributes
     ----------
     oob_prediction_ : array
-        What trees say of training rows that they have not seen, in the mean, as probabilities;
-        NaN where all have seen a row.
+        The out-of-bag predictions of the training rows, as probabilities; NaN for rows that are in
+        every bag.
     oob_score_ : float
-        The accuracy of these.
+        Their accuracy.
     oob_loss_path_ : array
-        The mean loss of these rows after one, two, … trees.
+        The mean out-of-bag loss after one, two, … trees.
     model_, n_iter_, feature_importances_, n_features_in_, feature_names_in_, fit_report_, \
 classes_
         As in `GradientBoostingClassifier`; n_iter_ is the number of trees.
@@ -95,13 +96,13 @@ classes_
         min_samples_leaf: float = 1,
         min_impurity_decrease: float = 0.0,
         bootstrap: bool = True,
-        subsample: float = 1.0,
+        max_samples: float = 1.0,
         split: str = "histogram",
         max_bins: int = 4095,
         missing_values: Any = None,
         categorical_features: Any = "from_dtype",
-        on_unseen: str = "missing",
-        out_of_bag: bool | str = "auto",
+        handle_unknown: str = "missing",
+        oob_score: bool | str = "auto",
         early_stopping: bool = False,
         n_iter_no_change: int = 10,
         tol: float = 0.0,
@@ -120,13 +121,13 @@ classes_
         self.min_samples_leaf = min_samples_leaf
         self.min_impurity_decrease = min_impurity_decrease
         self.bootstrap = bootstrap
-        self.subsample = subsample
+        self.max_samples = max_samples
         self.split = split
         self.max_bins = max_bins
         self.missing_values = missing_values
         self.categorical_features = categorical_features
-        self.on_unseen = on_unseen
-        self.out_of_bag = out_of_bag
+        self.handle_unknown = handle_unknown
+        self.oob_score = oob_score
         self.early_stopping = early_stopping
         self.n_iter_no_change = n_iter_no_change
         self.tol = tol
@@ -138,7 +139,7 @@ classes_
         self.class_weight = class_weight
 
 
-class RandomForestRegressor(AveragedRegressor):
+class RandomForestRegressor(ForestRegressorMixin, BaseForest):
     """A random forest: numbers by the average of trees that differ by chance.
 
         f(x) = (1/M) Σ_m (mean target in the leaf of tree m that x reaches)
@@ -150,51 +151,51 @@ class RandomForestRegressor(AveragedRegressor):
     Parameters
     ----------
     n_estimators : int, default=100
-        M, the number of trees, at most.
+        M, the largest number of trees.
     criterion : {"squared_error", "absolute_error"}, default="squared_error"
         What a split lowers: the variance, or the mean distance from the median; leaves say the
         mean, or the median.
     max_features : {"sqrt", "log2", "third"}, int, float or None, default="third"
-        How many columns are drawn for every node, or which share of them; None: all. Where none of
-        those drawn splits the node, others are drawn.
+        The features that are drawn for every node: a number, a fraction (float), √p, log₂ p, p/3,
+        or None for all. If none of them splits the node, others are drawn.
     max_depth, max_leaf_nodes : int or None, default=None
-        Limits of a tree; without, it grows until its leaves are pure.
+        The limits of a tree. None: it grows until its leaves are pure.
     min_samples_leaf : float, default=1
-        The least number of rows in a leaf, as often as they were drawn; with weights, the least sum
-        of these, exactly. 1: one row is enough, if it has a thousandth of the mean weight.
+        The smallest number of rows in a leaf, counted as often as they were drawn; with weights,
+        the smallest sum of weights, exactly. With 1, one row is enough, if it has a thousandth of
+        the mean weight.
     min_impurity_decrease : float, default=0.0
         A split must lower the impurity of the whole tree by more than this:
         N_t / N · (i(t) - N_L / N_t · i(t_L) - N_R / N_t · i(t_R)).
     bootstrap : bool, default=True
-        Draw every row a Poisson number of times for each tree (Oza & Russell 2001), in the mean
-        `subsample` times; a row that was drawn twice counts twice. False: each row with probability
-        `subsample`, once.
-    subsample : float, default=1.0
-        See `bootstrap`.
+        True: each tree draws every row a Poisson number of times, `max_samples` in the mean (Oza &
+        Russell 2001); a row that was drawn twice counts twice. False: each row with probability
+        `max_samples`, once.
+    max_samples : float, default=1.0
+        The expected number of draws of a tree, as a fraction of the rows.
     split : {"histogram", "exact"}, default="histogram"
-        Look for splits between at most `max_bins` groups of values, or between all values.
+        Search splits between at most `max_bins` bins of values, or between all values.
     max_bins : int, default=4095
-        The largest number of these groups. Nodes far down a tree cover a small part of a column,
-        so they need finer groups than the few splits of a boosted tree.
-    out_of_bag : bool or "auto", default="auto"
-        Keep the out-of-bag predictions: of each row, the average of the trees whose bags do not
-        hold it. "auto": if bags leave rows out. True: and warn of rows that are in every bag.
+        The largest number of bins of a feature. Deep nodes cover a small range of values, so they
+        need finer bins than the few splits of a boosted tree.
+    oob_score : bool or "auto", default="auto"
+        Keep the out-of-bag predictions: for each row, the average of the trees whose bags do not
+        contain it. "auto": if bags leave rows out. True: also warn of rows that are in every bag.
     early_stopping : bool, default=False
-        Stop when `n_iter_no_change` more trees have not improved the loss of the rows outside the
-        bags (of X_val, if it is passed to `fit`) by more than `tol`, and keep the best number.
-    missing_values, categorical_features, on_unseen, time_limit, random_state, n_jobs, verbose, \
-callbacks
+        Stop when `n_iter_no_change` more trees have not improved the out-of-bag loss (the loss of
+        X_val, if it is passed to `fit`) by more than `tol`, and keep the best number of trees.
+    missing_values, categorical_features, handle_unknown, time_limit, random_state, n_jobs, \
+verbose, callbacks
         As in `GradientBoostingRegressor`.
 
     Attributes
     ----------
     oob_prediction_ : array
-        What trees say of training rows that they have not seen, in the mean;
-        NaN where all have seen a row.
+        The out-of-bag predictions of the training rows; NaN for rows that are in every bag.
     oob_score_ : float
-        R² of these.
+        Their R².
     oob_loss_path_ : array
-        The mean loss of these rows after one, two, … trees.
+        The mean out-of-bag loss after one, two, … trees.
     model_, n_iter_, feature_importances_, n_features_in_, feature_names_in_, fit_report_
         As in `GradientBoostingRegressor`; n_iter_ is the number of trees.
 
@@ -219,13 +220,13 @@ callbacks
         min_samples_leaf: float = 1,
         min_impurity_decrease: float = 0.0,
         bootstrap: bool = True,
-        subsample: float = 1.0,
+        max_samples: float = 1.0,
         split: str = "histogram",
         max_bins: int = 4095,
         missing_values: Any = None,
         categorical_features: Any = "from_dtype",
-        on_unseen: str = "missing",
-        out_of_bag: bool | str = "auto",
+        handle_unknown: str = "missing",
+        oob_score: bool | str = "auto",
         early_stopping: bool = False,
         n_iter_no_change: int = 10,
         tol: float = 0.0,
@@ -243,13 +244,13 @@ callbacks
         self.min_samples_leaf = min_samples_leaf
         self.min_impurity_decrease = min_impurity_decrease
         self.bootstrap = bootstrap
-        self.subsample = subsample
+        self.max_samples = max_samples
         self.split = split
         self.max_bins = max_bins
         self.missing_values = missing_values
         self.categorical_features = categorical_features
-        self.on_unseen = on_unseen
-        self.out_of_bag = out_of_bag
+        self.handle_unknown = handle_unknown
+        self.oob_score = oob_score
         self.early_stopping = early_stopping
         self.n_iter_no_change = n_iter_no_change
         self.tol = tol

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from stagewise._native import Columns, SparseColumns, Workers, draw_counts, draw_rows
+from stagewise._native import Columns, SparseColumns, Workers, draw_bootstrap, draw_rows
 from stagewise.model.model import Model
-from stagewise.training.rows import counted_rows
+from stagewise.training.row_set import rows_with_weight
 
 __all__ = ["Bags", "Importances", "impurity_by_class", "out_of_bag_importances"]
 
@@ -80,7 +80,7 @@ class Bags:
     ) -> npt.NDArray[np.intp]:
         """Return the rows that a tree has not seen."""
         drawn = (n, weight, self.share, self.seed, number)
-        bag = draw_counts(workers, *drawn)[0] if self.bootstrap else draw_rows(workers, *drawn)
+        bag = draw_bootstrap(workers, *drawn)[0] if self.bootstrap else draw_rows(workers, *drawn)
         outside = np.ones(n, dtype=bool)
         outside[bag] = False
         return np.flatnonzero(outside)
@@ -110,7 +110,7 @@ def out_of_bag_importances(
         Which of them each tree has seen.
     """
     values = _dense(values)
-    rows = counted_rows(weight)
+    rows = rows_with_weight(weight)
     if rows is not None:
         values, y, weight = values[rows], y[rows], np.asarray(weight)[rows]
     if weight is not None and (weight == 1.0).all():

@@ -5,10 +5,10 @@ from __future__ import annotations
 from os import PathLike
 from typing import Any
 
+from sklearn.base import ClassifierMixin
+
 from stagewise.errors import ModelFormatError
 from stagewise.estimators.ada_boost import AdaBoostClassifier
-from stagewise.estimators.additive_logistic import GentleBoostClassifier, LogitBoostClassifier
-from stagewise.estimators.classifier import BoostedClassifier
 from stagewise.estimators.decision_tree import (
     DecisionTreeClassifier,
     DecisionTreeRegressor,
@@ -17,9 +17,11 @@ from stagewise.estimators.extra_trees import ExtraTreesClassifier, ExtraTreesReg
 from stagewise.estimators.forest import RandomForestClassifier, RandomForestRegressor
 from stagewise.estimators.gradient_boosting_classifier import GradientBoostingClassifier
 from stagewise.estimators.gradient_boosting_regressor import GradientBoostingRegressor
-from stagewise.estimators.linear.least_squares import LinearModel
+from stagewise.estimators.linear.least_squares import LinearRegression
 from stagewise.estimators.linear.stagewise_linear import StagewiseLinearRegressor
 from stagewise.estimators.linear.stepwise import StepwiseRegressor
+from stagewise.estimators.logit_boost import GentleBoostClassifier, LogitBoostClassifier
+from stagewise.estimators.saved_parameters import CLASS_NAMES, read_parameters
 from stagewise.estimators.stagewise import StagewiseClassifier, StagewiseRegressor
 from stagewise.model.file.format import read_model
 from stagewise.validation.parameters import RULES
@@ -37,7 +39,7 @@ _CLASSES: dict[str, Any] = {
         GentleBoostClassifier,
         GradientBoostingClassifier,
         GradientBoostingRegressor,
-        LinearModel,
+        LinearRegression,
         LogitBoostClassifier,
         RandomForestClassifier,
         RandomForestRegressor,
@@ -50,7 +52,7 @@ _CLASSES: dict[str, Any] = {
 
 
 def _task(name: str) -> str:
-    return "classification" if issubclass(_CLASSES[name], BoostedClassifier) else "regression"
+    return "classification" if issubclass(_CLASSES[name], ClassifierMixin) else "regression"
 
 
 def load(path: str | PathLike[str]) -> Any:
@@ -68,6 +70,7 @@ def load(path: str | PathLike[str]) -> Any:
     """
     model, notes = read_model(path)
     name = notes.get("class")
+    name = CLASS_NAMES.get(str(name), name)
     if name not in _CLASSES or _task(name) != model.task:
         raise ModelFormatError(
             f"{path}: the file holds a {model.task} model of the estimator {name!r}, which this "
@@ -79,7 +82,8 @@ def load(path: str | PathLike[str]) -> Any:
     except ValueError as error:
         raise ModelFormatError(f"{path}: the learning rate in the file must be {error}.") from None
     try:
-        return _CLASSES[name].from_model(model, notes.get("params", {}), notes)
+        params = read_parameters(notes.get("params", {}), name)
+        return _CLASSES[name]._from_model(model, params, notes)  # noqa: SLF001
     except ValueError as error:
         raise ModelFormatError(f"{path}: {error}") from None
     except TypeError as error:

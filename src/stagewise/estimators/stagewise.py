@@ -12,9 +12,9 @@ from typing import Any
 import numpy.typing as npt
 
 from stagewise.errors import InvalidParameterError
-from stagewise.estimators.any_learner import RESPONSES, STEPS, Stagewise
-from stagewise.estimators.classifier import BoostedClassifier, make_class_loss
-from stagewise.estimators.regressor import BoostedRegressor
+from stagewise.estimators.classifier import ClassifierPredictions, make_class_loss
+from stagewise.estimators.regressor import RegressionLossParameters, RegressorPredictions
+from stagewise.estimators.stagewise_base import RESPONSES, STEPS, BaseStagewise
 from stagewise.losses import Loss
 from stagewise.validation.messages import short_repr
 from stagewise.validation.parameters import suggests_names
@@ -23,7 +23,7 @@ from stagewise.validation.rules import OneOf
 __all__ = ["StagewiseClassifier", "StagewiseRegressor"]
 
 
-class StagewiseRegressor(Stagewise, BoostedRegressor):
+class StagewiseRegressor(RegressionLossParameters, RegressorPredictions, BaseStagewise):
     """Forward stagewise additive modelling of a number, with any loss and any learner.
 
     F_m = F_(m-1) + ν · step(b_m), where b_m is fitted to the response at F_(m-1): by weighted least
@@ -48,19 +48,19 @@ class StagewiseRegressor(Stagewise, BoostedRegressor):
         ν: what every term is multiplied by.
     n_estimators : int, default=100
         The number of rounds, at most. A round is one term for each score.
-    subsample, sampling, goss_top, goss_other, mvs_lambda : default=1.0, "uniform", 0.2, 0.1 and 1.0
+    subsample, sampling : default=1.0 and "uniform"
         Which rows a round sees; as in `GradientBoostingRegressor`. Rows that count more than once
         do so by ``sample_weight`` where the learner is an estimator.
     resample : bool, default=False
         Whether a learner that takes no ``sample_weight`` gets rows drawn in proportion to their
         weights instead. Without it, weights that such a learner cannot take are an error.
-    max_bins, missing_values, categorical_features, on_unseen
-        As in `GradientBoostingRegressor`; only trees have them.
-    early_stopping, cv, validation_fraction, n_iter_no_change, tol, time_limit, random_state, \
+    max_bins, missing_values, categorical_features, handle_unknown
+        As in `GradientBoostingRegressor`; for trees only.
+    early_stopping, validation_fraction, n_iter_no_change, tol, time_limit, random_state, \
 n_jobs, verbose, callbacks
         As in `GradientBoostingRegressor`. `n_jobs` are the threads of the loss and of trees; other
         learners have their own.
-    quantile, power : float or None, default=None
+    quantile : float or None, default=None
         As in `GradientBoostingRegressor`.
 
     Examples
@@ -84,17 +84,13 @@ n_jobs, verbose, callbacks
         learning_rate: float = 0.1,
         n_estimators: int = 100,
         subsample: float = 1.0,
-        sampling: str = "uniform",
-        goss_top: float = 0.2,
-        goss_other: float = 0.1,
-        mvs_lambda: float = 1.0,
+        sampling: Any = "uniform",
         resample: bool = False,
         max_bins: int = 255,
         missing_values: Any = None,
         categorical_features: Any = "from_dtype",
-        on_unseen: str = "missing",
-        early_stopping: bool | str = False,
-        cv: Any = 5,
+        handle_unknown: str = "missing",
+        early_stopping: Any = False,
         validation_fraction: float = 0.1,
         n_iter_no_change: int = 10,
         tol: float = 0.0,
@@ -104,7 +100,6 @@ n_jobs, verbose, callbacks
         verbose: int = 0,
         callbacks: Any = None,
         quantile: float | None = None,
-        power: float | None = None,
     ) -> None:
         self.loss = loss
         self.learner = learner
@@ -114,16 +109,12 @@ n_jobs, verbose, callbacks
         self.n_estimators = n_estimators
         self.subsample = subsample
         self.sampling = sampling
-        self.goss_top = goss_top
-        self.goss_other = goss_other
-        self.mvs_lambda = mvs_lambda
         self.resample = resample
         self.max_bins = max_bins
         self.missing_values = missing_values
         self.categorical_features = categorical_features
-        self.on_unseen = on_unseen
+        self.handle_unknown = handle_unknown
         self.early_stopping = early_stopping
-        self.cv = cv
         self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change
         self.tol = tol
@@ -133,10 +124,9 @@ n_jobs, verbose, callbacks
         self.verbose = verbose
         self.callbacks = callbacks
         self.quantile = quantile
-        self.power = power
 
 
-class StagewiseClassifier(Stagewise, BoostedClassifier):
+class StagewiseClassifier(ClassifierPredictions, BaseStagewise):
     """Forward stagewise additive modelling of classes, with any loss and any learner.
 
     Parameters
@@ -156,15 +146,15 @@ class StagewiseClassifier(Stagewise, BoostedClassifier):
         ν: what every term is multiplied by.
     n_estimators : int, default=100
         The number of rounds, at most. A round is one term for each score.
-    subsample, sampling, goss_top, goss_other, mvs_lambda : default=1.0, "uniform", 0.2, 0.1 and 1.0
+    subsample, sampling : default=1.0 and "uniform"
         Which rows a round sees; as in `GradientBoostingRegressor`. Rows that count more than once
         do so by ``sample_weight`` where the learner is an estimator.
     resample : bool, default=False
         Whether a learner that takes no ``sample_weight`` gets rows drawn in proportion to their
         weights instead. Without it, weights that such a learner cannot take are an error.
-    max_bins, missing_values, categorical_features, on_unseen
-        As in `GradientBoostingRegressor`; only trees have them.
-    early_stopping, cv, validation_fraction, n_iter_no_change, tol, time_limit, random_state, \
+    max_bins, missing_values, categorical_features, handle_unknown
+        As in `GradientBoostingRegressor`; for trees only.
+    early_stopping, validation_fraction, n_iter_no_change, tol, time_limit, random_state, \
 n_jobs, verbose, callbacks
         As in `GradientBoostingRegressor`. `n_jobs` are the threads of the loss and of trees; other
         learners have their own.
@@ -182,7 +172,7 @@ n_jobs, verbose, callbacks
     (2, 2)
     """
 
-    own_rules = MappingProxyType(
+    _rules = MappingProxyType(
         {"response": OneOf(tuple(RESPONSES)), "step": OneOf(("auto", *STEPS))}
     )
 
@@ -197,17 +187,13 @@ n_jobs, verbose, callbacks
         learning_rate: float = 0.1,
         n_estimators: int = 100,
         subsample: float = 1.0,
-        sampling: str = "uniform",
-        goss_top: float = 0.2,
-        goss_other: float = 0.1,
-        mvs_lambda: float = 1.0,
+        sampling: Any = "uniform",
         resample: bool = False,
         max_bins: int = 255,
         missing_values: Any = None,
         categorical_features: Any = "from_dtype",
-        on_unseen: str = "missing",
-        early_stopping: bool | str = False,
-        cv: Any = 5,
+        handle_unknown: str = "missing",
+        early_stopping: Any = False,
         validation_fraction: float = 0.1,
         n_iter_no_change: int = 10,
         tol: float = 0.0,
@@ -226,16 +212,12 @@ n_jobs, verbose, callbacks
         self.n_estimators = n_estimators
         self.subsample = subsample
         self.sampling = sampling
-        self.goss_top = goss_top
-        self.goss_other = goss_other
-        self.mvs_lambda = mvs_lambda
         self.resample = resample
         self.max_bins = max_bins
         self.missing_values = missing_values
         self.categorical_features = categorical_features
-        self.on_unseen = on_unseen
+        self.handle_unknown = handle_unknown
         self.early_stopping = early_stopping
-        self.cv = cv
         self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change
         self.tol = tol
@@ -246,8 +228,8 @@ n_jobs, verbose, callbacks
         self.callbacks = callbacks
         self.class_weight = class_weight
 
-    def _checked(self) -> dict[str, Any]:
-        params = super()._checked()
+    def _parameters(self) -> dict[str, Any]:
+        params = super()._parameters()
         if params["response"] == "classes" and params["loss"] != "exponential":
             raise InvalidParameterError(
                 f"The parameter 'loss' of {type(self).__name__} must be 'exponential' with "

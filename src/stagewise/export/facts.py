@@ -16,6 +16,7 @@ from stagewise.data import Features
 from stagewise.data.categories.categories import Category
 from stagewise.data.reading.datetimes import TemporalType
 from stagewise.data.reading.wide_integers import threshold_as_integer
+from stagewise.estimators.scores import is_average
 from stagewise.inspection.fitted import Fitted
 from stagewise.model.model import Model
 from stagewise.trees.tree import Tree
@@ -187,7 +188,7 @@ def units_of(model: Any, known: Model, place: int) -> Units:
     ensemble = known.ensemble
     classes = None if known.classes is None else tuple(map(str, known.classes.tolist()))
     offset, scale = np.atleast_1d(known.offset), np.atleast_1d(known.scale)
-    if model.averages:
+    if is_average(model):
         times = len(ensemble.trees)
         if classes is None:
             return Units("numbers", ("",), times, offset, scale)

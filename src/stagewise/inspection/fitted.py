@@ -20,7 +20,13 @@ from sklearn.utils.validation import check_is_fitted
 from stagewise._native import Columns, Workers
 from stagewise.data import check_weight
 from stagewise.errors import InvalidParameterError
-from stagewise.estimators.base import BoostedTrees
+from stagewise.estimators.scores import (
+    ModelScores,
+    is_average,
+    predict_scores,
+    read_rows,
+    score_columns,
+)
 from stagewise.inspection.rows import Rows
 from stagewise.model.model import Model
 from stagewise.validation.messages import short_repr, warn_caller
@@ -49,13 +55,13 @@ class Fitted:
 
     Parameters
     ----------
-    estimator : BoostedTrees
+    estimator : fitted estimator
         The estimator.
     model : Model
         What it has learned.
     """
 
-    estimator: BoostedTrees
+    estimator: Any
     model: Model
 
     @classmethod
@@ -66,7 +72,7 @@ class Fitted:
                 f"{caller} reads the trees of a fitted estimator, and {estimator.__name__} is a "
                 f"class. Pass what was fitted, such as {estimator.__name__}().fit(X, y)."
             )
-        if not isinstance(estimator, BoostedTrees):
+        if not isinstance(estimator, ModelScores):
             raise TypeError(
                 f"{caller} reads the trees of a fitted stagewise estimator, and "
                 f"{type(estimator).__name__} has none. "
@@ -164,7 +170,7 @@ class Fitted:
             How many there must be.
         """
         try:
-            rows = Rows(self.estimator.columns_of(X), self.model.features, name)
+            rows = Rows(read_rows(self.estimator, X), self.model.features, name)
         except (TypeError, ValueError) as error:
             if name == "X":
                 raise
@@ -194,7 +200,7 @@ class Fitted:
 
     def score(self, columns: Sequence[Vector]) -> Vector:
         """Return F, shape (n_rows, n_outputs)."""
-        return self.estimator.scores_of(list(columns))
+        return score_columns(self.estimator, list(columns))
 
     @property
     def both_ways(self) -> bool:
@@ -220,7 +226,7 @@ class Fitted:
         # Three points on a line that no two outputs share.
         step = np.linspace(0.1, 0.7, self.model.ensemble.n_outputs)
         score = np.outer([-0.5, 0.0, 0.5], step)
-        low, middle, high = self.estimator.answer(score)
+        low, middle, high = predict_scores(self.estimator, score)
         # Offsets of targets may be large; what is compared is how far predictions move.
         moved = np.max(np.abs(high - low))
         return bool(np.max(np.abs((high - middle) - (middle - low))) <= 1e-9 * moved)
@@ -233,7 +239,7 @@ class Fitted:
         is F = p_1 - p_0, and is reported as p_1, as more classes are.
         """
         model, n = self.model, self.model.ensemble.n_outputs
-        if model.classes is not None and self.estimator.averages and n == 1:
+        if model.classes is not None and is_average(self.estimator) and n == 1:
             return np.full(1, 0.5), np.full(1, 0.5)
         return np.broadcast_to(model.offset, n), np.broadcast_to(model.scale, n)
 
@@ -249,7 +255,7 @@ class Fitted:
         """
         if response == "score" and not self.is_affine_regression:
             return score
-        answer = self.estimator.answer(score)
+        answer = predict_scores(self.estimator, score)
         return answer.reshape(len(score), -1)
 
     def outputs(self, response: Response) -> tuple[str, ...]:

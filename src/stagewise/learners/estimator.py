@@ -23,7 +23,7 @@ from stagewise._native import Gradients, Workers
 from stagewise.learners.histogram_tree import NodeSums
 
 __all__ = [
-    "EstimatorGrowth",
+    "BoundEstimator",
     "EstimatorLearner",
     "EstimatorTerm",
     "can_be_fitted",
@@ -111,7 +111,7 @@ class EstimatorLearner:
         hessian_bound: float,
         hessian_is_weight: bool,
         outputs: int = 0,
-    ) -> EstimatorGrowth:
+    ) -> BoundEstimator:
         """Begin a fit on these rows."""
         if outputs:
             raise ValueError("an estimator predicts one number a row, so its terms are not joint.")
@@ -126,10 +126,10 @@ class EstimatorLearner:
                 "weights, response='gradient' (without sample_weight, and unless sampling says "
                 "otherwise, all rows then count the same), or another learner."
             )
-        return EstimatorGrowth(self, table, weight, classes)
+        return BoundEstimator(self, table, weight, classes)
 
 
-class EstimatorGrowth:
+class BoundEstimator:
     """Fits the terms of one fit, and remembers what the last one says of the training rows."""
 
     def __init__(
@@ -212,7 +212,9 @@ class EstimatorGrowth:
         """Add the last term to the training scores."""
         score += self._basis @ term.value
 
-    def add_elsewhere(self, term: EstimatorTerm, table: Any, source: Any, score: Vector) -> None:
+    def add_to_other_rows(
+        self, term: EstimatorTerm, table: Any, source: Any, score: Vector
+    ) -> None:
         """Add a term to the scores of other rows."""
         score += term.of(table)
 

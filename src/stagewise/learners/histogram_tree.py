@@ -19,7 +19,7 @@ from stagewise._native import (
     Gradients,
     Grower,
     GrownTree,
-    Lines,
+    LeafModels,
     TreeRules,
     VectorGradients,
     Workers,
@@ -27,44 +27,16 @@ from stagewise._native import (
 from stagewise.trees.linear_leaves import LinearLeafSlopes, LinearLeaves
 from stagewise.trees.tree import CategorySets, Tree
 
-__all__ = ["GrownTerm", "HistogramTree", "NodeSums", "TreeGrowth", "tree_of"]
+__all__ = ["BoundTree", "GrownTerm", "HistogramTree", "NodeSums", "feature_share", "tree_of"]
 
 Vector = npt.NDArray[np.float64]
 Times = npt.NDArray[np.float32]
 
 
+SHARES = ("max_features", "max_features_per_tree", "max_features_per_level")
+
 ANY_ROW = 2.0**-10
 """The weight of a leaf of one row, unless the row has next to none beside the mean weight, 1."""
-
-RULES = (
-    "min_samples_leaf",
-    "min_hessian",
-    "min_gain",
-    "l1",
-    "l2",
-    "max_step",
-    "growth",
-    "columns_per_tree",
-    "columns_per_level",
-    "columns_per_node",
-    "to_the_end",
-    "criterion",
-    "level_smoothing",
-    "level_l2",
-    "level_chance",
-    "one_vs_rest",
-    "path_smoothing",
-    "random_thresholds",
-    "monotone",
-    "together",
-    "most_together",
-    "first_use",
-    "used",
-    "feature_weights",
-    "proposal",
-    "epsilon",
-)
-"""Those that the core calls the same."""
 
 
 @dataclass(frozen=True)
@@ -86,20 +58,21 @@ class HistogramTree:
         Σ W_k² / W or Σ W_k log W_k - W log W; see `votes` of `stagewise.boosting.steps`. What a
         split gains is W times the decrease of the impurity (Breiman et al. 1984, section 4.3).
         "absolute_error": of trees of medians, which the core grows from a target.
-    growth : {"best_first", "depth_wise", "symmetric"}
+    grow_policy : {"best_first", "depth_wise", "symmetric"}
         Split the best leaf next, or one level after the other, or all leaves of a level at once and
         by the same question, the one that gains most in all of them together.
-    columns_per_tree, columns_per_level, columns_per_node : float
-        The share of the features that a tree, a level of it, a node of that level may use.
-    to_the_end : bool
+    max_features_per_tree, max_features_per_level, max_features : float, int, str or None
+        The features that a tree, a level of it and a node of that level may use: a fraction
+        (float), a number (int), "sqrt", "log2", "third", or None for all.
+    grow_until_pure : bool
         Where none of the columns drawn for a node splits it, draw others until one does or none is
         left; and round targets so that equal ones stay equal.
     one_vs_rest : int
         Of a categorical feature with at most this many levels in a node, each is tried against the
-        rest. More are put in the order of g / (h + level_smoothing), and the order is cut.
-    level_smoothing, level_l2 : float
+        rest. More are put in the order of g / (h + category_smoothing), and the order is cut.
+    category_smoothing, category_l2 : float
         The smoothing of that order, and what is added to λ in the gain of such a split.
-    level_chance : float
+    category_chance : float
         How many times the gain of such a split is lessened by what chance gains from L levels,
         φ/2 · max(0, 2/π (L - 1) - 6) with φ = Σg² / Σh of the tree: of L means that differ by
         chance 2/π of the squares lie between the best two halves; a number gains about 6.
@@ -110,19 +83,19 @@ class HistogramTree:
         the best of these (Geurts, Ernst & Wehenkel 2006).
     monotone : tuple of int
         1 for each feature that F must not fall in, -1 where it must not rise, else 0; empty: all 0.
-    together, most_together
+    interaction_groups, max_interaction_order
         Groups of features that may meet on a path from the root to a leaf, and how many different
         ones may; empty and 0: all.
-    first_use : tuple of float
+    feature_penalty : tuple of float
         For each feature what a split by it must gain more as long as no tree has used it; empty: 0.
-    used : tuple of int
+    used_features : tuple of int
         The features that trees of an earlier fit, which this one continues, have used.
     feature_weights : tuple of float
         By which columns are drawn, in proportion and without replacement; empty: all alike.
-    proposal, epsilon
+    proposal, sketch_eps
         Where every value has a code of its own, which are candidates: "all", or those where the sum
         of hessians passes multiples of ε of that of the tree ("global") or the node ("local").
-    forced : tuple of (feature, threshold, left, right)
+    forced_splits : tuple of (feature, threshold, left, right)
         Splits that every tree begins with: the root's, and behind it those that `left` and `right`
         (-1: none) refer to by their place. A threshold means the nearest cut between bins.
     """
@@ -136,30 +109,37 @@ class HistogramTree:
     min_gain: float = 0.0
     max_step: float = 0.0
     criterion: str = "misclassification"
-    growth: str = "best_first"
-    columns_per_tree: float = 1.0
-    columns_per_level: float = 1.0
-    columns_per_node: float = 1.0
-    to_the_end: bool = False
+    grow_policy: str = "best_first"
+    max_features_per_tree: float | int | str | None = None
+    max_features_per_level: float | int | str | None = None
+    max_features: float | int | str | None = None
+    grow_until_pure: bool = False
     one_vs_rest: int = 4
-    level_smoothing: float = 10.0
-    level_l2: float = 10.0
-    level_chance: float = 1.0
+    category_smoothing: float = 10.0
+    category_l2: float = 10.0
+    category_chance: float = 1.0
     path_smoothing: float = 0.0
     random_thresholds: bool = False
     monotone: tuple[int, ...] = ()
-    together: tuple[tuple[int, ...], ...] = ()
-    most_together: int = 0
-    first_use: tuple[float, ...] = ()
-    used: tuple[int, ...] = ()
+    interaction_groups: tuple[tuple[int, ...], ...] = ()
+    max_interaction_order: int = 0
+    feature_penalty: tuple[float, ...] = ()
+    used_features: tuple[int, ...] = ()
     feature_weights: tuple[float, ...] = ()
     proposal: str = "all"
-    epsilon: float = 0.0
-    forced: tuple[tuple[int, float, int, int], ...] = ()
+    sketch_eps: float = 0.0
+    forced_splits: tuple[tuple[int, float, int, int], ...] = ()
 
     def __post_init__(self) -> None:
-        # Lists are as good, and are what a file gives back.
-        for name in ("monotone", "together", "first_use", "used", "feature_weights", "forced"):
+        # A file has lists.
+        for name in (
+            "monotone",
+            "interaction_groups",
+            "feature_penalty",
+            "used_features",
+            "feature_weights",
+            "forced_splits",
+        ):
             object.__setattr__(self, name, _tuples(getattr(self, name)))
 
     def start(
@@ -172,7 +152,7 @@ class HistogramTree:
         hessian_bound: float,
         hessian_is_weight: bool,
         outputs: int = 0,
-    ) -> TreeGrowth:
+    ) -> BoundTree:
         """Begin a fit on these rows. The two facts about the hessian make counting cheap.
 
         With the classes of the rows, trees tell these apart; without, they fit numbers: one, or
@@ -183,21 +163,56 @@ class HistogramTree:
         rules = self.native(table, hessian_bound=hessian_bound, hessian_is_weight=hessian_is_weight)
         n_classes = 0 if classes is None else max(2, int(classes.max()) + 1)
         growers = [Grower(workers, t, weight, rules, classes, n_classes, outputs) for t in tables]
-        return TreeGrowth(workers, growers, table.n_rows, monotone=any(self.monotone))
+        return BoundTree(workers, growers, table.n_rows, monotone=any(self.monotone))
 
     def native(self, table: Bins, *, hessian_bound: float, hessian_is_weight: bool) -> TreeRules:
         """Return the rules as the core reads them."""
-        return TreeRules(
-            {
-                "max_leaves": self.max_leaf_nodes or 0,
-                "max_depth": self.max_depth or 0,
-                **{name: getattr(self, name) for name in RULES},
-                "min_samples_leaf": self.min_samples_leaf if self.min_samples_leaf > 1 else ANY_ROW,
-                "forced": [(f, table.bin_below(f, t), *sides) for f, t, *sides in self.forced],
-                "hessian_bound": hessian_bound,
-                "hessian_is_weight": hessian_is_weight,
-            }
-        )
+        rules = {
+            **vars(self),
+            "max_leaves": self.max_leaf_nodes or 0,
+            "max_depth": self.max_depth or 0,
+            "min_samples_leaf": self.min_samples_leaf if self.min_samples_leaf > 1 else ANY_ROW,
+            **{name: _native_share(getattr(self, name), table.n_features) for name in SHARES},
+            "forced_splits": [
+                (f, table.bin_below(f, t), *sides) for f, t, *sides in self.forced_splits
+            ],
+            "hessian_bound": hessian_bound,
+            "hessian_is_weight": hessian_is_weight,
+        }
+        del rules["max_leaf_nodes"]
+        return TreeRules(rules)
+
+
+def feature_share(max_features: Any, n_features: int) -> float:
+    """Return the share of the features that a node may use.
+
+    Parameters
+    ----------
+    max_features : {"sqrt", "log2", "third"}, int, float or None
+        Checked; None: all features.
+    n_features : int
+        The number of features.
+    """
+    if max_features is None:
+        return 1.0
+    if isinstance(max_features, float):
+        wanted = max(1, round(max_features * n_features))
+    elif isinstance(max_features, int):
+        wanted = min(max_features, n_features)
+    else:
+        wanted = {
+            "sqrt": round(n_features**0.5),
+            "log2": round(np.log2(n_features)),
+            "third": round(n_features / 3),
+        }[max_features]
+    return max(1, int(wanted)) / n_features
+
+
+def _native_share(max_features: Any, n_features: int) -> float:
+    """Return the share as the core reads it, which rounds fractions itself."""
+    if isinstance(max_features, float):
+        return max_features
+    return feature_share(max_features, n_features)
 
 
 def version_of(number: int, versions: int) -> int:
@@ -211,7 +226,7 @@ def _tuples(value: Any) -> Any:
 
 def tree_of(grown: GrownTree) -> Tree:
     """Return the arrays of a tree that the core has grown."""
-    start, bits = grown.level_sets()
+    start, bits = grown.category_sets()
     tree = Tree(*grown.arrays(), CategorySets(start, bits) if len(bits) else None)
     return tree if grown.outputs == 1 else tree.with_values(tree.value.reshape(-1, grown.outputs))
 
@@ -237,7 +252,7 @@ class GrownTerm:
         """Return the same tree with other node values, all of them constants."""
         return GrownTerm(self.grown, self.tree.with_values(value))
 
-    def with_lines(self, lines: LinearLeaves) -> GrownTerm:
+    def with_linear_leaves(self, lines: LinearLeaves) -> GrownTerm:
         """Return the same tree with lines in some of its leaves."""
         return GrownTerm(self.grown, replace(self.tree, linear_leaves=lines))
 
@@ -252,17 +267,17 @@ class NodeSums:
     hessian : float64 array of shape (n_nodes,)
     leaves : integer array
         The numbers of the nodes that are leaves.
-    said : integer array of shape (n_nodes,)
-        With classes: the one that a node says.
+    majority : integer array of shape (n_nodes,)
+        With classes: the one with the largest weight.
     """
 
     gradient: npt.NDArray[np.float64]
     hessian: Vector
     leaves: npt.NDArray[Any]
-    said: npt.NDArray[Any]
+    majority: npt.NDArray[Any]
 
 
-class TreeGrowth:
+class BoundTree:
     """Grows the trees of one fit; owns the memory that they share.
 
     Parameters
@@ -319,23 +334,23 @@ class TreeGrowth:
         changed[self._grower.leaf_nodes()] = leaves
         return changed
 
-    def in_order(self, value: Vector) -> Vector:
+    def enforce_monotone(self, value: Vector) -> Vector:
         """Return node values of the last tree, changed where leaves would break a constraint."""
         leaves = self._grower.leaf_nodes()
         changed = value.copy()
-        changed[leaves] = self._grower.put_in_order(value[leaves])
+        changed[leaves] = self._grower.enforce_monotone(value[leaves])
         return changed
 
-    def room(self, value: Vector) -> tuple[Vector, Vector] | None:
+    def monotone_bounds(self, value: Vector) -> tuple[Vector, Vector] | None:
         """Return between which numbers the nodes' lines may go, if features have directions."""
         if not self._monotone:
             return None
         leaves = self._grower.leaf_nodes()
         low, high = np.full(len(value), -np.inf), np.full(len(value), np.inf)
-        low[leaves], high[leaves] = self._grower.room(value[leaves])
+        low[leaves], high[leaves] = self._grower.monotone_bounds(value[leaves])
         return low, high
 
-    def fit_lines(
+    def fit_linear_leaves(
         self, term: GrownTerm, source: Columns, derivatives: Gradients, l2: float, bound: float
     ) -> LinearLeafSlopes:
         """Return slopes for the leaves of the last tree, fitted to these derivatives.
@@ -343,7 +358,9 @@ class TreeGrowth:
         `source` has the training rows before they were made ready for the grower; `bound` is the
         most that the hessian of a row of weight 1 can be, or 0 if nothing is known.
         """
-        return LinearLeafSlopes(*self._grower.fit_lines(term.grown, source, derivatives, l2, bound))
+        return LinearLeafSlopes(
+            *self._grower.fit_linear_leaves(term.grown, source, derivatives, l2, bound)
+        )
 
     def node_sums(self, term: GrownTerm, derivatives: Gradients) -> NodeSums:
         """Return the sums of these derivatives over the rows that the last tree was grown on."""
@@ -368,9 +385,9 @@ class TreeGrowth:
     def add(self, term: GrownTerm, source: Any, score: Vector) -> None:
         """Add the last tree's values to the training scores, of one output or of all."""
         said = _said_by_lines(term.tree, source)
-        self._grower.add_to(term.grown, term.tree.value.reshape(-1), score.reshape(-1), *said)
+        self._grower.add_scores(term.grown, term.tree.value.reshape(-1), score.reshape(-1), *said)
 
-    def add_elsewhere(
+    def add_to_other_rows(
         self, term: GrownTerm, table: Bins | Columns, source: Any, score: Vector
     ) -> None:
         """Add a tree's values to the scores of other rows, coded in the same way or not at all."""
@@ -381,7 +398,7 @@ class TreeGrowth:
             table.add_tree(self._workers, term.grown, value, score.reshape(-1), lines, columns)
 
 
-def _said_by_lines(tree: Tree, source: Any) -> tuple[Lines | None, Columns | None]:
+def _said_by_lines(tree: Tree, source: Any) -> tuple[LeafModels | None, Columns | None]:
     """Return the lines of a tree and the values they are in, if it has any."""
     if tree.linear_leaves is None:
         return None, None

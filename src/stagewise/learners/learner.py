@@ -10,7 +10,7 @@ import numpy.typing as npt
 from stagewise._native import Gradients, Workers
 from stagewise.learners.histogram_tree import NodeSums
 
-__all__ = ["Growth", "Learner", "Term"]
+__all__ = ["BoundLearner", "Learner", "Term"]
 
 Vector = npt.NDArray[np.float64]
 
@@ -33,7 +33,7 @@ class Term(Protocol):
         """Return the same basis functions with other values."""
 
 
-class Growth(Protocol):
+class BoundLearner(Protocol):
     """A learner at work on the rows of one fit."""
 
     def grow(
@@ -57,7 +57,7 @@ class Growth(Protocol):
     def add(self, term: Any, source: Any, score: Vector) -> None:
         """Add the last term to the training scores."""
 
-    def add_elsewhere(self, term: Any, table: Any, source: Any, score: Vector) -> None:
+    def add_to_other_rows(self, term: Any, table: Any, source: Any, score: Vector) -> None:
         """Add a term to the scores of other rows."""
 
 
@@ -74,7 +74,7 @@ class Learner(Protocol):
         hessian_bound: float,
         hessian_is_weight: bool,
         outputs: int = 0,
-    ) -> Growth:
+    ) -> BoundLearner:
         """Begin a fit on these rows; with classes, terms tell these apart.
 
         `outputs`: of how many a term has values, where terms are joint; 0: they are not.

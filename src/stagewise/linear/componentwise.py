@@ -196,7 +196,7 @@ class BoundComponents:
         """Add the last term to the training scores."""
         score += self.predictions(term, source)
 
-    def add_elsewhere(
+    def add_to_other_rows(
         self, term: ComponentTerm, table: ComponentTable, source: Any, score: Vector
     ) -> None:
         """Add a term to the scores of other rows."""

@@ -248,7 +248,7 @@ class _NumpyBoundLoss(BoundLoss):
         is_first = self._n_evaluations == 1 and np.ptp(self._y) > 0
         self._check_sum(gradient, "gradients", SMALLEST_SUM if is_first else 0.0)
         self._check_sum(hessian, "hessians", 0.0)
-        self._packed.given(self._workers, gradient, hessian, self._weight)
+        self._packed.assign(self._workers, gradient, hessian, self._weight)
         return self._packed
 
     def _check_sum(self, values: Vector, what: str, least: float) -> None:

@@ -87,7 +87,7 @@ class Exponential(Loss):
 class _ExponentialBoundLoss(KernelBoundLoss):
     def row_weights(self) -> Gradients:
         weights = self.gradients(0)
-        weights.respond(self._workers, self._weight, unit_hessians=True, absolute=True)
+        weights.transform(self._workers, self._weight, unit_hessians=True, absolute=True)
         return weights
 
 
@@ -237,12 +237,12 @@ class _ClassExponentialBoundLoss(BoundLoss):
         )
 
     def gradients(self, output: int) -> Gradients:
-        self._gradients.exponential_part(
+        self._gradients.multiclass_exponential(
             self._workers, self._y, self._state, output, self._k, self._weight
         )
         return self._gradients
 
     def row_weights(self) -> Gradients:
         weight = self._state.astype(np.float64)
-        self._gradients.given(self._workers, weight, np.ones_like(weight), self._weight)
+        self._gradients.assign(self._workers, weight, np.ones_like(weight), self._weight)
         return self._gradients

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from stagewise._native import Columns, Forest, Lines, Shap, SparseColumns, Workers
+from stagewise._native import Columns, Forest, LeafModels, Shap, SparseColumns, Workers
 from stagewise.trees.linear_leaves import LINEAR_LEAF_ARRAYS, LinearLeaves
 from stagewise.trees.tree import NODE_ARRAYS, CategorySets, Tree
 
@@ -110,11 +110,11 @@ class Ensemble:
                 self.n_outputs,
                 self.outputs_per_tree,
                 **self._category_arguments(flat),
-                lines=self._native_lines(),
+                linear_leaves=self._native_lines(),
             )
         return self._forest
 
-    def _native_lines(self) -> Lines | None:
+    def _native_lines(self) -> LeafModels | None:
         lines = self._all_lines()
         nodes = sum(len(tree.feature) for tree in self.trees)
         return None if lines is None else lines.native(nodes, self.n_features)
@@ -204,7 +204,7 @@ class Ensemble:
             most_bytes,
             table_bytes,
             **self._category_arguments(flat),
-            lines=self._native_lines(),
+            linear_leaves=self._native_lines(),
         )
 
     def flat(self) -> dict[str, npt.NDArray[Any]]:

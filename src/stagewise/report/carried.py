@@ -289,7 +289,9 @@ def _facts(fitted: Fitted, n_trees: int) -> dict[str, Any]:
     model = fitted.model
     features, ensemble = model.features, model.ensemble
     sources = features.sources
-    rule = check_parameter(fitted.estimator, "on_unseen") if features.categorical else "missing"
+    rule = (
+        check_parameter(fitted.estimator, "handle_unknown") if features.categorical else "missing"
+    )
     link = link_of(fitted)
     return {
         "derived": [

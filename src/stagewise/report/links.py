@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from scipy.special import expit, softmax
 
+from stagewise.estimators.scores import predict_scores
 from stagewise.inspection.fitted import Fitted, Vector
 
 __all__ = ["Link", "link_of"]
@@ -90,7 +91,7 @@ class Link:
 def link_of(fitted: Fitted) -> Link | None:
     """Return the link of an estimator; None: its loss is one whose mean is none of the formulas."""
     score = _probes(fitted.model.ensemble.n_outputs)
-    said = np.asarray(fitted.estimator.answer(score)).reshape(len(score), -1)
+    said = np.asarray(predict_scores(fitted.estimator, score)).reshape(len(score), -1)
     candidates = _candidates(fitted, said.shape[1], said)
     return next((link for link in candidates if link.gives(said, score)), None)
 

@@ -19,6 +19,7 @@ from stagewise.data.reading.column import Column
 from stagewise.data.reading.datetimes import TemporalType, format_datetime
 from stagewise.data.reading.frame import open_frame
 from stagewise.data.reading.table import Table, exact_array
+from stagewise.estimators.scores import is_average
 from stagewise.inspection.fitted import Fitted, Vector
 from stagewise.inspection.rows import drawn_rows
 from stagewise.inspection.shapley.values import ShapValues, shap_values
@@ -177,7 +178,7 @@ def _unit(fitted: Fitted) -> str:
     """Return what scores are measured in."""
     if fitted.model.classes is None:
         return "prediction" if fitted.mean_is_affine else "logarithm of the prediction"
-    if fitted.estimator.averages:
+    if is_average(fitted.estimator):
         return "probability"
     odds = fitted.model.loss == "log_loss" and fitted.model.ensemble.n_outputs == 1
     return "log odds" if odds else "score"

@@ -1,17 +1,18 @@
-"""From the X that `fit` was given to features and their columns.
+"""How X becomes columns with names and kinds, which the model keeps.
 
-The one idea: a fit learns what its columns are from the training rows alone, and a fit that is
-continued is held to what the model already knows of them, as new data are. Must not know targets.
+A fit learns the columns from its training rows alone. A fit that is continued matches X to the
+columns of its model, as new data are matched.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from stagewise._native import Columns, SparseColumns
 from stagewise.data import (
     NO_ROWS,
     CategoricalFeatures,
@@ -22,107 +23,112 @@ from stagewise.data import (
     read_table,
 )
 from stagewise.data.bins import core_columns
+from stagewise.training.specs import InputSpec
+from stagewise.training.training_data import ReadTable
 
-__all__ = ["Learned", "learn_columns", "match_columns", "read_training"]
+__all__ = ["FeatureReader"]
 
 Indices = npt.NDArray[np.uint32]
 
 
-class Learned(NamedTuple):
-    """What a fit knows of its columns.
+@dataclass(frozen=True)
+class FeatureReader:
+    """Reads tables of numbers and categories.
 
     Parameters
     ----------
-    features : Features
-        What the model will remember.
-    columns : Columns or SparseColumns
-        All rows, as the core reads them.
-    unseen : Unseen
-        Values that are no levels, and what became of them.
-    """
-
-    features: Features
-    columns: Columns | SparseColumns
-    unseen: UnknownCategories
-
-
-def read_training(X: Any, params: dict[str, Any], caller: str, known: Features | None) -> Table:
-    """Read X; where a model is continued, as the table that its features describe.
-
-    Raises
-    ------
-    ValueError
-        If X cannot be read, or the parameters contradict the features that are known.
-    """
-    missing = MissingValues.of(params["missing_values"])
-    categorical = CategoricalFeatures(params["categorical_features"])
-    if known is None:
-        return read_table(X, caller=caller, missing_values=missing, categorical=categorical)
-    anew = "Fit with warm_start=False to begin anew."
-    if missing != known.missing_values:
-        raise ValueError(
-            f"warm_start continues a model with missing_values="
-            f"{list(known.missing_values.values)}, but now they are {list(missing.values)}. {anew}"
-        )
-    if categorical.is_explicit:
-        places = sorted(categorical.named_positions(known.names, known.n))
-        if places != sorted(known.categorical):
-            raise ValueError(
-                "warm_start continues a model whose categorical columns are "
-                f"{_listed(known, sorted(known.categorical))}, but categorical_features says "
-                f"{_listed(known, places)}. {anew}"
-            )
-    return known.read(X, caller)
-
-
-def learn_columns(
-    table: Table,
-    params: dict[str, Any],
-    known: Features | None,
-    weight: npt.NDArray[np.float64] | None,
-    rows: Indices | None,
-    held: Indices | None,
-) -> Learned:
-    """Learn the features of a table from some of its rows, unless they are known.
-
-    Parameters
-    ----------
-    table : Table
-        As `read_training` gave it.
-    params : dict
-        The estimator's parameters.
+    spec : InputSpec
+        Which values are missing, which columns are categorical, how unknown categories are handled.
+    caller : str
+        The estimator's name, for messages.
     known : Features or None
-        Those of the model that is continued.
-    weight : float64 array, or None
-        How often each row of the table counts.
-    rows, held : uint32 array, or None
-        The rows to learn from (None: all), and those that the fit holds out (None: none).
+        The columns of the model that the fit continues.
     """
-    rule = params["on_unseen"]
-    if known is None:
-        features = Features.learn(table, max_bins=params["max_bins"], rows=rows, weight=weight)
-        # Of the rows that count, only one that is held out can hold a value that is no level. The
-        # fit itself chose it, so it is not refused.
-        unseen = UnknownCategories(rule, NO_ROWS if held is None else held)
-        return Learned(features, core_columns(features.columns(table, unseen)), unseen)
-    counted = rows if rows is None or held is None else np.concatenate([rows, held])
-    unseen = UnknownCategories(rule, counted)
-    columns = core_columns(known.columns(table, unseen))
-    unseen.refuse(known.names)
-    return Learned(known, columns, unseen)
 
+    spec: InputSpec
+    caller: str
+    known: Features | None = None
 
-def match_columns(
-    table: Table, params: dict[str, Any], features: Features, rows: Indices | None
-) -> Learned:
-    """Hold a table of rows to stop early by, of which some count, to the features of a fit."""
-    unseen = UnknownCategories(params["on_unseen"], rows)
-    columns = core_columns(features.columns(table, unseen))
-    try:
-        unseen.refuse(features.names)
-    except ValueError as error:
-        raise ValueError(f"In X_val: {error}") from None
-    return Learned(features, columns, unseen)
+    def read(self, X: Any) -> Table:
+        """Return the table of X.
+
+        Raises
+        ------
+        ValueError
+            If X cannot be read, or the parameters contradict the columns of a continued model.
+        """
+        known = self.known
+        missing = MissingValues.of(self.spec.missing_values)
+        categorical = CategoricalFeatures(self.spec.categorical_features)
+        if known is None:
+            return read_table(
+                X, caller=self.caller, missing_values=missing, categorical=categorical
+            )
+        anew = "Fit with warm_start=False to begin anew."
+        if missing != known.missing_values:
+            raise ValueError(
+                f"warm_start continues a model with missing_values="
+                f"{list(known.missing_values.values)}, but now they are {list(missing.values)}. "
+                f"{anew}"
+            )
+        if categorical.is_explicit:
+            places = sorted(categorical.named_positions(known.names, known.n))
+            if places != sorted(known.categorical):
+                raise ValueError(
+                    "warm_start continues a model whose categorical columns are "
+                    f"{_listed(known, sorted(known.categorical))}, but categorical_features is "
+                    f"{_listed(known, places)}. {anew}"
+                )
+        return known.read(X, self.caller)
+
+    def learn(
+        self,
+        table: Table,
+        weight: npt.NDArray[np.float64] | None,
+        rows: Indices | None,
+        held: Indices | None,
+    ) -> ReadTable:
+        """Return the columns of the training table.
+
+        Parameters
+        ----------
+        table : Table
+            As `read` returned it.
+        weight : float64 array or None
+            The weights of its rows.
+        rows, held : uint32 array or None
+            The rows to learn from (None: all), and the held-out rows (None: none).
+        """
+        rule, known = self.spec.handle_unknown, self.known
+        if known is None:
+            features = Features.learn(table, max_bins=self.spec.max_bins, rows=rows, weight=weight)
+            # Only rows that the fit itself holds out can have unknown categories, which it accepts.
+            unknown = UnknownCategories(rule, NO_ROWS if held is None else held)
+            columns = core_columns(features.columns(table, unknown))
+            return ReadTable(features, columns, unknown.rows_per_column)
+        counted = rows if rows is None or held is None else np.concatenate([rows, held])
+        unknown = UnknownCategories(rule, counted)
+        columns = core_columns(known.columns(table, unknown))
+        unknown.refuse(known.names)
+        return ReadTable(known, columns, unknown.rows_per_column)
+
+    def read_validation(self, X: Any, features: Features) -> Table:
+        """Return the table of X_val."""
+        return features.read(X, self.caller)
+
+    def match(self, table: Table, features: Features, rows: Indices | None) -> ReadTable:
+        """Return the columns of X_val."""
+        unknown = UnknownCategories(self.spec.handle_unknown, rows)
+        columns = core_columns(features.columns(table, unknown))
+        try:
+            unknown.refuse(features.names)
+        except ValueError as error:
+            raise ValueError(f"In X_val: {error}") from None
+        return ReadTable(features, columns, unknown.rows_per_column)
+
+    def missing_counts(self, table: Table) -> Counter[int]:
+        """Return the number of values that were taken as missing, by column."""
+        return Counter(table.taken_as_missing)
 
 
 def _listed(features: Features, places: list[int]) -> str:

@@ -1,108 +1,125 @@
-"""What a fit will run, in one line.
-
-The one idea: parts in the order of the recipe, and of the trees only what is not as usual. Must not
-look at data.
-"""
+"""A fit in one line: its parts in the order of the recipe, and of trees what is not the default."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
-from stagewise.training.drawing import make_dropout, make_sampling
+from stagewise.learners.histogram_tree import HistogramTree
+from stagewise.training.specs import BoostingSpec, ForestSpec, SingleTreeSpec
+from stagewise.training.tree_learner import TreeLearnerSpec
 
-__all__ = ["STOPPED", "describe", "tree_words"]
+__all__ = ["STOPPED", "describe_boosting", "describe_forest", "describe_tree"]
 
 STOPPED = MappingProxyType(
     {False: "", True: " at most, by held-out rows", "cv": " at most, as many as folds choose"}
 )
-"""What a recipe says of the number of rounds."""
-UNUSUAL = MappingProxyType(
-    {
-        "random_thresholds": "random thresholds",
-        "monotonic_cst": "monotone",
-        "interaction_cst": "limited interactions",
-        "forced_splits": "forced splits",
-        "path_smoothing": "smoothed paths",
-    }
-)
-"""What a recipe says of its trees where these parameters are set."""
+"""How the number of rounds is chosen."""
 
 
-def describe(p: Mapping[str, Any], loss: str, method: str) -> str:
+def describe_boosting(spec: BoostingSpec, loss: str, method: str) -> str:
     """Return loss x step x trees x rows x rounds.
 
     Parameters
     ----------
-    p : mapping
-        All parameters, checked.
+    spec : BoostingSpec
+        A fit whose learner is a tree.
     loss, method : str
-        What the loss is called, and what the method says of itself.
+        The names of the loss, and of the response and step.
     """
-    size = [f"at most {p['max_leaf_nodes']} leaves"] if p["max_leaf_nodes"] else []
-    size += [f"depth at most {p['max_depth']}"] if p["max_depth"] else []
-    penalties = [
-        f"{symbol}={p[name]:g}"
-        for symbol, name in (
-            ("λ", "l2_regularization"),
-            ("α", "l1_regularization"),
-            ("γ", "min_gain"),
-        )
-        if p[name] > 0
-    ]
-    if p.get("leaves", "constant") == "linear":
-        penalties.append(f"λ of slopes={p['linear_l2']:g}")
+    learner, recipe, stopping = spec.learner, spec.recipe, spec.stopping
+    assert isinstance(learner, TreeLearnerSpec)
+    tree = learner.tree
     kind = [
-        f"{p[name]:g} of the columns a {name.removeprefix('columns_per_')}"
-        for name in ("columns_per_tree", "columns_per_level", "columns_per_node")
-        if p.get(name, 1.0) < 1
+        *_features_per("tree", tree.max_features_per_tree),
+        *_features_per("level", tree.max_features_per_level),
+        *_features_per("node", tree.max_features),
     ]
-    kind += [words for name, words in UNUSUAL.items() if _is_set(p.get(name))]
-    kind += ["statistics of levels"] if p.get("categorical") == "statistics" else []
-    kind += ["vector leaves"] if p.get("multi_output", "trees") == "vector" else []
-    kind += ["linear leaves"] if p.get("leaves", "constant") == "linear" else []
-    kind += [f"{p['split']} splits"] if p.get("split", "histogram") != "histogram" else []
+    rules = learner.feature_rules
+    kind += ["random thresholds"] if tree.random_thresholds else []
+    kind += ["monotone"] if rules.monotonic_cst is not None else []
+    kind += ["limited interactions"] if rules.interaction_cst is not None else []
+    kind += ["forced splits"] if rules.forced_splits is not None else []
+    kind += ["smoothed paths"] if tree.path_smoothing > 0 else []
+    kind += ["target-encoded categories"] if spec.category_encoding == "target" else []
+    kind += ["vector leaves"] if learner.vector_leaves else []
+    kind += ["linear leaves"] if learner.linear_l2 is not None else []
+    kind += [f"{learner.split} splits"] if learner.split != "histogram" else []
+    penalties = [
+        f"{symbol}={number:g}"
+        for symbol, number in (("λ", tree.l2), ("α", tree.l1), ("γ", tree.min_gain))
+        if number > 0
+    ]
+    if learner.linear_l2 is not None:
+        penalties.append(f"λ of slopes={learner.linear_l2:g}")
     return (
         f"{loss} x {method} x trees "
-        f"({', '.join([p['growth'].replace('_', '-'), *kind, *size, *penalties])}) x "
-        f"{make_sampling(p).words} x {p['n_estimators']} rounds{STOPPED[p['early_stopping']]}, "
-        f"ν={p['learning_rate']:g}{make_dropout(p).words}"
+        f"({', '.join([tree.grow_policy.replace('_', '-'), *kind, *_size(tree), *penalties])}) x "
+        f"{recipe.sampling.words} x {stopping.n_estimators} rounds"
+        f"{STOPPED[stopping.early_stopping]}, "
+        f"ν={recipe.learning_rate:g}{recipe.dropout.words}"
     )
 
 
-def tree_words(p: Mapping[str, Any]) -> list[str]:
-    """Return how trees are grown that are averaged, or are alone.
+def describe_forest(spec: ForestSpec, criterion: str, *, by_validation_rows: bool) -> str:
+    """Return criterion x trees x rows x average.
 
     Parameters
     ----------
-    p : mapping
-        All parameters, checked.
+    spec : ForestSpec
+        The fit.
+    criterion : str
+        What splits lower.
+    by_validation_rows : bool
+        Whether X_val must stop the fit.
     """
-    limits = [f"at most {p['max_leaf_nodes']} leaves"] if p["max_leaf_nodes"] else []
-    limits += [f"depth at most {p['max_depth']}"] if p["max_depth"] else []
-    least = p["min_samples_leaf"]
+    share = spec.max_samples
+    if spec.bootstrap:
+        rows = f"bootstrap of {share:g} of the rows" if share < 1 else "bootstrap"
+    else:
+        rows = f"{share:g} of the rows" if share < 1 else "all rows"
+    stopped = " at most, by out-of-bag rows" if spec.stops_by_bags else ""
+    stopped = " at most, by X_val" if by_validation_rows else stopped
+    tree = ", ".join(_tree_kind(spec.tree, spec.split))
+    n_trees = spec.stopping.n_estimators
+    return f"{criterion} x trees ({tree}) x {rows} x average of {n_trees} trees{stopped}"
+
+
+def describe_tree(spec: SingleTreeSpec, criterion: str) -> str:
+    """Return criterion x tree x rows x pruning."""
+    tree = ", ".join([spec.tree.grow_policy.replace("_", "-"), *_tree_kind(spec.tree, spec.split)])
+    alpha = f", α={spec.ccp_alpha}" if spec.pruning == "cost_complexity" else ""
+    pruned = "unpruned" if spec.pruning is None else spec.pruning.replace("_", " ") + alpha
+    held = spec.stopping.early_stopping is True
+    rows = f"all rows but {spec.stopping.validation_fraction:g} held out" if held else "all rows"
+    return f"{criterion} x one tree ({tree}) x {rows} x {pruned}"
+
+
+def _size(tree: HistogramTree) -> list[str]:
+    size = [f"at most {tree.max_leaf_nodes} leaves"] if tree.max_leaf_nodes else []
+    return size + ([f"depth at most {tree.max_depth}"] if tree.max_depth else [])
+
+
+def _tree_kind(tree: HistogramTree, split: str) -> list[str]:
+    """Return how trees are grown that are averaged, or are alone."""
+    limits = _size(tree)
+    least = tree.min_samples_leaf
     limits += [f"at least {least:g} rows a leaf"] if least > 1 else []
-    lower = p["min_impurity_decrease"]
-    limits += [f"impurity lowered by {lower:g}"] if lower > 0 else []
+    limits += [f"impurity lowered by {tree.min_gain:g}"] if tree.min_gain > 0 else []
     return [
-        f"{p['split']} splits",
-        *(["random thresholds"] if p["random_thresholds"] else []),
-        *_features_a_node(p["max_features"]),
+        f"{split} splits",
+        *(["random thresholds"] if tree.random_thresholds else []),
+        *_features_per("node", tree.max_features),
         *(limits or ["grown until pure"]),
     ]
 
 
-def _features_a_node(max_features: Any) -> list[str]:
+def _features_per(part: str, max_features: Any) -> list[str]:
     if max_features is None:
         return []
     if isinstance(max_features, int):
-        return [f"{max_features} feature{'' if max_features == 1 else 's'} a node"]
+        return [f"{max_features} feature{'' if max_features == 1 else 's'} a {part}"]
     if isinstance(max_features, float):
-        return [f"{max_features:g} of the features a node"] if max_features < 1 else []
+        return [f"{max_features:g} of the features a {part}"] if max_features < 1 else []
     number = {"sqrt": "√p", "log2": "log₂ p", "third": "p/3"}[max_features]
-    return [f"{number} features a node"]
-
-
-def _is_set(value: Any) -> bool:
-    return value is not None and not (isinstance(value, (bool, float)) and not value)
+    return [f"{number} features a {part}"]

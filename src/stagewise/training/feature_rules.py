@@ -1,8 +1,6 @@
-"""Parameters that speak of features, by name or by position → what a tree understands.
+"""Rules of trees that name features: directions, interactions, penalties, weights, forced splits.
 
-The one idea: everything a user may say of some features (a direction, a price, who may meet whom)
-is turned into numbers of features here, and an error names the feature and the parameter. Must not
-know how a tree keeps the rules.
+Names and positions become feature numbers here. An error names the feature and the parameter.
 """
 
 from __future__ import annotations
@@ -10,22 +8,87 @@ from __future__ import annotations
 import math
 import numbers
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from stagewise.data import Features
 from stagewise.errors import InvalidParameterError
+from stagewise.learners.histogram_tree import HistogramTree, feature_share
 from stagewise.validation.messages import short_repr
 from stagewise.validation.parameters import nearest_name
 
-__all__ = ["ForcedSplits", "feature_label", "forced_splits", "interactions", "numbers_by_feature"]
+__all__ = ["FeatureRules"]
 
 ForcedSplits = tuple[tuple[int, float, int, int], ...]
 """(feature, threshold, number of the left split or -1, of the right one), the root's first."""
 
 
-def numbers_by_feature(
+@dataclass(frozen=True)
+class FeatureRules:
+    """The rules of a tree that name features, as the caller passed them.
+
+    Attributes
+    ----------
+    monotonic_cst, interaction_cst, feature_weights, feature_penalty, forced_splits
+        See `GradientBoostingRegressor`.
+    """
+
+    monotonic_cst: Any = None
+    interaction_cst: Any = None
+    feature_weights: Any = None
+    feature_penalty: Any = None
+    forced_splits: Any = None
+
+    def of(self, features: Features, tree: HistogramTree) -> dict[str, Any]:
+        """Return the fields of a `HistogramTree` that follow for these features."""
+        encoded = features.sources[features.n :]  # target-encoded columns behind the features
+        directions = self._directions(features)
+        groups, largest = _interactions(self.interaction_cst, features)
+        return {
+            "monotone": directions + (0,) * (len(encoded) if directions else 0),
+            "interaction_groups": groups,
+            "max_interaction_order": largest,
+            "feature_penalty": _numbers_by_feature(
+                self.feature_penalty, features, "feature_penalty", "a number, at least 0"
+            ),
+            "feature_weights": self._weights(features, tree, encoded),
+            "forced_splits": _forced_splits(self.forced_splits, features),
+        }
+
+    def _directions(self, features: Features) -> tuple[int, ...]:
+        found = _numbers_by_feature(
+            self.monotonic_cst, features, "monotonic_cst", "-1, 0 or 1", of=(-1, 0, 1)
+        )
+        for position, direction in enumerate(found):
+            if direction and position in features.categorical:
+                raise InvalidParameterError(
+                    f"monotonic_cst: feature {_feature_label(features, position)} is categorical, "
+                    "and its categories have no order; leave its direction at 0."
+                )
+        return tuple(int(direction) for direction in found)
+
+    def _weights(
+        self, features: Features, tree: HistogramTree, encoded: Sequence[Sequence[int]]
+    ) -> tuple[float, ...]:
+        weights = _numbers_by_feature(
+            self.feature_weights, features, "FeatureSampling.weights", "a number, at least 0"
+        )
+        drawn = (tree.max_features_per_tree, tree.max_features_per_level, tree.max_features)
+        if self.feature_weights is not None and all(
+            feature_share(d, features.n) >= 1 for d in drawn
+        ):
+            raise InvalidParameterError(
+                "The weights of FeatureSampling are the probabilities by which features are drawn, "
+                "but none are drawn: set per_tree, per_level or per_node below 1."
+            )
+        if not weights:
+            return ()
+        return (*weights, *(min(weights[f] for f in sources) for sources in encoded))
+
+
+def _numbers_by_feature(
     value: Any, features: Features, name: str, allowed: str, *, of: Iterable[Any] | None = None
 ) -> tuple[float, ...]:
     """Return one number for each feature, from a mapping by name (others: 0) or one for each.
@@ -62,14 +125,14 @@ def numbers_by_feature(
     for position, number in enumerate(given):
         if not _fits(number, of):
             raise InvalidParameterError(
-                f"{name} of feature {feature_label(features, position)} must be {allowed}; got "
+                f"{name} of feature {_feature_label(features, position)} must be {allowed}; got "
                 f"{short_repr(number)}."
             )
     found = tuple(float(number) for number in given)
     return found if any(found) else ()
 
 
-def interactions(value: Any, features: Features) -> tuple[tuple[tuple[int, ...], ...], int]:
+def _interactions(value: Any, features: Features) -> tuple[tuple[tuple[int, ...], ...], int]:
     """Return groups of features that may meet on a path, and how many may at most (0: any).
 
     As in scikit-learn, features that no group names form one more group together.
@@ -97,7 +160,7 @@ def interactions(value: Any, features: Features) -> tuple[tuple[tuple[int, ...],
     return tuple(group for group in (*groups, rest) if group), 0
 
 
-def forced_splits(value: Any, features: Features) -> ForcedSplits:
+def _forced_splits(value: Any, features: Features) -> ForcedSplits:
     """Return the splits that every tree begins with, from nested mappings.
 
     ``{"feature": "age", "threshold": 30, "left": {…}, "right": {…}}``; the last two may be absent.
@@ -121,8 +184,8 @@ def forced_splits(value: Any, features: Features) -> ForcedSplits:
             )
         if feature in features.categorical:
             raise InvalidParameterError(
-                f"forced_splits{where}: feature {feature_label(features, feature)} is categorical, "
-                "and a forced split needs numbers."
+                f"forced_splits{where}: feature {_feature_label(features, feature)} is "
+                "categorical, and a forced split needs numbers."
             )
         own = len(found)
         found.append((feature, float(threshold), -1, -1))
@@ -148,7 +211,7 @@ def _fits(number: Any, of: Iterable[Any] | None) -> bool:
     return number in of if of is not None else 0 <= float(number) < math.inf
 
 
-def feature_label(features: Features, position: int) -> str:
+def _feature_label(features: Features, position: int) -> str:
     """Return what messages call a feature: its name, or else its position."""
     name = list(features)[position].name
     return str(position) if name is None else repr(name)

@@ -1,4 +1,4 @@
-"""What a fit noticed, for people and for programs."""
+"""Warnings about data from which nothing can be learned, and the report of a fit."""
 
 from __future__ import annotations
 
@@ -20,8 +20,11 @@ VERSION = version("stagewise")
 
 def warn_if_constant(
     bins: Bins, features: Features, y: npt.NDArray[Any], classes: npt.NDArray[Any] | None
-) -> dict[str, Any]:
-    """Return the features that cannot be split, and warn if there is nothing to learn at all."""
+) -> tuple[list[str], list[str]]:
+    """Return the constant features, and those that also have missing values.
+
+    Warns if nothing can be learned.
+    """
     names = _names(features.names, features.n)
     constant: list[str] = []
     missing: list[str] = []
@@ -37,14 +40,14 @@ def warn_if_constant(
         warn_caller(ONE_VALUE)
     elif len(constant) + len(missing) == features.n and _no_two_bins(bins):
         warn_caller(f"Every feature is constant or missing in every row, {same}")
-    return {"constant_features": constant, "features_known_only_as_missing": missing}
+    return constant, missing
 
 
 ONE_VALUE = "y has only one value, so the model predicts the same for all rows."
 
 
 def warn_of_one_class(classes: npt.NDArray[Any]) -> None:
-    """Say that there is nothing to tell apart."""
+    """Warn that y has one class."""
     same = "so the model predicts the same for all rows."
     warn_caller(f"y has only one class, {short_repr(classes[0])}, {same}")
 
@@ -61,7 +64,7 @@ def _names(names: list[str] | None, n: int) -> list[str]:
 
 def _no_two_bins(bins: Bins) -> bool:
     """Whether every feature has all rows in one bin, that of missing values included."""
-    return all(bins.constant(position) for position in range(bins.n_features))
+    return all(bins.is_constant(position) for position in range(bins.n_features))
 
 
 def fit_report(

@@ -7,7 +7,7 @@ training rows only. This module must not import trees.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,8 +19,8 @@ from stagewise.data.categories.combinations import find_combinations
 from stagewise.data.categories.target_encoding import Sources, TargetEncodings
 from stagewise.data.features import Features
 from stagewise.losses import Loss
-from stagewise.training.rows import Sample
-from stagewise.validation.tree_needs import check_need, is_possible
+from stagewise.training.row_set import RowSet
+from stagewise.training.specs import FitContext
 
 __all__ = ["TargetEncoder", "few_cuts"]
 
@@ -52,89 +52,88 @@ class TargetEncoder:
         Determines the permutations of the rows.
     sources : sequence of tuple of int
         The features, and combinations of features, to encode; empty: none.
-    permutations : int
-        The number of permutations.
+    n_orderings : int
+        The number of random orders.
     """
 
     workers: Workers
     loss: Loss
     seed: int
     sources: Sequence[Sources] = ()
-    permutations: int = 1
+    n_orderings: int = 1
 
     @classmethod
     def choose(
         cls,
-        params: Mapping[str, Any],
-        workers: Workers,
+        mode: str,
+        n_orderings: int,
+        context: FitContext,
         loss: Loss,
-        seed: int,
-        sample: Sample,
+        rows: RowSet,
         y: npt.NDArray[Any],
         features: Any,
         known: Features | None,
     ) -> TargetEncoder:
-        """Return an encoder with the features to encode: those of a continued model, or chosen.
+        """Choose the features to encode.
 
         Parameters
         ----------
-        params : mapping
-            The estimator's parameters: `categorical`, and those that cannot be combined with it.
-        workers, loss, seed
-            See the class.
-        sample : Sample
+        mode : {"auto", "sets", "target"}
+            "auto": encode if a feature has many categories; "sets": do not encode.
+        n_orderings : int
+            The number of random orders.
+        context : FitContext
+            Threads and seed.
+        loss : Loss
+            Whose steps are averaged.
+        rows : RowSet
             The training rows.
         y : array
-            Their targets, as the loss uses them.
+            Their targets, in the units of the loss.
         features : Features
-            The features.
+            The description of the columns.
         known : Features or None
-            The features of the model that is continued.
+            That of the model that is continued; its encodings are used again.
         """
-        none = cls(workers, loss, seed)
-        mode = params.get("categorical", "sets")
+        none = cls(context.workers, loss, context.seed)
         if known is not None:
-            sources = [statistic.sources for statistic in known.target_encodings]
-            if sources:
-                check_need(params, "categorical", "statistics")
-            return replace(none, sources=sources, permutations=params.get("permutations", 1))
+            sources = [encoding.sources for encoding in known.target_encodings]
+            return replace(none, sources=sources, n_orderings=n_orderings)
         if mode == "sets":
             return none
-        if mode == "statistics":
-            check_need(params, "categorical", "statistics")
-        levels = features.n_categories_per_feature()
-        least = FEW if mode == "statistics" else MANY
-        alone = [(f,) for f, n in enumerate(levels) if n > least]
+        categories = features.n_categories_per_feature()
+        least = FEW if mode == "target" else MANY
+        alone = [(f,) for f, n in enumerate(categories) if n > least]
         too_many = mode == "auto" and loss.n_outputs > MOST_OUTPUTS
-        if too_many or not alone or not is_possible(params, "categorical", "statistics"):
+        if too_many or not alone:
             return none
-        pairs = none._pairs(y, sample.weight)
-        table = sample.table()
+        pairs = none._pairs(y, rows.weight)
+        table = rows.table()
         if len(y) > MOST_ROWS:
-            rows = np.linspace(0, len(y), MOST_ROWS, endpoint=False).astype(np.uint32)
-            table = sample.part(rows.astype(np.intp)).table()
-            pairs = [p.reshape(-1, 2)[rows].reshape(-1) for p in pairs]
-        together = find_combinations(workers, table, levels, pairs, seed)
-        return replace(none, sources=[*alone, *together], permutations=params["permutations"])
+            some = np.linspace(0, len(y), MOST_ROWS, endpoint=False).astype(np.uint32)
+            table = rows.part(some.astype(np.intp)).table()
+            pairs = [p.reshape(-1, 2)[some].reshape(-1) for p in pairs]
+        combined = find_combinations(none.workers, table, categories, pairs, none.seed)
+        return replace(none, sources=[*alone, *combined], n_orderings=n_orderings)
 
     def learn(
         self,
-        sample: Sample,
+        sample: RowSet,
         y: npt.NDArray[Any],
         features: Any,
-        rows_to_encode: Sample | None = None,
+        rows_to_encode: RowSet | None = None,
     ) -> tuple[Any, list[Columns]]:
         """Learn the target encodings from a sample.
 
         Parameters
         ----------
-        sample : Sample
+        sample : RowSet
             The training rows.
         y : array
             Their targets, as the loss uses them.
         features : Features
             The features.
-        rows_to_encode : Sample or None
+        rows_to_encode : RowSet or None
             The rows to encode, of the same table; None: the training rows.
 
         Returns
@@ -155,8 +154,8 @@ class TargetEncoder:
             sample.rows,
             self._pairs(y, sample.weight),
         )
-        versions = [learned.version(self.seed, v) for v in range(self.permutations)]
-        tables = [rows_to_encode.of(columns).table() for columns in versions]
+        versions = [learned.version(self.seed, v) for v in range(self.n_orderings)]
+        tables = [rows_to_encode.with_columns(columns).table() for columns in versions]
         return features.with_target_encodings(learned.encodings()), tables
 
     def _pairs(self, y: npt.NDArray[Any], weight: npt.NDArray[np.float64] | None) -> Pairs:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from stagewise._native import Lines
+from stagewise._native import LeafModels
 
 __all__ = ["LINEAR_LEAF_ARRAYS", "LinearLeafSlopes", "LinearLeaves"]
 
@@ -90,9 +90,9 @@ class LinearLeaves:
         """Return the arrays by name."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
-    def native(self, n_nodes: int, n_features: int) -> Lines:
+    def native(self, n_nodes: int, n_features: int) -> LeafModels:
         """Return the models as an object of the native core."""
-        return Lines(**self.arrays(), n_nodes=n_nodes, n_features=n_features)
+        return LeafModels(**self.arrays(), n_nodes=n_nodes, n_features=n_features)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -16,6 +16,7 @@ from typing import Any
 
 from stagewise.errors import InvalidParameterError
 from stagewise.validation import rules
+from stagewise.validation.foreign_names import foreign_name_hint
 from stagewise.validation.messages import short_repr
 from stagewise.validation.rules import Number, OneOf, Rule, flag
 
@@ -27,6 +28,7 @@ __all__ = [
     "check_parameters",
     "check_tree",
     "default_parameters",
+    "name_hint",
     "nearest_name",
     "suggests_names",
 ]
@@ -40,10 +42,10 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         "response": OneOf(("newton", "gradient")),
         "step": OneOf(("auto", "newton", "region_optimum", "line_search")),
         "resample": flag,
-        "intercept": flag,
+        "fit_intercept": flag,
         "algorithm": OneOf(("discrete", "real")),
         "criterion": OneOf(("misclassification", "gini", "entropy")),
-        "limit": Number(0.0, open_low=True),
+        "z_max": Number(0.0, open_low=True),
         "learning_rate": Number(0.0, open_low=True),
         "n_estimators": Number(1, 10_000_000, whole=True),
         "max_leaf_nodes": Number(2, _size, whole=True, or_none=True),
@@ -54,34 +56,15 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         "l2_regularization": Number(0.0),
         "min_gain": Number(0.0),
         "max_step": Number(0.0, open_low=True, or_none=True),
-        "leaves": OneOf(("constant", "linear")),
-        "linear_l2": Number(0.0),
-        "growth": OneOf(("best_first", "depth_wise", "symmetric")),
-        "multi_output": OneOf(("trees", "vector")),
-        "split": OneOf(("histogram", "exact", "approx")),
-        "proposal": OneOf((None, "global", "local")),
-        "epsilon": Number(0.0, 1.0, open_low=True, open_high=True, or_none=True),
+        "grow_policy": OneOf(("best_first", "depth_wise", "symmetric")),
         "subsample": _share,
-        "sampling": OneOf(("uniform", "bootstrap", "goss", "mvs", "group")),
-        "goss_top": _inner_share,
-        "goss_other": _inner_share,
-        "mvs_lambda": Number(0.0, open_low=True),
-        "drop_rate": Number(0.0, 1.0),
-        "max_drop": Number(1, _size, whole=True, or_none=True),
-        "skip_drop": Number(0.0, 1.0, open_high=True),
-        "drop_normalization": OneOf(("tree", "forest")),
-        "out_of_bag": flag,
-        "columns_per_tree": _share,
-        "columns_per_level": _share,
-        "columns_per_node": _share,
+        "oob_score": flag,
         "path_smoothing": Number(0.0),
         "random_thresholds": flag,
         "max_bins": Number(2, 65_535, whole=True),
         "missing_values": rules.missing_values,
         "categorical_features": rules.categorical,
-        "on_unseen": OneOf(("missing", "error", "prior")),
-        "categorical": OneOf(("auto", "sets", "statistics")),
-        "permutations": Number(1, 64, whole=True),
+        "handle_unknown": OneOf(("missing", "error", "prior")),
         "early_stopping": rules.stopping,
         "cv": rules.folds,
         "validation_fraction": _inner_share,
@@ -93,7 +76,6 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         "verbose": Number(0, 2, whole=True),
         "callbacks": rules.callbacks,
         "quantile": Number(0.0, 1.0, open_low=True, open_high=True, or_none=True),
-        "power": Number(1.0, 2.0, open_low=True, open_high=True, or_none=True),
     }
 )
 
@@ -109,11 +91,12 @@ class Use:
 
 
 USES = (
-    Use(("max_bins",), "split", lambda s: s == "histogram", "set split='histogram'"),
-    Use(("subsample",), "sampling", lambda s: s != "goss", "set goss_top and goss_other"),
-    Use(("goss_top", "goss_other"), "sampling", lambda s: s == "goss", "set sampling='goss'"),
-    Use(("permutations",), "categorical", lambda c: c != "sets", "set categorical='statistics'"),
-    Use(("mvs_lambda",), "sampling", lambda s: s == "mvs", "set sampling='mvs'"),
+    Use(
+        ("max_bins",),
+        "split",
+        lambda s: getattr(s, "method", s) == "histogram",
+        "set split='histogram'",
+    ),
     Use(
         ("alpha_enter", "alpha_remove"),
         "criterion",
@@ -122,22 +105,14 @@ USES = (
     ),
     Use(("alpha_enter",), "direction", lambda d: d != "backward", "set alpha_remove"),
     Use(("alpha_remove",), "direction", lambda d: d != "forward", "set alpha_enter"),
-    Use(("epsilon",), "step", lambda step: step == "epsilon", "set step='epsilon'"),
-    Use(("learning_rate",), "step", lambda step: step != "epsilon", "set epsilon instead"),
-    Use(("linear_l2",), "leaves", lambda leaves: leaves == "linear", "set leaves='linear'"),
-    Use(
-        ("max_drop", "skip_drop", "drop_normalization"),
-        "drop_rate",
-        lambda rate: rate > 0,
-        "set drop_rate above 0",
-    ),
+    Use(("learning_rate",), "step_size", lambda size: size is None, "set step_size instead"),
 )
 
 
 def _check_uses(estimator: Any, params: Mapping[str, Any]) -> None:
     """Raise InvalidParameterError if a parameter was set that has no effect beside the others."""
     usuals, who = default_parameters(type(estimator)), type(estimator).__name__
-    for use in (*USES, *getattr(estimator, "own_uses", ())):
+    for use in (*USES, *getattr(estimator, "_uses", ())):
         if use.of not in params or use.matters(params[use.of]):
             continue
         for name in use.names:
@@ -151,30 +126,28 @@ def _check_uses(estimator: Any, params: Mapping[str, Any]) -> None:
 
 
 def _check_rows(params: Mapping[str, Any], who: str) -> None:
-    """Raise InvalidParameterError if the rows cannot be drawn as they shall be."""
+    """Raise InvalidParameterError if sampling and out-of-bag estimates do not go together."""
     sampling = params.get("sampling", "uniform")
-    if sampling == "goss" and not params["goss_top"] + params["goss_other"] < 1:
+    kind = sampling if isinstance(sampling, str) else type(sampling).__name__.lower()
+    name = "max_samples" if "max_samples" in params else "subsample"
+    share = params.get(name, 1.0)
+    if kind in ("mvs", "group") and share >= 1:
         raise InvalidParameterError(
-            f"The parameters 'goss_top' and 'goss_other' of {who} must be below 1 in sum, so that "
-            f"rows are left out; got {params['goss_top']:g} and {params['goss_other']:g}."
+            f"The parameter {name!r} of {who} must be below 1 with sampling={kind!r}, so that rows "
+            f"are left out; got {share:g}."
         )
-    if sampling in ("mvs", "group") and params["subsample"] >= 1:
-        raise InvalidParameterError(
-            f"The parameter 'subsample' of {who} must be below 1 with sampling={sampling!r}, so "
-            f"that rows are left out; got {params['subsample']:g}."
-        )
-    if params.get("out_of_bag") is not True:
+    if params.get("oob_score") is not True:
         return
-    if sampling == "uniform" and params["subsample"] >= 1 and not params.get("bootstrap"):
+    if kind == "uniform" and share >= 1 and not params.get("bootstrap"):
         other = ", or bootstrap=True" if "bootstrap" in params else ""
         raise InvalidParameterError(
-            f"out_of_bag=True needs rows outside the bag: set subsample below 1{other}."
+            f"oob_score=True needs out-of-bag rows: set {name} below 1{other}."
         )
-    if sampling in ("goss", "mvs"):
+    if kind in ("goss", "mvs"):
         raise InvalidParameterError(
-            f"out_of_bag=True needs rows that were left out by chance, but sampling={sampling!r} "
-            "leaves out those with small gradients, whose loss says nothing of others. Set "
-            "out_of_bag=False, or sampling='uniform', 'bootstrap' or 'group'."
+            f"oob_score=True needs rows that were left out by chance, but sampling={kind!r} "
+            "leaves out those with small gradients, whose loss is not that of other rows. Set "
+            "oob_score=False, or sampling='uniform', 'bootstrap' or 'group'."
         )
 
 
@@ -203,8 +176,8 @@ def all_parameters(estimator: Any) -> dict[str, Any]:
 def check_parameters(estimator: Any) -> dict[str, Any]:
     """Return an estimator's parameters, checked and in their plain types.
 
-    Where its class has `own_rules`, these come before the table's. What would have no effect beside
-    the others is refused, by `USES` and by the `own_uses` of the class.
+    Where its class has `_rules`, these come before the table's. What would have no effect beside
+    the others is refused, by `USES` and by the `_uses` of the class.
 
     Raises
     ------
@@ -212,7 +185,7 @@ def check_parameters(estimator: Any) -> dict[str, Any]:
         Naming the parameter, what it may be, and what it is.
     """
     checked = all_parameters(estimator)
-    for name in {**RULES, **getattr(estimator, "own_rules", {})}:
+    for name in {**RULES, **getattr(estimator, "_rules", {})}:
         if name in checked:  # not every estimator has every parameter
             checked[name] = check_parameter(estimator, name)
     _check_uses(estimator, checked)
@@ -220,23 +193,27 @@ def check_parameters(estimator: Any) -> dict[str, Any]:
     return dict(checked)
 
 
-TREE_RULES: Mapping[str, Rule] = MappingProxyType(
+LEARNER_RULES: Mapping[str, Rule] = MappingProxyType(
     {
+        "max_features": rules.feature_count,
+        "max_features_per_tree": rules.feature_count,
+        "max_features_per_level": rules.feature_count,
+        "sketch_eps": Number(0.0, 1.0, open_low=True, open_high=True),
         "l1": RULES["l1_regularization"],
         "l2": RULES["l2_regularization"],
         "proposal": OneOf(("all", "global", "local")),
-        "to_the_end": flag,
+        "grow_until_pure": flag,
         "one_vs_rest": Number(0, _size, whole=True),
-        "level_smoothing": Number(0.0),
-        "level_l2": Number(0.0),
-        "level_chance": Number(0.0),
-        "most_together": Number(0, _size, whole=True),
+        "category_smoothing": Number(0.0),
+        "category_l2": Number(0.0),
+        "category_chance": Number(0.0),
+        "max_interaction_order": Number(0, _size, whole=True),
         "monotone": tuple,
-        "together": tuple,
-        "first_use": tuple,
-        "used": tuple,
+        "interaction_groups": tuple,
+        "feature_penalty": tuple,
+        "used_features": tuple,
         "feature_weights": tuple,
-        "forced": tuple,
+        "forced_splits": tuple,
     }
 )
 """Of a HistogramTree, where they are not an estimator's."""
@@ -244,7 +221,7 @@ TREE_RULES: Mapping[str, Rule] = MappingProxyType(
 
 def check_parameter(estimator: Any, name: str) -> Any:
     """Return one parameter of an estimator, checked and in its plain type."""
-    rule: Rule = {**RULES, **getattr(estimator, "own_rules", {})}[name]
+    rule: Rule = {**RULES, **getattr(estimator, "_rules", {})}[name]
     value = getattr(estimator, name)
     if name == "verbose" and isinstance(value, bool):
         value = int(value)
@@ -260,9 +237,9 @@ def check_parameter(estimator: Any, name: str) -> Any:
 def check_tree(tree: Any, who: str) -> None:
     """Raise InvalidParameterError unless the rules of a HistogramTree make sense."""
     for name, value in vars(tree).items():
-        if name == "epsilon" and value == 0:
+        if name == "sketch_eps" and value == 0:
             continue
-        rule = TREE_RULES[name] if name in TREE_RULES else RULES[name]
+        rule = LEARNER_RULES[name] if name in LEARNER_RULES else RULES[name]
         if name == "max_step" and value == 0:
             continue
         try:
@@ -280,8 +257,17 @@ def nearest_name(name: str, names: Iterable[str]) -> str:
     return f" Did you mean {close[0]!r}?" if close else ""
 
 
+def name_hint(name: str, names: Iterable[str]) -> str:
+    """Return a sentence that suggests our name of a parameter, or an empty string.
+
+    The names of other libraries come first, then the most similar one of `names`.
+    """
+    known = list(names)
+    return foreign_name_hint(name, known) or nearest_name(name, known)
+
+
 def suggests_names(init: Callable[..., None]) -> Callable[..., None]:
-    """Make a constructor answer an unknown parameter with the nearest known one."""
+    """Make the error for an unknown parameter of a constructor suggest ours."""
     names = [n for n in inspect.signature(init).parameters if n != "self"]
 
     @functools.wraps(init)
@@ -289,7 +275,7 @@ def suggests_names(init: Callable[..., None]) -> Callable[..., None]:
         for name in kwargs:
             if name not in names:
                 raise TypeError(
-                    f"{type(self).__name__} has no parameter {name!r}.{nearest_name(name, names)}"
+                    f"{type(self).__name__} has no parameter {name!r}.{name_hint(name, names)}"
                 )
         init(self, *args, **kwargs)
 

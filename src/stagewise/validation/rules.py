@@ -21,6 +21,7 @@ __all__ = [
     "Rule",
     "callbacks",
     "categorical",
+    "feature_count",
     "flag",
     "folds",
     "least_rows",
@@ -105,14 +106,33 @@ def least_rows(value: Any) -> float:
         ) from None
 
 
+def feature_count(value: Any) -> Any:
+    """Return "sqrt", "log2", "third", None, a number of features or a fraction of them."""
+    if value is None or (isinstance(value, str) and value in ("sqrt", "log2", "third")):
+        return value
+    try:
+        if isinstance(value, (float, np.floating)):
+            return Number(0.0, 1.0, open_low=True)(value)
+        return Number(1, whole=True)(value)
+    except ValueError:
+        raise ValueError(
+            "'sqrt', 'log2', 'third', None, a whole number of features, or a fraction above 0.0 "
+            "and at most 1.0"
+        ) from None
+
+
 def stopping(value: Any) -> Any:
-    """Return True, False or "cv"."""
+    """Return True, False, "cv", a number of folds, a splitter or a list of folds."""
     if isinstance(value, str) and value == "cv":
         return value
     try:
         return flag(value)
     except ValueError:
-        raise ValueError("True, False or 'cv'") from None
+        pass
+    try:
+        return folds(value)
+    except ValueError as error:
+        raise ValueError(f"True, False, 'cv', {error}") from None
 
 
 def folds(value: Any) -> Any:

@@ -14,7 +14,7 @@ from itertools import combinations as combined
 import numpy as np
 import numpy.typing as npt
 
-from stagewise._native import Columns, LevelKeys, Workers
+from stagewise._native import CategoryKeys, Columns, Workers
 from stagewise.data.categories.target_encoding import Sources
 
 __all__ = ["find_combinations"]
@@ -101,7 +101,7 @@ class _Residual:
     ) -> None:
         self._workers, self._table, self._n_categories = workers, table, n_categories
         self._pairs, self._seed = pairs, seed
-        self._batches: list[tuple[list[Sources], LevelKeys]] = []
+        self._batches: list[tuple[list[Sources], CategoryKeys]] = []
 
     def countable(self, source: Sources) -> bool:
         """Return whether the keys of a combination can be numbered with 64 bits."""
@@ -128,9 +128,9 @@ class _Residual:
         for pairs in self._pairs:
             strength = keys.strengths(self._workers, pairs)
             if np.isfinite(strength[0]):
-                encoded = keys.ordered(self._workers, pairs, strength, self._seed, 0)[0]
+                encoded = keys.ordered_means(self._workers, pairs, strength, self._seed, 0)[0]
                 pairs[::2] += pairs[1::2] * encoded
 
-    def _keys_of(self, sources: Sequence[Sources]) -> LevelKeys:
+    def _keys_of(self, sources: Sequence[Sources]) -> CategoryKeys:
         given = [[(f, self._n_categories[f]) for f in source] for source in sources]
-        return LevelKeys(self._workers, self._table, given, None)
+        return CategoryKeys(self._workers, self._table, given, None)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from stagewise._native import Columns, LevelKeys, Workers, key_numbers
+from stagewise._native import CategoryKeys, Columns, Workers, encode_keys
 
 __all__ = ["Sources", "TargetEncoding", "TargetEncodings"]
 
@@ -49,7 +49,7 @@ class TargetEncoding:
 
     def columns(self, table: Columns) -> list[Values]:
         """Return the encoded columns of a table, one per output."""
-        number = key_numbers(
+        number = encode_keys(
             table, list(zip(self.sources, self.n_categories, strict=True)), self.keys
         )
         return [values[number] for values in self.values]
@@ -103,7 +103,7 @@ class TargetEncodings:
         self._workers, self._columns, self._pairs = workers, columns, pairs
         self._sources, self._n_categories = sources, n_categories
         given = [[(f, n_categories[f]) for f in source] for source in sources]
-        self._keys = LevelKeys(workers, columns, given, rows)
+        self._keys = CategoryKeys(workers, columns, given, rows)
         self._strengths = [self._keys.strengths(workers, of_output) for of_output in pairs]
 
     def encodings(self) -> list[TargetEncoding]:
@@ -129,7 +129,7 @@ class TargetEncodings:
         seed and the number of the version.
         """
         encoded = [
-            self._keys.ordered(self._workers, of_output, strength, seed, number)
+            self._keys.ordered_means(self._workers, of_output, strength, seed, number)
             for of_output, strength in zip(self._pairs, self._strengths, strict=True)
         ]
         places = range(len(self._sources))

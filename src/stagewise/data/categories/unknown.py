@@ -38,7 +38,7 @@ OTHER_KINDS: Mapping[Kind, tuple[Kind, ...]] = MappingProxyType(
 )
 """For each kind of categories, the kinds of unknown values that suggest a wrong column type."""
 
-OTHER_RULES = "set on_unseen='missing' or 'prior' to predict such rows all the same"
+OTHER_RULES = "set handle_unknown='missing' or 'prior' to predict such rows all the same"
 """The advice for unknown categories, besides correcting them."""
 
 
@@ -101,7 +101,7 @@ class UnknownCategories:
         """Warn if the rule is "missing" and there are unknown categories."""
         if self.rule == "missing" and self._found:
             warn_caller(
-                f"{self._sentence(names)}. They are treated as missing values; on_unseen='error' "
+                f"{self._sentence(names)}. They are treated as missing values; handle_unknown='error' "
                 "raises an error instead, and 'prior' treats them as categories without rows.",
                 UnknownCategoryWarning,
             )

@@ -6,6 +6,7 @@ and intervals too. Must not know how columns were chosen.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from typing import Any, Literal
 
@@ -16,13 +17,14 @@ from stagewise.data.bins import core_columns
 from stagewise.errors import InvalidParameterError, ModelFormatError
 from stagewise.estimators.linear.columns import LinearRows, match_linear
 from stagewise.estimators.linear.summary import summary_of
-from stagewise.estimators.modelled import ModelEstimator
+from stagewise.estimators.model_estimator import ModelEstimator
 from stagewise.estimators.r_squared import ScoredByR2
 from stagewise.linear.design import Design
 from stagewise.linear.least_squares import LeastSquares
 from stagewise.linear.reduction import Reduction
 from stagewise.model.file.least_squares import linear_ensemble
 from stagewise.model.model import Model
+from stagewise.training.report import VERSION
 from stagewise.validation.messages import short_repr, warn_caller
 from stagewise.workers import make_workers
 
@@ -34,11 +36,11 @@ NAMES_SHOWN = 5
 
 
 class LinearEstimator(ScoredByR2, ModelEstimator):
-    """Base of the estimators that end in one least-squares fit."""
+    """Base class of the estimators that end in one least-squares fit."""
 
     def _keep(self, rows: LinearRows, reduction: Reduction, columns: Sequence[int]) -> None:
-        """Make a model of the fit of some columns, and warn of what its rows could not say."""
-        fit, features, y = reduction.fit(columns), rows.design.features, rows.sample.y
+        """Make the model of a fit of some columns; warn of collinear columns and too few rows."""
+        fit, features, y = reduction.fit(columns), rows.design.features, rows.rows.y
         with np.errstate(over="ignore"):
             rows.design.check_slopes(fit.columns.tolist(), fit.slope, fit.slope / fit.scale)
         names = [rows.design.names[c] for c in fit.columns]
@@ -69,6 +71,19 @@ class LinearEstimator(ScoredByR2, ModelEstimator):
             )
         )
 
+    def _set_report(self, rows: LinearRows, begin: float) -> None:
+        """Set the facts about the fit."""
+        fit = self._fit_of()
+        self.fit_report_ = {
+            "constant_features": rows.constant,
+            "collinear_terms": [self.coef_names_[place] for place, _ in fit.dependent],
+            "rank": fit.rank,
+            "rows_used": len(rows.rows.y),
+            "seed": self.seed_,
+            "seconds": time.perf_counter() - begin,
+            "version": VERSION,
+        }
+
     @classmethod
     def _check_model(cls, model: Model) -> None:
         super()._check_model(model)
@@ -96,7 +111,10 @@ class LinearEstimator(ScoredByR2, ModelEstimator):
         return self._predict(model, core_columns(match_linear(model.features, X, self._name)))
 
     def predict_interval(
-        self, X: Any, level: float = 0.95, kind: Literal["prediction", "mean"] = "prediction"
+        self,
+        X: Any,
+        confidence_level: float = 0.95,
+        kind: Literal["prediction", "mean"] = "prediction",
     ) -> Vector:
         """Return an interval around each prediction, shape (n_rows, 2).
 
@@ -104,18 +122,18 @@ class LinearEstimator(ScoredByR2, ModelEstimator):
         ----------
         X : array-like or data frame of shape (n_rows, n_features)
             The rows.
-        level : float, default=0.95
-            How often such intervals hold what they shall, above 0 and below 1.
+        confidence_level : float, default=0.95
+            The probability that an interval contains the value, above 0 and below 1.
         kind : {"prediction", "mean"}, default="prediction"
-            What they shall hold: one new y at x, f ± t σ̂ √(1 + x'(X'X)⁻¹x), or the mean of all y at
-            x, f ± t σ̂ √(x'(X'X)⁻¹x), t the quantile of Student's distribution.
+            An interval for one new y at x, f ± t σ̂ √(1 + x'(X'X)⁻¹x), or for the mean of all y at
+            x, f ± t σ̂ √(x'(X'X)⁻¹x), with t the quantile of Student's distribution.
 
         Notes
         -----
-        They hold if the errors are independent, normal, and of one variance. Where columns are
-        collinear, rows that break what ties them are outside of what any interval can speak of.
+        The intervals assume independent, normal errors of equal variance. With collinear columns
+        they do not apply to rows that violate the linear relation of the training rows.
         """
-        level = _checked_level(level)
+        level = _check_level(confidence_level)
         if kind not in ("prediction", "mean"):
             raise InvalidParameterError(
                 f"kind must be 'prediction' or 'mean'; got {short_repr(kind)}."
@@ -140,23 +158,29 @@ class LinearEstimator(ScoredByR2, ModelEstimator):
 
     # ---- inference -----------------------------------------------------------------------------
 
-    def coefficients(self, level: float = 0.95) -> dict[str, Any]:
-        """Return a table of the coefficients, a list or an array for each of its columns.
+    @property
+    def term_names_(self) -> list[str]:
+        """The names of the coefficients: "intercept", if there is one, and `coef_names_`."""
+        return ["intercept"] * self._fit_of().intercept + self.coef_names_
 
-        ``pandas.DataFrame`` and ``polars.DataFrame`` take it as it is. Its columns are ``term``,
-        ``estimate``, ``standard_error``, ``t``, ``p``, ``low`` and ``high``, the ends of the
-        confidence interval; its rows are the intercept, if there is one, and the slopes.
-        """
-        fit, interval = self._fit_of(), self._fit_of().interval(_checked_level(level))
-        return {
-            "term": ["intercept"] * fit.intercept + self.coef_names_,
-            "estimate": fit.estimate,
-            "standard_error": fit.standard_error,
-            "t": fit.t,
-            "p": fit.p,
-            "low": interval[:, 0],
-            "high": interval[:, 1],
-        }
+    @property
+    def standard_errors_(self) -> Vector:
+        """The standard errors of the coefficients, in the order of `term_names_`."""
+        return self._fit_of().standard_error
+
+    @property
+    def tvalues_(self) -> Vector:
+        """The t statistics of the coefficients, in the order of `term_names_`."""
+        return self._fit_of().t
+
+    @property
+    def pvalues_(self) -> Vector:
+        """The p values of the tests that a coefficient is 0, in the order of `term_names_`."""
+        return self._fit_of().p
+
+    def conf_int(self, confidence_level: float = 0.95) -> Vector:
+        """Return the confidence intervals of the coefficients, shape (n_terms, 2)."""
+        return self._fit_of().interval(_check_level(confidence_level))
 
     @property
     def covariance_(self) -> Vector:
@@ -170,22 +194,22 @@ class LinearEstimator(ScoredByR2, ModelEstimator):
 
     @property
     def df_residual_(self) -> float:
-        """The number of rows, each as often as it counts, less that of the coefficients."""
+        """The number of rows (the sum of weights) minus the number of coefficients."""
         return self._fit_of().df
 
     @property
     def rank_(self) -> int:
-        """How many coefficients the rows could tell apart, the intercept included."""
+        """The rank of the design matrix: the number of independent coefficients."""
         return self._fit_of().rank
 
     @property
     def r2_(self) -> float:
-        """The share of the variance of y that is explained."""
+        """R² of the training rows."""
         return self._fit_of().r2
 
     @property
     def adjusted_r2_(self) -> float:
-        """The same, with variances that are divided by their degrees of freedom."""
+        """R² with variances divided by their degrees of freedom."""
         return self._fit_of().adjusted_r2
 
     @property
@@ -196,7 +220,7 @@ class LinearEstimator(ScoredByR2, ModelEstimator):
 
     @property
     def log_likelihood_(self) -> float:
-        """That of normal errors."""
+        """The log likelihood with normal errors."""
         return self._fit_of().log_likelihood
 
     @property
@@ -206,12 +230,13 @@ class LinearEstimator(ScoredByR2, ModelEstimator):
 
     @property
     def bic_(self) -> float:
-        """Schwarz's, log(N) rank_ - 2 log_likelihood_."""
+        """The Bayesian (Schwarz) information criterion, log(N) rank_ - 2 log_likelihood_."""
         return self._fit_of().bic
 
-    def summary(self, level: float = 0.95) -> str:
-        """Return the fit as a table to read."""
-        return summary_of(self._fitted(), self._fit_of(), self.coefficients(level), level)
+    def summary(self, confidence_level: float = 0.95) -> str:
+        """Return the coefficients, their tests and the quality of the fit as text."""
+        level, fit = _check_level(confidence_level), self._fit_of()
+        return summary_of(self._fitted(), fit, self.term_names_, level)
 
     def plot_residuals(self, X: Any, y: Any, *, axes: Any = None) -> Any:
         """Draw residuals against predictions, their quantiles against normal ones, and leverage.
@@ -235,11 +260,12 @@ class LinearEstimator(ScoredByR2, ModelEstimator):
         return plot_residuals(fit, matrix, self._predict(model, columns), y, self._name, axes)
 
 
-def _checked_level(level: Any) -> float:
+def _check_level(level: Any) -> float:
     number = isinstance(level, (int, float, np.number)) and not isinstance(level, bool)
     if not number or not 0.0 < float(level) < 1.0:
         raise InvalidParameterError(
-            f"level must be a number above 0 and below 1, such as 0.95; got {short_repr(level)}."
+            "confidence_level must be a number above 0 and below 1, such as 0.95; got "
+            f"{short_repr(level)}."
         )
     return float(level)
 

@@ -1,33 +1,31 @@
 """From the X of a linear model to the columns that have coefficients.
 
-The one idea: tables are read as for trees, with the same names, levels and errors; what a linear
-model has no answer for (missing and infinite cells, levels it has not seen) is refused here.
+Tables are read as for trees, with the same names, categories and errors. Missing and infinite
+values and unknown categories are refused.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from stagewise.data import Features, UnknownCategories, as_frequencies, check_weight, read_target
+from stagewise.data import Features, UnknownCategories
 from stagewise.data.bins import core_columns
 from stagewise.data.reading.column import Array
 from stagewise.data.reading.sparse import SparseCells
+from stagewise.linear.componentwise import is_constant
 from stagewise.linear.design import Design
-from stagewise.training.columns import learn_columns, read_training
-from stagewise.training.rows import Sample, counted_rows
+from stagewise.model.model import Model
+from stagewise.training.columns import FeatureReader
+from stagewise.training.row_set import RowSet, rows_with_weight
+from stagewise.training.specs import InputSpec
+from stagewise.training.targets import NumberReader
 
-__all__ = ["READING", "LinearRows", "match_linear", "read_linear"]
-
-READING: Mapping[str, Any] = MappingProxyType(
-    {"missing_values": (), "on_unseen": "prior", "max_bins": 255}
-)
-"""How linear models read tables: a level that only rows to stop early by have gets no dummy."""
+__all__ = ["LinearRows", "linear_reader", "match_linear", "read_linear"]
 
 
 @dataclass(frozen=True)
@@ -40,46 +38,63 @@ class LinearRows:
         The columns that have coefficients.
     matrix : float64 array of shape (n_columns, n_rows)
         Their values in the rows that count.
-    sample : Sample
+    rows : RowSet
         Target and weights of these rows.
     y : float64 array
-        The targets of all rows that were given.
+        The targets of all rows that were passed.
+    constant : list of str
+        The features with one value.
     """
 
     design: Design
     matrix: npt.NDArray[np.float64]
-    sample: Sample
+    rows: RowSet
     y: npt.NDArray[np.float64]
+    constant: list[str]
+
+
+def linear_reader(
+    params: Mapping[str, Any], caller: str, previous: Model | None = None
+) -> FeatureReader:
+    """Return how linear models read tables.
+
+    A category that only validation rows have gets no dummy variable.
+    """
+    spec = InputSpec(categorical_features=params["categorical_features"], handle_unknown="prior")
+    return FeatureReader(spec, caller, None if previous is None else previous.features)
 
 
 def read_linear(
     X: Any, y: Any, sample_weight: Any, params: Mapping[str, Any], caller: str
 ) -> LinearRows:
-    """Read what `fit` was given.
+    """Read the arguments of `fit`.
 
     Raises
     ------
     ValueError, TypeError
         Naming the column, the row and the remedy.
     """
-    reading = {**params, **READING}
-    table = read_training(X, reading, caller, None)
-    target = read_target(y, table.n_rows, caller=caller)
-    weight = check_weight(sample_weight, table.n_rows)
-    weight = None if weight is None else as_frequencies(weight)
-    rows = counted_rows(weight)
-    features, columns, _ = learn_columns(table, reading, None, weight, rows, None)
+    reader = linear_reader(params, caller)
+    table = reader.read(X)
+    target = NumberReader(caller).read(y, sample_weight, table.n_rows)
+    rows = rows_with_weight(target.weight)
+    features, columns, _ = reader.learn(table, target.weight, rows, None)
     design = Design.of(features)
-    sample = Sample.choose(columns, rows, target, weight)
-    matrix = design.matrix(sample.table(), rows)
+    chosen = RowSet.choose(columns, rows, target.y, target.weight)
+    matrix = design.matrix(chosen.table(), rows)
     design.check_spread(matrix)
-    return LinearRows(design, matrix, sample, target)
+    constant = [
+        name
+        for name, places in zip(design.feature_names(), design.places, strict=True)
+        if all(is_constant(matrix[place]) for place in places)
+    ]
+    return LinearRows(design, matrix, chosen, target.y, constant)
 
 
 def match_linear(features: Features, X: Any, caller: str) -> Array | list[Array] | SparseCells:
-    """Return the columns of new rows, all of them with numbers and levels that are known."""
-    unseen = UnknownCategories("error")
-    values = features.columns(features.read(X, caller), unseen)
-    unseen.refuse(features.names, "leave these rows out: such a level has no coefficient")
+    """Return the columns of new rows, which have finite numbers and known categories."""
+    unknown = UnknownCategories("error")
+    values = features.columns(features.read(X, caller), unknown)
+    unknown.refuse(features.names, "leave these rows out: such a category has no coefficient")
     Design.of(features).check(core_columns(values))
     return values

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any, Self
 
 from stagewise.estimators.linear.base import LinearEstimator
@@ -9,10 +10,10 @@ from stagewise.estimators.linear.columns import read_linear
 from stagewise.linear.reduction import Reduction
 from stagewise.validation.parameters import check_parameters, suggests_names
 
-__all__ = ["LinearModel"]
+__all__ = ["LinearRegression"]
 
 
-class LinearModel(LinearEstimator):
+class LinearRegression(LinearEstimator):
     """Least squares, with standard errors, tests and intervals.
 
     β̂ = argmin Σ_i w_i (y_i - β_0 - Σ_j β_j x_ij)² (Hastie, Tibshirani & Friedman, *The Elements of
@@ -21,45 +22,50 @@ class LinearModel(LinearEstimator):
 
     Parameters
     ----------
-    intercept : bool, default=True
-        Whether β_0 is estimated; without, it is 0.
+    fit_intercept : bool, default=True
+        Whether β_0 is estimated. False: it is 0.
     categorical_features : default="from_dtype"
-        Which columns are categories, as in `GradientBoostingRegressor`. A category with L levels
-        has L - 1 coefficients: the first level by value is the baseline.
+        Which columns are categorical, as in `GradientBoostingRegressor`. A feature with K
+        categories has K - 1 coefficients: the first category by value is the baseline.
 
     Attributes
     ----------
     coef_ : float64 array
-        A slope for each of `coef_names_`.
+        The slopes, in the order of `coef_names_`.
     coef_names_ : list of str
-        The columns: numbers by their names (``x0`` and so on without), levels as ``city=Rome``.
+        The columns: numbers by their names (``x0`` and so on without names), categories as
+        ``city=Rome``.
     intercept_ : float
         β_0.
     r2_, adjusted_r2_, f_test_, sigma_, df_residual_, rank_, log_likelihood_, aic_, bic_, \
 covariance_
-        How well it fits, and how sure it is; `coefficients()` is the table of tests and intervals.
+        The quality of the fit.
+    term_names_, standard_errors_, tvalues_, pvalues_
+        The inference about the coefficients, the intercept first; see also `conf_int`.
 
     Notes
     -----
-    Missing and infinite cells are refused, as are levels that no training row had. Weights are
-    frequencies: whole ones are counts, so a row of weight 2 is the row twice for every standard
-    error too; any others are divided by their mean, as weighted least squares has it.
+    Missing and infinite values are refused, as are unknown categories. Weights are frequencies:
+    whole numbers are counts, so a row of weight 2 is the row twice, for standard errors too; other
+    weights are divided by their mean, as in weighted least squares.
 
     Examples
     --------
     >>> from sklearn.datasets import load_diabetes
-    >>> from stagewise import LinearModel
+    >>> from stagewise import LinearRegression
     >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
-    >>> model = LinearModel().fit(X[["bmi", "bp"]], y)
+    >>> model = LinearRegression().fit(X[["bmi", "bp"]], y)
     >>> round(model.r2_, 3)
     0.396
-    >>> model.predict_interval(X[["bmi", "bp"]][:2], level=0.9).round().tolist()
+    >>> model.predict_interval(X[["bmi", "bp"]][:2], confidence_level=0.9).round().tolist()
     [[110.0, 309.0], [2.0, 200.0]]
     """
 
     @suggests_names
-    def __init__(self, *, intercept: bool = True, categorical_features: Any = "from_dtype") -> None:
-        self.intercept = intercept
+    def __init__(
+        self, *, fit_intercept: bool = True, categorical_features: Any = "from_dtype"
+    ) -> None:
+        self.fit_intercept = fit_intercept
         self.categorical_features = categorical_features
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -79,10 +85,18 @@ covariance_
         -------
         self
         """
+        begin = time.perf_counter()
         params = check_parameters(self)
         rows = read_linear(X, y, sample_weight, params, type(self).__name__)
-        weight, every = rows.sample.weight, range(len(rows.design))
-        reduced = Reduction.of(rows.matrix, rows.sample.y, weight, intercept=params["intercept"])
+        weight, every = rows.rows.weight, range(len(rows.design))
+        reduced = Reduction.of(rows.matrix, rows.rows.y, weight, intercept=params["fit_intercept"])
         self._keep(rows, reduced, every)
         self.seed_ = 0  # nothing is drawn
+        self._set_report(rows, begin)
         return self
+
+    def recipe(self) -> str:
+        """Return the fit in one line: loss x columns x rows x method."""
+        params = check_parameters(self)
+        constant = "with" if params["fit_intercept"] else "without"
+        return f"squared_error x all columns, {constant} intercept x all rows x least squares"

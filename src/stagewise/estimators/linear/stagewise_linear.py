@@ -11,21 +11,25 @@ import numpy.typing as npt
 from stagewise._native import Columns
 from stagewise.boosting import responses
 from stagewise.boosting.componentwise import epsilon_step, full_step
-from stagewise.boosting.methods import Method
+from stagewise.boosting.recipe import Recipe
 from stagewise.data.bins import core_columns
 from stagewise.errors import ModelFormatError
-from stagewise.estimators.linear.columns import READING, match_linear
+from stagewise.estimators.boosting_base import BaseBoosting
+from stagewise.estimators.linear.columns import linear_reader, match_linear
 from stagewise.estimators.linear.plots import plot_paths
-from stagewise.estimators.regressor import BoostedRegressor
+from stagewise.estimators.regressor import RegressorPredictions
+from stagewise.estimators.specs import stopping_spec
 from stagewise.linear.design import Design
 from stagewise.linear.terms import merge_linear_terms, slopes_of
+from stagewise.losses import Loss, SquaredError
 from stagewise.model.ensemble import Ensemble
 from stagewise.model.model import Model
-from stagewise.training.component_fitting import ComponentFit
+from stagewise.training.component_learner import ComponentLearnerSpec
 from stagewise.training.describe import STOPPED
-from stagewise.training.fitting import Fit
-from stagewise.validation.parameters import RULES, suggests_names
-from stagewise.validation.rules import OneOf
+from stagewise.training.specs import LearnerSpec
+from stagewise.training.training_data import TableReader
+from stagewise.validation.parameters import suggests_names
+from stagewise.validation.rules import Number
 from stagewise.workers import make_workers
 
 __all__ = ["StagewiseLinearRegressor"]
@@ -33,13 +37,7 @@ __all__ = ["StagewiseLinearRegressor"]
 Vector = npt.NDArray[np.float64]
 
 
-def _length(value: Any) -> Any:
-    if value is None:
-        raise ValueError("a number above 0 and below 1")
-    return RULES["epsilon"](value)
-
-
-class StagewiseLinearRegressor(BoostedRegressor):
+class StagewiseLinearRegressor(RegressorPredictions, BaseBoosting):
     """Linear regression, one column and one step at a time.
 
     From f = ȳ, every round finds the column most correlated with the residual r = y - f and moves
@@ -53,27 +51,26 @@ class StagewiseLinearRegressor(BoostedRegressor):
 
     Parameters
     ----------
-    step : {"full", "epsilon"}, default="full"
-        How far a round goes: to the least-squares slope of the residual on the column, times
-        `learning_rate`; or ε in the direction of the correlation, in standard deviations of y for
-        each standard deviation of the column.
+    step_size : float or None, default=None
+        None: a round goes to the least-squares slope of the residual on the column, times
+        `learning_rate`. A number: it goes by ε in the direction of the correlation, in standard
+        deviations of y per standard deviation of the column.
     learning_rate : float, default=1.0
-        ν, for step="full"; smaller steps shrink more smoothly (componentwise L2 boosting, Bühlmann
-        & Yu 2003).
-    epsilon : float, default=0.01
-        ε, for step="epsilon".
+        ν, for step_size=None. Smaller steps shrink more smoothly (componentwise L2 boosting,
+        Bühlmann & Yu 2003).
     n_estimators : int, default=1000
         The number of rounds, at most: the fit ends where no step lowers the error any more.
     categorical_features : default="from_dtype"
-        Which columns are categories; as in `LinearModel`. Every dummy is a column of its own here.
-    early_stopping, cv, validation_fraction, n_iter_no_change, tol, time_limit, warm_start, \
+        Which columns are categorical; as in `LinearRegression`. Each dummy variable is a column of
+        its own here.
+    early_stopping, validation_fraction, n_iter_no_change, tol, time_limit, warm_start, \
 random_state, n_jobs, verbose, callbacks
         As in `GradientBoostingRegressor`.
 
     Attributes
     ----------
     coef_, intercept_, coef_names_
-        As of `LinearModel`.
+        As of `LinearRegression`.
     coef_path_ : float64 array of shape (n_iter_ + 1, n_columns)
         The coefficients before the first round, and after each.
 
@@ -86,27 +83,24 @@ random_state, n_jobs, verbose, callbacks
     >>> from sklearn.datasets import load_diabetes
     >>> from stagewise import StagewiseLinearRegressor
     >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
-    >>> model = StagewiseLinearRegressor(step="epsilon", n_estimators=60).fit(X, y)
+    >>> model = StagewiseLinearRegressor(step_size=0.01, n_estimators=60).fit(X, y)
     >>> [name for name, slope in zip(model.coef_names_, model.coef_) if slope]
     ['bmi', 'bp', 's3', 's5']
     """
 
-    own_rules = MappingProxyType({"step": OneOf(("full", "epsilon")), "epsilon": _length})
-    _fixed = MappingProxyType({**READING, "subsample": 1.0})
-    loss = "squared_error"
-    quantile = power = None
+    _rules = MappingProxyType(
+        {"step_size": Number(0.0, 1.0, open_low=True, open_high=True, or_none=True)}
+    )
 
     @suggests_names
     def __init__(
         self,
         *,
-        step: str = "full",
+        step_size: float | None = None,
         learning_rate: float = 1.0,
-        epsilon: float = 0.01,
         n_estimators: int = 1000,
         categorical_features: Any = "from_dtype",
-        early_stopping: bool | str = False,
-        cv: Any = 5,
+        early_stopping: Any = False,
         validation_fraction: float = 0.1,
         n_iter_no_change: int = 10,
         tol: float = 0.0,
@@ -117,13 +111,11 @@ random_state, n_jobs, verbose, callbacks
         verbose: int = 0,
         callbacks: Any = None,
     ) -> None:
-        self.step = step
+        self.step_size = step_size
         self.learning_rate = learning_rate
-        self.epsilon = epsilon
         self.n_estimators = n_estimators
         self.categorical_features = categorical_features
         self.early_stopping = early_stopping
-        self.cv = cv
         self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change
         self.tol = tol
@@ -134,16 +126,22 @@ random_state, n_jobs, verbose, callbacks
         self.verbose = verbose
         self.callbacks = callbacks
 
-    def _fit_class(self) -> type[Fit]:
-        return ComponentFit
+    def _make_loss(self, classes: Any) -> Loss:
+        return SquaredError()
 
-    def _method(self) -> Method:
-        if self.step == "epsilon":
-            epsilon = float(self.epsilon)
-            return Method(
+    def _recipe(self) -> Recipe:
+        if self.step_size is not None:
+            epsilon = float(self.step_size)
+            return Recipe(
                 "ε steps", responses.newton, lambda loss, unit: epsilon_step(epsilon, unit)
             )
-        return Method("full steps", responses.newton, lambda loss, unit: full_step(unit))
+        return Recipe("full steps", responses.newton, lambda loss, unit: full_step(unit))
+
+    def _learner_spec(self, params: dict[str, Any]) -> LearnerSpec:
+        return ComponentLearnerSpec()
+
+    def _table_reader(self, params: dict[str, Any], previous: Model | None) -> TableReader:
+        return linear_reader(params, type(self).__name__, previous)
 
     def _adopt(self, model: Model) -> None:
         trees = model.ensemble.trees
@@ -211,23 +209,14 @@ random_state, n_jobs, verbose, callbacks
 
     def recipe(self) -> str:
         """Say in one line what a fit runs."""
-        p = self._checked()
-        how = f"steps of ε={p['epsilon']:g}" if p["step"] == "epsilon" else "full steps"
-        rate = "" if p["step"] == "epsilon" else f", ν={p['learning_rate']:g}"
+        p = self._parameters()
+        size = p["step_size"]
+        how = "full steps" if size is None else f"steps of ε={size:g}"
+        rate = f", ν={p['learning_rate']:g}" if size is None else ""
         return (
             f"squared_error x residuals x {how} x one column x all rows x "
-            f"{p['n_estimators']} rounds{STOPPED[p['early_stopping']]}{rate}"
+            f"{p['n_estimators']} rounds{STOPPED[stopping_spec(p).early_stopping]}{rate}"
         )
-
-    @property
-    def feature_importances_(self) -> Vector:
-        """There are none: slopes say what a column does."""
-        raise AttributeError(f"{type(self).__name__} has no feature_importances_; see coef_.")
-
-    @property
-    def apply(self) -> Any:
-        """There is none: linear terms have no leaves."""
-        raise AttributeError(f"{type(self).__name__} has no leaves, so no apply; see coef_path_.")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
+import time
 from types import MappingProxyType
 from typing import Any, Self
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from stagewise.errors import InvalidParameterError
 from stagewise.estimators.linear.base import LinearEstimator
@@ -21,10 +21,11 @@ from stagewise.estimators.linear.selection import (
     Significance,
     table_of,
 )
+from stagewise.estimators.specs import choose_seed
 from stagewise.linear.design import Design
 from stagewise.linear.reduction import Reduction
 from stagewise.model.model import Model
-from stagewise.training.rows import make_folds
+from stagewise.training.folds import make_folds
 from stagewise.validation.parameters import RULES, check_parameters, suggests_names
 from stagewise.validation.rules import OneOf
 
@@ -54,7 +55,7 @@ class StepwiseRegressor(LinearEstimator):
     intercept : bool, default=True
         Whether β_0 is estimated; it never leaves.
     categorical_features : default="from_dtype"
-        Which columns are categories; as in `LinearModel`.
+        Which columns are categories; as in `LinearRegression`.
     random_state : int, RandomState or None, default=0
         Keys the folds.
 
@@ -70,7 +71,7 @@ class StepwiseRegressor(LinearEstimator):
     support_ : bool array of shape (n_features,)
         Whether each feature is one of them.
     coef_, coef_names_, intercept_, r2_, …
-        Of the last fit, as of `LinearModel`.
+        Of the last fit, as of `LinearRegression`.
 
     Notes
     -----
@@ -87,7 +88,7 @@ class StepwiseRegressor(LinearEstimator):
     ['', 'bmi', 's5', 'bp', 's1', 'sex', 's2']
     """
 
-    own_rules = MappingProxyType(
+    _rules = MappingProxyType(
         {
             "direction": OneOf(("forward", "backward", "both")),
             "criterion": OneOf(("aic", "bic", "p_value", "cv")),
@@ -105,7 +106,7 @@ class StepwiseRegressor(LinearEstimator):
         alpha_enter: float = 0.05,
         alpha_remove: float = 0.1,
         cv: Any = 5,
-        intercept: bool = True,
+        fit_intercept: bool = True,
         categorical_features: Any = "from_dtype",
         random_state: Any = 0,
     ) -> None:
@@ -114,7 +115,7 @@ class StepwiseRegressor(LinearEstimator):
         self.alpha_enter = alpha_enter
         self.alpha_remove = alpha_remove
         self.cv = cv
-        self.intercept = intercept
+        self.fit_intercept = fit_intercept
         self.categorical_features = categorical_features
         self.random_state = random_state
 
@@ -124,7 +125,7 @@ class StepwiseRegressor(LinearEstimator):
         Parameters
         ----------
         X, y, sample_weight
-            As in `LinearModel`.
+            As in `LinearRegression`.
         groups : array-like of shape (n_rows,) or None
             For criterion="cv": rows of one group are never in different folds.
 
@@ -132,12 +133,13 @@ class StepwiseRegressor(LinearEstimator):
         -------
         self
         """
+        begin = time.perf_counter()
         params = check_parameters(self)
         self._check_alphas(params)
         if groups is not None and params["criterion"] != "cv":
             raise ValueError("groups was passed, but only criterion='cv' has folds.")
         rows = read_linear(X, y, sample_weight, params, type(self).__name__)
-        self.seed_ = self._choose_seed(params["random_state"])
+        self.seed_ = choose_seed(params["random_state"])
         reduction = self._reduced(rows, slice(None), params)
         selection = Selection(reduction, rows.design.places, params["direction"])
         self._check_start(selection, len(rows.design))
@@ -145,6 +147,7 @@ class StepwiseRegressor(LinearEstimator):
         visits = selection.path(criterion)
         self._keep(rows, reduction, selection.columns(visits[-1].features))
         self.path_ = table_of(visits, selection, rows.design.feature_names())
+        self._set_report(rows, begin)
         return self
 
     def _check_alphas(self, params: dict[str, Any]) -> None:
@@ -167,15 +170,10 @@ class StepwiseRegressor(LinearEstimator):
                 "direction='forward', more rows, or fewer columns."
             )
 
-    def _choose_seed(self, random_state: Any) -> int:
-        if isinstance(random_state, int):
-            return random_state
-        return int(check_random_state(random_state).randint(0, 2**31 - 1))
-
     def _reduced(self, rows: LinearRows, places: Any, params: dict[str, Any]) -> Reduction:
-        weight = None if rows.sample.weight is None else rows.sample.weight[places]
+        weight = None if rows.rows.weight is None else rows.rows.weight[places]
         matrix = rows.matrix[:, places].copy()  # it is overwritten
-        return Reduction.of(matrix, rows.sample.y[places], weight, intercept=params["intercept"])
+        return Reduction.of(matrix, rows.rows.y[places], weight, intercept=params["fit_intercept"])
 
     def _criterion(
         self, params: dict[str, Any], rows: LinearRows, selection: Selection, groups: Any
@@ -185,7 +183,7 @@ class StepwiseRegressor(LinearEstimator):
             return Significance(params["alpha_enter"], params["alpha_remove"])
         if name in ("aic", "bic"):
             return Information(reduction, 2.0 if name == "aic" else math.log(reduction.weight))
-        folds = make_folds(params["cv"], rows.sample, rows.y, groups, self.seed_, by_class=False)
+        folds = make_folds(params["cv"], rows.rows, rows.y, groups, self.seed_, by_class=False)
         reduced = [tuple(self._reduced(rows, part, params) for part in fold) for fold in folds]
         return FoldError(selection, [(learned, held) for learned, held in reduced])
 
@@ -197,6 +195,30 @@ class StepwiseRegressor(LinearEstimator):
         self.support_ = np.array([f in chosen for f in range(model.features.n)])
         self.selected_features_ = [design.feature_names()[f] for f in sorted(chosen)]
         self.__dict__.pop("path_", None)
+
+    def recipe(self) -> str:
+        """Return the fit in one line: loss x columns x rows x method."""
+        params = check_parameters(self)
+        self._check_alphas(params)
+        direction, name = params["direction"], params["criterion"]
+        way = {"forward": "forward", "backward": "backward", "both": "forward and backward"}
+        alphas = {
+            "forward": f"enter below {params['alpha_enter']:g}",
+            "backward": f"remove above {params['alpha_remove']:g}",
+            "both": f"enter below {params['alpha_enter']:g}, "
+            f"remove above {params['alpha_remove']:g}",
+        }
+        by = {
+            "aic": "AIC",
+            "bic": "BIC",
+            "cv": "the error of folds",
+            "p_value": f"p values ({alphas[direction]})",
+        }[name]
+        constant = "with" if params["fit_intercept"] else "without"
+        return (
+            f"squared_error x columns chosen {way[direction]} by {by}, {constant} intercept x "
+            "all rows x least squares"
+        )
 
     def plot_path(self, *, axes: Any = None) -> Any:
         """Draw the criterion (of "p_value", the R²) step by step, with the features that moved.

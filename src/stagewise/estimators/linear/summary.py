@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Sequence
 
 from stagewise.linear.design import Design
 from stagewise.linear.least_squares import LeastSquares
@@ -16,17 +15,17 @@ LONGEST_NAME = 40
 SMALLEST_P = 1e-16
 
 
-def summary_of(model: Model, fit: LeastSquares, table: Mapping[str, Any], level: float) -> str:
-    """Return what was estimated, how sure it is, and how well it fits.
+def summary_of(model: Model, fit: LeastSquares, terms: Sequence[str], level: float) -> str:
+    """Return the coefficients with their tests, and the quality of the fit.
 
     Parameters
     ----------
     model, fit : Model, LeastSquares
-        What was learned.
-    table : mapping
-        The coefficients; see `LinearEstimator.coefficients`.
+        The model and its least-squares fit.
+    terms : sequence of str
+        The names of the coefficients.
     level : float
-        Of the intervals in the table.
+        The confidence level of the intervals.
     """
     about = "" if fit.centred else " (about 0)"
     lines = [
@@ -35,7 +34,7 @@ def summary_of(model: Model, fit: LeastSquares, table: Mapping[str, Any], level:
         f"all slopes 0: F({fit.model_df}, {fit.df:g}) = {fit.f:.4g}, {_of_p(fit.f_p)}",
         f"log likelihood {fit.log_likelihood:.6g}, AIC {fit.aic:.6g}, BIC {fit.bic:.6g}",
         "",
-        *_table(table, level),
+        *_table(fit, terms, level),
     ]
     baselines = Design.of(model.features).baselines()
     if baselines:
@@ -44,20 +43,20 @@ def summary_of(model: Model, fit: LeastSquares, table: Mapping[str, Any], level:
     return "\n".join(lines)
 
 
-def _table(table: Mapping[str, Any], level: float) -> list[str]:
+def _table(fit: LeastSquares, terms: Sequence[str], level: float) -> list[str]:
     ends = f"{100 * level:g} % interval"
     rows = [["", *HEADS, ends]]
-    columns = (table[name] for name in ("estimate", "standard_error", "t", "p", "low", "high"))
-    for name, b, error, t, p, low, high in zip(table["term"], *columns, strict=True):
+    columns = (fit.estimate, fit.standard_error, fit.t, fit.p, *fit.interval(level).T)
+    for name, b, error, t, p, low, high in zip(terms, *columns, strict=True):
         short = name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…"
         interval = f"{low:.4g} to {high:.4g}"
         rows.append([short, f"{b:.6g}", f"{error:.4g}", f"{t:.2f}", _p(p), interval])
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    said = [
+    lines = [
         "  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]).rstrip()
         for row in rows
     ]
-    return [said[0], "─" * max(map(len, said)), *said[1:]]
+    return [lines[0], "─" * max(map(len, lines)), *lines[1:]]
 
 
 def _of_p(p: float) -> str:

@@ -4,9 +4,9 @@ The one idea: a row walks down every tree. Where a node asks about a known colum
 must; elsewhere it goes both ways, in the proportion of the training rows that did (Friedman 2001,
 section 8.2). Subtrees that ask about nothing known are constants. Of one or two numbers, every one
 of these constants is said in a box of their values, which the core adds up
-(native/predict/boxes.hpp), so that it does not matter how many rows there are. Of more, or of
-levels, all trees and rows are walked at once, level by level, from the leaves up. Must not know
-features by name, nor grids.
+(native/predict/partial_dependence.hpp), so that it does not matter how many rows there are. Of
+more, or of levels, all trees and rows are walked at once, level by level, from the leaves up. Must
+not know features by name, nor grids.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from stagewise._native import add_boxes, node_means
+from stagewise._native import add_partial_dependence, node_means
 from stagewise.model.ensemble import Ensemble
 
 __all__ = ["Traversal"]
@@ -128,7 +128,7 @@ class Traversal:
         flat, ensemble = self._flat, self._ensemble
         sizes = [len(v) for v in values.values()]
         surface = np.zeros((*(n + 3 for n in sizes), ensemble.n_outputs))
-        add_boxes(
+        add_partial_dependence(
             flat["tree_start"],
             flat["feature"],
             flat["threshold"],

@@ -15,7 +15,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from stagewise.errors import InvalidParameterError
-from stagewise.estimators.averaged import AveragedTrees
+from stagewise.estimators.forest_base import BaseForest
 from stagewise.inspection.fitted import Fitted, Vector
 from stagewise.inspection.importances.importance import KINDS, Importance, split_importance
 from stagewise.inspection.importances.permutation import permutation_importance
@@ -190,7 +190,7 @@ def credit_importance(why: ShapValues, weight: Vector) -> Importance:
 
 def _by_bags(model: Any, *, X: Any, y: Any, sample_weight: Any) -> Importance:
     fitted = Fitted.of(model, "importance")
-    if not isinstance(model, AveragedTrees):
+    if not isinstance(model, BaseForest):
         raise TypeError(
             f"kind='permutation_oob' is about rows outside the bags of a forest, and "
             f"{type(model).__name__} is none. Use kind='permutation' with held-out rows."

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from stagewise.bagging.committee import Committee
-from stagewise.estimators.averaged import AveragedTrees
-from stagewise.estimators.base import BoostedTrees
-from stagewise.estimators.single_tree import SingleTree
+from stagewise.bagging.base import BaseBagging
+from stagewise.estimators.forest_base import BaseForest
+from stagewise.estimators.scores import ModelScores
+from stagewise.estimators.tree_base import BaseDecisionTree
 from stagewise.inspection.fitted import Vector
 from stagewise.inspection.quality.plots import plot_learning
 
@@ -100,9 +100,9 @@ def learning_curves(model: Any) -> LearningCurves:
     True
     """
     kind = model.__name__ if isinstance(model, type) else type(model).__name__
-    if isinstance(model, Committee):
+    if isinstance(model, BaseBagging):
         return _of_committee(model, kind)
-    if not isinstance(model, BoostedTrees) or isinstance(model, SingleTree):
+    if not isinstance(model, ModelScores) or isinstance(model, BaseDecisionTree):
         raise TypeError(
             f"learning_curves is about models that are made round by round, and {kind} is not. "
             "Pass a boosting estimator, a forest or a committee."
@@ -111,31 +111,31 @@ def learning_curves(model: Any) -> LearningCurves:
     learned = model.model_
     train, validation = (c if len(c) else None for c in (learned.train_loss, learned.valid_loss))
     chosen, unit, out_of_bag = model.best_iteration_, "rounds", None
-    if isinstance(model, AveragedTrees):
+    if isinstance(model, BaseForest):
         unit = "trees"
         # A file does not say whose losses these are; bags are what forests are judged by.
         report = getattr(model, "fit_report_", {})
         if not report.get("judged_by_held_out_rows", not model.out_of_bag):
             out_of_bag, validation = validation, None
-    elif len(getattr(model, "oob_improvement_", ())) and train is not None:
-        gained = np.cumsum(model.oob_improvement_)
+    elif len(improvement := getattr(model, "oob_improvement_", ())) and train is not None:
+        gained = np.cumsum(improvement)
         out_of_bag = train[0] + gained[0] - gained
     if train is None and validation is None and out_of_bag is None:
         raise ValueError(
-            f"This {kind} has no history. Fit it with out_of_bag=True or pass X_val and y_val to "
+            f"This {kind} has no history. Fit it with oob_score=True or pass X_val and y_val to "
             "fit."
         )
     loss = "half the squared error" if learned.loss == "squared_error" else learned.loss
     return LearningCurves(loss, train, validation, out_of_bag, chosen, unit)
 
 
-def _of_committee(model: Committee, kind: str) -> LearningCurves:
+def _of_committee(model: BaseBagging, kind: str) -> LearningCurves:
     n = len(getattr(model, "estimators_", ()))
     path = getattr(model, "oob_path_", None)
     if not n or path is None:
         raise ValueError(
             f"This {kind} has no history: {'its members left no rows out' if n else 'not fitted'}. "
-            "Fit it with out_of_bag=True."
+            "Fit it with oob_score=True."
         )
     loss = "share of wrong rows" if hasattr(model, "classes_") else "squared error"
     return LearningCurves(loss, None, None, path, n, "members")

@@ -137,10 +137,10 @@ def residuals(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Residual
     Examples
     --------
     >>> import numpy as np
-    >>> from stagewise import LinearModel
+    >>> from stagewise import LinearRegression
     >>> from stagewise.inspection import residuals
     >>> X = np.arange(10.0)[:, np.newaxis]
-    >>> left = residuals(LinearModel().fit(X, 2 * X[:, 0] + 1), X, 2 * X[:, 0] + 3)
+    >>> left = residuals(LinearRegression().fit(X, 2 * X[:, 0] + 1), X, 2 * X[:, 0] + 3)
     >>> left.quantiles([0.5]).round(6).tolist()
     [2.0]
     """

@@ -137,7 +137,7 @@ def shap_values(
     -----
     Numbers are exact up to rounding, and the same for any number of threads (`n_jobs` of the
     estimator) and however rows are divided into calls. The credit of a column of statistics
-    (``categorical="statistics"``) belongs to the features whose levels it is about, in equal parts.
+    (``category_encoding="target"``) belongs to the features whose levels it is about, in equal parts.
 
     A leaf that says a line, c + Σ_j β_j x_j, is reached if the features in A come from the row x
     and those in B from the background row z. Its constant and the terms that this settles are one
@@ -304,8 +304,8 @@ def _add(shap: Shap, workers: Workers, columns: Columns, part: slice, credit: Va
 def _cost(ensemble: Ensemble, shap: Shap, first: int, background: Columns | None) -> int:
     """Return about how much there is to do for a row, in nodes."""
     nodes = sum(len(tree.feature) for tree in ensemble.trees[first : shap.last])
-    walks = 10 if shap.walked else 1
-    return nodes * walks * (background.n_rows if shap.walked and background is not None else 1)
+    walks = 10 if shap.n_walked else 1
+    return nodes * walks * (background.n_rows if shap.n_walked and background is not None else 1)
 
 
 def _blocks(n_rows: int, cost: int) -> Iterator[slice]:

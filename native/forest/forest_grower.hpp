@@ -1,0 +1,73 @@
+// Trees that do not wait for each other.
+//
+// One idea: where no tree corrects another, as in bagging and in forests, every thread grows whole
+// trees of its own. A tree depends on the seed and on its number, not on who grows it or when. Its
+// leaves say the mean of the target, its median, or the shares of the classes, of the rows that it
+// has seen: sums in double precision over rows in their order, not the rounded ones that chose the
+// splits.
+#pragma once
+
+#include "gradients/sampling.hpp"
+#include "grow/grower.hpp"
+
+namespace stagewise {
+
+// Which rows a tree sees: each a Poisson number of times, `share` in the mean, or each with
+// probability `share`.
+struct BagRules {
+  bool bootstrap = false;
+  double share = 1.0;
+};
+
+// A tree, and where it puts the rows that it has not seen.
+struct ForestTree {
+  Tree tree;
+  std::vector<uint32_t> oob_rows;  // increasing
+  std::vector<int32_t> leaf;       // of each of them
+};
+
+// The parts of a forest that all its trees share. Must live as long as the grower. Either target or
+// class_of is given. Leaves predict the mean of the target or its median, or the shares of the
+// classes; with two classes p_1 - p_0.
+struct ForestInput {
+  Workers& workers;
+  const Kernels& kernels;
+  const Bins& bins;
+  const double* weight = nullptr;     // per row; null: 1
+  const double* target = nullptr;     // per row
+  const int32_t* class_of = nullptr;  // per row, below n_classes
+  size_t n_classes = 0;
+  TreeRules rules;
+  BagRules bags;
+};
+
+class ForestGrower {
+ public:
+  explicit ForestGrower(ForestInput input) : input_(std::move(input)) {}
+
+  // The trees first, first + 1, ..., first + n - 1.
+  std::vector<ForestTree> grow(uint64_t seed, uint64_t first, size_t n, bool list_oob);
+
+ private:
+  // What a thread works with.
+  struct Workspace {
+    explicit Workspace(size_t rows) : pairs(rows), weight(rows), leaf_of_row(0) {}
+    Gradients pairs;
+    std::vector<double> weight;       // of the rows in the bag, times how often they were drawn
+    std::vector<double> leaf_of_row;  // per row: the leaf it reaches
+  };
+
+  Bag draw_bag(Workers& team, uint64_t seed, uint64_t number) const;
+  ForestTree grow_one(Workers& team, Workspace* workspace, uint64_t seed, uint64_t number,
+                      bool list_oob) const;
+  void fill(Workers& team, Workspace* workspace) const;
+  void set_values(const Grower& grower, const std::vector<double>& weight, Tree* tree) const;
+  void find_oob_leaves(const Bag& bag, Workspace* workspace, ForestTree* tree) const;
+  bool has_classes() const { return input_.class_of != nullptr; }
+  size_t outputs() const { return !has_classes() || input_.n_classes == 2 ? 1 : input_.n_classes; }
+  TreeTarget tree_target() const;
+
+  const ForestInput input_;
+};
+
+}  // namespace stagewise

@@ -1,0 +1,348 @@
+#include "grow/finders/gradient_finder.hpp"
+
+#include <algorithm>
+#include <bit>
+
+namespace stagewise {
+
+GradientFinder::GradientFinder(const Bins& bins, const Kernels& kernels, const TreeRules& rules,
+                               const RowWeights& weights, const Histograms& histograms)
+    : PackedGradientFinder(bins, kernels, rules, weights, histograms) {
+  size_t all = 0;
+  for (size_t f = 0; f < bins.features(); ++f) all += bins.value_bins(f);
+  if (bins.sparse()) {  // rows whose cells are fewer than half of all sums
+    const double cells = std::max(bins.sparse_codes().cells_per_row(), 1.0);
+    set_few_rows(static_cast<size_t>(static_cast<double>(all) / cells / 2.0));
+  } else {
+    set_few_rows(bins.features() > 0 ? all / bins.features() / 2 : 0);
+  }
+}
+
+GradientFinder::Scratch::Scratch(const Bins& bins) : PackedGradientFinder::Scratch(bins) {
+  reserve_bins(counts.size());
+}
+
+// The vector that is compared grows last: if there is no memory for all, the next call tries again.
+void GradientFinder::Scratch::reserve_rows(size_t n) {
+  if (row_packed.size() >= n) return;
+  row_counts.resize(n);
+  row_begin.resize(n);
+  listed_sums.resize(n);
+  listed_counts.resize(n);
+  listed_codes.resize(n);
+  listed_first_codes.resize(n);
+  row_packed.resize(n);
+}
+
+void GradientFinder::Scratch::reserve_bins(size_t n) {
+  if (few_sums.size() >= n) return;
+  few_counts.resize(n, 0);
+  touched.resize(n / 64 + 1, 0);
+  seen.reserve(n);
+  few_sums.resize(n, 0);
+}
+
+void GradientFinder::start_tree(const Scales& scales, const Gradients& gradients,
+                                const std::vector<uint32_t>& features, uint64_t key,
+                                double dispersion) {
+  PackedGradientFinder::start_tree(scales, gradients, features, key, dispersion);
+  const double gs = scales.gradient, hs = scales.hessian;
+  scan_.regularisation.l1 = rules_.l1 * gs;
+  scan_.regularisation.l2 = rules_.l2 * hs;
+  category_smoothing_ = rules_.categories.smoothing * hs;
+  category_chance_ = rules_.categories.chance * dispersion * (gs * gs / hs);
+}
+
+// Half of what the sums of squares gain (Chen & Guestrin, eq. 7).
+double GradientFinder::real_gain(double packed_gain) const {
+  return 0.5 * packed_gain * (scales_.hessian / (scales_.gradient * scales_.gradient));
+}
+
+// What the node is worth as it is, and what its children pay for their distance from it.
+double GradientFinder::unsplit_score(const Leaf& leaf) const {
+  const auto g = static_cast<double>(packed_gradient(leaf.packed_sum));
+  const auto h = static_cast<double>(packed_hessian(leaf.packed_sum));
+  const double w = leaf.value * (scales_.gradient / scales_.hessian);
+  return gain_of(g, h, w, scan_.regularisation) +
+         2.0 * rules_.path_smoothing * scales_.hessian * w * w;
+}
+
+double GradientFinder::value(int64_t packed_sum, const Leaf* parent) const {
+  return value(static_cast<double>(packed_gradient(packed_sum)) / scales_.gradient,
+               static_cast<double>(packed_hessian(packed_sum)) / scales_.hessian, parent);
+}
+
+double GradientFinder::value(double gradient, double hessian, const Leaf* parent) const {
+  Regularisation r;
+  r.l1 = rules_.l1;
+  r.l2 = rules_.l2;
+  if (rules_.max_step > 0.0) {
+    r.low = -rules_.max_step;
+    r.high = rules_.max_step;
+  }
+  if (parent != nullptr) {
+    r.l2 += rules_.path_smoothing;
+    r.shift = rules_.path_smoothing * parent->value;
+    r.low = std::max(r.low, parent->bounds.low);
+    r.high = std::min(r.high, parent->bounds.high);
+  }
+  return leaf_value(gradient, hessian, r);
+}
+
+void GradientFinder::set_root_sums(const RowIndex& rows, bool all, Leaf* root) const {
+  PackedGradientFinder::set_root_sums(rows, all, root);
+  root->value = value(root->packed_sum, nullptr);
+}
+
+void GradientFinder::set_child_sums(const Leaf& parent, const RowIndex& left,
+                                    const RowIndex& right) const {
+  PackedGradientFinder::set_child_sums(parent, left, right);
+  for (Leaf* child : {parent.left, parent.right}) child->value = value(child->packed_sum, &parent);
+}
+
+// The rules of a node's children, in units of the packed integers.
+void GradientFinder::begin(const Leaf& leaf, const RowIndex& rows, std::vector<uint8_t> allowed,
+                           NodeScan* scan) const {
+  PackedGradientFinder::begin(leaf, rows, std::move(allowed), scan);
+  const double unit = scales_.gradient / scales_.hessian;  // of values
+  Regularisation r = scan_.regularisation;
+  if (rules_.max_step > 0.0) {
+    r.low = -rules_.max_step * unit;
+    r.high = rules_.max_step * unit;
+  }
+  r.low = std::max(r.low, leaf.bounds.low * unit);
+  r.high = std::min(r.high, leaf.bounds.high * unit);
+  r.l2 += rules_.path_smoothing * scales_.hessian;
+  r.shift = rules_.path_smoothing * leaf.value * scales_.gradient;
+  own(scan)->rules.regularisation = r;
+}
+
+// The positions that leave at least the minimal count on both sides, of which `left` and `right`
+// are there in any case.
+Positions GradientFinder::positions_with_min_count(const int64_t* counts, size_t bins, int64_t left,
+                                                   int64_t right) const {
+  Positions p{0, bins};
+  while (p.first < bins && (left += counts[p.first]) < min_count_) ++p.first;
+  while (p.last > p.first && right < min_count_) right += counts[--p.last];
+  return p;
+}
+
+// A feature that is a number: the bins in their own order.
+GradientFinder::Found GradientFinder::scan_bins(const Search& search, const BinSums& sums,
+                                                const ScanRules& rules) const {
+  ScanInput in;
+  in.packed_sums = sums.packed_sums;
+  in.bins = sums.bins;
+  in.missing_sum = sums.missing_sum;
+  in.total_sum = search.leaf->packed_sum;
+  if (!rules_.constraints.monotone.empty())
+    in.direction = rules_.constraints.monotone[sums.feature];
+  in.missing_right = in.missing_left = {0, sums.bins};
+  if (sums.counts != nullptr) {
+    in.missing_right = positions_with_min_count(sums.counts, sums.bins, 0, sums.missing_count);
+    in.missing_left = positions_with_min_count(sums.counts, sums.bins, sums.missing_count, 0);
+  }
+  const std::optional<size_t> only = single_cut(rules_, search, sums.feature, [&] {
+    size_t first = 0, last = sums.bins;
+    while (first < last && sums.packed_sums[first] == 0) ++first;
+    while (last > first && sums.packed_sums[last - 1] == 0) --last;
+    if (first == last) return std::pair<size_t, size_t>{0, 0};
+    return std::pair<size_t, size_t>{sums.code(first), sums.code(last - 1)};
+  });
+  if (only) {
+    const size_t upto = sums.bins_upto(*only);
+    for (Positions* p : {&in.missing_right, &in.missing_left})
+      *p = p->first < upto && upto <= p->last ? Positions{upto - 1, upto} : Positions{0, 0};
+  }
+  Found found;
+  found.result = kernels_.scan(in, rules);
+  found.missing_seen = sums.missing_sum != 0;
+  found.exact = sums.counts != nullptr;
+  if (found.result.score > kNoSplit) {
+    const size_t next = found.result.position + 1;
+    found.bin = only ? static_cast<uint32_t>(*only) : sums.code(found.result.position);
+    found.next_bin = next < sums.bins ? sums.first_code(next) : bins_.value_bins(sums.feature);
+  }
+  return found;
+}
+
+GradientFinder::Found GradientFinder::scan_histogram(const Search& search, size_t position,
+                                                     const int64_t* counts) const {
+  const uint32_t feature = (*features_)[position];
+  const bool has_missing = bins_.has_missing(feature);
+  BinSums sums;
+  sums.feature = feature;
+  sums.packed_sums = histograms_.feature(search.leaf->hist, position);
+  sums.counts = counts;
+  sums.bins = bins_.value_bins(feature);
+  if (has_missing) {
+    sums.missing_sum = sums.packed_sums[sums.bins];
+    if (counts != nullptr) sums.missing_count = counts[sums.bins];
+  }
+  return scan(search, sums);
+}
+
+// Sums of words, and where they are needed of counts, per bin of one feature, and which bins they
+// are.
+template <bool kCounts, class Code, class Decode>
+void GradientFinder::collect(const Code* codes, Decode own_code, size_t n, Scratch* scratch) const {
+  int64_t* const packed_sums = scratch->few_sums.data();
+  int64_t* const counts = scratch->few_counts.data();
+  const int64_t* const row_packed = scratch->row_packed.data();
+  const int64_t* const row_counts = scratch->row_counts.data();
+  const size_t* const row_begin = scratch->row_begin.data();
+  CodeSet& seen = scratch->seen;
+  for (size_t i = 0; i < n; ++i) {
+    const size_t code = own_code(codes[row_begin[i]]);
+    packed_sums[code] += row_packed[i];
+    if constexpr (kCounts) counts[code] += row_counts[i];
+    seen.add(code);
+  }
+}
+
+// The same one behind the other; returns how many there are.
+template <bool kCounts>
+size_t GradientFinder::list_touched(uint32_t bins, Scratch* scratch) const {
+  Scratch& s = *scratch;
+  size_t k = 0;
+  s.seen.drain(bins + 1, [&](size_t code) {
+    s.listed_sums[k] = s.few_sums[code];
+    s.listed_codes[k] = static_cast<uint32_t>(code);
+    s.few_sums[code] = 0;
+    if constexpr (kCounts) {
+      s.listed_counts[k] = s.few_counts[code];
+      s.few_counts[code] = 0;
+    }
+    ++k;
+  });
+  return k;
+}
+
+template <bool kCounts, class Code>
+void GradientFinder::scan_few_rows_of(const Code* codes, Search* search, Scratch* scratch) const {
+  const size_t n = search->leaf->rows();
+  Scratch& s = *scratch;
+  for (size_t j = 0; j < features_->size(); ++j) {
+    if (!search->allows(j)) continue;
+    const uint32_t feature = (*features_)[j];
+    const FeatureGroups& groups = bins_.groups();
+    const Code* const own = codes + groups.of(feature);
+    if (groups.alone(feature)) {
+      collect<kCounts>(own, [](Code c) { return size_t{c}; }, n, scratch);
+    } else {
+      const uint8_t* const decode = groups.decode(feature);
+      collect<kCounts>(own, [=](Code c) { return size_t{decode[c]}; }, n, scratch);
+    }
+    const uint32_t bins = bins_.value_bins(feature);
+    const size_t k = list_touched<kCounts>(bins, scratch);
+    BinSums sums;
+    sums.feature = feature;
+    sums.packed_sums = s.listed_sums.data();
+    sums.counts = kCounts ? s.listed_counts.data() : nullptr;
+    sums.bins = k;
+    sums.codes = s.listed_codes.data();
+    if (s.listed_codes[k - 1] == bins) {
+      sums.missing_sum = s.listed_sums[--sums.bins];
+      if (kCounts) sums.missing_count = s.listed_counts[sums.bins];
+    }
+    Found found = scan(*search, sums);
+    found.exact = true;
+    search->set(j, found);
+  }
+}
+
+// Whether all rows have the same gradient, each as often as it counts. They are compared with a row
+// that counts: one that weighs less than a unit would be like all others.
+bool GradientFinder::is_uniform(const Search& search) const {
+  const RowIndex& rows = search.rows;
+  size_t first = 0;
+  while (first + 1 < rows.n && weights_[rows[first]] == 0) ++first;
+  const auto gradient = [&](size_t i) {
+    return packed_gradient(gradients_->slots()[rows[i]].packed);
+  };
+  const int64_t g = gradient(first), count = weights_[rows[first]];
+  for (size_t i = 0; i < rows.n; ++i)
+    if (gradient(i) * count != g * weights_[rows[i]]) return false;
+  return true;
+}
+
+void GradientFinder::scan_few_rows(NodeScan* scan, FinderScratch* finder_scratch) const {
+  Search* const search = own(scan);
+  Scratch* const scratch = own(finder_scratch);
+  const size_t n = search->rows.n;
+  Scratch& s = *scratch;
+  s.reserve_rows(n);
+  for (size_t i = 0; i < n; ++i) {
+    const uint32_t row = search->rows[i];
+    s.row_packed[i] = gradients_->slots()[row].packed;
+    s.row_counts[i] = weights_[row];
+    s.row_begin[i] = row * bins_.row_stride();
+  }
+  search->pure = rules_.grow_until_pure && is_uniform(*search);
+  if (search->pure) return;
+  const auto scan_all = [&](const auto* codes) {
+    if (counts_needed_) {
+      scan_few_rows_of<true>(codes, search, scratch);
+    } else {
+      scan_few_rows_of<false>(codes, search, scratch);
+    }
+  };
+  if (bins_.wide()) {
+    scan_all(bins_.by_row16());
+  } else {
+    scan_all(bins_.by_row8());
+  }
+}
+
+void GradientFinder::add_scores(const Search& search, const BinSums& sums, double* right,
+                                double* left) const {
+  ScanInput in;
+  in.packed_sums = sums.packed_sums;
+  in.bins = sums.bins;
+  in.missing_sum = sums.missing_sum;
+  in.total_sum = search.leaf->packed_sum;
+  if (!rules_.constraints.monotone.empty())
+    in.direction = rules_.constraints.monotone[sums.feature];
+  kernels_.symmetric_scores(in, search.rules, unsplit_score(*search.leaf), right, left);
+}
+
+bool GradientFinder::complete(const Search& search, size_t position, Scratch* scratch,
+                              Split* split) const {
+  const Leaf& leaf = *search.leaf;
+  const int64_t* const packed_sums = histograms_.feature(leaf.hist, position);
+  const size_t bins = bins_.value_bins(split->feature);
+  const auto goes_left = [&](size_t b) {
+    return split->right_bins.empty() ? b <= split->bin : split->right_bins[b] == 0;
+  };
+  int64_t left = 0;
+  for (size_t b = 0; b < bins; ++b) left += goes_left(b) ? packed_sums[b] : 0;
+  const int64_t missing = bins_.has_missing(split->feature) ? packed_sums[bins] : 0;
+  const bool heavier = 2 * packed_hessian(left) >= packed_hessian(leaf.packed_sum);
+  if (missing == 0) split->missing_left = heavier;
+  if (split->missing_left) left += missing;
+  split->left_sum = left;
+  for (size_t b = 0; b < split->right_bins.size(); ++b)
+    if (packed_sums[b] == 0) split->right_bins[b] = heavier ? 0 : 1;
+
+  const int64_t right = leaf.packed_sum - left;
+  const auto hl = static_cast<double>(packed_hessian(left));
+  const auto hr = static_cast<double>(packed_hessian(right));
+  bool fits = splittable(leaf) && hl >= search.rules.min_hessian && hr >= search.rules.min_hessian;
+  if (fits && !min_count_proven(leaf, left)) {
+    count_bins(search, split->feature, scratch);
+    int64_t count = split->missing_left ? scratch->counts[bins] : 0;
+    for (size_t b = 0; b < bins; ++b) count += goes_left(b) ? scratch->counts[b] : 0;
+    fits = count >= min_count_ && leaf.count - count >= min_count_;
+  }
+  if (!fits) {
+    *split = {};
+    return false;
+  }
+  const Regularisation& r = search.rules.regularisation;
+  const double score = leaf_gain(static_cast<double>(packed_gradient(left)), hl, r) +
+                       leaf_gain(static_cast<double>(packed_gradient(right)), hr, r);
+  split->gain = std::max(0.0, real_gain(score - unsplit_score(leaf)));
+  return true;
+}
+
+}  // namespace stagewise

@@ -1,0 +1,107 @@
+// Splits of trees with one output: the gain is that of Chen & Guestrin (2016), eq. 7.
+//
+// The candidates of a node are the bins of its features, as sums per bin. A node with many rows has
+// a histogram; a node with few rows collects only the bins that its rows fall into. Both end in the
+// same scan over integer sums, so both choose the same split.
+#pragma once
+
+#include "grow/finders/bin_sums.hpp"
+#include "grow/finders/packed_gradient_finder.hpp"
+#include "grow/search/code_set.hpp"
+
+namespace stagewise {
+
+class GradientFinder final : public PackedGradientFinder {
+ public:
+  struct Scratch : PackedGradientFinder::Scratch {
+    explicit Scratch(const Bins& bins);
+
+    // For few rows: sums per bin, 0 between calls.
+    std::vector<int64_t> few_sums, few_counts;
+    // The bins that were touched: as a set, or of a sparse table as bits; empty between calls.
+    CodeSet seen;
+    std::vector<uint64_t> touched;
+    // The touched bins in increasing order.
+    std::vector<int64_t> listed_sums, listed_counts;
+    std::vector<uint32_t> listed_codes, listed_first_codes;
+    // Per row of the node.
+    std::vector<int64_t> row_packed, row_counts;
+    std::vector<size_t> row_begin;
+
+    void reserve_rows(size_t n);
+    void reserve_bins(size_t n);
+  };
+
+  GradientFinder(const Bins& bins, const Kernels& kernels, const TreeRules& rules,
+                 const RowWeights& weights, const Histograms& histograms);
+
+  void start_tree(const Scales& scales, const Gradients& gradients,
+                  const std::vector<uint32_t>& features, uint64_t key, double dispersion) override;
+  void set_root_sums(const RowIndex& rows, bool all, Leaf* root) const override;
+  void set_child_sums(const Leaf& parent, const RowIndex& left,
+                      const RowIndex& right) const override;
+  void begin(const Leaf& leaf, const RowIndex& rows, std::vector<uint8_t> allowed,
+             NodeScan* scan) const override;
+
+  void scan_few_rows(NodeScan* scan, FinderScratch* scratch) const override;
+  void scan_block(NodeScan* scan, size_t block) const override;
+  void scan_few_rows_block(NodeScan* scan, size_t block, FinderScratch* scratch) const override;
+  // One feature of a node, as sums in the order of its codes.
+  Found scan(const Search& search, const BinSums& sums) const {
+    return bins_.coding(sums.feature).categorical() ? scan_categories(search, sums)
+                                                    : scan_bins(search, sums, search.rules);
+  }
+
+  // For splits that are chosen by somebody else (symmetric_search.hpp). Adds what each cut is worth
+  // in a leaf, or what the leaf is worth where it could not be cut:
+  void add_scores(const Search& search, const BinSums& sums, double* right, double* left) const;
+  double unsplit_score(const Leaf& leaf) const;
+  bool worth(double packed_gain) const { return real_gain(packed_gain) > rules_.min_gain; }
+  double category_smoothing() const { return category_smoothing_; }
+  // Fills in the sums, the gain, and where missing values go if there are none; false, and no
+  // split, if a side would be too light.
+  bool complete(const Search& search, size_t position, Scratch* scratch, Split* split) const;
+
+  // What a leaf with these sums says; parent: of which it is a child, or null.
+  double value(int64_t packed_sum, const Leaf* parent) const;
+  double value(double gradient, double hessian, const Leaf* parent) const;
+
+  std::unique_ptr<FinderScratch> make_scratch() const override {
+    return std::make_unique<Scratch>(bins_);
+  }
+  static Scratch* own(FinderScratch* scratch) { return static_cast<Scratch*>(scratch); }
+  static Search* own(NodeScan* scan) { return PackedGradientFinder::own(scan); }
+
+ private:
+  Found scan_histogram(const Search& search, size_t position, const int64_t* counts) const override;
+  double real_gain(double packed_gain) const override;
+  double unsplit(const Leaf& leaf, const Found&) const override { return unsplit_score(leaf); }
+  double magnitude(const Leaf&, const Found& found) const override {
+    return found.result.score < 0.0 ? -found.result.score : found.result.score;
+  }
+  std::vector<uint8_t> right_bins(const Search& search, size_t position, const Found& found,
+                                  bool heavier_left, FinderScratch* scratch) const override;
+  Found scan_bins(const Search& search, const BinSums& sums, const ScanRules& rules) const;
+  Found scan_categories(const Search& search, const BinSums& sums) const;
+  Found scan_one_vs_rest(const Search& search, const BinSums& sums,
+                         const std::vector<uint32_t>& bins) const;
+  bool bounded(const Search& search) const;
+  size_t bound_pairs(Search* search, const std::vector<uint32_t>& positions, size_t first) const;
+  BinSums collect_cells(const Search& search, uint32_t feature, size_t first,
+                        Scratch* scratch) const;
+  bool is_uniform(const Search& search) const override;
+  double rounding() const override { return 0.0; }
+  template <bool kCounts, class Code>
+  void scan_few_rows_of(const Code* codes, Search* search, Scratch* scratch) const;
+  template <bool kCounts>
+  size_t list_touched(uint32_t bins, Scratch* scratch) const;
+  template <bool kCounts, class Code, class Decode>
+  void collect(const Code* codes, Decode own_code, size_t n, Scratch* scratch) const;
+  Positions positions_with_min_count(const int64_t* counts, size_t bins, int64_t left,
+                                     int64_t right) const;
+
+  double category_smoothing_ = 0.0;
+  double category_chance_ = 0.0;  // what one mean too many gains by chance
+};
+
+}  // namespace stagewise

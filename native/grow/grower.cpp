@@ -1,0 +1,422 @@
+#include "grow/grower.hpp"
+
+#include <algorithm>
+
+#include "core/interrupt.hpp"
+#include "core/random.hpp"
+
+namespace stagewise {
+namespace {
+
+constexpr size_t kSharedUpdates = 200000;    // a leaf with as many is worked on by all threads
+constexpr size_t kScoreRows = kDescentRows;  // of which the scores stay in the second-level cache
+constexpr double kShareOfHistograms = 0.5;
+constexpr size_t kLinearLeafRows = 4096;  // and of which the values do
+
+Planes planes_of(const TreeTarget& target) {
+  const auto* const classes = std::get_if<ClassTarget>(&target);
+  return classes != nullptr ? Planes{classes->class_of, 0, classes->n_classes} : Planes{};
+}
+
+size_t lanes_of(const TreeTarget& target, const TreeRules& rules, const RowWeights& weights) {
+  const auto* const vectors = std::get_if<VectorTarget>(&target);
+  return vectors == nullptr ? 1 : vector_lanes(vectors->outputs, rows_counted(rules, weights));
+}
+
+}  // namespace
+
+Grower::Grower(const GrowerInput& input)
+    : workers_(input.workers),
+      kernels_(input.kernels),
+      bins_(input.bins),
+      rules_(input.rules),
+      weights_(input.weight, bins_.rows()),
+      constraints_(bins_, rules_.constraints),
+      sampler_(bins_, rules_, constraints_),
+      rows_(workers_, kernels_, bins_),
+      histograms_(bins_, kernels_, planes_of(input.target),
+                  lanes_of(input.target, rules_, weights_)),
+      finder_(make_finder(input.target)),
+      workspaces_(make_workspaces()),
+      search_(make_search()) {
+  // With one thread and few features per node, reading these costs less than histograms of all.
+  if (workers_.threads() == 1 && !bins_.sparse() && sampler_.share_of_node() < kShareOfHistograms)
+    set_few_rows(SIZE_MAX);
+  for (size_t f = 0; f < bins_.features(); ++f)
+    categorical_ = categorical_ || bins_.coding(f).categorical();
+}
+
+Grower::AnyFinder Grower::make_finder(const TreeTarget& target) const {
+  if (const auto* const own = std::get_if<AbsoluteErrorTarget>(&target))
+    return AnyFinder(std::in_place_type<MedianFinder>, bins_, rules_, weights_, own->y);
+  if (const auto* const own = std::get_if<VectorTarget>(&target))
+    return AnyFinder(std::in_place_type<VectorFinder>, bins_, kernels_, rules_, weights_,
+                     histograms_, own->outputs);
+  if (std::holds_alternative<ClassTarget>(target))
+    return AnyFinder(std::in_place_type<ClassFinder>, bins_, kernels_, rules_, weights_,
+                     histograms_);
+  return AnyFinder(std::in_place_type<GradientFinder>, bins_, kernels_, rules_, weights_,
+                   histograms_);
+}
+
+std::vector<Workspace> Grower::make_workspaces() const {
+  std::vector<Workspace> workspaces;
+  for (int i = 0; i < workers_.threads(); ++i) workspaces.emplace_back(finder());
+  return workspaces;
+}
+
+Grower::AnySearch Grower::make_search() {
+  const auto* const gradients = std::get_if<GradientFinder>(&finder_);
+  if (bins_.ranked() && gradients != nullptr)
+    return AnySearch(std::in_place_type<PresortedGradientSearch>, *gradients, rows_, sampler_,
+                     workspaces_, bins_, weights_, rules_.proposal);
+  if (bins_.ranked())
+    return AnySearch(std::in_place_type<PresortedSearch>, finder(), rows_, sampler_, workspaces_,
+                     bins_);
+  if (rules_.grow_policy == GrowthPolicy::symmetric)
+    return AnySearch(std::in_place_type<SymmetricSearch>, std::get<GradientFinder>(finder_), rows_,
+                     sampler_, workspaces_, histograms_, bins_);
+  return AnySearch(std::in_place_type<HistogramSearch>, finder(), rows_, sampler_, workspaces_,
+                   histograms_);
+}
+
+PackedGradientFinder& Grower::packed_finder() {
+  if (auto* const classes = std::get_if<ClassFinder>(&finder_)) return *classes;
+  return std::get<GradientFinder>(finder_);
+}
+
+bool Grower::shared(const Leaf& leaf) { return search().work(leaf) >= kSharedUpdates; }
+
+// Whatever new rows go by, so that regions and the tree have it from one place.
+void Grower::complete_split(Leaf* parent) const {
+  Split& split = parent->split;
+  if (split.right_bins.empty())
+    split.threshold = bins_.coding(split.feature).threshold(split.bin, split.next_bin);
+  if (!bins_.has_missing(split.feature))
+    split.missing_left = parent->left->count >= parent->right->count;
+}
+
+void Grower::place_children(Workers& team, Workspace* workspace, Leaf* leaf) {
+  const Leaf& parent = *leaf;
+  Leaf &left = *parent.left, &right = *parent.right;
+  rows_.partition(team, parent, &workspace->scratch->row_marks);
+  left.depth = right.depth = parent.depth + 1;
+  left.parent = right.parent = &parent;
+  left.path = draw(parent.path, 0);
+  right.path = draw(parent.path, 1);
+  if (weights_.weight() == nullptr) {
+    left.count = static_cast<int64_t>(left.rows());
+  } else {
+    for (size_t i = 0; i < left.rows(); ++i) left.count += weights_[rows_.list_of(left)[i]];
+  }
+  right.count = parent.count - left.count;
+  if (parent.forced_split >= 0) {
+    left.forced_split = rules_.forced_splits[static_cast<size_t>(parent.forced_split)].left;
+    right.forced_split = rules_.forced_splits[static_cast<size_t>(parent.forced_split)].right;
+  }
+  finder().set_child_sums(parent, rows_.of(left), rows_.of(right));
+  complete_split(leaf);
+  if (constraints_.monotone() || constraints_.groups()) constrain_children(parent);
+}
+
+// Where the children are, and between which values those of their own children must lie.
+void Grower::constrain_children(const Leaf& parent) {
+  for (Leaf* child : {parent.left, parent.right})
+    child->region = constraints_.child(parent.region, parent.split, child == parent.left);
+  if (!constraints_.monotone() || symmetric() != nullptr)
+    return;  // levels are put in order at the end
+  std::erase(current_leaves_, &parent);
+  current_leaves_.push_back(parent.left);
+  current_leaves_.push_back(parent.right);
+  for (Leaf* child : {parent.left, parent.right}) child->bounds = bounds_of(*child);
+}
+
+Bounds Grower::bounds_of(const Leaf& leaf) const {
+  Bounds bounds;
+  for (const Leaf* other : current_leaves_) {
+    if (other == &leaf) continue;
+    if (constraints_.below(other->region, leaf.region))
+      bounds.low = std::max(bounds.low, other->value);
+    if (constraints_.below(leaf.region, other->region))
+      bounds.high = std::min(bounds.high, other->value);
+  }
+  return bounds;
+}
+
+// Whether the leaf's split still holds, now that leaves around it may have other values, and if it
+// was to be forced, could be; if not, it gets another one.
+bool Grower::split_still_valid(Leaf* leaf) {
+  const Bounds now = constraints_.monotone() ? bounds_of(*leaf) : leaf->bounds;
+  const bool failed = leaf->forced_split >= 0 && !leaf->split.found();
+  if (now == leaf->bounds && !failed) return true;
+  if (failed) leaf->forced_split = -1;
+  leaf->bounds = now;
+  leaf->split = {};
+  search().again(workers_, leaf);
+  return false;
+}
+
+// Finds the children of a leaf and their splits. Touches nothing but the leaf's part of the lists,
+// its slots, its children and the desk.
+void Grower::expand(Workers& team, Workspace* workspace, Leaf* parent) {
+  place_children(team, workspace, parent);
+  search().children(team, workspace, parent);
+}
+
+// Expands the next leaf, and while it is at it, leaves behind it that will probably be taken too.
+void Grower::expand_next(const Frontier& frontier, size_t splits_left) {
+  std::vector<Leaf*> batch = {frontier.next()};
+  if (workers_.threads() > 1 && !shared(*batch[0]) && !constraints_.monotone()) {
+    const auto most = static_cast<size_t>(workers_.threads());
+    size_t looked_at = 0, before = 0;
+    frontier.look_ahead([&](Leaf* leaf) {
+      if (batch.size() == most || ++looked_at > 4 * most || before + 1 >= splits_left) return false;
+      if (!leaf->split.found()) return true;
+      if (before++ > 0 && leaf->left == nullptr && !shared(*leaf)) batch.push_back(leaf);
+      return true;
+    });
+  }
+  for (Leaf* leaf : batch) {
+    leaf->left = leaves_.add();
+    leaf->right = leaves_.add();
+    search().before(leaf);
+    rows_.count_use(*leaf);
+  }
+  if (splits_left == 1) {
+    place_children(workers_, workspaces_.data(), batch[0]);
+  } else if (batch.size() == 1) {
+    expand(workers_, workspaces_.data(), batch[0]);
+  } else {
+    workers_.run(batch.size(), [&](size_t i, int worker) {
+      expand(alone_, &workspaces_[static_cast<size_t>(worker)], batch[i]);
+    });
+  }
+  for (const Leaf* leaf : batch) search().after(*leaf);
+}
+
+int32_t Grower::add_node(const Leaf& leaf, Tree* tree) const {
+  return tree->add(std::holds_alternative<VectorFinder>(finder_) ? leaf.values.data() : &leaf.value,
+                   static_cast<double>(leaf.count) / weights_.unit());
+}
+
+void Grower::commit(const Leaf& parent, Tree* tree) const {
+  for (Leaf* child : {parent.left, parent.right}) child->node = add_node(*child, tree);
+  const auto node = static_cast<size_t>(parent.node);
+  const Split& s = parent.split;
+  tree->feature[node] = static_cast<int32_t>(s.feature);
+  if (s.right_bins.empty()) {
+    tree->threshold[node] = s.threshold;
+    // Between two values of the bag there may be values of other rows; they go by the threshold.
+    tree->bin[node] = bins_.ranked() ? bins_.coding(s.feature).code_below(s.threshold) : s.bin;
+  } else {
+    write_category_set(s, node, tree);
+  }
+  tree->left[node] = parent.left->node;
+  tree->right[node] = parent.right->node;
+  tree->gain[node] = s.gain;
+  tree->missing_left[node] = s.missing_left;
+}
+
+void Grower::write_category_set(const Split& split, size_t node, Tree* tree) const {
+  const FeatureCoding& coding = bins_.coding(split.feature);
+  const size_t start = tree->sets.size();
+  tree->set_start[node] = static_cast<int32_t>(start);
+  tree->n_categories.resize(bins_.features(), 0);
+  tree->n_categories[split.feature] = coding.n_categories();
+  tree->sets.resize(start + category_set_words(coding.n_categories()), 0);
+  for (size_t category = 0; category < coding.category_bin.size(); ++category)
+    if (split.right_bins[coding.category_bin[category]] == 0)
+      tree->sets[start + category / 64] |= 1ull << (category % 64);
+}
+
+void Grower::finish_leaf(const Leaf& leaf) {
+  grown_leaves_.push_back({leaf.node, {rows_.finish(leaf), leaf.rows()}, &leaf});
+}
+
+Leaf* Grower::start(Bag bag, Tree* tree) {
+  rows_.start_tree(bag);
+  grown_leaves_.clear();
+  leaves_.clear();
+  Leaf& root = *leaves_.add();
+  root.end = rows_.size();
+  root.count = static_cast<int64_t>(rows_.size());
+  const RowIndex rows = rows_.of(root);
+  if (weights_.weight() != nullptr) {
+    root.count = 0;
+    for (size_t i = 0; i < rows.n; ++i) root.count += weights_[rows[i]];
+  }
+  finder().set_root_sums(rows, !rows_.bagged(), &root);
+  root.forced_split = rules_.forced_splits.empty() ? -1 : 0;
+  root.node = add_node(root, tree);
+  current_leaves_.assign(1, &root);
+  search().start_tree(workers_);
+  search().root(workers_, &root);
+  return &root;
+}
+
+Tree Grower::grow(Gradients& gradients, Bag bag, uint64_t seed, uint64_t tree_number) {
+  const double dispersion = categorical_ ? gradients.dispersion(workers_, weights_.weight()) : 0.0;
+  // A bound that the loss cannot give: it spares counting rows.
+  if (rules_.hessian_bound == 0.0 && rules_.min_samples_leaf > 1.0)
+    gradients.find_largest_hessian(workers_);
+  const Scales scales =
+      gradients.pack(workers_, kernels_, weights_.weight(), weights_.whole(), weights_.total(),
+                     draw_key(seed, Draw::rounding, tree_number), rules_.grow_until_pure);
+  sampler_.start_tree(seed, tree_number);
+  packed_finder().start_tree(scales, gradients, sampler_.features(),
+                             draw_key(seed, Draw::thresholds, tree_number), dispersion);
+  Tree tree = grow_tree(bag);
+  packed_finder().add_used_features(tree.feature);
+  return tree;
+}
+
+Tree Grower::grow(VectorGradients& gradients, Bag bag, uint64_t seed, uint64_t tree_number) {
+  const double dispersion = categorical_ ? gradients.dispersion(workers_, weights_.weight()) : 0.0;
+  auto& vectors = std::get<VectorFinder>(finder_);
+  gradients.pack(workers_, kernels_, weights_, vectors.counted(), [&](size_t output) {
+    return draw_key(seed, Draw::rounding, tree_number * gradients.outputs() + output);
+  });
+  sampler_.start_tree(seed, tree_number);
+  vectors.start_tree(gradients, sampler_.features(), dispersion);
+  return grow_tree(bag);
+}
+
+Tree Grower::grow(Bag bag, uint64_t seed, uint64_t tree_number) {
+  sampler_.start_tree(seed, tree_number);
+  std::get<MedianFinder>(finder_).start_tree(sampler_.features(),
+                                             draw_key(seed, Draw::thresholds, tree_number));
+  return grow_tree(bag);
+}
+
+Tree Grower::grow_tree(Bag bag) {
+  Tree tree;
+  tree.grower = this;
+  tree.number = ++grown_;
+  tree.outputs = std::max<size_t>(1, outputs());
+  Leaf* const root = start(bag, &tree);
+  if (symmetric() != nullptr) {
+    grow_symmetric(root, &tree);
+  } else {
+    grow_by_policy(root, &tree);
+  }
+  std::sort(grown_leaves_.begin(), grown_leaves_.end(),
+            [](const GrownLeaf& a, const GrownLeaf& b) { return a.node < b.node; });
+  return tree;
+}
+
+// All leaves of a level by one split, as long as there is room for twice as many.
+void Grower::grow_symmetric(Leaf* root, Tree* tree) {
+  std::vector<Leaf*> level = {root};
+  for (int depth = 0; rules_.max_depth == 0 || depth < rules_.max_depth; ++depth) {
+    if (rules_.max_leaves > 0 && 2 * level.size() > rules_.max_leaves) break;
+    if (std::none_of(level.begin(), level.end(),
+                     [&](const Leaf* leaf) { return finder().splittable(*leaf); }))
+      break;
+    if (!symmetric()->split_level(workers_, level)) break;
+    std::vector<Leaf*> next;
+    for (Leaf* leaf : level) {
+      if (!leaf->split.found()) {
+        next.push_back(leaf);
+        continue;
+      }
+      leaf->left = leaves_.add();
+      leaf->right = leaves_.add();
+      search().before(leaf);
+      rows_.count_use(*leaf);
+      expand(workers_, workspaces_.data(), leaf);
+      commit(*leaf, tree);
+      next.push_back(leaf->left);
+      next.push_back(leaf->right);
+    }
+    level = std::move(next);
+  }
+  for (const Leaf* leaf : level) finish_leaf(*leaf);
+  if (!constraints_.monotone()) return;
+  std::vector<double> values;
+  for (const GrownLeaf& leaf : grown_leaves_) values.push_back(leaf.leaf->value);
+  values = enforce_monotone(values);
+  for (size_t i = 0; i < values.size(); ++i)
+    tree->value[static_cast<size_t>(grown_leaves_[i].node)] = values[i];
+}
+
+void Grower::grow_by_policy(Leaf* root, Tree* tree) {
+  Frontier frontier(rules_.grow_policy);
+  frontier.push(root);
+  for (size_t leaves = 1; !frontier.empty();) {
+    check_interrupt();
+    Leaf* const leaf = frontier.next();
+    const bool full = rules_.max_leaves > 0 && leaves >= rules_.max_leaves;
+    if (!full && !split_still_valid(leaf)) {
+      frontier.pop();
+      frontier.push(leaf);
+      continue;
+    }
+    if (full || !leaf->split.found()) {
+      frontier.pop();
+      finish_leaf(*leaf);
+      continue;
+    }
+    if (leaf->left == nullptr)
+      expand_next(frontier, rules_.max_leaves > 0 ? rules_.max_leaves - leaves : SIZE_MAX);
+    frontier.pop();
+    commit(*leaf, tree);
+    ++leaves;
+    frontier.push(leaf->left);
+    frontier.push(leaf->right);
+  }
+}
+
+// Every leaf lists its rows in increasing order, so a thread can take a range of the table and add
+// the values of all leaves to the scores in it, while they are in its cache and in no other's.
+void Grower::add_scores(const ScoreUpdate& scores, const Tree& tree) {
+  const size_t n = bins_.rows();
+  const std::vector<const uint8_t*> columns = rows_.columns();
+  const size_t range = scores.linear_leaves != nullptr ? kLinearLeafRows : kScoreRows;
+  workers_.run((n + range - 1) / range, [&](size_t chunk, int) {
+    const size_t begin = chunk * range, end = std::min(n, begin + range);
+    for (const GrownLeaf& leaf : grown_leaves_) {
+      const uint32_t* const from =
+          std::lower_bound(leaf.rows.data(), leaf.rows.data() + leaf.rows.size(), begin);
+      const uint32_t* const to = std::lower_bound(from, leaf.rows.data() + leaf.rows.size(), end);
+      scores.add(static_cast<size_t>(leaf.node), from, to);
+    }
+    if (!rows_.bagged()) return;
+    const std::vector<uint32_t>& bag = rows_.bag();
+    std::vector<uint32_t> outside(end - begin + 1);
+    size_t n_outside = 0;
+    auto next = std::lower_bound(bag.begin(), bag.end(), begin);
+    for (size_t row = begin; row < end; ++row) {
+      const bool inside = next != bag.end() && *next == row;
+      outside[n_outside] = static_cast<uint32_t>(row);
+      n_outside += inside ? 0 : 1;
+      next += inside ? 1 : 0;
+    }
+    outside.resize(n_outside);
+    add_tree(kernels_, bins_, columns, tree, scores, &outside);
+  });
+}
+
+std::vector<Region> Grower::leaf_regions() const {
+  std::vector<Region> regions;
+  for (const GrownLeaf& leaf : grown_leaves_) regions.push_back(leaf.leaf->region);
+  return regions;
+}
+
+LinearLeafFits Grower::fit_linear_leaves(const Tree& tree, const Columns& table,
+                                         const Gradients& pairs, double l2, double bound) const {
+  return stagewise::fit_linear_leaves({workers_, kernels_, bins_, weights_, constraints_,
+                                       std::get<GradientFinder>(finder_), grown_leaves_, tree,
+                                       table, pairs, l2, bound});
+}
+
+std::vector<double> Grower::enforce_monotone(const std::vector<double>& values) const {
+  if (!constraints_.monotone()) return values;
+  return stagewise::enforce_monotone(constraints_, leaf_regions(), values);
+}
+
+std::vector<Bounds> Grower::monotone_bounds(const std::vector<double>& values) const {
+  if (!constraints_.monotone()) return std::vector<Bounds>(values.size());
+  return stagewise::monotone_bounds(constraints_, leaf_regions(), values);
+}
+
+}  // namespace stagewise

@@ -1,0 +1,34 @@
+// Splits of numbers from sorted rows: every value is a candidate, or those that a proposal chooses.
+//
+// One idea: a scan of a leaf's sorted rows adds up the packed gradients of a run of values, equal
+// ones or those between two candidates, and then is the scan of a histogram with a bin for each.
+#pragma once
+
+#include "grow/finders/gradient_finder.hpp"
+#include "grow/search/presorted_search.hpp"
+
+namespace stagewise {
+
+class PresortedGradientSearch : public PresortedSearch {
+ public:
+  PresortedGradientSearch(const GradientFinder& finder, const RowPartition& rows,
+                          const FeatureSampler& sampler, std::vector<Workspace>& workspaces,
+                          const Bins& bins, const RowWeights& weights, const Proposal& proposal);
+
+  void start_tree(Workers& team) override;
+
+ private:
+  void propose(size_t feature);
+  void scan(NodeScan* search, size_t position, Workspace* workspace) const override;
+  template <class Ends>
+  BinSums collect(const Leaf& leaf, uint32_t feature, GradientFinder::Scratch* scratch,
+                  Ends ends) const;
+
+  const GradientFinder& splits_;
+  const RowWeights& weights_;
+  const Proposal proposal_;
+  const Gradients* gradients_ = nullptr;
+  std::vector<std::vector<uint32_t>> proposed_;  // per feature and rank: how many cuts are below it
+};
+
+}  // namespace stagewise

@@ -1,0 +1,23 @@
+// Which row is the i-th of a node: an index that the compiler can see through.
+#pragma once
+
+#include "kernels/api/rows.hpp"
+
+namespace stagewise {
+namespace {
+
+// Rows that follow each other: the processor fetches them ahead by itself.
+struct ConsecutiveRows {
+  size_t first;
+  size_t operator[](size_t i) const { return first + i; }
+  static constexpr bool kPrefetch = false;
+};
+
+struct ListedRows {
+  const uint32_t* rows;
+  size_t operator[](size_t i) const { return rows[i]; }
+  static constexpr bool kPrefetch = true;
+};
+
+}  // namespace
+}  // namespace stagewise

@@ -1,0 +1,277 @@
+"""The trainer of boosted models: scale the target, encode the rows, boost.
+
+Everything that is learned before the first round (the scale of y, target encodings, cuts, the best
+constant) is learned from the training rows alone, or taken from the model that is continued.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from stagewise.boosting.loop import Boosting, EncodedRows, boost
+from stagewise.boosting.monitor import Monitor
+from stagewise.boosting.recipe import BoundRecipe
+from stagewise.boosting.sampling import OnlyRows
+from stagewise.learners.histogram_tree import version_of
+from stagewise.losses import Loss
+from stagewise.model.model import Model
+from stagewise.training.folds import out_of_fold
+from stagewise.training.preparation import (
+    Scale,
+    check_targets,
+    learn_scale,
+    make_monitor,
+    scale_target,
+)
+from stagewise.training.row_set import RowSet
+from stagewise.training.specs import BoostingSpec, FitContext, FitResult
+from stagewise.training.target_encoder import TargetEncoder
+from stagewise.training.training_data import TrainingData
+
+__all__ = ["train_boosting"]
+
+Vector = npt.NDArray[np.float64]
+
+
+def train_boosting(
+    spec: BoostingSpec,
+    loss: Loss,
+    data: TrainingData,
+    context: FitContext,
+    previous: Model | None = None,
+) -> FitResult:
+    """Fit a boosted model.
+
+    Parameters
+    ----------
+    spec : BoostingSpec
+        The algorithm, the learner and when to stop.
+    loss : Loss
+        What is minimised.
+    data : TrainingData
+        The rows. With folds, their held-out rows choose the number of rounds first.
+    context : FitContext
+        Threads, seed and start time.
+    previous : Model or None
+        The model that the fit continues.
+    """
+    return _BoostingTrainer(spec, loss, data, context, previous).train()
+
+
+@dataclass(frozen=True)
+class _Encoded:
+    """The features of a fit, and a function that encodes other rows for its learner."""
+
+    features: Any
+    encode: Callable[[Any], Any]
+
+
+class _BoostingTrainer:
+    def __init__(
+        self,
+        spec: BoostingSpec,
+        loss: Loss,
+        data: TrainingData,
+        context: FitContext,
+        previous: Model | None,
+    ) -> None:
+        self.spec, self.loss, self.data, self.context = spec, loss, data, context
+        self.previous = previous
+        self.scale: Scale = learn_scale(loss, data.train, previous)
+
+    def train(self) -> FitResult:
+        check_targets(self.loss, self.data)
+        spec, data, learner = self.spec, self.data, self.spec.learner
+        train = data.train
+        y = scale_target(self.loss, self.scale, train.y)
+        encoder = self._target_encoder(y)
+        features, tables = encoder.learn(train, y, data.features)
+        if self.previous is not None:
+            features = self.previous.features  # the trees were grown with these encodings
+        encoded, encode = learner.encode(tables, train.weight, features, self.context, train.rows)
+        constant, missing = learner.find_constant(encoded, data, features)
+        ensemble = self._start(features, y, train.weight)
+        score = self._start_score(ensemble, tables)
+        source = learner.source(tables[0], self.context)
+        rows = EncodedRows(encoded, y, train.weight, score, source)
+        table = _Encoded(features, encode)
+        oof_scores, chosen = None, None
+        if data.folds is not None:
+            chosen, oof_scores = self._cross_validate(rows, table, encoder)
+            stopping = replace(spec.stopping, n_estimators=chosen.best_round)
+            self.spec = replace(spec, stopping=stopping)
+        valid = None if data.valid is None else self._encode_rows(table, data.valid, ensemble)
+        monitor = self._boost(features, ensemble, rows, valid)
+        if chosen is not None:
+            monitor.valid_loss = chosen.valid_loss
+            monitor.stop_reason = monitor.stop_reason or chosen.stop_reason
+        return FitResult(
+            learner.model(self.loss, data, features, ensemble, self.scale, monitor),
+            monitor.stop_reason,
+            monitor.last_round,
+            monitor.ended,
+            constant,
+            missing,
+            monitor.oob_improvement,
+            oof_scores,
+        )
+
+    def _target_encoder(self, y: npt.NDArray[Any]) -> TargetEncoder:
+        known = None if self.previous is None else self.previous.features
+        return TargetEncoder.choose(
+            self.spec.category_encoding,
+            self.spec.n_orderings,
+            self.context,
+            self.loss,
+            self.data.train,
+            y,
+            self.data.features,
+            known,
+        )
+
+    # ---- the start -------------------------------------------------------------------------------
+
+    def _start(self, features: Any, y: npt.NDArray[Any], weight: Vector | None) -> Any:
+        """Return the ensemble before the first round."""
+        learner, loss = self.spec.learner, self.loss
+        if self.previous is not None:
+            return learner.continued(features, self.previous.ensemble)
+        # With squared error the offset is the exact mean; a second one would only add rounding.
+        is_mean = loss.degree is not None and loss.mean_is_best
+        if self.spec.recipe.from_zero or is_mean:
+            return learner.new_ensemble(features, np.zeros(loss.n_outputs))
+        return learner.new_ensemble(features, self._best_constant(y, weight))
+
+    def _best_constant(self, y: npt.NDArray[Any], weight: Vector | None) -> Vector:
+        return self.spec.recipe.dropout.round_values(self.loss.best_constant(y, weight))
+
+    def _start_score(self, ensemble: Any, tables: Any) -> npt.NDArray[np.float64]:
+        """Return the scores of rows; each tree reads the table that it was grown on."""
+        if ensemble.n_rounds == 0:
+            return np.repeat(ensemble.base[:, np.newaxis], tables[0].n_rows, axis=1)
+        if len(tables) == 1:
+            return np.asarray(self.spec.learner.score(ensemble, tables[0], self.context))
+        score = np.tile(ensemble.base, (tables[0].n_rows, 1))
+        workers = self.context.workers
+        for number in range(len(ensemble.trees)):
+            table = tables[version_of(number, len(tables))]
+            ensemble.forest.add_scores(workers, table, number, number + 1, score.reshape(-1))
+        return np.ascontiguousarray(score.T)
+
+    def _encode_rows(self, table: _Encoded, rows: RowSet, ensemble: Any) -> EncodedRows:
+        """Return rows that are not trained on, encoded for the learner and for the ensemble."""
+        columns = rows.with_columns(table.features.append_encoded(rows.columns)).table()
+        return EncodedRows(
+            table.encode(columns),
+            scale_target(self.loss, self.scale, rows.y),
+            rows.weight,
+            self._start_score(ensemble, [columns]),
+            self.spec.learner.source(columns, self.context),
+        )
+
+    # ---- the rounds ------------------------------------------------------------------------------
+
+    def _recipe(self, features: Any) -> BoundRecipe:
+        """Return the recipe of this fit; a number with a unit is in spreads of the target."""
+        recipe, learner, loss = self.spec.recipe, self.spec.learner, self.loss
+        unit = 1.0 if loss.degree is None else self.scale.spread
+        used = () if self.previous is None else self.previous.ensemble.used_features()
+        max_step = learner.max_step * unit
+        return BoundRecipe(
+            recipe,
+            loss,
+            learner.learner(features, loss, unit, used),
+            learner.step(recipe.step(loss, max_step), features, max_step),
+            learner.vector_leaves,
+            unit,
+            self.data.groups,
+        )
+
+    def _boost(
+        self, features: Any, ensemble: Any, rows: EncodedRows, valid: EncodedRows | None
+    ) -> Monitor:
+        """Add rounds to the ensemble."""
+        previous = None if self.data.folds is not None else self.previous
+        monitor = make_monitor(
+            self.spec.stopping,
+            self.loss,
+            self.scale,
+            self.context,
+            stops_early=valid is not None,
+            previous=previous,
+        )
+        first = ensemble.n_rounds
+        last = first if self.data.one_class else self.spec.stopping.n_estimators
+        try:
+            recipe, context = self._recipe(features), self.context
+            fit = Boosting(recipe, ensemble, rows, valid, context.workers, context.seed)
+            boost([fit], range(first, last), monitor)
+        finally:
+            monitor.close()
+        return monitor
+
+    def _cross_validate(
+        self, rows: EncodedRows, table: _Encoded, encoder: TargetEncoder
+    ) -> tuple[Monitor, npt.NDArray[np.float64]]:
+        """Boost one model for each fold on the shared bins; return their monitor and scores.
+
+        Target encodings come from the training rows of the fold, so such a fold has its own bins.
+        """
+        folds, train = self.data.folds, self.data.train
+        assert folds is not None
+        bound = self._recipe(table.features)
+        fits = []
+        for learned, held in folds:
+            own, fold, encoded = train.part(learned), table, rows.table
+            y = scale_target(self.loss, self.scale, own.y)
+            ensemble = self._start(table.features, y, own.weight)
+            if not self.spec.recipe.from_zero:  # the offset is not the mean of these rows
+                ensemble.base = self._best_constant(y, own.weight)
+            if encoder.sources:
+                features, tables = encoder.learn(own, y, table.features, rows_to_encode=train)
+                encoded, encode = self.spec.learner.encode(
+                    tables, train.weight, features, self.context
+                )
+                fold = _Encoded(features, encode)
+            # On the shared bins a held-out row has weight 0: it is absent from every sum.
+            weight = np.zeros(len(rows.y))
+            weight[learned] = 1.0 if own.weight is None else own.weight
+            score = np.repeat(ensemble.base[:, np.newaxis], len(rows.y), axis=1)
+            recipe = replace(
+                bound.recipe,
+                out_of_bag=False,
+                sampling=OnlyRows(learned.astype(np.uint32), bound.recipe.sampling),
+            )
+            fits.append(
+                Boosting(
+                    replace(bound, recipe=recipe),
+                    ensemble,
+                    replace(rows, table=encoded, weight=weight, score=score),
+                    self._encode_rows(fold, train.part(held), ensemble),
+                    self.context.workers,
+                    self.context.seed,
+                )
+            )
+        monitor = make_monitor(
+            self.spec.stopping,
+            self.loss,
+            self.scale,
+            self.context,
+            stops_early=True,
+            folds=len(folds),
+        )
+        try:
+            boost(fits, range(self.spec.stopping.n_estimators), monitor)
+        finally:
+            monitor.close()
+        scores = [
+            self.spec.learner.score(fit.ensemble, fit.valid.source, self.context)
+            for fit in fits
+            if fit.valid is not None
+        ]
+        return monitor, out_of_fold(folds, scores, len(train.y))

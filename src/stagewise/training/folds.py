@@ -1,0 +1,207 @@
+"""Held-out rows: a random share, or the folds of a cross-validation."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.model_selection import (
+    GroupKFold,
+    KFold,
+    StratifiedGroupKFold,
+    StratifiedKFold,
+    check_cv,
+)
+
+from stagewise.training.row_set import RowSet
+
+__all__ = ["Folds", "group_numbers", "hold_out", "make_folds", "out_of_fold"]
+
+Indices = npt.NDArray[np.uint32]
+Folds = list[tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]]
+"""(positions of training rows, positions of held-out rows) of each fold."""
+
+
+def hold_out(
+    rows: Indices | None,
+    y: npt.NDArray[Any],
+    share: float,
+    seed: int,
+    *,
+    by_class: bool,
+    option: str = "early_stopping=True",
+) -> tuple[Indices, Indices]:
+    """Split rows at random into training rows and held-out rows, each class alike if asked.
+
+    Parameters
+    ----------
+    rows : uint32 array or None
+        The rows to split; None: all.
+    y : array
+        Targets or class codes of all rows.
+    share : float
+        The share to hold out, in (0, 1); at least one row, and at least one stays.
+    seed : int
+        Keys the choice.
+    by_class : bool
+        Whether y holds class codes; every class then keeps at least one training row.
+    option : str
+        Which parameter wants it, for messages.
+    """
+    rows = np.arange(len(y), dtype=np.uint32) if rows is None else rows
+    n = len(rows)
+    if n < 2:
+        raise ValueError(
+            f"{option} holds rows out, and X has only one row (n_samples=1). Pass X_val and y_val "
+            f"to fit, or do without {option}."
+        )
+    order = np.random.default_rng([seed, n]).permutation(n)
+    held = np.zeros(n, dtype=bool)
+    groups = y[rows[order]] if by_class else np.zeros(n, dtype=np.int32)
+    for group in np.unique(groups):
+        members = order[groups == group]
+        held[members[: min(len(members) - 1, round(share * len(members)))]] = True
+    if not held.any():
+        counts = np.bincount(groups)
+        if by_class and len(counts) > 2 and counts.max() == 1:
+            raise ValueError(
+                f"{option} holds rows out, and every class of y has only one row. Pass X_val and "
+                f"y_val to fit, or do without {option}."
+            )
+        members = order[groups == int(np.argmax(counts))]
+        held[members[: max(1, len(members) - 1) if n == 2 else 1]] = True
+    return rows[~held], rows[held]
+
+
+def make_folds(
+    cv: Any, rows: RowSet, y: npt.NDArray[Any], groups: Any, seed: int, *, by_class: bool
+) -> Folds:
+    """Return the folds of a sample as (training places, held-out places).
+
+    Parameters
+    ----------
+    cv : int, splitter or list of pairs of indices
+        A number of folds, drawn at random and each class alike; or what says them itself, of all
+        rows that were given.
+    rows : RowSet
+        The rows to divide.
+    y : array
+        Targets or class codes of all rows that were given.
+    groups : array-like or None
+        For every row that was given, the group that must not be torn apart.
+    seed : int
+        Keys the choice.
+    by_class : bool
+        Whether y holds class codes, all of which every training part must have.
+    """
+    own = None if groups is None else _read_groups(groups, len(y))
+    if isinstance(cv, int):
+        # Rows of weight 0 are absent, so they have no say in who is drawn.
+        n = len(rows.y)
+        if cv > n:
+            raise ValueError(
+                f"cv={cv} folds need at least {cv} rows; there are {n} (n_samples={n})."
+            )
+        largest = int(np.bincount(rows.y).max()) if by_class else n
+        if cv > largest:
+            raise ValueError(
+                f"cv={cv} folds hold each class alike, and the largest class has only {largest} "
+                "rows. Use fewer folds."
+            )
+        kind: Any = StratifiedKFold if by_class else KFold
+        if own is not None:
+            kind = StratifiedGroupKFold if by_class else GroupKFold
+            own = own if rows.rows is None else own[rows.rows]
+        folds = _split(kind(cv, shuffle=True, random_state=seed % 2**32), rows.y, own)
+    else:
+        place = np.full(len(y), -1, dtype=np.intp)
+        place[slice(None) if rows.rows is None else rows.rows] = np.arange(len(rows.y))
+        given = _split(check_cv(cv, y, classifier=by_class), y, own)
+        folds = [(_known(place[train]), _known(place[held])) for train, held in given]
+    for number, (train, held) in enumerate(folds, start=1):
+        if not len(train) or not len(held):
+            raise ValueError(f"fold {number} of cv has no rows to learn from or to hold out.")
+        if by_class and len(np.unique(rows.y[train])) < len(np.unique(rows.y)):
+            raise ValueError(
+                f"a class has no row in the training part of fold {number}: it has too few rows "
+                "for this many folds. Use fewer folds, or hold rows out in another way."
+            )
+    return folds
+
+
+def out_of_fold(
+    folds: Folds, scores: Sequence[npt.NDArray[np.float64]], n_rows: int
+) -> npt.NDArray[np.float64]:
+    """Return the scores of held-out rows in the order of all rows.
+
+    Parameters
+    ----------
+    folds : Folds
+        The folds.
+    scores : sequence of float64 arrays of shape (n_outputs, n_held)
+        One for each fold.
+    n_rows : int
+        How many rows there are.
+
+    Returns
+    -------
+    float64 array of shape (n_outputs, n_rows)
+        NaN where no fold held a row out.
+    """
+    found = np.full((len(scores[0]), n_rows), np.nan)
+    for (_, held), own in zip(folds, scores, strict=True):
+        found[:, held] = own
+    return found
+
+
+def group_numbers(groups: Any, rows: RowSet, n_rows: int) -> Indices:
+    """Return the group of every row of a sample, numbered in the order of what they are called.
+
+    Parameters
+    ----------
+    groups : array-like
+        The group of every row that was given.
+    rows : RowSet
+        The rows to number.
+    n_rows : int
+        How many rows were given.
+    """
+    own = _read_groups(groups, n_rows)
+    own = own if rows.rows is None else own[rows.rows]
+    return np.unique(own, return_inverse=True)[1].astype(np.uint32)
+
+
+def _read_groups(groups: Any, n_rows: int) -> npt.NDArray[Any]:
+    own = np.asarray(groups)
+    if own.shape != (n_rows,):
+        raise ValueError(
+            f"groups has shape {own.shape}; expected one entry for each of {n_rows} rows."
+        )
+    return own
+
+
+def _known(places: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
+    return places[places >= 0]
+
+
+def _split(splitter: Any, y: npt.NDArray[Any], groups: Any) -> Folds:
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="The least populated class")  # answered later
+        pairs = list(splitter.split(np.zeros((len(y), 1)), y, groups))
+    folds = []
+    for number, pair in enumerate(pairs, start=1):
+        train, held = (np.asarray(part) for part in pair)
+        train, held = (np.flatnonzero(p) if p.dtype == bool else np.sort(p) for p in (train, held))
+        both = np.concatenate([train, held])
+        whole = all(np.issubdtype(p.dtype, np.integer) for p in (train, held))
+        if not whole or (len(both) and not 0 <= both.min() <= both.max() < len(y)):
+            raise ValueError(
+                f"fold {number} of cv must be two lists of row numbers below {len(y)}."
+            )
+        if len(np.unique(both)) < len(both):
+            raise ValueError(f"fold {number} of cv has a row twice, or in both of its parts.")
+        folds.append((train.astype(np.intp), held.astype(np.intp)))
+    return folds

@@ -1,0 +1,157 @@
+"""The trainer of forests: scale the target, bin, grow trees in parallel, average them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from stagewise._native import Bins, ForestGrower
+from stagewise.boosting.forest_loop import Average, average
+from stagewise.boosting.loop import EncodedRows
+from stagewise.errors import ModelFormatError
+from stagewise.learners.histogram_tree import HistogramTree, feature_share
+from stagewise.losses import BinarySquaredError, Loss
+from stagewise.model.model import Model
+from stagewise.training.preparation import (
+    Scale,
+    check_targets,
+    encode_bins,
+    exact_scale,
+    make_model,
+    make_monitor,
+    new_ensemble,
+    scale_target,
+)
+from stagewise.training.report import warn_if_constant
+from stagewise.training.specs import FitContext, ForestResult, ForestSpec
+from stagewise.training.training_data import TrainingData
+
+__all__ = ["bind_tree", "check_averages", "forest_grower", "train_forest"]
+
+
+def train_forest(
+    spec: ForestSpec, loss: Loss, data: TrainingData, context: FitContext
+) -> ForestResult:
+    """Fit a forest.
+
+    Parameters
+    ----------
+    spec : ForestSpec
+        The trees, their bags and when to stop.
+    loss : Loss
+        Squared or absolute error; of classes, of their indicator variables.
+    data : TrainingData
+        The rows.
+    context : FitContext
+        Threads, seed and start time.
+    """
+    check_targets(loss, data)
+    train, features = data.train, data.features
+    scale = exact_scale(loss, train)
+    y = scale_target(loss, scale, train.y)
+    table = train.table()
+    bins, encode = encode_bins([table], train.weight, features, spec.split, spec.max_bins, context)
+    constant, missing = warn_if_constant(bins[0], features, train.y, data.classes)
+    ensemble = new_ensemble(features, np.zeros(loss.n_outputs), joint=loss.n_outputs > 1)
+    zeros = np.zeros((loss.n_outputs, len(y)))
+    rows, valid = EncodedRows(bins, y, train.weight, zeros, table), None
+    if data.valid is not None:
+        held = data.valid.table()
+        held_y = scale_target(loss, scale, data.valid.y)
+        zeros = np.zeros((loss.n_outputs, len(held_y)))
+        valid = EncodedRows(encode(held), held_y, data.valid.weight, zeros, held)
+    stops_early = valid is not None or spec.stops_by_bags
+    monitor = make_monitor(spec.stopping, loss, scale, context, stops_early=stops_early)
+    oob_average: Average | None = None
+    try:
+        if not data.one_class:
+            tree = bind_tree(spec.tree, features, rows, loss, scale)
+            oob_average = average(
+                forest_grower(
+                    tree, rows, bins[0], loss, data, context, spec.bootstrap, spec.max_samples
+                ),
+                ensemble,
+                loss,
+                rows,
+                valid,
+                monitor,
+                workers=context.workers,
+                seed=context.seed,
+                out_of_bag=spec.out_of_bag,
+            )
+    finally:
+        monitor.close()
+    return ForestResult(
+        make_model(loss, data, features, ensemble, scale, monitor),
+        monitor.stop_reason,
+        monitor.last_round,
+        monitor.ended,
+        constant,
+        missing,
+        oob_average=oob_average,
+        used_validation_rows=valid is not None,
+    )
+
+
+def forest_grower(
+    tree: HistogramTree,
+    rows: EncodedRows,
+    bins: Bins,
+    loss: Loss,
+    data: TrainingData,
+    context: FitContext,
+    bootstrap: bool,
+    max_samples: float,
+) -> ForestGrower:
+    """Return the native grower of independent trees.
+
+    By the Gini index, two classes are the numbers -1 and 1; other classes are counted.
+    """
+    classes = data.classes
+    by_class = classes is not None and not (
+        isinstance(loss, BinarySquaredError) and tree.criterion == "gini"
+    )
+    target = None if by_class else np.asarray(loss.target(rows.y, 0), dtype=np.float64)
+    return ForestGrower(
+        context.workers,
+        bins,
+        rows.weight,
+        target,
+        rows.y if by_class else None,
+        len(classes) if by_class and classes is not None else 0,
+        tree.native(bins, hessian_bound=1.0, hessian_is_weight=not by_class),
+        bootstrap,
+        max_samples,
+    )
+
+
+def bind_tree(
+    tree: HistogramTree, features: Any, rows: EncodedRows, loss: Loss, scale: Scale
+) -> HistogramTree:
+    """Return the rules of a tree for these features, with a gain in the units of the native core.
+
+    There a gain is the decrease of the impurity times the weight of all rows: in units of the
+    scaled target, and half of it for squared error.
+    """
+    degree = loss.degree
+    min_gain = tree.min_gain * rows.total_weight * (0.5 if degree == 2 else 1.0)
+    for _ in range(degree or 0):  # a power of a huge scale is an OverflowError, this is not
+        min_gain /= float(scale.scale)
+    share = feature_share(tree.max_features, features.n)
+    return replace(tree, min_gain=min_gain, max_features=share)
+
+
+def check_averages(model: Model, name: str) -> None:
+    """Raise ModelFormatError unless a model is an average of trees."""
+    ensemble = model.ensemble
+    if model.loss not in ("squared_error", "absolute_error"):
+        raise ModelFormatError(f"a {name} does not have the loss {model.loss!r}.")
+    if ensemble.trees and ensemble.outputs_per_tree != ensemble.n_outputs:
+        raise ModelFormatError(f"the leaves of a {name} have the shares of all classes.")
+    largest = max((float(np.abs(tree.value).max()) for tree in ensemble.trees), default=0.0)
+    with np.errstate(over="ignore"):
+        reached = np.abs(model.offset) + model.scale * len(ensemble.trees) * largest
+    if not np.isfinite(reached):
+        raise ModelFormatError("a leaf has a value that is beyond the range of a float64.")

@@ -1,0 +1,141 @@
+"""Missing values that are replaced before a tree is grown.
+
+An imputation replaces the missing values of a column, and sets the side of each split to which rows
+with a missing value go at predict.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from types import MappingProxyType
+
+import numpy as np
+import numpy.typing as npt
+
+from stagewise._native import Columns
+from stagewise.data import Features
+from stagewise.data.target_scale import exact_mean
+from stagewise.training.row_set import RowSet
+from stagewise.trees.tree import Tree
+from stagewise.validation.messages import column_label
+
+__all__ = ["IMPUTATIONS", "Imputation"]
+
+Vector = npt.NDArray[np.float64]
+
+
+class Imputation:
+    """Leaves missing cells as they are: every split learns their side.
+
+    Parameters
+    ----------
+    train : RowSet
+        The rows to learn from.
+    features : Features
+        What is known of their columns.
+    seed : int
+        Keys what is drawn.
+    """
+
+    def __init__(self, train: RowSet, features: Features, seed: int) -> None:
+        pass
+
+    def fill(self, sample: RowSet, number: int) -> RowSet:
+        """Return the rows without missing cells; `number` tells training rows, 0, from others."""
+        return sample
+
+    def set_missing_sides(self, tree: Tree) -> Tree:
+        """Return the tree with the sides to which rows go whose cell is missing."""
+        return tree
+
+
+class _Known(Imputation, ABC):
+    """Base of the rules that fill cells from those that are known."""
+
+    def __init__(self, train: RowSet, features: Features, seed: int) -> None:
+        self.seed = seed
+        table = train.table()
+        self.known: list[tuple[Vector, Vector | None]] = []
+        """Of every column, the values of the cells that are not missing, and their weights."""
+        for place in range(features.n):
+            values = table.column(place)
+            there = ~np.isnan(values)
+            weight = None if train.weight is None else train.weight[there]
+            self.known.append((values[there], weight))
+
+    def fill(self, sample: RowSet, number: int) -> RowSet:
+        table, columns = sample.table(), []
+        for place in range(len(self.known)):
+            values = table.column(place)
+            missing = np.flatnonzero(np.isnan(values))
+            if len(missing) and len(self.known[place][0]):
+                values[missing] = self._fillers(place, len(missing), number)
+            columns.append(values)
+        return RowSet(Columns(columns), None, sample.y, sample.weight)
+
+    @abstractmethod
+    def _fillers(self, place: int, n: int, number: int) -> Vector:
+        """Return what stands in n missing cells of a column."""
+
+
+class _Mean(_Known):
+    """The mean of the known cells of the column; of categories, the commonest level."""
+
+    def __init__(self, train: RowSet, features: Features, seed: int) -> None:
+        super().__init__(train, features, seed)
+        self.mean = np.full(features.n, np.nan)
+        for place, (values, weight) in enumerate(self.known):
+            if not len(values):
+                continue
+            if place in features.categorical:
+                self.mean[place] = np.bincount(values.astype(np.intp), weights=weight).argmax()
+                continue
+            infinite = values[np.isinf(values)]
+            if not len(infinite):
+                self.mean[place] = exact_mean(values, weight)
+            elif (infinite == infinite[0]).all():
+                self.mean[place] = infinite[0]
+            else:
+                raise ValueError(
+                    f"{column_label(features.names, place)} holds inf and -inf, which have no mean "
+                    "to fill missing cells with. Replace them, or set missing='learned'."
+                )
+
+    def _fillers(self, place: int, n: int, number: int) -> Vector:
+        return np.full(n, self.mean[place])
+
+    def set_missing_sides(self, tree: Tree) -> Tree:
+        side = np.zeros(len(tree.feature), dtype=np.uint8)
+        for node in np.flatnonzero(tree.feature >= 0):
+            mean = self.mean[tree.feature[node]]
+            if tree.category_sets is not None and tree.category_sets.start[node] >= 0:
+                side[node] = tree.category_sets.contains(int(node), int(mean))
+            else:
+                side[node] = mean <= tree.threshold[node]
+        return replace(tree, missing_left=side)
+
+
+class _Draws(_Known):
+    """For every missing cell, one of the known cells of the column, drawn by weight."""
+
+    def _fillers(self, place: int, n: int, number: int) -> Vector:
+        values, weight = self.known[place]
+        drawn = np.random.default_rng([self.seed, place, number]).random(n)
+        if weight is None:
+            return values[(drawn * len(values)).astype(np.intp)]
+        reach = np.cumsum(weight)
+        place_of = np.searchsorted(reach, drawn * reach[-1], side="right")
+        return np.asarray(values[place_of])
+
+    def set_missing_sides(self, tree: Tree) -> Tree:
+        """Rows go both ways; who asks for one leaf gets the more probable one."""
+        left, right = (tree.cover[children] for children in (tree.left, tree.right))
+        return replace(tree, missing_left=((tree.feature >= 0) & (left >= right)).astype(np.uint8))
+
+
+IMPUTATIONS: Mapping[str, Callable[[RowSet, Features, int], Imputation]] = MappingProxyType(
+    {"learned": Imputation, "mean": _Mean, "probability": _Draws}
+)
+"""By the value of the parameter `missing`."""

@@ -1,0 +1,185 @@
+"""Rows that are passed to a learner as they are.
+
+Only the shape, the number and the names of the columns are checked. A learner that was fitted to
+columns with names gets columns with these names again.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse
+from sklearn.utils import _safe_indexing
+
+from stagewise.data.features import check_width, select_by_name, warn_of_names
+from stagewise.data.reading.frame import Frame, open_frame
+from stagewise.data.reading.table import check_shape, exact_array
+from stagewise.training.training_data import ReadTable
+
+__all__ = ["Header", "PassthroughReader", "UntouchedRows"]
+
+
+class UntouchedRows:
+    """Rows as they were given, for learners that read tables themselves."""
+
+    def __init__(self, X: Any, header: Header | None = None) -> None:
+        self.X = X
+        self.n_rows = X.shape[0]
+        self.header = header
+
+    def take(self, rows: npt.NDArray[np.uint32]) -> UntouchedRows:
+        """Choose rows."""
+        return UntouchedRows(_safe_indexing(self.X, rows.astype(np.intp)))
+
+
+@dataclass(frozen=True)
+class Header:
+    """What is remembered of the columns of a table that is passed on.
+
+    Parameters
+    ----------
+    n : int
+        Their number.
+    names : tuple of str or None
+        Their names, if they have any.
+    labels : tuple
+        What the frame itself calls the columns that have names.
+    library : str
+        The library of that frame, as narwhals names it.
+    """
+
+    n: int
+    names: tuple[str, ...] | None = None
+    labels: tuple[Any, ...] = ()
+    library: str = ""
+
+    def n_categories_per_column(self) -> list[int]:
+        """Return that the columns are numbers: whatever else they are is the learner's business."""
+        return [0] * self.n
+
+    def append_encoded(self, columns: UntouchedRows) -> UntouchedRows:
+        """Return the columns: nothing is made of them here."""
+        return columns
+
+    def set_attributes(self, estimator: Any) -> None:
+        """Set what scikit-learn's estimators remember of their columns."""
+        estimator.n_features_in_ = self.n
+        if self.names is not None:
+            estimator.feature_names_in_ = np.array(self.names, dtype=object)
+        else:
+            estimator.__dict__.pop("feature_names_in_", None)
+
+    def match(self, X: Any, caller: str) -> UntouchedRows:
+        """Read new rows, and put their columns in the order of the heading.
+
+        Parameters
+        ----------
+        X : array-like, data frame or sparse matrix of shape (n_rows, n)
+            Columns of a frame are found by name; those that are no features are left out.
+        caller : str
+            The estimator's name, for messages.
+
+        Raises
+        ------
+        ValueError
+            If a column is missing, or their number differs.
+        """
+        frame, array = _open(X, caller, allow_empty=True)
+        names = None if frame is None else frame.names
+        if frame is not None and names is not None and self.names is not None:
+            return UntouchedRows(select_by_name(frame, self.names).native())
+        if names is not None:
+            warn_of_names(caller, fitted_with=False)
+        check_width(array.shape[1] if frame is None else frame.shape[1], self.n, caller)
+        if names is not None and frame is not None:
+            return UntouchedRows(frame.native().to_numpy())
+        if names is None and self.names is not None:
+            warn_of_names(caller, fitted_with=True)
+            array = array if frame is None else frame.native().to_numpy()
+            return UntouchedRows(array if scipy.sparse.issparse(array) else self._named(array))
+        return UntouchedRows(array if frame is None else frame.native())
+
+    def _named(self, array: npt.NDArray[Any]) -> Any:
+        """Return an array as a frame like that of the fit."""
+        objects = array.dtype.kind == "O"
+        cells = {
+            f"{place}": column.tolist() if objects else column
+            for place, column in enumerate(array.T)
+        }
+        library: Any = self.library
+        native = nw.from_dict(cells, backend=library).to_native()
+        if hasattr(native, "rename_columns"):
+            return native.rename_columns(list(self.labels))
+        native.columns = list(self.labels)
+        return native
+
+
+@dataclass(frozen=True)
+class PassthroughReader:
+    """Reads tables for a learner that reads their values itself.
+
+    Parameters
+    ----------
+    caller : str
+        The estimator's name, for messages.
+    """
+
+    caller: str
+
+    def read(self, X: Any) -> UntouchedRows:
+        """Return the rows of X, with the description of its columns."""
+        frame, array = _open(X, self.caller, allow_empty=False)
+        if frame is None:
+            return UntouchedRows(array, Header(array.shape[1]))
+        if frame.names is None:
+            return UntouchedRows(frame.native(), Header(frame.shape[1]))
+        library = frame.frame.implementation.value
+        names, labels = tuple(frame.names), tuple(frame.labels)
+        return UntouchedRows(frame.native(), Header(frame.shape[1], names, labels, library))
+
+    def learn(self, table: UntouchedRows, weight: Any, rows: Any, held: Any) -> ReadTable:
+        """Return the rows with the description of their columns."""
+        return ReadTable(table.header, table, Counter())
+
+    def read_validation(self, X: Any, features: Header) -> UntouchedRows:
+        """Return the rows of X_val."""
+        return features.match(X, self.caller)
+
+    def match(self, table: UntouchedRows, features: Header, rows: Any) -> ReadTable:
+        """Return the rows of X_val."""
+        return ReadTable(features, table, Counter())
+
+    def missing_counts(self, table: UntouchedRows) -> Counter[int]:
+        """Return no counts: values are not read."""
+        return Counter()
+
+
+def _open(X: Any, caller: str, *, allow_empty: bool) -> tuple[Frame | None, Any]:
+    """Return X as a frame, or as an array or sparse matrix of rows that can be chosen."""
+    if scipy.sparse.issparse(X):
+        X = X.tocsr()
+        check_shape(np.empty(X.shape) if 0 in X.shape else np.empty((1, 1)), caller, allow_empty)
+        _refuse_complex(X.dtype)
+        return None, X
+    frame = open_frame(X, caller)
+    if frame is not None:
+        if 0 in frame.shape:
+            check_shape(np.empty(frame.shape), caller, allow_empty)
+        return frame, None
+    array = exact_array(X)
+    _refuse_complex(array.dtype)
+    check_shape(array, caller, allow_empty)
+    return None, array
+
+
+def _refuse_complex(dtype: np.dtype[Any]) -> None:
+    if dtype.kind == "c":
+        raise ValueError(
+            "Complex data not supported: X holds complex numbers. Pass their real and imaginary "
+            "parts as two columns."
+        )

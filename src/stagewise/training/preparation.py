@@ -1,0 +1,182 @@
+"""The steps that trainers share: the scale of the target, bins, the monitor and the model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from stagewise._native import Bins, Columns, SparseColumns
+from stagewise.boosting.monitor import Monitor
+from stagewise.boosting.progress import ProgressDisplay
+from stagewise.boosting.stopping import EarlyStopping, TimeLimit
+from stagewise.data import TargetScale, TargetScales
+from stagewise.data.bins import learn_codings, rank_values
+from stagewise.losses import Loss
+from stagewise.model.ensemble import Ensemble
+from stagewise.model.model import Model
+from stagewise.training.row_set import RowSet
+from stagewise.training.specs import FitContext, StoppingSpec
+from stagewise.training.target_encoder import few_cuts
+from stagewise.training.training_data import TrainingData
+
+__all__ = [
+    "Scale",
+    "check_targets",
+    "encode_bins",
+    "exact_scale",
+    "learn_scale",
+    "make_model",
+    "make_monitor",
+    "new_ensemble",
+    "scale_target",
+    "score_rows",
+]
+
+Vector = npt.NDArray[np.float64]
+Scale = TargetScale | TargetScales
+Encode = Callable[[Any], Any]
+
+
+def check_targets(loss: Loss, data: TrainingData) -> None:
+    """Raise ValueError unless the loss is defined for all targets, held-out ones included."""
+    y = data.train.y
+    loss.check(y)
+    if data.valid is None:
+        return
+    held = data.valid.y
+    try:
+        n, known = (1 if t.ndim == 1 else t.shape[1] for t in (held, y))
+        if n != known:
+            raise ValueError(f"there must be as many targets as in y, {known}; got {n}.")
+        loss.check(held)
+    except ValueError as error:
+        raise ValueError(f"In y_val: {error}") from None
+
+
+def learn_scale(loss: Loss, train: RowSet, previous: Model | None) -> Scale:
+    """Return the offset and scale of the target, or those of the model that is continued."""
+    if train.y.ndim > 1:
+        if previous is not None:
+            return TargetScales(np.asarray(previous.offset), np.asarray(previous.scale))
+        if loss.degree is None:
+            return TargetScales.none(train.y.shape[1])
+        return TargetScales.learn(train.y, train.weight)
+    if previous is not None:
+        spread = TargetScale.learn(train.y, train.weight).spread if loss.degree else 1.0
+        return TargetScale(float(previous.offset), float(previous.scale), spread)
+    if loss.degree is None:
+        return TargetScale(0.0, 1.0, 1.0)
+    return TargetScale.learn(train.y, train.weight)
+
+
+def exact_scale(loss: Loss, train: RowSet) -> Scale:
+    """Return a scale that is undone without rounding: a mean of targets stays in their range."""
+    if loss.degree is None:
+        return TargetScale(0.0, 1.0, 1.0)
+    return TargetScale.learn_exact(train.y, train.weight)
+
+
+def scale_target(loss: Loss, scale: Scale, y: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return targets in the units of the loss."""
+    return y if loss.degree is None else scale.standardise(y)
+
+
+def encode_bins(
+    tables: Sequence[Columns | SparseColumns],
+    weight: Vector | None,
+    features: Any,
+    split: str,
+    max_bins: int,
+    context: FitContext,
+) -> tuple[list[Bins], Encode]:
+    """Return the bins of tables that have the same rows, and a function that encodes other rows.
+
+    Parameters
+    ----------
+    tables : sequence of Columns or SparseColumns
+        The training rows; several if their target encodings differ.
+    weight : float64 array or None
+        Their weights.
+    features : Features
+        The description of the columns.
+    split : {"histogram", "exact", "approx"}
+        Without "histogram" every value has a code of its own.
+    max_bins : int
+        The largest number of bins of a feature.
+    context : FitContext
+        Threads and seed.
+    """
+    categories = features.n_categories_per_column()
+    if split != "histogram":
+        dense = [table for table in tables if isinstance(table, Columns)]  # sparse: refused before
+        return [rank_values(context.workers, t, categories) for t in dense], lambda other: other
+    tables = [table.by_columns() for table in tables]
+    codings = learn_codings(context.workers, tables[0], weight, max_bins, context.seed, categories)
+    codings = few_cuts(codings, features.n)
+
+    def encode(other: Columns | SparseColumns) -> Bins:
+        return Bins(context.workers, other.by_columns(), codings)
+
+    return [encode(table) for table in tables], encode
+
+
+def new_ensemble(features: Any, base: Vector, *, joint: bool = False) -> Ensemble:
+    """Return an ensemble without trees; if `joint`, a tree has a value for each output."""
+    categories = features.n_categories_per_column()
+    width = len(base) if joint else 1
+    return Ensemble(len(categories), base, n_categories=categories, outputs_per_tree=width)
+
+
+def score_rows(ensemble: Ensemble, source: Any, context: FitContext) -> Vector:
+    """Return the scores of rows, shape (n_outputs, n_rows)."""
+    return np.ascontiguousarray(ensemble.score(source, context.workers).T)
+
+
+def make_monitor(
+    stopping: StoppingSpec,
+    loss: Loss,
+    scale: Scale,
+    context: FitContext,
+    *,
+    stops_early: bool,
+    previous: Model | None = None,
+    folds: int | None = None,
+) -> Monitor:
+    """Return the monitor of a fit; with folds, they leave time for the final fit."""
+    limit = stopping.time_limit
+    if limit is not None and folds is not None:
+        limit = limit * folds / (folds + 1)
+    first = 0 if previous is None else previous.ensemble.n_rounds
+    return Monitor(
+        stopping.n_estimators,
+        early_stopping=(
+            EarlyStopping(stopping.n_iter_no_change, stopping.tol) if stops_early else None
+        ),
+        time_limit=None if limit is None else TimeLimit(limit, context.began),
+        callbacks=stopping.callbacks,
+        display=ProgressDisplay(stopping.verbose),
+        loss_scale=scale.loss_unit(loss.degree or 0),
+        train_loss=[] if previous is None else previous.train_loss[:first].tolist(),
+        valid_loss=[] if previous is None else previous.valid_loss[:first].tolist(),
+    )
+
+
+def make_model(
+    loss: Loss, data: TrainingData, features: Any, ensemble: Any, scale: Scale, monitor: Monitor
+) -> Model:
+    """Return the model of trees."""
+    return Model(
+        task="regression" if data.classes is None else "classification",
+        loss=loss.name,
+        features=features,
+        ensemble=ensemble,
+        offset=scale.offset,
+        scale=scale.scale,
+        classes=data.classes,
+        train_loss=np.array(monitor.train_loss),
+        valid_loss=np.array(monitor.valid_loss),
+        targets=data.target_names,
+    )

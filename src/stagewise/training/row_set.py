@@ -1,0 +1,80 @@
+"""A set of rows with targets and weights, before they are encoded for a learner."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from stagewise._native import SparseColumns
+
+__all__ = ["RowSet", "rows_with_weight"]
+
+Vector = npt.NDArray[np.float64]
+Indices = npt.NDArray[np.uint32]
+
+
+@dataclass(frozen=True)
+class RowSet:
+    """Rows with target and weight, before binning.
+
+    Parameters
+    ----------
+    columns : Columns, or another table with `take`
+        The features of all rows that were passed.
+    rows : uint32 array or None
+        The rows of this set; None: all.
+    y : array
+        Target or class codes of these rows.
+    weight : float64 array or None
+        Positive weights of these rows; None: all ones.
+    """
+
+    columns: Any
+    rows: Indices | None
+    y: npt.NDArray[Any]
+    weight: Vector | None
+
+    @classmethod
+    def choose(
+        cls, columns: Any, rows: Indices | None, y: npt.NDArray[Any], weight: Vector | None
+    ) -> RowSet:
+        """Return rows of positive weight out of all that were passed."""
+        if rows is None:
+            return cls(columns, None, y, weight)
+        kept = None if weight is None else weight[rows]
+        return cls(columns, rows, y[rows], None if kept is None or (kept == 1.0).all() else kept)
+
+    def part(self, places: npt.NDArray[np.intp]) -> RowSet:
+        """Return the rows at some positions of this set."""
+        rows = places.astype(np.uint32) if self.rows is None else self.rows[places]
+        weight = None if self.weight is None else self.weight[places]
+        return RowSet(self.columns, rows, self.y[places], weight)
+
+    def with_columns(self, columns: Any) -> RowSet:
+        """Return the same rows of other columns."""
+        return RowSet(columns, self.rows, self.y, self.weight)
+
+    def spread(self, values: Vector, n_rows: int) -> Vector:
+        """Return values of these rows in the order of all rows that were passed; NaN for others."""
+        whole = np.full((n_rows, *values.shape[1:]), np.nan)
+        whole[slice(None) if self.rows is None else self.rows] = values
+        return whole
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether the features are a sparse matrix."""
+        return isinstance(self.columns, SparseColumns)
+
+    def table(self) -> Any:
+        """Return the features of just these rows, without copying them."""
+        return self.columns if self.rows is None else self.columns.take(self.rows)
+
+
+def rows_with_weight(weight: Vector | None) -> Indices | None:
+    """Return the rows of positive weight; None: all rows."""
+    if weight is None or weight.min() > 0.0:
+        return None
+    return np.flatnonzero(weight > 0.0).astype(np.uint32)

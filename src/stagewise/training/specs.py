@@ -1,0 +1,375 @@
+"""What a fit does, as frozen values: one specification for each kind of model.
+
+An estimator checks its parameters and turns them into a specification. Below the estimators there
+are no parameter dictionaries, and nothing here depends on data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any, Literal, Protocol, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from stagewise._native import Workers
+from stagewise.boosting.forest_loop import Average
+from stagewise.boosting.monitor import Monitor
+from stagewise.boosting.recipe import Recipe
+from stagewise.boosting.steps import Step
+from stagewise.learners.histogram_tree import HistogramTree
+from stagewise.learners.learner import Learner
+from stagewise.losses import Loss
+from stagewise.model.model import Model
+from stagewise.model.terms import TermModel
+from stagewise.trees.pruning import PruningPath
+
+__all__ = [
+    "BoostingSpec",
+    "FitContext",
+    "FitResult",
+    "ForestResult",
+    "ForestSpec",
+    "InputSpec",
+    "LearnerSpec",
+    "PrunedTree",
+    "SingleTreeSpec",
+    "StoppingSpec",
+    "TreeResult",
+]
+
+Vector = npt.NDArray[np.float64]
+
+
+class _FromParameters:
+    """A specification whose fields have the names of parameters."""
+
+    @classmethod
+    def of(cls, params: Mapping[str, Any], **others: Any) -> Self:
+        """Return the specification of checked parameters; fields without one keep defaults."""
+        names = [f.name for f in fields(cls)]  # type: ignore[arg-type]
+        return cls(**{name: params[name] for name in names if name in params}, **others)
+
+
+@dataclass(frozen=True)
+class InputSpec(_FromParameters):
+    """How the columns of X are read.
+
+    Attributes
+    ----------
+    missing_values : tuple of numbers
+        Values that are missing besides NaN.
+    categorical_features : str, tuple or None
+        Which columns are categorical.
+    handle_unknown : str
+        How unknown categories are handled.
+    max_bins : int
+        The largest number of bins of a feature.
+    """
+
+    missing_values: tuple[int | float, ...] = ()
+    categorical_features: Any = "from_dtype"
+    handle_unknown: Literal["missing", "error", "prior"] = "missing"
+    max_bins: int = 255
+
+
+@dataclass(frozen=True)
+class StoppingSpec(_FromParameters):
+    """When a fit ends, and what is shown of it.
+
+    Attributes
+    ----------
+    n_estimators : int
+        The largest number of rounds.
+    early_stopping : bool or "cv"
+        Whether rows are held out, at random or in folds.
+    cv : int, splitter or list of pairs
+        The folds of early_stopping="cv".
+    validation_fraction : float
+        The fraction of rows that is held out.
+    n_iter_no_change, tol
+        The rounds without an improvement of more than `tol` after which a fit stops.
+    time_limit : float or None
+        Seconds.
+    callbacks : tuple of callable
+        Called after every round.
+    verbose : int
+        What is printed.
+    reason : str
+        The parameter that holds rows out, for messages.
+    """
+
+    n_estimators: int = 1
+    early_stopping: bool | str = False
+    cv: Any = 5
+    validation_fraction: float = 0.1
+    n_iter_no_change: int = 10
+    tol: float = 0.0
+    time_limit: float | None = None
+    callbacks: tuple[Any, ...] = ()
+    verbose: int = 0
+    reason: str = "early_stopping=True"
+
+
+class LearnerSpec(Protocol):
+    """A learner of boosting, and how it reads rows.
+
+    `max_step` is the largest step in spreads of the target (0: no limit); with `vector_leaves` a
+    round is one term with a value for each output.
+    """
+
+    @property
+    def max_step(self) -> float:
+        """The largest step."""
+
+    @property
+    def vector_leaves(self) -> bool:
+        """Whether terms are joint."""
+
+    def source(self, table: Any, context: FitContext) -> Any:
+        """Return rows as the ensemble reads them."""
+
+    def encode(
+        self,
+        tables: Sequence[Any],
+        weight: Vector | None,
+        features: Any,
+        context: FitContext,
+        rows: npt.NDArray[np.uint32] | None = None,
+    ) -> tuple[Any, Callable[[Any], Any]]:
+        """Return the training rows as the learner reads them, and a function that encodes others.
+
+        `rows` are the numbers of the rows in messages.
+        """
+
+    def find_constant(
+        self, encoded: Any, data: Any, features: Any
+    ) -> tuple[list[str], list[str] | None]:
+        """Return the features that no term can use; warn if nothing can be learned."""
+
+    def new_ensemble(self, features: Any, base: Vector) -> Any:
+        """Return an ensemble without terms."""
+
+    def continued(self, features: Any, previous: Any) -> Any:
+        """Return a copy of the ensemble of an earlier fit."""
+
+    def score(self, ensemble: Any, source: Any, context: FitContext) -> Vector:
+        """Return the scores of rows, shape (n_outputs, n_rows)."""
+
+    def learner(self, features: Any, loss: Loss, unit: float, used: Sequence[int]) -> Learner:
+        """Return the learner, in the units of the scores."""
+
+    def step(self, step: Step, features: Any, max_step: float) -> Step:
+        """Return the step, perhaps extended."""
+
+    def model(
+        self, loss: Loss, data: Any, features: Any, ensemble: Any, scale: Any, monitor: Monitor
+    ) -> Model | TermModel:
+        """Return the model."""
+
+
+@dataclass(frozen=True)
+class BoostingSpec:
+    """A boosted model: recipe × learner × stopping.
+
+    Attributes
+    ----------
+    recipe : Recipe
+        The algorithm.
+    learner : LearnerSpec
+        What is fitted in every round, and how it reads rows.
+    stopping : StoppingSpec
+        When the fit ends.
+    category_encoding : {"auto", "sets", "target"}
+        Whether categories are target-encoded.
+    n_orderings : int
+        The number of random orders of the encoding.
+    """
+
+    recipe: Recipe
+    learner: LearnerSpec
+    stopping: StoppingSpec
+    category_encoding: str = "sets"
+    n_orderings: int = 1
+
+
+@dataclass(frozen=True)
+class ForestSpec:
+    """Trees that are grown independently and averaged.
+
+    Attributes
+    ----------
+    tree : HistogramTree
+        The rules of a tree. `min_gain` is the smallest decrease of impurity, in units of the
+        target.
+    split : {"histogram", "exact"}
+        How thresholds are searched.
+    max_bins : int
+        The largest number of bins of a feature.
+    bootstrap, max_samples
+        How the bag of a tree is drawn.
+    out_of_bag : bool
+        Whether out-of-bag predictions are kept.
+    stops_by_bags : bool
+        Whether the loss of the out-of-bag rows stops the fit.
+    stopping : StoppingSpec
+        When the fit ends.
+    """
+
+    tree: HistogramTree
+    split: str
+    max_bins: int
+    bootstrap: bool
+    max_samples: float
+    out_of_bag: bool
+    stops_by_bags: bool
+    stopping: StoppingSpec
+
+
+@dataclass(frozen=True)
+class SingleTreeSpec:
+    """One tree, grown on all rows and perhaps pruned.
+
+    Attributes
+    ----------
+    tree : HistogramTree
+        The rules of the tree; `min_gain` as of `ForestSpec`.
+    split, max_bins
+        As of `ForestSpec`.
+    pruning : {None, "cost_complexity", "reduced_error", "early_stopping"}
+        How the grown tree is pruned.
+    ccp_alpha : float or "cv"
+        The price of a leaf.
+    one_standard_error : bool
+        Whether the largest α within one standard error is chosen.
+    missing_strategy : {"learned", "mean", "probability"}
+        What happens to rows with a missing value.
+    stopping : StoppingSpec
+        How rows are held out for pruning, and when "early_stopping" ends.
+    """
+
+    tree: HistogramTree
+    split: str
+    max_bins: int
+    pruning: str | None
+    ccp_alpha: Any
+    one_standard_error: bool
+    missing_strategy: str
+    stopping: StoppingSpec
+
+
+@dataclass(frozen=True)
+class FitContext:
+    """What a fit runs with.
+
+    Attributes
+    ----------
+    workers : Workers
+        The threads.
+    seed : int
+        The key of all random numbers.
+    began : float
+        When the fit began, by `time.perf_counter`.
+    """
+
+    workers: Workers
+    seed: int
+    began: float
+
+
+@dataclass(frozen=True)
+class FitResult:
+    """A fitted model, and facts about the fit.
+
+    Attributes
+    ----------
+    model : Model or TermModel
+        The model.
+    stop_reason : str
+        Why the fit ended before the last round; empty: it did not.
+    rounds_run : int
+        The number of the last round.
+    method_ended : bool
+        Whether the method itself had no further round.
+    constant_features, missing_features : list of str
+        The features with one value, and those with nothing but missing values or one value beside
+        them.
+    oob_improvement : list of float
+        The decrease of the loss of the out-of-bag rows in every round, if it was measured.
+    oof_scores : float64 array of shape (n_outputs, n_rows) or None
+        The scores of training rows by the model of the fold that held them out.
+    """
+
+    model: Model | TermModel
+    stop_reason: str = ""
+    rounds_run: int = 0
+    method_ended: bool = False
+    constant_features: list[str] = field(default_factory=list)
+    missing_features: list[str] | None = None
+    oob_improvement: list[float] = field(default_factory=list)
+    oof_scores: npt.NDArray[np.float64] | None = None
+
+    def report(self) -> dict[str, Any]:
+        """Return the facts, by the names of `fit_report_`."""
+        only_missing = {}
+        if self.missing_features is not None:
+            only_missing = {"features_known_only_as_missing": self.missing_features}
+        return {
+            "constant_features": self.constant_features,
+            **only_missing,
+            "stopped_because": self.stop_reason,
+            "rounds_run": self.rounds_run,
+            "method_ended": self.method_ended,
+        }
+
+
+@dataclass(frozen=True)
+class ForestResult(FitResult):
+    """The result of a forest.
+
+    Attributes
+    ----------
+    oob_average : Average or None
+        The averages of the trees over their out-of-bag rows.
+    used_validation_rows : bool
+        Whether the history of losses is that of held-out rows.
+    """
+
+    oob_average: Average | None = None
+    used_validation_rows: bool = False
+
+    def report(self) -> dict[str, Any]:
+        """Return the facts, by the names of `fit_report_`."""
+        return {**super().report(), "judged_by_held_out_rows": self.used_validation_rows}
+
+
+@dataclass(frozen=True)
+class PrunedTree:
+    """What pruning did to a tree.
+
+    Attributes
+    ----------
+    leaves_grown : int
+        The number of leaves before pruning.
+    alpha : float or None
+        The α of cost-complexity pruning.
+    path : PruningPath or None
+        The trees of all α.
+    """
+
+    leaves_grown: int
+    alpha: float | None = None
+    path: PruningPath | None = None
+
+
+@dataclass(frozen=True)
+class TreeResult(FitResult):
+    """The result of a single tree; `pruned` is None if y has one class."""
+
+    pruned: PrunedTree | None = None
+
+    def report(self) -> dict[str, Any]:
+        """Return the facts, by the names of `fit_report_`."""
+        leaves = 1 if self.pruned is None else self.pruned.leaves_grown
+        return {**super().report(), "leaves_grown": leaves}

@@ -1,0 +1,129 @@
+"""How y becomes the targets of a loss: numbers, or codes of classes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from stagewise.data import (
+    as_frequencies,
+    check_weight,
+    read_labels,
+    read_target,
+    read_targets,
+    target_names,
+)
+from stagewise.training.class_weights import class_weighted, without_absent
+
+__all__ = ["ClassReader", "NumberReader", "Target", "TargetReader"]
+
+Vector = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Target:
+    """The targets of all rows.
+
+    Attributes
+    ----------
+    y : array
+        float64 of shape (n_rows,) or (n_rows, n_targets), or int32 codes of classes.
+    weight : float64 array or None
+        How often each row counts.
+    classes : array or None
+        The labels in the order of their codes; None: regression.
+    names : tuple of str or None
+        The names of several targets.
+    """
+
+    y: npt.NDArray[Any]
+    weight: Vector | None
+    classes: npt.NDArray[Any] | None = None
+    names: tuple[str, ...] | None = None
+
+
+class TargetReader(Protocol):
+    """Reads y and sample_weight."""
+
+    def read(self, y: Any, sample_weight: Any, n_rows: int) -> Target:
+        """Return the targets of the rows of X."""
+
+    def read_validation(
+        self, y: Any, sample_weight: Any, n_rows: int, classes: npt.NDArray[Any] | None
+    ) -> tuple[npt.NDArray[Any], Vector | None]:
+        """Return the targets and weights of the rows of X_val, which have the same classes."""
+
+
+@dataclass(frozen=True)
+class ClassReader:
+    """Reads labels of classes.
+
+    Parameters
+    ----------
+    caller : str
+        The estimator's name, for messages.
+    class_weight : mapping, "balanced" or None
+        The factors of the weights of each class.
+    """
+
+    caller: str
+    class_weight: Any
+
+    def read(self, y: Any, sample_weight: Any, n_rows: int) -> Target:
+        """Return the codes of the classes, in the order of the sorted labels."""
+        classes, codes = read_labels(y, n_rows, caller=self.caller)
+        weight = check_weight(sample_weight, n_rows)
+        classes, codes = without_absent(classes, codes, weight)
+        weight = class_weighted(self.class_weight, classes, codes, weight)
+        classes, codes = without_absent(classes, codes, weight)
+        return Target(codes, weight, classes)
+
+    def read_validation(
+        self, y: Any, sample_weight: Any, n_rows: int, classes: npt.NDArray[Any] | None
+    ) -> tuple[npt.NDArray[Any], Vector | None]:
+        """Return the codes and weights of the rows of X_val."""
+        assert classes is not None
+        found, codes = read_labels(y, n_rows, caller=self.caller)
+        unknown = [label for label in found.tolist() if label not in set(classes.tolist())]
+        if unknown:
+            raise ValueError(
+                f"y_val has the label {unknown[0]!r}, which y does not have "
+                f"(its classes are {classes.tolist()[:20]}). Leave such rows out of X_val."
+            )
+        places = np.searchsorted(classes, found).astype(np.int32)
+        weight = check_weight(sample_weight, n_rows)
+        return places[codes], None if weight is None else as_frequencies(weight)
+
+
+@dataclass(frozen=True)
+class NumberReader:
+    """Reads numbers.
+
+    Parameters
+    ----------
+    caller : str
+        The estimator's name, for messages.
+    several : bool
+        Whether y may have more than one column.
+    """
+
+    caller: str
+    several: bool = False
+
+    def read(self, y: Any, sample_weight: Any, n_rows: int) -> Target:
+        """Return the targets as float64."""
+        read = read_targets if self.several else read_target
+        target = read(y, n_rows, caller=self.caller)
+        weight = check_weight(sample_weight, n_rows)
+        names = target_names(y) if self.several else None
+        return Target(target, None if weight is None else as_frequencies(weight), None, names)
+
+    def read_validation(
+        self, y: Any, sample_weight: Any, n_rows: int, classes: npt.NDArray[Any] | None
+    ) -> tuple[npt.NDArray[Any], Vector | None]:
+        """Return the targets and weights of the rows of X_val."""
+        target = self.read(y, sample_weight, n_rows)
+        return target.y, target.weight

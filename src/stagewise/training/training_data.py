@@ -1,0 +1,208 @@
+"""The rows of a fit: read, checked, and divided into training rows and held-out rows.
+
+Rows are chosen by index before anything is learned. Rows of weight zero are absent, and everything
+that is learned (categories, cuts, the scale of y, the best constant) comes from the training rows.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from stagewise.data import match_targets
+from stagewise.training.folds import Folds, group_numbers, hold_out, make_folds
+from stagewise.training.row_set import RowSet, rows_with_weight
+from stagewise.training.specs import StoppingSpec
+from stagewise.training.targets import Target, TargetReader
+
+__all__ = ["FitArguments", "TableReader", "TrainingData", "read_training_data"]
+
+Indices = npt.NDArray[np.uint32]
+
+
+@dataclass(frozen=True)
+class FitArguments:
+    """The arguments of `fit`."""
+
+    X: Any
+    y: Any
+    sample_weight: Any = None
+    X_val: Any = None
+    y_val: Any = None
+    sample_weight_val: Any = None
+    groups: Any = None
+
+    def check_validation(self) -> None:
+        """Raise ValueError unless X_val and y_val come together."""
+        if (self.X_val is None) != (self.y_val is None):
+            raise ValueError("X_val and y_val go together; one of them was not passed.")
+        if self.X_val is None and self.sample_weight_val is not None:
+            raise ValueError("sample_weight_val was passed without X_val and y_val.")
+
+
+class ReadTable(NamedTuple):
+    """A table whose columns the model has learned.
+
+    Attributes
+    ----------
+    features : Features or Header
+        The description of the columns that the model keeps.
+    columns : Columns, SparseColumns or UntouchedRows
+        All rows that were passed.
+    unknown : Counter
+        The number of rows with an unknown category, by column.
+    """
+
+    features: Any
+    columns: Any
+    unknown: Counter[int]
+
+
+class TableReader(Protocol):
+    """How X becomes columns that a learner reads."""
+
+    def read(self, X: Any) -> Any:
+        """Return the table of X, checked; it has `n_rows`."""
+
+    def learn(self, table: Any, weight: Any, rows: Indices | None, held: Indices | None) -> Any:
+        """Return the ReadTable of the training table; `rows` are learned from."""
+
+    def read_validation(self, X: Any, features: Any) -> Any:
+        """Return the table of X_val, checked."""
+
+    def match(self, table: Any, features: Any, rows: Indices | None) -> Any:
+        """Return the ReadTable of X_val."""
+
+    def missing_counts(self, table: Any) -> Counter[int]:
+        """Return the number of values that were taken as missing, by column."""
+
+
+@dataclass(frozen=True)
+class TrainingData:
+    """What a trainer gets.
+
+    Attributes
+    ----------
+    features : Features or Header
+        The description of the columns.
+    train : RowSet
+        The training rows.
+    valid : RowSet or None
+        Held-out rows.
+    folds : Folds or None
+        The folds of cross-validation.
+    classes : array or None
+        The class labels; None: regression.
+    target_names : tuple of str or None
+        The names of several targets.
+    groups : uint32 array or None
+        The group number of every training row, if groups are sampled.
+    n_rows : int
+        The number of rows that were passed, with those of weight zero.
+    missing, unknown : Counter
+        The numbers of values taken as missing, and of unknown categories, by column.
+    """
+
+    features: Any
+    train: RowSet
+    valid: RowSet | None
+    folds: Folds | None
+    classes: npt.NDArray[Any] | None
+    target_names: tuple[str, ...] | None
+    groups: Indices | None
+    n_rows: int
+    missing: Counter[int] = field(default_factory=Counter)
+    unknown: Counter[int] = field(default_factory=Counter)
+
+    @property
+    def one_class(self) -> bool:
+        """Whether there is nothing to classify."""
+        return self.classes is not None and len(self.classes) == 1
+
+
+def read_training_data(
+    arguments: FitArguments,
+    table_reader: TableReader,
+    target_reader: TargetReader,
+    stopping: StoppingSpec,
+    seed: int,
+    *,
+    sample_groups: bool = False,
+) -> TrainingData:
+    """Read the arguments of `fit`.
+
+    Parameters
+    ----------
+    arguments : FitArguments
+        As the caller passed them.
+    table_reader, target_reader
+        How X and y are read.
+    stopping : StoppingSpec
+        Which rows are held out.
+    seed : int
+        The key of that choice.
+    sample_groups : bool
+        Whether rounds draw entire groups.
+    """
+    table = table_reader.read(arguments.X)
+    n_rows = table.n_rows
+    target = target_reader.read(arguments.y, arguments.sample_weight, n_rows)
+    by_class = target.classes is not None
+    rows, held = rows_with_weight(target.weight), None
+    if arguments.X_val is None and stopping.early_stopping is True:
+        share, option = stopping.validation_fraction, stopping.reason
+        rows, held = hold_out(rows, target.y, share, seed, by_class=by_class, option=option)
+    features, columns, unknown = table_reader.learn(table, target.weight, rows, held)
+    train = RowSet.choose(columns, rows, target.y, target.weight)
+    valid, unknown_valid = _read_validation(
+        arguments, table_reader, target_reader, target, features
+    )
+    if held is not None:
+        valid = RowSet.choose(columns, held, target.y, target.weight)
+    folds = None
+    if stopping.early_stopping == "cv":
+        groups = arguments.groups
+        folds = make_folds(stopping.cv, train, target.y, groups, seed, by_class=by_class)
+    drawn = group_numbers(arguments.groups, train, n_rows) if sample_groups else None
+    return TrainingData(
+        features,
+        train,
+        valid,
+        folds,
+        target.classes,
+        target.names,
+        drawn,
+        n_rows,
+        table_reader.missing_counts(table),
+        unknown + unknown_valid,
+    )
+
+
+def _read_validation(
+    arguments: FitArguments,
+    table_reader: TableReader,
+    target_reader: TargetReader,
+    target: Target,
+    features: Any,
+) -> tuple[RowSet | None, Counter[int]]:
+    """Return the rows of X_val, and its unknown categories by column."""
+    arguments.check_validation()
+    if arguments.X_val is None:
+        return None, Counter()
+    table = table_reader.read_validation(arguments.X_val, features)
+    if table.n_rows == 0:
+        raise ValueError("X_val has no rows.")
+    y = match_targets(arguments.y_val, target.names)
+    try:
+        codes, weight = target_reader.read_validation(
+            y, arguments.sample_weight_val, table.n_rows, target.classes
+        )
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"In y_val or sample_weight_val: {error}") from None
+    rows = rows_with_weight(weight)
+    _, columns, unknown = table_reader.match(table, features, rows)
+    return RowSet.choose(columns, rows, codes, weight), unknown

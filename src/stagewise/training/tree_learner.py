@@ -1,0 +1,142 @@
+"""Boosting of trees: how rows become bins, and parameters become the rules of a tree."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from stagewise._native import Bins, Columns, SparseColumns
+from stagewise.boosting.linear_step import linear_leaves
+from stagewise.boosting.monitor import Monitor
+from stagewise.boosting.steps import Step
+from stagewise.errors import InvalidParameterError
+from stagewise.learners.histogram_tree import HistogramTree
+from stagewise.losses import Loss
+from stagewise.model.ensemble import Ensemble
+from stagewise.model.model import Model
+from stagewise.training.feature_rules import FeatureRules
+from stagewise.training.preparation import Scale, encode_bins, make_model, new_ensemble, score_rows
+from stagewise.training.report import warn_if_constant
+from stagewise.training.specs import FitContext
+from stagewise.training.training_data import TrainingData
+
+__all__ = ["TreeLearnerSpec"]
+
+Vector = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class TreeLearnerSpec:
+    """Trees on bins of values.
+
+    Attributes
+    ----------
+    tree : HistogramTree
+        The rules of a tree; numbers with a unit are in spreads of the target.
+    feature_rules : FeatureRules
+        The rules that name features.
+    split : {"histogram", "exact", "approx"}
+        How thresholds are searched.
+    max_bins : int
+        The largest number of bins of a feature.
+    linear_l2 : float or None
+        The penalty of the slopes of linear leaves; None: leaves are constants.
+    vector_leaves : bool
+        Whether a round is one tree with a value for each output.
+    """
+
+    tree: HistogramTree
+    feature_rules: FeatureRules = field(default_factory=FeatureRules)
+    split: str = "histogram"
+    max_bins: int = 255
+    linear_l2: float | None = None
+    vector_leaves: bool = False
+
+    @property
+    def max_step(self) -> float:
+        """The largest step in spreads of the target; 0: no limit."""
+        return self.tree.max_step
+
+    def source(self, table: Any, context: FitContext) -> Any:
+        """Return rows as the ensemble reads them; linear leaves read a few columns only."""
+        return table if self.linear_l2 is None else table.contiguous(context.workers)
+
+    def encode(
+        self,
+        tables: Sequence[Columns | SparseColumns],
+        weight: Vector | None,
+        features: Any,
+        context: FitContext,
+        rows: npt.NDArray[np.uint32] | None = None,
+    ) -> tuple[list[Bins], Callable[[Any], Any]]:
+        """Return the bins of the training rows, and a function that encodes other rows."""
+        return encode_bins(tables, weight, features, self.split, self.max_bins, context)
+
+    def find_constant(
+        self, encoded: list[Bins], data: TrainingData, features: Any
+    ) -> tuple[list[str], list[str] | None]:
+        """Return the features that cannot be split; warn if nothing can be learned."""
+        return warn_if_constant(encoded[0], features, data.train.y, data.classes)
+
+    def new_ensemble(self, features: Any, base: Vector) -> Ensemble:
+        """Return an ensemble without trees."""
+        return new_ensemble(features, base, joint=self.vector_leaves)
+
+    def continued(self, features: Any, previous: Ensemble) -> Ensemble:
+        """Return a copy of the ensemble of an earlier fit."""
+        if (previous.outputs_per_tree > 1) != self.vector_leaves:
+            kind = "all outputs" if previous.outputs_per_tree > 1 else "each output"
+            raise InvalidParameterError(
+                f"warm_start continues a model with one tree a round for {kind}; multi_output "
+                "must stay as it was. Fit with warm_start=False to begin anew."
+            )
+        categories = features.n_categories_per_column()
+        return replace(previous, trees=list(previous.trees), n_categories=categories)
+
+    def score(self, ensemble: Ensemble, source: Any, context: FitContext) -> Vector:
+        """Return the scores of rows, shape (n_outputs, n_rows)."""
+        return score_rows(ensemble, source, context)
+
+    def learner(self, features: Any, loss: Loss, unit: float, used: Sequence[int]) -> HistogramTree:
+        """Return the rules of a tree in the units of the scores.
+
+        A gradient of a loss of degree d is of degree d - 1, a gain of degree 2 (d - 1).
+        """
+        gradient_unit = unit ** ((loss.degree or 1) - 1)
+        tree = replace(
+            self.tree, used_features=tuple(used), **self.feature_rules.of(features, self.tree)
+        )
+        return replace(
+            tree,
+            l1=tree.l1 * gradient_unit,
+            min_gain=tree.min_gain * gradient_unit**2,
+            feature_penalty=tuple(price * gradient_unit**2 for price in tree.feature_penalty),
+            max_step=0.0 if loss.leaf_quantile is not None else tree.max_step * unit,
+        )
+
+    def step(self, step: Step, features: Any, max_step: float) -> Step:
+        """Return a step that also fits linear models in the leaves, if they are wanted."""
+        if self.linear_l2 is None:
+            return step
+        if len(features.categorical) == features.n:
+            raise InvalidParameterError(
+                "leaves='linear' gives leaves slopes in numeric features, but every column is "
+                "categorical. Set leaves='constant', or name fewer categorical_features."
+            )
+        return linear_leaves(step, self.linear_l2, max_step)
+
+    def model(
+        self,
+        loss: Loss,
+        data: TrainingData,
+        features: Any,
+        ensemble: Ensemble,
+        scale: Scale,
+        monitor: Monitor,
+    ) -> Model:
+        """Return the model."""
+        return make_model(loss, data, features, ensemble, scale, monitor)
