@@ -26,12 +26,12 @@ def bagging() -> None:
     errors = [np.mean((p - y_test) ** 2) for p in model.staged_predict(X_test)]
     number = range(1, 201)
     left.plot(number, errors, color=BLUE, label="test rows")
-    left.plot(number, model.oob_path_, color=ORANGE, label="rows out of bag")
+    left.plot(number, model.oob_errors_, color=ORANGE, label="rows out of bag")
     left.axhline(9.0, color=GREY, ls="--")
     left.text(200, 9.1, "noise", ha="right", va="bottom", color=GREY)
     left.set(xlabel="trees", ylabel="squared error", xscale="log", ylim=(8, 32))
     left.legend()
-    print(f"  200 trees: test {errors[-1]:.2f}, out of bag {model.oob_path_[-1]:.2f}")
+    print(f"  200 trees: test {errors[-1]:.2f}, out of bag {model.oob_errors_[-1]:.2f}")
     members = {
         "large tree": DecisionTreeRegressor(random_state=0),
         "tree of depth 4": DecisionTreeRegressor(max_depth=4, random_state=0),
@@ -120,7 +120,7 @@ def _said_of_one_place(share: float) -> np.ndarray:
     rows = []
     for number in range(300):
         model.set_params(random_state=number).fit(*additive(100, 1_000 + number))
-        columns = [slice(None) if c is None else c for c in model.estimators_columns_]
+        columns = [slice(None) if c is None else c for c in model.estimators_features_]
         trees = zip(model.estimators_, columns, strict=True)
         rows.append([float(tree.predict(place[:, c])[0]) for tree, c in trees])
     return np.array(rows)

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from stagewise.report.carried import engine
+from stagewise.report.exported_model import model_script
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 
@@ -61,5 +61,5 @@ def page(browser):
 def lab(browser):
     """A page with the engine, in which models can be asked; one for all tests of a file."""
     with watched(browser) as opened:
-        opened.evaluate(f"() => {{ 'use strict'; {engine()} window.Model = Model; }}")
+        opened.evaluate(f"() => {{ 'use strict'; {model_script()} window.Model = Model; }}")
         yield opened

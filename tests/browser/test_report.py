@@ -91,7 +91,7 @@ def look(page, width):
 
 
 def said(page):
-    return json.loads(page.get_attribute(".verdict", "data-said"))
+    return json.loads(page.get_attribute(".prediction", "data-values"))
 
 
 def change(page, feature, value):
@@ -129,7 +129,7 @@ def test_what_if_tells_what_cannot_be(number):
     page = number
     before = said(page)
     change(page, 0, "seven")
-    assert "is a number" in page.inner_text(".field[data-feature='0'] .error")
+    assert "must be a number" in page.inner_text(".field[data-feature='0'] .error")
     assert said(page) == before
     page.get_by_role("button", name="Reset").click()
     assert page.inner_text(".field[data-feature='0'] .error") == ""
@@ -154,8 +154,8 @@ def test_the_threshold_moves_what_is_counted(page, written):
     shown = [float(text.split()[0].replace(",", "")) for text in cells if text.strip()]
     told = thresholds(model, X, y, sample_weight=weight).at(0.3)
     assert shown == [told["tn"], told["fp"], told["fn"], told["tp"]]
-    page.get_by_label("Cost of a miss").fill("50")
-    page.get_by_role("button", name="Use the cheapest threshold").click()
+    page.get_by_label("Cost of a false negative").fill("50")
+    page.get_by_role("button", name="Use the threshold with the lowest cost").click()
     best = thresholds(model, X, y, sample_weight=weight).cost(1.0, 50.0)
     now = page.locator("#quality .rates div", has_text="cost per row").locator("b").inner_text()
     assert float(now) == pytest.approx(best.best_cost, rel=0.01)
@@ -166,7 +166,7 @@ def test_measures_features_and_rows_can_be_chosen(number):
     page.get_by_role("button", name="Number of splits").click()
     assert "Number of splits" in page.get_attribute("#importance svg", "aria-label")
     page.locator("#dependence select").nth(0).select_option("age")
-    assert "depends on age" in page.get_attribute("#dependence svg", "aria-label")
+    assert "dependence of price on age" in page.get_attribute("#dependence svg", "aria-label")
     page.locator("#dependence select").nth(1).select_option("rooms")
     assert "on age and rooms" in page.get_attribute("#dependence svg", "aria-label")
     page.locator("#dependence .plot svg").hover()
@@ -208,7 +208,7 @@ def test_dark_and_print(page, written):
     show(page, written("two classes"))
     colour = "getComputedStyle(document.body).backgroundColor"
     dark = page.evaluate(colour)
-    page.get_by_role("button", name="colours").click()
+    page.get_by_role("button", name="colour theme").click()
     assert page.evaluate(colour) != dark
     page.emulate_media(media="print")
     assert page.evaluate("getComputedStyle(document.querySelector('nav')).display") == "none"

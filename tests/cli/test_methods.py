@@ -53,8 +53,8 @@ def test_bagging_is_a_forest_that_looks_at_all_columns(run, tmp_path):
 
 def test_what_a_method_cannot_do_is_answered(run, tmp_path):
     path = tmp_path / "m.stgw"
-    fails(train(run, path, "adaboost", "price"), "classes apart", "forest")
-    fails(train(run, path, "linear", "kind"), "numbers", "adaboost")
+    fails(train(run, path, "adaboost", "price"), "supports classification only", "forest")
+    fails(train(run, path, "linear", "kind"), "supports regression only", "adaboost")
     fails(train(run, path, "linear", "price", "--threads", "2"), "--threads", "leave it out")
     fails(train(run, path, "stepwise", "price", "--early-stopping"), "--early-stopping")
     fails(train(run, path, "linear", "price", "--set", "max_depth=2"), "max_depth")

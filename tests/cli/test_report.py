@@ -44,4 +44,4 @@ def test_what_has_no_page(run, folder, tmp_path):
     model = stagewise.LinearRegression().fit(table[["area"]], table["price"])
     model.save(tmp_path / "line.stgw", notes={"target": "price"})
     fails(run("report", tmp_path / "line.stgw", "test.csv"), "LinearRegression", "evaluate")
-    fails(run("report", "flag.stgw", "test.csv", "--target", "rooms"), "never saw in training")
+    fails(run("report", "flag.stgw", "test.csv", "--target", "rooms"), "not in the training data")

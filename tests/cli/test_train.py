@@ -20,7 +20,7 @@ def test_train_says_which_task_it_guessed_and_why(run, tmp_path):
         *("--ignore", "flag", "kind", *FAST),
     )
     assert code == 0
-    assert "Task: regression, since 'price' holds floating-point numbers" in err
+    assert "Task: regression, since 'price' has floating-point numbers" in err
     assert "m.stgw" in out
     assert stagewise.load(tmp_path / "m.stgw").feature_names_in_.tolist() == [
         "area",

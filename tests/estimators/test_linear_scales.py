@@ -19,7 +19,7 @@ LINEAR = {
     "backward by p": StepwiseRegressor(direction="backward", criterion="p_value"),
     "by folds": StepwiseRegressor(criterion="cv", cv=3),
     "full steps": StagewiseLinearRegressor(n_estimators=50),
-    "steps of epsilon": StagewiseLinearRegressor(step="epsilon", n_estimators=50),
+    "steps of epsilon": StagewiseLinearRegressor(step_size=0.01, n_estimators=50),
 }
 EACH = pytest.mark.parametrize("model", LINEAR.values(), ids=LINEAR)
 

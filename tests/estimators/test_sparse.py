@@ -12,6 +12,7 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from sklearn.base import clone
 from sklearn.model_selection import cross_val_predict
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
@@ -19,10 +20,12 @@ from sklearn.preprocessing import OneHotEncoder
 from estimators.tables import CASES, hashed, quick
 from stagewise import (
     AdaBoostClassifier,
+    FeatureSampling,
     GentleBoostClassifier,
     GradientBoostingClassifier,
     GradientBoostingRegressor,
     InvalidParameterError,
+    SplitSearch,
     StagewiseClassifier,
     load,
 )
@@ -72,10 +75,13 @@ def table():
 def fit(case, X, table, **params):
     kind, target, own = CASES[case]
     own = {**own, **params}
-    if "feature_weights" in own:
-        own["feature_weights"] = [1 + j % 3 for j in range(COLUMNS)]
-    if "forced_splits" in own:
-        own["forced_splits"] = {"feature": 5, "threshold": 0.5}
+    drawn, split = own.get("max_features"), own.get("split")
+    if isinstance(drawn, FeatureSampling) and drawn.weights is not None:
+        weights = [1 + j % 3 for j in range(COLUMNS)]
+        own["max_features"] = clone(drawn).set_params(weights=weights)
+    if isinstance(split, SplitSearch) and split.forced_splits is not None:
+        forced = {"feature": 5, "threshold": 0.5}
+        own["split"] = clone(split).set_params(forced_splits=forced)
     numbers = np.column_stack([table[1], table[1] ** 2 + table[2]])
     y = {"number": table[1], "numbers": numbers, "two": table[2], "many": table[3]}[target]
     model = kind(**{"n_estimators": 5, "min_samples_leaf": 5, **own})
@@ -336,5 +342,5 @@ def test_a_sparse_matrix_is_never_made_dense():
 
 
 def test_vector_leaves_are_refused(table):
-    with pytest.raises(InvalidParameterError, match=r"multi_output='vector'.*sparse"):
+    with pytest.raises(InvalidParameterError, match=r"leaves='vector'.*sparse"):
         quick(GradientBoostingClassifier, leaves="vector").fit(sp.csr_array(table[0]), table[3])

@@ -91,13 +91,13 @@ def test_the_others_are_cases_of_it(table):
         (StagewiseRegressor(learner=tree), GradientBoostingRegressor(**own), table.number),
         (
             StagewiseRegressor("absolute_error", learner=tree, subsample=0.5),
-            GradientBoostingRegressor("absolute_error", subsample=0.5, **own),
+            GradientBoostingRegressor(loss="absolute_error", subsample=0.5, **own),
             table.number,
         ),
         (StagewiseClassifier(learner=tree), GradientBoostingClassifier(**own), table.many),
         (
             StagewiseClassifier("exponential", learner=tree, response="gradient"),
-            GradientBoostingClassifier("exponential", response="gradient", **own),
+            GradientBoostingClassifier(loss="exponential", response="gradient", **own),
             table.two,
         ),
         (

@@ -78,7 +78,7 @@ def test_all_kinds_of_tables_say_the_same():
         assert str(again) == str(first)
         assert str(again.associations) == str(first.associations)
     backwards = describe(X[::-1], "y")
-    assert {h.words for h in backwards.hints} == {h.words for h in first.hints}
+    assert {h.text for h in backwards.hints} == {h.text for h in first.hints}
 
 
 def test_hints_are_found():
@@ -97,14 +97,14 @@ def test_hints_are_found():
         ("twin", "leak"),
         ("gap", "leak"),
     }
-    assert "missing_values=[-999]" in found.words()
+    assert "missing_values=[-999]" in found.hints_text()
 
 
 def test_a_clean_table_has_no_hints():
     rng = np.random.default_rng(0)
     found = describe(rng.normal(size=(100, 3)), rng.normal(size=100))
     assert found.hints == ()
-    assert found.words() == "Nothing stands out."
+    assert found.hints_text() == "No hints."
     assert found.target == "target"
 
 

@@ -122,14 +122,14 @@ def test_what_has_no_trees_is_refused():
         importance(GradientBoostingRegressor)
     with pytest.raises(InvalidParameterError, match="Did you mean 'gain'"):
         importance(fitted("a number"), "gains")
-    with pytest.raises(InvalidParameterError, match="needs X: pass rows that were held out"):
+    with pytest.raises(InvalidParameterError, match="needs X: pass held-out rows"):
         importance(fitted("a number"), "permutation")
 
 
 def test_terms_that_are_no_trees_are_refused():
     X = np.arange(60.0).reshape(20, 3)
     model = StagewiseRegressor(learner=Ridge(), n_estimators=2).fit(X, X[:, 0])
-    with pytest.raises(TypeError, match="another kind"):
+    with pytest.raises(TypeError, match="are other estimators"):
         importance(model)
 
 
@@ -158,7 +158,7 @@ def test_a_continued_model_is_worth_what_an_uninterrupted_one_is():
 def test_permutation_is_the_mean_growth_of_the_loss():
     X, y = mixed(), targets(mixed())["number"]
     model = fitted("a number")
-    found = permutation_importance(model, X, y, repeats=3, random_state=5)
+    found = permutation_importance(model, X, y, n_repeats=3, random_state=5)
     before = (model.predict(X) - y) ** 2
     for j, name in enumerate(X):
         rows = np.zeros(len(y))
@@ -207,8 +207,8 @@ def test_rows_of_no_weight_do_not_count():
     weight[:50] = 0
     wrong = np.where(weight > 0, y, 1e6)
     model = fitted("a number")
-    found = permutation_importance(model, X, wrong, weight)
-    right = permutation_importance(model, X, y, weight)
+    found = permutation_importance(model, X, wrong, sample_weight=weight)
+    right = permutation_importance(model, X, y, sample_weight=weight)
     np.testing.assert_array_equal(found.value, right.value)
 
 
@@ -229,9 +229,9 @@ def test_threads_do_not_matter():
     [
         ({"loss": "log_los"}, InvalidParameterError, "Did you mean 'log_loss'"),
         ({"loss": "squared_error"}, InvalidParameterError, "'log_loss', 'error', 'brier', 'auc'"),
-        ({"repeats": 0}, InvalidParameterError, "repeats must be a whole number"),
-        ({"repeats": 1, "loss": "auc"}, InvalidParameterError, "repeats must be at least 2"),
-        ({"level": 1.0}, InvalidParameterError, "level must be"),
+        ({"n_repeats": 0}, InvalidParameterError, "n_repeats must be a whole number"),
+        ({"n_repeats": 1, "loss": "auc"}, InvalidParameterError, "n_repeats must be at least 2"),
+        ({"confidence_level": 1.0}, InvalidParameterError, "confidence_level must be"),
         ({"groups": {"g": ["aa"]}}, InvalidParameterError, r"groups\['g'\].*'a'"),
         ({"groups": {"g": ["a", 0]}}, InvalidParameterError, "different features"),
         ({"groups": ["a"]}, InvalidParameterError, "dictionary"),

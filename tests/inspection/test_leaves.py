@@ -34,7 +34,7 @@ def test_paths_end_where_the_core_says(name):
     for i in range(5):
         found = decision_path(model, X.iloc[[i]])
         assert [p.nodes[-1] for p in sorted(found.paths, key=lambda p: p.tree)] == list(leaves[i])
-        sizes = [np.abs(p.surprise).max() for p in found.paths]
+        sizes = [np.abs(p.deviation).max() for p in found.paths]
         assert sizes == sorted(sizes, reverse=True)
         told = staged_contributions(model, X.iloc[[i]]).scores()[0, -1]
         np.testing.assert_allclose(found.score, told, rtol=1e-9)
@@ -71,7 +71,7 @@ def test_levels_missing_cells_and_unknown_levels_in_words():
     assert "b is missing" in words
     strange = row.assign(c="q")
     model.set_params(handle_unknown="prior")
-    assert "no level the model knows" in str(decision_path(model, strange))
+    assert "unknown category" in str(decision_path(model, strange))
 
 
 def test_wide_integers_in_words():
@@ -118,5 +118,5 @@ def test_linear_leaves_count_with_what_they_say():
 def test_linear_terms_have_no_leaves():
     X = np.arange(40.0).reshape(20, 2)
     model = StagewiseLinearRegressor(n_estimators=3).fit(X, X[:, 0])
-    with pytest.raises(ValueError, match="linear terms have none"):
+    with pytest.raises(ValueError, match="only linear terms"):
         proximity(model, X)

@@ -32,18 +32,24 @@ from stagewise import (
     RandomForestRegressor,
 )
 from stagewise.boosting.progress import Lines
-from stagewise.inspection import decision_path, shap_values, size, staged_contributions
-from stagewise.inspection.fitted import Fitted
-from stagewise.inspection.shapley import values as shap_module
+from stagewise.estimators.scores import is_average
+from stagewise.inspection import (
+    decision_path,
+    memory_limits,
+    shap_values,
+    staged_contributions,
+)
+from stagewise.inspection.fitted_model import FittedModel
+from stagewise.inspection.shap import values as shap_module
 
 TABLE = make_table(600)
-KINDS = ("path", "interventional")
+KINDS = ("tree_path_dependent", "interventional")
 # Lines are no constants, and rows that go both ways have no path.
 WITHOUT = ("linear", "one tree of classes")
 CONSTANT_LEAVES = [name for name in CASES if not any(word in name for word in WITHOUT)]
 
 
-def explained(model: Any, X: Any, kind: str = "path", **options: Any) -> Any:
+def explained(model: Any, X: Any, kind: str = "tree_path_dependent", **options: Any) -> Any:
     if kind == "interventional":
         options.setdefault("background", X[:40])
     return shap_values(model, X, kind=kind, **options)
@@ -51,7 +57,7 @@ def explained(model: Any, X: Any, kind: str = "path", **options: Any) -> Any:
 
 def said(model: Any, X: Any) -> np.ndarray:
     """What credits must add up to."""
-    if model.averages and hasattr(model, "predict_proba"):
+    if is_average(model) and hasattr(model, "predict_proba"):
         p = model.predict_proba(X)
         return p[:, 1] if p.shape[1] == 2 else p
     if hasattr(model, "decision_function"):
@@ -255,11 +261,11 @@ def test_statistics_belong_to_their_features_in_equal_parts(interactions: bool) 
     assert why.feature_names == ("city", "x", "day")
     check_sums(model, X.head(100), why)
     # By hand: the columns as they are, then shared out.
-    fitted = Fitted.of(model, "test")
-    raw, _ = shap_module._credits(
+    fitted = FittedModel.of(model, "test")
+    raw, _ = shap_module._compute(
         model.model_.ensemble,
         fitted.workers,
-        fitted.rows(X.head(100)).asked_dense(2**30),
+        fitted.rows(X.head(100)).dense_tree_columns(2**30),
         None,
         False,
         Lines(0),
@@ -327,9 +333,10 @@ def test_an_explanation_of_the_package_shap(monkeypatch: pytest.MonkeyPatch) -> 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"kind": "tree"}, "kind must be 'path' or 'interventional'; got 'tree'"),
+        ({"kind": "tree"}, "kind must be 'tree_path_dependent' or 'interventional'.* got 'tree'"),
+        ({"kind": "path"}, "got 'path'. Write kind='tree_path_dependent'"),
         ({"kind": "interventional"}, "pass some as background"),
-        ({"background": TABLE.X}, "background was passed, but kind='path'"),
+        ({"background": TABLE.X}, "background was passed, but kind='tree_path_dependent'"),
         ({"interactions": 2}, "interactions must be True or False; got 2"),
         ({"verbose": "much"}, "verbose must be a whole number, 0 or more; got 'much'"),
     ],
@@ -369,11 +376,11 @@ def test_what_has_no_trees_of_constants_is_refused() -> None:
 
 def test_too_many_credits_are_refused_with_their_size(monkeypatch: Any) -> None:
     model = fit_case("five classes", TABLE)
-    monkeypatch.setattr(size, "RESULT_BYTES", 100_000)
+    monkeypatch.setattr(memory_limits, "RESULT_BYTES", 100_000)
     message = "600 rows x 5 x 5 features x 5 outputs would take .* Pass at most 100 rows"
     with pytest.raises(ValueError, match=message):
         shap_values(model, TABLE.X, interactions=True)
-    message = "Credits of 600 rows x 5 features x 5 outputs would take .* Pass at most 500 rows"
+    message = "Shapley values of 600 rows x 5 features x 5 outputs .* Pass at most 500 rows"
     with pytest.raises(ValueError, match=message):
         shap_values(model, TABLE.X)
 

@@ -26,8 +26,8 @@ from stagewise import (
     export_text,
     rules,
 )
-from stagewise.export.facts import tree_facts
 from stagewise.export.rules import leaf_rules
+from stagewise.export.tree_facts import tree_facts
 from stagewise.inspection import decision_path
 
 RECT = "{http://www.w3.org/2000/svg}rect"
@@ -70,8 +70,8 @@ def fitted():
 def holds(condition, cell):
     if cell is None or cell != cell:
         return condition.missing
-    if condition.levels is not None:
-        return cell in condition.levels
+    if condition.categories is not None:
+        return cell in condition.categories
     return condition.above < cell <= condition.at_most
 
 
@@ -134,7 +134,7 @@ def test_text_has_a_line_for_each_node(fitted):
     assert "size <= " in text
     assert "or missing" in text
     assert "or missing" not in export_text(fitted["both ways"])
-    assert " and a line" in export_text(fitted["lines"])
+    assert " plus a linear model" in export_text(fitted["lines"])
 
 
 def test_depth_is_limited_when_asked(fitted):
@@ -201,16 +201,16 @@ def test_a_tree_of_one_leaf_is_shown():
 
 def test_what_cannot_be_shown_is_said(fitted):
     X, y, _ = frame()
-    with pytest.raises(IndexError, match="tree=7, but the model has 4 trees"):
+    with pytest.raises(IndexError, match="tree=7 is out of range: the model has 4 trees"):
         export_text(fitted["forest"], 7)
-    with pytest.raises(TypeError, match="tree must be the number of a tree"):
+    with pytest.raises(TypeError, match="tree must be the index of a tree"):
         export_text(fitted["forest"], "first")
     with pytest.raises(NotFittedError):
         rules(DecisionTreeRegressor())
     with pytest.raises(TypeError, match="Ridge has none"):
         export_svg(Ridge())
     boosted = StagewiseRegressor(learner=Ridge(), n_estimators=2).fit(X[["id"]], y)
-    with pytest.raises(TypeError, match="estimators of another kind"):
+    with pytest.raises(TypeError, match="are other estimators"):
         export_text(boosted)
     with pytest.raises(InvalidParameterError, match="max_depth must be a whole number at least 1"):
         export_text(fitted["two"], max_depth=0)
@@ -218,7 +218,7 @@ def test_what_cannot_be_shown_is_said(fitted):
         export_svg(fitted["two"], digits=0)
     with pytest.warns(UserWarning, match="one class"):
         one = DecisionTreeClassifier().fit([[0.0], [1.0]], [1, 1])
-    with pytest.raises(IndexError, match="all rows were of one class"):
+    with pytest.raises(IndexError, match="all training rows had the same class"):
         export_text(one)
 
 
@@ -231,9 +231,9 @@ def test_moments_are_told_as_people_write_them():
     assert not any(re.search(r"\d{10}", row["rule"]) for t in range(12) for row in rules(model, t))
     assert "day &lt;= 2020-0" in export_svg(model)
     # The words are the thresholds: they send the same rows left.
-    question = tree_facts(model).nodes[0].question
+    split = tree_facts(model).nodes[0].split
     said = pd.Timestamp(text.split("day <= ")[1].split(" or missing")[0])
-    assert (question.moment, said.value) == ("date", question.threshold)
+    assert (split.temporal_type, said.value) == ("date", split.threshold)
     assert export_text(pickle.loads(pickle.dumps(model))) == text
 
 

@@ -127,7 +127,7 @@ class Ensemble:
         return {
             "set_start": flat["set_start"],
             "sets": flat["level_sets"],
-            "levels": np.array(self.n_categories, dtype=np.uint32),
+            "n_categories": np.array(self.n_categories, dtype=np.uint32),
         }
 
     def score(
