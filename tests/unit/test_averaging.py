@@ -54,7 +54,7 @@ def test_the_normal_distribution_comes_close():
 
 
 @pytest.mark.parametrize("method", ["exact", "normal"])
-def test_who_is_always_right_is_right_together(method):
+def test_members_without_errors_give_no_error(method):
     assert majority_vote_accuracy(7, 1.0, method=method) == 1.0
     assert majority_vote_accuracy(7, 0.0, method=method) == 0.0
     np.testing.assert_array_equal(
@@ -113,7 +113,7 @@ def test_limits_of_the_variance():
 
 
 @pytest.mark.slow
-def test_a_committee_of_trees_has_the_variance_that_the_formula_says():
+def test_an_average_of_trees_has_the_variance_of_the_formula():
     # ρ and σ² from pairs of members; the average from others, of the same 120 training sets.
     rng, M, sets = np.random.default_rng(0), 12, 120
     at = np.linspace(0.1, 0.9, 9)[:, np.newaxis]
