@@ -55,7 +55,7 @@ class RowFacts:
     unknown : tuple of (int, int, str)
         Unknown categories: the index in the sample, the feature and the value.
     texts : tuple of (int, tuple of str)
-        Features with integers beyond 2**53, dates or times: the index and the values as text.
+        Features with integers beyond 2**53, which dates may be: the index and the values as text.
     y_true : tuple of str or float64 array
         The true targets: labels, or numbers with a column for each target.
     y_pred : float64 array of shape (n, n_outputs)
