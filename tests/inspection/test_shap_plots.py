@@ -138,9 +138,9 @@ def test_values_become_coordinates():
     np.testing.assert_array_equal(numbers.x, [1, np.nan, 1])
     days = AxisValues.of(np.array(["1970-01-03", "NaT"], dtype="datetime64[s]"))
     np.testing.assert_array_equal(days.x, [2 * 86_400e9, np.nan])
-    assert (days.moment, days.ends) == ("date", ("1970-01-03", "1970-01-03"))
+    assert (days.temporal_type, days.ends) == ("date", ("1970-01-03", "1970-01-03"))
     times = AxisValues.of(np.array([dt.time(7), None, dt.time(19, 30)], dtype=object))
-    assert (times.moment, times.ends) == ("time of day", ("07:00:00", "19:30:00"))
+    assert (times.temporal_type, times.ends) == ("time of day", ("07:00:00", "19:30:00"))
     mixed = AxisValues.of(np.array([dt.date(2020, 1, 1), "never"], dtype=object))
     assert mixed.labels == ["2020-01-01", "never"]
     masked = AxisValues.of(np.array([5, 0]), np.array([False, True]))

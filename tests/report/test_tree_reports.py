@@ -233,7 +233,7 @@ def test_dates_and_times_are_shown_as_text():
     # The words are the thresholds: they send the same rows left.
     split = tree_facts(model).nodes[0].split
     said = pd.Timestamp(text.split("day <= ")[1].split(" or missing")[0])
-    assert (split.moment, said.value) == ("date", split.threshold)
+    assert (split.temporal_type, said.value) == ("date", split.threshold)
     assert export_text(pickle.loads(pickle.dumps(model))) == text
 
 

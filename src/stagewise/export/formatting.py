@@ -35,11 +35,11 @@ def format_number(number: float, digits: int = 4) -> str:
     return f"{number:.{digits}g}"
 
 
-def format_value(number: float, moment: Moment | None, digits: int = 4) -> str:
+def format_value(number: float, temporal_type: Moment | None, digits: int = 4) -> str:
     """Format a value of a column: a number, a date, a duration or a time of day."""
-    if moment is None:
+    if temporal_type is None:
         return format_number(number, digits)
-    return short_words(number, moment, digits)
+    return short_words(number, temporal_type, digits)
 
 
 def format_categories(categories: Sequence[Level], most: int = CATEGORIES_SHOWN) -> str:
@@ -53,7 +53,7 @@ def format_condition(split: Split, *, left: bool, digits: int = 4, missing: bool
     """Format the condition of one side of a split, with "or missing" where that applies."""
     if split.threshold is not None:
         sign = "<=" if left else ">"
-        words = f"{split.name} {sign} {format_value(split.threshold, split.moment, digits)}"
+        words = f"{split.name} {sign} {format_value(split.threshold, split.temporal_type, digits)}"
     else:
         assert split.left is not None
         assert split.right is not None

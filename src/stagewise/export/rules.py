@@ -33,7 +33,7 @@ class Condition:
         Categorical column: the categories that reach the leaf.
     missing : bool
         Whether rows with a missing value can reach the leaf.
-    moment : {"date", "duration", "time of day"}, or None
+    temporal_type : {"date", "duration", "time of day"}, or None
         The temporal type of the bounds, if they are in nanoseconds.
     """
 
@@ -42,11 +42,13 @@ class Condition:
     at_most: float | int = math.inf
     categories: tuple[Level, ...] | None = None
     missing: bool = True
-    moment: Moment | None = None
+    temporal_type: Moment | None = None
 
     def text(self, digits: int = 4) -> str:
         """Return the condition as text."""
-        low, high = (format_value(x, self.moment, digits) for x in (self.above, self.at_most))
+        low, high = (
+            format_value(x, self.temporal_type, digits) for x in (self.above, self.at_most)
+        )
         if self.categories is not None:
             text = f"{self.name} in {{{format_categories(self.categories)}}}"
         elif self.above == -math.inf:
@@ -106,7 +108,9 @@ def _narrowed(before: Condition, node: NodeFacts, *, left: bool) -> Condition:
         return Condition(before.name, categories=kept, missing=missing)
     above = before.above if left else max(before.above, split.threshold)
     at_most = min(before.at_most, split.threshold) if left else before.at_most
-    return Condition(before.name, above, at_most, missing=missing, moment=split.moment)
+    return Condition(
+        before.name, above, at_most, missing=missing, temporal_type=split.temporal_type
+    )
 
 
 def rules(estimator: Any, tree: int = 0, *, digits: int = 4) -> list[dict[str, Any]]:

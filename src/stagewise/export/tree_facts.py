@@ -42,7 +42,7 @@ class Split:
         Categorical column: the categories that go left, and those that go right.
     missing : {"left", "right", "both"}
         The child that gets rows with a missing value.
-    moment : {"date", "duration", "time of day"}, or None
+    temporal_type : {"date", "duration", "time of day"}, or None
         The temporal type of the threshold, if it is in nanoseconds.
     """
 
@@ -51,7 +51,7 @@ class Split:
     left: tuple[Level, ...] | None
     right: tuple[Level, ...] | None
     missing: Side
-    moment: Moment | None = None
+    temporal_type: Moment | None = None
 
 
 @dataclass(frozen=True)

@@ -34,13 +34,13 @@ COLOURS = (DOTS, "#e08a1e", "#3a9d5d", "#c23b3b", "#7d5ba6", "#8a6d3b", "#d16ba5
 
 def format_datetime_axes(ax: Any, across: Moment | None, along: Moment | None = None) -> Any:
     """Put ticks of axes in nanoseconds at the start of hours, days or months, with text labels."""
-    for axis, moment in ((ax.xaxis, across), (ax.yaxis, along)):
-        if moment is not None:
-            _format_datetime_axis(axis, moment)
+    for axis, temporal_type in ((ax.xaxis, across), (ax.yaxis, along)):
+        if temporal_type is not None:
+            _format_datetime_axis(axis, temporal_type)
     return ax
 
 
-def _format_datetime_axis(axis: Any, moment: Moment) -> None:
+def _format_datetime_axis(axis: Any, temporal_type: Moment) -> None:
     from matplotlib.ticker import FuncFormatter, Locator
 
     class TemporalLocator(Locator):
@@ -50,10 +50,10 @@ def _format_datetime_axis(axis: Any, moment: Moment) -> None:
             return self.tick_values(*axis.get_view_interval())
 
         def tick_values(self, vmin: float, vmax: float) -> Any:
-            return moment_ticks(min(vmin, vmax), max(vmin, vmax), moment, TICKS)
+            return moment_ticks(min(vmin, vmax), max(vmin, vmax), temporal_type, TICKS)
 
     def text(x: float, _: Any) -> str:
-        return moment_words(x, moment, within=float(np.ptp(axis.get_view_interval())))
+        return moment_words(x, temporal_type, within=float(np.ptp(axis.get_view_interval())))
 
     axis.set_major_locator(TemporalLocator())
     axis.set_major_formatter(FuncFormatter(text))

@@ -191,4 +191,4 @@ def _points(fitted: FittedModel, place: int, x: Vector, weight: Vector, n: int) 
 
 def _axis(grid: Grid) -> Axis:
     labels = None if grid.labels is None else tuple(grid.labels)
-    return Axis(grid.place, grid.codes, grid.x, labels, grid.deciles, grid.moment)
+    return Axis(grid.place, grid.codes, grid.x, labels, grid.deciles, grid.temporal_type)

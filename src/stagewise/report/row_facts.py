@@ -209,8 +209,10 @@ def _texts(fitted: FittedModel, table: Table | None) -> tuple[tuple[int, tuple[s
     return tuple((j, tuple(_format(table.column(j), features[j].moment))) for j in wide)
 
 
-def _format(column: Column, moment: Moment | None) -> list[str]:
+def _format(column: Column, temporal_type: Moment | None) -> list[str]:
     gone = np.isnan(column.values) if column.missing is None else column.missing
-    words: Callable[[Any], str] = str if moment is None else partial(moment_words, moment=moment)
+    words: Callable[[Any], str] = (
+        str if temporal_type is None else partial(moment_words, moment=temporal_type)
+    )
     cells = zip(column.values.tolist(), gone.tolist(), strict=True)
     return ["" if absent else words(cell) for cell, absent in cells]

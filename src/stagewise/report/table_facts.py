@@ -204,7 +204,7 @@ def _column(profile: Profile, name: str, is_target: bool) -> ColumnFacts:
         counts.astype(np.float64),
         tuple((_format(profile, k), rows) for k, (_, rows) in enumerate(profile.frequent[:8])),
         profile.is_number,
-        None if profile.moment is None else _formatted(profile),
+        None if profile.temporal_type is None else _formatted(profile),
     )
 
 
@@ -217,7 +217,7 @@ def _formatted(profile: Profile) -> FormattedFacts:
 
 def _format(profile: Profile, place: int) -> str:
     value, _ = profile.frequent[place]
-    if profile.moment is None and isinstance(value, float) and isfinite(value):
+    if profile.temporal_type is None and isinstance(value, float) and isfinite(value):
         return format_number(value, 6)
     return profile.format_frequent(place)
 

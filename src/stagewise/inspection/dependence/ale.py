@@ -101,13 +101,13 @@ class AccumulatedEffects:
             labels = (first.name, self.grids[1].name, f"{what}{whose}")
             second = self.grids[1]
             drawn = plot_surface(first.x, second.x, self.effect[..., one], labels, ax)
-            return format_datetime_axes(drawn, first.moment, second.moment)
+            return format_datetime_axes(drawn, first.temporal_type, second.temporal_type)
         chosen = list(range(len(self.outputs))) if output is None else [one]
         names, curves = [self.outputs[k] for k in chosen], self.effect[:, chosen]
         if first.labels is not None:
             return plot_categories(first.labels, curves, names, (first.name, what), ax)
         drawn = plot_curves(first.x, curves, names, (first.name, what), ax, rug=first.deciles)
-        return format_datetime_axes(drawn, first.moment)
+        return format_datetime_axes(drawn, first.temporal_type)
 
 
 def accumulated_effects(

@@ -51,7 +51,7 @@ class Grid:
         The encoded points.
     deciles : float64 array
         The deciles of the rows; empty without rows and for a categorical feature.
-    moment : {"date", "duration", "time of day"}, or None
+    temporal_type : {"date", "duration", "time of day"}, or None
         The temporal type, if the numbers are nanoseconds.
     """
 
@@ -61,14 +61,14 @@ class Grid:
     values: tuple[Any, ...]
     codes: Vector
     deciles: Vector
-    moment: Moment | None = None
+    temporal_type: Moment | None = None
 
     @property
     def formatted(self) -> tuple[Any, ...]:
         """The points as shown in tables: dates and times as text."""
-        if self.moment is None:
+        if self.temporal_type is None:
             return self.values
-        return tuple(short_words(value, self.moment, DIGITS) for value in self.values)
+        return tuple(short_words(value, self.temporal_type, DIGITS) for value in self.values)
 
     @property
     def x(self) -> Vector:
@@ -235,30 +235,30 @@ def _given_numbers(feature: Feature, name: str, given: Any) -> Vector:
     return numbers if feature.cuts is None else ranks(Column(numbers, None), feature.cuts)
 
 
-def _given_datetimes(moment: Moment, name: str, given: Any) -> list[int | float]:
+def _given_datetimes(temporal_type: Moment, name: str, given: Any) -> list[int | float]:
     """Return the nanoseconds of dates, durations or times, given as objects, text or numbers."""
     if isinstance(given, str) or not isinstance(given, Iterable):
         raise InvalidParameterError(
-            f"grid_resolution: the values of {name!r} must be a list of {moment}s; got "
+            f"grid_resolution: the values of {name!r} must be a list of {temporal_type}s; got "
             f"{shown(given)}."
         )
-    return [_nanoseconds(moment, name, item) for item in given]
+    return [_nanoseconds(temporal_type, name, item) for item in given]
 
 
-def _nanoseconds(moment: Moment, name: str, item: Any) -> int | float:
+def _nanoseconds(temporal_type: Moment, name: str, item: Any) -> int | float:
     if isinstance(item, str):
         try:
-            return moment_number(item, moment)
+            return moment_number(item, temporal_type)
         except ValueError as error:
             raise InvalidParameterError(
-                f"grid_resolution: {name!r} has {moment}s, and {error}"
+                f"grid_resolution: {name!r} has {temporal_type}s, and {error}"
             ) from None
     if is_missing(item):
         return math.nan
-    if family(type(item)) not in (moment, "number"):
+    if family(type(item)) not in (temporal_type, "number"):
         raise InvalidParameterError(
-            f"grid_resolution: {name!r} has {moment}s, and {shown(item)} is not one. Pass such "
-            f"objects, text such as {moment_words(0, moment)!r}, or nanoseconds."
+            f"grid_resolution: {name!r} has {temporal_type}s, and {shown(item)} is not one. Pass "
+            f"such objects, text such as {moment_words(0, temporal_type)!r}, or nanoseconds."
         )
     try:
         return number_of(item)

@@ -150,7 +150,7 @@ class Dependence:
                     ax,
                     ticks=(first.labels, second.labels),
                 )
-            return format_datetime_axes(drawn, first.moment, second.moment)
+            return format_datetime_axes(drawn, first.temporal_type, second.temporal_type)
         single = output is not None or self.individual is not None
         chosen = [one] if single else list(range(len(self.outputs)))
         names, labels_1d = [self.outputs[k] for k in chosen], (first.name, what)
@@ -161,7 +161,7 @@ class Dependence:
         drawn = plot_curves(
             first.x, curves, names, labels_1d, ax, individual=rows, rug=first.deciles
         )
-        return format_datetime_axes(drawn, first.moment)
+        return format_datetime_axes(drawn, first.temporal_type)
 
 
 def partial_dependence(

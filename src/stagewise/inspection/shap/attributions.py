@@ -41,24 +41,24 @@ class AxisValues:
         their names; NaN for a missing value.
     labels : list of str, or None
         The names of the categories; None for numbers.
-    moment : {"date", "duration", "time of day"}, or None
+    temporal_type : {"date", "duration", "time of day"}, or None
         The temporal type, if the numbers are nanoseconds.
     """
 
     x: Vector
     labels: list[str] | None = None
-    moment: Moment | None = None
+    temporal_type: Moment | None = None
 
     @classmethod
     def of(
         cls,
         cells: npt.NDArray[Any],
         missing: npt.NDArray[np.bool_] | None = None,
-        moment: Moment | None = None,
+        temporal_type: Moment | None = None,
     ) -> AxisValues:
-        """Read a column of any type; `missing` and `moment` add what its dtype does not have."""
+        """Read a column of any type; `missing` and `temporal_type` complete its dtype."""
         if cells.dtype.kind in "biuf":
-            return cls(with_missing(cells.astype(np.float64), missing), None, moment)
+            return cls(with_missing(cells.astype(np.float64), missing), None, temporal_type)
         # A list keeps numpy's datetime scalars as they are.
         items = list(cells)
         absent = missing_items(items) if missing is None else missing | missing_items(items)
@@ -95,9 +95,9 @@ class AxisValues:
         low, high = np.nanmin(self.x, initial=np.inf), np.nanmax(self.x, initial=-np.inf)
         if not low <= high:
             return "low", "high"
-        if self.moment is None:
+        if self.temporal_type is None:
             return f"{low:.3g}", f"{high:.3g}"
-        one, two = (moment_words(end, self.moment, within=high - low) for end in (low, high))
+        one, two = (moment_words(end, self.temporal_type, within=high - low) for end in (low, high))
         return one, two
 
 
@@ -186,13 +186,13 @@ class Attributions:
 
     def format_value(self, row: int, feature: int) -> str:
         """Return "feature = value" as text."""
-        cells, missing, moment = self._cells(feature)
+        cells, missing, temporal_type = self._cells(feature)
         cell = cells[row]
         if (missing is not None and missing[row]) or missing_items([cell])[0]:
             return f"{self.names[feature]} is missing"
-        moment = moment or moment_of(np.array([cell], dtype=object))
-        if moment is not None:
-            return f"{self.names[feature]} = {moment_words(number_of(cell), moment)}"
+        temporal_type = temporal_type or moment_of(np.array([cell], dtype=object))
+        if temporal_type is not None:
+            return f"{self.names[feature]} = {moment_words(number_of(cell), temporal_type)}"
         text = f"{cell:.4g}" if isinstance(cell, (float, np.floating)) else str(cell)
         return f"{self.names[feature]} = {text}"
 

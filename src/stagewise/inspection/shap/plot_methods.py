@@ -122,7 +122,7 @@ class ShapPlots:
         labels = (one.names[j], one.label)
         if other is None:
             drawn = plot_dependence(own.x, one.values[:, j], labels, ax, categories=own.labels)
-            return format_datetime_axes(drawn, own.moment)
+            return format_datetime_axes(drawn, own.temporal_type)
         beside = one.axis_values(other)
         drawn = plot_dependence(
             own.x,
@@ -134,7 +134,7 @@ class ShapPlots:
             colour_label=one.names[other],
             ends=beside.ends,
         )
-        return format_datetime_axes(drawn, own.moment)
+        return format_datetime_axes(drawn, own.temporal_type)
 
     def _one(self, output: Any) -> Attributions:
         names, outputs = self.feature_names, self.output_names

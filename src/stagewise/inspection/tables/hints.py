@@ -135,7 +135,7 @@ def _of_column(profile: Profile) -> Iterator[Hint]:
 
 def _sentinels(profile: Profile) -> Iterator[Hint]:
     """Yield repeated extreme values that may stand for missing values."""
-    if not profile.is_number or profile.moment is not None:
+    if not profile.is_number or profile.temporal_type is not None:
         return
     q1, _, q3 = profile.quartiles
     for value, rows in profile.frequent:

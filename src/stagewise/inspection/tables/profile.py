@@ -72,9 +72,11 @@ class Profile:
         return self.kind in ("number", "whole number", *MOMENTS)
 
     @property
-    def moment(self) -> Moment | None:
+    def temporal_type(self) -> Moment | None:
         """The temporal type, if the numbers are nanoseconds."""
-        return next((moment for moment in MOMENTS if moment == self.kind), None)
+        return next(
+            (temporal_type for temporal_type in MOMENTS if temporal_type == self.kind), None
+        )
 
     def format(self, number: float, what: Literal["value", "mean", "distance"] = "mean") -> Any:
         """Return a number for display: dates and times as text, other numbers unchanged.
@@ -88,18 +90,18 @@ class Profile:
             at least to the second, the others are rounded according to the range of the column;
             differences of dates are durations.
         """
-        if self.moment is None:
+        if self.temporal_type is None:
             return float(number)
         span = float(self.deciles[-1] - self.deciles[0])
         within = min(span, PARTS * SECOND) if what == "value" else span
-        kind = "duration" if what == "distance" else self.moment
+        kind = "duration" if what == "distance" else self.temporal_type
         return moment_words(number, kind, within=within)
 
     def format_frequent(self, place: int) -> str:
         """Return one of the most frequent values as text."""
         value, _ = self.frequent[place]
-        if self.moment is not None:
-            return moment_words(value, self.moment)
+        if self.temporal_type is not None:
+            return moment_words(value, self.temporal_type)
         return str(value) if isinstance(value, (str, int)) else f"{value:g}"
 
     def row(self) -> dict[str, Any]:
