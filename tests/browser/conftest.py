@@ -25,12 +25,12 @@ def installed() -> str | None:
 def watched(browser):
     """An empty page; whatever it complains about fails the test."""
     page = browser.new_page()
-    complaints: list[str] = []
-    page.on("pageerror", lambda error: complaints.append(str(error)))
-    page.on("console", lambda said: complaints.append(said.text) if said.type == "error" else None)
+    errors: list[str] = []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.on("console", lambda line: errors.append(line.text) if line.type == "error" else None)
     yield page
     page.close()
-    assert not complaints
+    assert not errors
 
 
 # Not of the session: the driver has an event loop and a thread, and other tests fork.

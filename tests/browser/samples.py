@@ -1,4 +1,4 @@
-"""Models of every kind that a page can carry, and rows that are hard to read."""
+"""Models of every kind that can be exported, and difficult rows."""
 
 from __future__ import annotations
 

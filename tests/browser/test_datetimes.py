@@ -1,4 +1,4 @@
-"""Moments on a page are those of Python: words, numbers, ticks, and what is typed."""
+"""Dates and times on a page equal those of Python: text, numbers, ticks and typed values."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def values():
     return list(zip(numbers, rng.permutation(np.abs(numbers)).tolist(), strict=True))
 
 
-def test_words_are_those_of_python(lab, values):
+def test_text_is_that_of_python(lab, values):
     script = """([values, moments]) => moments.map((moment) => values.map(([x, within]) => [
       Model.datetimes.format(x, moment), Model.datetimes.format(x, moment, within),
       ...[1, 4, 17].map((digits) => Model.datetimes.formatShort(x, moment, digits))]))"""
@@ -77,7 +77,7 @@ def test_words_are_those_of_python(lab, values):
         ]
 
 
-def test_digits_of_any_width_and_what_is_no_number(lab):
+def test_digits_of_any_width_and_invalid_numbers(lab):
     wide = [2**63 - 1, -(2**63), 2**63, 1_584_792_000_000_000_001]
     script = "(texts) => texts.map((x) => Model.datetimes.format(x, 'date'))"
     told = lab.evaluate(script, list(map(str, wide)))
@@ -113,7 +113,7 @@ def number(text, moment):
         return None
 
 
-def test_what_is_typed_becomes_what_python_makes_of_it(lab):
+def test_typed_values_are_encoded_as_in_python(lab):
     model = report_of("moments")[0]
     day = [dt.datetime(2020, 3, 21), dt.datetime(2020, 3, 21, 14, 5), None, dt.datetime(2019, 7, 1)]
     lasts = [dt.timedelta(days=3, hours=4), dt.timedelta(hours=76), None, dt.timedelta(seconds=-1)]
@@ -140,7 +140,7 @@ def test_what_is_typed_becomes_what_python_makes_of_it(lab):
     ]
 
 
-def test_a_page_shows_moments_and_takes_them(browser, tmp_path):
+def test_a_page_shows_and_accepts_dates_and_times(browser, tmp_path):
     model, X, y, _ = report_of("moments")
     with watched(browser) as page:
         page.set_viewport_size({"width": 1280, "height": 900})

@@ -1,4 +1,4 @@
-"""What a model says on a page is what Python says."""
+"""Predictions and Shapley values on a page equal those of Python."""
 
 from __future__ import annotations
 
@@ -57,10 +57,10 @@ def case(request, lab):
     return fitted(name), cells(name), ask(lab, fitted(name), cells(name))
 
 
-# ---- as Python says ------------------------------------------------------------------------------
+# ---- agreement -----------------------------------------------------------------------------------
 
 
-def test_scores_are_the_same_bits_and_answers_the_same_numbers(case):
+def test_scores_are_identical_and_predictions_equal(case):
     model, columns, told = case
     score = model._score_values(model.model_, columns)
     assert np.array_equal(told["score"], score)
@@ -148,13 +148,13 @@ def check_split(asked, known, features):
     )
 
 
-# ---- trees made by hand, and slow twins ----------------------------------------------------------
+# ---- trees made by hand, and references ----------------------------------------------------------
 
 HAND_MADE = [name for name in sample_models() if not name.startswith("linear model")]
 
 
 @pytest.mark.parametrize("name", HAND_MADE)
-def test_random_trees_are_walked_and_credited_as_the_slow_twins_do(lab, name):
+def test_random_trees_agree_with_the_reference(lab, name):
     model = sample_models()[name]
     kind = GradientBoostingRegressor if model.classes is None else GradientBoostingClassifier
     estimator = kind.from_model(model, {"loss": model.loss}, {})
@@ -181,7 +181,7 @@ def test_random_trees_are_walked_and_credited_as_the_slow_twins_do(lab, name):
 
 @pytest.mark.parametrize("beyond", [0, 1])
 @pytest.mark.parametrize("grain", [0.0, 1.0])
-def test_lines_are_bounded_and_rounded_as_in_the_core(lab, beyond, grain):
+def test_linear_leaves_are_bounded_and_rounded_as_in_the_core(lab, beyond, grain):
     leaf = random_tree(np.random.default_rng(0), 1, 0)
     one = {name: np.zeros(1, dtype=kind) for name, kind in LINEAR_LEAF_ARRAYS.items()}
     given = {"start": [0, 1], "slope": [1.0], "low": [-3.0], "high": [4.0]}
@@ -238,7 +238,7 @@ def combining_model(rng):
     )
 
 
-def test_combinations_of_levels_are_found_by_keys_of_any_width(lab):
+def test_combinations_of_categories_are_found_by_keys_of_any_width(lab):
     rng = np.random.default_rng(1)
     model = combining_model(rng)
     estimator = GradientBoostingRegressor.from_model(model, {}, {})
@@ -268,7 +268,7 @@ def walk(tree, row, levels):
     return nodes
 
 
-def test_long_paths_are_credited_exactly(lab):
+def test_long_paths_have_exact_shapley_values(lab):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(500, 40))
     model = RandomForestRegressor(n_estimators=2, max_features=0.2).fit(X, X.sum(axis=1))
@@ -279,7 +279,7 @@ def test_long_paths_are_credited_exactly(lab):
     )
 
 
-# ---- what cannot be done -------------------------------------------------------------------------
+# ---- errors --------------------------------------------------------------------------------------
 
 REFUSE = """async ([payload, row]) => {
   const model = await Model.open(payload);

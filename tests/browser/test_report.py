@@ -1,4 +1,4 @@
-"""Report pages in a real browser: every section is there, and says what Python says."""
+"""Report pages in a real browser: every section is shown, and agrees with Python."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def change(page, feature, value):
         field.fill(value)
 
 
-def test_what_if_says_what_python_says(number):
+def test_what_if_predicts_as_python(number):
     page = number
     model, X, _, _ = report_of("number")
     row = X.iloc[[row_of(page)]]
@@ -125,7 +125,7 @@ def test_what_if_says_what_python_says(number):
     assert page.locator(".field.changed").count() == same.count(False)
 
 
-def test_what_if_tells_what_cannot_be(number):
+def test_what_if_shows_input_errors(number):
     page = number
     before = said(page)
     change(page, 0, "seven")
@@ -146,7 +146,7 @@ def test_what_if_of_classes(page, written):
     np.testing.assert_allclose(said(page), model.predict_proba(row)[0], rtol=1e-9)
 
 
-def test_the_threshold_moves_what_is_counted(page, written):
+def test_the_threshold_changes_the_counts(page, written):
     model, X, y, weight = report_of("two classes")
     show(page, written("two classes"))
     page.locator("#quality input[type=range]").fill("0.3")

@@ -1,4 +1,4 @@
-"""What a person types becomes what Python makes of a cell."""
+"""Typed values are encoded as in Python."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def encoded(lab, model, texts):
     return lab.evaluate(script, [export_model(model).payload(), texts])
 
 
-def test_what_is_typed_becomes_what_python_makes_of_it(lab):
+def test_typed_values_are_encoded_as_in_python(lab):
     model = fitted("a number")
     frame = pd.DataFrame(
         {
@@ -55,7 +55,7 @@ def test_integers_of_any_width_keep_their_side_of_a_threshold(lab):
     assert told[10:] == [len(cuts), 0, len(cuts)]
 
 
-def test_what_is_wrong_is_said(lab):
+def test_invalid_input_has_a_message(lab):
     texts = [[0, "many"], [0, "1,5"], [0, "0x10"], [2, "never"], [3, "1000"], [4, "12a"]]
     wrong = [found["error"] for found in encoded(lab, fitted("a number"), texts)]
     assert wrong[0] == "a must be a number; got “many”. Type a number, or “missing”."
@@ -78,7 +78,7 @@ def test_values_that_stand_for_missing_cells_are_missing(lab):
     assert np.array_equal([found["code"] for found in told], [np.nan] * 4 + [1.0], equal_nan=True)
 
 
-def test_a_level_that_is_called_missing_is_a_level(lab):
+def test_a_category_named_missing_is_a_category(lab):
     X = pd.DataFrame({"c": pd.Categorical(["missing", " x ", "", "7", 7] * 6)})
     model = GradientBoostingRegressor(n_estimators=2, min_samples_leaf=1).fit(X, np.arange(30) % 5)
     levels = list(model.model_.features[0].categories.values)

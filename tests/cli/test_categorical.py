@@ -43,7 +43,7 @@ def test_text_is_learned_from_as_categories(run, towns):
     assert stagewise.load(model).fingerprint() == estimator.fingerprint()
 
 
-def test_training_tells_the_number_of_levels(run, towns, tmp_path):
+def test_training_prints_the_number_of_categories(run, towns, tmp_path):
     code, out, _ = run(
         *("train", towns / "t.csv", "--target", "price", "--model", tmp_path / "m.stgw", *FAST),
         *("--categorical", "zip"),
@@ -94,7 +94,7 @@ def test_a_validation_file_is_read_alike(run, towns):
 
 
 @pytest.mark.filterwarnings("default")
-def test_unseen_levels_are_told(run, towns, tmp_path):
+def test_unknown_categories_are_warned_about(run, towns, tmp_path):
     model, _ = train(run, towns)
     (tmp_path / "t.csv").write_text("area,flag,zip\n1,maybe,7\n2,yes,7\n")
     code, _, err = run("predict", model, tmp_path / "t.csv")
@@ -102,7 +102,7 @@ def test_unseen_levels_are_told(run, towns, tmp_path):
     assert "Warning: X column 'flag' holds 'maybe' in 1 of 2 rows" in err
 
 
-def test_unseen_levels_are_refused_if_the_model_was_told_so(run, towns, tmp_path):
+def test_unknown_categories_are_errors_with_handle_unknown_error(run, towns, tmp_path):
     model, _ = train(run, towns, "t.csv", "--set", "handle_unknown=error")
     (tmp_path / "t.csv").write_text("area,flag,zip\n1,maybe,7\n")
     fails(run("predict", model, tmp_path / "t.csv"), "'flag' holds 'maybe'")
@@ -120,7 +120,7 @@ def test_text_can_still_be_left_out(run, towns):
     assert result["categories"] == {"zip": 4}
 
 
-def test_columns_that_only_name_the_rows_are_told(run, tmp_path):
+def test_identifier_columns_are_warned_about(run, tmp_path):
     table = make_table(0).select(["area", "price"])
     table = table.append_column("id", [[f"row {n}" for n in range(ROWS)]])
     csv.write_csv(table, tmp_path / "t.csv")
@@ -142,12 +142,12 @@ def test_columns_that_only_name_the_rows_are_told(run, tmp_path):
         (["--set", 'categorical_features=["zap"]'], ["'zap', which X does not have"]),
     ],
 )
-def test_a_mistake_is_told_in_one_sentence(run, towns, tmp_path, more, words):
+def test_an_error_is_one_sentence(run, towns, tmp_path, more, words):
     command = ["train", towns / "t.csv", "--target", "price", "--model", tmp_path / "m.stgw"]
     fails(run(*command, "--quiet", *more), *words)
 
 
-def test_what_is_neither_numbers_nor_text_is_refused_by_name(run, tmp_path):
+def test_unsupported_columns_are_named(run, tmp_path):
     table = make_table(0).select(["area", "price"]).append_column("parts", [[[1]] * ROWS])
     parquet.write_table(table, tmp_path / "t.parquet")
     command = ["train", tmp_path / "t.parquet", "--target", "price", "--model", tmp_path / "m.stgw"]

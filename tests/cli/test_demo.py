@@ -1,4 +1,4 @@
-"""``make demo`` as a newcomer meets it."""
+"""``make demo``."""
 
 import subprocess
 import sys
@@ -51,7 +51,7 @@ def test_the_demo_compares_the_loaded_model_with_the_trained_one(seen, tmp_path,
     assert demo.main(["--out", str(tmp_path)]) == 1
 
 
-def test_what_the_demo_says_to_type_next_works(seen, capsys, monkeypatch, tmp_path):
+def test_the_next_steps_of_the_demo_work(seen, capsys, monkeypatch, tmp_path):
     _, out = seen
     monkeypatch.chdir(tmp_path)
     lines = out.split("Next steps:")[1].strip().splitlines()

@@ -1,4 +1,4 @@
-"""Files, tasks and parameters as the command line reads them; no model is trained here."""
+"""Reading of files, tasks and parameters; no model is trained here."""
 
 import gzip
 from decimal import Decimal
@@ -42,7 +42,7 @@ def test_a_compressed_csv_is_read_like_a_plain_one(tmp_path):
     assert read_file(path).to_pydict() == {"a": [1], "b": [2]}
 
 
-def test_parquet_is_known_by_its_first_bytes_when_the_name_says_nothing(tmp_path):
+def test_parquet_is_recognised_by_its_first_bytes(tmp_path):
     path = tmp_path / "table"
     parquet.write_table(pa.table({"a": [1, 2]}), path)
     assert read_file(path).to_pydict() == {"a": [1, 2]}
@@ -138,13 +138,13 @@ def test_columns_are_numbers_or_text_or_strange():
     assert unsupported_columns(table) == ["list", "bytes"]
 
 
-def test_an_empty_column_becomes_missing_numbers_and_a_date_a_moment():
+def test_an_empty_column_becomes_nan_and_a_date_a_timestamp():
     table = pa.table({"nothing": pa.nulls(2), "day": pa.array([0, 1], pa.date32())})
     types = feature_table(table, ["day", "nothing"]).schema.types
     assert types == [pa.timestamp("s"), pa.float64()]
 
 
-def test_a_gap_in_the_target_is_told_with_count_and_first_row():
+def test_missing_targets_are_an_error_with_count_and_first_row():
     table = pa.table({"y": [1.0, None, None]})
     with pytest.raises(InputError, match=r"missing in 2 of 3 rows \(first in row 2\)"):
         numbers(table, "y", "target")
@@ -184,7 +184,7 @@ def test_the_task_follows_from_type_and_number_of_values(values, task):
     assert guess(values) == task
 
 
-def test_a_guess_says_why():
+def test_a_guess_has_a_reason():
     reason = guess_task(pa.chunked_array([[0, 1, 1, 0]]), "churned").reason
     assert "'churned'" in reason
     assert "2 different integers" in reason
@@ -219,12 +219,12 @@ def test_a_parameter_near_to_nothing_gets_the_whole_list():
 
 
 @pytest.mark.parametrize("name", ["verbose", "callbacks"])
-def test_what_belongs_to_the_command_line_cannot_be_set(name):
+def test_parameters_of_the_command_line_cannot_be_set(name):
     with pytest.raises(InputError, match="unknown parameter"):
         read_parameters(None, [f"{name}=1"], Estimator)
 
 
-def test_a_broken_parameter_file_is_told_with_its_line(tmp_path):
+def test_an_invalid_parameter_file_is_an_error_with_its_line(tmp_path):
     path = tmp_path / "p.toml"
     path.write_text("learning_rate: 0.5\n")
     with pytest.raises(InputError, match=r"is not valid TOML: .*line 1"):
@@ -246,7 +246,7 @@ def test_a_broken_parameter_file_is_told_with_its_line(tmp_path):
         ("p = [1, 2]", [1, 2]),
     ],
 )
-def test_the_value_of_a_setting_is_read_as_what_it_looks_like(setting, value):
+def test_the_value_of_a_setting_is_parsed_as_toml(setting, value):
     assert parse_setting(setting) == ("p", value)
 
 

@@ -1,4 +1,4 @@
-"""Accumulated local effects, and how features act together."""
+"""Accumulated local effects and interactions."""
 
 from __future__ import annotations
 
@@ -74,14 +74,14 @@ def test_correlated_columns_do_not_borrow_from_each_other():
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_levels_have_effects(name):
+def test_categories_have_effects(name):
     X, model = mixed(), fitted(name)
     found = accumulated_effects(model, X, "c", response="mean")
     assert sorted(found.grids[0].values) == list("uvwxyz")
     np.testing.assert_allclose(np.average(found.effect, axis=0, weights=found.rows), 0, atol=1e-9)
 
 
-def test_steps_between_levels_are_those_of_their_own_rows():
+def test_changes_between_categories_use_their_own_rows():
     X, model = mixed(), fitted("a number")
     found = accumulated_effects(model, X, "c")
     levels = found.grids[0].values
@@ -95,7 +95,7 @@ def test_steps_between_levels_are_those_of_their_own_rows():
         assert found.effect[k + 1, 0] - found.effect[k, 0] == pytest.approx(step, abs=1e-9)
 
 
-def test_similar_levels_are_side_by_side():
+def test_similar_categories_are_neighbours():
     rng = np.random.default_rng(0)
     place = rng.integers(0, 5, 2000)
     names = np.array(["d", "a", "e", "b", "c"])  # along x: d a e b c
@@ -106,7 +106,7 @@ def test_similar_levels_are_side_by_side():
 
 
 @pytest.mark.parametrize(
-    ("features", "asked", "words"),
+    ("features", "options", "message"),
     [
         (["a", "c"], {}, "'c' is categorical"),
         (["a", "b", "d"], {}, "got 3"),
@@ -115,9 +115,9 @@ def test_similar_levels_are_side_by_side():
         ("a", {"response": "log"}, "response must be"),
     ],
 )
-def test_wrong_parameters_of_effects_are_named(features, asked, words):
-    with pytest.raises(InvalidParameterError, match=words):
-        accumulated_effects(fitted("a number"), mixed(), features, **asked)
+def test_wrong_parameters_of_effects_are_named(features, options, message):
+    with pytest.raises(InvalidParameterError, match=message):
+        accumulated_effects(fitted("a number"), mixed(), features, **options)
 
 
 def test_a_feature_of_one_value_has_no_effect_to_show():
@@ -141,15 +141,15 @@ def test_effects_are_drawn():
     assert accumulated_effects(fitted("a number"), X, "c").plot().get_xlabel() == "c"
 
 
-# ---- Friedman's H ------------------------------------------------------------------------------
+# ---- Friedman's H --------------------------------------------------------------------------------
 
 
 def slow_h(ensemble, rows, weight, places):
     """H of some columns, from the definition."""
 
     def part(chosen):
-        said = np.array([expectation(ensemble, {j: row[j] for j in chosen}) for row in rows])
-        return said - np.average(said, axis=0, weights=weight)
+        predicted = np.array([expectation(ensemble, {j: row[j] for j in chosen}) for row in rows])
+        return predicted - np.average(predicted, axis=0, weights=weight)
 
     whole, everything = part(places), range(rows.shape[1])
     if len(places) == 1:
@@ -180,7 +180,7 @@ def test_h_is_friedmans(name, order):
         np.testing.assert_allclose(h, slow, rtol=1e-8, atol=1e-10)
 
 
-def test_only_what_interacts_is_found():
+def test_only_interacting_features_have_a_large_h():
     rng = np.random.default_rng(0)
     X = rng.uniform(-1, 1, size=(3000, 4))
     model = GradientBoostingRegressor(n_estimators=80).fit(X, 3 * X[:, 0] * X[:, 1] + X[:, 2])
@@ -197,18 +197,18 @@ def test_only_what_interacts_is_found():
 def test_h_by_rows():
     X, model = mixed()[:60], fitted("a number")
     brute = interactions(model, X, ["a", "b"], method="brute")
-    said = {}
+    predicted = {}
     for names in (["a"], ["b"], ["a", "b"]):
         means = []
         for i in range(60):
             moved = X.assign(**{n: X[n].iloc[i] for n in names})
             means.append(model.predict(moved).mean())
-        said["".join(names)] = np.array(means) - np.mean(means)
-    left = said["ab"] - said["a"] - said["b"]
-    assert brute.h[0, 0] == pytest.approx(np.sqrt((left**2).sum() / (said["ab"] ** 2).sum()))
+        predicted["".join(names)] = np.array(means) - np.mean(means)
+    left = predicted["ab"] - predicted["a"] - predicted["b"]
+    assert brute.h[0, 0] == pytest.approx(np.sqrt((left**2).sum() / (predicted["ab"] ** 2).sum()))
 
 
-def test_lines_have_h_by_rows_only():
+def test_linear_leaves_need_the_brute_method_for_h():
     X, y = mixed(), targets(mixed())["number"]
     model = GradientBoostingRegressor(n_estimators=5, leaves="linear").fit(X, y)
     with pytest.raises(InvalidParameterError, match="linear leaves"):

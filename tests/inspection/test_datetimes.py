@@ -1,4 +1,4 @@
-"""Dates, durations and times of day in what inspection says and draws."""
+"""Dates, durations and times of day in inspection."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def ticks(axis):
 # ---- a table -------------------------------------------------------------------------------------
 
 
-def test_a_table_of_moments_is_told_in_words():
+def test_dates_and_times_of_a_table_are_shown_as_text():
     X = journeys()
     rows = {row["column"]: row for row in describe(X).table()}
     day, lasts, at = rows["day"], rows["lasts"], rows["at"]
@@ -72,7 +72,7 @@ def test_only_dates_are_points_in_time():
     assert all(profile.is_number for profile in found.columns)
 
 
-def test_a_target_of_moments_is_told_so():
+def test_a_target_can_be_a_date():
     found = describe(pd.DataFrame({"x": [1.0, 2.0]}), np.array(["2020-01-01", "NaT"], "M8[D]"))
     assert found.columns[-1].kind == "date"
 
@@ -99,8 +99,8 @@ def test_points_of_a_date_may_be_given_in_any_way(model, X, grid):
     rows = pd.concat([X] * 2, ignore_index=True)
     rows["day"] = np.repeat(pd.to_datetime(told, format="ISO8601"), len(X)).astype(X["day"].dtype)
     brute = partial_dependence(model, X, "day", grid_resolution=grid, max_samples=None)
-    said = model.predict(rows).reshape(2, -1).mean(axis=1)
-    np.testing.assert_allclose(brute.mean[:, 0], said)
+    predicted = model.predict(rows).reshape(2, -1).mean(axis=1)
+    np.testing.assert_allclose(brute.mean[:, 0], predicted)
 
 
 def test_durations_and_times_may_be_given_and_missing_ones(model):
@@ -113,7 +113,7 @@ def test_durations_and_times_may_be_given_and_missing_ones(model):
 
 
 @pytest.mark.parametrize(
-    ("grid", "words"),
+    ("grid", "message"),
     [
         (["2020-13-01"], "'2020-13-01' is no date; write one as 2024-03-01 or"),
         ([dt.timedelta(days=1)], "'day' has dates, and datetime.timedelta.* is not one"),
@@ -124,18 +124,18 @@ def test_durations_and_times_may_be_given_and_missing_ones(model):
         ([], "grid_resolution has no values of 'day'"),
     ],
 )
-def test_what_is_no_date_is_refused(model, grid, words):
-    with pytest.raises(InvalidParameterError, match=words):
+def test_invalid_dates_are_errors(model, grid, message):
+    with pytest.raises(InvalidParameterError, match=message):
         partial_dependence(model, None, "day", grid_resolution=grid)
 
 
-# ---- words and pictures --------------------------------------------------------------------------
+# ---- text and plots ------------------------------------------------------------------------------
 
 
-def test_paths_are_told_in_words(model, X):
-    words = decision_path(model, X.iloc[[1]]).text(None)
-    assert re.search(r"day (≤|>) 2020-\d\d-\d\d", words)
-    assert not re.search(r"\d{10}", words)
+def test_decision_paths_show_dates_as_text(model, X):
+    message = decision_path(model, X.iloc[[1]]).text(None)
+    assert re.search(r"day (≤|>) 2020-\d\d-\d\d", message)
+    assert not re.search(r"\d{10}", message)
 
 
 def test_axes_of_curves_have_dates(model, X, ax):
@@ -157,7 +157,7 @@ def test_axes_of_surfaces_have_both(model, X, ax):
 
 
 @pytest.mark.parametrize("library", ["pandas", "polars"])
-def test_shapley_values_have_moments(model, X, ax, library):
+def test_shapley_plots_show_dates(model, X, ax, library):
     rows = X if library == "pandas" else pl.from_pandas(X)
     why = shap_values(model, rows)
     why.dependence("day", ax, colour="at")

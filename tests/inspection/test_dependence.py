@@ -1,4 +1,4 @@
-"""Partial dependence, by rows and by traversal."""
+"""Partial dependence, by brute force and by recursion."""
 
 from __future__ import annotations
 
@@ -55,12 +55,12 @@ def test_brute_force_is_the_mean_prediction_of_changed_rows(name, response):
             moved = X.copy()
             moved[feature] = pd.Series([value] * 80, index=X.index).astype(X[feature].dtype)
             if response == "score" and hasattr(model, "decision_function"):
-                said = model.decision_function(moved)
+                predicted = model.decision_function(moved)
             elif hasattr(model, "predict_proba"):
-                said = model.predict_proba(moved)
+                predicted = model.predict_proba(moved)
             else:
-                said = model.predict(moved)
-            mean = np.average(said.reshape(80, -1), axis=0, weights=weight)
+                predicted = model.predict(moved)
+            mean = np.average(predicted.reshape(80, -1), axis=0, weights=weight)
             np.testing.assert_allclose(found.mean[i], mean, rtol=1e-9)
 
 
@@ -157,7 +157,7 @@ def test_rows_of_the_walk_come_in_any_chunks(monkeypatch):
     np.testing.assert_array_equal(whole.mean, parts.mean)
 
 
-def test_wide_integers_are_told_as_integers():
+def test_wide_integers_are_shown_exactly():
     base = 2**60
     when = base + np.arange(400, dtype=np.int64) * 1000
     X = pd.DataFrame({"when": when, "x": np.arange(400) % 7})
@@ -179,7 +179,7 @@ def statistics_model():
     return model, X
 
 
-def test_statistics_of_levels_follow_their_features():
+def test_target_encodings_follow_their_features():
     model, X = statistics_model()
     assert any(len(s.sources) == 2 for s in model.model_.features.target_encodings)
     with pytest.raises(InvalidParameterError, match=r"'p', 'q' combined.*brute"):
@@ -196,7 +196,7 @@ def test_statistics_of_levels_follow_their_features():
     np.testing.assert_allclose(one.mean[0, 0], model.predict(moved).mean(), rtol=1e-9)
 
 
-def test_linear_leaves_go_by_rows():
+def test_linear_leaves_need_the_brute_method():
     X, y = mixed(), targets(mixed())["number"]
     model = GradientBoostingRegressor(n_estimators=5, leaves="linear").fit(X, y)
     with pytest.raises(InvalidParameterError, match=r"linear leaves.*brute"):
@@ -216,7 +216,7 @@ def test_a_log_link_has_scores_and_means():
         partial_dependence(model, None, "a", response="mean")
 
 
-def test_an_unused_feature_is_flat_and_that_is_said():
+def test_an_unused_feature_has_a_constant_curve_and_a_warning():
     X = np.column_stack([np.arange(100.0), np.zeros(100)])
     model = GradientBoostingRegressor(n_estimators=3).fit(X, X[:, 0])
     with pytest.warns(UserWarning, match="does not use 'x1'"):
@@ -227,7 +227,7 @@ def test_an_unused_feature_is_flat_and_that_is_said():
 
 
 @pytest.mark.parametrize(
-    ("features", "asked", "words"),
+    ("features", "options", "message"),
     [
         ("aa", {}, "no feature 'aa'. Did you mean 'a'"),
         (7, {}, "index from 0 to 3; got 7"),
@@ -246,9 +246,9 @@ def test_an_unused_feature_is_flat_and_that_is_said():
         (["a", "b"], {"grid_resolution": [1.0, 2.0]}, "dictionary"),
     ],
 )
-def test_wrong_parameters_are_named(features, asked, words):
-    with pytest.raises(InvalidParameterError, match=words):
-        partial_dependence(fitted("a number"), None, features, **asked)
+def test_wrong_parameters_are_named(features, options, message):
+    with pytest.raises(InvalidParameterError, match=message):
+        partial_dependence(fitted("a number"), None, features, **options)
 
 
 def test_one_class_is_as_flat_as_can_be():

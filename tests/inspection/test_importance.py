@@ -1,4 +1,4 @@
-"""What features are worth: by the splits of the trees, and to rows that were held out."""
+"""Feature importance from splits and by permutation."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_the_squared_improvement_is_friedmans(name):
     np.testing.assert_allclose(found.value, 100 * root / root.max())
 
 
-def test_a_stump_of_squared_error_gains_half_of_what_it_improves():
+def test_the_gain_of_a_stump_is_half_its_improvement_of_the_squared_error():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(300, 2))
     y = np.where(X[:, 0] > 0.3, 2.0, -1.0) + rng.normal(size=300) / 9
@@ -87,7 +87,7 @@ def test_a_forests_classes_have_the_gini_index_of_each():
     np.testing.assert_allclose(found, own / own.sum(axis=1, keepdims=True), rtol=1e-6)
 
 
-def test_what_a_statistic_is_worth_belongs_to_its_features():
+def test_the_importance_of_a_target_encoding_belongs_to_its_sources():
     rng = np.random.default_rng(0)
     level = rng.integers(0, 80, (3000, 2))
     X = pd.DataFrame({"p": level[:, 0].astype(str), "q": level[:, 1].astype(str)}).astype(
@@ -108,14 +108,14 @@ def test_a_loaded_model_has_the_same_importances(tmp_path):
     np.testing.assert_array_equal(again.by_output, importance(model).by_output)
 
 
-def test_a_constant_model_is_worth_nothing_and_says_so():
+def test_a_constant_model_has_importance_zero_and_a_warning():
     X = np.arange(80.0).reshape(40, 2)
     model = GradientBoostingRegressor(n_estimators=2, min_gain=1e9).fit(X, X[:, 0])
     with pytest.warns(UserWarning, match="no splits"):
         assert importance(model).value.tolist() == [0, 0]
 
 
-def test_what_has_no_trees_is_refused():
+def test_models_without_trees_are_errors():
     with pytest.raises(TypeError, match="BaggingRegressor has none"):
         importance(BaggingRegressor())
     with pytest.raises(TypeError, match="is a class"):
@@ -144,7 +144,7 @@ def test_a_monotone_transform_of_a_column_changes_nothing():
     np.testing.assert_array_equal(one, two)
 
 
-def test_a_continued_model_is_worth_what_an_uninterrupted_one_is():
+def test_a_continued_model_has_the_importance_of_an_uninterrupted_one():
     X, y = mixed(), targets(mixed())["number"]
     parts = GradientBoostingRegressor(n_estimators=4, learning_rate=0.1).fit(X, y)
     parts.set_params(warm_start=True, n_estimators=9).fit(X, y)
@@ -152,7 +152,7 @@ def test_a_continued_model_is_worth_what_an_uninterrupted_one_is():
     np.testing.assert_array_equal(importance(parts).value, importance(whole).value)
 
 
-# ---- permutation -------------------------------------------------------------------------------
+# ---- permutation ---------------------------------------------------------------------------------
 
 
 def test_permutation_is_the_mean_growth_of_the_loss():
@@ -225,7 +225,7 @@ def test_threads_do_not_matter():
 
 
 @pytest.mark.parametrize(
-    ("asked", "error", "words"),
+    ("options", "error", "message"),
     [
         ({"loss": "log_los"}, InvalidParameterError, "Did you mean 'log_loss'"),
         ({"loss": "squared_error"}, InvalidParameterError, "'log_loss', 'error', 'brier', 'auc'"),
@@ -237,10 +237,10 @@ def test_threads_do_not_matter():
         ({"groups": ["a"]}, InvalidParameterError, "dictionary"),
     ],
 )
-def test_wrong_parameters_are_named(asked, error, words):
+def test_wrong_parameters_are_named(options, error, message):
     X, y = mixed(), targets(mixed())["two"]
-    with pytest.raises(error, match=words):
-        permutation_importance(fitted("two classes"), X, y, **asked)
+    with pytest.raises(error, match=message):
+        permutation_importance(fitted("two classes"), X, y, **options)
 
 
 def test_wrong_rows_are_named():

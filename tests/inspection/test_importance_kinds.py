@@ -1,4 +1,4 @@
-"""One door to all kinds of importance, and one tidy table of several."""
+"""All kinds of importance, and the tidy table of several."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ KEYS = ["kind", "feature", "output", "importance", "error", "low", "high"]
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-def test_shapley_importance_is_the_mean_absolute_credit(weighted):
+def test_shapley_importance_is_the_mean_absolute_shapley_value(weighted):
     X = mixed(80)
     weight = np.arange(80) % 3 if weighted else None
     found = importance(fitted("a number"), "shap", X=X, sample_weight=weight)
@@ -52,7 +52,7 @@ def test_permutation_is_that_of_its_own_function():
 @pytest.mark.parametrize(
     ("name", "target"), [("a forest", "number"), ("a forest of classes", "three")]
 )
-def test_rows_outside_the_bags_judge_forests(name, target):
+def test_forests_use_out_of_bag_rows(name, target):
     X, y = mixed(), targets(mixed())[target]
     found = importance(fitted(name), "permutation_oob", X=X, y=y)
     other = fitted(name).oob_importances(X, y)
@@ -94,7 +94,7 @@ def test_several_kinds_are_one_tidy_table():
 
 
 @pytest.mark.parametrize(
-    ("asked", "words"),
+    ("options", "message"),
     [
         ({"kind": "gains"}, "Did you mean 'gain'"),
         ({"kind": 3}, "kind must be one of 'squared_improvement', .*got 3"),
@@ -104,9 +104,9 @@ def test_several_kinds_are_one_tidy_table():
         ({"kind": "permutation", "X": mixed(9)}, "needs y: pass held-out rows"),
     ],
 )
-def test_what_a_kind_does_not_use_is_refused(asked, words):
-    with pytest.raises(InvalidParameterError, match=words):
-        importance(fitted("a number"), **asked)
+def test_arguments_that_a_kind_does_not_use_are_errors(options, message):
+    with pytest.raises(InvalidParameterError, match=message):
+        importance(fitted("a number"), **options)
 
 
 def test_kinds_that_do_not_go_together_are_refused():

@@ -1,4 +1,4 @@
-"""Whatever cannot be meant is refused, in words that name it and the remedy."""
+"""Invalid input is an error that names the value and the remedy."""
 
 from __future__ import annotations
 
@@ -89,15 +89,15 @@ BAD_ROWS: dict[str, tuple[Any, str]] = {
 @pytest.mark.parametrize("name", OF_ROWS)
 @pytest.mark.filterwarnings("ignore:X does not have valid feature names")
 def test_rows_that_do_not_match_are_refused(name: str, what: str, model: Any) -> None:
-    rows, words = BAD_ROWS[what]
-    with pytest.raises(ValueError, match=words) as caught:
+    rows, message = BAD_ROWS[what]
+    with pytest.raises(ValueError, match=message) as caught:
         OF_ROWS[name](model, rows)
     if "background" in name:
         assert str(caught.value).startswith("In background: ")
 
 
 @pytest.mark.parametrize("name", OF_ROWS)
-def test_levels_that_no_training_row_held_are_told(name: str, model: Any) -> None:
+def test_unknown_categories_are_warned_about(name: str, model: Any) -> None:
     rows = X.assign(c=pd.Categorical(["zz"] * len(X)))
     with pytest.warns(UserWarning, match="X column 'c' holds 'zz' in .*taken as missing"):
         OF_ROWS[name](model, rows)
@@ -118,12 +118,12 @@ def test_too_few_rows_are_refused(name: str, least: int, model: Any) -> None:
         OF_ROWS[name](model, X[:0])
 
 
-def flawed(words: str, ask: Callable[[Any], Any]) -> Any:
-    return pytest.param(ask, words, id=words)
+def flawed(message: str, ask: Callable[[Any], Any]) -> Any:
+    return pytest.param(ask, message, id=message)
 
 
 @pytest.mark.parametrize(
-    ("ask", "words"),
+    ("ask", "message"),
     [
         flawed("no feature 'bb'. Did you mean 'b'", lambda m: partial_dependence(m, X, "bb")),
         flawed(
@@ -164,13 +164,13 @@ def flawed(words: str, ask: Callable[[Any], Any]) -> Any:
         flawed("digits must be a whole number at least 1", lambda m: rules(m, digits=0)),
     ],
 )
-def test_what_cannot_be_meant_is_named(ask: Callable[[Any], Any], words: str, model: Any) -> None:
-    with pytest.raises(ValueError, match=words):
+def test_invalid_arguments_are_named(ask: Callable[[Any], Any], message: str, model: Any) -> None:
+    with pytest.raises(ValueError, match=message):
         ask(model)
 
 
 @pytest.mark.parametrize(
-    ("ask", "words"),
+    ("ask", "message"),
     [
         (shap_values, "Shapley values of 400 rows x 4 features would take .* at most 312 rows"),
         (staged_contributions, "8 rounds to 1 scores of 400 rows would take .* at most 156"),
@@ -178,31 +178,31 @@ def test_what_cannot_be_meant_is_named(ask: Callable[[Any], Any], words: str, mo
     ],
 )
 def test_results_that_are_too_large_are_refused_with_their_size(
-    ask: Asked, words: str, model: Any, monkeypatch: pytest.MonkeyPatch
+    ask: Asked, message: str, model: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(memory_limits, "RESULT_BYTES", 10_000)
-    with pytest.raises(ValueError, match=words):
+    with pytest.raises(ValueError, match=message):
         ask(model, X)
 
 
-def test_features_that_the_model_never_uses_are_flat_and_that_is_said() -> None:
+def test_unused_features_have_constant_curves_and_a_warning() -> None:
     rng = np.random.default_rng(0)
     Z = np.column_stack([np.arange(60.0), rng.normal(size=60)])
     model = DecisionTreeRegressor(max_leaf_nodes=4).fit(Z, Z[:, 0])
-    asked = [
+    options = [
         lambda: partial_dependence(model, Z, 1, grid_resolution=3).mean,
         lambda: partial_dependence(model, None, 1).mean,
         lambda: accumulated_effects(model, Z, 1, grid_resolution=3).effect,
         lambda: interactions(model, Z, [0, 1]).h,
     ]
-    for ask in asked:
+    for ask in options:
         with pytest.warns(UserWarning, match="The model does not use 'x1'"):
             assert np.ptp(ask()) == 0
     assert not shap_values(model, Z).values[:, 1].any()
     assert permutation_importance(model, Z, Z[:, 0], n_repeats=1).value[1] == 0
 
 
-def test_linear_terms_have_no_leaves_and_that_is_said() -> None:
+def test_linear_terms_without_leaves_are_errors() -> None:
     Z = np.arange(40.0).reshape(20, 2)
     model = StagewiseLinearRegressor(n_estimators=3).fit(Z, Z[:, 0])
     for ask in (export_text, export_svg, rules):
@@ -216,12 +216,12 @@ def test_linear_terms_have_no_leaves_and_that_is_said() -> None:
     np.testing.assert_allclose(why.base_values + why.values.sum(axis=1), model.predict(Z))
 
 
-def test_rows_that_go_both_ways_are_asked_as_they_are_predicted() -> None:
+def test_fractional_rows_are_predicted_as_in_the_estimator() -> None:
     numbers = X[["a", "b", "d"]]
     model = DecisionTreeRegressor(missing_strategy="probability", max_leaf_nodes=8).fit(numbers, Y)
-    said = [model.predict(numbers.assign(a=v)).mean() for v in (-1.0, 1.0)]
+    predicted = [model.predict(numbers.assign(a=v)).mean() for v in (-1.0, 1.0)]
     found = partial_dependence(model, numbers, "a", grid_resolution=[-1.0, 1.0], max_samples=None)
-    np.testing.assert_allclose(found.mean[:, 0], said)
+    np.testing.assert_allclose(found.mean[:, 0], predicted)
     row = numbers[numbers.b.isna()][:1]
     for ask in (decision_path, proximity, staged_contributions, shap_values):
         with pytest.raises(ValueError, match=r"missing='probability'.* in 'b'"):

@@ -1,4 +1,4 @@
-"""Models whose leaves say lines: Shapley values by their definition, and all the others."""
+"""Inspection of models with linear leaves."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def mixed_game(model: Any, row: pd.DataFrame, background: pd.DataFrame) -> refer
 
 @pytest.mark.parametrize("pairs", [False, True])
 @pytest.mark.parametrize("case", list(CASES))
-def test_credits_are_those_of_predictions_of_mixed_rows(
+def test_shapley_values_are_those_of_predictions_of_mixed_rows(
     case: str, pairs: bool, models: dict[str, Any]
 ) -> None:
     model, background = models[case], X.iloc[100:108]
@@ -108,7 +108,7 @@ def test_credits_are_those_of_predictions_of_mixed_rows(
 
 
 @pytest.mark.parametrize("case", list(CASES))
-def test_credits_add_up(case: str, models: dict[str, Any]) -> None:
+def test_shapley_values_add_up(case: str, models: dict[str, Any]) -> None:
     model = models[case]
     why = shap_values(model, X, kind="interventional", background=X.iloc[:20])
     total = why.base_values + why.values.sum(axis=1)
@@ -117,17 +117,17 @@ def test_credits_add_up(case: str, models: dict[str, Any]) -> None:
 
 
 def test_threads_and_blocks_change_no_bit(models: dict[str, Any]) -> None:
-    model, asked = models["three classes"], {"kind": "interventional", "background": X[:9]}
+    model, options = models["three classes"], {"kind": "interventional", "background": X[:9]}
     many = pd.concat([X] * 5)
-    plain = shap_values(model.set_params(n_jobs=1), many, **asked).values
+    plain = shap_values(model.set_params(n_jobs=1), many, **options).values
     assert (
-        shap_values(model.set_params(n_jobs=2), many, **asked).values.tobytes() == plain.tobytes()
+        shap_values(model.set_params(n_jobs=2), many, **options).values.tobytes() == plain.tobytes()
     )
-    some = shap_values(model, many[1100:1117], **asked).values
+    some = shap_values(model, many[1100:1117], **options).values
     assert some.tobytes() == plain[1100:1117].tobytes()
 
 
-# ---- everything else -----------------------------------------------------------------------------
+# ---- other functions -----------------------------------------------------------------------------
 
 
 def test_effects_are_those_of_predictions(models: dict[str, Any]) -> None:
@@ -179,7 +179,7 @@ def test_rounds_and_paths_add_up_to_the_score(models: dict[str, Any]) -> None:
         assert "by a linear model of" in path.text(None)
 
 
-def test_what_lines_need_counts_as_used(models: dict[str, Any]) -> None:
+def test_features_of_linear_leaves_count_as_used(models: dict[str, Any]) -> None:
     model = models["squared error"]
     moved = permutation_importance(model, X, Y, n_repeats=1)
     own = model.predict(X.assign(a=X.a.to_numpy()[::-1]))
@@ -189,7 +189,7 @@ def test_what_lines_need_counts_as_used(models: dict[str, Any]) -> None:
     assert np.diag(proximity(model, X[:5])).tolist() == [1.0] * 5
 
 
-def test_reports_say_which_leaves_say_lines(models: dict[str, Any]) -> None:
+def test_exports_mark_linear_leaves(models: dict[str, Any]) -> None:
     for model in models.values():
         tree = model.model_.ensemble.trees[0]
         assert tree.linear_leaves is not None

@@ -49,10 +49,10 @@ WEIGHT = np.random.default_rng(0).uniform(0, 3, 200) * (np.arange(200) % 7 > 0)
 @pytest.mark.parametrize("weight", [None, WEIGHT], ids=["plain", "weighted"])
 @pytest.mark.parametrize(("name", "positive"), [("two classes", None), ("three classes", "mid")])
 def test_curves_and_areas_are_scikit_learns(name, positive, weight):
-    answers = predictions_of(name, weight)
-    found = Thresholds.of(answers, positive)
-    k = answers.names.index(positive or "yes")
-    y, p = answers.y == k, answers.y_pred[:, k]
+    predictions = predictions_of(name, weight)
+    found = Thresholds.of(predictions, positive)
+    k = predictions.names.index(positive or "yes")
+    y, p = predictions.y == k, predictions.y_pred[:, k]
     roc = found.roc()
     fpr, tpr, cut = metrics.roc_curve(y, p, sample_weight=weight, drop_intermediate=False)
     # scikit-learn keeps thresholds of rows without weight, which change nothing
@@ -103,7 +103,7 @@ def test_few_thresholds_keep_the_ends_and_the_shape():
         found.thinned(1)
 
 
-def test_a_threshold_tells_two_things_apart():
+def test_thresholds_need_positive_and_negative_rows():
     X, y = mixed(30), targets(mixed(30))
     with pytest.raises(InvalidParameterError, match="pos_label must be one of the 3 classes"):
         thresholds(fitted("three classes"), X, y["three"])
@@ -121,9 +121,9 @@ def test_a_threshold_tells_two_things_apart():
 
 
 def test_bins_have_equal_weights_and_wilsons_limits():
-    answers = predictions_of("two classes")
-    found = Calibration.of(answers, n_bins=5)
-    p, y = answers.y_pred[:, 1], answers.y
+    predictions = predictions_of("two classes")
+    found = Calibration.of(predictions, n_bins=5)
+    p, y = predictions.y_pred[:, 1], predictions.y
     assert found.weight.sum() == 200
     assert found.weight.max() < 60
     order, begin = np.argsort(p, kind="stable"), 0
@@ -148,25 +148,25 @@ def test_equal_probabilities_share_a_bin():
 
 
 def test_weights_are_counts_in_shares():
-    answers = predictions_of("two classes", np.arange(200) % 3)
+    predictions = predictions_of("two classes", np.arange(200) % 3)
     rows = np.repeat(np.arange(200), np.arange(200) % 3)
     X = mixed(200, seed=5).iloc[rows]
     twice = calibration(fitted("two classes"), X, targets(mixed(200, seed=5), seed=6)["two"][rows])
-    found = Calibration.of(answers)
+    found = Calibration.of(predictions)
     np.testing.assert_allclose(found.observed, twice.observed)
     np.testing.assert_allclose(found.predicted, twice.predicted)
     with pytest.raises(InvalidParameterError, match="bins must be"):
-        Calibration.of(answers, n_bins=0)
+        Calibration.of(predictions, n_bins=0)
 
 
-# ---- confusion -----------------------------------------------------------------------------------
+# ---- confusion matrix ----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("weight", [None, WEIGHT], ids=["plain", "weighted"])
 def test_confusion_is_scikit_learns(weight):
-    answers = predictions_of("three classes", weight)
-    y, said = answers.y, answers.y_pred.argmax(axis=1)
-    found = ConfusionMatrix.of(answers)
+    predictions = predictions_of("three classes", weight)
+    y, said = predictions.y, predictions.y_pred.argmax(axis=1)
+    found = ConfusionMatrix.of(predictions)
     for how in (None, "true", "pred"):
         expected = metrics.confusion_matrix(y, said, sample_weight=weight, normalize=how)
         np.testing.assert_allclose(found.normalized(how), expected)
@@ -175,7 +175,7 @@ def test_confusion_is_scikit_learns(weight):
     for name, column in zip(("precision", "recall", "f1"), whole[:3], strict=True):
         np.testing.assert_allclose([row[name] for row in rows], column)
     assert [row["rows"] for row in rows] == np.bincount(y).tolist()
-    assert sum(row["weight"] for row in found.table()) == pytest.approx(answers.weight.sum())
+    assert sum(row["weight"] for row in found.table()) == pytest.approx(predictions.weight.sum())
 
 
 def test_confusion_is_about_classes():
@@ -189,10 +189,10 @@ def test_confusion_is_about_classes():
 # ---- residuals -----------------------------------------------------------------------------------
 
 
-def test_residuals_are_what_is_left():
-    answers = predictions_of("a number", WEIGHT)
-    found = Residuals.of(answers)
-    np.testing.assert_array_equal(found.residual, answers.y - answers.y_pred)
+def test_residuals_are_observed_minus_predicted():
+    predictions = predictions_of("a number", WEIGHT)
+    found = Residuals.of(predictions)
+    np.testing.assert_array_equal(found.residual, predictions.y - predictions.y_pred)
     times = np.round(WEIGHT).astype(int)
     counted = Residuals(found.predicted, found.observed, found.residual, times.astype(float))
     repeated = np.repeat(found.residual, times)
@@ -221,7 +221,7 @@ def test_normal_errors_lie_on_the_diagonal():
     np.testing.assert_allclose(x, y, atol=0.02)
 
 
-# ---- learning ------------------------------------------------------------------------------------
+# ---- learning curves -----------------------------------------------------------------------------
 
 
 def test_curves_of_boosting_are_its_history(tmp_path):
@@ -256,7 +256,7 @@ def test_forests_and_committees_have_the_path_outside_their_bags():
     assert found.unit == "members"
 
 
-def test_a_model_without_history_says_so():
+def test_a_model_without_recorded_losses_is_an_error():
     X, y = mixed()[["a", "d"]], targets(mixed())["number"]
     with pytest.raises(ValueError, match=r"recorded no losses.*oob_score=True"):
         learning_curves(fitted("extra trees"))
@@ -270,7 +270,7 @@ def test_a_model_without_history_says_so():
         learning_curves(GradientBoostingClassifier())
 
 
-# ---- pictures ------------------------------------------------------------------------------------
+# ---- plots ---------------------------------------------------------------------------------------
 
 
 def test_every_fact_can_be_drawn():

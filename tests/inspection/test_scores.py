@@ -1,4 +1,4 @@
-"""What models say beside what is known: scores as scikit-learn has them, and their limits."""
+"""Predictions beside targets: scores equal to scikit-learn's, and their confidence limits."""
 
 from __future__ import annotations
 
@@ -37,20 +37,20 @@ def weight():
     return np.random.default_rng(0).uniform(0, 3, 200) * (np.arange(200) % 7 > 0)
 
 
-# ---- answers -------------------------------------------------------------------------------------
+# ---- predictions ---------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", SINGLE)
-def test_answers_are_what_a_model_says(name):
-    answers, model, X = predictions_of(name), fitted(name), mixed(200, seed=5)
-    if answers.task == "regression":
-        np.testing.assert_array_equal(answers.y_pred, model.predict(X))
-        assert answers.classes is None
+def test_predictions_are_those_of_the_estimator(name):
+    given, model, X = predictions_of(name), fitted(name), mixed(200, seed=5)
+    if given.task == "regression":
+        np.testing.assert_array_equal(given.y_pred, model.predict(X))
+        assert given.classes is None
     else:
-        np.testing.assert_array_equal(answers.y_pred, model.predict_proba(X))
-        labels = np.asarray(answers.classes)[answers.y]
+        np.testing.assert_array_equal(given.y_pred, model.predict_proba(X))
+        labels = np.asarray(given.classes)[given.y]
         np.testing.assert_array_equal(labels, targets(X, seed=6)[MODELS[name][1]])
-    assert (answers.weight == 1).all()
+    assert (given.weight == 1).all()
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ def test_answers_are_what_a_model_says(name):
     ],
     ids=lambda v: type(v).__name__ if hasattr(v, "fit") else v,
 )
-def test_any_fitted_estimator_can_be_asked(estimator, target):
+def test_any_fitted_estimator_can_be_scored(estimator, target):
     X = mixed()[["a", "d"]]
     y = targets(mixed())[target]
     found = scores(estimator.fit(X, y), X, y, n_resamples=10)
@@ -79,7 +79,7 @@ def test_numbers_are_compared_with_classes_that_are_text():
     assert Predictions.of(model, X, np.tile([1, 2], 5)).y.tolist() == [0, 1] * 5
 
 
-def test_what_cannot_be_judged_is_refused():
+def test_invalid_targets_are_errors():
     X, model = mixed(20), fitted("two classes")
     known = targets(X)["two"]
     with pytest.raises(ValueError, match=r"'maybe' \(in 1 row\); the classes are 'no', 'yes'"):
@@ -111,25 +111,25 @@ def test_what_cannot_be_judged_is_refused():
 @pytest.mark.parametrize("name", ["a number", "two classes", "three classes"])
 def test_scores_are_scikit_learns(name, weighted, weight):
     weight = weight if weighted else None
-    answers = predictions_of(name, weight)
-    found = {s.name: s.value for s in Scores.of(answers, n_resamples=0).scores}
-    y, said = answers.y, answers.y_pred
+    given = predictions_of(name, weight)
+    found = {s.name: s.value for s in Scores.of(given, n_resamples=0).scores}
+    y, predicted = given.y, given.y_pred
     if name == "a number":
         assert found == pytest.approx(
             {
-                "rmse": metrics.root_mean_squared_error(y, said, sample_weight=weight),
-                "mae": metrics.mean_absolute_error(y, said, sample_weight=weight),
-                "r2": metrics.r2_score(y, said, sample_weight=weight),
+                "rmse": metrics.root_mean_squared_error(y, predicted, sample_weight=weight),
+                "mae": metrics.mean_absolute_error(y, predicted, sample_weight=weight),
+                "r2": metrics.r2_score(y, predicted, sample_weight=weight),
             },
             rel=1e-12,
         )
         return
-    brier = ((said - np.eye(said.shape[1])[y]) ** 2).sum(axis=1)
-    areas = [metrics.roc_auc_score(y == k, said[:, k], sample_weight=weight) for k in set(y)]
+    brier = ((predicted - np.eye(predicted.shape[1])[y]) ** 2).sum(axis=1)
+    areas = [metrics.roc_auc_score(y == k, predicted[:, k], sample_weight=weight) for k in set(y)]
     assert found == pytest.approx(
         {
-            "log_loss": metrics.log_loss(y, said, sample_weight=weight),
-            "accuracy": metrics.accuracy_score(y, said.argmax(axis=1), sample_weight=weight),
+            "log_loss": metrics.log_loss(y, predicted, sample_weight=weight),
+            "accuracy": metrics.accuracy_score(y, predicted.argmax(axis=1), sample_weight=weight),
             "auc": np.mean(areas),
             "brier": np.average(brier / (2 if name == "two classes" else 1), weights=weight),
         },
@@ -153,12 +153,12 @@ def test_weight_two_is_the_row_twice_and_weight_zero_its_absence(name):
 
 
 def test_limits_are_quantiles_of_rows_drawn_again():
-    answers = predictions_of("two classes")
-    found = Scores.of(answers, n_resamples=30, random_state=3, confidence_level=0.8)
+    given = predictions_of("two classes")
+    found = Scores.of(given, n_resamples=30, random_state=3, confidence_level=0.8)
     rng, drawn = np.random.default_rng(3), []
     for _ in range(30):
         rows = rng.integers(0, 200, 200)
-        y, y_pred = answers.y[rows], answers.y_pred[rows]
+        y, y_pred = given.y[rows], given.y_pred[rows]
         again = Predictions("classification", y, y_pred, (0, 1), np.ones(200))
         drawn.append([s.value for s in Scores.of(again, n_resamples=0).scores])
     limits = np.quantile(drawn, [0.1, 0.9], axis=0)
@@ -167,23 +167,26 @@ def test_limits_are_quantiles_of_rows_drawn_again():
 
 @pytest.mark.parametrize("name", ["a number", "two classes", "three classes"])
 def test_influences_are_derivatives_by_the_weights(name, weight):
-    answers = predictions_of(name, weight).with_weight()
-    for metric in metrics_of(answers):
-        found = metric.influence(answers.weight)
+    given = predictions_of(name, weight).with_weight()
+    for metric in metrics_of(given):
+        found = metric.influence(given.weight)
         for i in (0, 7, 30):
-            moved = np.zeros(len(answers.weight))
-            moved[i] = 1e-5 * answers.weight[i]
-            up, down = metric.value(answers.weight + moved), metric.value(answers.weight - moved)
+            moved = np.zeros(len(given.weight))
+            moved[i] = 1e-5 * given.weight[i]
+            up, down = (
+                metric.value(given.weight + moved),
+                metric.value(given.weight - moved),
+            )
             assert found[i] == pytest.approx((up - down) / 2e-5, abs=1e-7)
 
 
 @pytest.mark.parametrize("name", ["a number", "two classes", "three classes"])
 def test_many_rows_have_the_same_limits_without_draws(name, monkeypatch):
     X = mixed(3000, seed=8)
-    answers = Predictions.of(fitted(name), X, targets(X, seed=9)[MODELS[name][1]])
-    drawn = Scores.of(answers, n_resamples=300)
+    given = Predictions.of(fitted(name), X, targets(X, seed=9)[MODELS[name][1]])
+    drawn = Scores.of(given, n_resamples=300)
     monkeypatch.setattr(sys.modules["stagewise.inspection.quality.scores"], "MOST_WORK", 0)
-    for one, other in zip(drawn.scores, Scores.of(answers, n_resamples=300).scores, strict=True):
+    for one, other in zip(drawn.scores, Scores.of(given, n_resamples=300).scores, strict=True):
         width = one.high - one.low
         assert one.low == pytest.approx(other.low, abs=0.15 * width)
         assert one.high == pytest.approx(other.high, abs=0.15 * width)
@@ -197,12 +200,12 @@ def test_only_ratios_of_weights_matter(weight):
 
 
 def test_the_same_seed_gives_the_same_limits():
-    answers = predictions_of("a number")
-    assert Scores.of(answers, n_resamples=20) == Scores.of(answers, n_resamples=20)
-    assert Scores.of(answers, n_resamples=20) != Scores.of(answers, n_resamples=20, random_state=1)
+    given = predictions_of("a number")
+    assert Scores.of(given, n_resamples=20) == Scores.of(given, n_resamples=20)
+    assert Scores.of(given, n_resamples=20) != Scores.of(given, n_resamples=20, random_state=1)
 
 
-def test_what_rows_do_not_have_is_not_a_number():
+def test_undefined_scores_are_nan_with_a_reason():
     X = mixed(20)
     one = scores(fitted("a number"), X[:1], [1.0])
     assert np.isnan([one["r2"].value, one["r2"].low, one["rmse"].low]).all()
@@ -228,7 +231,7 @@ def test_wrong_options_are_refused(options, name):
         Scores.of(predictions_of("a number"), **options)
 
 
-def test_scores_are_told_and_drawn():
+def test_scores_are_printed_and_plotted():
     found = door(fitted("two classes"), mixed(50), targets(mixed(50))["two"], n_resamples=20)
     assert pd.DataFrame(found.table()).score.tolist() == ["log_loss", "accuracy", "auc", "brier"]
     assert "Scores of 50 rows, 95% confidence limits" in str(found)

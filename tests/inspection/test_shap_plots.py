@@ -1,4 +1,4 @@
-"""Pictures of Shapley values: what is drawn is what was found."""
+"""Plots of Shapley values."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_a_waterfall_goes_from_the_base_to_the_prediction(why):
     assert len(why.waterfall(-1, top=9).patches) == 4
 
 
-def test_dependence_is_credit_against_value(why):
+def test_dependence_is_shapley_value_against_feature_value(why):
     ax = why.dependence("a", colour=None)
     found, expected = dots(ax), np.column_stack([mixed(120).a, why.values[:, 0]])
     np.testing.assert_allclose(found[np.argsort(found[:, 0])], expected[np.argsort(expected[:, 0])])
@@ -127,7 +127,7 @@ def test_rows_may_come_in_any_form():
     assert shap_values(plain, X).beeswarm(given) is given
 
 
-def test_cells_become_places():
+def test_values_become_coordinates():
     assert AxisValues.of(np.array([3, 1, 3])).rank.tolist() == [1.0, 0.0, 1.0]
     levels = AxisValues.of(np.array(["b", None, "a"], dtype=object))
     assert levels.labels == ["a", "b"]
@@ -149,7 +149,7 @@ def test_cells_become_places():
 
 
 @pytest.mark.parametrize(
-    ("draw", "words"),
+    ("draw", "message"),
     [
         (lambda w: w.beeswarm(top=0), "top must be a whole number at least 1"),
         (lambda w: w.waterfall(40), "row must be the index of a row of X, from 0 to 39; got 40"),
@@ -160,8 +160,8 @@ def test_cells_become_places():
         (lambda w: w.beeswarm(output="midd"), "output must be one of.*Did you mean 'mid'"),
     ],
 )
-def test_what_is_not_there_is_named(classes, draw, words):
-    with pytest.raises(InvalidParameterError, match=words):
+def test_unknown_names_are_errors(classes, draw, message):
+    with pytest.raises(InvalidParameterError, match=message):
         draw(classes)
 
 

@@ -1,4 +1,4 @@
-"""Sparse rows: every function says of them what it says of their dense copies."""
+"""Every function gives the same result for sparse rows and their dense copies."""
 
 from __future__ import annotations
 

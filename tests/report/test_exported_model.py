@@ -1,4 +1,4 @@
-"""A model as plain data: what is carried, what is left out, what is refused."""
+"""Exported models: contents, size limit and errors."""
 
 from __future__ import annotations
 
@@ -54,12 +54,12 @@ def test_every_model_is_plain_data_that_is_always_the_same(name):
         ("one class", "certain", 1.0),
     ],
 )
-def test_links_are_known_by_what_they_do(name, kind, divisor):
+def test_links_are_identified_by_their_values(name, kind, divisor):
     link = link_of(FittedModel.of(fitted(name), ""))
     assert (link.kind, link.divisor) == (kind, divisor)
 
 
-def test_a_loss_of_ones_own_has_a_link_if_its_mean_is_a_line(numbers):
+def test_a_custom_loss_with_an_affine_link_has_a_link(numbers):
     X, y = numbers
     model = GradientBoostingRegressor(loss=Doubled(), n_estimators=2).fit(X, y)
     link = link_of(FittedModel.of(model, ""))
@@ -83,7 +83,7 @@ def test_numbers_take_no_more_bytes_than_they_need():
         narrow(np.array([-1]))
 
 
-def test_what_is_packed_can_be_unpacked():
+def test_packed_arrays_can_be_unpacked():
     arrays = {"a": np.array([1.5, -2.0]), "b": np.arange(3, dtype=np.uint16), "c": np.empty(0)}
     places, text = pack(arrays)
     assert places == [["a", "f8", 2], ["b", "u2", 3], ["c", "f8", 0]]
@@ -92,7 +92,7 @@ def test_what_is_packed_can_be_unpacked():
     assert np.frombuffer(data[:16], np.uint8).reshape(8, 2).T.tobytes() == arrays["a"].tobytes()
 
 
-def test_levels_have_different_names():
+def test_categories_have_distinct_labels():
     assert category_labels([7, 0.5, "7", "", "a", "missing"]) == [
         *("7", "0.5", '"7"', '""', "a", "missing")
     ]

@@ -1,4 +1,4 @@
-"""What a report says, without any page."""
+"""The data of a report, without a page."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_every_target_has_scores(facts):
 @pytest.mark.parametrize(
     "name", ["number", "two classes", "three classes", "wide integers", "lines"]
 )
-def test_credits_add_up_to_what_is_said(facts, name):
+def test_shapley_values_sum_to_the_score(facts, name):
     model, X, _, _ = report_of(name)
     rows = facts(name).rows
     total = rows.base + rows.shap.sum(axis=1) + rows.other_shap
@@ -117,7 +117,7 @@ def test_rankings_are_those_of_importance(facts):
     assert found.value[0] == 100.0
 
 
-def test_learning_is_what_the_fit_wrote_down(facts):
+def test_learning_curves_are_the_recorded_losses(facts):
     model, *_ = report_of("number")
     told = facts("number").learning
     assert told.chosen == model.best_iteration_
@@ -125,7 +125,7 @@ def test_learning_is_what_the_fit_wrote_down(facts):
     assert facts("one tree").learning is None
 
 
-def test_rows_that_go_both_ways_say_why_there_are_no_credits():
+def test_fractional_rows_have_a_reason_instead_of_shapley_values():
     X, y = np.random.default_rng(0).normal(size=(2, 60, 1))
     X[::5] = np.nan
     tree = sw.DecisionTreeRegressor(max_leaf_nodes=4, missing_strategy="probability").fit(
@@ -144,7 +144,7 @@ def test_wide_integers_are_written_out(facts):
     assert [int(w) for w in written] == X["id"].iloc[rows.row].tolist()
 
 
-def test_moments_are_told_as_people_write_them(facts):
+def test_dates_and_times_are_shown_as_text(facts):
     _, X, _, _ = report_of("moments")
     found = facts("moments")
     ((place, written),) = found.rows.texts
@@ -186,7 +186,7 @@ def test_sparse_rows():
     assert found.rows.codes.shape[1] == 6
 
 
-def test_a_large_model_is_not_carried_whole():
+def test_a_large_model_is_exported_in_part():
     model, X, y, _ = report_of("large")
     found = report_facts(model, X[:100], y[:100])
     assert not found.exported_model.complete
@@ -194,7 +194,7 @@ def test_a_large_model_is_not_carried_whole():
     assert len(report_html(found).encode()) < 3_000_000
 
 
-def test_what_is_noticed_is_said_once_and_kept():
+def test_warnings_are_raised_once_and_kept():
     model, X, y, _ = report_of("number")
     strange = X.assign(kind="castle")
     with pytest.warns(UserWarning, match="castle") as said:
@@ -234,7 +234,7 @@ def test_plain_forms():
         ({"path": "no/such/folder/r.html"}, "directory does not exist"),
     ],
 )
-def test_what_cannot_be_reported(tmp_path, monkeypatch, change, says):
+def test_invalid_reports_are_errors(tmp_path, monkeypatch, change, says):
     monkeypatch.chdir(tmp_path)
     model, X, y, _ = report_of("number")
     given = {"X": X, "y": y, "path": "r.html", **change}
@@ -262,7 +262,7 @@ def test_progress(tmp_path, capsys):
     assert "explaining rows" in capsys.readouterr().err
 
 
-# ---- what a page must not get wrong --------------------------------------------------------------
+# ---- special cases -------------------------------------------------------------------------------
 
 
 def test_the_worst_prediction_is_shown():
@@ -331,7 +331,7 @@ def test_wide_arrays_are_described_under_the_names_of_their_features():
     assert again.table.associations[0][0] == "x229"
 
 
-def test_cells_without_a_level_are_told():
+def test_unknown_categories_are_marked():
     X, y = houses(80)
     model = sw.GradientBoostingRegressor(n_estimators=3, handle_unknown="prior").fit(X, y)
     other = X.assign(kind=np.where(X["rooms"] > 4, "castle", "flat"))
@@ -367,7 +367,7 @@ def test_values_a_few_doubles_apart():
     assert len(report_facts(model, X, y).table.columns) == 3
 
 
-def test_large_models_are_asked_about_fewer_rows():
+def test_large_models_use_fewer_rows():
     X = np.random.default_rng(0).normal(size=(60, 2))
     few, many = (
         sw.GradientBoostingRegressor(n_estimators=n, max_leaf_nodes=4, min_samples_leaf=5)
@@ -384,7 +384,7 @@ def test_linear_terms_have_no_report(tmp_path):
         model.report(X, X[:, 0], tmp_path / "r.html")
 
 
-def test_what_is_silenced_stays_silent():
+def test_ignored_warnings_stay_ignored():
     model, X, y, _ = report_of("number")
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -1,4 +1,4 @@
-"""Trees for people: text, rules and pictures say what the tree does."""
+"""Trees as text, rules and SVG drawings."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def test_the_rule_of_a_leaf_holds_for_its_rows_and_no_others(fitted, name):
 
 
 @pytest.mark.parametrize("name", ["classes", "two"])
-def test_shares_of_leaves_are_what_is_predicted(fitted, name):
+def test_class_shares_of_leaves_are_the_probabilities(fitted, name):
     model = fitted[name]
     X, *_ = frame(200, 1)
     by_leaf = {row["leaf"]: row for row in rules(model)}
@@ -100,7 +100,7 @@ def test_shares_of_leaves_are_what_is_predicted(fitted, name):
         assert row["class"] == str(said)
 
 
-def test_numbers_of_leaves_are_what_is_predicted(fitted):
+def test_values_of_leaves_are_the_predictions(fitted):
     model = fitted["number"]
     X, *_ = frame(200, 1)
     by_leaf = {row["leaf"]: row["value"] for row in rules(model)}
@@ -137,7 +137,7 @@ def test_text_has_a_line_for_each_node(fitted):
     assert " plus a linear model" in export_text(fitted["lines"])
 
 
-def test_depth_is_limited_when_asked(fitted):
+def test_depth_can_be_limited(fitted):
     text = export_text(fitted["number"], max_depth=2)
     assert len(text.splitlines()) <= 7
     assert "leaves" in text
@@ -199,7 +199,7 @@ def test_a_tree_of_one_leaf_is_shown():
     ET.fromstring(export_svg(model))
 
 
-def test_what_cannot_be_shown_is_said(fitted):
+def test_models_and_trees_that_cannot_be_exported_are_errors(fitted):
     X, y, _ = frame()
     with pytest.raises(IndexError, match="tree=7 is out of range: the model has 4 trees"):
         export_text(fitted["forest"], 7)
@@ -222,7 +222,7 @@ def test_what_cannot_be_shown_is_said(fitted):
         export_text(one)
 
 
-def test_moments_are_told_as_people_write_them():
+def test_dates_and_times_are_shown_as_text():
     model, *_ = report_of("moments")
     text = export_text(model)
     assert re.search(r"day <= 2020-0\d-\d\d( 12:00:00)? or missing", text)
@@ -237,7 +237,7 @@ def test_moments_are_told_as_people_write_them():
     assert export_text(pickle.loads(pickle.dumps(model))) == text
 
 
-def test_wide_integers_that_are_told_from_missing_ones():
+def test_wide_integers_beside_missing_values():
     wide = pd.Series(2**60 + np.arange(60), dtype="Int64").mask(np.arange(60) % 2 == 0)
     X = pd.DataFrame({"id": wide, "day": pd.to_datetime(wide.astype("float"), unit="ns")})
     y = np.arange(60) % 2

@@ -46,7 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("data", type=Path, help="a CSV or Parquet file, one row per sample")
     add("--target", required=True, metavar="COLUMN", help="the column to predict")
-    add("--model", type=Path, metavar="FILE", help="the model file (default: DATA with .stgw)")
+    add("--model", type=Path, metavar="FILE", help="the model file (default: name of DATA, .stgw)")
     tasks = ("regression", "classification")
     add("--task", choices=tasks, help="the task (default: guessed from the target)")
     _add_column_arguments(parser.add_argument_group("columns"))
@@ -81,7 +81,8 @@ def _add_training_arguments(group: argparse._ArgumentGroup) -> None:
         dest="settings",
         help="a parameter of the estimator; overrides --params; can be repeated",
     )
-    add("--valid", type=Path, metavar="FILE", help="a validation table, scored after each round")
+    valid = "a validation table: scored after training, and after each round if there are rounds"
+    add("--valid", type=Path, metavar="FILE", help=valid)
     stopping = "stop when the loss on --valid (default: on held-out rows) no longer decreases"
     add("--early-stopping", action="store_true", help=stopping)
     add("--seed", type=int, metavar="N", help="the random_state (default: 0)")

@@ -35,11 +35,11 @@ def format_number(number: float, digits: int = 4) -> str:
     return f"{number:.{digits}g}"
 
 
-def format_value(number: float, moment: TemporalType | None, digits: int = 4) -> str:
+def format_value(number: float, temporal_type: TemporalType | None, digits: int = 4) -> str:
     """Format a value of a column: a number, a date, a duration or a time of day."""
-    if moment is None:
+    if temporal_type is None:
         return format_number(number, digits)
-    return format_datetime_short(number, moment, digits)
+    return format_datetime_short(number, temporal_type, digits)
 
 
 def format_categories(categories: Sequence[Category], most: int = CATEGORIES_SHOWN) -> str:

@@ -367,12 +367,12 @@ def _column_name(fitted: FittedModel, column: int) -> str:
 def _format_interval(name: str, cuts: Vector, x: float, feature: Feature | None) -> str:
     """Format the interval of thresholds around a value; wide integers exactly."""
     above, below = cuts[cuts < x], cuts[cuts >= x]
-    wide, moment = (None, None) if feature is None else (feature.cuts, feature.temporal_type)
+    wide, temporal_type = (None, None) if feature is None else (feature.cuts, feature.temporal_type)
 
     def text(cut: float) -> str:
         number = cut if wide is None else threshold_as_integer(cut, wide)
-        if moment is not None:
-            return format_datetime_short(number, moment, DIGITS)
+        if temporal_type is not None:
+            return format_datetime_short(number, temporal_type, DIGITS)
         return f"{number:.{DIGITS}g}" if wide is None else str(number)
 
     if len(above) and len(below):

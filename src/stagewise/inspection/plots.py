@@ -36,13 +36,13 @@ def format_datetime_axes(
     ax: Any, across: TemporalType | None, along: TemporalType | None = None
 ) -> Any:
     """Put ticks of axes in nanoseconds at the start of hours, days or months, with text labels."""
-    for axis, moment in ((ax.xaxis, across), (ax.yaxis, along)):
-        if moment is not None:
-            _format_datetime_axis(axis, moment)
+    for axis, temporal_type in ((ax.xaxis, across), (ax.yaxis, along)):
+        if temporal_type is not None:
+            _format_datetime_axis(axis, temporal_type)
     return ax
 
 
-def _format_datetime_axis(axis: Any, moment: TemporalType) -> None:
+def _format_datetime_axis(axis: Any, temporal_type: TemporalType) -> None:
     from matplotlib.ticker import FuncFormatter, Locator
 
     class TemporalLocator(Locator):
@@ -52,10 +52,10 @@ def _format_datetime_axis(axis: Any, moment: TemporalType) -> None:
             return self.tick_values(*axis.get_view_interval())
 
         def tick_values(self, vmin: float, vmax: float) -> Any:
-            return datetime_ticks(min(vmin, vmax), max(vmin, vmax), moment, TICKS)
+            return datetime_ticks(min(vmin, vmax), max(vmin, vmax), temporal_type, TICKS)
 
     def text(x: float, _: Any) -> str:
-        return format_datetime(x, moment, within=float(np.ptp(axis.get_view_interval())))
+        return format_datetime(x, temporal_type, within=float(np.ptp(axis.get_view_interval())))
 
     axis.set_major_locator(TemporalLocator())
     axis.set_major_formatter(FuncFormatter(text))

@@ -56,7 +56,7 @@ class RowFacts:
     unknown : tuple of (int, int, str)
         Unknown categories: the index in the sample, the feature and the value.
     texts : tuple of (int, tuple of str)
-        Features with integers beyond 2**53, dates or times: the index and the values as text.
+        Features with integers beyond 2**53, which dates may be: the index and the values as text.
     y_true : tuple of str or float64 array
         The true targets: labels, or numbers with a column for each target.
     y_pred : float64 array of shape (n, n_outputs)
@@ -210,10 +210,10 @@ def _texts(fitted: FittedModel, table: Table | None) -> tuple[tuple[int, tuple[s
     return tuple((j, tuple(_format(table.column(j), features[j].temporal_type))) for j in wide)
 
 
-def _format(column: Column, moment: TemporalType | None) -> list[str]:
+def _format(column: Column, temporal_type: TemporalType | None) -> list[str]:
     gone = np.isnan(column.values) if column.missing is None else column.missing
     words: Callable[[Any], str] = (
-        str if moment is None else partial(format_datetime, temporal_type=moment)
+        str if temporal_type is None else partial(format_datetime, temporal_type=temporal_type)
     )
     cells = zip(column.values.tolist(), gone.tolist(), strict=True)
     return ["" if absent else words(cell) for cell, absent in cells]

@@ -73,9 +73,7 @@ class Grid:
         """The points as shown in tables: dates and times as text."""
         if self.temporal_type is None:
             return self.values
-        return tuple(
-            format_datetime_short(value, self.temporal_type, DIGITS) for value in self.values
-        )
+        return tuple(format_datetime_short(value, self.temporal_type, DIGITS) for value in self.values)
 
     @property
     def x(self) -> Vector:
@@ -246,30 +244,30 @@ def _given_numbers(feature: Feature, name: str, given: Any) -> Vector:
     return numbers if feature.cuts is None else ranks(Column(numbers, None), feature.cuts)
 
 
-def _given_datetimes(moment: TemporalType, name: str, given: Any) -> list[int | float]:
+def _given_datetimes(temporal_type: TemporalType, name: str, given: Any) -> list[int | float]:
     """Return the nanoseconds of dates, durations or times, given as objects, text or numbers."""
     if isinstance(given, str) or not isinstance(given, Iterable):
         raise InvalidParameterError(
-            f"grid_resolution: the values of {name!r} must be a list of {moment}s; got "
+            f"grid_resolution: the values of {name!r} must be a list of {temporal_type}s; got "
             f"{short_repr(given)}."
         )
-    return [_nanoseconds(moment, name, item) for item in given]
+    return [_nanoseconds(temporal_type, name, item) for item in given]
 
 
-def _nanoseconds(moment: TemporalType, name: str, item: Any) -> int | float:
+def _nanoseconds(temporal_type: TemporalType, name: str, item: Any) -> int | float:
     if isinstance(item, str):
         try:
-            return parse_datetime(item, moment)
+            return parse_datetime(item, temporal_type)
         except ValueError as error:
             raise InvalidParameterError(
-                f"grid_resolution: {name!r} has {moment}s, and {error}"
+                f"grid_resolution: {name!r} has {temporal_type}s, and {error}"
             ) from None
     if is_missing(item):
         return math.nan
-    if family(type(item)) not in (moment, "number"):
+    if family(type(item)) not in (temporal_type, "number"):
         raise InvalidParameterError(
-            f"grid_resolution: {name!r} has {moment}s, and {short_repr(item)} is not one. Pass such "
-            f"objects, text such as {format_datetime(0, moment)!r}, or nanoseconds."
+            f"grid_resolution: {name!r} has {temporal_type}s, and {short_repr(item)} is not one. Pass "
+            f"such objects, text such as {format_datetime(0, temporal_type)!r}, or nanoseconds."
         )
     try:
         return cell_number(item)

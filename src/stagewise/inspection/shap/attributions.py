@@ -54,11 +54,11 @@ class AxisValues:
         cls,
         cells: npt.NDArray[Any],
         missing: npt.NDArray[np.bool_] | None = None,
-        moment: TemporalType | None = None,
+        temporal_type: TemporalType | None = None,
     ) -> AxisValues:
-        """Read a column of any type; `missing` and `moment` add what its dtype does not have."""
+        """Read a column of any type; `missing` and `temporal_type` complete its dtype."""
         if cells.dtype.kind in "biuf":
-            return cls(with_missing(cells.astype(np.float64), missing), None, moment)
+            return cls(with_missing(cells.astype(np.float64), missing), None, temporal_type)
         # A list keeps numpy's datetime scalars as they are.
         items = list(cells)
         absent = missing_mask(items) if missing is None else missing | missing_mask(items)
@@ -97,9 +97,7 @@ class AxisValues:
             return "low", "high"
         if self.temporal_type is None:
             return f"{low:.3g}", f"{high:.3g}"
-        one, two = (
-            format_datetime(end, self.temporal_type, within=high - low) for end in (low, high)
-        )
+        one, two = (format_datetime(end, self.temporal_type, within=high - low) for end in (low, high))
         return one, two
 
 
@@ -188,13 +186,13 @@ class Attributions:
 
     def format_value(self, row: int, feature: int) -> str:
         """Return "feature = value" as text."""
-        cells, missing, moment = self._cells(feature)
+        cells, missing, temporal_type = self._cells(feature)
         cell = cells[row]
         if (missing is not None and missing[row]) or missing_mask([cell])[0]:
             return f"{self.names[feature]} is missing"
-        moment = moment or temporal_type_of(np.array([cell], dtype=object))
-        if moment is not None:
-            return f"{self.names[feature]} = {format_datetime(cell_number(cell), moment)}"
+        temporal_type = temporal_type or temporal_type_of(np.array([cell], dtype=object))
+        if temporal_type is not None:
+            return f"{self.names[feature]} = {format_datetime(cell_number(cell), temporal_type)}"
         text = f"{cell:.4g}" if isinstance(cell, (float, np.floating)) else str(cell)
         return f"{self.names[feature]} = {text}"
 

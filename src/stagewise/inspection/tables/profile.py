@@ -74,7 +74,9 @@ class Profile:
     @property
     def temporal_type(self) -> TemporalType | None:
         """The temporal type, if the numbers are nanoseconds."""
-        return next((moment for moment in TEMPORAL_TYPES if moment == self.kind), None)
+        return next(
+            (temporal_type for temporal_type in TEMPORAL_TYPES if temporal_type == self.kind), None
+        )
 
     def format(self, number: float, what: Literal["value", "mean", "distance"] = "mean") -> Any:
         """Return a number for display: dates and times as text, other numbers unchanged.

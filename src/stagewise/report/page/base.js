@@ -75,6 +75,8 @@ const signed = (x, digits = 3) => (x >= 0 ? "+" : "") + formatNumber(x, digits);
 const share = (x, digits = 3) => (Number.isNaN(x) ? "–" : `${formatNumber(100 * x, digits)} %`);
 const amount = (n, noun) => `${formatNumber(n, 9)} ${noun}${n === 1 ? "" : "s"}`;
 const ellipsis = (text, most) => (text.length <= most ? text : `${text.slice(0, most - 1)}…`);
+/** Text of an SVG element, cut if it is too long; the full text is then shown on hover. */
+const cutText = (text, most) => (text.length <= most ? text : [g("title", {}, text), ellipsis(text, most)]);
 
 // ---- choices ------------------------------------------------------------------------------------
 

@@ -92,10 +92,10 @@ class Chart {
       // A long title is centred on the chart, a short one on the axis.
       const half = (Math.min(xLabel.length, this.width / letter) * letter) / 2;
       const x = Math.min(Math.max((left + right) / 2, half), this.width - half);
-      this.back.append(g("text", { class: "axis", x, y: this.height - 6, "text-anchor": "middle" }, ellipsis(xLabel, Math.floor(this.width / letter))));
+      this.back.append(g("text", { class: "axis", x, y: this.height - 6, "text-anchor": "middle" }, cutText(xLabel, Math.floor(this.width / letter))));
     }
     if (yLabel) {
-      const text = ellipsis(yLabel, Math.floor(this.height / letter));
+      const text = cutText(yLabel, Math.floor(this.height / letter));
       this.back.append(g("text", { class: "axis", transform: `translate(13 ${(top + bottom) / 2}) rotate(-90)`, "text-anchor": "middle" }, text));
     }
     return this;
@@ -202,7 +202,7 @@ function bars(rows, width, { label, unit, most = 0.32 }) {
     const letters = Math.floor(names / 7.2);
     const bar = g("g", { class: "hover" },
       g("rect", { class: "hit", x: 0, y, width, height: line }),
-      g("text", { class: "name", x: names - 8, y: y + 16, "text-anchor": "end" }, ellipsis(row.name, letters)),
+      g("text", { class: "name", x: names - 8, y: y + 16, "text-anchor": "end" }, cutText(row.name, letters)),
       g("rect", { class: row.value < 0 ? "bar down" : "bar", x: from, y: y + 4, width: Math.max(to - from, 0.5), height: line - 8, rx: 2 }));
     if (Number.isFinite(row.low)) {
       bar.append(g("line", { class: "whisker", x1: chart.x(row.low), x2: chart.x(row.high), y1: y + 12, y2: y + 12 }));

@@ -43,7 +43,7 @@ function beeswarm(page, width) {
   top.forEach((f, place) => {
     const j = rows.explained[f];
     const name = page.facts.overview.features[j];
-    chart.add(g("text", { class: "name", x: names - 10, y: chart.y(place + 0.5) + 4, "text-anchor": "end" }, ellipsis(name, Math.floor(names / 7.4))));
+    chart.add(g("text", { class: "name", x: names - 10, y: chart.y(place + 0.5) + 4, "text-anchor": "end" }, cutText(name, Math.floor(names / 7.4))));
     const rank = ranks(Array.from({ length: n }, (_, i) => page.code(i, j)));
     const piles = new Map();
     const order = Array.from({ length: n }, (_, i) => i).sort((a, b) => rows.shap.at(a, f, k) - rows.shap.at(b, f, k));
@@ -138,7 +138,7 @@ function waterfall(page, parts, rest, base, width) {
   const total = at[at.length - 1];
   const chart = new Chart(width, (steps.length + 2) * line + 52, { x: ends(at, 0.1), y: [steps.length + 2, 0], left: room, right: 58, top: 4, bottom: 44, label: "Waterfall chart from the baseline to the prediction of this row" })
     .axes({ xLabel: page.shapUnit(), ys: [] });
-  const named = (place, text, kind, down = 4) => chart.add(g("text", { class: kind, x: room - 10, y: chart.y(place + 0.5) + down, "text-anchor": "end" }, ellipsis(text, letters)));
+  const named = (place, text, kind, down = 4) => chart.add(g("text", { class: kind, x: room - 10, y: chart.y(place + 0.5) + down, "text-anchor": "end" }, cutText(text, letters)));
   const end = (place, x, text) => {
     named(place, text, "strong");
     chart.add(g("circle", { class: "point", r: 6, cx: chart.x(x), cy: chart.y(place + 0.5) }),

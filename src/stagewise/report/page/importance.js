@@ -128,7 +128,7 @@ function dependenceSection(page) {
     const values = [];
     for (let i = 0; i < xs.x.length; i++) for (let j = 0; j < ys.x.length; j++) values.push(map.mean.at(i, j, k));
     const [least, most] = ends(values, 0);
-    const named = (axis, letters) => axis.labels?.map((text, i) => [axis.x[i], ellipsis(text, letters)]);
+    const named = (axis, letters) => axis.labels?.map((text, i) => [axis.x[i], cutText(text, letters)]);
     const timed = (axis, borders, about) => datetimeTicks(axis, [borders[0], borders[borders.length - 1]], about);
     const title = `Partial dependence of ${unit()} on ${names[xs.feature]} and ${names[ys.feature]}`;
     const chart = new Chart(width, 420, { x: [xe[0], xe[xe.length - 1]], y: [ye[0], ye[ye.length - 1]], label: title, left: ys.labels ? 40 + 6.6 * Math.min(14, Math.max(...ys.labels.map((text) => text.length))) : ys.temporal_type ? 110 : undefined })

@@ -13,7 +13,7 @@ function learningSection({ facts }) {
   const longest = Math.max(...curves.map(([, values]) => values.length));
   put(section,
     h("p", { class: "lead" }, l.chosen < longest
-      ? `The model uses ${formatNumber(l.chosen)} of ${formatNumber(longest)} ${l.unit}, where the validation loss was lowest.`
+      ? `The model uses ${formatNumber(l.chosen)} of ${formatNumber(longest)} ${l.unit}, where the loss on validation or out-of-bag rows was lowest.`
       : `The model uses all ${formatNumber(l.chosen)} ${l.unit}.`),
     legend(curves.map(([name, , colour]) => [name, colour])),
     figure(`${l.loss} after each round; the vertical line marks the number of ${l.unit} that predictions use.`, (width) => {
