@@ -102,8 +102,7 @@ def test_a_name_is_one_of_the_library(library: str) -> None:
 MESSAGES = {
     "num_leaves": (
         GradientBoostingClassifier,
-        r"has no parameter 'num_leaves'\. num_leaves is the name of LightGBM; here it is "
-        r"max_leaf_nodes\.",
+        r"'num_leaves'\. num_leaves is the name of LightGBM; here it is max_leaf_nodes\.",
     ),
     "max_iter": (GradientBoostingRegressor, r"scikit-learn; here it is n_estimators\."),
     "reg_lambda": (GradientBoostingRegressor, r"XGBoost and LightGBM; .* l2_regularization\."),

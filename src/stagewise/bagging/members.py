@@ -166,7 +166,9 @@ class Training:
         rng = np.random.default_rng([self.seed, share.number, SEEDS])
         estimator = seeded(self.estimator, rng, anew=True)
         if estimator.get_params(deep=False).get("handle_unknown") == "error":
-            estimator.set_params(handle_unknown="missing")  # bagging itself has checked the categories
+            estimator.set_params(
+                handle_unknown="missing"
+            )  # bagging itself has checked the categories
         if self.threads > 1:
             estimator.set_params(**dict.fromkeys(_numbers_of_threads(estimator), 1))
         passed: dict[str, Any] = {}
