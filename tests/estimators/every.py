@@ -42,7 +42,7 @@ SMALL: dict[str, Any] = {
     "n_estimators": 12,
     "learning_rate": 0.7,
     "min_samples_leaf": 1,
-    "max_features": None,
+    "max_features": 1.0,
     "n_jobs": 1,
 }
 """Few rounds, leaves of one row, all columns; parameters that an estimator lacks are left out."""

@@ -38,7 +38,7 @@ BOOSTED = {
     "minimal variance": {"sampling": "mvs", "subsample": 0.6},
     "largest gradients": {"sampling": "goss"},
     "held out": {"early_stopping": True},
-    "folds": {"early_stopping": "cv", "cv": 3},
+    "folds": {"early_stopping": 3},
     "gradients": {"response": "gradient"},
     "symmetric": {"grow_policy": "symmetric"},
     "dropout": {"dropout": Dart(rate=0.5)},

@@ -111,7 +111,7 @@ def test_losses_are_those_of_the_model(kind, target, params, table, held):
 
 
 def test_folds_keep_the_best_round_of_each(table):
-    model = quick(Classifier, **{**OVERFIT, **DROP, "early_stopping": "cv", "cv": 3})
+    model = quick(Classifier, **{**OVERFIT, **DROP, "early_stopping": 3})
     model.fit(table.X, table.two)
     p = model.oof_prediction_[np.arange(400), table.two]
     assert -np.log(p).mean() == pytest.approx(model.validation_loss_.min(), rel=1e-5)

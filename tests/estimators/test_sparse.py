@@ -186,7 +186,7 @@ def test_held_out_rows_weights_and_folds_work_on_sparse_rows(table):
     weight = 1.0 + hashed(ROWS, 1, 5)[:, 0] % 3
     for params, more in (
         ({"early_stopping": True, "n_iter_no_change": 2}, {}),
-        ({"early_stopping": "cv", "cv": 3, "n_iter_no_change": 2}, {}),
+        ({"early_stopping": 3, "n_iter_no_change": 2}, {}),
         ({"n_iter_no_change": 2}, {"y_val": many[:200]}),
     ):
         models = []
@@ -196,7 +196,7 @@ def test_held_out_rows_weights_and_folds_work_on_sparse_rows(table):
             models.append(model.fit(own, many, sample_weight=weight, **held))
         assert models[0].fingerprint() == models[1].fingerprint(), params
         assert models[0].validation_loss_.tobytes() == models[1].validation_loss_.tobytes()
-        if params.get("early_stopping") == "cv":
+        if params.get("early_stopping") == 3:
             np.testing.assert_array_equal(models[0].oof_prediction_, models[1].oof_prediction_)
     mixed = quick(GradientBoostingRegressor, n_estimators=5, oob_score=True, subsample=0.5)
     a, b = mixed.fit(X, number).oob_improvement_, mixed.fit(S, number).oob_improvement_

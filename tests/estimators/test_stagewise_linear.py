@@ -205,9 +205,7 @@ def test_folds_see_only_their_rows():
     """A fold's model is the one that its training rows alone would give."""
     X, y = noisy(90, 3)
     train, held = np.arange(60), np.arange(60, 90)
-    model = StagewiseLinearRegressor(
-        early_stopping="cv", cv=[(train, held), (held, train)], n_estimators=5
-    )
+    model = StagewiseLinearRegressor(early_stopping=[(train, held), (held, train)], n_estimators=5)
     model.fit(X, y)
     alone = StagewiseLinearRegressor(n_estimators=model.n_iter_).fit(X[train], y[train])
     np.testing.assert_allclose(model.oof_prediction_[held], alone.predict(X[held]), rtol=1e-6)

@@ -173,7 +173,11 @@ n_jobs, verbose, callbacks
     """
 
     _rules = MappingProxyType(
-        {"response": OneOf(tuple(RESPONSES)), "step": OneOf(("auto", *STEPS))}
+        {
+            **BaseStagewise._rules,
+            "response": OneOf(tuple(RESPONSES)),
+            "step": OneOf(("auto", *STEPS)),
+        }
     )
 
     @suggests_names
