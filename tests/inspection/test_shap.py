@@ -31,7 +31,7 @@ from stagewise import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
-from stagewise.boosting.progress import Lines
+from stagewise.boosting.progress import ProgressLines
 from stagewise.inspection import decision_path, shap_values, size, staged_contributions
 from stagewise.inspection.fitted import Fitted
 from stagewise.inspection.shapley import values as shap_module
@@ -262,7 +262,7 @@ def test_statistics_belong_to_their_features_in_equal_parts(interactions: bool) 
         fitted.rows(X.head(100)).asked_dense(2**30),
         None,
         False,
-        Lines(0),
+        ProgressLines(0),
     )
     expected = np.zeros((100, 3))
     for column, features in enumerate(sources):

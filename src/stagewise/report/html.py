@@ -15,7 +15,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from stagewise.boosting.progress import Lines
+from stagewise.boosting.progress import ProgressLines
 from stagewise.errors import InvalidParameterError
 from stagewise.inspection.fitted import checked
 from stagewise.model.file.atomic import replace_file
@@ -125,7 +125,7 @@ def write_report(
     if title is not None and not isinstance(title, str):
         raise InvalidParameterError(f"title must be text; got {short_repr(title)}.")
     target_path = Path(path)
-    say = Lines(checked("verbose", Number(0, whole=True), verbose), "report: ").say
+    say = ProgressLines(checked("verbose", Number(0, whole=True), verbose), "report: ").show
     facts = report_facts(
         model,
         X,

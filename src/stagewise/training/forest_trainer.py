@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from stagewise._native import Bins, ForestGrower
-from stagewise.boosting.forest_loop import Average, average
+from stagewise.boosting.forest_loop import Average, grow_forest
 from stagewise.boosting.loop import EncodedRows
 from stagewise.errors import ModelFormatError
 from stagewise.learners.histogram_tree import HistogramTree, feature_share
@@ -68,7 +68,7 @@ def train_forest(
     try:
         if not data.one_class:
             tree = bind_tree(spec.tree, features, rows, loss, scale)
-            oob_average = average(
+            oob_average = grow_forest(
                 forest_grower(
                     tree, rows, bins[0], loss, data, context, spec.bootstrap, spec.max_samples
                 ),

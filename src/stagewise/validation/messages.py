@@ -1,7 +1,7 @@
-"""How the data layer speaks: names for places in the caller's data, and warnings that point there.
+"""Parts of error messages and warnings.
 
-The one idea: a message names the column, the row and the value as the caller knows them, then the
-remedy. This file must not decide what is allowed.
+A message names the column, the row and the value as in the caller's data, and then the remedy. A
+warning points to the caller's line, outside this package.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ __all__ = ["CollectedWarning", "collect_warnings", "column_label", "short_repr",
 PACKAGE = str(Path(__file__).resolve().parents[1]) + os.sep
 
 CollectedWarning = tuple[str, type[Warning]]
-"""The words and the category of a warning."""
+"""The message and the category of a warning."""
 
-_gathering: ContextVar[list[CollectedWarning] | None] = ContextVar("_gathering", default=None)
+_collected: ContextVar[list[CollectedWarning] | None] = ContextVar("_collected", default=None)
 
 
 def column_label(names: Sequence[str] | None, position: int) -> str:
-    """Say which column of X is meant: by name where it has one, else by its place."""
+    """Return the label of a column of X: its name if it has one, otherwise its position."""
     return f"X column {position}" if names is None else f"X column {names[position]!r}"
 
 
 def short_repr(value: object) -> str:
-    """Show a value on one line of bounded length, whatever it is."""
+    """Return the repr of any value on one line of bounded length."""
     if isinstance(value, np.generic) and value.dtype.kind in "biufcU":
         value = value.item()  # 0.5 rather than np.float64(0.5)
     return " ".join(reprlib.repr(value).split())
@@ -42,12 +42,11 @@ def short_repr(value: object) -> str:
 def warn_caller(message: str, category: type[Warning] = UserWarning) -> None:
     """Warn at the first line outside this package.
 
-    The line is the one that passed the data; and Python shows a warning once for each line, so
-    each place that passes such data is told once.
+    This is the line that passed the data. Python shows a warning once for each line.
     """
-    told = _gathering.get()
-    if told is not None:
-        told.append((message, category))
+    collected = _collected.get()
+    if collected is not None:
+        collected.append((message, category))
         return
     level = 1
     frame = inspect.currentframe()
@@ -59,13 +58,13 @@ def warn_caller(message: str, category: type[Warning] = UserWarning) -> None:
 
 @contextmanager
 def collect_warnings() -> Iterator[list[CollectedWarning]]:
-    """Gather the warnings of this package in a list, in this thread, instead of showing them.
+    """Collect the warnings of this package in a list, in this thread, instead of showing them.
 
-    `warnings.catch_warnings` would do so for all threads at once.
+    `warnings.catch_warnings` would do so in all threads.
     """
-    told: list[CollectedWarning] = []
-    before = _gathering.set(told)
+    collected: list[CollectedWarning] = []
+    before = _collected.set(collected)
     try:
-        yield told
+        yield collected
     finally:
-        _gathering.reset(before)
+        _collected.reset(before)

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stagewise._native import Columns, Shap, Workers
-from stagewise.boosting.progress import Lines
+from stagewise.boosting.progress import ProgressLines
 from stagewise.data.reading.frame import open_frame
 from stagewise.errors import InvalidParameterError
 from stagewise.inspection import size
@@ -172,7 +172,7 @@ def shap_values(
         rows.asked_dense(size.RESULT_BYTES),  # no larger than the result
         None if others is None else others.asked_dense(size.COPY_BYTES),
         interactions,
-        Lines(verbose, seconds=1.0),
+        ProgressLines(verbose, seconds=1.0),
     )
     if interactions:
         for part in _blocks(rows.n, credit[:1].size):
@@ -264,7 +264,7 @@ def _credits(
     columns: Columns,
     background: Columns | None,
     interactions: bool,
-    lines: Lines,
+    lines: ProgressLines,
 ) -> tuple[Values, Values]:
     """Return the credits of the columns, of pairs above the diagonal only, and the base values."""
     n_columns, n_trees = ensemble.n_features, len(ensemble.trees)
@@ -285,7 +285,7 @@ def _credits(
         for part in _blocks(columns.n_rows, cost):
             _add(shap, workers, columns, part, credit)
             share = (first + (shap.last - first) * part.stop / columns.n_rows) / n_trees
-            lines.say(f"explained {share:.0%} of {columns.n_rows} rows", last=share >= 1.0)
+            lines.show(f"explained {share:.0%} of {columns.n_rows} rows", last=share >= 1.0)
         first = shap.last
     return credit, base
 
