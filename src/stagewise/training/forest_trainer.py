@@ -149,7 +149,7 @@ def check_averages(model: Model, name: str) -> None:
     if model.loss not in ("squared_error", "absolute_error"):
         raise ModelFormatError(f"a {name} does not have the loss {model.loss!r}.")
     if ensemble.trees and ensemble.outputs_per_tree != ensemble.n_outputs:
-        raise ModelFormatError(f"the leaves of a {name} have the shares of all classes.")
+        raise ModelFormatError(f"a leaf of a {name} must have the shares of all classes.")
     largest = max((float(np.abs(tree.value).max()) for tree in ensemble.trees), default=0.0)
     with np.errstate(over="ignore"):
         reached = np.abs(model.offset) + model.scale * len(ensemble.trees) * largest

@@ -115,7 +115,7 @@ def learning_curves(model: Any) -> LearningCurves:
         unit = "trees"
         # A file does not say whose losses these are; bags are what forests are judged by.
         report = getattr(model, "fit_report_", {})
-        if not report.get("judged_by_held_out_rows", not model.out_of_bag):
+        if not report.get("used_validation_rows", not model.oob_score):
             out_of_bag, validation = validation, None
     elif len(improvement := getattr(model, "oob_improvement_", ())) and train is not None:
         gained = np.cumsum(improvement)
