@@ -100,8 +100,8 @@ def variance_of_average(rho: Any, sigma2: Any, M: Any) -> Numbers | float:
     if impossible.any():
         value, bound = of_all[impossible][0], least[impossible][0]
         raise ValueError(
-            f"rho is {short_repr(value)}, and M variables cannot all have a pairwise correlation below "
-            f"-1/(M - 1) = {bound:.4g}. Pass a larger rho, or a smaller M."
+            f"rho is {short_repr(value)}, and M variables cannot all have a pairwise correlation "
+            f"below -1/(M - 1) = {bound:.4g}. Pass a larger rho, or a smaller M."
         )
     return _plain(np.maximum(shared * variance + (1.0 - shared) * variance / members, 0.0))
 

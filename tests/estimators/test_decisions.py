@@ -76,7 +76,7 @@ def test_a_fit_ends_within_its_time():
     model.fit(X, X[:, 0] * X[:, 1])
     assert time.perf_counter() - begin < 3.0  # a round takes milliseconds; the machine may be busy
     assert model.n_iter_ > 1
-    assert model.fit_report_["stopped_because"] == "time_limit of 0.7 s"
+    assert model.fit_report_["stop_reason"] == "time_limit of 0.7 s"
     same = GradientBoostingRegressor(
         n_estimators=model.n_iter_, learning_rate=model.learning_rate_
     ).fit(X, X[:, 0] * X[:, 1])
@@ -96,7 +96,7 @@ def test_time_enough_changes_nothing():
         for limit in (None, 1e6)
     )
     assert plain.fingerprint() == limited.fingerprint()
-    assert limited.fit_report_["stopped_because"] == ""
+    assert limited.fit_report_["stop_reason"] == ""
 
 
 # ---- recipe -------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ import pytest
 from scipy.sparse import csc_array, csr_array
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
-from sklearn.linear_model import LinearRegression
+from sklearn.linear_model import Ridge
 
 import stagewise
 from estimators.tables import CASES, fit_case, make_table
@@ -31,7 +31,7 @@ from stagewise import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
-from stagewise.boosting.progress import LeafModels
+from stagewise.boosting.progress import ProgressLines
 from stagewise.estimators.scores import is_average
 from stagewise.inspection import (
     decision_path,
@@ -268,7 +268,7 @@ def test_target_encodings_are_divided_equally_among_their_sources(interactions: 
         fitted.rows(X.head(100)).dense_tree_columns(2**30),
         None,
         False,
-        LeafModels(0),
+        ProgressLines(0),
     )
     expected = np.zeros((100, 3))
     for column, features in enumerate(sources):
@@ -361,8 +361,8 @@ def test_rows_that_do_not_match_are_refused() -> None:
 def test_models_without_constant_leaves_are_errors() -> None:
     with pytest.raises(NotFittedError):
         shap_values(GradientBoostingRegressor(), TABLE.X)
-    with pytest.raises(TypeError, match="LinearRegression has none"):
-        shap_values(LinearRegression(), TABLE.X)
+    with pytest.raises(TypeError, match="Ridge has none"):
+        shap_values(Ridge(), TABLE.X)
     committee = BaggingRegressor(n_estimators=2).fit(TABLE.X, TABLE.number)
     with pytest.raises(TypeError, match="one of its members"):
         shap_values(committee, TABLE.X)

@@ -1,4 +1,4 @@
-"""`fit`: from arguments and parameters to a specification, training data, a model and a report."""
+"""The method `fit`: it makes a specification, training data, a model and a report."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from stagewise.estimators.specs import choose_seed, input_spec
 from stagewise.losses import Loss, MultiTargetLoss
 from stagewise.model.model import Model
 from stagewise.training.columns import FeatureReader
-from stagewise.training.report import fit_report, rows_of_columns
+from stagewise.training.report import counts_by_name, fit_report
 from stagewise.training.specs import FitContext, FitResult
 from stagewise.training.targets import TargetReader
 from stagewise.training.training_data import (
@@ -55,15 +55,15 @@ class FitMixin:
     def _set_fitted(
         self, result: Any, data: TrainingData, params: dict[str, Any]
     ) -> dict[str, Any]:
-        """Set the attributes of the result; return what the report has besides."""
+        """Set the attributes of the result; return further entries of the report."""
 
     @abstractmethod
     def _check_arguments(self, params: dict[str, Any], arguments: FitArguments) -> None:
-        """Raise unless the arguments of `fit` go with the parameters."""
+        """Raise unless the arguments of `fit` can be combined with the parameters."""
 
     @abstractmethod
     def _target_reader(self) -> TargetReader:
-        """Return how y is read."""
+        """Return the reader of y."""
 
     @abstractmethod
     def _make_loss(self, classes: Any) -> Loss:
@@ -73,18 +73,18 @@ class FitMixin:
     def _check_data(
         self, params: dict[str, Any], data: TrainingData, loss: Loss, previous: Model | None
     ) -> None:
-        """Raise unless the data go with the parameters, and with the model that is continued."""
+        """Raise unless the data fit the parameters and the model that is continued."""
 
     def _parameters(self) -> dict[str, Any]:
         """Return the parameters, checked, with a number for every "auto"."""
         return check_parameters(self)
 
     def _previous_model(self, params: dict[str, Any]) -> Model | None:
-        """Return the model to continue; None: fit anew."""
+        """Return the model to continue; None: fit a new one."""
         return None
 
     def _table_reader(self, params: dict[str, Any], previous: Model | None) -> TableReader:
-        """Return how X is read."""
+        """Return the reader of X."""
         known = None if previous is None else previous.features
         return FeatureReader(input_spec(params), type(self).__name__, known)
 
@@ -106,18 +106,19 @@ class FitMixin:
         Parameters
         ----------
         X : array-like, data frame or sparse matrix of shape (n_rows, n_features)
-            Numbers and, as `categorical_features` chooses, categories. NaN, None, NA and NaT are
-            missing values, as are the `missing_values`; ±inf are ordinary ones.
+            Numbers, and categories in the columns that `categorical_features` selects. NaN, None,
+            NA and NaT are missing values, as are the `missing_values`; ±inf are ordinary values.
         y : array-like of shape (n_rows,)
-            The target; of `GradientBoostingRegressor` also several, shape (n_rows, n_targets).
+            The target; for `GradientBoostingRegressor` also several targets, shape
+            (n_rows, n_targets).
         sample_weight : array-like of shape (n_rows,) or None
-            Whole numbers are counts: 2 is the row twice, 0 its absence. Otherwise only the ratios
-            of the weights matter.
+            Whole numbers are counts: a row of weight 2 is the row twice, a row of weight 0 is left
+            out. Otherwise only the ratios of the weights matter.
         X_val, y_val, sample_weight_val
-            Validation rows for early stopping, instead of a share of X. Passing them turns early
+            Validation rows for early stopping, instead of a fraction of X. Passing them turns early
             stopping on.
         groups : array-like of shape (n_rows,) or None
-            For early_stopping="cv": rows of one group are never in different folds. For
+            For early_stopping="cv": rows of one group are always in the same fold. For
             sampling="group": a round uses all rows of a group, or none.
 
         Returns
@@ -148,8 +149,8 @@ class FitMixin:
         self._adopt(result.model)
         details = result.report() | self._set_fitted(result, data, params)
         self._set_oof_prediction(result, data)
-        details["values_taken_as_missing"] = rows_of_columns(data.features, data.missing)
-        details["values_unseen"] = rows_of_columns(data.features, data.unknown)
+        details["missing_value_counts"] = counts_by_name(data.features, data.missing)
+        details["unknown_category_counts"] = counts_by_name(data.features, data.unknown)
         self.fit_report_ = fit_report(details, self, context.workers, begin)
         return self
 

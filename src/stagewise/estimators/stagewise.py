@@ -16,6 +16,7 @@ from stagewise.estimators.classifier import ClassifierPredictions, make_class_lo
 from stagewise.estimators.regressor import RegressionLossParameters, RegressorPredictions
 from stagewise.estimators.stagewise_base import RESPONSES, STEPS, BaseStagewise
 from stagewise.losses import Loss
+from stagewise.options import OPTION_RULES
 from stagewise.validation.messages import short_repr
 from stagewise.validation.parameters import suggests_names
 from stagewise.validation.rules import OneOf
@@ -174,7 +175,7 @@ n_jobs, verbose, callbacks
 
     _rules = MappingProxyType(
         {
-            **BaseStagewise._rules,
+            "sampling": OPTION_RULES["sampling"],
             "response": OneOf(tuple(RESPONSES)),
             "step": OneOf(("auto", *STEPS)),
         }

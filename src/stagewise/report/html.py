@@ -15,7 +15,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from stagewise.boosting.progress import Lines
+from stagewise.boosting.progress import ProgressLines
 from stagewise.errors import InvalidParameterError
 from stagewise.inspection.fitted_model import check_argument
 from stagewise.model.file.atomic import replace_file
@@ -123,7 +123,9 @@ def write_report(
     if title is not None and not isinstance(title, str):
         raise InvalidParameterError(f"title must be text; got {short_repr(title)}.")
     target_path = Path(path)
-    progress = Lines(check_argument("verbose", Number(0, whole=True), verbose), "report: ").say
+    progress = ProgressLines(
+        check_argument("verbose", Number(0, whole=True), verbose), "report: "
+    ).show
     facts = report_facts(
         estimator,
         X,

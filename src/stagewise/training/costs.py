@@ -1,4 +1,4 @@
-"""What mistakes cost."""
+"""The check of misclassification costs."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ __all__ = ["check_costs"]
 
 
 def check_costs(cost: Any, classes: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
-    """Return a matrix of costs, checked: a row for each true class, a column for each answer.
+    """Return a matrix of costs, checked: rows are true classes, columns are predicted classes.
 
     Raises
     ------
     ValueError
-        If it is no such matrix, or if an entry is not finite.
+        If it has another shape, or if an entry is not a finite number.
     """
     k = len(classes)
     try:
@@ -33,7 +33,7 @@ def check_costs(cost: Any, classes: npt.NDArray[Any]) -> npt.NDArray[np.float64]
     if not np.isfinite(prices).all():
         row, column = np.argwhere(~np.isfinite(prices))[0]
         raise ValueError(
-            f"cost[{row}, {column}], saying {classes[column]!r} of a row of class "
+            f"cost[{row}, {column}], of predicting {classes[column]!r} for a row of class "
             f"{classes[row]!r}, is {prices[row, column]}. Costs must be finite numbers."
         )
     return prices

@@ -1,4 +1,4 @@
-"""Warnings about data from which nothing can be learned, and the report of a fit."""
+"""The report of a fit (`fit_report_`), and warnings about constant data."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from stagewise._native import Bins, Workers
 from stagewise.data import Features
 from stagewise.validation.messages import short_repr, warn_caller
 
-__all__ = ["ONE_VALUE", "fit_report", "rows_of_columns", "warn_if_constant", "warn_of_one_class"]
+__all__ = ["ONE_VALUE", "counts_by_name", "fit_report", "warn_if_constant", "warn_of_one_class"]
 
 VERSION = version("stagewise")
 
@@ -21,9 +21,9 @@ VERSION = version("stagewise")
 def warn_if_constant(
     bins: Bins, features: Features, y: npt.NDArray[Any], classes: npt.NDArray[Any] | None
 ) -> tuple[list[str], list[str]]:
-    """Return the constant features, and those that also have missing values.
+    """Return the constant features, and those with missing values and at most one other value.
 
-    Warns if nothing can be learned.
+    Warns if the model can only predict a constant.
     """
     names = _names(features.names, features.n)
     constant: list[str] = []
@@ -31,7 +31,7 @@ def warn_if_constant(
     for position, name in enumerate(names):
         if bins.value_bins(position) > 1:
             continue
-        # One bin of values: everything is equal, or missing, or both.
+        # One bin of values: they are all equal or missing.
         (constant if not bins.has_missing(position) else missing).append(name)
     same = "so the model predicts the same for all rows."
     if classes is not None and len(classes) == 1:
@@ -52,8 +52,8 @@ def warn_of_one_class(classes: npt.NDArray[Any]) -> None:
     warn_caller(f"y has only one class, {short_repr(classes[0])}, {same}")
 
 
-def rows_of_columns(features: Features, rows: Mapping[int, int]) -> dict[str, int]:
-    """Return numbers of rows by the names of their columns."""
+def counts_by_name(features: Features, rows: Mapping[int, int]) -> dict[str, int]:
+    """Return the counts of columns by name; without names, by "column 0" and so on."""
     names = _names(features.names, features.n)
     return {names[position]: count for position, count in rows.items()}
 
@@ -63,14 +63,47 @@ def _names(names: list[str] | None, n: int) -> list[str]:
 
 
 def _no_two_bins(bins: Bins) -> bool:
-    """Whether every feature has all rows in one bin, that of missing values included."""
+    """Return whether every feature has all rows in one bin; the bin of missing values counts."""
     return all(bins.is_constant(position) for position in range(bins.n_features))
 
 
 def fit_report(
     details: dict[str, Any], estimator: Any, workers: Workers, begin: float
 ) -> dict[str, Any]:
-    """Return the machine-readable report of a fit."""
+    """Return `fit_report_`, a dictionary of facts about a fit.
+
+    Every report has
+
+    - ``seed``, ``threads``: the seed and the number of threads that were used;
+    - ``seconds``: the duration of the fit (not in pickles);
+    - ``version``: the version of Stagewise (not of bagging).
+
+    Reports of trees and boosted models also have
+
+    - ``constant_features``: the names of features with one value;
+    - ``constant_or_missing_features``: the names of features with missing values and at most one
+      other value (not if the learner is a scikit-learn estimator, or linear);
+    - ``missing_value_counts``: by column, the number of values equal to one of `missing_values`;
+    - ``unknown_category_counts``: by column, the number of held-out rows with a category that no
+      training row has;
+    - ``stop_reason``: why the fit ended before `n_estimators` rounds; empty: it did not;
+    - ``rounds_run``, ``rounds_kept``: the number of the last round, and of the rounds in the model;
+    - ``method_ended``: whether the method itself had no further round;
+    - ``instruction_set``: the vector instructions of the native core, such as "avx2".
+
+    Some kinds of models add
+
+    - boosted models: ``learning_rate``, and of gradient boosting ``max_features`` (per node) and
+      ``n_orderings`` (of target encodings), with the values of "auto";
+    - forests: ``max_features`` (the number of features per node), ``rows_in_every_bag`` (rows
+      without an out-of-bag prediction, if these are kept), and ``used_validation_rows`` (whether
+      `validation_loss_` is the loss of X_val, not of out-of-bag rows);
+    - single trees: ``max_features``, and ``leaves_grown``, the number of leaves before pruning;
+    - bagging: ``estimators_fitted``, and ``estimators_with_one_class``, the number of base
+      estimators whose bag has one class;
+    - linear regression: ``constant_features``, ``collinear_terms``, ``rank`` and ``rows_used``,
+      without ``threads``.
+    """
     return {
         **details,
         "rounds_kept": estimator.n_iter_,

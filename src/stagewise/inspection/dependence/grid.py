@@ -73,7 +73,9 @@ class Grid:
         """The points as shown in tables: dates and times as text."""
         if self.temporal_type is None:
             return self.values
-        return tuple(format_datetime_short(value, self.temporal_type, DIGITS) for value in self.values)
+        return tuple(
+            format_datetime_short(value, self.temporal_type, DIGITS) for value in self.values
+        )
 
     @property
     def x(self) -> Vector:
@@ -266,8 +268,8 @@ def _nanoseconds(temporal_type: TemporalType, name: str, item: Any) -> int | flo
         return math.nan
     if family(type(item)) not in (temporal_type, "number"):
         raise InvalidParameterError(
-            f"grid_resolution: {name!r} has {temporal_type}s, and {short_repr(item)} is not one. Pass "
-            f"such objects, text such as {format_datetime(0, temporal_type)!r}, or nanoseconds."
+            f"grid_resolution: {name!r} has {temporal_type}s, and {short_repr(item)} is not one. "
+            f"Pass such objects, text such as {format_datetime(0, temporal_type)!r}, or nanoseconds."
         )
     try:
         return cell_number(item)

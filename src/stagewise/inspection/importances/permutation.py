@@ -180,8 +180,8 @@ def _check_auc(codes: npt.NDArray[Any], weight: Vector, classes: Any) -> None:
         )
     if len(np.unique(codes[weight > 0])) < 2:
         raise ValueError(
-            f"y has only the class {short_repr(classes[codes[0]])}, and loss='auc' needs both. Pass "
-            "rows of both classes, or use loss='log_loss'."
+            f"y has only the class {short_repr(classes[codes[0]])}, and loss='auc' needs both. "
+            "Pass rows of both classes, or use loss='log_loss'."
         )
 
 

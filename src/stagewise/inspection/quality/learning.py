@@ -114,7 +114,7 @@ def learning_curves(estimator: Any) -> LearningCurves:
         unit = "trees"
         # A model file does not record which rows the losses are of; forests use out-of-bag rows.
         report = getattr(estimator, "fit_report_", {})
-        if not report.get("judged_by_held_out_rows", not estimator.out_of_bag):
+        if not report.get("used_validation_rows", not estimator.oob_score):
             out_of_bag, validation = validation, None
     elif len(improvement := getattr(estimator, "oob_improvement_", ())) and train is not None:
         gained = np.cumsum(improvement)

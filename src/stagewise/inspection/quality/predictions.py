@@ -69,8 +69,8 @@ class Predictions:
         name = type(estimator).__name__
         if isinstance(estimator, type) or not hasattr(estimator, "predict"):
             raise TypeError(
-                f"estimator must be a fitted estimator with predict; got {short_repr(estimator)}. Fit "
-                "one first, such as GradientBoostingRegressor().fit(X, y)."
+                f"estimator must be a fitted estimator with predict; got {short_repr(estimator)}. "
+                "Fit one first, such as GradientBoostingRegressor().fit(X, y)."
             )
         if hasattr(estimator, "predict_proba"):
             y_pred = estimator.predict_proba(X)  # raises if the estimator is not fitted
@@ -109,8 +109,8 @@ class Predictions:
         if not np.isfinite(predicted).all():
             row = int(np.argmin(np.isfinite(predicted).reshape(n_rows, -1).all(axis=1)))
             raise ValueError(
-                f"The prediction for row {row} is not finite ({short_repr(predicted[row])}). Leave such "
-                "rows out."
+                f"The prediction for row {row} is not finite ({short_repr(predicted[row])}). Leave "
+                "such rows out."
             )
         weight = check_weight(sample_weight, n_rows)
         weight = np.ones(n_rows) if weight is None else weight
@@ -172,7 +172,8 @@ class Predictions:
             if pos_label in known:
                 return known.index(pos_label)
         raise InvalidParameterError(
-            f"pos_label must be one of the classes {_listing(self.names)}; got {short_repr(pos_label)}."
+            f"pos_label must be one of the classes {_listing(self.names)}; got "
+            f"{short_repr(pos_label)}."
             f"{nearest_name(str(pos_label), self.names)}"
         )
 

@@ -97,7 +97,9 @@ class AxisValues:
             return "low", "high"
         if self.temporal_type is None:
             return f"{low:.3g}", f"{high:.3g}"
-        one, two = (format_datetime(end, self.temporal_type, within=high - low) for end in (low, high))
+        one, two = (
+            format_datetime(end, self.temporal_type, within=high - low) for end in (low, high)
+        )
         return one, two
 
 
@@ -260,5 +262,6 @@ def _place(known: tuple[str, ...], name: Any, parameter: str) -> int:
         return known.index(name)
     listed = ", ".join(map(repr, known[:8])) + (", …" if len(known) > 8 else "")
     raise InvalidParameterError(
-        f"{parameter} must be one of {listed}; got {short_repr(name)}.{nearest_name(str(name), known)}"
+        f"{parameter} must be one of {listed}; got {short_repr(name)}."
+        f"{nearest_name(str(name), known)}"
     )

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stagewise._native import Columns, Shap, Workers
-from stagewise.boosting.progress import Lines
+from stagewise.boosting.progress import ProgressLines
 from stagewise.data.reading.frame import open_frame
 from stagewise.errors import InvalidParameterError
 from stagewise.inspection import memory_limits
@@ -173,7 +173,7 @@ def shap_values(
         rows.dense_tree_columns(memory_limits.RESULT_BYTES),  # at most as large as the result
         None if others is None else others.dense_tree_columns(memory_limits.COPY_BYTES),
         interactions,
-        Lines(verbose, seconds=1.0),
+        ProgressLines(verbose, seconds=1.0),
     )
     if interactions:
         for part in _blocks(rows.n, values[:1].size):
@@ -267,7 +267,7 @@ def _compute(
     columns: Columns,
     background: Columns | None,
     interactions: bool,
-    lines: Lines,
+    lines: ProgressLines,
 ) -> tuple[Values, Values]:
     """Return the values of all columns (pairs: above the diagonal only) and the base values."""
     n_columns, n_trees = ensemble.n_features, len(ensemble.trees)
@@ -288,7 +288,7 @@ def _compute(
         for part in _blocks(columns.n_rows, cost):
             _add(shap, workers, columns, part, values)
             share = (first + (shap.last - first) * part.stop / columns.n_rows) / n_trees
-            lines.say(f"explained {share:.0%} of {columns.n_rows} rows", last=share >= 1.0)
+            lines.show(f"explained {share:.0%} of {columns.n_rows} rows", last=share >= 1.0)
         first = shap.last
     return values, base
 
