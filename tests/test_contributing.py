@@ -20,7 +20,7 @@ WORDS = {
 GENERATED = {
     "src/stagewise/_native.pyi",
     "src/stagewise/validation/foreign_names.py",
-    "src/stagewise/estimators/saved_parameters.py",  # names of older files
+    "src/stagewise/estimators/parameters/saved_parameters.py",  # names of older files
 }
 
 

@@ -12,9 +12,9 @@ from typing import Any
 import numpy.typing as npt
 
 from stagewise.errors import InvalidParameterError
-from stagewise.estimators.classifier import ClassifierPredictions, make_class_loss
-from stagewise.estimators.regressor import RegressionLossParameters, RegressorPredictions
-from stagewise.estimators.stagewise_base import RESPONSES, STEPS, BaseStagewise
+from stagewise.estimators.bases.classifier import ClassifierPredictions, make_class_loss
+from stagewise.estimators.bases.regressor import RegressionLossParameters, RegressorPredictions
+from stagewise.estimators.bases.stagewise import RESPONSES, STEPS, BaseStagewise
 from stagewise.losses import Loss
 from stagewise.options import OPTION_RULES
 from stagewise.validation.messages import short_repr

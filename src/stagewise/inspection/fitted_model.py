@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 from stagewise._native import Columns, Workers
 from stagewise.data import check_weight
 from stagewise.errors import InvalidParameterError
-from stagewise.estimators.scores import (
+from stagewise.estimators.bases.scores import (
     ModelScores,
     is_average,
     predict_scores,

@@ -269,7 +269,8 @@ def _nanoseconds(temporal_type: TemporalType, name: str, item: Any) -> int | flo
     if family(type(item)) not in (temporal_type, "number"):
         raise InvalidParameterError(
             f"grid_resolution: {name!r} has {temporal_type}s, and {short_repr(item)} is not one. "
-            f"Pass such objects, text such as {format_datetime(0, temporal_type)!r}, or nanoseconds."
+            f"Pass such objects, text such as {format_datetime(0, temporal_type)!r}, or "
+            "nanoseconds."
         )
     try:
         return cell_number(item)

@@ -15,7 +15,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from stagewise.errors import InvalidParameterError
-from stagewise.estimators.forest_base import BaseForest
+from stagewise.estimators.bases.forest import BaseForest
 from stagewise.inspection.fitted_model import FittedModel, Vector
 from stagewise.inspection.importances.permutation import permutation_importance
 from stagewise.inspection.importances.split_importance import KINDS, Importance, split_importance

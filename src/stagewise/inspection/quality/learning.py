@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from stagewise.bagging.base import BaseBagging
-from stagewise.estimators.forest_base import BaseForest
-from stagewise.estimators.scores import ModelScores
-from stagewise.estimators.tree_base import BaseDecisionTree
+from stagewise.estimators.bases.forest import BaseForest
+from stagewise.estimators.bases.scores import ModelScores
+from stagewise.estimators.bases.tree import BaseDecisionTree
 from stagewise.inspection.fitted_model import Vector
 from stagewise.inspection.quality.plots import plot_learning
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from stagewise.estimators.specs import choose_seed, input_spec
+from stagewise.estimators.parameters.specs import choose_seed, input_spec
 from stagewise.losses import Loss, MultiTargetLoss
 from stagewise.model.model import Model
 from stagewise.training.columns import FeatureReader

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from stagewise.estimators.tree_needs import allows, is_possible
+from stagewise.estimators.parameters.tree_needs import allows, is_possible
 from stagewise.options import FeatureSampling, flatten_options
 from stagewise.validation.parameters import RULES
 from stagewise.validation.rules import Rule

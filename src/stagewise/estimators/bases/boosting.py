@@ -10,14 +10,14 @@ import numpy as np
 import numpy.typing as npt
 
 from stagewise.boosting.recipe import Recipe
-from stagewise.estimators.defaults import RATE, resolve_auto
-from stagewise.estimators.fit_mixin import FitMixin
-from stagewise.estimators.model_estimator import ModelEstimator
-from stagewise.estimators.report_mixin import ReportMixin
-from stagewise.estimators.scores import ModelScores
-from stagewise.estimators.specs import PLAIN_TREE, boosting_spec, tree_learner
-from stagewise.estimators.tree_needs import check_needs, check_sparse, reads_sparse
-from stagewise.estimators.warm_start import check_continues, model_to_continue
+from stagewise.estimators.bases.fit_mixin import FitMixin
+from stagewise.estimators.bases.model_estimator import ModelEstimator
+from stagewise.estimators.bases.report_mixin import ReportMixin
+from stagewise.estimators.bases.scores import ModelScores
+from stagewise.estimators.parameters.defaults import RATE, resolve_auto
+from stagewise.estimators.parameters.specs import PLAIN_TREE, boosting_spec, tree_learner
+from stagewise.estimators.parameters.tree_needs import check_needs, check_sparse, reads_sparse
+from stagewise.estimators.parameters.warm_start import check_continues, model_to_continue
 from stagewise.losses import Loss
 from stagewise.model.model import Model
 from stagewise.options import FeatureSampling, OrderedTargetEncoding, flatten_options

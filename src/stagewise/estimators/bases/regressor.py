@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stagewise.errors import InvalidParameterError
-from stagewise.estimators.r_squared import ScoredByR2
+from stagewise.estimators.bases.r_squared import ScoredByR2
 from stagewise.losses import REGRESSION_LOSSES, Loss, MultiTargetLoss
 from stagewise.model.model import Model
 from stagewise.training.targets import NumberReader, TargetReader

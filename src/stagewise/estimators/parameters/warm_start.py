@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from stagewise.estimators.tree_needs import check_need
+from stagewise.estimators.parameters.tree_needs import check_need
 from stagewise.losses import Loss
 from stagewise.model.model import Model
 from stagewise.options import flatten_options

@@ -16,13 +16,13 @@ import numpy.typing as npt
 from scipy.sparse import csr_matrix
 from sklearn.base import clone
 
-from stagewise.estimators.fit_mixin import FitMixin
-from stagewise.estimators.forest_base import FOREST_RULES, set_average_tags
-from stagewise.estimators.model_estimator import ModelEstimator
-from stagewise.estimators.report_mixin import ReportMixin
-from stagewise.estimators.scores import ModelScores, TreeAttributes
-from stagewise.estimators.specs import single_tree_spec
-from stagewise.estimators.tree_needs import check_sparse
+from stagewise.estimators.bases.fit_mixin import FitMixin
+from stagewise.estimators.bases.forest import FOREST_RULES, set_average_tags
+from stagewise.estimators.bases.model_estimator import ModelEstimator
+from stagewise.estimators.bases.report_mixin import ReportMixin
+from stagewise.estimators.bases.scores import ModelScores, TreeAttributes
+from stagewise.estimators.parameters.specs import single_tree_spec
+from stagewise.estimators.parameters.tree_needs import check_sparse
 from stagewise.learners.histogram_tree import feature_share
 from stagewise.losses import Loss
 from stagewise.model.model import Model

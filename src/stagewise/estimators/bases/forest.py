@@ -14,22 +14,22 @@ import numpy as np
 import numpy.typing as npt
 
 from stagewise.errors import InvalidParameterError
-from stagewise.estimators.boosting_base import check_stopping
-from stagewise.estimators.classifier import ClassifierPredictions
-from stagewise.estimators.fit_mixin import FitMixin
-from stagewise.estimators.forest_importance import (
+from stagewise.estimators.bases.boosting import check_stopping
+from stagewise.estimators.bases.classifier import ClassifierPredictions
+from stagewise.estimators.bases.fit_mixin import FitMixin
+from stagewise.estimators.bases.forest_importance import (
     Bags,
     Importances,
     impurity_by_class,
     out_of_bag_importances,
 )
-from stagewise.estimators.model_estimator import ModelEstimator
-from stagewise.estimators.r_squared import r_squared
-from stagewise.estimators.regressor import RegressorPredictions
-from stagewise.estimators.report_mixin import ReportMixin
-from stagewise.estimators.scores import ModelScores, TreeAttributes
-from stagewise.estimators.specs import forest_spec
-from stagewise.estimators.tree_needs import check_sparse, reads_sparse
+from stagewise.estimators.bases.model_estimator import ModelEstimator
+from stagewise.estimators.bases.r_squared import r_squared
+from stagewise.estimators.bases.regressor import RegressorPredictions
+from stagewise.estimators.bases.report_mixin import ReportMixin
+from stagewise.estimators.bases.scores import ModelScores, TreeAttributes
+from stagewise.estimators.parameters.specs import forest_spec
+from stagewise.estimators.parameters.tree_needs import check_sparse, reads_sparse
 from stagewise.learners.histogram_tree import feature_share
 from stagewise.losses import CLASSIFICATION_LOSSES, AbsoluteError, Loss, SquaredError
 from stagewise.model.model import Model

@@ -16,8 +16,8 @@ import numpy.typing as npt
 from sklearn.exceptions import NotFittedError
 
 from stagewise.errors import ModelFormatError
-from stagewise.estimators.base import StagewiseEstimator
-from stagewise.estimators.saved_parameters import plain_parameters
+from stagewise.estimators.bases.estimator import StagewiseEstimator
+from stagewise.estimators.parameters.saved_parameters import plain_parameters
 from stagewise.losses import CLASSIFICATION_LOSSES, REGRESSION_LOSSES
 from stagewise.model.file.format import write_model
 from stagewise.model.model import Model

@@ -18,9 +18,9 @@ from stagewise.boosting import responses, steps
 from stagewise.boosting.recipe import Recipe
 from stagewise.boosting.steps import Step
 from stagewise.errors import InvalidParameterError
-from stagewise.estimators.boosting_base import BaseBoosting
-from stagewise.estimators.scores import TreeAttributes
-from stagewise.estimators.specs import BOOSTING_USES
+from stagewise.estimators.bases.boosting import BaseBoosting
+from stagewise.estimators.bases.scores import TreeAttributes
+from stagewise.estimators.parameters.specs import BOOSTING_USES
 from stagewise.learners.estimator import check_learner
 from stagewise.learners.histogram_tree import HistogramTree
 from stagewise.losses import Loss

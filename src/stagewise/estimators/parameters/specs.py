@@ -19,7 +19,7 @@ from stagewise.boosting.sampling import (
     Sampling,
     WholeGroups,
 )
-from stagewise.estimators.defaults import RATE_RULE
+from stagewise.estimators.parameters.defaults import RATE_RULE
 from stagewise.learners.histogram_tree import HistogramTree
 from stagewise.options import (
     OPTION_RULES,
