@@ -35,9 +35,17 @@ from stagewise.training.tree_learner import TreeLearnerSpec
 from stagewise.validation.messages import short_repr
 from stagewise.validation.parameters import check_tree
 
-__all__ = ["RESPONSES", "STEPS", "BaseStagewise"]
+__all__ = ["RESPONSES", "STEPS", "StagewiseMixin"]
 
 Vector = npt.NDArray[np.float64]
+
+if TYPE_CHECKING:
+
+    class _Base(TreeAttributes, BaseBoosting):
+        """The other bases of an estimator."""
+
+else:
+    _Base = object
 
 RESPONSES = MappingProxyType(
     {
@@ -65,7 +73,7 @@ ONLY_OF_TREES = (
 )
 
 
-class BaseStagewise(TreeAttributes, BaseBoosting):
+class StagewiseMixin(_Base):
     """Base class of the two estimators."""
 
     learner: Any
