@@ -49,7 +49,7 @@ def test_a_cancelled_thread_ends_its_native_call(n_jobs: int) -> None:
     assert ended == [KeyboardInterrupt]
 
 
-def test_work_under_a_cancelled_one_does_not_begin() -> None:
+def test_calls_of_a_cancelled_thread_do_not_start() -> None:
     outer = Cancellation()
     assert set_cancellation(outer) is None
     try:
@@ -63,7 +63,7 @@ def test_work_under_a_cancelled_one_does_not_begin() -> None:
     assert not Cancellation().cancelled()
 
 
-def test_work_under_takes_a_cancellation_only() -> None:
+def test_set_cancellation_takes_a_cancellation_only() -> None:
     with pytest.raises((TypeError, RuntimeError)):
         set_cancellation("cancelled")  # type: ignore[arg-type]
     assert set_cancellation(None) is None
