@@ -14,7 +14,7 @@ from sklearn.tree import DecisionTreeRegressor
 
 from estimators.tables import make_table
 from stagewise import BaggingClassifier, BaggingRegressor, InvalidParameterError
-from stagewise.bagging import shares
+from stagewise.bagging import bag_samples
 
 BOTH = pytest.mark.parametrize("kind", [BaggingRegressor, BaggingClassifier])
 NO_NUMBER = (None, "1", [1], math.nan, math.inf, True)
@@ -140,7 +140,7 @@ def test_weights_that_a_member_cannot_take_and_that_are_no_counts(table):
 
 
 def test_more_copies_than_anybody_has(table, monkeypatch):
-    monkeypatch.setattr(shares, "MOST_COPIES", 100)
+    monkeypatch.setattr(bag_samples, "MOST_COPIES", 100)
     model = BaggingRegressor(Ridge(), n_estimators=2)
     with pytest.raises(ValueError, match=r"counts of 120 rows.*100 at most. Divide the weights"):
         model.fit(table.X, table.number, np.full(60, 2.0) + (np.arange(60) < 0))

@@ -333,12 +333,12 @@ class BaseBagging(StagewiseEstimator):
             yield sums.over(total)
 
     def _check_levels(self, X: Any) -> None:
-        """Apply `on_unseen` of the members to values that are a level of none of them."""
+        """Apply `handle_unknown` of the members to values that are a category of none of them."""
         places, features = self._known_levels
         if not places:
             return
         member = self._usual_member() if self.estimator is None else self.estimator
-        unseen = UnknownCategories(getattr(member, "on_unseen", "error"))
+        unseen = UnknownCategories(getattr(member, "handle_unknown", "error"))
         asked = columns_of(X, np.array(places))
         features.columns(features.read(asked, type(self).__name__), unseen)
         unseen.refuse(features.names)

@@ -210,7 +210,8 @@ def _uses_held_out(estimator: Any) -> bool:
     """Return whether an estimator stops or prunes by rows that are passed to its fit."""
     params = estimator.get_params(deep=False)
     prunes = params.get("pruning", HELD_OUT[0]) in HELD_OUT
-    return has_fit_parameter(estimator, "X_val") and prunes and params.get("early_stopping") != "cv"
+    by_folds = not isinstance(params.get("early_stopping", False), (bool, np.bool_))
+    return has_fit_parameter(estimator, "X_val") and prunes and not by_folds
 
 
 def columns_of(X: Any, columns: Places | None) -> Any:

@@ -28,7 +28,7 @@ FARTHEST = 2.0**16
 """Scores up to here are less than 2^53 steps, so that float64 holds every one of them."""
 COARSE = 2.0**20
 """A first tree whose values are all smaller than this many steps would lose its digits."""
-RESCALE = "Scale y, give the loss a `degree` so that it is done here, or set drop_rate=0."
+RESCALE = "Scale y, give the loss a `degree` so that it is done here, or set dropout=None."
 
 
 @dataclass(frozen=True)
@@ -104,8 +104,8 @@ class Dropout:
         largest, farthest = float(np.abs(value).max()), float(np.abs(score).max())
         if (first and 0.0 < largest < COARSE * STEP) or not farthest < FARTHEST:
             raise ValueError(
-                f"drop_rate={self.rate:g} keeps scores in steps of {STEP:.2g} up to {FARTHEST:g}, "
-                f"and those of this loss are of the order of {max(largest, farthest):.2g}. "
+                f"dropout=Dart(rate={self.rate:g}) keeps scores in steps of {STEP:.2g} up to "
+                f"{FARTHEST:g}, and those of this loss are of the order of {max(largest, farthest):.2g}. "
                 f"{RESCALE}"
             )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from stagewise.boosting.recipe import BY_RESPONSE, Recipe
-from stagewise.estimators.boosting_base import BaseBoosting
+from stagewise.estimators.boosting_base import BaseBoosting, OutOfBagMixin
 from stagewise.estimators.regressor import RegressionLossParameters, RegressorPredictions
 from stagewise.estimators.scores import TreeAttributes
 from stagewise.estimators.specs import BOOSTING_RULES, BOOSTING_USES, tree_learner
@@ -16,7 +16,7 @@ __all__ = ["GradientBoostingRegressor"]
 
 
 class GradientBoostingRegressor(
-    RegressionLossParameters, RegressorPredictions, TreeAttributes, BaseBoosting
+    RegressionLossParameters, RegressorPredictions, TreeAttributes, OutOfBagMixin, BaseBoosting
 ):
     """Boosted trees that predict a number.
 

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from stagewise.errors import InvalidParameterError
 from stagewise.estimators.classifier import ClassifierPredictions, make_class_loss
 from stagewise.estimators.regressor import RegressionLossParameters, RegressorPredictions
-from stagewise.estimators.stagewise_base import RESPONSES, STEPS, BaseStagewise
+from stagewise.estimators.stagewise_base import RESPONSES, STAGEWISE_RULES, STEPS, BaseStagewise
 from stagewise.losses import Loss
 from stagewise.validation.messages import short_repr
 from stagewise.validation.parameters import suggests_names
@@ -174,7 +174,7 @@ n_jobs, verbose, callbacks
 
     _rules = MappingProxyType(
         {
-            **BaseStagewise._rules,
+            **STAGEWISE_RULES,
             "response": OneOf(tuple(RESPONSES)),
             "step": OneOf(("auto", *STEPS)),
         }

@@ -205,7 +205,7 @@ class Fitted:
     @property
     def both_ways(self) -> bool:
         """Whether rows go both ways at a node that asks about a missing cell of theirs."""
-        return getattr(self.estimator, "missing", "learned") == "probability"
+        return getattr(self.estimator, "missing_strategy", "learned") == "probability"
 
     def check_one_way(self, rows: Rows) -> None:
         """Raise if a row would reach more than one leaf of a tree."""

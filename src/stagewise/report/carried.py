@@ -334,7 +334,7 @@ def _units(fitted: Fitted, place: int) -> dict[str, Any]:
 
 
 def _goes_both_ways(fitted: Fitted) -> bool:
-    return getattr(fitted.estimator, "missing", "learned") == "probability"
+    return getattr(fitted.estimator, "missing_strategy", "learned") == "probability"
 
 
 def _why_not(fitted: Fitted, n_trees: int) -> str | None:

@@ -138,4 +138,4 @@ class _Draws(_Known):
 IMPUTATIONS: Mapping[str, Callable[[RowSet, Features, int], Imputation]] = MappingProxyType(
     {"learned": Imputation, "mean": _Mean, "probability": _Draws}
 )
-"""By the value of the parameter `missing`."""
+"""By the value of the parameter `missing_strategy`."""

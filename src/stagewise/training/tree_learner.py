@@ -91,7 +91,7 @@ class TreeLearnerSpec:
         if (previous.outputs_per_tree > 1) != self.vector_leaves:
             kind = "all outputs" if previous.outputs_per_tree > 1 else "each output"
             raise InvalidParameterError(
-                f"warm_start continues a model with one tree a round for {kind}; multi_output "
+                f"warm_start continues a model with one tree a round for {kind}; leaves "
                 "must stay as it was. Fit with warm_start=False to begin anew."
             )
         categories = features.n_categories_per_column()

@@ -112,7 +112,7 @@ def _alone(profile: Profile) -> Iterator[Hint]:
             name,
             "high cardinality",
             f"{name!r} has {profile.distinct:,} levels, of {held / profile.distinct:.1f} rows "
-            "each: gradient boosting learns statistics of them (categorical='statistics').",
+            "each: gradient boosting can target-encode them (category_encoding='target').",
         )
     if profile.kind == "date":
         yield Hint(
