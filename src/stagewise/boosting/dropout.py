@@ -105,8 +105,8 @@ class Dropout:
         if (first and 0.0 < largest < COARSE * STEP) or not farthest < FARTHEST:
             raise ValueError(
                 f"dropout=Dart(rate={self.rate:g}) keeps scores in steps of {STEP:.2g} up to "
-                f"{FARTHEST:g}, and those of this loss are of the order of {max(largest, farthest):.2g}. "
-                f"{RESCALE}"
+                f"{FARTHEST:g}, and those of this loss are of the order of "
+                f"{max(largest, farthest):.2g}. {RESCALE}"
             )
 
 

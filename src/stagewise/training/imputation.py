@@ -100,7 +100,7 @@ class _Mean(_Known):
             else:
                 raise ValueError(
                     f"{column_label(features.names, place)} holds inf and -inf, which have no mean "
-                    "to fill missing cells with. Replace them, or set missing='learned'."
+                    "to fill missing cells with. Replace them, or set missing_strategy='learned'."
                 )
 
     def _fillers(self, place: int, n: int, number: int) -> Vector:

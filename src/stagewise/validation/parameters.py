@@ -121,8 +121,8 @@ def _check_uses(estimator: Any, params: Mapping[str, Any]) -> None:
             if name in params and params[name] != usual:
                 raise InvalidParameterError(
                     f"The parameter {name!r} of {who} has no effect with "
-                    f"{use.of}={params[use.of]!r}; {use.remedy}, or leave {name!r} at {usual!r}. "
-                    f"Got {short_repr(params[name])}."
+                    f"{use.of}={getattr(estimator, use.of)!r}; {use.remedy}, or leave "
+                    f"{name!r} at {usual!r}. Got {short_repr(params[name])}."
                 )
 
 

@@ -327,8 +327,8 @@ def traversed_score(
     features = fitted.model.features
     if fitted.both_ways and any(np.isnan(x).any() for x in known.values()):
         raise InvalidParameterError(
-            "Rows with missing cells go both ways in this model (missing='probability'), which "
-            "traversal does not. Pass X and use method='brute'."
+            "Rows with missing cells go both ways in this model (missing_strategy="
+            "'probability'), which traversal does not. Pass X and use method='brute'."
         )
     n_rows = len(next(iter(known.values())))
     blank = np.full(n_rows, np.nan)

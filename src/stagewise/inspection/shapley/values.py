@@ -137,7 +137,8 @@ def shap_values(
     -----
     Numbers are exact up to rounding, and the same for any number of threads (`n_jobs` of the
     estimator) and however rows are divided into calls. The credit of a column of statistics
-    (``category_encoding="target"``) belongs to the features whose levels it is about, in equal parts.
+    (``category_encoding="target"``) belongs to the features whose categories it encodes, in equal
+    parts.
 
     A leaf that says a line, c + Σ_j β_j x_j, is reached if the features in A come from the row x
     and those in B from the background row z. Its constant and the terms that this settles are one
