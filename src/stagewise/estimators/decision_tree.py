@@ -77,8 +77,6 @@ class_weight
 
     Attributes
     ----------
-    n_leaves_, depth_ : int
-        The size of the tree.
     ccp_alpha_, pruning_path_
         With pruning="cost_complexity": the price of a leaf, and what others would have given.
     validation_loss_ : array
@@ -96,7 +94,7 @@ classes_
     >>> from stagewise import DecisionTreeClassifier
     >>> X, y = load_iris(return_X_y=True)
     >>> tree = DecisionTreeClassifier(pruning="cost_complexity").fit(X, y)
-    >>> tree.n_leaves_ < 6
+    >>> tree.get_n_leaves() < 6
     True
     """
 
@@ -221,8 +219,6 @@ class DecisionTreeRegressor(RegressorPredictions, BaseDecisionTree):
 
     Attributes
     ----------
-    n_leaves_, depth_ : int
-        The size of the tree.
     ccp_alpha_, pruning_path_
         With pruning="cost_complexity": the price of a leaf, and what others would have given.
     validation_loss_ : array
@@ -238,7 +234,7 @@ class DecisionTreeRegressor(RegressorPredictions, BaseDecisionTree):
     >>> from sklearn.datasets import load_diabetes
     >>> from stagewise import DecisionTreeRegressor
     >>> X, y = load_diabetes(return_X_y=True)
-    >>> DecisionTreeRegressor(max_leaf_nodes=8).fit(X, y).depth_
+    >>> DecisionTreeRegressor(max_leaf_nodes=8).fit(X, y).get_depth()
     5
     """
 

@@ -34,6 +34,7 @@ from stagewise.training.training_data import TableReader, TrainingData
 from stagewise.training.tree_learner import TreeLearnerSpec
 from stagewise.validation.messages import short_repr
 from stagewise.validation.parameters import check_tree
+from stagewise.validation.rules import Rule
 
 __all__ = ["RESPONSES", "STEPS", "StagewiseMixin"]
 
@@ -72,6 +73,9 @@ ONLY_OF_TREES = (
     ("handle_unknown", "missing"),
 )
 
+STAGEWISE_RULES: Mapping[str, Rule] = MappingProxyType({"sampling": OPTION_RULES["sampling"]})
+"""The rules of the two, where they are not those of all estimators."""
+
 
 class StagewiseMixin(_Base):
     """Base class of the two estimators."""
@@ -79,7 +83,7 @@ class StagewiseMixin(_Base):
     learner: Any
     response: str
     step: str
-    _rules = MappingProxyType({"sampling": OPTION_RULES["sampling"]})
+    _rules = STAGEWISE_RULES
     _uses = BOOSTING_USES
 
     def _has_tree(self) -> bool:
