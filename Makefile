@@ -21,7 +21,7 @@ EXTRAS   := import sys, tomllib; p = tomllib.load(open("pyproject.toml", "rb"))[
 	print(*p["dependencies"], *sum((p["optional-dependencies"][e] for e in sys.argv[1:]), []), sep="\n")
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test accuracy explain bench structure figures sanitize oom fuzz format clean
+.PHONY: help setup build demo test accuracy explain bench stubs structure figures sanitize oom fuzz format clean
 
 help: ## say what can be typed here
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -49,6 +49,9 @@ explain: $(BENCH)/.installed ## measure Shapley values against the peers
 
 bench: $(BENCH)/.installed ## measure against the peers and write benchmarks/RESULTS.md
 	$(BENCH)/bin/python benchmarks/run.py $(BENCH_ARGS)
+
+stubs: $(BUILT) ## generate src/stagewise/_native.pyi from the bindings
+	$(BIN)/python native/bindings/make_stubs.py src/stagewise/_native.pyi
 
 structure: $(BUILT) ## print measures of the structure of the code
 	$(BIN)/python tools/measure_structure.py
@@ -95,7 +98,7 @@ $(PAGES): $(READY) tests/browser/install.sh
 $(BUILT): $(READY) $(PACKAGE) $(NATIVE)
 	@echo "Building the native core ..."
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python $(PIP) install --quiet --no-build-isolation --no-deps \
-		--config-settings=build-dir=build/release --editable .
+		--config-settings=build-dir=build/release --config-settings=cmake.define.STAGEWISE_WERROR=ON --editable .
 	@touch $@
 
 $(BENCH)/.ready: pyproject.toml benchmarks/requirements.txt

@@ -52,7 +52,7 @@ class Stagewise(Peer):
         "quantile": {"quantile": QUANTILE},
         "poisson": {},
         "gamma": {},
-        "tweedie": {"power": TWEEDIE_POWER},
+        "tweedie": {},
     }
     ways: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         **USUAL,
@@ -80,8 +80,10 @@ class Stagewise(Peer):
                 n_estimators=work.trees, random_state=work.seed, n_jobs=work.threads
             )
             return forest.fit(X, y)
+        tweedie = work.loss == "tweedie"
+        loss = self.lib.losses.Tweedie(power=TWEEDIE_POWER) if tweedie else work.loss
         model = getattr(self.lib, "GradientBoosting" + kind)(
-            loss=work.loss,
+            loss=loss,
             **self.losses[work.loss],
             n_estimators=work.trees,
             learning_rate=LEARNING_RATE,
@@ -108,7 +110,7 @@ class VectorStagewise(Stagewise):
 
     name = "stagewise-vector"
     kinds = frozenset({"fit"})
-    ways: ClassVar[Mapping[str, Mapping[str, Any]]] = {"joint": {"multi_output": "vector"}}
+    ways: ClassVar[Mapping[str, Mapping[str, Any]]] = {"joint": {"leaves": "vector"}}
 
 
 class LightGBM(Peer):

@@ -23,5 +23,5 @@ class LogCosh(Loss):
 
 X, y = load_diabetes(return_X_y=True)
 y = (y - y.mean()) / y.std()
-model = GradientBoostingRegressor(LogCosh(), n_estimators=50).fit(X, y)
+model = GradientBoostingRegressor(loss=LogCosh(), n_estimators=50).fit(X, y)
 print(f"log-cosh loss {model.train_loss_[0]:.3f} -> {model.train_loss_[-1]:.3f}")

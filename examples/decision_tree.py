@@ -23,7 +23,8 @@ trees = {
 for name, tree in trees.items():
     score = tree.fit(X_train, y_train).score(X_test, y_test)
     print(
-        f"{name:20s} {tree.get_n_leaves():3d} leaves, depth {tree.get_depth()}, accuracy {score:.3f}"
+        f"{name:20s} {tree.get_n_leaves():3d} leaves, depth {tree.get_depth()}, "
+        f"accuracy {score:.3f}"
     )
 
 print(export_text(small))

@@ -17,7 +17,7 @@ print(f"\n{inside:.0%} of new rows are in their 90 % intervals")
 short = StepwiseRegressor(direction="both", criterion="bic").fit(X, y)
 print(f"\nchosen by BIC: {', '.join(short.selected_features_)}")
 
-boosted = StagewiseLinearRegressor(step="epsilon", early_stopping="cv").fit(X, y)
+boosted = StagewiseLinearRegressor(step_size=0.01, early_stopping="cv").fit(X, y)
 print(f"boosted: {boosted.recipe()}, {boosted.n_iter_} kept")
 
 for name, model in (("whole", whole), ("chosen", short), ("boosted", boosted)):

@@ -103,7 +103,7 @@ def curves(model: GradientBoostingRegressor, X: pd.DataFrame) -> None:
     fig, axes = plt.subplots(1, 4, figsize=(11, 2.8), sharey=True)
     for ax, name in zip(axes, ("MedInc", "AveOccup", "HouseAge", "AveRooms"), strict=True):
         low, high = X[name].quantile([0.01, 0.98])
-        found = partial_dependence(model, name, X, grid=np.linspace(low, high, 60))
+        found = partial_dependence(model, X, name, grid_resolution=np.linspace(low, high, 60))
         found.plot(ax)
         ax.set(ylabel="")
     axes[0].set_ylabel("partial dependence")
@@ -113,7 +113,7 @@ def curves(model: GradientBoostingRegressor, X: pd.DataFrame) -> None:
 def surface(model: GradientBoostingRegressor, X: pd.DataFrame) -> None:
     """Draw what the age of houses and the number of people in them do together."""
     grid = {"HouseAge": np.linspace(5, 50, 40), "AveOccup": np.linspace(2, 5, 40)}
-    found = partial_dependence(model, ["HouseAge", "AveOccup"], X, grid=grid)
+    found = partial_dependence(model, X, ["HouseAge", "AveOccup"], grid_resolution=grid)
     fig = plt.figure(figsize=(6.4, 4.6))
     ax = found.plot(fig.add_subplot(projection="3d"), kind="surface")
     ax.set(zlabel="")
@@ -126,7 +126,7 @@ def location(model: GradientBoostingRegressor, X: pd.DataFrame) -> None:
     some = X.sample(6_000, random_state=0)
     names = ("Longitude", "Latitude")
     grid = {name: np.linspace(X[name].min(), X[name].max(), 300) for name in names}
-    found = partial_dependence(model, names, grid=grid).mean[..., 0]
+    found = partial_dependence(model, None, names, grid_resolution=grid).mean[..., 0]
     at = [np.abs(some[name].to_numpy()[:, None] - grid[name]).argmin(axis=1) for name in names]
     fig, ax = plt.subplots(figsize=(5.8, 5.2))
     worth = found[at[0], at[1]]

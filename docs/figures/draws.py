@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 from data import additive, spheres
+from stagewise.training.sampling_options import make_sampling
 from style import BLUE, GREEN, GREY, ORANGE, plt, save
 
 from stagewise import GradientBoostingClassifier, GradientBoostingRegressor
 from stagewise._native import Gradients, Workers
 from stagewise.boosting.sampling import Round
-from stagewise.training.sampling_options import make_sampling
 
 __all__ = ["dart", "sampling"]
 

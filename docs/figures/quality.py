@@ -9,9 +9,9 @@ from style import plt, save
 
 from stagewise import GradientBoostingClassifier, GradientBoostingRegressor
 from stagewise.inspection import (
-    Answers,
     Calibration,
-    Confusion,
+    ConfusionMatrix,
+    Predictions,
     Scores,
     Thresholds,
     learning_curves,
@@ -42,7 +42,7 @@ def quality() -> None:
     """Draw how good models are: of two classes, of three, and of numbers."""
     (X, y), (held, answers) = loans(4_000, 0), loans(4_000, 1)
     model = GradientBoostingClassifier(n_estimators=300, early_stopping=True, random_state=0)
-    said = Answers.of(model.fit(X, y != "paid"), held, answers != "paid")
+    said = Predictions.of(model.fit(X, y != "paid"), held, answers != "paid")
     fig, axes = plt.subplots(1, 4, figsize=(12, 3.1))
     found = Thresholds.of(said)
     found.roc().plot(axes[0])
@@ -57,7 +57,7 @@ def quality() -> None:
     fig, axes = plt.subplots(1, 2, figsize=(9, 3.3))
     learning_curves(model).plot(axes[0])
     three = GradientBoostingClassifier(n_estimators=60).fit(X, y)
-    Confusion.of(Answers.of(three, held, answers)).plot(axes[1], normalise="true")
+    ConfusionMatrix.of(Predictions.of(three, held, answers)).plot(axes[1], normalize="true")
     save(fig, "quality_learning")
 
     (X, y), (held, answers) = houses(3_000, 0), houses(3_000, 1)

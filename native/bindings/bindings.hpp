@@ -37,6 +37,19 @@ using Out = nb::ndarray<nb::numpy, T, nb::ndim<1>>;
 using Weight = std::optional<In<double>>;     // none: every row counts once
 using Multiplier = std::optional<In<float>>;  // how often it counts besides; none: once
 using AnyArray = nb::ndarray<nb::ro, nb::device::cpu>;
+// Containers with the types of their items, for the signatures of the stub.
+template <class... T>
+using TupleOf = nb::typed<nb::tuple, T...>;
+template <class T>
+using ListOf = nb::typed<nb::list, T>;
+template <class T>
+using SequenceOf = nb::typed<nb::sequence, T>;
+
+// float64 or float32, in signatures that nanobind cannot derive.
+#define STAGEWISE_REAL_ARRAY \
+  "numpy.typing.NDArray[numpy.float64] | numpy.typing.NDArray[numpy.float32]"
+// Cuts, or the bins of categories.
+#define STAGEWISE_CODING "numpy.typing.NDArray[numpy.float64] | numpy.typing.NDArray[numpy.uint32]"
 
 // A capsule that owns an object.
 template <class T>

@@ -19,19 +19,27 @@ void make_forest_grower(ForestGrower* self, Engine& e, const Bins& bins, const W
   require(!rules.medians || target, "medians are of targets");
   if (rules.medians) check_medians(rules, *target, bins);
   if (classes) check_classes(rules, *classes, n_classes, bins.rows());
-  new (self) ForestGrower(e.workers, e.kernels, bins, weight ? weight->data() : nullptr,
-                          target ? target->data() : nullptr, classes ? classes->data() : nullptr,
-                          n_classes, rules, {bootstrap, share});
+  new (self) ForestGrower({e.workers,
+                           e.kernels,
+                           bins,
+                           weight ? weight->data() : nullptr,
+                           target ? target->data() : nullptr,
+                           classes ? classes->data() : nullptr,
+                           n_classes,
+                           rules,
+                           {bootstrap, share}});
 }
 
-nb::list grow(ForestGrower& grower, uint64_t seed, uint64_t first, size_t n, bool list_oob) {
+using GrownTrees = ListOf<TupleOf<Tree, Out<uint32_t>, Out<int32_t>>>;
+
+GrownTrees grow(ForestGrower& grower, uint64_t seed, uint64_t first, size_t n, bool list_oob) {
   require(n > 0, "no tree to grow");
   std::vector<ForestTree> trees;
   {
     const GilRelease release;
     trees = grower.grow(seed, first, n, list_oob);
   }
-  nb::list out;
+  GrownTrees out;
   for (ForestTree& tree : trees) {
     nb::object grown = nb::cast(new Tree(std::move(tree.tree)), nb::rv_policy::take_ownership);
     out.append(

@@ -87,11 +87,15 @@ bool GilRelease::stop_wanted() noexcept {
 }
 
 void bind_interruption(nb::module_& m) {
-  nb::class_<Cancellation>(m, "Cancellation")
+  nb::class_<Cancellation>(
+      m, "Cancellation",
+      "Ends the native calls of all threads that it is set for, with KeyboardInterrupt.")
       .def(nb::init<>())
       .def("cancel", &Cancellation::cancel)
       .def("cancelled", &Cancellation::cancelled);
-  m.def("set_cancellation", &set_cancellation, "cancellation"_a.none());
+  m.def("set_cancellation", &set_cancellation, "cancellation"_a.none(),
+        "Set the cancellation of this thread; return the previous one.",
+        nb::sig("def set_cancellation(cancellation: Cancellation | None) -> Cancellation | None"));
 
   nb::register_exception_translator([](const std::exception_ptr& thrown, void*) {
     try {

@@ -101,7 +101,7 @@ constexpr Rule kRules[] = {
      }},
 };
 
-TreeRules* make_rules(const nb::dict& given) {
+TreeRules* make_rules(const nb::typed<nb::dict, nb::str, nb::object>& given) {
   TreeRules rules;
   size_t known = 0;
   for (const Rule& rule : kRules) {
@@ -128,13 +128,16 @@ void check_bag(const Grower& grower, const std::optional<In<uint32_t>>& bag) {
             "the rows of a bag are increasing row numbers");
 }
 
+Grower::Bag bag_of(const std::optional<In<uint32_t>>& bag) {
+  return bag ? Grower::Bag(bag->data(), bag->shape(0)) : Grower::Bag();
+}
+
 Tree* grow_medians(Grower& grower, const std::optional<In<uint32_t>>& bag, uint64_t seed,
                    uint64_t tree_number) {
-  require(grower.of_medians(), "trees of medians need a target");
+  require(grower.has_median_target(), "trees of medians need a target");
   check_bag(grower, bag);
   const GilRelease release;
-  return new Tree(
-      grower.grow(bag ? bag->data() : nullptr, bag ? bag->shape(0) : 0, seed, tree_number));
+  return new Tree(grower.grow(bag_of(bag), seed, tree_number));
 }
 
 // From gradients of one output, or of as many as the grower's trees have.
@@ -143,7 +146,7 @@ Tree* grow(Grower& grower, AnyGradients& gradients, std::optional<In<uint32_t>> 
            uint64_t tree_number) {
   constexpr bool kVectors = std::is_same_v<AnyGradients, VectorGradients>;
   require(gradients.rows() == grower.table_rows(), "gradients of other rows");
-  require(!grower.of_medians(), "trees of medians have no gradients");
+  require(!grower.has_median_target(), "trees of medians have no gradients");
   if constexpr (kVectors) {
     require(gradients.outputs() == grower.outputs(), "gradients of other outputs");
   } else {
@@ -151,8 +154,7 @@ Tree* grow(Grower& grower, AnyGradients& gradients, std::optional<In<uint32_t>> 
   }
   check_bag(grower, bag);
   const GilRelease release;
-  return new Tree(grower.grow(gradients, bag ? bag->data() : nullptr, bag ? bag->shape(0) : 0, seed,
-                              tree_number));
+  return new Tree(grower.grow(gradients, bag_of(bag), seed, tree_number));
 }
 
 void grower_add(Grower& grower, const Tree& tree, const In<double>& value,
@@ -165,10 +167,15 @@ void grower_add(Grower& grower, const Tree& tree, const In<double>& value,
   grower.add_scores(scores, tree);
 }
 
-nb::tuple fit_linear_leaves(Grower& grower, const Tree& tree, const Table& table,
-                            const Gradients& pairs, double l2, double bound) {
+// Per leaf with a model: node, start of its terms, their features, slopes and centres, the sums of
+// gradients and hessians, the Newton step, whether all rows are complete, the spread.
+using FitArrays = TupleOf<Out<int32_t>, Out<uint64_t>, Out<int32_t>, Out<double>, Out<double>,
+                          Out<double>, Out<double>, Out<double>, Out<uint8_t>, Out<double>>;
+
+FitArrays fit_leaf_models(Grower& grower, const Tree& tree, const Table& table,
+                          const Gradients& pairs, double l2, double bound) {
   require(grower.grew(tree), "only the tree that was grown last");
-  require(grower.of_numbers(), "lines are fitted to trees of numbers");
+  require(grower.has_gradient_target(), "lines are fitted to trees of numbers");
   require(table.columns.rows == grower.table_rows() && pairs.rows() == grower.table_rows(),
           "values or gradients of other rows");
   for (const int32_t f : tree.feature)
@@ -187,16 +194,22 @@ nb::tuple fit_linear_leaves(Grower& grower, const Tree& tree, const Table& table
       to_numpy(std::move(linear_leaves.complete)), to_numpy(std::move(linear_leaves.spread)));
 }
 
+// Feature, threshold, missing_left, left, right, value, gain and cover of every node.
+using TreeArrays = TupleOf<Out<int32_t>, Out<double>, Out<uint8_t>, Out<int32_t>, Out<int32_t>,
+                           Out<double>, Out<double>, Out<double>>;
+
 // One number per leaf.
 Out<double> summarise(Grower& grower, const In<double>& residual, const Multiplier& multiplier,
                       double own,
-                      std::vector<double> (Grower::*summary)(const double*, const float*, double)) {
+                      std::vector<double> (LeafStatistics::*summary)(const double*, const float*,
+                                                                     double) const) {
   require(residual.shape(0) == grower.table_rows(), "one residual per row");
   require(!multiplier || multiplier->shape(0) == grower.table_rows(), "one multiplier per row");
   std::vector<double> out;
   {
     const GilRelease release;
-    out = (grower.*summary)(residual.data(), multiplier ? multiplier->data() : nullptr, own);
+    out = (grower.leaf_statistics().*summary)(residual.data(),
+                                              multiplier ? multiplier->data() : nullptr, own);
   }
   return to_numpy(std::move(out));
 }
@@ -263,7 +276,7 @@ void bind_grower(nb::module_& m) {
 
   nb::class_<Tree>(m, "GrownTree")
       .def("arrays",
-           [](const Tree& t) {
+           [](const Tree& t) -> TreeArrays {
              return nb::make_tuple(
                  to_numpy(std::vector(t.feature)), to_numpy(std::vector(t.threshold)),
                  to_numpy(std::vector(t.missing_left)), to_numpy(std::vector(t.left)),
@@ -271,9 +284,11 @@ void bind_grower(nb::module_& m) {
                  to_numpy(std::vector(t.gain)), to_numpy(std::vector(t.cover)));
            })
       .def_prop_ro("outputs", [](const Tree& t) { return t.outputs; })
-      .def("category_sets", [](const Tree& t) {  // (start per node, bits)
-        return nb::make_tuple(to_numpy(std::vector(t.set_start)), to_numpy(std::vector(t.sets)));
-      });
+      .def("category_sets",
+           [](const Tree& t) -> TupleOf<Out<int32_t>, Out<uint64_t>> {  // (start per node, bits)
+             return nb::make_tuple(to_numpy(std::vector(t.set_start)),
+                                   to_numpy(std::vector(t.sets)));
+           });
 
   nb::class_<Grower>(m, "Grower")
       .def(
@@ -297,9 +312,12 @@ void bind_grower(nb::module_& m) {
             if (target) check_medians(rules, *target, bins);
             if (classes) check_classes(rules, *classes, n_classes, bins.rows());
             const GilRelease release;
-            new (self) Grower(e.workers, e.kernels, bins, weight ? weight->data() : nullptr, rules,
-                              classes ? classes->data() : nullptr, n_classes, outputs,
-                              target ? target->data() : nullptr);
+            TreeTarget tree_target = GradientTarget{};
+            if (target) tree_target = AbsoluteErrorTarget{target->data()};
+            if (outputs > 0) tree_target = VectorTarget{outputs};
+            if (classes) tree_target = ClassTarget{classes->data(), n_classes};
+            new (self) Grower({e.workers, e.kernels, bins, weight ? weight->data() : nullptr, rules,
+                               tree_target});
           },
           "workers"_a, "bins"_a, "weight"_a.noconvert().none(), "rules"_a,
           "classes"_a.noconvert().none() = nb::none(), "n_classes"_a = 0, "outputs"_a = 0,
@@ -314,30 +332,30 @@ void bind_grower(nb::module_& m) {
            nb::rv_policy::take_ownership)
       .def("add_scores", &grower_add, "tree"_a, "value"_a.noconvert(), "score"_a.noconvert(),
            "linear_leaves"_a.none() = nb::none(), "columns"_a.none() = nb::none())
-      .def("fit_linear_leaves", &fit_linear_leaves, "tree"_a, "columns"_a, "gradients"_a, "l2"_a,
+      .def("fit_linear_leaves", &fit_leaf_models, "tree"_a, "columns"_a, "gradients"_a, "l2"_a,
            "bound"_a)
       .def("set_few_rows", &Grower::set_few_rows, "rows"_a)
       .def(
           "leaf_quantiles",
           [](Grower& g, const In<double>& residual, double q, const Multiplier& multiplier) {
-            return summarise(g, residual, multiplier, q, &Grower::leaf_quantiles);
+            return summarise(g, residual, multiplier, q, &LeafStatistics::quantiles);
           },
           "residual"_a.noconvert(), "q"_a, "multiplier"_a.noconvert().none() = nb::none())
       .def(
           "leaf_huber_means",
           [](Grower& g, const In<double>& residual, double width, const Multiplier& multiplier) {
-            return summarise(g, residual, multiplier, width, &Grower::leaf_huber_means);
+            return summarise(g, residual, multiplier, width, &LeafStatistics::huber_means);
           },
           "residual"_a.noconvert(), "width"_a, "multiplier"_a.noconvert().none() = nb::none())
       .def(
           "leaf_sums",
-          [](Grower& g, const Gradients& pairs) {
+          [](Grower& g, const Gradients& pairs) -> TupleOf<Out<double>, Out<double>> {
             require(pairs.rows() == g.table_rows(), "gradients of other rows");
             require(pairs.are_pairs(), "sums are of what a loss has filled");
-            Grower::LeafSums sums;
+            LeafSums sums;
             {
               const GilRelease release;
-              sums = g.leaf_sums(pairs);
+              sums = g.leaf_statistics().sums(pairs);
             }
             return nb::make_tuple(to_numpy(std::move(sums.gradient)),
                                   to_numpy(std::move(sums.hessian)));
@@ -357,7 +375,7 @@ void bind_grower(nb::module_& m) {
           "values"_a.noconvert())
       .def(
           "monotone_bounds",
-          [](const Grower& g, const In<double>& values) {
+          [](const Grower& g, const In<double>& values) -> TupleOf<Out<double>, Out<double>> {
             require(values.shape(0) == g.leaves().size(), "one value per leaf");
             std::vector<double> low, high;
             {
@@ -377,15 +395,17 @@ void bind_grower(nb::module_& m) {
              for (const auto& leaf : g.leaves()) nodes.push_back(leaf.node);
              return to_numpy(std::move(nodes));
            })
-      .def("leaf_rows", [](const Grower& g) {  // (rows, begin of each leaf's rows)
-        std::vector<uint32_t> rows;
-        std::vector<uint64_t> begin;
-        for (const auto& leaf : g.leaves()) {
-          begin.push_back(rows.size());
-          rows.insert(rows.end(), leaf.rows, leaf.rows + leaf.n);
-        }
-        return nb::make_tuple(to_numpy(std::move(rows)), to_numpy(std::move(begin)));
-      });
+      .def("leaf_rows",
+           [](const Grower& g)
+               -> TupleOf<Out<uint32_t>, Out<uint64_t>> {  // (rows, begin of each leaf's rows)
+             std::vector<uint32_t> rows;
+             std::vector<uint64_t> begin;
+             for (const auto& leaf : g.leaves()) {
+               begin.push_back(rows.size());
+               rows.insert(rows.end(), leaf.rows.begin(), leaf.rows.end());
+             }
+             return nb::make_tuple(to_numpy(std::move(rows)), to_numpy(std::move(begin)));
+           });
 }
 
 }  // namespace stagewise

@@ -7,7 +7,7 @@ NB_MODULE(_native, m) {
   using namespace stagewise;
   m.doc() = "The native core of Stagewise: arrays in, arrays out.";
   m.def("supported_isas", [] {
-    nb::list names;
+    ListOf<nb::str> names;
     for (const std::string& name : supported_isas()) names.append(name.c_str());
     return names;
   });

@@ -11,9 +11,10 @@ std::span<const T> span_of(const In<T>& a) {
   return {a.data(), a.shape(0)};
 }
 
-nb::tuple means_of(const In<uint64_t>& start, const In<int32_t>& feature, const In<int32_t>& left,
-                   const In<int32_t>& right, const In<double>& value, const In<double>& cover,
-                   size_t width) {
+TupleOf<Out<double>, Out<double>> means_of(const In<uint64_t>& start, const In<int32_t>& feature,
+                                           const In<int32_t>& left, const In<int32_t>& right,
+                                           const In<double>& value, const In<double>& cover,
+                                           size_t width) {
   require(cover.shape(0) == feature.shape(0) && value.shape(0) == width * feature.shape(0),
           "a cover and `width` values per node");
   const FlatTrees trees{span_of(start),
@@ -39,7 +40,8 @@ void partial_dependence_add(const In<uint64_t>& start, const In<int32_t>& featur
                             const In<double>& threshold, const In<uint8_t>& missing_left,
                             const In<int32_t>& left, const In<int32_t>& right,
                             const In<double>& share, const In<double>& mean, size_t width,
-                            size_t outputs, const nb::sequence& known, const InOut<double>& out) {
+                            size_t outputs, const SequenceOf<TupleOf<int, In<double>>>& known,
+                            const InOut<double>& out) {
   require(nb::len(known) == 1 || nb::len(known) == 2, "one or two known columns");
   require(share.shape(0) == feature.shape(0) && mean.shape(0) == width * feature.shape(0),
           "a share and `width` means per node");

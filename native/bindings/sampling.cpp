@@ -24,7 +24,7 @@ Out<uint32_t> rows_of(Make make) {
 }
 
 template <class Make>
-nb::tuple rows_and_multipliers(Make make) {
+TupleOf<Out<uint32_t>, Out<float>> rows_and_multipliers(Make make) {
   Bag bag;
   {
     const GilRelease release;

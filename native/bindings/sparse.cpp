@@ -58,8 +58,11 @@ void bind_sparse(nb::module_& m) {
       .def(nb::init<const In<int64_t>&, const In<uint32_t>&, const AnyArray&, size_t, size_t, bool,
                     double>(),
            "start"_a.noconvert(), "index"_a.noconvert(), "values"_a.noconvert(), "n_rows"_a,
-           "n_features"_a, "by_rows"_a, "default_value"_a)
-      .def("by_columns", &by_columns)
+           "n_features"_a, "by_rows"_a, "default_value"_a,
+           nb::sig("def __init__(self, start: numpy.typing.NDArray[numpy.int64], index: "
+                   "numpy.typing.NDArray[numpy.uint32], values: " STAGEWISE_REAL_ARRAY
+                   ", n_rows: int, n_features: int, by_rows: bool, default_value: float) -> None"))
+      .def("by_columns", &by_columns, nb::sig("def by_columns(self) -> SparseColumns"))
       .def("take", &take, "rows"_a.noconvert(), nb::rv_policy::take_ownership)
       .def_prop_ro("n_rows", [](const SparseCells& c) { return c.table.rows(); })
       .def_prop_ro("n_features", [](const SparseCells& c) { return c.table.features(); })

@@ -17,8 +17,9 @@ bool is_single(const AnyArray& a) {
 }
 
 template <class AnyTable>
-nb::list cuts_of(Engine& engine, const AnyTable& table, size_t rows, const Weight& weight,
-                 size_t max_bins, size_t sample_limit, uint64_t seed) {
+ListOf<Out<double>> cuts_of(Engine& engine, const AnyTable& table, size_t rows,
+                            const Weight& weight, size_t max_bins, size_t sample_limit,
+                            uint64_t seed) {
   const double* w = weight ? weight->data() : nullptr;
   require(!weight || weight->shape(0) == rows, "one weight per row");
   std::vector<std::vector<double>> cuts;
@@ -27,13 +28,13 @@ nb::list cuts_of(Engine& engine, const AnyTable& table, size_t rows, const Weigh
     const auto sample = sample_for_cuts(rows, sample_limit, seed);
     cuts = find_cuts(engine.workers, table, sample, w, max_bins);
   }
-  nb::list out;
+  ListOf<Out<double>> out;
   for (auto& c : cuts) out.append(to_numpy(std::move(c)));
   return out;
 }
 
-nb::list learn_cuts(Engine& engine, const Table& table, const Weight& weight, size_t max_bins,
-                    size_t sample_limit, uint64_t seed) {
+ListOf<Out<double>> learn_cuts(Engine& engine, const Table& table, const Weight& weight,
+                               size_t max_bins, size_t sample_limit, uint64_t seed) {
   return cuts_of(engine, table.columns, table.columns.rows, weight, max_bins, sample_limit, seed);
 }
 
@@ -42,8 +43,9 @@ const SparseTable& by_columns(const SparseCells& cells) {
   return cells.table;
 }
 
-nb::list learn_sparse_cuts(Engine& engine, const SparseCells& cells, const Weight& weight,
-                           size_t max_bins, size_t sample_limit, uint64_t seed) {
+ListOf<Out<double>> learn_sparse_cuts(Engine& engine, const SparseCells& cells,
+                                      const Weight& weight, size_t max_bins, size_t sample_limit,
+                                      uint64_t seed) {
   return cuts_of(engine, by_columns(cells), cells.table.rows(), weight, max_bins, sample_limit,
                  seed);
 }
@@ -92,17 +94,18 @@ std::vector<FeatureCoding> codings_of(const nb::sequence& arrays) {
   return codings;
 }
 
-Bins* make_bins(Engine& engine, const Table& table, const nb::sequence& codings) {
+void make_bins(Bins* self, Engine& engine, const Table& table, const nb::sequence& codings) {
   std::vector<FeatureCoding> copies = codings_of(codings);
   const GilRelease release;
-  return new Bins(engine.workers, engine.kernels, table.columns, std::move(copies));
+  new (self) Bins(engine.workers, engine.kernels, table.columns, std::move(copies));
 }
 
-Bins* make_sparse_bins(Engine& engine, const SparseCells& cells, const nb::sequence& codings) {
+void make_sparse_bins(Bins* self, Engine& engine, const SparseCells& cells,
+                      const nb::sequence& codings) {
   std::vector<FeatureCoding> copies = codings_of(codings);
   const SparseTable& table = by_columns(cells);
   const GilRelease release;
-  return new Bins(engine.workers, engine.kernels, table, std::move(copies));
+  new (self) Bins(engine.workers, engine.kernels, table, std::move(copies));
 }
 
 Bins* make_ranks(Engine& engine, const Table& table, const nb::sequence& codings) {
@@ -245,15 +248,22 @@ void Table::append(const std::vector<AnyArray>& list) {
 
 void bind_tables(nb::module_& m) {
   nb::class_<Table>(m, "Columns")
-      .def(nb::init<const AnyArray&>(), "matrix"_a)
-      .def(nb::init<const nb::sequence&>(), "columns"_a)
+      .def(nb::init<const AnyArray&>(), "columns"_a,
+           nb::sig("def __init__(self, columns: " STAGEWISE_REAL_ARRAY ") -> None"))
+      .def(nb::init<const nb::sequence&>(), "columns"_a,
+           nb::sig("def __init__(self, columns: collections.abc.Sequence[" STAGEWISE_REAL_ARRAY
+                   "]) -> None"))
       .def(
           "take", [](const Table& t, const In<uint32_t>& rows) { return Table(t, rows); },
           "rows"_a.noconvert())
       .def(
           "extended", [](const Table& t, const nb::sequence& more) { return Table(t, more); },
-          "columns"_a)
-      .def("by_columns", [](nb::object self) { return self; })  // it does already
+          "columns"_a,
+          nb::sig("def extended(self, columns: collections.abc.Sequence[" STAGEWISE_REAL_ARRAY
+                  "]) -> Columns"))
+      .def(
+          "by_columns", [](nb::object self) { return self; },
+          nb::sig("def by_columns(self) -> Columns"))
       .def("contiguous", &contiguous, "workers"_a)
       .def("column", &column_of, "feature"_a)
       .def("add_tree", &columns_add, "workers"_a, "tree"_a, "value"_a.noconvert(),
@@ -274,10 +284,16 @@ void bind_tables(nb::module_& m) {
         "weight"_a.noconvert().none(), "q"_a);
 
   nb::class_<Bins>(m, "Bins")
-      .def(nb::new_(&make_bins), "workers"_a, "columns"_a, "codings"_a)
-      .def(nb::new_(&make_sparse_bins), "workers"_a, "columns"_a, "codings"_a)
+      .def("__init__", &make_bins, "workers"_a, "columns"_a, "codings"_a,
+           nb::sig("def __init__(self, workers: Workers, columns: Columns, codings: "
+                   "collections.abc.Sequence[" STAGEWISE_CODING "]) -> None"))
+      .def("__init__", &make_sparse_bins, "workers"_a, "columns"_a, "codings"_a,
+           nb::sig("def __init__(self, workers: Workers, columns: SparseColumns, codings: "
+                   "collections.abc.Sequence[" STAGEWISE_CODING "]) -> None"))
       .def_static("ranks", &make_ranks, "workers"_a, "columns"_a, "codings"_a,
-                  nb::rv_policy::take_ownership)
+                  nb::rv_policy::take_ownership,
+                  nb::sig("def ranks(workers: Workers, columns: Columns, codings: "
+                          "collections.abc.Sequence[" STAGEWISE_CODING "]) -> Bins"))
       .def_prop_ro("codes_per_row", [](const Bins& b) { return b.groups().all().size(); })
       .def_prop_ro("n_rows", &Bins::rows)
       .def_prop_ro("n_features", &Bins::features)

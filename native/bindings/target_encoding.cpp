@@ -6,6 +6,7 @@
 namespace stagewise {
 namespace {
 
+using KeySources = SequenceOf<TupleOf<size_t, size_t>>;  // as Python passes them
 using Sources = std::vector<std::pair<size_t, size_t>>;  // feature, how many levels
 
 Sources pairs_of(const nb::sequence& given) {
@@ -39,7 +40,7 @@ struct CategoryKeys {
   std::optional<In<uint32_t>> training_rows;
   size_t rows = 0, n_training_rows = 0;
 
-  CategoryKeys(Engine& engine, const Table& table, const nb::sequence& given,
+  CategoryKeys(Engine& engine, const Table& table, const SequenceOf<KeySources>& given,
                std::optional<In<uint32_t>> rows_learned)
       : kinds(nb::len(given)), training_rows(std::move(rows_learned)), rows(table.columns.rows) {
     for (nb::handle source : given)
@@ -81,19 +82,20 @@ struct CategoryKeys {
     return made;
   }
 
-  nb::list arrays(std::vector<std::vector<float>>&& made) const {
+  ListOf<Out<float>> arrays(std::vector<std::vector<float>>&& made) const {
     nb::list out;
     for (auto& m : made) out.append(to_numpy(std::move(m)));
     return out;
   }
 
-  nb::list strengths(Engine& engine, const In<float>& pairs) const {
+  ListOf<double> strengths(Engine& engine, const In<float>& pairs) const {
     const KeyTarget t = target(pairs);
     return list_of(each<double>(
         engine, [&](size_t, const auto& number, size_t n) { return key_strength(number, n, t); }));
   }
 
-  nb::list means(Engine& engine, const In<float>& pairs, const nb::sequence& given) const {
+  ListOf<Out<float>> means(Engine& engine, const In<float>& pairs,
+                           const SequenceOf<double>& given) const {
     const KeyTarget t = target(pairs);
     const auto strength = items_of<double>(given);
     require(strength.size() == kinds.size(), "a strength for each kind of keys");
@@ -102,8 +104,9 @@ struct CategoryKeys {
     }));
   }
 
-  nb::list ordered_means(Engine& engine, const In<float>& pairs, const nb::sequence& given,
-                         uint64_t seed, uint64_t version) const {
+  ListOf<Out<float>> ordered_means(Engine& engine, const In<float>& pairs,
+                                   const SequenceOf<double>& given, uint64_t seed,
+                                   uint64_t version) const {
     const KeyTarget t = target(pairs);
     const auto strength = items_of<double>(given);
     require(strength.size() == kinds.size(), "a strength for each kind of keys");
@@ -113,7 +116,8 @@ struct CategoryKeys {
     }));
   }
 
-  nb::list gains(Engine& engine, const In<float>& pairs, uint64_t seed, uint64_t version) const {
+  ListOf<TupleOf<double, double>> gains(Engine& engine, const In<float>& pairs, uint64_t seed,
+                                        uint64_t version) const {
     const KeyTarget t = target(pairs);
     const std::vector<uint32_t> order = order_of(seed, version);
     using Gain = std::pair<double, double>;
@@ -127,7 +131,7 @@ struct CategoryKeys {
   }
 };
 
-Out<uint32_t> numbers_of(const Table& table, const nb::sequence& given, const In<uint64_t>& keys) {
+Out<uint32_t> numbers_of(const Table& table, const KeySources& given, const In<uint64_t>& keys) {
   const CategorySources sources = sources_of(table.columns, pairs_of(given));
   std::vector<uint32_t> numbers;
   {
@@ -141,7 +145,8 @@ Out<uint32_t> numbers_of(const Table& table, const nb::sequence& given, const In
 
 void bind_target_encoding(nb::module_& m) {
   nb::class_<CategoryKeys>(m, "CategoryKeys")
-      .def(nb::init<Engine&, const Table&, const nb::sequence&, std::optional<In<uint32_t>>>(),
+      .def(nb::init<Engine&, const Table&, const SequenceOf<KeySources>&,
+                    std::optional<In<uint32_t>>>(),
            "workers"_a, "columns"_a, "sources"_a, "training_rows"_a.noconvert().none())
       .def("keys", &CategoryKeys::keys, "kind"_a)
       .def("strengths", &CategoryKeys::strengths, "workers"_a, "pairs"_a.noconvert())

@@ -1,12 +1,9 @@
-// The table as small integers: what the trees are grown on.
-//
-// One idea: the code of a value is the number of cuts below it, or the bin of a level
-// (feature_coding.hpp); a missing value has the code after the last bin. Codes lie by rows, because
-// a histogram reads whole rows; features with few bins share a code (groups.hpp), so that one
-// update of a histogram serves them all. A partition reads one feature of many rows: where that is
-// done often, the feature is worth a column of its own, which extract() makes. Ranks are codes too,
-// of 32 bits and by columns: every value has its own, and nobody makes histograms of them. The
-// codes of a sparse table are in sparse_codes.hpp; its features have no place in a row.
+// The binned table that trees are grown on. The code of a value is the number of cuts below it, or
+// the bin of a category (feature_coding.hpp); a missing value has the code after the last bin.
+// Codes are stored by rows, because a histogram reads whole rows; features with few bins share a
+// code (feature_groups.hpp), so one update of a histogram serves them all. A partition reads one
+// feature of many rows; extract() makes a column for it. Ranks are 32-bit codes by columns, one for
+// each distinct value, without histograms. The codes of a sparse table are in sparse_codes.hpp.
 #pragma once
 
 #include <optional>
@@ -30,7 +27,7 @@ class Bins {
   Bins(Workers& workers, const Kernels& kernels, const SparseTable& table,
        std::vector<FeatureCoding> codings);
 
-  // The ranks of all values; levels[f]: the coding of a categorical feature, or an empty one.
+  // The ranks of all values; codings[f]: of a categorical feature; else empty.
   static Bins ranks(Workers& workers, const Columns& table, std::vector<FeatureCoding> codings);
 
   size_t rows() const { return rows_; }

@@ -1,7 +1,6 @@
-// Where a feature is cut into bins.
-//
-// One idea: quantiles of a sample that is chosen by a hash of the row number, so that chunking and
-// threads cannot change it; with few distinct values every one of them gets a bin of its own.
+// Cuts between bins: quantiles of a sample of rows. The sample is chosen by a hash of the row
+// number, so chunks and threads do not change it. If a feature has few distinct values, each gets
+// its own bin.
 #pragma once
 
 #include <vector>
@@ -12,11 +11,11 @@
 
 namespace stagewise {
 
-// The rows from which cuts are learned: all when there are at most `limit`, else about `limit`.
+// The rows that cuts are computed from: all if there are at most `limit`, else about `limit`.
 std::vector<uint32_t> sample_for_cuts(size_t rows, size_t limit, uint64_t seed);
 
-// A number c with a <= c < b (both may be infinite, a < b) that float32 copies of a and b fall on
-// the same sides of, whenever float32 can tell a and b apart.
+// A number c with a <= c < b (both may be infinite, a < b). If float32 copies of a and b differ,
+// they are on the same sides of c.
 double cut_between(double a, double b);
 
 // At most max_bins - 1 increasing cuts for every feature. Row i of the sample counts
@@ -30,8 +29,8 @@ std::vector<std::vector<double>> find_cuts(Workers& workers, const SparseTable& 
                                            const std::vector<uint32_t>& sample,
                                            const double* weight, size_t max_bins);
 
-// The bin of each of the levels of a categorical feature: at most max_bins of them, numbered by the
-// levels' own numbers; where there are more levels, the lightest ones share the last bin.
+// The bin of each category of a categorical feature, in increasing order; at most max_bins. If
+// there are more categories, those with the least weight share the last bin.
 std::vector<uint32_t> find_category_bins(const Columns& table, size_t feature, size_t n_categories,
                                          const double* weight, size_t max_bins);
 

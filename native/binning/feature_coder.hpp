@@ -1,8 +1,6 @@
-// From values to codes, for one feature.
-//
-// One idea: the code of a value is the number of cuts below it, found by comparing with sixteen
-// cuts at a time; the cuts are kept in both float widths, so that a float32 column is never
-// widened. The code of a level is looked up.
+// Codes the values of one feature. The code of a number is the number of cuts below it, found by
+// comparisons with sixteen cuts at a time; the cuts are kept in both float widths, so float32
+// columns are not widened. The code of a category is read from a table.
 #pragma once
 
 #include <cmath>
@@ -25,14 +23,14 @@ inline float as_cut(double cut, float) {
              : std::nextafter(near, -std::numeric_limits<float>::infinity());
 }
 
-// The levels of a CutTree and the memory behind them.
+// A CutTree and its memory.
 template <class Real>
 struct OwnedCutTree {
   std::vector<Real> memory;
   CutTree<Real> tree;
 
   explicit OwnedCutTree(const std::vector<double>& cuts) {
-    size_t leaves = kCutWays;  // entries of the innermost level: more than there are cuts
+    size_t leaves = kCutWays;  // entries of the innermost level of the tree: more than cuts
     tree.depth = 1;
     while (leaves <= cuts.size()) {
       leaves *= kCutWays;
@@ -41,7 +39,7 @@ struct OwnedCutTree {
     size_t total = 0;
     for (size_t n = leaves; n >= kCutWays; n /= kCutWays) total += n;
     memory.assign(total, std::numeric_limits<Real>::infinity());
-    // Entry j of an outer level is the last entry of block j of the next one.
+    // Entry j of an outer level of the tree is the last entry of block j of the next one.
     size_t at = 0, span = leaves / kCutWays;
     for (int l = 0; l < tree.depth; ++l, span /= kCutWays) {
       const size_t entries = leaves / span;

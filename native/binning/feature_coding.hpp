@@ -1,10 +1,8 @@
-// How the values of one feature become codes: by cuts, by rank among all values that occur, or, of
-// a categorical feature, by levels.
-//
-// One idea: a code says all that a tree asks about a value, and threshold() says what to ask of
-// values that were never coded. A categorical column holds the numbers 0, 1, ... of its levels and
-// L, the number of levels, for a level that nobody knows. Each frequent level has a bin, rare ones
-// share one, and the unknown one has the last bin to itself, which no row is in while a tree grows.
+// How values of one feature become codes: by cuts, by rank among the distinct values, or by
+// category. threshold() converts codes to a threshold for new values. A categorical column contains
+// the category numbers 0, 1, ..., L - 1, and L for unknown categories. Each frequent category has a
+// bin, rare categories share one, and unknown categories have the last bin, which no training row
+// falls into.
 #pragma once
 
 #include <algorithm>
@@ -14,9 +12,10 @@
 namespace stagewise {
 
 struct FeatureCoding {
-  std::vector<double> cuts;            // increasing; of a number
-  std::vector<double> values;          // increasing; of a number whose every value has a code
-  std::vector<uint32_t> category_bin;  // of a categorical feature: the bin of every level, and of L
+  std::vector<double> cuts;    // increasing; of a numeric feature
+  std::vector<double> values;  // increasing; of a numeric feature coded by rank
+  std::vector<uint32_t>
+      category_bin;  // of a categorical feature: the bin of each category, and of L
   std::vector<uint32_t> first_category;  // of every bin
 
   static FeatureCoding by_cuts(std::vector<double> cuts) { return {std::move(cuts), {}, {}, {}}; }
@@ -24,7 +23,7 @@ struct FeatureCoding {
     return {{}, std::move(values), {}, {}};
   }
 
-  // bin: of every known level, from 0 on and without gaps.
+  // bin: of each known category, from 0 on without gaps.
   static FeatureCoding by_categories(std::vector<uint32_t> bin) {
     const uint32_t known = bin.empty() ? 0 : *std::max_element(bin.begin(), bin.end()) + 1;
     bin.push_back(known);
@@ -42,20 +41,19 @@ struct FeatureCoding {
     if (categorical()) return static_cast<uint32_t>(first_category.size());
     return static_cast<uint32_t>(values.empty() ? cuts.size() + 1 : values.size());
   }
-  // What separates the codes up to `last` from those that begin with `next`; +inf: nothing is
-  // above.
+  // The threshold between the codes up to `last` and the codes from `next` on; +inf: none is above.
   double threshold(uint32_t last, uint32_t next) const;
   // The last code on the left of the cut that is nearest to a threshold.
   uint32_t code_below(double threshold) const;
 
-  // The level that a value, which is not missing, stands for; L for what is no level at all.
+  // The category of a value that is not missing; L if it is not a known category.
   size_t category(double x) const {
     const size_t unknown = category_bin.size() - 1;
     return x >= 0.0 && x < static_cast<double>(unknown) ? static_cast<size_t>(x) : unknown;
   }
 };
 
-// A set of levels as bits.
+// A set of categories as bits.
 inline bool has_category(const uint64_t* set, size_t category) {
   return (set[category / 64] >> (category % 64) & 1) != 0;
 }

@@ -1,10 +1,9 @@
-// Features that share one code by rows.
-//
-// One idea: a byte has room for 256 codes, and every byte of a row costs an update of a histogram.
-// Features of which at most one leaves its usual code in any row (one-hot columns) share a digit: 0
-// where all have their usual code, else which of them has which other one. Digits share a byte in
-// mixed radix. Nothing is lost: every feature's own code, and its own histogram, can be taken out
-// again. Bundles of exclusive features are from LightGBM (Ke et al. 2017), here without conflicts.
+// Exclusive feature bundling: features that share one code. A byte holds 256 codes, and every byte
+// of a row costs an update of a histogram. Features of which at most one differs from its most
+// frequent code in any row (one-hot columns) share a digit: 0 if all have their most frequent code,
+// else a number for the feature and its code. Several digits share a byte in mixed radix. The code
+// and the histogram of each feature can be recovered exactly. LightGBM (Ke et al. 2017); here
+// without conflicts.
 #pragma once
 
 #include <cstddef>
@@ -15,13 +14,13 @@ namespace stagewise {
 
 struct Digit {
   std::vector<uint32_t> features;
-  uint32_t codes = 1;  // how many there are
+  uint32_t codes = 1;  // number of codes
   uint32_t radix = 1;  // the digit of a group's code is code / radix % codes
 };
 
 struct Group {
   std::vector<Digit> digits;  // none: the group is one feature with its own codes
-  uint32_t size = 1;          // how many different codes
+  uint32_t size = 1;          // number of codes
 };
 
 class FeatureGroups {
@@ -30,8 +29,8 @@ class FeatureGroups {
 
   static constexpr uint32_t kSmall = 16;  // features with at most this many codes share one
 
-  // column[f]: the codes of a feature that may share, or null; span[f]: how many of them there are.
-  // What a feature alone has is said later.
+  // column[f]: the codes of a feature that may share, or null; span[f]: the number of codes. The
+  // span of a feature that does not share is set later.
   template <class Code>
   FeatureGroups(const std::vector<const Code*>& column, size_t rows,
                 const std::vector<uint32_t>& span);
@@ -44,8 +43,8 @@ class FeatureGroups {
   const uint32_t* part(size_t feature) const { return place_[feature].part.data(); }
   const uint8_t* decode(size_t feature) const { return place_[feature].decode.data(); }
 
-  // The histogram of a group of several features, taken apart: own[at[f]...] for every member f.
-  // Bins are `step` words apart.
+  // Computes the histograms of the features of a group from the joint one: own[at[f]...] for every
+  // member f. Bins are `step` sums apart.
   void unbundle(const Group& group, const int64_t* joint, const size_t* at, int64_t* own,
                 size_t step) const;
 

@@ -1,11 +1,8 @@
-// The codes of a sparse table: those that differ from the code of an absent cell.
-//
-// One idea: everything is kept twice, by columns and by rows, and neither has what is not stored. A
-// partition and a count read a column. A histogram reads rows: every cell is the place of a sum, so
-// that a row is a list of places, and the sum of the absent cells of a feature is what is missing
-// to the sum of all rows. Features lie in blocks whose sums stay in the second-level cache; a block
-// has rows of its own, so blocks can go to different threads. A stored cell may have the code of an
-// absent one too; that changes nothing.
+// The codes of a sparse table: of stored cells only, by columns and by rows. Partitions and counts
+// read columns. Histograms read rows: a cell is stored as the position of its sum, and the sum of
+// the default bin is the sum of all rows minus the sums of the other bins. Features are divided
+// into blocks whose sums fit the second-level cache; each block has its own rows, so threads can
+// work on different blocks. A stored cell may also have the code of the default bin.
 #pragma once
 
 #include <cstdint>
@@ -24,9 +21,9 @@ class SparseCodes {
   // Some consecutive features, and their cells by rows.
   struct Block {
     size_t first_feature = 0, last_feature = 0;  // the last one excluded
-    size_t n_sums = 0;                           // sums, those of all codes of its features
+    size_t n_sums = 0;                           // sums of all codes of its features
     std::vector<uint32_t> start;                 // per row: its first cell among those of the block
-    const uint32_t* places = nullptr;            // per cell: that of its sum, within the block
+    const uint32_t* places = nullptr;            // per cell: the position of its sum in the block
   };
 
   // table: by columns. codings: of numbers, as many as the table has features.
@@ -37,7 +34,7 @@ class SparseCodes {
   bool has_missing(size_t feature) const { return has_missing_[feature] != 0; }
   uint32_t default_bin(size_t feature) const {
     return default_bin_[feature];
-  }  // the code of absent cells
+  }  // the code of cells that are not stored
 
   // The stored cells of a feature: increasing rows, and their codes.
   size_t stored(size_t feature) const { return start_[feature + 1] - start_[feature]; }

@@ -1,9 +1,7 @@
-// A table of which only some cells are stored; all others hold the same value.
-//
-// One idea: lines (rows or columns), each with its stored cells: where they are on the line and
-// what they hold. What is learned goes by columns, what is predicted goes by rows, and turning one
-// into the other takes time in proportion to the stored cells. The arrays are the caller's, or
-// owned by the table and shared with whoever keeps them.
+// A sparse table in compressed form, by rows (CSR) or by columns (CSC); cells that are not stored
+// have the default value. Training reads columns and prediction reads rows; transposing takes time
+// in proportion to the stored cells. The arrays belong to the caller, or to the table, which shares
+// them.
 #pragma once
 
 #include <cstddef>
@@ -18,13 +16,14 @@ namespace stagewise {
 class SparseTable {
  public:
   struct Cells {
-    const int64_t* start = nullptr;   // per line: its first cell; and behind the last line
-    const uint32_t* index = nullptr;  // per cell: its place on the line, each at most once
+    const int64_t* start =
+        nullptr;  // per row or column: its first cell; one more entry for the end
+    const uint32_t* index = nullptr;  // per cell: its column or row, each at most once
     const void* values = nullptr;
     bool single = false;  // float32 rather than float64
   };
 
-  // absent: what a cell holds that is not stored, 0 or NaN. The cells are not looked at.
+  // default_value: of cells that are not stored, 0 or NaN. The cells are not checked.
   SparseTable(bool by_rows, size_t rows, size_t features, double default_value, const Cells& cells)
       : by_rows_(by_rows),
         rows_(rows),
@@ -49,10 +48,10 @@ class SparseTable {
     return cells_.single ? static_cast<double>(static_cast<const float*>(cells_.values)[cell])
                          : static_cast<const double*>(cells_.values)[cell];
   }
-  // The indices, if they are the table's own: who keeps them need not copy them.
+  // The indices, if the table owns them: they can then be shared without a copy.
   std::shared_ptr<const uint32_t[]> own_index() const { return own_index_; }
 
-  // The same cells along the other lines, in increasing order.
+  // The same cells in the other order: CSR to CSC or back.
   SparseTable transposed() const;
   // Of a table by rows: row i of the result is row chosen[i].
   SparseTable take(const uint32_t* chosen, size_t n) const;

@@ -1,8 +1,6 @@
-// Views of the caller's memory.
-//
-// One idea: a table is a list of columns, each a pointer, a stride and a float width, so a C or
-// Fortran array, a slice and the columns of a data frame look the same; a choice of rows is an
-// index beside it. Owns nothing.
+// Views of the caller's tables. A table is a list of columns, each with a pointer, a stride and a
+// float width, so C and Fortran arrays, slices and columns of data frames have one form. A row
+// subset is an index array. Owns no memory.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +12,7 @@ namespace stagewise {
 struct Column {
   const char* data = nullptr;
   ptrdiff_t stride = 0;  // bytes between two rows; may be zero or negative
-  bool single = false;   // float32 rather than float64
+  bool single = false;   // float32; else float64
 
   template <class Real = double>
   Real at(size_t row) const {

@@ -1,12 +1,11 @@
-// Gradients as integers.
+// Gradients as integers: the gradient and the hessian of a row, scaled by powers of two and
+// rounded, are packed into one signed 64-bit integer, g in the high half and h (never negative) in
+// the low half. One addition sums both, and integer sums do not depend on the order of the rows, on
+// threads or on the vector width.
 //
-// One idea: a row's gradient and hessian, scaled by powers of two and rounded, share one signed
-// 64-bit word, g in the high half and h (never negative) in the low half. One addition sums both,
-// and integer sums do not depend on their order: not on threads, vector width or chunking.
+//     packed = round(g * 2^a) * 2^32 + round(h * 2^b),   |sum g| < 2^31,   sum h < 2^31
 //
-//     word = round(g * 2^a) * 2^32 + round(h * 2^b),   |sum g| < 2^31,   sum h < 2^31
-//
-// Must not: let a sum overflow its half. choose_scales() guarantees it for any subset of the rows.
+// choose_scales() guarantees that no sum over a subset of the rows overflows its half.
 #pragma once
 
 #include <cmath>
@@ -14,7 +13,7 @@
 
 namespace stagewise {
 
-union GradientSlot {  // first a pair of floats (what the loss says), then the packed word
+union GradientSlot {  // first a pair of floats, filled by the loss; then packed
   struct {
     float gradient;
     float hessian;

@@ -1,8 +1,6 @@
-// exp and log for the training path, in plain arithmetic.
-//
-// One idea: only +, -, *, / and bit operations on single elements, no fused multiply-add, no
-// library call. Every compiler and vector width then gives the same bits. About 1e-7 relative
-// accuracy in float, 1e-15 in double. Static functions: compiled once per instruction set.
+// exp and log for training, with the same bits on every machine: only +, -, *, / and bit operations
+// on single elements, no fused multiply-add and no library call. Relative accuracy about 1e-7 in
+// float, 1e-15 in double. Static functions: compiled once per instruction set.
 #pragma once
 
 #include <cstdint>
@@ -40,7 +38,7 @@ static inline float exp_within(float x) {
   return p * float_from_bits(exponent);
 }
 
-// Beyond ±87, the value there.
+// x is clipped to ±87.
 static inline float exp_nonpositive(float x) { return exp_within(x < -87.0f ? -87.0f : x); }
 static inline float exp_clamped(float x) {
   return exp_within(x < -87.0f ? -87.0f : (x > 87.0f ? 87.0f : x));
@@ -98,8 +96,7 @@ static inline double log_from_one(double x) {
   return static_cast<double>(exponent) * 0.6931471805599453 + 2.0 * s * p;
 }
 
-// w log w of a whole w < 2^31 as an integer, in units of which a sum over shares of 2^31 stays
-// below 2^60.
+// w log w of an integer w < 2^31 as an integer; a sum of these over parts of 2^31 is below 2^60.
 constexpr double kLogUnit = 16777216.0;
 
 static inline int64_t whole_log(int64_t w) {

@@ -1,9 +1,7 @@
-// Ends long work before it is done.
-//
-// One idea: the work of one call has one Interrupt. Every thread that works for the call looks at
-// it between two chunks, and in long loops every few thousand steps; the thread of the caller also
-// looks outside, a few times a second. Whoever finds that the work must end throws Interrupted.
-// Must not: know Python, or who wants the end.
+// Early end of long computations. Each native call has one Interrupt. Every thread of the call
+// checks it between two chunks, and in long loops every few thousand steps; the thread of the
+// caller also checks for an external request a few times a second. A thread that finds a request
+// throws Interrupted. Does not depend on Python.
 #pragma once
 
 #include <algorithm>
@@ -28,10 +26,11 @@ class Interrupt {
   Interrupt(const Interrupt&) = delete;
   Interrupt& operator=(const Interrupt&) = delete;
 
-  // Of the work that the calling thread does; null: nobody can end it.
+  // Of the call that the calling thread works on; null: it cannot be ended.
   static Interrupt* current() { return current_; }
 
-  // Whether the work must end. Looks outside if this is the caller's thread and it is time to.
+  // Whether the call must end. In the thread of the caller: checks for an external request from
+  // time to time.
   bool stop_requested() {
     if (stopped_.load(std::memory_order_relaxed)) return true;
     if (std::this_thread::get_id() != owner_) return false;
@@ -49,8 +48,8 @@ class Interrupt {
 
   virtual bool stop_wanted() noexcept = 0;
 
-  // In the static block of a thread's variables: these are there from the start, whereas memory for
-  // others would be allocated at their first use, and the process ended if there is none.
+  // Static thread-local storage. Other thread-local storage is allocated at its first use, and the
+  // process is aborted if there is no memory.
   [[gnu::tls_model("initial-exec")]] static thread_local Interrupt* current_;
 
   const std::thread::id owner_;
@@ -59,7 +58,7 @@ class Interrupt {
   std::atomic<bool> stopped_{false};
 };
 
-// The calling thread does work of another thread's call.
+// While it exists, the calling thread works on the call of another thread.
 class InterruptScope {
  public:
   explicit InterruptScope(Interrupt* interrupt) : before_(Interrupt::current_) {
@@ -73,14 +72,13 @@ class InterruptScope {
   Interrupt* const before_;
 };
 
-// Throws Interrupted if the work of the calling thread must end.
+// Throws Interrupted if the call that the thread works on must end.
 inline void check_interrupt() {
   Interrupt* const interrupt = Interrupt::current();
   if (interrupt != nullptr && interrupt->stop_requested()) throw Interrupted();
 }
 
-// body(begin, end) for the parts of [0, n) in their order, with a look at the interrupt before
-// each.
+// body(begin, end) for blocks of [0, n) in increasing order; checks the interrupt before each.
 template <class Body>
 void for_each_block(size_t n, Body&& body) {
   constexpr size_t kPart = 1 << 16;

@@ -1,7 +1,6 @@
-// Large arrays that live for a fit.
-//
-// One idea: rows are visited far apart, so the memory is asked for in huge pages where the system
-// offers them; a 4 KiB page per row would miss the translation cache every time. Uninitialised.
+// Large uninitialised arrays that live for a fit. Rows are visited in random order, so the memory
+// uses huge pages if the system has them: with 4 KiB pages every row would miss the address
+// translation cache.
 #pragma once
 
 #include <cstddef>
@@ -31,7 +30,7 @@ LargeArray<T> make_large_array(size_t n) {
   void* memory = std::aligned_alloc(alignment, rounded > 0 ? rounded : alignment);
   if (memory == nullptr) throw std::bad_alloc();
 #if defined(__linux__)
-  if (alignment == kHuge) madvise(memory, rounded, MADV_HUGEPAGE);  // a wish, not a need
+  if (alignment == kHuge) madvise(memory, rounded, MADV_HUGEPAGE);  // may fail without harm
 #endif
   return LargeArray<T>(static_cast<T*>(memory));
 }

@@ -1,6 +1,6 @@
-// The weighted quantile: the least v such that the weight at or below v reaches q of the whole.
-// Where a value reaches it exactly, the middle between it and the next: the usual median.
-// Weight 2 is the same as the value twice.
+// The weighted quantile: the smallest v such that the weight at or below v reaches q times the
+// total. If a value reaches it exactly, the midpoint between it and the next value, as in the usual
+// median. Weight 2 is the same as the value twice.
 #pragma once
 
 #include <algorithm>
@@ -12,15 +12,15 @@
 
 namespace stagewise {
 
-// Keeps only values among which the k-th smallest is, and says how many smaller ones are gone;
-// `above` becomes the least of the larger ones that are gone. Values are counted in buckets of
-// equal width: three passes without a branch to mispredict, where nth_element has many. Far
-// outliers only make it keep more.
+// Keeps only values near the k-th smallest one; returns the number of smaller values that were
+// removed. `above` becomes the smallest of the larger values that were removed. Values are counted
+// in buckets of equal width: three passes without a branch to mispredict, where nth_element has
+// many. Far outliers only make it keep more.
 inline size_t narrow_down(std::vector<double>* values, size_t k, double* above) {
   constexpr size_t kBuckets = 1024, kLanes = 4;
   const double* const v = values->data();
   const size_t n = values->size();
-  double least[kLanes], most[kLanes];  // several at once: each waits for the one before it
+  double least[kLanes], most[kLanes];  // independent lanes hide latency
   for (size_t j = 0; j < kLanes; ++j) least[j] = most[j] = v[0];
   for (size_t i = 0; i + kLanes <= n; i += kLanes)
     for (size_t j = 0; j < kLanes; ++j) {
@@ -36,7 +36,7 @@ inline size_t narrow_down(std::vector<double>* values, size_t k, double* above) 
   const double scale = static_cast<double>(kBuckets - 1) / width;
   if (!(width > 0.0) || !(scale > 0.0) || !std::isfinite(scale * width)) return 0;
   const auto bucket = [=](double x) { return static_cast<uint32_t>((x - low) * scale); };
-  uint32_t counts[kBuckets + 1] = {}, others[kBuckets + 1] = {};  // in turns, for the same reason
+  uint32_t counts[kBuckets + 1] = {}, others[kBuckets + 1] = {};  // two histograms, likewise
   for (size_t i = 0; i + 2 <= n; i += 2) {
     ++counts[bucket(v[i])];
     ++others[bucket(v[i + 1])];
@@ -51,7 +51,7 @@ inline size_t narrow_down(std::vector<double>* values, size_t k, double* above) 
   for (size_t i = 0; i < n; ++i) {
     const double x = v[i];
     const uint32_t b = bucket(x);
-    (*values)[kept] = x;  // never ahead of what is read
+    (*values)[kept] = x;  // kept <= i
     kept += b == own ? 1 : 0;
     const double above_own = b > own ? x : next;
     next = above_own < next ? above_own : next;
@@ -84,7 +84,7 @@ inline double weighted_quantile(std::vector<double>* values, const std::vector<d
   if (weight.empty()) return plain_quantile(values, q);
   std::vector<size_t> order;
   for (size_t i = 0; i < values->size(); ++i)
-    if (weight[i] > 0.0) order.push_back(i);  // weight zero: the value is absent
+    if (weight[i] > 0.0) order.push_back(i);  // weight 0: the value is ignored
   if (order.empty()) return 0.0;
   std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
     return (*values)[a] != (*values)[b] ? (*values)[a] < (*values)[b] : a < b;

@@ -1,4 +1,4 @@
-// Sorting by the bits of numbers.
+// Radix sort of numbers by their bits.
 #pragma once
 
 #include <algorithm>

@@ -1,7 +1,5 @@
-// Random numbers without a state: a hash of (seed, what for, index).
-//
-// One idea: the number for row 17 of round 3 is the same whoever asks for it, in whatever order.
-// Static functions only, because this file is compiled once per instruction set.
+// Stateless random numbers: hashes of (seed, purpose, index), so they do not depend on the order of
+// the draws. Static functions only, because this file is compiled once per instruction set.
 #pragma once
 
 #include <cstdint>

@@ -8,9 +8,9 @@
 namespace stagewise {
 namespace {
 
-// A helper looks for work this long before it sleeps: longer than the gap between two regions of
-// one tree, since waking a sleeper takes longer than most regions. After the first moments it
-// offers its processor to anybody else at every look.
+// How long a helper polls for work before it sleeps: longer than the gap between two regions of one
+// tree, since waking it takes longer than most regions. After the first polls it yields its
+// processor at every poll.
 constexpr auto kPatience = std::chrono::microseconds(500);
 constexpr int kLooksAlone = 64;
 
@@ -30,7 +30,7 @@ Workers::Workers(int threads) : threads_(std::max(threads, 1)), process_(getpid(
     try {
       helpers_.emplace_back([this, w] { helper(w); });
     } catch (...) {
-      break;  // the system gives no more threads, or no memory: the caller does the work
+      break;  // no more threads or no memory: the caller does the work
     }
   }
 }
@@ -76,7 +76,7 @@ void Workers::run_shared(size_t chunks, Call call, void* context) {
     if (spins < 2000) {
       relax();
     } else {
-      if (interrupt != nullptr) interrupt->stop_requested();  // so that helpers learn of it
+      if (interrupt != nullptr) interrupt->stop_requested();  // sets the flag that helpers check
       std::this_thread::yield();
     }
   }
@@ -86,7 +86,7 @@ void Workers::run_shared(size_t chunks, Call call, void* context) {
   std::swap(failure, failure_);
   busy_.clear();
   if (interrupt != nullptr && interrupt->stop_requested())
-    throw Interrupted();  // chunks may be left out
+    throw Interrupted();  // some chunks may not have run
   if (failure) std::rethrow_exception(failure);
 }
 

@@ -1,10 +1,8 @@
-// The threads of one fit or one predict call.
-//
-// One idea: a parallel region never waits for a thread that has not started. The caller publishes
-// numbered chunks and claims them itself; helpers that happen to be awake claim some too. When the
-// caller runs out of chunks it waits only for those that a helper has already begun.
-// The object owns its threads and they die with it: nothing survives a fit, so a forked child
-// inherits no pool, and two fits in two Python threads never share a queue.
+// The threads of one fit or one predict call. A parallel region never waits for a thread that has
+// not started: the caller publishes numbered chunks and claims them itself, helpers that are awake
+// claim some too, and in the end the caller waits only for chunks that a helper has begun. The
+// object owns its threads and joins them at its end, so a forked child inherits no pool, and two
+// fits in two Python threads share no queue.
 #pragma once
 
 #include <atomic>
@@ -28,14 +26,14 @@ class Workers {
 
   int threads() const { return threads_; }
 
-  // Calls body(chunk, worker) once for every chunk in [0, chunks), where worker < threads() tells
-  // which scratch space to use. The first exception thrown by a body is rethrown here, once;
-  // chunks that had not begun are left out then. They are also left out if the work of the caller
-  // must end, and Interrupted is thrown.
+  // Calls body(chunk, worker) once for every chunk in [0, chunks), where worker < threads() is
+  // the index of the scratch space to use. The first exception thrown by a body is rethrown here,
+  // once; chunks that had not begun are left out then. They are also left out if the work of the
+  // caller must end, and Interrupted is thrown.
   template <class Body>
   void run(size_t chunks, Body&& body) {
     if (chunks == 0) return;
-    // Nobody to help, or another thread of the program is using these workers: do it here.
+    // No helpers, or another thread of the program is using these workers.
     if (chunks == 1 || threads_ == 1 || !owner_process() || busy_.test_and_set()) {
       for (size_t c = 0; c < chunks; ++c) {
         check_interrupt();
@@ -80,7 +78,7 @@ class Workers {
   std::atomic<int> sleepers_{0};
   std::atomic<bool> stop_{false};
 
-  std::atomic<bool> failed_{false};  // a chunk has: those behind it are left out
+  std::atomic<bool> failed_{false};  // a chunk threw: chunks that have not begun are skipped
   std::mutex failure_lock_;
   std::exception_ptr failure_;
 };

@@ -6,30 +6,23 @@
 
 namespace stagewise {
 
-ForestGrower::ForestGrower(Workers& workers, const Kernels& kernels, const Bins& bins,
-                           const double* weight, const double* target, const int32_t* class_of,
-                           size_t classes, const TreeRules& rules, const BagRules& bags)
-    : workers_(workers),
-      kernels_(kernels),
-      bins_(bins),
-      weight_(weight),
-      target_(target),
-      class_of_(class_of),
-      classes_(classes),
-      rules_(rules),
-      bags_(bags) {}
+TreeTarget ForestGrower::tree_target() const {
+  if (input_.rules.medians) return AbsoluteErrorTarget{input_.target};
+  if (has_classes()) return ClassTarget{input_.class_of, input_.n_classes};
+  return GradientTarget{};
+}
 
 std::vector<ForestTree> ForestGrower::grow(uint64_t seed, uint64_t first, size_t n, bool list_oob) {
   std::vector<ForestTree> trees(n);
   if (n == 1) {  // then all threads work on it
-    Workspace workspace(bins_.rows());
-    trees[0] = grow_one(workers_, &workspace, seed, first, list_oob);
+    Workspace workspace(input_.bins.rows());
+    trees[0] = grow_one(input_.workers, &workspace, seed, first, list_oob);
     return trees;
   }
-  std::vector<std::unique_ptr<Workspace>> workspaces(static_cast<size_t>(workers_.threads()));
-  workers_.run(n, [&](size_t i, int worker) {
+  std::vector<std::unique_ptr<Workspace>> workspaces(static_cast<size_t>(input_.workers.threads()));
+  input_.workers.run(n, [&](size_t i, int worker) {
     std::unique_ptr<Workspace>& workspace = workspaces[static_cast<size_t>(worker)];
-    if (workspace == nullptr) workspace = std::make_unique<Workspace>(bins_.rows());
+    if (workspace == nullptr) workspace = std::make_unique<Workspace>(input_.bins.rows());
     Workers alone(1);
     trees[i] = grow_one(alone, workspace.get(), seed, first + i, list_oob);
   });
@@ -37,8 +30,9 @@ std::vector<ForestTree> ForestGrower::grow(uint64_t seed, uint64_t first, size_t
 }
 
 Bag ForestGrower::draw_bag(Workers& team, uint64_t seed, uint64_t number) const {
-  const DrawnRows from{team, bins_.rows(), weight_, seed, number};
-  return bags_.bootstrap ? draw_bootstrap(from, bags_.share) : draw_rows(from, bags_.share);
+  const DrawnRows from{team, input_.bins.rows(), input_.weight, seed, number};
+  return input_.bags.bootstrap ? draw_bootstrap(from, input_.bags.share)
+                               : draw_rows(from, input_.bags.share);
 }
 
 ForestTree ForestGrower::grow_one(Workers& team, Workspace* workspace, uint64_t seed,
@@ -48,16 +42,16 @@ ForestTree ForestGrower::grow_one(Workers& team, Workspace* workspace, uint64_t 
   for (const uint32_t row : bag.rows) {
     const double multiplier =
         bag.multiplier.empty() ? 1.0 : static_cast<double>(bag.multiplier[row]);
-    workspace->weight[row] = multiplier * (weight_ == nullptr ? 1.0 : weight_[row]);
+    workspace->weight[row] = multiplier * (input_.weight == nullptr ? 1.0 : input_.weight[row]);
   }
-  Grower grower(team, kernels_, bins_, workspace->weight.data(), rules_, class_of_, classes_, 0,
-                rules_.medians ? target_ : nullptr);
+  Grower grower(
+      {team, input_.kernels, input_.bins, workspace->weight.data(), input_.rules, tree_target()});
   ForestTree tree;
-  if (rules_.medians) {
-    tree.tree = grower.grow(bag.rows.data(), bag.rows.size(), seed, number);
+  if (input_.rules.medians) {
+    tree.tree = grower.grow(bag.rows, seed, number);
   } else {
     fill(team, workspace);
-    tree.tree = grower.grow(workspace->pairs, bag.rows.data(), bag.rows.size(), seed, number);
+    tree.tree = grower.grow(workspace->pairs, bag.rows, seed, number);
     set_values(grower, workspace->weight, &tree.tree);
   }
   if (list_oob) find_oob_leaves(bag, workspace, &tree);
@@ -69,7 +63,7 @@ void ForestGrower::fill(Workers& team, Workspace* workspace) const {
   workspace->pairs.fill(team, [&](size_t begin, size_t n, GradientSlot* out, LossSums* sums) {
     for (size_t i = 0; i < n; ++i) {
       const double w = workspace->weight[begin + i];
-      const double g = target_ == nullptr ? 1.0 : -target_[begin + i];
+      const double g = input_.target == nullptr ? 1.0 : -input_.target[begin + i];
       out[i].pair = {static_cast<float>(g), 1.0f};
       sums->abs_gradient += w * std::abs(g);
       sums->hessian += w;
@@ -79,22 +73,23 @@ void ForestGrower::fill(Workers& team, Workspace* workspace) const {
 
 void ForestGrower::set_values(const Grower& grower, const std::vector<double>& weight,
                               Tree* tree) const {
-  const size_t lanes = class_of_ == nullptr ? 1 : classes_, nodes = tree->nodes();
+  const size_t lanes = input_.class_of == nullptr ? 1 : input_.n_classes, nodes = tree->nodes();
   std::vector<double> sums(nodes * lanes, 0.0), total(nodes, 0.0);
   // Of numbers: a mean that rounding moved out of the range of its targets is moved back.
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   std::vector<double> lowest(nodes, kInfinity), highest(nodes, -kInfinity);
-  for (const Grower::GrownLeaf& leaf : grower.leaves()) {
+  for (const GrownLeaf& leaf : grower.leaves()) {
     const auto node = static_cast<size_t>(leaf.node);
-    for (size_t i = 0; i < leaf.n; ++i) {
+    for (size_t i = 0; i < leaf.rows.size(); ++i) {
       const uint32_t row = leaf.rows[i];
       const double w = weight[row];
-      const size_t lane = class_of_ == nullptr ? 0 : static_cast<size_t>(class_of_[row]);
-      sums[node * lanes + lane] += class_of_ == nullptr ? w * target_[row] : w;
+      const size_t lane =
+          input_.class_of == nullptr ? 0 : static_cast<size_t>(input_.class_of[row]);
+      sums[node * lanes + lane] += input_.class_of == nullptr ? w * input_.target[row] : w;
       total[node] += w;
-      if (class_of_ != nullptr) continue;
-      lowest[node] = std::min(lowest[node], target_[row]);
-      highest[node] = std::max(highest[node], target_[row]);
+      if (input_.class_of != nullptr) continue;
+      lowest[node] = std::min(lowest[node], input_.target[row]);
+      highest[node] = std::max(highest[node], input_.target[row]);
     }
   }
   for (size_t node = nodes; node-- > 0;) {  // children come after their parent
@@ -112,9 +107,9 @@ void ForestGrower::set_values(const Grower& grower, const std::vector<double>& w
   for (size_t node = 0; node < nodes; ++node) {
     const double* const own = sums.data() + node * lanes;
     double* const out = tree->value.data() + node * tree->outputs;
-    if (class_of_ == nullptr) {
+    if (input_.class_of == nullptr) {
       *out = std::clamp(*own / total[node], lowest[node], highest[node]);
-    } else if (classes_ == 2) {
+    } else if (input_.n_classes == 2) {
       *out = (own[1] - own[0]) / total[node];
     } else {
       for (size_t k = 0; k < lanes; ++k) out[k] = own[k] / total[node];
@@ -124,11 +119,11 @@ void ForestGrower::set_values(const Grower& grower, const std::vector<double>& w
 
 // They go down the tree as any other rows do, and what they are told is the number of their leaf.
 void ForestGrower::find_oob_leaves(const Bag& bag, Workspace* workspace, ForestTree* tree) const {
-  const size_t n = bins_.rows();
+  const size_t n = input_.bins.rows();
   for (size_t row = 0, next = 0; row < n; ++row) {
     const bool seen = next < bag.rows.size() && bag.rows[next] == row;
     next += seen ? 1 : 0;
-    if (!seen && (weight_ == nullptr || weight_[row] > 0.0))
+    if (!seen && (input_.weight == nullptr || input_.weight[row] > 0.0))
       tree->oob_rows.push_back(static_cast<uint32_t>(row));
   }
   std::vector<double> number(tree->tree.nodes());
@@ -139,7 +134,7 @@ void ForestGrower::find_oob_leaves(const Bag& bag, Workspace* workspace, ForestT
     const auto from = tree->oob_rows.begin() + static_cast<ptrdiff_t>(at);
     const size_t size = std::min(kDescentRows, tree->oob_rows.size() - at);
     std::vector<uint32_t> rows(from, from + static_cast<ptrdiff_t>(size));
-    add_tree(kernels_, bins_, {}, tree->tree, scores, &rows);
+    add_tree(input_.kernels, input_.bins, {}, tree->tree, scores, &rows);
   }
   tree->leaf.reserve(tree->oob_rows.size());
   for (const uint32_t row : tree->oob_rows)

@@ -26,13 +26,24 @@ struct ForestTree {
   std::vector<int32_t> leaf;       // of each of them
 };
 
+// The parts of a forest that all its trees share. Must live as long as the grower. Either target or
+// class_of is given. Leaves predict the mean of the target or its median, or the shares of the
+// classes; with two classes p_1 - p_0.
+struct ForestInput {
+  Workers& workers;
+  const Kernels& kernels;
+  const Bins& bins;
+  const double* weight = nullptr;     // per row; null: 1
+  const double* target = nullptr;     // per row
+  const int32_t* class_of = nullptr;  // per row, below n_classes
+  size_t n_classes = 0;
+  TreeRules rules;
+  BagRules bags;
+};
+
 class ForestGrower {
  public:
-  // target: what leaves say the mean, or the median, of; or null, and class_of the class of every
-  // row. With two classes a leaf says p_1 - p_0, with more it says all shares.
-  ForestGrower(Workers& workers, const Kernels& kernels, const Bins& bins, const double* weight,
-               const double* target, const int32_t* class_of, size_t classes,
-               const TreeRules& rules, const BagRules& bags);
+  explicit ForestGrower(ForestInput input) : input_(std::move(input)) {}
 
   // The trees first, first + 1, ..., first + n - 1.
   std::vector<ForestTree> grow(uint64_t seed, uint64_t first, size_t n, bool list_oob);
@@ -52,17 +63,11 @@ class ForestGrower {
   void fill(Workers& team, Workspace* workspace) const;
   void set_values(const Grower& grower, const std::vector<double>& weight, Tree* tree) const;
   void find_oob_leaves(const Bag& bag, Workspace* workspace, ForestTree* tree) const;
-  size_t outputs() const { return class_of_ == nullptr || classes_ == 2 ? 1 : classes_; }
+  bool has_classes() const { return input_.class_of != nullptr; }
+  size_t outputs() const { return !has_classes() || input_.n_classes == 2 ? 1 : input_.n_classes; }
+  TreeTarget tree_target() const;
 
-  Workers& workers_;
-  const Kernels& kernels_;
-  const Bins& bins_;
-  const double* const weight_;
-  const double* const target_;
-  const int32_t* const class_of_;
-  const size_t classes_;
-  const TreeRules rules_;
-  const BagRules bags_;
+  const ForestInput input_;
 };
 
 }  // namespace stagewise

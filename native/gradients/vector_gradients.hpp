@@ -6,7 +6,8 @@
 #pragma once
 
 #include "gradients/gradients.hpp"
-#include "grow/finders/gradient_finder.hpp"
+#include "grow/row_weights.hpp"
+#include "kernels/api/histograms.hpp"
 
 namespace stagewise {
 

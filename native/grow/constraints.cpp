@@ -4,7 +4,7 @@
 #include <bit>
 
 #include "core/interrupt.hpp"
-#include "grow/frontier.hpp"
+#include "grow/leaf.hpp"
 
 namespace stagewise {
 namespace {

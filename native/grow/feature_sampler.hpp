@@ -4,7 +4,8 @@
 // order in which nodes are looked at; constraints take features away, forced splits leave only one.
 #pragma once
 
-#include "grow/finders/gradient_finder.hpp"
+#include "grow/leaf.hpp"
+#include "grow/tree_rules.hpp"
 
 namespace stagewise {
 

@@ -4,8 +4,6 @@
 
 #include "core/interrupt.hpp"
 #include "core/random.hpp"
-#include "grow/search/histogram_search.hpp"
-#include "grow/search/presorted_gradient_search.hpp"
 
 namespace stagewise {
 namespace {
@@ -15,69 +13,79 @@ constexpr size_t kScoreRows = kDescentRows;  // of which the scores stay in the 
 constexpr double kShareOfHistograms = 0.5;
 constexpr size_t kLinearLeafRows = 4096;  // and of which the values do
 
+Planes planes_of(const TreeTarget& target) {
+  const auto* const classes = std::get_if<ClassTarget>(&target);
+  return classes != nullptr ? Planes{classes->class_of, 0, classes->n_classes} : Planes{};
+}
+
+size_t lanes_of(const TreeTarget& target, const TreeRules& rules, const RowWeights& weights) {
+  const auto* const vectors = std::get_if<VectorTarget>(&target);
+  return vectors == nullptr ? 1 : vector_lanes(vectors->outputs, rows_counted(rules, weights));
+}
+
 }  // namespace
 
-Grower::Grower(Workers& workers, const Kernels& kernels, const Bins& bins, const double* weight,
-               const TreeRules& rules, const int32_t* class_of, size_t classes, size_t outputs,
-               const double* target)
-    : workers_(workers),
-      kernels_(kernels),
-      bins_(bins),
-      rules_(rules),
-      weights_(weight, bins.rows()),
-      constraints_(bins, rules_.constraints),
-      sampler_(bins, rules_, constraints_),
-      rows_(workers, kernels, bins),
-      histograms_(bins, kernels, class_of, classes,
-                  outputs == 0 ? 1 : vector_lanes(outputs, rows_counted(rules_, weights_))),
-      finder_(make_finder(outputs, target)),
-      workspaces_(static_cast<size_t>(workers.threads()), Workspace(bins, histograms_.lanes())),
+Grower::Grower(const GrowerInput& input)
+    : workers_(input.workers),
+      kernels_(input.kernels),
+      bins_(input.bins),
+      rules_(input.rules),
+      weights_(input.weight, bins_.rows()),
+      constraints_(bins_, rules_.constraints),
+      sampler_(bins_, rules_, constraints_),
+      rows_(workers_, kernels_, bins_),
+      histograms_(bins_, kernels_, planes_of(input.target),
+                  lanes_of(input.target, rules_, weights_)),
+      finder_(make_finder(input.target)),
+      workspaces_(make_workspaces()),
       search_(make_search()) {
-  // Alone, with few columns a node, what is read of these is less than what histograms are of all.
-  if (workers.threads() == 1 && !bins.sparse() && sampler_.share_of_node() < kShareOfHistograms)
+  // With one thread and few features per node, reading these costs less than histograms of all.
+  if (workers_.threads() == 1 && !bins_.sparse() && sampler_.share_of_node() < kShareOfHistograms)
     set_few_rows(SIZE_MAX);
-  for (size_t f = 0; f < bins.features(); ++f)
-    categorical_ = categorical_ || bins.coding(f).categorical();
+  for (size_t f = 0; f < bins_.features(); ++f)
+    categorical_ = categorical_ || bins_.coding(f).categorical();
 }
 
-std::unique_ptr<Finder> Grower::make_finder(size_t outputs, const double* target) {
-  if (target != nullptr) {
-    auto medians = std::make_unique<MedianFinder>(bins_, rules_, weights_, target);
-    medians_ = medians.get();
-    return medians;
-  }
-  if (outputs > 0) {
-    auto vectors =
-        std::make_unique<VectorFinder>(bins_, kernels_, rules_, weights_, histograms_, outputs);
-    vectors_ = vectors.get();
-    return vectors;
-  }
-  if (histograms_.planes().of_row != nullptr) {
-    auto classes = std::make_unique<ClassFinder>(bins_, kernels_, rules_, weights_, histograms_);
-    words_ = classes.get();
-    return classes;
-  }
-  auto numbers = std::make_unique<GradientFinder>(bins_, kernels_, rules_, weights_, histograms_);
-  words_ = numbers_ = numbers.get();
-  return numbers;
+Grower::AnyFinder Grower::make_finder(const TreeTarget& target) const {
+  if (const auto* const own = std::get_if<AbsoluteErrorTarget>(&target))
+    return AnyFinder(std::in_place_type<MedianFinder>, bins_, rules_, weights_, own->y);
+  if (const auto* const own = std::get_if<VectorTarget>(&target))
+    return AnyFinder(std::in_place_type<VectorFinder>, bins_, kernels_, rules_, weights_,
+                     histograms_, own->outputs);
+  if (std::holds_alternative<ClassTarget>(target))
+    return AnyFinder(std::in_place_type<ClassFinder>, bins_, kernels_, rules_, weights_,
+                     histograms_);
+  return AnyFinder(std::in_place_type<GradientFinder>, bins_, kernels_, rules_, weights_,
+                   histograms_);
 }
 
-std::unique_ptr<NodeSearch> Grower::make_search() {
-  if (bins_.ranked() && numbers_ != nullptr)
-    return std::make_unique<PresortedGradientSearch>(*numbers_, rows_, sampler_, workspaces_, bins_,
-                                                     weights_, rules_.proposal);
+std::vector<Workspace> Grower::make_workspaces() const {
+  std::vector<Workspace> workspaces;
+  for (int i = 0; i < workers_.threads(); ++i) workspaces.emplace_back(finder());
+  return workspaces;
+}
+
+Grower::AnySearch Grower::make_search() {
+  const auto* const gradients = std::get_if<GradientFinder>(&finder_);
+  if (bins_.ranked() && gradients != nullptr)
+    return AnySearch(std::in_place_type<PresortedGradientSearch>, *gradients, rows_, sampler_,
+                     workspaces_, bins_, weights_, rules_.proposal);
   if (bins_.ranked())
-    return std::make_unique<PresortedSearch>(*finder_, rows_, sampler_, workspaces_, bins_);
-  if (rules_.grow_policy == GrowthPolicy::symmetric) {
-    auto symmetric = std::make_unique<SymmetricSearch>(*numbers_, rows_, sampler_, workspaces_,
-                                                       histograms_, bins_);
-    symmetric_ = symmetric.get();
-    return symmetric;
-  }
-  return std::make_unique<HistogramSearch>(*finder_, rows_, sampler_, workspaces_, histograms_);
+    return AnySearch(std::in_place_type<PresortedSearch>, finder(), rows_, sampler_, workspaces_,
+                     bins_);
+  if (rules_.grow_policy == GrowthPolicy::symmetric)
+    return AnySearch(std::in_place_type<SymmetricSearch>, std::get<GradientFinder>(finder_), rows_,
+                     sampler_, workspaces_, histograms_, bins_);
+  return AnySearch(std::in_place_type<HistogramSearch>, finder(), rows_, sampler_, workspaces_,
+                   histograms_);
 }
 
-bool Grower::shared(const Leaf& leaf) const { return search_->work(leaf) >= kSharedUpdates; }
+PackedGradientFinder& Grower::packed_finder() {
+  if (auto* const classes = std::get_if<ClassFinder>(&finder_)) return *classes;
+  return std::get<GradientFinder>(finder_);
+}
+
+bool Grower::shared(const Leaf& leaf) { return search().work(leaf) >= kSharedUpdates; }
 
 // Whatever new rows go by, so that regions and the tree have it from one place.
 void Grower::complete_split(Leaf* parent) const {
@@ -91,7 +99,7 @@ void Grower::complete_split(Leaf* parent) const {
 void Grower::place_children(Workers& team, Workspace* workspace, Leaf* leaf) {
   const Leaf& parent = *leaf;
   Leaf &left = *parent.left, &right = *parent.right;
-  rows_.partition(team, parent, &workspace->scratch.row_marks);
+  rows_.partition(team, parent, &workspace->scratch->row_marks);
   left.depth = right.depth = parent.depth + 1;
   left.parent = right.parent = &parent;
   left.path = draw(parent.path, 0);
@@ -106,7 +114,7 @@ void Grower::place_children(Workers& team, Workspace* workspace, Leaf* leaf) {
     left.forced_split = rules_.forced_splits[static_cast<size_t>(parent.forced_split)].left;
     right.forced_split = rules_.forced_splits[static_cast<size_t>(parent.forced_split)].right;
   }
-  finder_->set_child_sums(parent, rows_.of(left), rows_.of(right));
+  finder().set_child_sums(parent, rows_.of(left), rows_.of(right));
   complete_split(leaf);
   if (constraints_.monotone() || constraints_.groups()) constrain_children(parent);
 }
@@ -115,7 +123,7 @@ void Grower::place_children(Workers& team, Workspace* workspace, Leaf* leaf) {
 void Grower::constrain_children(const Leaf& parent) {
   for (Leaf* child : {parent.left, parent.right})
     child->region = constraints_.child(parent.region, parent.split, child == parent.left);
-  if (!constraints_.monotone() || symmetric_ != nullptr)
+  if (!constraints_.monotone() || symmetric() != nullptr)
     return;  // levels are put in order at the end
   std::erase(current_leaves_, &parent);
   current_leaves_.push_back(parent.left);
@@ -144,7 +152,7 @@ bool Grower::split_still_valid(Leaf* leaf) {
   if (failed) leaf->forced_split = -1;
   leaf->bounds = now;
   leaf->split = {};
-  search_->again(workers_, leaf);
+  search().again(workers_, leaf);
   return false;
 }
 
@@ -152,7 +160,7 @@ bool Grower::split_still_valid(Leaf* leaf) {
 // its slots, its children and the desk.
 void Grower::expand(Workers& team, Workspace* workspace, Leaf* parent) {
   place_children(team, workspace, parent);
-  search_->children(team, workspace, parent);
+  search().children(team, workspace, parent);
 }
 
 // Expands the next leaf, and while it is at it, leaves behind it that will probably be taken too.
@@ -171,7 +179,7 @@ void Grower::expand_next(const Frontier& frontier, size_t splits_left) {
   for (Leaf* leaf : batch) {
     leaf->left = leaves_.add();
     leaf->right = leaves_.add();
-    search_->before(leaf);
+    search().before(leaf);
     rows_.count_use(*leaf);
   }
   if (splits_left == 1) {
@@ -183,15 +191,15 @@ void Grower::expand_next(const Frontier& frontier, size_t splits_left) {
       expand(alone_, &workspaces_[static_cast<size_t>(worker)], batch[i]);
     });
   }
-  for (const Leaf* leaf : batch) search_->after(*leaf);
+  for (const Leaf* leaf : batch) search().after(*leaf);
 }
 
 int32_t Grower::add_node(const Leaf& leaf, Tree* tree) const {
-  return tree->add(vectors_ != nullptr ? leaf.values.data() : &leaf.value,
+  return tree->add(std::holds_alternative<VectorFinder>(finder_) ? leaf.values.data() : &leaf.value,
                    static_cast<double>(leaf.count) / weights_.unit());
 }
 
-void Grower::commit(const Leaf& parent, Tree* tree) {
+void Grower::commit(const Leaf& parent, Tree* tree) const {
   for (Leaf* child : {parent.left, parent.right}) child->node = add_node(*child, tree);
   const auto node = static_cast<size_t>(parent.node);
   const Split& s = parent.split;
@@ -206,7 +214,6 @@ void Grower::commit(const Leaf& parent, Tree* tree) {
   tree->left[node] = parent.left->node;
   tree->right[node] = parent.right->node;
   tree->gain[node] = s.gain;
-  finder_->count_use(s.feature);
   tree->missing_left[node] = s.missing_left;
 }
 
@@ -223,11 +230,11 @@ void Grower::write_category_set(const Split& split, size_t node, Tree* tree) con
 }
 
 void Grower::finish_leaf(const Leaf& leaf) {
-  grown_leaves_.push_back({leaf.node, rows_.finish(leaf), leaf.rows(), &leaf});
+  grown_leaves_.push_back({leaf.node, {rows_.finish(leaf), leaf.rows()}, &leaf});
 }
 
-Leaf* Grower::start(const uint32_t* bag, size_t bag_size, Tree* tree) {
-  rows_.start_tree(bag, bag_size);
+Leaf* Grower::start(Bag bag, Tree* tree) {
+  rows_.start_tree(bag);
   grown_leaves_.clear();
   leaves_.clear();
   Leaf& root = *leaves_.add();
@@ -238,17 +245,16 @@ Leaf* Grower::start(const uint32_t* bag, size_t bag_size, Tree* tree) {
     root.count = 0;
     for (size_t i = 0; i < rows.n; ++i) root.count += weights_[rows[i]];
   }
-  finder_->set_root_sums(rows, !rows_.bagged(), &root);
+  finder().set_root_sums(rows, !rows_.bagged(), &root);
   root.forced_split = rules_.forced_splits.empty() ? -1 : 0;
   root.node = add_node(root, tree);
   current_leaves_.assign(1, &root);
-  search_->start_tree(workers_);
-  search_->root(workers_, &root);
+  search().start_tree(workers_);
+  search().root(workers_, &root);
   return &root;
 }
 
-Tree Grower::grow(Gradients& gradients, const uint32_t* bag, size_t bag_size, uint64_t seed,
-                  uint64_t tree_number) {
+Tree Grower::grow(Gradients& gradients, Bag bag, uint64_t seed, uint64_t tree_number) {
   const double dispersion = categorical_ ? gradients.dispersion(workers_, weights_.weight()) : 0.0;
   // A bound that the loss cannot give: it spares counting rows.
   if (rules_.hessian_bound == 0.0 && rules_.min_samples_leaf > 1.0)
@@ -257,35 +263,38 @@ Tree Grower::grow(Gradients& gradients, const uint32_t* bag, size_t bag_size, ui
       gradients.pack(workers_, kernels_, weights_.weight(), weights_.whole(), weights_.total(),
                      draw_key(seed, Draw::rounding, tree_number), rules_.grow_until_pure);
   sampler_.start_tree(seed, tree_number);
-  words_->start_tree(scales, gradients, sampler_.features(),
-                     draw_key(seed, Draw::thresholds, tree_number), dispersion);
-  return grow_tree(bag, bag_size);
+  packed_finder().start_tree(scales, gradients, sampler_.features(),
+                             draw_key(seed, Draw::thresholds, tree_number), dispersion);
+  Tree tree = grow_tree(bag);
+  packed_finder().add_used_features(tree.feature);
+  return tree;
 }
 
-Tree Grower::grow(VectorGradients& gradients, const uint32_t* bag, size_t bag_size, uint64_t seed,
-                  uint64_t tree_number) {
+Tree Grower::grow(VectorGradients& gradients, Bag bag, uint64_t seed, uint64_t tree_number) {
   const double dispersion = categorical_ ? gradients.dispersion(workers_, weights_.weight()) : 0.0;
-  gradients.pack(workers_, kernels_, weights_, vectors_->counted(), [&](size_t output) {
+  auto& vectors = std::get<VectorFinder>(finder_);
+  gradients.pack(workers_, kernels_, weights_, vectors.counted(), [&](size_t output) {
     return draw_key(seed, Draw::rounding, tree_number * gradients.outputs() + output);
   });
   sampler_.start_tree(seed, tree_number);
-  vectors_->start_tree(gradients, sampler_.features(), dispersion);
-  return grow_tree(bag, bag_size);
+  vectors.start_tree(gradients, sampler_.features(), dispersion);
+  return grow_tree(bag);
 }
 
-Tree Grower::grow(const uint32_t* bag, size_t bag_size, uint64_t seed, uint64_t tree_number) {
+Tree Grower::grow(Bag bag, uint64_t seed, uint64_t tree_number) {
   sampler_.start_tree(seed, tree_number);
-  medians_->start_tree(sampler_.features(), draw_key(seed, Draw::thresholds, tree_number));
-  return grow_tree(bag, bag_size);
+  std::get<MedianFinder>(finder_).start_tree(sampler_.features(),
+                                             draw_key(seed, Draw::thresholds, tree_number));
+  return grow_tree(bag);
 }
 
-Tree Grower::grow_tree(const uint32_t* bag, size_t bag_size) {
+Tree Grower::grow_tree(Bag bag) {
   Tree tree;
   tree.grower = this;
   tree.number = ++grown_;
   tree.outputs = std::max<size_t>(1, outputs());
-  Leaf* const root = start(bag, bag_size, &tree);
-  if (symmetric_ != nullptr) {
+  Leaf* const root = start(bag, &tree);
+  if (symmetric() != nullptr) {
     grow_symmetric(root, &tree);
   } else {
     grow_by_policy(root, &tree);
@@ -301,9 +310,9 @@ void Grower::grow_symmetric(Leaf* root, Tree* tree) {
   for (int depth = 0; rules_.max_depth == 0 || depth < rules_.max_depth; ++depth) {
     if (rules_.max_leaves > 0 && 2 * level.size() > rules_.max_leaves) break;
     if (std::none_of(level.begin(), level.end(),
-                     [&](const Leaf* leaf) { return finder_->splittable(*leaf); }))
+                     [&](const Leaf* leaf) { return finder().splittable(*leaf); }))
       break;
-    if (!symmetric_->split_level(workers_, level)) break;
+    if (!symmetric()->split_level(workers_, level)) break;
     std::vector<Leaf*> next;
     for (Leaf* leaf : level) {
       if (!leaf->split.found()) {
@@ -312,7 +321,7 @@ void Grower::grow_symmetric(Leaf* root, Tree* tree) {
       }
       leaf->left = leaves_.add();
       leaf->right = leaves_.add();
-      search_->before(leaf);
+      search().before(leaf);
       rows_.count_use(*leaf);
       expand(workers_, workspaces_.data(), leaf);
       commit(*leaf, tree);
@@ -366,8 +375,9 @@ void Grower::add_scores(const ScoreUpdate& scores, const Tree& tree) {
   workers_.run((n + range - 1) / range, [&](size_t chunk, int) {
     const size_t begin = chunk * range, end = std::min(n, begin + range);
     for (const GrownLeaf& leaf : grown_leaves_) {
-      const uint32_t* const from = std::lower_bound(leaf.rows, leaf.rows + leaf.n, begin);
-      const uint32_t* const to = std::lower_bound(from, leaf.rows + leaf.n, end);
+      const uint32_t* const from =
+          std::lower_bound(leaf.rows.data(), leaf.rows.data() + leaf.rows.size(), begin);
+      const uint32_t* const to = std::lower_bound(from, leaf.rows.data() + leaf.rows.size(), end);
       scores.add(static_cast<size_t>(leaf.node), from, to);
     }
     if (!rows_.bagged()) return;
@@ -386,18 +396,27 @@ void Grower::add_scores(const ScoreUpdate& scores, const Tree& tree) {
   });
 }
 
-std::vector<double> Grower::enforce_monotone(const std::vector<double>& values) const {
-  if (!constraints_.monotone()) return values;
+std::vector<Region> Grower::leaf_regions() const {
   std::vector<Region> regions;
   for (const GrownLeaf& leaf : grown_leaves_) regions.push_back(leaf.leaf->region);
-  return stagewise::enforce_monotone(constraints_, regions, values);
+  return regions;
+}
+
+LinearLeafFits Grower::fit_linear_leaves(const Tree& tree, const Columns& table,
+                                         const Gradients& pairs, double l2, double bound) const {
+  return stagewise::fit_linear_leaves({workers_, kernels_, bins_, weights_, constraints_,
+                                       std::get<GradientFinder>(finder_), grown_leaves_, tree,
+                                       table, pairs, l2, bound});
+}
+
+std::vector<double> Grower::enforce_monotone(const std::vector<double>& values) const {
+  if (!constraints_.monotone()) return values;
+  return stagewise::enforce_monotone(constraints_, leaf_regions(), values);
 }
 
 std::vector<Bounds> Grower::monotone_bounds(const std::vector<double>& values) const {
   if (!constraints_.monotone()) return std::vector<Bounds>(values.size());
-  std::vector<Region> regions;
-  for (const GrownLeaf& leaf : grown_leaves_) regions.push_back(leaf.leaf->region);
-  return stagewise::monotone_bounds(constraints_, regions, values);
+  return stagewise::monotone_bounds(constraints_, leaf_regions(), values);
 }
 
 }  // namespace stagewise

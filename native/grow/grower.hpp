@@ -1,111 +1,129 @@
-// Growing one tree: the loop over the frontier.
+// Grows trees: the loop over the frontier.
 //
-// One idea: a tree is grown by taking the next leaf, partitioning its rows, and finding the best
-// split of both children. Large leaves are shared by all threads. Small ones are not worth sharing,
-// so every thread takes one of its own from the front of the queue; a leaf whose turn never comes
-// has then been looked into for nothing, and the tree is the same for any number of threads. A
-// Grower lives for one fit and owns the memory that its trees share.
+// The next leaf is taken, its rows are partitioned, and the best splits of both children are found.
+// Large leaves are shared by all threads. Small leaves are not worth sharing, so every thread takes
+// one from the front of the queue; a leaf that is never taken was then searched in vain, and the
+// tree is the same for any number of threads.
 #pragma once
 
-#include <memory>
+#include <span>
+#include <variant>
+#include <vector>
 
 #include "grow/finders/class_finder.hpp"
+#include "grow/finders/gradient_finder.hpp"
 #include "grow/finders/median_finder.hpp"
 #include "grow/finders/vector_finder.hpp"
+#include "grow/frontier.hpp"
+#include "grow/leaf_statistics.hpp"
 #include "grow/linear_leaf_fit.hpp"
 #include "grow/score_update.hpp"
+#include "grow/search/presorted_gradient_search.hpp"
 #include "grow/search/symmetric_search.hpp"
 #include "grow/tree.hpp"
 
 namespace stagewise {
 
+// What trees are fitted to. Each kind of target has a finder.
+struct GradientTarget {};  // Gradients of one output
+struct VectorTarget {      // VectorGradients; every leaf has a value for each output
+  size_t outputs;
+};
+struct ClassTarget {        // Gradients that are the weights of the rows, with hessians of 1
+  const int32_t* class_of;  // per row, below n_classes
+  size_t n_classes;
+};
+struct AbsoluteErrorTarget {  // no gradients; leaves predict medians
+  const double* y;            // per row
+};
+using TreeTarget = std::variant<GradientTarget, VectorTarget, ClassTarget, AbsoluteErrorTarget>;
+
+// The parts of a fit that all its trees share. Must live as long as the grower.
+struct GrowerInput {
+  Workers& workers;
+  const Kernels& kernels;
+  const Bins& bins;
+  const double* weight = nullptr;  // per row; null: 1
+  const TreeRules& rules;          // copied
+  TreeTarget target;
+};
+
+// Lives for one fit and owns the memory that its trees share.
 class Grower {
  public:
-  // class_of: the class of every row, below `classes`, for trees that tell classes apart; their
-  // gradients are the weights of the rows and their hessians 1. Null: trees of numbers.
-  // outputs: how many values a leaf has; 0: one, and trees are fitted to Gradients, not to
-  // VectorGradients. target: what trees of medians are fitted to, instead of gradients.
-  Grower(Workers& workers, const Kernels& kernels, const Bins& bins, const double* weight,
-         const TreeRules& rules, const int32_t* class_of = nullptr, size_t classes = 0,
-         size_t outputs = 0, const double* target = nullptr);
+  explicit Grower(const GrowerInput& input);
 
-  // bag: the rows (increasing) that this tree is grown on; null: all. Packs the gradients.
-  Tree grow(Gradients& gradients, const uint32_t* bag, size_t bag_size, uint64_t seed,
-            uint64_t tree_number);
-  Tree grow(VectorGradients& gradients, const uint32_t* bag, size_t bag_size, uint64_t seed,
-            uint64_t tree_number);
-  // The same of medians.
-  Tree grow(const uint32_t* bag, size_t bag_size, uint64_t seed, uint64_t tree_number);
-  bool of_numbers() const { return numbers_ != nullptr; }
-  bool of_medians() const { return medians_ != nullptr; }
-  size_t outputs() const { return vectors_ != nullptr ? vectors_->outputs() : 0; }
+  // bag: the rows (increasing) that this tree is grown on; no data: all. Packs the gradients.
+  using Bag = std::span<const uint32_t>;
+  Tree grow(Gradients& gradients, Bag bag, uint64_t seed, uint64_t tree_number);
+  Tree grow(VectorGradients& gradients, Bag bag, uint64_t seed, uint64_t tree_number);
+  Tree grow(Bag bag, uint64_t seed, uint64_t tree_number);  // to an AbsoluteErrorTarget
 
-  // The leaves of the last tree in the order of their nodes, and their rows, which are increasing.
-  struct GrownLeaf {
-    int32_t node;
-    const uint32_t* rows;
-    size_t n;
-    const Leaf* leaf;
-  };
-  const std::vector<GrownLeaf>& leaves() const { return grown_leaves_; }
-  // Other values of these leaves, changed where they would break a constraint.
-  std::vector<double> enforce_monotone(const std::vector<double>& values) const;
-  // How far lines of these leaves may go, so that they break none.
-  std::vector<Bounds> monotone_bounds(const std::vector<double>& values) const;
+  bool has_gradient_target() const { return std::holds_alternative<GradientFinder>(finder_); }
+  bool has_median_target() const { return std::holds_alternative<MedianFinder>(finder_); }
+  // Of a VectorTarget; else 0.
+  size_t outputs() const {
+    const auto* const vectors = std::get_if<VectorFinder>(&finder_);
+    return vectors != nullptr ? vectors->outputs() : 0;
+  }
   size_t table_rows() const { return bins_.rows(); }
+  void set_few_rows(size_t rows) { finder().set_few_rows(rows); }
+
+  // The last tree: whether it is this one, and its leaves in the order of their nodes.
   bool grew(const Tree& tree) const { return tree.grower == this && tree.number == grown_; }
-
-  // Adds the leaf of every row, in or out of the bag.
+  const std::vector<GrownLeaf>& leaves() const { return grown_leaves_; }
+  LeafStatistics leaf_statistics() const {
+    return {workers_, weights_, histograms_.planes(), grown_leaves_};
+  }
+  // Other values of its leaves, changed where they would violate a monotone constraint.
+  std::vector<double> enforce_monotone(const std::vector<double>& values) const;
+  // Between which bounds linear models of its leaves satisfy the monotone constraints.
+  std::vector<Bounds> monotone_bounds(const std::vector<double>& values) const;
+  // Adds the value of its leaf to the score of every row, in or out of the bag.
   void add_scores(const ScoreUpdate& scores, const Tree& tree);
-
-  // The weighted q-quantile of residual over the rows of every leaf, in the order of leaves().
-  // times: how often each row counts besides its weight; null: once.
-  std::vector<double> leaf_quantiles(const double* residual, const float* multiplier, double q);
-  // The median m, and then the weighted mean of m + (residual - m), no more than `width` from m.
-  std::vector<double> leaf_huber_means(const double* residual, const float* multiplier,
-                                       double width);
-
-  // The sums of gradients and of hessians, times the weights, over the rows of every leaf; for
-  // trees that tell classes apart there is a gradient sum for each class.
-  struct LeafSums {
-    std::vector<double> gradient, hessian;
-  };
-  LeafSums leaf_sums(const Gradients& pairs);
-
-  // Lines of the last tree's leaves in the numbers asked about on their paths, fitted to these
-  // derivatives; table: the rows before they were binned.
   LinearLeafFits fit_linear_leaves(const Tree& tree, const Columns& table, const Gradients& pairs,
-                                   double l2, double bound);
-
-  void set_few_rows(size_t rows) { finder_->set_few_rows(rows); }
+                                   double l2, double bound) const;
 
  private:
-  std::unique_ptr<Finder> make_finder(size_t outputs, const double* target);
-  std::unique_ptr<NodeSearch> make_search();
-  Tree grow_tree(const uint32_t* bag, size_t bag_size);
-  Leaf* start(const uint32_t* bag, size_t bag_size, Tree* tree);
-  int32_t add_node(const Leaf& leaf, Tree* tree) const;
-  bool shared(const Leaf& leaf) const;
+  using AnyFinder = std::variant<GradientFinder, ClassFinder, VectorFinder, MedianFinder>;
+  using AnySearch =
+      std::variant<HistogramSearch, SymmetricSearch, PresortedSearch, PresortedGradientSearch>;
+
+  AnyFinder make_finder(const TreeTarget& target) const;
+  std::vector<Workspace> make_workspaces() const;
+  AnySearch make_search();
+  Finder& finder() {
+    return std::visit([](Finder& f) -> Finder& { return f; }, finder_);
+  }
+  const Finder& finder() const {
+    return std::visit([](const Finder& f) -> const Finder& { return f; }, finder_);
+  }
+  PackedGradientFinder& packed_finder();
+  NodeSearch& search() {
+    return std::visit([](NodeSearch& s) -> NodeSearch& { return s; }, search_);
+  }
+  SymmetricSearch* symmetric() { return std::get_if<SymmetricSearch>(&search_); }
+
+  Tree grow_tree(Bag bag);
+  void grow_by_policy(Leaf* root, Tree* tree);
+  void grow_symmetric(Leaf* root, Tree* tree);
+  Leaf* start(Bag bag, Tree* tree);
+  bool shared(const Leaf& leaf);
   void expand_next(const Frontier& frontier, size_t splits_left);
   void expand(Workers& team, Workspace* workspace, Leaf* parent);
-  void write_category_set(const Split& split, size_t node, Tree* tree) const;
   void place_children(Workers& team, Workspace* workspace, Leaf* parent);
   void complete_split(Leaf* parent) const;
   void constrain_children(const Leaf& parent);
   Bounds bounds_of(const Leaf& leaf) const;
   bool split_still_valid(Leaf* leaf);
-  void commit(const Leaf& parent, Tree* tree);
-  void grow_by_policy(Leaf* root, Tree* tree);
-  void grow_symmetric(Leaf* root, Tree* tree);
-  template <class Summary>
-  std::vector<double> per_leaf(const double* residual, const float* multiplier, Summary summary);
-  std::vector<LinearLeafSums> linear_leaf_sums(
-      const std::vector<std::vector<LinearFeature>>& features, const Columns& table,
-      const Gradients& pairs);
+  int32_t add_node(const Leaf& leaf, Tree* tree) const;
+  void commit(const Leaf& parent, Tree* tree) const;
+  void write_category_set(const Split& split, size_t node, Tree* tree) const;
   void finish_leaf(const Leaf& leaf);
+  std::vector<Region> leaf_regions() const;
 
   Workers& workers_;
-  Workers alone_{1};
+  Workers alone_{1};  // for leaves that one thread expands
   const Kernels& kernels_;
   const Bins& bins_;
   const TreeRules rules_;
@@ -114,22 +132,14 @@ class Grower {
   FeatureSampler sampler_;
   RowPartition rows_;
   Histograms histograms_;
-  // The finder, if trees have one output; if they do or rows have classes; if they have several;
-  // if they are of medians.
-  GradientFinder* numbers_ = nullptr;
-  PackedGradientFinder* words_ = nullptr;
-  VectorFinder* vectors_ = nullptr;
-  MedianFinder* medians_ = nullptr;
-  std::unique_ptr<Finder> finder_;
-  std::vector<Workspace> workspaces_;     // per thread
-  SymmetricSearch* symmetric_ = nullptr;  // the search, if trees are symmetric
-  std::unique_ptr<NodeSearch> search_;
-  bool categorical_ = false;  // some feature is
-  uint64_t grown_ = 0;        // how many trees so far
-  LeafPool leaves_;           // all that this tree had
-  std::vector<const Leaf*>
-      current_leaves_;  // those that it has now, where constraints must know them
-  std::vector<GrownLeaf> grown_leaves_;
+  AnyFinder finder_;
+  std::vector<Workspace> workspaces_;  // per thread
+  AnySearch search_;
+  bool categorical_ = false;                 // some feature is
+  uint64_t grown_ = 0;                       // the number of trees so far
+  LeafPool leaves_;                          // all leaves and nodes of this tree
+  std::vector<const Leaf*> current_leaves_;  // its leaves now, for monotone constraints
+  std::vector<GrownLeaf> grown_leaves_;      // its leaves at the end
 };
 
 }  // namespace stagewise

@@ -4,8 +4,6 @@
 #include <cmath>
 #include <limits>
 
-#include "grow/grower.hpp"
-
 namespace stagewise {
 namespace {
 
@@ -270,24 +268,27 @@ Slopes ridge_slopes(const LinearLeafSums& sums, double l2, double bound,
   return found;
 }
 
+namespace {
+
 // The sums of every leaf, over its rows in the table.
-std::vector<LinearLeafSums> Grower::linear_leaf_sums(
-    const std::vector<std::vector<LinearFeature>>& features, const Columns& table,
-    const Gradients& pairs) {
-  const size_t leaves = grown_leaves_.size(), n = bins_.rows();
+std::vector<LinearLeafSums> linear_leaf_sums(
+    const LinearLeafProblem& problem, const std::vector<std::vector<LinearFeature>>& features) {
+  const size_t leaves = problem.leaves.size(), n = problem.bins.rows();
   // Ranges of the table, each with all leaves that have rows in it: values that lie together are
   // then read together.
   const size_t range = std::max(kLeastRows, kRowsPerLeaf * leaves);
   const size_t ranges = (n + range - 1) / range;
   std::vector<std::vector<LinearLeafSums>> parts(ranges);
-  workers_.run(ranges, [&](size_t r, int) {
-    RowBlock block(kernels_, table, pairs.slots(), weights_.weight());
+  problem.workers.run(ranges, [&](size_t r, int) {
+    RowBlock block(problem.kernels, problem.table, problem.pairs.slots(), problem.weights.weight());
     for (size_t i = 0; i < leaves; ++i) {
       LinearLeafSums& sums = parts[r].emplace_back(features[i].size());
       if (features[i].empty()) continue;
-      const GrownLeaf& leaf = grown_leaves_[i];
-      const uint32_t* row = std::lower_bound(leaf.rows, leaf.rows + leaf.n, r * range);
-      const uint32_t* const end = std::lower_bound(row, leaf.rows + leaf.n, (r + 1) * range);
+      const GrownLeaf& leaf = problem.leaves[i];
+      const uint32_t* row =
+          std::lower_bound(leaf.rows.data(), leaf.rows.data() + leaf.rows.size(), r * range);
+      const uint32_t* const end =
+          std::lower_bound(row, leaf.rows.data() + leaf.rows.size(), (r + 1) * range);
       for (size_t m = 0; row < end; row += m) {
         m = std::min(kProductRows, static_cast<size_t>(end - row));
         sums.merge(block.sums(features[i], row, m));
@@ -302,47 +303,49 @@ std::vector<LinearLeafSums> Grower::linear_leaf_sums(
   return sums;
 }
 
-LinearLeafFits Grower::fit_linear_leaves(const Tree& tree, const Columns& table,
-                                         const Gradients& pairs, double l2, double bound) {
+}  // namespace
+
+LinearLeafFits fit_linear_leaves(const LinearLeafProblem& problem) {
+  const Tree& tree = problem.tree;
   std::vector<int32_t> parent(tree.nodes(), -1);
   for (size_t node = 0; node < tree.nodes(); ++node)
     if (tree.feature[node] >= 0)
       parent[static_cast<size_t>(tree.left[node])] = parent[static_cast<size_t>(tree.right[node])] =
           static_cast<int32_t>(node);
-  const size_t leaves = grown_leaves_.size();
+  const size_t leaves = problem.leaves.size();
   std::vector<std::vector<LinearFeature>> features(leaves);
   for (size_t i = 0; i < leaves; ++i)
-    for (const uint32_t f : path_numbers(bins_, tree, parent, grown_leaves_[i].node))
-      features[i].push_back({f, table.columns[f], unit_of(bins_.coding(f))});
-  const std::vector<LinearLeafSums> sums = linear_leaf_sums(features, table, pairs);
+    for (const uint32_t f : path_numbers(problem.bins, tree, parent, problem.leaves[i].node))
+      features[i].push_back({f, problem.table.columns[f], unit_of(problem.bins.coding(f))});
+  const std::vector<LinearLeafSums> sums = linear_leaf_sums(problem, features);
   std::vector<Slopes> slopes(leaves);
-  workers_.run(leaves, [&](size_t i, int) {
+  problem.workers.run(leaves, [&](size_t i, int) {
     std::vector<int> direction;
     for (const LinearFeature& f : features[i])
-      direction.push_back(constraints_.direction(f.number));
-    slopes[i] = ridge_slopes(sums[i], l2, bound, direction);
+      direction.push_back(problem.constraints.direction(f.number));
+    slopes[i] = ridge_slopes(sums[i], problem.l2, problem.bound, direction);
   });
-  LinearLeafFits linear_leaves;
+  LinearLeafFits fits;
   for (size_t i = 0; i < leaves; ++i) {
     for (size_t j = 0; j < features[i].size(); ++j) {
       const double slope = slopes[i].slope[j] * features[i][j].unit;
       const double centre = sums[i].mean[j] / features[i][j].unit;
       if (slope == 0.0 || !std::isfinite(slope) || !std::isfinite(centre)) continue;
-      linear_leaves.feature.push_back(static_cast<int32_t>(features[i][j].number));
-      linear_leaves.slope.push_back(slope);
-      linear_leaves.centre.push_back(centre);
+      fits.feature.push_back(static_cast<int32_t>(features[i][j].number));
+      fits.slope.push_back(slope);
+      fits.centre.push_back(centre);
     }
-    if (linear_leaves.feature.size() == linear_leaves.start.back()) continue;
-    const Leaf& leaf = *grown_leaves_[i].leaf;
-    linear_leaves.start.push_back(linear_leaves.feature.size());
-    linear_leaves.node.push_back(leaf.node);
-    linear_leaves.gradient.push_back(sums[i].gradient);
-    linear_leaves.hessian.push_back(sums[i].hessian);
-    linear_leaves.newton.push_back(numbers_->value(sums[i].gradient, sums[i].hessian, leaf.parent));
-    linear_leaves.complete.push_back(sums[i].complete);
-    linear_leaves.spread.push_back(slopes[i].spread);
+    if (fits.feature.size() == fits.start.back()) continue;
+    const Leaf& leaf = *problem.leaves[i].leaf;
+    fits.start.push_back(fits.feature.size());
+    fits.node.push_back(leaf.node);
+    fits.gradient.push_back(sums[i].gradient);
+    fits.hessian.push_back(sums[i].hessian);
+    fits.newton.push_back(problem.finder.value(sums[i].gradient, sums[i].hessian, leaf.parent));
+    fits.complete.push_back(sums[i].complete);
+    fits.spread.push_back(slopes[i].spread);
   }
-  return linear_leaves;
+  return fits;
 }
 
 }  // namespace stagewise

@@ -12,6 +12,9 @@
 #include <vector>
 
 #include "core/columns.hpp"
+#include "grow/finders/gradient_finder.hpp"
+#include "grow/leaf_statistics.hpp"
+#include "grow/tree.hpp"
 #include "kernels/kernels.hpp"
 
 namespace stagewise {
@@ -66,5 +69,24 @@ struct LinearLeafFits {
   std::vector<uint8_t> complete;          // whether these are all rows of the leaf
   std::vector<double> spread;             // of what the line says of them
 };
+
+// A grown tree, and what its linear models are fitted to.
+struct LinearLeafProblem {
+  Workers& workers;
+  const Kernels& kernels;
+  const Bins& bins;
+  const RowWeights& weights;
+  const Constraints& constraints;
+  const GradientFinder& finder;  // computes the values of leaves without a linear model
+  std::span<const GrownLeaf> leaves;
+  const Tree& tree;
+  const Columns& table;    // the rows before they were binned
+  const Gradients& pairs;  // the derivatives that the models are fitted to
+  double l2;
+  double bound;  // largest hessian per unit of weight; 0: unknown
+};
+
+// Fits a linear model in each leaf, in the numeric features that are tested on its path.
+LinearLeafFits fit_linear_leaves(const LinearLeafProblem& problem);
 
 }  // namespace stagewise

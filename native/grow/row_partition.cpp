@@ -19,11 +19,11 @@ RowPartition::RowPartition(Workers& workers, const Kernels& kernels, const Bins&
       lists_{make_large_array<uint32_t>(bins.rows() + 1),
              make_large_array<uint32_t>(bins.rows() + 1)} {}
 
-void RowPartition::start_tree(const uint32_t* bag, size_t bag_size) {
-  bagged_ = bag != nullptr;
+void RowPartition::start_tree(std::span<const uint32_t> bag) {
+  bagged_ = bag.data() != nullptr;
   if (!bagged_) return;
-  bag_.assign(bag, bag + bag_size);
-  std::memcpy(lists_[0].get(), bag, bag_size * sizeof(uint32_t));
+  bag_.assign(bag.begin(), bag.end());
+  std::memcpy(lists_[0].get(), bag.data(), bag.size() * sizeof(uint32_t));
 }
 
 // The root of a whole table has no list: its rows are all there are.

@@ -4,8 +4,10 @@
 // them and in increasing order; its children divide that part.
 #pragma once
 
+#include <span>
+
 #include "binning/bins.hpp"
-#include "grow/frontier.hpp"
+#include "grow/leaf.hpp"
 #include "grow/split_condition.hpp"
 
 namespace stagewise {
@@ -14,8 +16,8 @@ class RowPartition {
  public:
   RowPartition(Workers& workers, const Kernels& kernels, const Bins& bins);
 
-  // bag: the rows (increasing) that the tree is grown on; null: all.
-  void start_tree(const uint32_t* bag, size_t bag_size);
+  // bag: the rows (increasing) that the tree is grown on; no data: all.
+  void start_tree(std::span<const uint32_t> bag);
   bool bagged() const { return bagged_; }
   const std::vector<uint32_t>& bag() const { return bag_; }
   size_t size() const { return bagged_ ? bag_.size() : bins_.rows(); }

@@ -7,7 +7,7 @@
 #include <immintrin.h>
 #endif
 
-#include "kernels/kernels.hpp"
+#include "kernels/api/binning.hpp"
 
 namespace stagewise {
 namespace {

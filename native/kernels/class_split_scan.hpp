@@ -7,7 +7,7 @@
 #pragma once
 
 #include "core/float_math.hpp"
-#include "kernels/kernels.hpp"
+#include "kernels/api/split_scan.hpp"
 #include "kernels/packing.hpp"
 
 namespace stagewise {

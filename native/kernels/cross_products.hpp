@@ -4,7 +4,7 @@
 // so that all instruction sets give the same bits.
 #pragma once
 
-#include "kernels/kernels.hpp"
+#include "kernels/api/cross_products.hpp"
 
 namespace stagewise {
 namespace {

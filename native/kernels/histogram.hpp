@@ -5,6 +5,7 @@
 // instructions; where they do not, four rows share the loading of a place.
 #pragma once
 
+#include "kernels/api/histograms.hpp"
 #include "kernels/row_index.hpp"
 
 namespace stagewise {

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "core/float_math.hpp"
-#include "kernels/kernels.hpp"
+#include "kernels/api/losses.hpp"
 
 namespace stagewise {
 namespace {

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "core/random.hpp"
-#include "kernels/kernels.hpp"
+#include "kernels/api/packing.hpp"
 
 namespace stagewise {
 namespace {

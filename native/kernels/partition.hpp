@@ -8,6 +8,7 @@
 #include <immintrin.h>
 #endif
 
+#include "kernels/api/partition.hpp"
 #include "kernels/row_index.hpp"
 
 namespace stagewise {

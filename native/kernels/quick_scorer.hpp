@@ -1,7 +1,7 @@
 // Scores of blocks of rows by bit masks (see MaskSplit in kernels.hpp).
 #pragma once
 
-#include "kernels/kernels.hpp"
+#include "kernels/api/scoring.hpp"
 
 namespace stagewise {
 namespace {

@@ -1,7 +1,7 @@
 // Which row is the i-th of a node: an index that the compiler can see through.
 #pragma once
 
-#include "kernels/kernels.hpp"
+#include "kernels/api/rows.hpp"
 
 namespace stagewise {
 namespace {

@@ -4,7 +4,7 @@
 // has a say in another.
 #pragma once
 
-#include "kernels/kernels.hpp"
+#include "kernels/api/shap.hpp"
 
 namespace stagewise {
 namespace {

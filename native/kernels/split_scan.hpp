@@ -10,7 +10,7 @@
 #endif
 
 #include "grow/gain.hpp"
-#include "kernels/kernels.hpp"
+#include "kernels/api/split_scan.hpp"
 #include "kernels/packing.hpp"
 
 namespace stagewise {

@@ -1,20 +1,20 @@
-"""The errors and warnings that are Stagewise's own.
+"""The exception and warning classes of Stagewise.
 
-The errors are ``ValueError`` s, so code that catches what scikit-learn raises catches these too.
-They exist so that a caller can tell *which* value was wrong: a file, or a parameter. Errors about
-the data are plain ``ValueError`` and ``TypeError``; nothing in this file may import the package.
+The exceptions are subclasses of ``ValueError``, as scikit-learn's are. They distinguish errors of
+model files and of parameters; errors of the data are plain ``ValueError`` and ``TypeError``. This
+module must not import the package.
 """
 
 __all__ = ["InvalidParameterError", "ModelFormatError", "UnknownCategoryWarning"]
 
 
 class ModelFormatError(ValueError):
-    """A model file is damaged, is not a model at all, or is from a newer version."""
+    """A model file is damaged, is not a model file, or is from a newer version."""
 
 
 class InvalidParameterError(ValueError):
-    """A parameter has a value, or a type, that the estimator cannot work with."""
+    """A parameter has an invalid value or type."""
 
 
 class UnknownCategoryWarning(UserWarning):
-    """A categorical column holds values that no training row held; they are taken as missing."""
+    """A categorical column has unknown categories, which are treated as missing values."""

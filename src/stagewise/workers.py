@@ -1,7 +1,7 @@
-"""How many threads may work, and the object that owns them.
+"""The number of threads, and the native object that owns them.
 
-The one idea: count what this process is allowed to use, not what the machine has: its CPU affinity
-and its cgroup's quota. Must not keep any state: every fit and every predict makes its own workers.
+The number is what this process may use, not what the machine has: its CPU affinity and the quota of
+its cgroup. There is no global state: every fit and every predict creates its own workers.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _OWN_CGROUP = Path("/proc/self/cgroup")
 
 
 def _quota_v2() -> float:
-    """Return the CPUs that cgroup v2 allows, over all groups up to the root."""
+    """Return the number of CPUs that cgroup v2 allows, over all groups up to the root."""
     limit = math.inf
     own = _OWN_CGROUP.read_text(encoding="utf-8", errors="replace")
     for line in own.splitlines():
@@ -42,7 +42,7 @@ def _quota_v2() -> float:
 
 
 def _quota_v1() -> float:
-    """Return the CPUs that cgroup v1 allows."""
+    """Return the number of CPUs that cgroup v1 allows."""
     folder = _CGROUP / "cpu"
     quota = int((folder / "cpu.cfs_quota_us").read_text(encoding="ascii"))
     period = int((folder / "cpu.cfs_period_us").read_text(encoding="ascii"))
@@ -61,7 +61,7 @@ def _quota() -> float:
 
 
 def available_threads() -> int:
-    """Return how many threads this process can keep busy: affinity and cgroup quota, at least 1."""
+    """Return the number of threads by CPU affinity and cgroup quota, at least 1."""
     has_affinity = hasattr(os, "sched_getaffinity")
     cpus = len(os.sched_getaffinity(0)) if has_affinity else os.cpu_count() or 1
     quota = _quota()
@@ -69,34 +69,34 @@ def available_threads() -> int:
 
 
 def thread_count(n_jobs: Any) -> int:
-    """Return the number of threads that `n_jobs` asks for.
+    """Return the number of threads for a value of `n_jobs`.
 
     Parameters
     ----------
     n_jobs : int or None
-        None: all available ones, or fewer if ``OMP_NUM_THREADS`` says so. Positive: that many.
-        Negative: -1 is all available, -2 all but one, and so on.
+        None: all available threads, or ``OMP_NUM_THREADS`` if that is fewer. Positive: that many,
+        at most 1024. Negative: -1 is all available threads, -2 all but one, and so on.
     """
     if n_jobs is None:
-        wish = os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()
+        limit = os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()
         available = available_threads()
-        return min(int(wish), available) if wish.isdecimal() and int(wish) > 0 else available
+        return min(int(limit), available) if limit.isdecimal() and int(limit) > 0 else available
     if isinstance(n_jobs, bool) or not isinstance(n_jobs, numbers.Integral) or n_jobs == 0:
         raise InvalidParameterError(
             f"n_jobs must be None, a positive number of threads or a negative one "
-            f"(-1 means all), got {n_jobs!r}."
+            f"(-1 means all); got {n_jobs!r}."
         )
     wanted = int(n_jobs)
     return min(wanted, 1024) if wanted > 0 else max(1, available_threads() + 1 + wanted)
 
 
 def make_workers(n_jobs: Any) -> Workers:
-    """Start the threads for one fit or one call; they end when the object does."""
+    """Return the workers of one fit or one call; their threads end with the object."""
     isa = os.environ.get("STAGEWISE_ISA", "")
     if isa and isa not in supported_isas():
-        known = ", ".join(supported_isas())
+        supported = ", ".join(supported_isas())
         raise InvalidParameterError(
-            f"STAGEWISE_ISA is {isa!r}, which this build or processor does not have; "
-            f"unset it or use one of: {known}."
+            f"STAGEWISE_ISA is {isa!r}, which this build or processor does not support. "
+            f"Unset it or use one of: {supported}."
         )
     return Workers(thread_count(n_jobs), isa)

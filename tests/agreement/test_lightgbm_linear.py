@@ -9,7 +9,10 @@ from __future__ import annotations
 import lightgbm
 import numpy as np
 
-from stagewise import GradientBoostingRegressor
+from stagewise import (
+    GradientBoostingRegressor,
+    LinearLeaves,
+)
 
 
 def test_three_trees_agree():

@@ -51,7 +51,7 @@ def test_regression(loss: str) -> None:
     own, theirs = {}, {}
     if loss in ("huber", "quantile"):
         own, theirs = {"quantile": 0.8}, {"alpha": 0.8}
-    a = GradientBoostingRegressor(loss, **OURS, **own).fit(X, y).predict(X)
+    a = GradientBoostingRegressor(loss=loss, **OURS, **own).fit(X, y).predict(X)
     model = ensemble.GradientBoostingRegressor(loss=loss, **THEIRS, **theirs).fit(X, y)
     b = model.predict(X)
     if loss == "squared_error":
@@ -89,7 +89,7 @@ def test_two_classes_by_exponential_loss() -> None:
     # They take one Newton step in a leaf, we its exact optimum, ½ log of the odds of the weights.
     X, y = make_table()
     codes = (y > 1).astype(int)
-    a = GradientBoostingClassifier("exponential", **OURS).fit(X, codes)
+    a = GradientBoostingClassifier(loss="exponential", **OURS).fit(X, codes)
     b = ensemble.GradientBoostingClassifier(loss="exponential", **THEIRS).fit(X, codes)
     assert np.corrcoef(a.decision_function(X), b.decision_function(X))[0, 1] > 0.97
     assert np.mean(a.predict(X) == b.predict(X)) > 0.96

@@ -116,7 +116,7 @@ def test_absolute_error_is_as_small() -> None:
     # Gradients of ±1 tie often, and ties go to different splits; the fits are as good.
     X, y = make_table(5, 3_000)
     ours, theirs = both(0)
-    mine = GradientBoostingRegressor("absolute_error", **ours).fit(X, y).predict(X)
+    mine = GradientBoostingRegressor(loss="absolute_error", **ours).fit(X, y).predict(X)
     other = HistGradientBoostingRegressor("absolute_error", **theirs).fit(X, y).predict(X)
     assert np.abs(mine - y).mean() < 1.01 * np.abs(other - y).mean()
 

@@ -1,4 +1,4 @@
-"""Models of every kind that a page can carry, and rows that are hard to read."""
+"""Models of every kind that can be exported, and difficult rows."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import pandas as pd
 
 from stagewise import (
     AdaBoostClassifier,
+    Dart,
     DecisionTreeClassifier,
     DecisionTreeRegressor,
     ExtraTreesClassifier,
@@ -21,7 +22,7 @@ from stagewise import (
     RandomForestRegressor,
     StagewiseRegressor,
 )
-from stagewise.inspection.fitted import Fitted
+from stagewise.inspection.fitted_model import FittedModel
 from stagewise.learners.histogram_tree import HistogramTree
 from stagewise.losses import Loss
 
@@ -126,11 +127,11 @@ SAMPLES = {
     "vector leaves": (Classifier(leaves="vector"), "three"),
     "two targets": (Regressor(), "pair"),
     "two targets, vector leaves": (Regressor(leaves="vector"), "pair"),
-    "poisson": (Regressor("poisson"), "count"),
-    "gamma": (Regressor("gamma"), "amount"),
-    "tweedie": (Regressor("tweedie"), "count"),
-    "huber": (Regressor("huber"), "number"),
-    "quantile": (Regressor("quantile", quantile=0.8), "number"),
+    "poisson": (Regressor(loss="poisson"), "count"),
+    "gamma": (Regressor(loss="gamma"), "amount"),
+    "tweedie": (Regressor(loss="tweedie"), "count"),
+    "huber": (Regressor(loss="huber"), "number"),
+    "quantile": (Regressor(loss="quantile", quantile=0.8), "number"),
     "symmetric": (Regressor(grow_policy="symmetric", max_depth=3, max_leaf_nodes=None), "number"),
     "lines": (Regressor(**LINES), "number"),
     "lines that rise, with dropout": (
@@ -187,4 +188,4 @@ def cells(name):
     model = fitted(name)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # that some levels are taken as missing is meant
-        return Fitted.of(model, "cells").columns(hard_rows())
+        return FittedModel.of(model, "cells").columns(hard_rows())

@@ -17,12 +17,12 @@ __all__ = ["ALL_WAYS", "BOTH", "SMALL_TREES", "WAYS", "answers", "boosted", "tar
 
 SMALL_TREES = {"n_estimators": 5, "max_leaf_nodes": 6, "min_samples_leaf": 3}
 WAYS = {
-    "bootstrap": {"n_estimators": 6, "out_of_bag": True},
+    "bootstrap": {"n_estimators": 6, "oob_score": True},
     "weighted": {"n_estimators": 6, "combine": "weighted"},
     "a share of rows and columns": {
         "n_estimators": 6,
         "sampling": "uniform",
-        "subsample": 0.6,
+        "max_samples": 0.6,
         "max_features": 0.6,
     },
     "folds": {"sampling": "folds", "cv": 4},

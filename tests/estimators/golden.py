@@ -36,7 +36,7 @@ LINEAR = {
     "linear model": LinearRegression(categorical_features=[1]),
     "stepwise": StepwiseRegressor(direction="both", criterion="cv", categorical_features=[1]),
     "stagewise linear": StagewiseLinearRegressor(n_estimators=20, categorical_features=[1]),
-    "small linear steps": StagewiseLinearRegressor(step="epsilon", n_estimators=20),
+    "small linear steps": StagewiseLinearRegressor(step_size=0.01, n_estimators=20),
 }
 """What has no answer for missing cells, and is fitted to a table without any."""
 

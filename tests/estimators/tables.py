@@ -17,16 +17,21 @@ import numpy as np
 
 from stagewise import (
     AdaBoostClassifier,
+    Dart,
     DecisionTreeClassifier,
     DecisionTreeRegressor,
     ExtraTreesClassifier,
     ExtraTreesRegressor,
+    FeatureSampling,
     GentleBoostClassifier,
     GradientBoostingClassifier,
     GradientBoostingRegressor,
+    LinearLeaves,
     LogitBoostClassifier,
+    OrderedTargetEncoding,
     RandomForestClassifier,
     RandomForestRegressor,
+    SplitSearch,
 )
 
 __all__ = ["CASES", "Table", "fit_case", "hashed", "make_table", "overfit", "quick"]
@@ -87,9 +92,7 @@ CASES: Mapping[str, tuple[type, str, dict[str, Any]]] = MappingProxyType(
             "number",
             {
                 "subsample": 0.6,
-                "columns_per_tree": 0.8,
-                "columns_per_level": 0.8,
-                "max_features": 0.7,
+                "max_features": FeatureSampling(per_tree=0.8, per_level=0.8, per_node=0.7),
             },
         ),
         "early stopping": (
@@ -114,18 +117,24 @@ CASES: Mapping[str, tuple[type, str, dict[str, Any]]] = MappingProxyType(
             "two",
             {"sampling": "mvs", "subsample": 0.4},
         ),
-        "dropout": (GradientBoostingRegressor, "number", {"drop_rate": 0.5, "skip_drop": 0.2}),
+        "dropout": (GradientBoostingRegressor, "number", {"dropout": Dart(rate=0.5, skip=0.2)}),
         "every value": (GradientBoostingClassifier, "two", {"split": "exact"}),
         "proposed values": (
             GradientBoostingRegressor,
             "number",
-            {"split": "approx", "proposal": "local", "epsilon": 0.05, "subsample": 0.7},
+            {
+                "split": SplitSearch(method="approx", proposal="local", sketch_eps=0.05),
+                "subsample": 0.7,
+            },
         ),
         "symmetric": (GradientBoostingClassifier, "many", {"grow_policy": "symmetric"}),
         "statistics of levels": (
             GradientBoostingClassifier,
             "many",
-            {"categorical_features": [1, 3], "categorical": "statistics", "permutations": 2},
+            {
+                "categorical_features": [1, 3],
+                "category_encoding": OrderedTargetEncoding(n_orderings=2),
+            },
         ),
         "categories": (
             GradientBoostingClassifier,
@@ -146,28 +155,28 @@ CASES: Mapping[str, tuple[type, str, dict[str, Any]]] = MappingProxyType(
             GradientBoostingRegressor,
             "number",
             {
-                "random_thresholds": True,
-                "max_features": 0.6,
-                "feature_weights": [1, 2, 3, 1, 1],
-                "forced_splits": {"feature": 0, "threshold": 1000.0},
+                "split": SplitSearch(
+                    random_thresholds=True, forced_splits={"feature": 0, "threshold": 1000.0}
+                ),
+                "max_features": FeatureSampling(per_node=0.6, weights=[1, 2, 3, 1, 1]),
             },
         ),
         "several targets": (GradientBoostingRegressor, "numbers", {"loss": "huber"}),
         "vectors of targets": (
             GradientBoostingRegressor,
             "numbers",
-            {"multi_output": "vector", "subsample": 0.7, "drop_rate": 0.3},
+            {"leaves": "vector", "subsample": 0.7, "dropout": Dart(rate=0.3)},
         ),
         "vectors of classes": (
             GradientBoostingClassifier,
             "many",
-            {"multi_output": "vector", "categorical_features": [1], "sampling": "goss"},
+            {"leaves": "vector", "categorical_features": [1], "sampling": "goss"},
         ),
         "linear leaves": (GradientBoostingRegressor, "number", {"leaves": "linear"}),
         "linear leaves of classes": (
             GradientBoostingClassifier,
             "many",
-            {"leaves": "linear", "linear_l2": 2.0, "subsample": 0.7, "categorical_features": [1]},
+            {"leaves": LinearLeaves(l2=2.0), "subsample": 0.7, "categorical_features": [1]},
         ),
         "linear leaves, quantile, dropout": (
             GradientBoostingRegressor,
@@ -176,8 +185,7 @@ CASES: Mapping[str, tuple[type, str, dict[str, Any]]] = MappingProxyType(
                 "leaves": "linear",
                 "loss": "quantile",
                 "quantile": 0.7,
-                "drop_rate": 0.5,
-                "skip_drop": 0.2,
+                "dropout": Dart(rate=0.5, skip=0.2),
                 "monotonic_cst": {0: 1},
             },
         ),
@@ -239,9 +247,9 @@ CASES: Mapping[str, tuple[type, str, dict[str, Any]]] = MappingProxyType(
 
 
 def all_columns(kind: type) -> dict[str, Any]:
-    """Return what makes an estimator look at all columns in every node."""
-    by_default = inspect.signature(kind).parameters
-    return {"max_features": 1.0} if "max_features" in by_default else {}
+    """Return the parameters with which every node of boosted trees uses all features."""
+    parameter = inspect.signature(kind).parameters.get("max_features")
+    return {"max_features": 1.0} if parameter is not None and parameter.default == "auto" else {}
 
 
 def fit_case(name: str, table: Table, *, X: Any = None, **params: Any) -> Any:

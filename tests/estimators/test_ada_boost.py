@@ -195,7 +195,7 @@ def test_parameters_are_checked():
         AdaBoostClassifier(algorithm="SAMME").fit(X, y)
     with pytest.raises(InvalidParameterError, match=r"'criterion'.*'misclassification', 'gini'"):
         AdaBoostClassifier(criterion="purity").fit(X, y)
-    with pytest.raises(InvalidParameterError, match=r"'limit'.*above 0"):
+    with pytest.raises(InvalidParameterError, match=r"'z_max'.*above 0"):
         LogitBoostClassifier(z_max=0).fit(X, y)
     with pytest.raises(TypeError, match=r"no parameter 'max_dept'\. Did you mean 'max_depth'"):
         GentleBoostClassifier(max_dept=3)

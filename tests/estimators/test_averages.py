@@ -148,7 +148,7 @@ def test_out_of_bag_estimates_follow_the_bags():
         ({}, True),
         ({"bootstrap": False}, False),
         ({"bootstrap": False, "subsample": 0.5}, True),
-        ({"out_of_bag": False}, False),
+        ({"oob_score": False}, False),
     ):
         forest = RandomForestRegressor(n_estimators=30, **params).fit(X, y)
         assert hasattr(forest, "oob_score_") == kept
@@ -230,7 +230,7 @@ def test_forests_of_bins_are_as_accurate_as_exact_ones():
 
     X, y = make(0)
     X_test, y_test = make(1, 60_000)
-    params = {"n_estimators": 40, "max_features": 5, "out_of_bag": False}
+    params = {"n_estimators": 40, "max_features": 5, "oob_score": False}
     exact = RandomForestClassifier(split="exact", **params).fit(X, y).score(X_test, y_test)
     bins = RandomForestClassifier(**params).fit(X, y).score(X_test, y_test)
     assert bins >= exact - 0.003

@@ -232,7 +232,7 @@ def test_the_committee_is_no_worse_than_its_members_in_the_mean(table):
     model = BaggingRegressor(n_estimators=12).fit(table.X, table.number)
     found = ambiguity([h.predict(other.X) for h in model.estimators_], other.number)
     error = np.mean((model.predict(other.X) - other.number) ** 2)
-    assert found.committee == pytest.approx(error)
+    assert found.ensemble == pytest.approx(error)
     assert error < found.average
 
 

@@ -22,10 +22,10 @@ BAD = {
     "n_estimators": (0, -1, 1.5, *NO_NUMBER),
     "combine": ("mean", None, 1, ["average"]),
     "sampling": ("goss", "mvs", "cv", None, True),
-    "subsample": (0, -0.1, 1.5, *NO_NUMBER),
+    "max_samples": (0, -0.1, 1.5, *NO_NUMBER),
     "max_features": (0, -0.1, 1.5, *NO_NUMBER),
     "cv": (1, 2.5, None, "five", [], [1, 2]),
-    "out_of_bag": (1, None, "yes"),
+    "oob_score": (1, None, "yes"),
     "early_stopping": (1, None, "cv"),
     "n_iter_no_change": (0, 1.5, *NO_NUMBER),
     "tol": (-0.1, *NO_NUMBER),
@@ -59,32 +59,32 @@ def test_the_table_of_bad_values_has_every_parameter():
 
 TOGETHER = {
     "rows out of bag, and none is": (
-        {"sampling": "uniform", "out_of_bag": True},
-        "oob_score=True needs rows outside the bag: set subsample below 1",
+        {"sampling": "uniform", "oob_score": True},
+        "oob_score=True needs out-of-bag rows: set max_samples below 1",
     ),
     "stopping without rows": (
         {"sampling": "uniform", "early_stopping": True},
-        "early_stopping=True of .* needs out-of-bag rows.* Set subsample below 1",
+        "early_stopping=True of .* needs out-of-bag rows.* Set max_samples below 1",
     ),
     "weighing without rows": (
         {"sampling": "uniform", "combine": "weighted"},
-        "combine='weighted' of .* needs out-of-bag rows.* Set subsample below 1",
+        "combine='weighted' of .* needs out-of-bag rows.* Set max_samples below 1",
     ),
     "all groups": (
         {"sampling": "group"},
-        "'subsample' of .* must be below 1 with sampling='group'",
+        "'max_samples' of .* must be below 1 with sampling='group'",
     ),
     "members and folds": (
         {"sampling": "folds", "n_estimators": 7},
-        "'n_estimators' of .* has no effect with sampling='folds'; set the number of estimators with cv",
+        "'n_estimators' of .* has no effect with sampling='folds'; set the number of .* with cv",
     ),
     "a share and folds": (
-        {"sampling": "folds", "subsample": 0.5},
-        "'subsample' of .* has no effect with sampling='folds'",
+        {"sampling": "folds", "max_samples": 0.5},
+        "'max_samples' of .* has no effect with sampling='folds'",
     ),
     "out of bag and folds": (
-        {"sampling": "folds", "out_of_bag": True},
-        "'out_of_bag' of .* has no effect",
+        {"sampling": "folds", "oob_score": True},
+        "'oob_score' of .* has no effect",
     ),
     "stopping and folds": (
         {"sampling": "folds", "early_stopping": True},
@@ -135,14 +135,18 @@ def test_misspelt_names_are_answered_with_the_nearest():
 
 def test_weights_that_a_member_cannot_take_and_that_are_no_counts(table):
     weight = np.linspace(0.5, 1.5, 60)
-    with pytest.raises(ValueError, match=r"KNeighborsRegressor has no argument sample_weight.*whole"):
+    with pytest.raises(
+        ValueError, match=r"KNeighborsRegressor has no argument sample_weight.*whole"
+    ):
         BaggingRegressor(KNeighborsRegressor()).fit(table.X, table.number, weight)
 
 
 def test_more_copies_than_anybody_has(table, monkeypatch):
     monkeypatch.setattr(bag_samples, "MAX_COPIES", 100)
     model = BaggingRegressor(Ridge(), n_estimators=2)
-    with pytest.raises(ValueError, match=r"counts of 120 rows.*at most 100 are.*Divide the weights"):
+    with pytest.raises(
+        ValueError, match=r"counts of 120 rows.*at most 100 are.*Divide the weights"
+    ):
         model.fit(table.X, table.number, np.full(60, 2.0) + (np.arange(60) < 0))
     model.fit(table.X, table.number, (1.0 + np.arange(60) % 2) / 1.5)
 

@@ -30,7 +30,7 @@ from estimators.tables import hashed, make_table
 
 ROWS = 60
 SIDE = hashed(ROWS, 1, 5)[:, 0] % 2
-NO_CELL = r"X column 0 is (infinite|missing).*a linear model has no answer for it. Impute"
+NO_CELL = r"X column 0 is (infinite|missing).*a linear model cannot use it. Impute"
 TOO_WIDE = r"X column 0 holds integers beyond 2\*\*53, dates or durations.*Convert the column"
 TOO_FAR = r"X column 0 ranges from -1.5e\+308 to 1.5e\+308.*Divide the column by a constant"
 TOO_CLOSE = r"X column 0 has values so close .* coefficient is beyond .*Multiply the column"

@@ -18,6 +18,7 @@ from sklearn.base import BaseEstimator, RegressorMixin, clone, is_classifier
 from sklearn.linear_model import LinearRegression, Ridge
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
+import stagewise
 from estimators.every import answers
 from estimators.tables import make_table
 from stagewise import (
@@ -25,7 +26,6 @@ from stagewise import (
     BaggingRegressor,
     GradientBoostingClassifier,
     GradientBoostingRegressor,
-    LinearRegression,
     StagewiseClassifier,
     StagewiseRegressor,
     UnknownCategoryWarning,
@@ -224,7 +224,7 @@ def test_61_a_category_that_some_bags_lack_is_seen(rule: str, table: Any) -> Non
 
 def test_members_that_are_lines_refuse_categories_without_a_coefficient(table: Any) -> None:
     X = pd.DataFrame({"x": table.X[:, 0], "city": pd.Categorical(["rom", "wien"] * (ROWS // 2))})
-    model = BaggingRegressor(LinearRegression(), n_estimators=3).fit(X, table.number)
+    model = BaggingRegressor(stagewise.LinearRegression(), n_estimators=3).fit(X, table.number)
     assert np.isfinite(model.predict(X)).all()
     with pytest.raises(ValueError, match="'city' holds 'atlantis'"):
         model.predict(X.assign(city="atlantis"))

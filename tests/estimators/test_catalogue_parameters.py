@@ -61,14 +61,14 @@ POSITIVE = {
     "min_samples_leaf",
     "max_bins",
     "subsample",
-    "columns_per_tree",
+    "max_samples",
     "max_features",
     "validation_fraction",
     "n_iter_no_change",
     "time_limit",
-    "epsilon",
+    "step_size",
+    "z_max",
     "alpha_enter",
-    "max_features",
 }
 """Numbers above 0, of whichever estimator has them."""
 
@@ -85,7 +85,7 @@ def test_a_number_out_of_range_is_refused_by_name(kind: type, value: float, tabl
 def test_81_whole_numbers_may_be_of_any_type(kind: type, table: Any) -> None:
     names = [name for name in ("n_estimators", "max_depth", "cv") if has(kind, name)]
     if not names:  # least squares has no number to choose
-        assert set(inspect.signature(kind).parameters) == {"intercept", "categorical_features"}
+        assert set(inspect.signature(kind).parameters) == {"fit_intercept", "categorical_features"}
         return
     name, y = names[0], labelled(kind, table)
     plain = small(kind, **{name: 3}).fit(table.X, y)
@@ -103,7 +103,10 @@ HELD = {
     "83 no rows": ({"X_val": lambda t: t.X[:0], "y_val": lambda t: t.two[:0]}, "X_val has no rows"),
     "83 too few targets": ({"y_val": lambda t: t.two[:9]}, r"inconsistent.*\[60, 9\]"),
     "82 missing targets": ({"y_val": lambda t: t.two * np.nan}, "60 of 60 targets are missing"),
-    "83 text for a number": ({"X_val": lambda t: t.X.astype(str)}, "text is not read as a number"),
+    "83 text for a number": (
+        {"X_val": lambda t: t.X.astype(str)},
+        "text is not converted to numbers",
+    ),
     "83 features alone": ({"y_val": lambda t: None}, "X_val and y_val go together"),
     "83 targets alone": ({"X_val": lambda t: None}, "X_val and y_val go together"),
     "82 missing weights": (

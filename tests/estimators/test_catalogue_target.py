@@ -238,7 +238,7 @@ def test_46_one_weight_for_all_that_is_no_count_is_none(kind: type, table: Any) 
 def test_47_whole_weights_are_copies_of_rows(kind: type, table: Any) -> None:
     y, times = labelled(kind, table), 1 + np.arange(ROWS) % 3
     # A forest draws rows with their weights, so its bags of copies are others.
-    all_rows = {"bootstrap": False, "out_of_bag": False} if has(kind, "bootstrap") else {}
+    all_rows = {"bootstrap": False, "oob_score": False} if has(kind, "bootstrap") else {}
     weighted = small(kind, **all_rows).fit(table.X, y, sample_weight=times)
     twice = small(kind, **all_rows).fit(np.repeat(table.X, times, axis=0), np.repeat(y, times))
     np.testing.assert_allclose(answers(weighted, table.X), answers(twice, table.X), rtol=1e-9)
@@ -267,9 +267,9 @@ def test_49_a_validation_label_that_training_lacks_is_named(kind: type, table: A
 
 
 LOSSES = {
-    "50 negative counts": ({"loss": "poisson"}, -1.0, "needs targets at least 0, but y holds -1"),
-    "50 zero of a gamma": ({"loss": "gamma"}, 0.0, "needs targets above 0, but y holds 0"),
-    "50 negative of a tweedie": ({"loss": "tweedie"}, -1.0, "at least 0, but y holds -1"),
+    "50 negative counts": ({"loss": "poisson"}, -1.0, "needs targets at least 0, but y is -1"),
+    "50 zero of a gamma": ({"loss": "gamma"}, 0.0, "needs targets above 0, but y is 0"),
+    "50 negative of a tweedie": ({"loss": "tweedie"}, -1.0, "at least 0, but y is -1"),
 }
 
 

@@ -16,6 +16,7 @@ from estimators.every import is_linear
 from estimators.tables import make_table
 from stagewise import (
     BaggingRegressor,
+    Dart,
     DecisionTreeRegressor,
     ExtraTreesRegressor,
     GradientBoostingRegressor,
@@ -33,21 +34,21 @@ BOOSTED = {
     "quantile": {"loss": "quantile", "quantile": 0.7},
     "absolute error": {"loss": "absolute_error"},
     "every value": {"split": "exact"},
-    "out of bag": {"subsample": 0.6, "out_of_bag": True},
+    "out of bag": {"subsample": 0.6, "oob_score": True},
     "minimal variance": {"sampling": "mvs", "subsample": 0.6},
     "largest gradients": {"sampling": "goss"},
     "held out": {"early_stopping": True},
-    "folds": {"early_stopping": "cv", "cv": 3},
+    "folds": {"early_stopping": 3},
     "gradients": {"response": "gradient"},
     "symmetric": {"grow_policy": "symmetric"},
-    "dropout": {"drop_rate": 0.5},
+    "dropout": {"dropout": Dart(rate=0.5)},
 }
 MODELS: dict[str, Any] = {
     **{name: GradientBoostingRegressor(**FEW, **params) for name, params in BOOSTED.items()},
     "line search": StagewiseRegressor(
         learner=HistogramTree(min_samples_leaf=3), step="line_search", n_estimators=8, n_jobs=1
     ),
-    "steps of epsilon": StagewiseLinearRegressor(step="epsilon", n_estimators=100, n_jobs=1),
+    "steps of epsilon": StagewiseLinearRegressor(step_size=0.01, n_estimators=100, n_jobs=1),
     "steps, held out": StagewiseLinearRegressor(early_stopping=True, n_estimators=100, n_jobs=1),
     "steps, folds": StagewiseLinearRegressor(early_stopping=3, n_jobs=1),
     "bags, stopped": BaggingRegressor(early_stopping=True, n_estimators=10, n_jobs=1),

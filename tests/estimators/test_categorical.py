@@ -142,7 +142,7 @@ def test_every_library_gives_the_same_model(table):
     [
         (["town"], "'town', which X does not have"),
         ([5], "column 5, and X has 2 columns"),
-        ([True], "1 truth values, and X has 2 columns"),
+        ([True], "mask of 1 booleans, but X has 2 columns"),
         (["city", "city"], "'city' twice"),
     ],
 )
@@ -300,12 +300,12 @@ def test_a_frame_that_does_not_fit_is_refused(table):
     X = frame(table)
     model = fitted(X, table)
     with pytest.warns(
-        UnknownCategoryWarning, match=r"'city' holds .* numbers where its levels are text"
+        UnknownCategoryWarning, match=r"'city' has unknown .* numbers, but its categories are text"
     ):
         model.predict(X.assign(city=table.X[:, 0]))
-    with pytest.raises(ValueError, match=r"'x' is categorical.*It was a column of numbers"):
+    with pytest.raises(ValueError, match=r"'x' is categorical.*It was a numeric column"):
         model.predict(X.assign(x=X["city"]))
-    with pytest.raises(ValueError, match=r"'x' holds the text.*It was a column of numbers"):
+    with pytest.raises(ValueError, match=r"'x' holds the text.*It was a numeric column"):
         model.predict(X.assign(x=X["city"].astype(object)))
 
 

@@ -79,11 +79,11 @@ def test_groups_stay_together_and_time_goes_on(table):
     model = GradientBoostingRegressor(early_stopping=GroupKFold(5), **QUICK)
     a = model.fit(table.X, table.number, groups=groups).oof_prediction_
     folds = list(GroupKFold(5).split(table.X, table.number, groups))
-    b = clone(model).set_params(cv=folds).fit(table.X, table.number).oof_prediction_
+    b = clone(model).set_params(early_stopping=folds).fit(table.X, table.number).oof_prediction_
     np.testing.assert_array_equal(a, b)
-    drawn = clone(model).set_params(cv=5).fit(table.X, table.number, groups=groups)
+    drawn = clone(model).set_params(early_stopping=5).fit(table.X, table.number, groups=groups)
     assert drawn.n_iter_ > 0
-    ordered = clone(model).set_params(cv=TimeSeriesSplit(4)).fit(table.X, table.number)
+    ordered = clone(model).set_params(early_stopping=TimeSeriesSplit(4)).fit(table.X, table.number)
     assert np.isnan(ordered.oof_prediction_[:100]).all()  # never held out
     assert not np.isnan(ordered.oof_prediction_[100:]).any()
 
@@ -104,11 +104,11 @@ def test_folds_of_ones_own_speak_of_all_rows_that_were_given(table):
     model.fit(table.X, table.number, sample_weight=weight)
     kept = weight > 0
     own = [tuple(np.flatnonzero(np.isin(np.flatnonzero(kept), p)) for p in fold) for fold in folds]
-    same = clone(model).set_params(cv=own).fit(table.X[kept], table.number[kept])
+    same = clone(model).set_params(early_stopping=own).fit(table.X[kept], table.number[kept])
     np.testing.assert_allclose(same.validation_loss_, model.validation_loss_, rtol=1e-6)
     for bad in ([(halves[0], halves[0])], [(halves[0], [500])], [([0, 0], halves[1])]):
         with pytest.raises(ValueError, match="fold 1 of cv"):
-            clone(model).set_params(cv=bad).fit(table.X, table.number)
+            clone(model).set_params(early_stopping=bad).fit(table.X, table.number)
 
 
 def test_a_line_search_does_not_see_held_out_rows():

@@ -219,7 +219,7 @@ def test_what_fit_gets_must_be_of_use(table):
     with pytest.raises(TypeError, match="no parameter 'max_leafs'"):
         DecisionTreeRegressor(max_leafs=3)
     with pytest.raises(NotFittedError):
-        DecisionTreeRegressor().get_n_leaves()  # noqa: B018
+        DecisionTreeRegressor().get_n_leaves()
 
 
 def test_groups_are_not_torn_apart_by_folds(table):

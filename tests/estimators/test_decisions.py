@@ -123,7 +123,7 @@ def test_a_recipe_says_what_will_run():
         "50% of the rows a round x 100 rounds at most, by held-out rows, ν=0.1"
     )
     assert "absolute_error x each leaf's own optimum" in (
-        GradientBoostingRegressor("absolute_error").recipe()
+        GradientBoostingRegressor(loss="absolute_error").recipe()
     )
 
 

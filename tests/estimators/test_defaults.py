@@ -12,6 +12,7 @@ import stagewise
 from estimators.tables import make_table
 from stagewise import (
     AdaBoostClassifier,
+    FeatureSampling,
     GentleBoostClassifier,
     GradientBoostingClassifier,
     GradientBoostingRegressor,
@@ -104,7 +105,7 @@ def test_the_recipe_tells_what_nodes_draw(kind):
 
 @BOTH
 def test_features_can_be_weighted_as_it_comes(kind):
-    never = {"feature_weights": [1, 1, 1, 1, 0]}
+    never = {"max_features": FeatureSampling(per_node=0.7, weights=[1, 1, 1, 1, 0])}
     assert fitted(kind, n_estimators=5, **never).feature_importances_[4] == 0
     with pytest.raises(InvalidParameterError, match="none are drawn"):
         fitted(kind, grow_policy="symmetric", **never)

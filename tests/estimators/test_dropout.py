@@ -9,11 +9,15 @@ import pytest
 
 import stagewise
 from estimators.tables import make_table, quick
-from stagewise import GradientBoostingClassifier, GradientBoostingRegressor
+from stagewise import (
+    Dart,
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
+)
 from stagewise.losses import Loss
 
 Regressor, Classifier = GradientBoostingRegressor, GradientBoostingClassifier
-DROP: dict[str, Any] = {"drop_rate": 0.4, "skip_drop": 0.3}
+DROP: dict[str, Any] = {"dropout": Dart(rate=0.4, skip=0.3)}
 OVERFIT: dict[str, Any] = {"n_estimators": 60, "learning_rate": 0.8, "min_samples_leaf": 2}
 
 KINDS = {
@@ -22,10 +26,10 @@ KINDS = {
     "two classes": (Classifier, "two", {}),
     "five classes": (Classifier, "many", {}),
     "gradient response": (Classifier, "two", {"response": "gradient"}),
-    "forest": (Regressor, "number", {"drop_normalization": "forest"}),
+    "forest": (Regressor, "number", {"dropout": Dart(rate=0.4, skip=0.3, normalization="forest")}),
     "goss": (Classifier, "two", {"sampling": "goss"}),
     "bootstrap": (Regressor, "number", {"sampling": "bootstrap"}),
-    "vectors": (Classifier, "many", {"multi_output": "vector"}),
+    "vectors": (Classifier, "many", {"leaves": "vector"}),
     "categories": (Classifier, "many", {"categorical_features": [1]}),
 }
 every_kind = pytest.mark.parametrize(("kind", "target", "params"), KINDS.values(), ids=KINDS)
@@ -107,7 +111,7 @@ def test_losses_are_those_of_the_model(kind, target, params, table, held):
 
 
 def test_folds_keep_the_best_round_of_each(table):
-    model = quick(Classifier, **{**OVERFIT, **DROP, "early_stopping": "cv", "cv": 3})
+    model = quick(Classifier, **{**OVERFIT, **DROP, "early_stopping": 3})
     model.fit(table.X, table.two)
     p = model.oof_prediction_[np.arange(400), table.two]
     assert -np.log(p).mean() == pytest.approx(model.validation_loss_.min(), rel=1e-5)
@@ -141,7 +145,7 @@ def test_rows_outside_the_bag_are_measured_before_anything_is_dropped(table):
 
 def test_no_dropout_is_no_change(table):
     plain = quick(Regressor).fit(table.X, table.number)
-    assert quick(Regressor, dropout=Dart(rate=0)).fit(table.X, table.number).fingerprint() == (
+    assert quick(Regressor, dropout=None).fit(table.X, table.number).fingerprint() == (
         plain.fingerprint()
     )
     assert quick(Regressor, dropout=Dart(rate=0.5)).fit(table.X, table.number).fingerprint() != (

@@ -106,7 +106,7 @@ def test_a_column_of_nested_cells_is_named(cells, table):
 
 
 WHOLE_TABLES = {
-    "text": (lambda X: X.astype(str), ValueError, "text is not read as a number"),
+    "text": (lambda X: X.astype(str), ValueError, "text is not converted to numbers"),
     "records": (lambda X: np.zeros((ROWS, 5), dtype=[("a", float)]), TypeError, "a void"),
     "a sparse matrix of complex numbers": (
         lambda X: scipy.sparse.csr_array(np.nan_to_num(X) * 1j),

@@ -69,7 +69,7 @@ def test_any_offset_of_y_is_learned_as_well(loss, offset, table):
 
 def test_whole_targets_beyond_float64_are_rounded_with_a_warning(table):
     y = 2**60 + np.arange(ROWS)
-    with pytest.warns(UserWarning, match=r"y holds 29\d integers that no float64 can hold"):
+    with pytest.warns(UserWarning, match=r"y holds 29\d integers that a float64 cannot hold"):
         quick(GradientBoostingRegressor).fit(table.X, y)
     quick(GradientBoostingRegressor).fit(table.X, 2**60 + 2**20 * np.arange(ROWS))  # exact
 

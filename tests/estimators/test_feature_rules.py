@@ -8,7 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stagewise import GradientBoostingClassifier, GradientBoostingRegressor
+from stagewise import (
+    Dart,
+    FeatureSampling,
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
+    SplitSearch,
+)
 from stagewise.errors import InvalidParameterError
 
 NAMES = ["age", "income", "rooms"]
@@ -61,15 +67,15 @@ SPLITS = [
     {"split": "histogram", "max_bins": 8, "grow_policy": "symmetric", "max_depth": 4},
     {"split": "exact"},
     {"split": "exact", "leaves": "linear"},
-    {"split": "approx", "epsilon": 0.1},
-    {"split": "approx", "proposal": "local", "epsilon": 0.2},
+    {"split": SplitSearch(method="approx", sketch_eps=0.1)},
+    {"split": SplitSearch(method="approx", proposal="local", sketch_eps=0.2)},
 ]
 ROWS = [
     {},
     {"subsample": 0.6},
     {"sampling": "goss"},
     {"sampling": "mvs", "subsample": 0.5},
-    {"drop_rate": 0.3},
+    {"dropout": Dart(rate=0.3)},
 ]
 
 
@@ -130,7 +136,10 @@ def test_two_classes_counts_and_the_gradient_response():
             ),
             y > 0,
         ),
-        (GradientBoostingRegressor("poisson", monotonic_cst={"age": 1}, n_estimators=10), counts),
+        (
+            GradientBoostingRegressor(loss="poisson", monotonic_cst={"age": 1}, n_estimators=10),
+            counts,
+        ),
     ):
         model.fit(X, target)
         scores = getattr(model, "decision_function", model.predict)
@@ -168,7 +177,9 @@ def test_interactions_by_word(cst, most):
 def test_every_tree_begins_with_the_forced_splits():
     X, y = make_frame(5)
     forced = {"feature": "rooms", "threshold": 0.1, "right": {"feature": 0, "threshold": -0.5}}
-    model = GradientBoostingRegressor(forced_splits=forced, n_estimators=5).fit(X, y)
+    model = GradientBoostingRegressor(split=SplitSearch(forced_splits=forced), n_estimators=5).fit(
+        X, y
+    )
     for tree in model.model_.ensemble.trees:
         assert tree.feature[0] == 2
         assert tree.threshold[0] == pytest.approx(0.1, abs=0.05)
@@ -204,7 +215,7 @@ def test_prices_are_in_units_of_the_target():
         {"feature_penalty": {"age": 3.0, "rooms": 1.0}},
         {"split": "exact"},
         {"grow_policy": "symmetric"},
-        {"random_thresholds": True},
+        {"split": SplitSearch(random_thresholds=True)},
     ],
 )
 def test_a_continued_fit_is_an_uninterrupted_one(params):
@@ -218,7 +229,7 @@ def test_a_continued_fit_is_an_uninterrupted_one(params):
 def test_features_of_weight_zero_are_never_drawn():
     X, y = make_frame(9)
     model = GradientBoostingRegressor(
-        n_estimators=20, max_features=0.4, feature_weights={"age": 1, "rooms": 2}
+        n_estimators=20, max_features=FeatureSampling(per_node=0.4, weights={"age": 1, "rooms": 2})
     ).fit(X, y)
     assert model.feature_importances_[1] == 0
 
@@ -226,7 +237,7 @@ def test_features_of_weight_zero_are_never_drawn():
 def test_smoothing_and_random_thresholds_change_trees_and_still_learn():
     X, y = make_frame(10, 2000)
     plain = GradientBoostingRegressor(n_estimators=50).fit(X, y)
-    for params in ({"path_smoothing": 20.0}, {"random_thresholds": True}):
+    for params in ({"path_smoothing": 20.0}, {"split": SplitSearch(random_thresholds=True)}):
         model = GradientBoostingRegressor(n_estimators=50, **params).fit(X, y)
         assert model.model_.fingerprint() != plain.model_.fingerprint()
         assert model.score(X, y) > 0.5
@@ -240,15 +251,22 @@ def test_smoothing_and_random_thresholds_change_trees_and_still_learn():
         ({"monotonic_cst": {1.5: 1}}, "by its name or its position; got 1.5"),
         ({"monotonic_cst": {"age": 3}}, "monotonic_cst of feature 'age' must be -1, 0 or 1; got 3"),
         ({"interaction_cst": [["age", "sex"]]}, "interaction_cst: there is no feature 'sex'"),
-        ({"forced_splits": {"feature": "age"}}, "needs a number as threshold; got None"),
-        ({"forced_splits": {"feature": "age", "at": 1}}, "unknown key 'at'"),
         (
-            {"forced_splits": {"feature": 0, "threshold": 0, "left": {"feature": 9}}},
+            {"split": SplitSearch(forced_splits={"feature": "age"})},
+            "needs a number as threshold; got None",
+        ),
+        ({"split": SplitSearch(forced_splits={"feature": "age", "at": 1})}, "unknown key 'at'"),
+        (
+            {
+                "split": SplitSearch(
+                    forced_splits={"feature": 0, "threshold": 0, "left": {"feature": 9}}
+                )
+            },
             r"forced_splits\['left'\]: there is no feature 9",
         ),
         (
-            {"feature_weights": {"age": 1}, "max_features": 1.0},
-            "none are drawn: set columns_per_tree",
+            {"max_features": FeatureSampling(weights={"age": 1})},
+            "none are drawn: set per_tree",
         ),
     ],
 )

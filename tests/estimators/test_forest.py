@@ -171,7 +171,7 @@ def test_one_tree_of_all_rows_is_scikit_learns(split):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, 4))
     y = X[:, 0] * X[:, 1] + rng.normal(size=200)
-    one = {"n_estimators": 1, "bootstrap": False, "max_features": None, "out_of_bag": False}
+    one = {"n_estimators": 1, "bootstrap": False, "max_features": None, "oob_score": False}
     ours = RandomForestRegressor(**one, split=split).fit(X, y)
     np.testing.assert_allclose(ours.predict(X), DecisionTreeRegressor().fit(X, y).predict(X))
     labels = (y > 0).astype(int)
@@ -208,7 +208,7 @@ def test_columns_are_drawn_until_one_splits_the_node():
 def test_an_exclusive_or_is_learned_though_its_first_split_gains_nothing(criterion, split):
     X = np.array([[0, 0], [0, 1], [1, 0], [1, 1]] * 5, dtype=float)
     y = X[:, 0] != X[:, 1]
-    one = {"n_estimators": 1, "bootstrap": False, "out_of_bag": False, "max_features": None}
+    one = {"n_estimators": 1, "bootstrap": False, "oob_score": False, "max_features": None}
     model = RandomForestClassifier(**one, criterion=criterion, split=split).fit(X, y)
     assert model.score(X, y) == 1.0
     assert len(model.model_.ensemble.trees[0].feature) == 7
@@ -252,8 +252,8 @@ def test_features_can_be_selected_by_it(table):
         (RandomForestClassifier, {"max_features": 1.5}, "a share above 0.0"),
         (RandomForestClassifier, {"criterion": "squared_error"}, "'gini', 'entropy'"),
         (RandomForestRegressor, {"criterion": "gini"}, "'squared_error', 'absolute_error'"),
-        (RandomForestRegressor, {"bootstrap": False, "out_of_bag": True}, "bootstrap=True"),
-        (RandomForestRegressor, {"out_of_bag": "yes"}, "'auto', True or False"),
+        (RandomForestRegressor, {"bootstrap": False, "oob_score": True}, "bootstrap=True"),
+        (RandomForestRegressor, {"oob_score": "yes"}, "'auto', True or False"),
         (RandomForestRegressor, {"early_stopping": "cv"}, "True or False"),
         (ExtraTreesRegressor, {"early_stopping": True}, "oob_score=True"),
         (ExtraTreesClassifier, {"split": "approx"}, "'histogram', 'exact'"),

@@ -15,14 +15,19 @@ import stagewise
 from estimators.tables import make_table, quick
 from reference.lines import fit_line, path_features
 from reference.tree import leaf_of, predict
-from stagewise import GradientBoostingClassifier, GradientBoostingRegressor
+from stagewise import (
+    Dart,
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
+    LinearLeaves,
+)
 from stagewise.errors import InvalidParameterError
 
 Regressor, Classifier = GradientBoostingRegressor, GradientBoostingClassifier
 LINEAR: dict[str, Any] = {"leaves": "linear"}
 ALL: dict[str, Any] = {"max_features": 1.0}
 """Made tables of two or three columns, all of which matter everywhere, are about lines alone."""
-DROP: dict[str, Any] = {"drop_rate": 0.4, "skip_drop": 0.3}
+DROP: dict[str, Any] = {"dropout": Dart(rate=0.4, skip=0.3)}
 
 KINDS = {
     "squared error": (Regressor, "number", {}),
@@ -100,7 +105,7 @@ def test_ramps_are_learned_far_better_than_by_steps(loss, response):
     errors = []
     for leaves in ("constant", "linear"):
         size = {"n_estimators": 40, "max_leaf_nodes": 8, **ALL}
-        model = Regressor(loss, response=response, leaves=leaves, **size)
+        model = Regressor(loss=loss, response=response, leaves=leaves, **size)
         errors.append(np.abs(model.fit(X, y).predict(X2) - y2).mean())
     assert errors[1] < 0.4 * errors[0]
 
@@ -110,7 +115,7 @@ def test_outliers_do_not_move_the_slopes_of_the_absolute_error():
     y[::50] += 1000.0
     errors = []
     for leaves in ("constant", "linear"):
-        model = Regressor("absolute_error", n_estimators=40, max_leaf_nodes=8, leaves=leaves)
+        model = Regressor(loss="absolute_error", n_estimators=40, max_leaf_nodes=8, leaves=leaves)
         errors.append(np.abs(model.fit(X, y).predict(X2) - y2).mean())
     assert errors[1] < 0.5 * errors[0]
 
@@ -237,7 +242,7 @@ def test_held_out_rows_are_scored_as_predictions_are(kind, target, params, table
     if kind is Classifier:
         p = model.predict_proba(held.X)[np.arange(len(y2)), np.searchsorted(model.classes_, y2)]
         assert loss == pytest.approx(-np.log(p).mean(), rel=1e-6)
-    elif params.get("loss", "squared_error") == "squared_error" and "drop_rate" not in params:
+    elif params.get("loss", "squared_error") == "squared_error" and "dropout" not in params:
         assert loss == pytest.approx(((model.predict(held.X) - y2) ** 2).mean() / 2, rel=1e-6)
 
 

@@ -212,7 +212,7 @@ def test_a_level_without_a_coefficient_is_refused_by_name():
     X, y = frame()
     model = LinearRegression().fit(X, y)
     other = X.assign(city=["Paris", *X["city"].astype(str)[1:]])
-    with pytest.raises(ValueError, match=r"'city' holds 'Paris' in 1 of 60 rows.*no coefficient"):
+    with pytest.raises(ValueError, match=r"'city' has .* in 1 of 60 rows: 'Paris'.*no coefficient"):
         model.predict(other)
 
 

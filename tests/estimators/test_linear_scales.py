@@ -19,7 +19,7 @@ LINEAR = {
     "backward by p": StepwiseRegressor(direction="backward", criterion="p_value"),
     "by folds": StepwiseRegressor(criterion="cv", cv=3),
     "full steps": StagewiseLinearRegressor(n_estimators=50),
-    "steps of epsilon": StagewiseLinearRegressor(step="epsilon", n_estimators=50),
+    "steps of epsilon": StagewiseLinearRegressor(step_size=0.01, n_estimators=50),
 }
 EACH = pytest.mark.parametrize("model", LINEAR.values(), ids=LINEAR)
 
@@ -68,7 +68,7 @@ def test_a_prediction_beyond_all_doubles_is_refused_by_its_row(model: Any, table
     model.fit(table.X, np.ldexp(table.X[:, 0] - 2000, 1000))
     X = table.X[:3].copy()
     X[1, 0] = 1e100
-    with pytest.raises(ValueError, match="prediction of row 1 is beyond the range of a float64"):
+    with pytest.raises(ValueError, match="prediction for row 1 is beyond the range of a float64"):
         model.predict(X)
     X[1, 0] = 1e3
     assert np.isfinite(model.predict(X)).all()
@@ -102,7 +102,7 @@ def odd_table(seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
 @pytest.mark.filterwarnings("ignore::UserWarning")  # of collinear columns, and rows that are few
 def test_any_units_give_numbers_or_an_error_that_names_the_column(model: Any, seeds: range) -> None:
     expected = (
-        r"X column \d has values so close|X column \d ranges from|prediction of row|folds need"
+        r"X column \d has values so close|X column \d ranges from|prediction for row|folds need"
     )
     for seed in seeds:
         X, y, weight = odd_table(seed)

@@ -30,7 +30,7 @@ def numbers(loss: str, n: int = 1500, seed: int = 0):
 @pytest.mark.parametrize("loss", REGRESSION_LOSSES)
 def test_every_loss_learns(loss):
     X, y, truth = numbers(loss)
-    model = GradientBoostingRegressor(loss, n_estimators=60).fit(X[:1000], y[:1000])
+    model = GradientBoostingRegressor(loss=loss, n_estimators=60).fit(X[:1000], y[:1000])
     answer, constant = model.predict(X[1000:]), np.median(y[:1000])
     truth = truth[1000:]
     assert np.abs(answer - truth).mean() < 0.7 * np.abs(constant - truth).mean()
@@ -43,14 +43,14 @@ def test_every_loss_learns(loss):
 def test_log_links_predict_the_mean(loss, room):
     # Exactly only where the log link is the canonical one, for Poisson.
     X, y, _ = numbers(loss, 3000)
-    model = GradientBoostingRegressor(loss, n_estimators=80).fit(X, y)
+    model = GradientBoostingRegressor(loss=loss, n_estimators=80).fit(X, y)
     assert model.predict(X).mean() == pytest.approx(y.mean(), rel=room)
 
 
 @pytest.mark.parametrize("q", [0.1, 0.5, 0.9])
 def test_a_quantile_leaves_its_share_of_the_rows_below(q):
     X, y, _ = numbers("quantile", 4000)
-    model = GradientBoostingRegressor("quantile", quantile=q, n_estimators=60).fit(X, y)
+    model = GradientBoostingRegressor(loss="quantile", quantile=q, n_estimators=60).fit(X, y)
     fresh, target, _ = numbers("quantile", 4000, seed=1)
     assert np.mean(target < model.predict(fresh)) == pytest.approx(q, abs=0.05)
 
@@ -59,7 +59,7 @@ def test_huber_is_not_led_astray_by_outliers():
     X, y, truth = numbers("huber")
     y[::25] += 1000.0
     errors = {
-        loss: np.abs(GradientBoostingRegressor(loss).fit(X, y).predict(X) - truth).mean()
+        loss: np.abs(GradientBoostingRegressor(loss=loss).fit(X, y).predict(X) - truth).mean()
         for loss in ("huber", "squared_error")
     }
     assert errors["huber"] < 0.3
@@ -90,7 +90,7 @@ def test_threads_weights_and_files_change_nothing(loss, tmp_path):
 @pytest.mark.parametrize("loss", REGRESSION_LOSSES)
 def test_early_stopping_watches_the_same_loss(loss):
     X, y, _ = numbers(loss)
-    model = GradientBoostingRegressor(loss, n_estimators=400, early_stopping=True).fit(X, y)
+    model = GradientBoostingRegressor(loss=loss, n_estimators=400, early_stopping=True).fit(X, y)
     assert model.n_iter_ == int(np.argmin(model.validation_loss_)) + 1
     assert model.n_iter_ < 400
 
@@ -99,7 +99,7 @@ def test_early_stopping_watches_the_same_loss(loss):
 def test_a_loss_as_an_object_is_the_loss_by_name(loss, tmp_path):
     X, y, _ = numbers(loss.name, 400)
     own = {name: getattr(loss, name) for name in loss.parameter_names}
-    by_object = GradientBoostingRegressor(loss, n_estimators=5).fit(X, y)
+    by_object = GradientBoostingRegressor(loss=loss, n_estimators=5).fit(X, y)
     by_name = GradientBoostingRegressor(loss.name, n_estimators=5, **own).fit(X, y)
     assert by_object.fingerprint() == by_name.fingerprint()
     by_object.save(tmp_path / "model.stgw")
@@ -112,23 +112,23 @@ def test_a_loss_as_an_object_is_the_loss_by_name(loss, tmp_path):
 @pytest.mark.parametrize(
     ("loss", "bad", "message"),
     [
-        ("poisson", -1.0, r"poisson loss needs targets at least 0, but y holds -1 .*Use another"),
-        ("tweedie", -0.5, r"tweedie loss needs targets at least 0, but y holds -0.5"),
-        ("gamma", 0.0, r"gamma loss needs targets above 0, but y holds 0 "),
+        ("poisson", -1.0, r"poisson loss needs targets at least 0, but y is -1 .*Use another"),
+        ("tweedie", -0.5, r"tweedie loss needs targets at least 0, but y is -0.5"),
+        ("gamma", 0.0, r"gamma loss needs targets above 0, but y is 0 "),
     ],
 )
 def test_a_target_outside_the_domain_is_named(loss, bad, message):
     X, y, _ = numbers(loss, 50)
     y[7] = bad
     with pytest.raises(ValueError, match=message):
-        GradientBoostingRegressor(loss).fit(X, y)
+        GradientBoostingRegressor(loss=loss).fit(X, y)
 
 
 @pytest.mark.filterwarnings("ignore:y has only one value")
 @pytest.mark.parametrize("loss", ["poisson", "tweedie"])
 def test_a_target_of_nothing_but_zeros_is_refused(loss):
-    with pytest.raises(ValueError, match="all of y is 0"):
-        GradientBoostingRegressor(loss).fit(np.zeros((30, 1)), np.zeros(30))
+    with pytest.raises(ValueError, match="all targets are 0"):
+        GradientBoostingRegressor(loss=loss).fit(np.zeros((30, 1)), np.zeros(30))
 
 
 @pytest.mark.parametrize(
@@ -138,10 +138,8 @@ def test_a_target_of_nothing_but_zeros_is_refused(loss):
             {"quantile": 0.5},
             "'quantile' .* is for loss='huber' or 'quantile', but loss is 'squared_err",
         ),
-        ({"loss": "huber", "power": 1.5}, "'power' .* is for loss='tweedie', but loss is 'huber'"),
         ({"loss": "huber", "quantile": 1.0}, "'quantile' .* above 0 and below 1, or None; got 1.0"),
         ({"loss": "quantile", "quantile": "most"}, "'quantile' .* above 0 and below 1.*got 'most'"),
-        ({"loss": "tweedie", "power": 2.0}, "'power' .* above 1 and below 2, or None; got 2.0"),
         ({"loss": "poison"}, "Did you mean 'poisson'"),
     ],
 )
@@ -158,7 +156,9 @@ def test_exponential_probabilities_are_calibrated():
     X = rng.normal(size=(20_000, 3))
     p = 1 / (1 + np.exp(-2 * (X[:, 0] + X[:, 1] * X[:, 2])))
     y = np.where(rng.random(len(p)) < p, "yes", "no")
-    model = GradientBoostingClassifier("exponential", n_estimators=40).fit(X[:10_000], y[:10_000])
+    model = GradientBoostingClassifier(loss="exponential", n_estimators=40).fit(
+        X[:10_000], y[:10_000]
+    )
     proba, score = model.predict_proba(X[10_000:]), model.decision_function(X[10_000:])
     np.testing.assert_allclose(proba.sum(axis=1), 1.0)
     np.testing.assert_allclose(proba[:, 1], 1 / (1 + np.exp(-2 * score)))
@@ -173,7 +173,7 @@ def test_exponential_probabilities_of_many_classes_are_calibrated():
     score = np.column_stack([X[:, 0], X[:, 1], -X[:, 0] + 0.5 * X[:, 2]])
     p = np.exp(score) / np.exp(score).sum(axis=1, keepdims=True)
     y = (p.cumsum(axis=1) > rng.random((16_000, 1))).argmax(axis=1)
-    model = GradientBoostingClassifier("exponential", n_estimators=60, max_features=1.0)
+    model = GradientBoostingClassifier(loss="exponential", n_estimators=60, max_features=1.0)
     model.fit(X[:12_000], y[:12_000])
     proba, F = model.predict_proba(X[12_000:]), model.decision_function(X[12_000:])
     expected = np.exp(F / 2) / np.exp(F / 2).sum(axis=1, keepdims=True)
@@ -188,7 +188,7 @@ def test_exponential_probabilities_of_many_classes_are_calibrated():
 
 def test_an_exponential_model_is_saved_with_its_link(tmp_path):
     X = np.random.default_rng(0).normal(size=(300, 2))
-    model = GradientBoostingClassifier("exponential", n_estimators=5).fit(X, X[:, 0] > 0)
+    model = GradientBoostingClassifier(loss="exponential", n_estimators=5).fit(X, X[:, 0] > 0)
     model.save(tmp_path / "model.stgw")
     loaded = stagewise.load(tmp_path / "model.stgw")
     np.testing.assert_array_equal(loaded.predict_proba(X), model.predict_proba(X))
@@ -212,7 +212,7 @@ def test_a_loss_of_ones_own_works_for_classes():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(500, 3))
     y = np.where(X[:, 0] * X[:, 1] > 0, "b", "a")
-    model = GradientBoostingClassifier(Margin(), n_estimators=40).fit(X, y)
+    model = GradientBoostingClassifier(loss=Margin(), n_estimators=40).fit(X, y)
     assert np.mean(model.predict(X) == y) > 0.95
     assert model.predict_proba(X).shape == (500, 2)
 
@@ -232,13 +232,13 @@ def test_a_loss_as_an_object_checks_its_parameters(make, message):
 
 def test_held_out_targets_are_checked_too():
     X, y, _ = numbers("poisson", 60)
-    with pytest.raises(ValueError, match=r"y_val.*at least 0, but y holds -3"):
-        GradientBoostingRegressor("poisson").fit(X, y, X_val=X[:2], y_val=[1.0, -3.0])
+    with pytest.raises(ValueError, match=r"y_val.*at least 0, but y is -3"):
+        GradientBoostingRegressor(loss="poisson").fit(X, y, X_val=X[:2], y_val=[1.0, -3.0])
 
 
 def test_a_fit_is_continued_only_with_its_own_loss():
     X, y, _ = numbers("poisson", 200)
-    model = GradientBoostingRegressor("poisson", n_estimators=3, warm_start=True).fit(X, y)
+    model = GradientBoostingRegressor(loss="poisson", n_estimators=3, warm_start=True).fit(X, y)
     with pytest.raises(ValueError, match="a model of the loss 'poisson', but now it is 'squared"):
         model.set_params(loss="squared_error", n_estimators=6).fit(X, y)
 

@@ -11,8 +11,15 @@ from sklearn.utils.estimator_checks import estimator_checks_generator
 
 import stagewise
 from estimators.tables import make_table, quick
-from stagewise import GradientBoostingClassifier, GradientBoostingRegressor, StagewiseRegressor
+from stagewise import (
+    Dart,
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
+    SplitSearch,
+    StagewiseRegressor,
+)
 from stagewise.errors import InvalidParameterError
+from stagewise.losses import Tweedie
 
 Regressor, Classifier = GradientBoostingRegressor, GradientBoostingClassifier
 ROWS = 600
@@ -23,9 +30,9 @@ LOSSES = {
     "quantile": {"quantile": 0.3},
     "poisson": {},
     "gamma": {},
-    "tweedie": {"power": 1.3},
+    "tweedie": {"loss": Tweedie(power=1.3)},
 }
-KINDS = ["trees", "vector"]
+KINDS = ["constant", "vector"]
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +50,7 @@ def power_of_two_spread(y):
 
 @pytest.mark.parametrize("loss", LOSSES)
 def test_a_tree_for_each_target_is_a_fit_for_each(table, loss):
-    params = {"loss": loss, "max_features": 1.0, **LOSSES[loss]}  # each tree draws its own
+    params = {"loss": loss, **LOSSES[loss], "max_features": 1.0}  # each tree draws its own
     together = quick(Regressor, **params).fit(table.X, table.numbers)
     predicted = together.predict(table.X)
     assert predicted.shape == table.numbers.shape
@@ -55,7 +62,7 @@ def test_a_tree_for_each_target_is_a_fit_for_each(table, loss):
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("loss", LOSSES)
 def test_every_loss_is_lowered(table, loss, kind):
-    model = quick(Regressor, loss=loss, **LOSSES[loss], multi_output=kind, n_estimators=30)
+    model = quick(Regressor, **{"loss": loss, **LOSSES[loss]}, leaves=kind, n_estimators=30)
     model.fit(table.X, table.numbers)
     assert model.train_loss_[-1] < model.train_loss_[0]
     score = model.score(table.X, table.numbers)
@@ -82,9 +89,9 @@ def test_the_score_is_the_mean_of_r2(table):
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_unit_of_a_target_matters_to_no_other(table, kind):
     y = table.numbers
-    expected = quick(Regressor, multi_output=kind).fit(table.X, y).predict(table.X)
+    expected = quick(Regressor, leaves=kind).fit(table.X, y).predict(table.X)
     scale, shift = np.array([3.7, 1e-9, 1e6]), np.array([5.0, 0.0, -1e7])
-    scaled = quick(Regressor, multi_output=kind).fit(table.X, y * scale + shift)
+    scaled = quick(Regressor, leaves=kind).fit(table.X, y * scale + shift)
     np.testing.assert_allclose(
         (scaled.predict(table.X) - shift) / scale, expected, rtol=1e-5, atol=1e-5
     )
@@ -156,7 +163,7 @@ def test_a_constant_target_is_predicted_exactly(table):
     y = table.numbers.copy()
     y[:, 1] = 7.25
     for kind in KINDS:
-        model = quick(Regressor, multi_output=kind).fit(table.X, y)
+        model = quick(Regressor, leaves=kind).fit(table.X, y)
         np.testing.assert_array_equal(model.predict(table.X)[:, 1], 7.25)
 
 
@@ -180,7 +187,7 @@ FITS = {
     "bootstrap": (Regressor, "numbers", {"sampling": "bootstrap", "loss": "quantile"}),
     "largest gradients": (Classifier, "many", {"sampling": "goss"}),
     "minimal variance": (Regressor, "numbers", {"sampling": "mvs", "subsample": 0.4}),
-    "dropout": (Regressor, "numbers", {"drop_rate": 0.4, "skip_drop": 0.1}),
+    "dropout": (Regressor, "numbers", {"dropout": Dart(rate=0.4, skip=0.1)}),
     "categories": (Classifier, "many", {"categorical_features": [1]}),
     "level by level": (Regressor, "numbers", {"grow_policy": "depth_wise", "max_depth": 3}),
     "groups": (Regressor, "numbers", {"interaction_cst": "pairwise"}),
@@ -191,7 +198,7 @@ FITS = {
 
 def fit(name, table, **more):
     kind, target, params = FITS[name]
-    model = quick(kind, **{"multi_output": "vector", **params, **more})
+    model = quick(kind, **{"leaves": "vector", **params, **more})
     return model.fit(table.X, getattr(table, target))
 
 
@@ -268,7 +275,7 @@ def test_an_order_of_targets_is_an_order_of_predictions(table):
 def test_rounds_are_chosen_as_ever(table, name):
     kind, target, _ = FITS[name]
     y = getattr(table, target)
-    for params in ({"early_stopping": True}, {"early_stopping": "cv", "cv": 3}):
+    for params in ({"early_stopping": True}, {"early_stopping": 3}):
         model = quick(kind, leaves="vector", n_estimators=40, learning_rate=0.7, **params)
         model.set_params(n_iter_no_change=2).fit(table.X, y)
         assert model.n_iter_ < 40
@@ -280,25 +287,25 @@ def test_rounds_are_chosen_as_ever(table, name):
 
 
 NOT_WITH_VECTORS = {
-    "split": "exact",
-    "grow_policy": "symmetric",
-    "random_thresholds": True,
-    "forced_splits": {"feature": 0, "threshold": 1.0},
-    "path_smoothing": 1.0,
-    "monotonic_cst": np.array([1, 0, 0, 0, 0]),
-    "feature_penalty": {0: 1.0},
+    "split": {"split": "exact"},
+    "grow_policy": {"grow_policy": "symmetric"},
+    "random_thresholds": {"split": SplitSearch(random_thresholds=True)},
+    "forced_splits": {"split": SplitSearch(forced_splits={"feature": 0, "threshold": 1.0})},
+    "path_smoothing": {"path_smoothing": 1.0},
+    "monotonic_cst": {"monotonic_cst": np.array([1, 0, 0, 0, 0])},
+    "feature_penalty": {"feature_penalty": {0: 1.0}},
 }
 
 
 @pytest.mark.parametrize("name", NOT_WITH_VECTORS)
 def test_what_vectors_do_not_know_is_refused(table, name):
-    with pytest.raises(InvalidParameterError, match=rf"multi_output='vector'.*{name} must be"):
-        fit("targets", table, **{name: NOT_WITH_VECTORS[name]})
+    with pytest.raises(InvalidParameterError, match=rf"leaves='vector'.*{name} must be"):
+        fit("targets", table, **NOT_WITH_VECTORS[name])
 
 
 @pytest.mark.parametrize(("kind", "target"), [(Regressor, "number"), (Classifier, "two")])
 def test_a_vector_of_one_score_is_refused(table, kind, target):
-    with pytest.raises(InvalidParameterError, match=r"multi_output='vector'.*leave it at 'trees'"):
+    with pytest.raises(InvalidParameterError, match=r"leaves='vector'.*leave it at 'constant'"):
         quick(kind, leaves="vector").fit(table.X, getattr(table, target))
 
 
@@ -309,7 +316,7 @@ def test_what_a_continued_fit_must_not_change(table):
         model.fit(table.X, table.numbers[:, :2])
     with pytest.raises(ValueError, match=r"3 targets, but y has 3 targets \('a', 'b', 'c'\)"):
         model.fit(table.X, pd.DataFrame(table.numbers, columns=["a", "b", "c"]))
-    with pytest.raises(InvalidParameterError, match="multi_output must stay as it was"):
+    with pytest.raises(InvalidParameterError, match="leaves must stay as it was"):
         model.set_params(leaves="vector").fit(table.X, table.numbers)
 
 

@@ -115,15 +115,15 @@ BROKEN = {
     ),
     "gradients too large to add": (
         broken(derivatives=lambda y, s: (s + 1e38, s * 0 + 1)),
-        r"gradients whose absolute values sum to 5e\+40, too much .*degree",
+        r"gradients whose absolute values sum to 5e\+40, too large .*degree",
     ),
     "hessians too large to add": (
         broken(derivatives=lambda y, s: (s - y, s * 0 + 1e38)),
-        r"hessians whose absolute values sum to 5e\+40, too much",
+        r"hessians whose absolute values sum to 5e\+40, too large",
     ),
     "gradients too small to tell apart": (
         broken(derivatives=lambda y, s: (1e-30 * (s - y), s * 0 + 1)),
-        r"gradients whose absolute values sum to [0-9.]+e-27, too little .*degree",
+        r"gradients whose absolute values sum to [0-9.]+e-27, too small .*degree",
     ),
     "infinite hessians": (
         broken(derivatives=lambda y, s: (s, s * np.inf)),
@@ -135,7 +135,7 @@ BROKEN = {
     ),
     "too few gradients": (
         broken(derivatives=lambda y, s: (s[:, :5], s * 0)),
-        r"gradients of 5 numbers; expected shape \(1, 500\)",
+        r"returned 5 gradients; expected the shape \(1, 500\)",
     ),
 }
 

@@ -1,120 +1,257 @@
-"""Every parameter: what it may not be, and that trees keep to what it says."""
+"""Every parameter of every estimator: one value that is refused, one at the edge that is not."""
 
 from __future__ import annotations
 
 import fractions
+import inspect
 import math
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.linear_model import Ridge
 
+from estimators.every import PUBLIC, classifies, labelled
 from estimators.tables import hashed, make_table, quick
 from stagewise import (
-    AdaBoostClassifier,
-    GentleBoostClassifier,
+    FeatureSampling,
     GradientBoostingClassifier,
     GradientBoostingRegressor,
     InvalidParameterError,
-    LogitBoostClassifier,
+    SplitSearch,
 )
-
-BOTH = pytest.mark.parametrize("kind", [GradientBoostingRegressor, GradientBoostingClassifier])
+from stagewise.validation import rules
+from stagewise.validation.rules import Number, OneOf
 
 NO_NUMBER = ("a lot", [1], {}, 1 + 2j, np.ones(2), object)
 NOT_FINITE = (math.nan, math.inf, -math.inf, np.float32("nan"), 10**400, -(10**400))
-SHARE = (None, 0, 0.0, -0.1, 1.0001, 2, True, *NO_NUMBER, *NOT_FINITE)
-NOT_NEGATIVE = (None, -1e-9, -1, True, *NO_NUMBER, *NOT_FINITE)
-POSITIVE = (0, 0.0, *NOT_NEGATIVE)
-COUNT = (0, -1, 1.5, True, np.bool_(True), fractions.Fraction(5, 2), *NO_NUMBER, *NOT_FINITE)
-FLAG = (None, 0, 1, "yes", [], np.ones(2))
+WORDS = (1, "a", "NEWTON", ["newton"], np.array(["a", "b"]))
 
-CHOICE = (None, 1, "a", "Newton", ["newton"], np.array(["a", "b"]))
 
-BAD = {
-    "response": CHOICE,
-    "learning_rate": POSITIVE,
-    "n_estimators": (None, 10_000_001, 1e12, *COUNT),
-    "max_leaf_nodes": (1, 2**31, *COUNT),
-    "max_depth": (2**31, *COUNT),
-    "min_samples_leaf": (1e19, *POSITIVE),
-    "min_hessian": NOT_NEGATIVE,
-    "l1_regularization": NOT_NEGATIVE,
-    "l2_regularization": NOT_NEGATIVE,
-    "min_gain": NOT_NEGATIVE,
-    "max_step": tuple(v for v in POSITIVE if v is not None),
-    "leaves": CHOICE,
-    "linear_l2": NOT_NEGATIVE,
-    "grow_policy": ("best-first", "BEST_FIRST", None, 1, ["best_first"], np.array(["a", "b"])),
-    "subsample": SHARE,
-    "sampling": CHOICE,
-    "goss_top": (1.0, *SHARE),
-    "goss_other": (1.0, *SHARE),
-    "mvs_lambda": POSITIVE,
-    "drop_rate": (1.0001, *NOT_NEGATIVE),
-    "max_drop": (2**31, *COUNT),
-    "skip_drop": (1.0, 2, *NOT_NEGATIVE),
-    "drop_normalization": CHOICE,
-    "out_of_bag": FLAG,
-    "columns_per_tree": SHARE,
-    "columns_per_level": SHARE,
-    "max_features": SHARE,
-    "feature_weights": ("heavy", 1, [1.0], {0: -1.0}, {0: "a"}, {0: math.nan}, {0: True}),
-    "monotonic_cst": ("up", 1, [1], {0: 2}, {0: 0.5}, {0: "up"}, {0: None}),
-    "interaction_cst": ("all", 1, [1, 2], [[0], 1], 0.5),
-    "path_smoothing": NOT_NEGATIVE,
-    "random_thresholds": FLAG,
-    "feature_penalty": ("dear", 1, [1.0], {0: -1.0}, {0: "a"}, {0: math.inf}),
-    "forced_splits": ("age", 1, [0], {"feature": 0, "threshold": 1, "left": 3}),
-    "multi_output": CHOICE,
-    "split": CHOICE,
-    "proposal": CHOICE[1:],
-    "epsilon": (0, 1, -0.1, 1.5, True, *NO_NUMBER, *NOT_FINITE),
-    "max_bins": (None, 1, 65_536, *COUNT),
-    "missing_values": (
-        *("NA", "-999", [], (), True, [True], np.bool_(False), [None], [[-999]], [-999, "NA"]),
-        *(2**64, -(2**63) - 1, {-999}, np.array(["a"]), *NO_NUMBER[2:], *NOT_FINITE),
-        *([value] for value in NOT_FINITE),
+# ---- each rule, with all that it refuses ------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class RuleCase:
+    """A rule, values that it refuses, and values that it returns in their plain types."""
+
+    rule: Any
+    refused: tuple[Any, ...]
+    returned: tuple[tuple[Any, Any], ...]
+
+
+PAIR = [(np.arange(3), np.arange(3, 5))]
+RULE_CASES = {
+    "a number above 0": RuleCase(
+        Number(0.0, open_low=True),
+        (None, 0, 0.0, -1e-9, True, np.bool_(True), *NO_NUMBER, *NOT_FINITE),
+        ((5e-324, 5e-324), (np.float32(0.5), 0.5), (fractions.Fraction(1, 4), 0.25)),
     ),
-    "categorical_features": (
-        *("all", "", 1, True, 1.5, ["a", 1], [True, 1], [1.5], [None], [["a"]], {"a"}, {"a": 1}),
-        *(np.ones(2), np.array([["a"]]), object, math.nan),
+    "a number at least 0": RuleCase(
+        Number(0.0), (None, -1e-9, -1, True, *NO_NUMBER, *NOT_FINITE), ((0, 0.0), (1e300, 1e300))
     ),
-    "handle_unknown": (None, "warn", "Missing", 1, ["missing"], np.array(["missing"])),
-    "categorical": (None, "Auto", "native", True, ["sets"]),
-    "permutations": (None, 0, 65, 1.5, "2", True, math.nan),
-    "early_stopping": FLAG,
-    "cv": (0, 1, -3, 1.5, True, None, "5", [], [1, 2, 3], [(1, 2, 3)], object),
-    "validation_fraction": (1.0, *SHARE),
-    "n_iter_no_change": (None, 2**31, *COUNT),
-    "tol": NOT_NEGATIVE,
-    "time_limit": tuple(v for v in POSITIVE if v is not None),
-    "warm_start": FLAG,
-    "random_state": (-1, 2**64, 1.5, True, "seed", [1], math.nan),
-    "n_jobs": (0, 1.5, True, "all", [2], math.nan),
-    "verbose": (-1, 3, 0.5, None, "yes"),
-    "callbacks": (1, "print", [print, 2], {"a": 1}),
-    "loss": ("squared", None, 1, ["squared_error"], np.array([1, 2]), object),
+    "a fraction with 1": RuleCase(
+        Number(0.0, 1.0, open_low=True),
+        (None, 0, 1.0001, 2, -0.1, True, *NO_NUMBER, *NOT_FINITE),
+        ((1, 1.0), (1e-9, 1e-9)),
+    ),
+    "a fraction below 1": RuleCase(
+        Number(0.0, 1.0, open_low=True, open_high=True),
+        (None, 0, 1, 1.0, *NO_NUMBER, *NOT_FINITE),
+        ((0.999, 0.999),),
+    ),
+    "a whole number": RuleCase(
+        Number(2, 2**31 - 1, whole=True),
+        (None, 1, 2**31, 2.5, fractions.Fraction(5, 2), True, np.bool_(True), *NO_NUMBER),
+        ((2, 2), (8.0, 8), (np.int16(8), 8), (2**31 - 1, 2**31 - 1)),
+    ),
+    "a number or None": RuleCase(
+        Number(0.0, or_none=True), (-1, *NO_NUMBER, *NOT_FINITE), ((None, None), (0, 0.0))
+    ),
+    "one of some words": RuleCase(
+        OneOf(("newton", "gradient", None)), WORDS, (("newton", "newton"), (None, None))
+    ),
+    "a flag": RuleCase(
+        rules.flag, (None, 0, 1, "yes", [], np.ones(2)), ((np.bool_(True), True), (False, False))
+    ),
+    "rows of a leaf": RuleCase(
+        rules.least_rows, (None, 0.5, 0, 1e19, *NO_NUMBER, *NOT_FINITE), ((1, 1.0), (2.5, 2.5))
+    ),
+    "a number of features": RuleCase(
+        rules.feature_count,
+        (0, 0.0, -0.1, 1.0001, True, "half", *NO_NUMBER, *NOT_FINITE),
+        ((None, None), ("sqrt", "sqrt"), (1, 1), (1.0, 1.0), (np.int8(3), 3), (1e-9, 1e-9)),
+    ),
+    "early stopping": RuleCase(
+        rules.stopping,
+        (None, 0, 1, "yes", [], [1, 2, 3], [(1, 2, 3)], 1.5, object),
+        ((True, True), ("cv", "cv"), (2, 2), (3.0, 3), (PAIR, PAIR)),
+    ),
+    "folds": RuleCase(
+        rules.folds,
+        (0, 1, -3, 1.5, True, None, "5", [], [1, 2, 3], [(1, 2, 3)], object, math.inf),
+        ((2, 2), (np.int8(5), 5), (PAIR, PAIR)),
+    ),
+    "a seed": RuleCase(
+        rules.seed,
+        (-1, 2**64, 1.5, True, "seed", [1], math.nan),
+        ((None, None), (2**64 - 1, 2**64 - 1), (np.uint64(3), 3)),
+    ),
+    "callbacks": RuleCase(
+        rules.callbacks, (1, "print", [print, 2], {"a": 1}), ((None, ()), ([print], (print,)))
+    ),
+    "missing values": RuleCase(
+        rules.missing_values,
+        (
+            *("NA", "-999", [], (), True, [True], np.bool_(False), [None], [[-999]], [-999, "NA"]),
+            *(2**64, -(2**63) - 1, {-999}, np.array(["a"]), *NO_NUMBER[2:], *NOT_FINITE),
+            *([value] for value in NOT_FINITE),
+        ),
+        ((None, ()), (np.int8(3), (3,)), ([2**64 - 1, -0.5], (2**64 - 1, -0.5))),
+    ),
+    "categorical features": RuleCase(
+        rules.categorical,
+        (
+            *("all", "", 1, True, 1.5, ["a", 1], [True, 1], [1.5], [None], [["a"]], {"a"}),
+            *({"a": 1}, np.ones(2), np.array([["a"]]), object, math.nan),
+        ),
+        ((None, None), ("text", "text"), (np.array([1, 2]), (1, 2)), (["a"], ("a",)), ([], ())),
+    ),
 }
-ONLY_REGRESSION = {
-    "quantile": (0, 1, -0.1, 1.5, True, *NO_NUMBER, *NOT_FINITE),
-    "power": (1, 2, 0.5, 3, True, *NO_NUMBER, *NOT_FINITE),
+
+
+@pytest.mark.parametrize("case", RULE_CASES.values(), ids=RULE_CASES)
+def test_a_rule_refuses_and_returns(case):
+    for value in case.refused:
+        with pytest.raises(ValueError, match=r"\w"):
+            case.rule(value)
+    for value, expected in case.returned:
+        found = case.rule(value)
+        assert found == expected
+        assert type(found) is type(expected)
+
+
+def test_every_rule_has_a_case():
+    tried = {case.rule for case in RULE_CASES.values()}
+    assert {getattr(rules, name) for name in rules.__all__ if name.islower()} <= tried
+
+
+# ---- each parameter, of every estimator -------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Case:
+    """A value that is refused, one at the edge that is accepted, and what that one needs.
+
+    `edge` and `beside` may be functions of the estimator's class.
+    """
+
+    bad: Any
+    edge: Any
+    beside: Any = field(default_factory=dict)
+
+
+def _of(kind: type, value: Any) -> Any:
+    return value(kind) if inspect.isfunction(value) else value
+
+
+def _criterion(kind: type) -> str:
+    if kind.__name__ == "StepwiseRegressor":
+        return "bic"
+    return "entropy" if classifies(kind) else "absolute_error"
+
+
+def _histogram(kind: type) -> dict[str, Any]:
+    tree = kind.__name__.startswith("DecisionTree")
+    return {"split": "histogram"} if tree else {}
+
+
+def _held_out(kind: type) -> dict[str, Any]:
+    if kind.__name__.startswith("DecisionTree"):
+        return {"pruning": "early_stopping"}
+    return {"early_stopping": True, **(_out_of_bag(kind) if "Extra" in kind.__name__ else {})}
+
+
+def _out_of_bag(kind: type) -> dict[str, Any]:
+    has = inspect.signature(kind).parameters
+    return {"subsample": 0.5} if "subsample" in has else {"max_samples": 0.5}
+
+
+FOLDS = {"sampling": "folds"}
+CASES: dict[str, Case] = {
+    "algorithm": Case("Real", "real"),
+    "alpha_enter": Case(1.0, 1e-9, {"criterion": "p_value"}),
+    "alpha_remove": Case(0, 0.999, {"criterion": "p_value", "direction": "backward"}),
+    "bootstrap": Case("no", np.bool_(True)),
+    "callbacks": Case([print, 2], []),
+    "categorical_features": Case(["a", 1], []),
+    "category_encoding": Case("one-hot", "target"),
+    "ccp_alpha": Case(-1e-9, 0, {"pruning": "cost_complexity"}),
+    "ccp_cv": Case(1, 2, {"pruning": "cost_complexity", "ccp_alpha": "cv"}),
+    "class_weight": Case("balance", {0: 0.5}),
+    "combine": Case("mean", "weighted"),
+    "criterion": Case("GINI", _criterion),
+    "cv": Case(1, 2, lambda k: {"criterion": "cv"} if "Step" in k.__name__ else FOLDS),
+    "direction": Case("up", "both"),
+    "dropout": Case(0.1, "dart"),
+    "early_stopping": Case(1, np.bool_(False)),
+    "estimator": Case(3, None),
+    "feature_penalty": Case({0: -1.0}, {0: 0.0}),
+    "fit_intercept": Case(1, np.bool_(False)),
+    "grow_policy": Case("best-first", "depth_wise"),
+    "handle_unknown": Case("warn", "prior"),
+    "interaction_cst": Case([1, 2], [[0]]),
+    "l1_regularization": Case(-1e-9, 0),
+    "l2_regularization": Case(-1e-9, 0),
+    "learner": Case(3, None),
+    "learning_rate": Case(0, 1e-9),
+    "leaves": Case("lines", "linear"),
+    "loss": Case("squared", lambda k: "exponential" if classifies(k) else "absolute_error"),
+    "max_bins": Case(1, 2, _histogram),
+    "max_depth": Case(0, 1),
+    "max_features": Case(0, 1e-9),
+    "max_leaf_nodes": Case(1, 2),
+    "max_samples": Case(0, 1.0),
+    "max_step": Case(0, 1e-9),
+    "min_gain": Case(-1e-9, 0),
+    "min_hessian": Case(-1e-9, 0),
+    "min_impurity_decrease": Case(-1e-9, 0),
+    "min_samples_leaf": Case(0.5, 1),
+    "missing_strategy": Case("drop", "probability"),
+    "missing_values": Case("NA", 2**64 - 1),
+    "monotonic_cst": Case({0: 2}, {0: -1}),
+    "n_estimators": Case(0, 1),
+    "n_iter_no_change": Case(0, 1, _held_out),
+    "n_jobs": Case(0, -1),
+    "one_standard_error": Case(1, True, {"pruning": "cost_complexity", "ccp_alpha": "cv"}),
+    "oob_score": Case("yes", True, _out_of_bag),
+    "path_smoothing": Case(-1e-9, 0),
+    "pruning": Case("early", "reduced_error"),
+    "quantile": Case(1, 1e-9, {"loss": "quantile"}),
+    "random_state": Case(-1, 2**64 - 1),
+    "resample": Case(1, True, {"learner": Ridge()}),
+    "response": Case("Newton", "gradient"),
+    "sampling": Case("all", "bootstrap"),
+    "split": Case("best", "exact"),
+    "step": Case("Newton", "line_search"),
+    "step_size": Case(1.0, 1e-9),
+    "subsample": Case(0, 1),
+    "time_limit": Case(0, 1e9),
+    "tol": Case(-1e-9, 0, _held_out),
+    "validation_fraction": Case(1.0, 0.9, _held_out),
+    "verbose": Case(3, False),
+    "warm_start": Case(1, np.bool_(False)),
+    "z_max": Case(0, 1e-9),
 }
-ONLY_NAMED = {
-    AdaBoostClassifier: {"algorithm": CHOICE, "criterion": CHOICE},
-    LogitBoostClassifier: {"limit": POSITIVE},
-}
-CASES = [
-    (kind, name, value)
-    for kind, table_of in {
-        GradientBoostingRegressor: BAD | ONLY_REGRESSION,
-        GradientBoostingClassifier: BAD,
-        **ONLY_NAMED,
-    }.items()
-    for name, values in table_of.items()
-    for value in values
-]
+EVERY_PARAMETER = pytest.mark.parametrize("name", CASES)
+
+
+def kinds_with(name: str) -> list[type]:
+    """Return the public estimators that have a parameter."""
+    return [kind for kind in PUBLIC if name in inspect.signature(kind).parameters]
 
 
 @pytest.fixture(scope="module")
@@ -122,27 +259,62 @@ def table():
     return make_table(300)
 
 
-def test_the_table_of_bad_values_has_every_parameter():
-    assert {*BAD, *ONLY_REGRESSION} == set(GradientBoostingRegressor().get_params())
-    assert {*BAD, "class_weight"} == set(GradientBoostingClassifier().get_params())
-    for kind in (AdaBoostClassifier, GentleBoostClassifier, LogitBoostClassifier):
-        names = set(kind().get_params()) - {"class_weight"}
-        assert names <= {*BAD, *ONLY_NAMED.get(kind, {})}
+@pytest.fixture(scope="module")
+def few():
+    return make_table(60, missing=False)
 
 
-@pytest.mark.parametrize(
-    ("kind", "name", "value"), CASES, ids=[f"{k.__name__}-{n}={v!r:.30}" for k, n, v in CASES]
-)
-def test_an_impossible_value_is_refused_by_name(kind, name, value, table):
-    model = kind(**{name: value})  # the constructor takes anything, as scikit-learn wants it
-    with pytest.raises(InvalidParameterError) as caught:
-        model.fit(table.X, table.two)
-    message = str(caught.value)
-    assert name in message
-    assert "must be" in message
-    assert "got" in message
-    assert len(message) < 400
-    assert not hasattr(model, "model_")
+def test_every_parameter_of_every_estimator_has_a_case():
+    names = [name for kind in PUBLIC for name in inspect.signature(kind).parameters]
+    assert set(CASES) == set(names)
+
+
+@EVERY_PARAMETER
+def test_an_impossible_value_is_refused_by_name(name, few):
+    for kind in kinds_with(name):
+        model = kind(**{name: CASES[name].bad})  # the constructor takes anything, as scikit-learn's
+        with pytest.raises(InvalidParameterError) as caught:
+            model.fit(few.X, labelled(kind, few))
+        message = str(caught.value)
+        assert name in message, kind
+        assert "must be" in message, message
+        assert "got" in message, message
+        assert len(message) < 400
+        assert not hasattr(model, "model_")
+
+
+@EVERY_PARAMETER
+@pytest.mark.filterwarnings("ignore:.* rows are in the bag of every tree:UserWarning")
+def test_a_value_at_the_edge_is_accepted(name, few):
+    for kind in kinds_with(name):
+        short = {"n_estimators": 3} if "n_estimators" in inspect.signature(kind).parameters else {}
+        case = CASES[name]
+        params = {**short, **_of(kind, case.beside), name: _of(kind, case.edge)}
+        if params.get("sampling") == "folds":
+            params.pop("n_estimators")
+        model = kind(**params).fit(few.X, labelled(kind, few))
+        assert len(model.predict(few.X)) == len(few.X)
+
+
+STRUCTURED: dict[str, tuple[Any, ...]] = {
+    "max_features__weights": ("heavy", 1, [1.0], {0: -1.0}, {0: "a"}, {0: math.nan}, {0: True}),
+    "monotonic_cst": ("up", 1, [1], {0: 2}, {0: 0.5}, {0: "up"}, {0: None}),
+    "interaction_cst": ("all", 1, [1, 2], [[0], 1], 0.5),
+    "feature_penalty": ("dear", 1, [1.0], {0: -1.0}, {0: "a"}, {0: math.inf}),
+    "split__forced_splits": ("age", 1, [0], {"feature": 0, "threshold": 1, "left": 3}),
+    "loss": ("squared", None, 1, ["squared_error"], np.array([1, 2]), object),
+}
+"""Rules that read the columns, or a table of losses."""
+
+
+@pytest.mark.parametrize("name", STRUCTURED)
+def test_impossible_values_by_feature_are_refused_by_name(name, few):
+    for value in STRUCTURED[name]:
+        options = {"max_features": FeatureSampling(per_node=0.5), "split": SplitSearch()}
+        model = GradientBoostingRegressor(**options).set_params(**{name: value})
+        with pytest.raises(InvalidParameterError, match=r"must be .*[gG]ot") as caught:
+            model.fit(few.X, few.number)
+        assert name.rpartition("__")[2] in str(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -305,12 +477,13 @@ def test_columns_are_drawn_for_every_tree_level_and_node(table):
         model.fit(table.X, table.number)
         return [set(tree.feature[tree.feature >= 0]) for tree in model.model_.ensemble.trees]
 
-    per_tree = used(columns_per_tree=0.4)
+    per_tree = used(max_features=FeatureSampling(per_tree=0.4))
     assert max(map(len, per_tree)) == 2
     assert set().union(*per_tree) == set(range(5))
     # One column of five at every node: a tree may use several, but the root has no choice.
     assert max(map(len, used(max_features=0.2))) > 2
-    assert len(set(map(frozenset, used(columns_per_level=0.2, max_depth=1)))) == 5
+    per_level = used(max_features=FeatureSampling(per_level=0.2), max_depth=1)
+    assert len(set(map(frozenset, per_level))) == 5
 
 
 @pytest.mark.parametrize("share", [0.5, 1e-9])

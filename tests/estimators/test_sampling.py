@@ -14,6 +14,7 @@ from sklearn.tree import DecisionTreeClassifier
 from estimators.tables import make_table, quick
 from stagewise import (
     AdaBoostClassifier,
+    Goss,
     GradientBoostingClassifier,
     GradientBoostingRegressor,
     InvalidParameterError,
@@ -27,7 +28,7 @@ WAYS: dict[str, dict[str, Any]] = {
     "uniform": {"subsample": 0.5},
     "bootstrap": {"sampling": "bootstrap"},
     "half a bootstrap": {"sampling": "bootstrap", "subsample": 0.5},
-    "goss": {"sampling": "goss", "goss_top": 0.3, "goss_other": 0.2},
+    "goss": {"sampling": Goss(top=0.3, other=0.2)},
     "mvs": {"sampling": "mvs", "subsample": 0.5},
     "group": {"sampling": "group", "subsample": 0.5},
 }
@@ -201,7 +202,7 @@ def test_a_fold_is_sampled_as_a_fit_to_its_rows(name):
     full = make_table(300, missing=False)
     train, held = np.arange(200), np.arange(200, 300)
     params = {"n_estimators": 6, "tol": 0.0, "max_bins": 400, **WAYS[name]}
-    folds = quick(Classifier, early_stopping="cv", cv=[(train, held)], **params)
+    folds = quick(Classifier, early_stopping=[(train, held)], **params)
     folds.fit(full.X, full.two)
     alone = quick(Classifier, **params)
     alone.fit(full.X[train], full.two[train], X_val=full.X[held], y_val=full.two[held])
@@ -284,28 +285,16 @@ def test_other_recipes_are_what_they_were():
 
 
 REFUSED = {
-    "goss_top of another sampling": (
-        {"goss_top": 0.3},
-        "'goss_top' .* has no effect with sampling='uniform'; set sampling='goss', or .* at 0.2",
-    ),
-    "goss_other of another sampling": ({"goss_other": 0.2, "sampling": "mvs"}, "'goss_other'"),
-    "mvs_lambda of another sampling": ({"mvs_lambda": 2}, "set sampling='mvs'"),
     "subsample beside goss": (
         {"subsample": 0.5, "sampling": "goss"},
-        "'subsample' .* no effect with sampling='goss'; set goss_top and goss_other",
+        "'subsample' .* no effect with sampling=Goss\\(\\); set sampling=Goss\\(top=",
     ),
     "all rows by mvs": ({"sampling": "mvs"}, "'subsample' .* must be below 1 .*; got 1"),
     "all groups": ({"sampling": "group"}, "'subsample' .* must be below 1"),
     "all rows by goss": (
-        {"sampling": "goss", "goss_top": 0.5, "goss_other": 0.5},
+        {"sampling": Goss(top=0.5, other=0.5)},
         "must be below 1 in sum.*got 0.5 and 0.5",
     ),
-    "max_drop without dropout": (
-        {"max_drop": 5},
-        "'max_drop' .* has no effect with dropout=Dart(rate=0.0); set drop_rate above 0",
-    ),
-    "skip_drop without dropout": ({"skip_drop": 0.1}, "'skip_drop'"),
-    "drop_normalization without dropout": ({"drop_normalization": "forest"}, "drop_rate above 0"),
 }
 
 

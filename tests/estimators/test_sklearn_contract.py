@@ -109,7 +109,7 @@ def drawn_by_row_number(estimator):
         StepwiseRegressor(),
         StepwiseRegressor(criterion="cv", cv=3),
         StagewiseLinearRegressor(n_estimators=30),
-        StagewiseLinearRegressor(step="epsilon", n_estimators=200),
+        StagewiseLinearRegressor(step_size=0.01, n_estimators=200),
     ],
     expected_failed_checks=drawn_by_row_number,
 )

@@ -12,6 +12,7 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from sklearn.base import clone
 from sklearn.model_selection import cross_val_predict
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
@@ -19,10 +20,12 @@ from sklearn.preprocessing import OneHotEncoder
 from estimators.tables import CASES, hashed, quick
 from stagewise import (
     AdaBoostClassifier,
+    FeatureSampling,
     GentleBoostClassifier,
     GradientBoostingClassifier,
     GradientBoostingRegressor,
     InvalidParameterError,
+    SplitSearch,
     StagewiseClassifier,
     load,
 )
@@ -72,10 +75,13 @@ def table():
 def fit(case, X, table, **params):
     kind, target, own = CASES[case]
     own = {**own, **params}
-    if "feature_weights" in own:
-        own["feature_weights"] = [1 + j % 3 for j in range(COLUMNS)]
-    if "forced_splits" in own:
-        own["forced_splits"] = {"feature": 5, "threshold": 0.5}
+    drawn, split = own.get("max_features"), own.get("split")
+    if isinstance(drawn, FeatureSampling) and drawn.weights is not None:
+        weights = [1 + j % 3 for j in range(COLUMNS)]
+        own["max_features"] = clone(drawn).set_params(weights=weights)
+    if isinstance(split, SplitSearch) and split.forced_splits is not None:
+        forced = {"feature": 5, "threshold": 0.5}
+        own["split"] = clone(split).set_params(forced_splits=forced)
     numbers = np.column_stack([table[1], table[1] ** 2 + table[2]])
     y = {"number": table[1], "numbers": numbers, "two": table[2], "many": table[3]}[target]
     model = kind(**{"n_estimators": 5, "min_samples_leaf": 5, **own})
@@ -180,7 +186,7 @@ def test_held_out_rows_weights_and_folds_work_on_sparse_rows(table):
     weight = 1.0 + hashed(ROWS, 1, 5)[:, 0] % 3
     for params, more in (
         ({"early_stopping": True, "n_iter_no_change": 2}, {}),
-        ({"early_stopping": "cv", "cv": 3, "n_iter_no_change": 2}, {}),
+        ({"early_stopping": 3, "n_iter_no_change": 2}, {}),
         ({"n_iter_no_change": 2}, {"y_val": many[:200]}),
     ):
         models = []
@@ -190,7 +196,7 @@ def test_held_out_rows_weights_and_folds_work_on_sparse_rows(table):
             models.append(model.fit(own, many, sample_weight=weight, **held))
         assert models[0].fingerprint() == models[1].fingerprint(), params
         assert models[0].validation_loss_.tobytes() == models[1].validation_loss_.tobytes()
-        if params.get("early_stopping") == "cv":
+        if params.get("early_stopping") == 3:
             np.testing.assert_array_equal(models[0].oof_prediction_, models[1].oof_prediction_)
     mixed = quick(GradientBoostingRegressor, n_estimators=5, oob_score=True, subsample=0.5)
     a, b = mixed.fit(X, number).oob_improvement_, mixed.fit(S, number).oob_improvement_
@@ -336,5 +342,5 @@ def test_a_sparse_matrix_is_never_made_dense():
 
 
 def test_vector_leaves_are_refused(table):
-    with pytest.raises(InvalidParameterError, match=r"multi_output='vector'.*sparse"):
+    with pytest.raises(InvalidParameterError, match=r"leaves='vector'.*sparse"):
         quick(GradientBoostingClassifier, leaves="vector").fit(sp.csr_array(table[0]), table[3])

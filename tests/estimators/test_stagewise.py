@@ -91,13 +91,13 @@ def test_the_others_are_cases_of_it(table):
         (StagewiseRegressor(learner=tree), GradientBoostingRegressor(**own), table.number),
         (
             StagewiseRegressor("absolute_error", learner=tree, subsample=0.5),
-            GradientBoostingRegressor("absolute_error", subsample=0.5, **own),
+            GradientBoostingRegressor(loss="absolute_error", subsample=0.5, **own),
             table.number,
         ),
         (StagewiseClassifier(learner=tree), GradientBoostingClassifier(**own), table.many),
         (
             StagewiseClassifier("exponential", learner=tree, response="gradient"),
-            GradientBoostingClassifier("exponential", response="gradient", **own),
+            GradientBoostingClassifier(loss="exponential", response="gradient", **own),
             table.two,
         ),
         (
@@ -135,7 +135,9 @@ def test_a_model_of_trees_is_saved_and_one_of_others_is_pickled(table, tmp_path)
 
 def test_weights_that_a_learner_cannot_take_are_said_and_can_be_drawn(table):
     model = StagewiseClassifier(learner=KNeighborsRegressor(), n_estimators=3)
-    with pytest.raises(ValueError, match=r"KNeighborsRegressor has no argument sample_weight.*resample"):
+    with pytest.raises(
+        ValueError, match=r"KNeighborsRegressor has no argument sample_weight.*resample"
+    ):
         model.fit(table.X, table.two)
     gradient = clone(model).set_params(response="gradient").fit(table.X, table.two)
     drawn = clone(model).set_params(resample=True).fit(table.X, table.two)

@@ -9,9 +9,15 @@ import pandas as pd
 import pytest
 
 import stagewise
-from stagewise import GradientBoostingClassifier, GradientBoostingRegressor
+from stagewise import (
+    FeatureSampling,
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
+    OrderedTargetEncoding,
+)
 
 FAST = {"n_estimators": 20, "max_leaf_nodes": 8, "learning_rate": 0.3, "n_jobs": 2}
+TWICE = OrderedTargetEncoding(n_orderings=2)
 
 
 def shops(n=4000, seed=0, noise=1.0):
@@ -45,7 +51,7 @@ def test_statistics_find_what_sets_of_levels_do_not() -> None:
     X, y = shops(8000)
     new, truth = shops(4000, seed=1)
     error = {
-        how: np.mean((fit(X, y, categorical=how, n_estimators=60).predict(new) - truth) ** 2)
+        how: np.mean((fit(X, y, category_encoding=how, n_estimators=60).predict(new) - truth) ** 2)
         for how in ("sets", "auto")
     }
     assert error["auto"] < 0.8 * error["sets"]
@@ -69,11 +75,14 @@ def test_names_that_say_nothing_are_not_learned_by_heart() -> None:
     assert np.var(model.predict(new)) < 0.15 * np.var(y)
 
 
-@pytest.mark.parametrize("permutations", [1, 3])
+@pytest.mark.parametrize("n_orderings", [1, 3])
 @pytest.mark.parametrize("case", ["number", "two", "three", "absolute", "exact", "validated"])
-def test_a_continued_fit_is_the_uninterrupted_one(case, permutations, tmp_path) -> None:
+def test_a_continued_fit_is_the_uninterrupted_one(case, n_orderings, tmp_path) -> None:
     X, y = shops(1500)
-    kind, params = GradientBoostingRegressor, {"permutations": permutations}
+    kind, params = (
+        GradientBoostingRegressor,
+        {"category_encoding": OrderedTargetEncoding(n_orderings=n_orderings)},
+    )
     if case in ("two", "three"):
         kind, y = GradientBoostingClassifier, by_class(y, {"two": 2, "three": 3}[case])
     if case == "absolute":
@@ -121,16 +130,18 @@ def test_a_model_with_statistics_comes_back_from_a_file(classes, tmp_path) -> No
 
 def test_the_model_does_not_depend_on_threads_codes_or_absent_rows() -> None:
     X, y = shops(1500)
-    model = fit(X, y, permutations=2)
+    model = fit(X, y, category_encoding=TWICE)
     for threads in (1, 3):
-        assert fit(X, y, permutations=2, n_jobs=threads).fingerprint() == model.fingerprint()
+        assert (
+            fit(X, y, category_encoding=TWICE, n_jobs=threads).fingerprint() == model.fingerprint()
+        )
     turned = X.assign(shop=X["shop"].cat.reorder_categories(X["shop"].cat.categories[::-1]))
-    assert fit(turned, y, permutations=2).fingerprint() == model.fingerprint()
+    assert fit(turned, y, category_encoding=TWICE).fingerprint() == model.fingerprint()
     more, extra = shops(200, seed=8)
     both = pd.concat([X.astype(object), more.astype(object)]).astype({"x": float})
     both = both.astype({"shop": "category", "month": "category", "day": "category"})
     weight = np.r_[np.ones(1500), np.zeros(200)]
-    model_of = GradientBoostingRegressor(**FAST, permutations=2)
+    model_of = GradientBoostingRegressor(**FAST, category_encoding=TWICE)
     absent = model_of.fit(both, np.r_[y, extra], sample_weight=weight)
     assert absent.fingerprint() == model.fingerprint()
 
@@ -192,7 +203,7 @@ def test_importances_belong_to_the_columns_that_were_given() -> None:
     "params",
     [
         {"monotonic_cst": {"x": 1}},
-        {"feature_weights": {"shop": 2.0, "x": 1.0}, "max_features": 0.5},
+        {"max_features": FeatureSampling(per_node=0.5, weights={"shop": 2.0, "x": 1.0})},
         {"grow_policy": "symmetric", "max_depth": 3},
         {"sampling": "goss"},
         {"loss": "quantile", "quantile": 0.8},
@@ -216,7 +227,7 @@ def test_statistics_go_with_other_parameters(params) -> None:
     [
         {"interaction_cst": "no_interactions"},
         {"feature_penalty": np.array([0.0, 1.0, 0.0, 0.0])},
-        {"drop_rate": 0.1},
+        {"dropout": "dart"},
         {"leaves": "linear"},
     ],
     ids=lambda p: next(iter(p)),
@@ -225,7 +236,7 @@ def test_what_statistics_cannot_keep_to_is_refused_or_done_without(params) -> No
     X, y = shops(1000)
     assert not fit(X, y, **params).model_.features.target_encodings
     with pytest.raises(
-        ValueError, match=rf"categorical='statistics'.*{next(iter(params))} must be"
+        ValueError, match=rf"category_encoding='target'.*{next(iter(params))} must be"
     ):
         fit(X, y, category_encoding="target", **params)
     model = fit(X, y, warm_start=True).set_params(n_estimators=25, **params)
@@ -244,17 +255,12 @@ def test_auto_has_statistics_only_of_many_levels_and_few_classes() -> None:
     assert not fit(X, classes, GradientBoostingClassifier).model_.features.target_encodings
 
 
-def test_a_continued_fit_keeps_its_permutations() -> None:
+def test_a_continued_fit_keeps_its_orderings() -> None:
     X, y = shops(500)
-    model = fit(X, y, permutations=2, warm_start=True)
-    model.set_params(permutations=3, n_estimators=model.n_estimators + 1)
-    with pytest.raises(ValueError, match="permutations=2 orders, but now it is 3"):
+    model = fit(X, y, category_encoding=TWICE, warm_start=True)
+    model.set_params(category_encoding__n_orderings=3, n_estimators=model.n_estimators + 1)
+    with pytest.raises(ValueError, match="2 orders, but now it is 3"):
         model.fit(X, y)
-
-
-def test_permutations_without_statistics_are_refused() -> None:
-    with pytest.raises(ValueError, match=r"permutations.*no effect with categorical='sets'"):
-        fit(*shops(500), category_encoding="sets", permutations=2)
 
 
 def test_one_hundred_thousand_rows_are_enough_to_find_combinations(monkeypatch) -> None:
@@ -264,18 +270,18 @@ def test_one_hundred_thousand_rows_are_enough_to_find_combinations(monkeypatch) 
     assert (2, 3) in [s.sources for s in model.model_.features.target_encodings]
 
 
-@pytest.mark.parametrize("multi_output", ["trees", "vector"])
-def test_several_targets_have_statistics_each(multi_output, tmp_path) -> None:
+@pytest.mark.parametrize("leaves", ["constant", "vector"])
+def test_several_targets_have_statistics_each(leaves, tmp_path) -> None:
     X, y = shops(2000)
     targets = np.column_stack([y, 2.0 * np.roll(y, 1) + 5.0])
-    model = fit(X, targets, multi_output=multi_output)
+    model = fit(X, targets, leaves=leaves)
     assert len(model.model_.features.target_encodings[0].values) == 2
-    part = fit(X, targets, multi_output=multi_output, n_estimators=9, warm_start=True)
+    part = fit(X, targets, leaves=leaves, n_estimators=9, warm_start=True)
     part.set_params(n_estimators=FAST["n_estimators"]).fit(X, targets)
     assert part.fingerprint() == model.fingerprint()
     model.save(tmp_path / "model.stgw")
     again = stagewise.load(tmp_path / "model.stgw")
     np.testing.assert_array_equal(again.predict(X), model.predict(X))
-    plain = fit(X, targets, multi_output=multi_output, category_encoding="sets")
+    plain = fit(X, targets, leaves=leaves, category_encoding="sets")
     errors = [np.mean((m.predict(X)[:, 0] - y) ** 2) for m in (model, plain)]
     assert errors[0] < errors[1]

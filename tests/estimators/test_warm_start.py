@@ -9,7 +9,12 @@ import pytest
 
 import stagewise
 from estimators.tables import make_table, quick
-from stagewise import GradientBoostingClassifier, GradientBoostingRegressor
+from stagewise import (
+    FeatureSampling,
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
+    SplitSearch,
+)
 
 Regressor, Classifier = GradientBoostingRegressor, GradientBoostingClassifier
 
@@ -19,7 +24,7 @@ FITS = {
     "drawn rows and columns": (
         Regressor,
         "number",
-        {"subsample": 0.5, "columns_per_tree": 0.6, "columns_per_level": 0.8},
+        {"subsample": 0.5, "max_features": FeatureSampling(per_tree=0.6, per_level=0.8)},
     ),
     "absolute error, drawn rows": (
         Regressor,
@@ -37,11 +42,15 @@ FITS = {
     ),
     "every value": (Classifier, "two", {"split": "exact"}),
     "every value of drawn rows": (Regressor, "number", {"split": "exact", "subsample": 0.5}),
-    "proposed values": (Regressor, "number", {"split": "approx", "epsilon": 0.2}),
+    "proposed values": (
+        Regressor,
+        "number",
+        {"split": SplitSearch(method="approx", sketch_eps=0.2)},
+    ),
     "values proposed anew": (
         Classifier,
         "many",
-        {"split": "approx", "proposal": "local", "epsilon": 0.3, "subsample": 0.6},
+        {"split": SplitSearch(method="approx", proposal="local", sketch_eps=0.3), "subsample": 0.6},
     ),
     "a random seed": (Regressor, "number", {"subsample": 0.5, "random_state": None}),
 }

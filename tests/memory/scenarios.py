@@ -58,8 +58,18 @@ fit("boosting", boosting(), X, Y)
 fit("weights", boosting(), X, Y, sample_weight=RNG.random(N))
 fit("many bins", boosting(max_bins=1000), RNG.normal(size=(N * 2, 2)), RNG.normal(size=N * 2))
 fit("exact", boosting(split="exact"), X, Y)
-fit("global proposal", boosting(split="approx", proposal="global", epsilon=0.1), X, Y)
-fit("local proposal", boosting(split="approx", proposal="local", epsilon=0.1), X, Y)
+fit(
+    "global proposal",
+    boosting(split=sw.SplitSearch(method="approx", proposal="global", sketch_eps=0.1)),
+    X,
+    Y,
+)
+fit(
+    "local proposal",
+    boosting(split=sw.SplitSearch(method="approx", proposal="local", sketch_eps=0.1)),
+    X,
+    Y,
+)
 fit("depth-wise", boosting(grow_policy="depth_wise"), X, Y)
 fit("symmetric", boosting(grow_policy="symmetric", max_depth=3, max_leaf_nodes=None), X, Y)
 fit("absolute error", boosting(loss="absolute_error"), X, Y)
@@ -71,7 +81,7 @@ fit("statistics", boosting(category_encoding="target"), FRAME, Y)
 fit("level sets", boosting(category_encoding="sets"), FRAME, Y)
 fit("monotone", boosting(monotonic_cst=[1, 0, -1, 0]), X, Y)
 fit("interaction groups", boosting(interaction_cst=[[0, 1], [2, 3]]), X, Y)
-fit("dropout", boosting(dropout=Dart(rate=0.5), skip_drop=0.0), X, Y)
+fit("dropout", boosting(dropout=sw.Dart(rate=0.5, skip=0.0)), X, Y)
 fit("goss", boosting(sampling="goss"), X, Y)
 fit("mvs", boosting(sampling="mvs", subsample=0.5), X, Y)
 fit("bags", boosting(subsample=0.5, max_features=0.5, oob_score=True), X, Y)
@@ -159,13 +169,13 @@ asked(
     "shap, lines",
     lambda: inspection.shap_values(LINES, X[:10], kind="interventional", background=X[:10]).values,
 )
-asked("partial dependence", lambda: inspection.partial_dependence(BOOSTED, [0, 1]).mean)
-asked("partial dependence, rows", lambda: inspection.partial_dependence(BOOSTED, [0], X).mean)
-asked("accumulated effects", lambda: inspection.accumulated_effects(BOOSTED, [0], X).effect)
+asked("partial dependence", lambda: inspection.partial_dependence(BOOSTED, None, [0, 1]).mean)
+asked("partial dependence, rows", lambda: inspection.partial_dependence(BOOSTED, X, [0]).mean)
+asked("accumulated effects", lambda: inspection.accumulated_effects(BOOSTED, X, [0]).effect)
 SCENARIOS["interactions"] = lambda: repr(inspection.interactions(BOOSTED, X[:50]).table())
 asked(
     "permutation importance",
-    lambda: inspection.permutation_importance(BOOSTED, X, Y, repeats=2).value,
+    lambda: inspection.permutation_importance(BOOSTED, X, Y, n_repeats=2).value,
 )
 asked("workers", lambda: Workers(4).threads)
 

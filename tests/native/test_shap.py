@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from model_samples import random_tree, with_lines, with_sets
 from reference import shap as reference
 from stagewise._native import Columns, Workers, supported_isas
-from stagewise.inspection.shapley.values import _complete
+from stagewise.inspection.shap.values import _complete
 from stagewise.model.ensemble import Ensemble
 from stagewise.trees.linear_leaves import LinearLeaves
 from stagewise.trees.tree import Tree

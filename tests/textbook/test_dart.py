@@ -15,7 +15,11 @@ import pytest
 
 from reference import sampling as draws
 from reference.tree import Rules, grow, predict
-from stagewise import GradientBoostingClassifier, GradientBoostingRegressor
+from stagewise import (
+    Dart,
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
+)
 
 Vector = npt.NDArray[np.float64]
 
@@ -44,14 +48,14 @@ X, NUMBER = make_table()
 CODES = np.digitize(NUMBER, np.quantile(NUMBER, [0.3, 0.7]))
 
 
-def dart(start: Vector, derivatives: Any, rate: float, drop: dict[str, Any]) -> Vector:
+def dart(start: Vector, derivatives: Any, rate: float, drop: Dart) -> Vector:
     """Return the scores, shape (outputs, rows); a round is a tree for each output."""
     values = [np.unique(x[~np.isnan(x)]) for x in X.T]
     cuts = [(v[1:] + v[:-1]) / 2 for v in values]
     said: list[Vector] = []
     weight: list[float] = []
     for m in range(ROUNDS):
-        drawn = drop["drop_rate"], drop.get("max_drop", 50), drop.get("skip_drop", 0.5)
+        drawn = drop.rate, drop.max_drop or 0, drop.skip
         dropped = draws.rounds(m, *drawn, SEED, m)
         kept = [
             w * b for i, (w, b) in enumerate(zip(weight, said, strict=True)) if i not in dropped
@@ -61,7 +65,7 @@ def dart(start: Vector, derivatives: Any, rate: float, drop: dict[str, Any]) -> 
         k = len(dropped)
         if k == 0:
             new, old = rate, 1.0
-        elif drop.get("drop_normalization", "tree") == "tree":
+        elif drop.normalization == "tree":
             new, old = rate / (k + rate), k / (k + rate)
         else:
             new, old = rate / (1 + rate), 1 / (1 + rate)
@@ -73,46 +77,42 @@ def dart(start: Vector, derivatives: Any, rate: float, drop: dict[str, Any]) -> 
 
 
 DROPS = {
-    "as the paper, always some": {"drop_rate": 0.4, "skip_drop": 0.0},
-    "all of them": {"drop_rate": 1.0, "skip_drop": 0.0, "max_drop": None},
-    "the defaults": {"drop_rate": 0.3},
-    "two at most": {"drop_rate": 0.6, "skip_drop": 0.2, "max_drop": 2},
-    "as a forest": {"drop_rate": 0.5, "skip_drop": 0.0, "drop_normalization": "forest"},
+    "as the paper, always some": Dart(rate=0.4, skip=0.0),
+    "all of them": Dart(rate=1.0, skip=0.0, max_drop=None),
+    "the defaults": Dart(rate=0.3),
+    "two at most": Dart(rate=0.6, skip=0.2, max_drop=2),
+    "as a forest": Dart(rate=0.5, skip=0.0, normalization="forest"),
 }
 every_drop = pytest.mark.parametrize("drop", DROPS.values(), ids=DROPS)
-
-
-def reference_drop(drop: dict[str, Any]) -> dict[str, Any]:
-    return {**drop, "max_drop": drop.get("max_drop", 50) or 0}
 
 
 @every_drop
 @pytest.mark.parametrize("rate", [1.0, 0.3])
 def test_squared_error(drop, rate):
-    model = GradientBoostingRegressor(learning_rate=rate, **SHARED, **drop).fit(X, NUMBER)
+    model = GradientBoostingRegressor(learning_rate=rate, **SHARED, dropout=drop).fit(X, NUMBER)
     start = np.full((1, len(NUMBER)), NUMBER.mean())
     residuals = lambda F: (F - NUMBER, np.ones_like(F))  # noqa: E731
-    expected = dart(start, residuals, rate, reference_drop(drop))[0]
+    expected = dart(start, residuals, rate, drop)[0]
     np.testing.assert_allclose(model.predict(X), expected, atol=1e-5)
 
 
 @every_drop
 def test_two_classes(drop):
     y = CODES == 2
-    model = GradientBoostingClassifier(learning_rate=0.3, **SHARED, **drop).fit(X, y)
+    model = GradientBoostingClassifier(learning_rate=0.3, **SHARED, dropout=drop).fit(X, y)
 
     def logistic(F: Vector) -> tuple[Vector, Vector]:
         p = 1 / (1 + np.exp(-F))
         return p - y, p * (1 - p)
 
     start = np.full((1, len(y)), np.log(y.mean() / (1 - y.mean())))
-    expected = dart(start, logistic, 0.3, reference_drop(drop))[0]
+    expected = dart(start, logistic, 0.3, drop)[0]
     np.testing.assert_allclose(model.decision_function(X), expected, atol=1e-5)
 
 
 @every_drop
 def test_a_round_of_three_classes_is_dropped_as_a_whole(drop):
-    model = GradientBoostingClassifier(learning_rate=0.3, **SHARED, **drop).fit(X, CODES)
+    model = GradientBoostingClassifier(learning_rate=0.3, **SHARED, dropout=drop).fit(X, CODES)
 
     def softmax(F: Vector) -> tuple[Vector, Vector]:
         p = np.exp(F) / np.exp(F).sum(axis=0)
@@ -120,5 +120,5 @@ def test_a_round_of_three_classes_is_dropped_as_a_whole(drop):
 
     logs = np.log(np.bincount(CODES) / len(CODES))
     start = np.tile((logs - logs.mean())[:, np.newaxis], len(CODES))
-    expected = dart(start, softmax, 0.3, reference_drop(drop))
+    expected = dart(start, softmax, 0.3, drop)
     np.testing.assert_allclose(model.decision_function(X).T, expected, atol=1e-5)

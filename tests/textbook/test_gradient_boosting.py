@@ -22,6 +22,7 @@ from stagewise import (
     GradientBoostingRegressor,
     LogitBoostClassifier,
 )
+from stagewise.losses import Tweedie
 from stagewise.trees.tree import Tree
 
 Vector = npt.NDArray[np.float64]
@@ -187,18 +188,18 @@ def test_gradient_response_takes_the_optimum_of_every_region() -> None:
             lambda F: 1 - (counts + 1) * np.exp(-F),
         ),
         (
-            "tweedie",
-            {"power": p},
+            Tweedie(power=p),
+            {},
             counts,
             lambda F: counts * np.exp((1 - p) * F) / (p - 1) + np.exp((2 - p) * F) / (2 - p),
             lambda F: np.exp((2 - p) * F) - counts * np.exp((1 - p) * F),
         ),
     ]:
-        model = GradientBoostingRegressor(loss, response="gradient", **own, **SHARED)
+        model = GradientBoostingRegressor(loss=loss, response="gradient", **own, **SHARED)
         F = gradient_boost(X, np.full(len(y), np.log(target.mean())), value, gradient)
         ours = np.log(model.fit(X, target).predict(X))
-        np.testing.assert_allclose(ours, F, atol=1e-4, err_msg=loss)
-    model = GradientBoostingClassifier("exponential", response="gradient", **SHARED)
+        np.testing.assert_allclose(ours, F, atol=1e-4, err_msg=str(loss))
+    model = GradientBoostingClassifier(loss="exponential", response="gradient", **SHARED)
     start = np.full(len(y), 0.5 * np.log((sign > 0).mean() / (sign < 0).mean()))
     F = gradient_boost(X, start, lambda F: np.exp(-sign * F), lambda F: -sign * np.exp(-sign * F))
     np.testing.assert_allclose(model.fit(X, sign).decision_function(X), F, atol=1e-4)
@@ -212,21 +213,21 @@ def test_squared_error_is_ls_boost() -> None:
 
 def test_absolute_error_is_lad_tree_boost() -> None:
     X, y = make_table(1)
-    model = GradientBoostingRegressor("absolute_error", **SHARED).fit(X, y)
+    model = GradientBoostingRegressor(loss="absolute_error", **SHARED).fit(X, y)
     np.testing.assert_allclose(model.predict(X), lad_tree_boost(X, y), atol=1e-5 * y.std())
 
 
 def test_huber_is_m_tree_boost() -> None:
     X, y = make_table(8)
     y[:6] += 20.0  # outliers
-    model = GradientBoostingRegressor("huber", quantile=0.83, **SHARED).fit(X, y)
+    model = GradientBoostingRegressor(loss="huber", quantile=0.83, **SHARED).fit(X, y)
     np.testing.assert_allclose(model.predict(X), m_tree_boost(X, y, 0.83), atol=1e-5 * y.std())
 
 
 @pytest.mark.parametrize("q", [0.1, 0.77])
 def test_quantile_takes_the_quantile_of_every_region(q: float) -> None:
     X, y = make_table(9)
-    model = GradientBoostingRegressor("quantile", quantile=q, **SHARED).fit(X, y)
+    model = GradientBoostingRegressor(loss="quantile", quantile=q, **SHARED).fit(X, y)
     np.testing.assert_allclose(model.predict(X), quantile_tree_boost(X, y, q), atol=1e-5 * y.std())
 
 
@@ -239,8 +240,8 @@ def test_log_links_are_newton_boosting() -> None:
         ("poisson", {}, counts, lambda F: (np.exp(F) - counts, np.exp(F))),
         ("gamma", {}, amounts, lambda F: (1 - amounts / np.exp(F), amounts / np.exp(F))),
         (
-            "tweedie",
-            {"power": p},
+            Tweedie(power=p),
+            {},
             counts,
             lambda F: (
                 np.exp((2 - p) * F) - counts * np.exp((1 - p) * F),
@@ -248,9 +249,9 @@ def test_log_links_are_newton_boosting() -> None:
             ),
         ),
     ]:
-        model = GradientBoostingRegressor(loss, **own, **SHARED).fit(X, target)
+        model = GradientBoostingRegressor(loss=loss, **own, **SHARED).fit(X, target)
         F = newton_boost(X, np.full(len(y), np.log(target.mean())), derivatives)
-        np.testing.assert_allclose(model.predict(X), np.exp(F), rtol=1e-4, err_msg=loss)
+        np.testing.assert_allclose(model.predict(X), np.exp(F), rtol=1e-4, err_msg=str(loss))
 
 
 def test_log_loss_takes_the_steps_of_l2_tree_boost() -> None:
@@ -323,7 +324,7 @@ def test_gentle_boost_is_gentle_ada_boost() -> None:
 
 def test_exponential_loss_is_gentle_ada_boost_from_another_start() -> None:
     X, y = two_classes(11)
-    model = GradientBoostingClassifier("exponential", **SHARED).fit(X, y)
+    model = GradientBoostingClassifier(loss="exponential", **SHARED).fit(X, y)
     start = 0.5 * np.log((1 + y.mean()) / (1 - y.mean()))
     F = gentle_ada_boost(X, y, np.full(len(y), start))
     np.testing.assert_allclose(model.decision_function(X), F, atol=1e-5)
@@ -429,7 +430,9 @@ def test_regularised_squared_error_is_xgboost(penalty: dict[str, float], growth:
 )
 def test_a_stage_with_an_exact_step_never_raises_a_convex_loss(loss: str) -> None:
     X, y = make_table(16)
-    model = GradientBoostingRegressor(loss, response="gradient", **{**SHARED, "learning_rate": 1.0})
+    model = GradientBoostingRegressor(
+        loss=loss, response="gradient", **{**SHARED, "learning_rate": 1.0}
+    )
     losses = model.fit(X, np.exp(y)).train_loss_
     assert (np.diff(losses) <= 1e-7 * np.abs(losses[0])).all()
 
@@ -469,9 +472,9 @@ def test_stumps_make_a_sum_of_functions_of_one_feature() -> None:
 def test_the_unit_of_the_target_does_not_matter(loss: str, penalty: dict[str, float]) -> None:
     X, y = make_table(6, 400)
     settings = {**SHARED, "n_estimators": 20, "max_leaf_nodes": 31, **penalty}
-    predictions = GradientBoostingRegressor(loss, **settings).fit(X, y).predict(X)
+    predictions = GradientBoostingRegressor(loss=loss, **settings).fit(X, y).predict(X)
     for a in (1.5, 1.3e-5, 7e9):
-        other = GradientBoostingRegressor(loss, **settings).fit(X, a * y).predict(X)
+        other = GradientBoostingRegressor(loss=loss, **settings).fit(X, a * y).predict(X)
         np.testing.assert_allclose(other / a, predictions, atol=1e-5)
 
 

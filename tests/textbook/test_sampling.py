@@ -15,7 +15,12 @@ import pytest
 
 from reference import sampling as draws
 from reference.tree import Rules, grow, leaf_of, predict
-from stagewise import GradientBoostingClassifier, GradientBoostingRegressor, StagewiseRegressor
+from stagewise import (
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
+    Mvs,
+    StagewiseRegressor,
+)
 from stagewise.learners import HistogramTree
 
 Vector = npt.NDArray[np.float64]
@@ -47,7 +52,7 @@ def make_table(seed: int = 5, n: int = 240) -> tuple[Vector, Vector]:
 X, NUMBER = make_table()
 CODES = np.digitize(NUMBER, np.quantile(NUMBER, [0.3, 0.7]))
 GROUPS = np.arange(len(NUMBER)) * 13 % 20
-GOSS, MVS = {"sampling": "goss"}, {"sampling": "mvs", "subsample": 0.5, "mvs_lambda": RIDGE}
+GOSS, MVS = {"sampling": "goss"}, {"sampling": Mvs(regularization=RIDGE), "subsample": 0.5}
 BOOTSTRAP, GROUP = {"sampling": "bootstrap"}, {"sampling": "group", "subsample": 0.6}
 
 
@@ -162,7 +167,7 @@ def test_leaves_of_medians_count_rows_as_often_as_they_count(params):
             own = (leaf == j) & (times > 0)
             step[leaf == j] = weighted_median((NUMBER - F)[own], times[own])
         F = F + RATE * step
-    model = GradientBoostingRegressor("absolute_error", **SHARED, **params).fit(X, NUMBER)
+    model = GradientBoostingRegressor(loss="absolute_error", **SHARED, **params).fit(X, NUMBER)
     np.testing.assert_allclose(model.predict(X), F, atol=1e-5)
 
 

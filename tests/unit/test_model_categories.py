@@ -1,4 +1,4 @@
-"""Levels in a model file: every value comes back, and whatever is not their one form is refused."""
+"""Categories in a model file: every value is restored, and any other form is an error."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from stagewise.errors import ModelFormatError
 from stagewise.model.file.contents import pack, unpack
 from stagewise.model.file.format import MINOR, decode, encode
 
-# Five levels of a mixed feature, none of an empty one, two of text; a real one between them.
+# Five categories of a mixed feature, none of an empty one, two of text; a real one between them.
 MODEL = make_model(features=categorical_features(), seed=3)
 
 
-def with_levels(*columns: list[Any]) -> Any:
+def with_categories(*columns: list[Any]) -> Any:
     features = [Feature(None, "categorical", None, Categories.of(column)) for column in columns]
     return make_model(features=features)
 
@@ -42,8 +42,8 @@ def with_levels(*columns: list[Any]) -> Any:
         max_size=4,
     )
 )
-def test_every_level_comes_back(columns) -> None:
-    model = with_levels(*columns)
+def test_every_category_is_restored(columns) -> None:
+    model = with_categories(*columns)
     again, _ = decode(encode(model))
     assert again.features == model.features
     kinds = [[type(v) for v in f.categories.values] for f in again.features]
@@ -58,32 +58,32 @@ def test_a_model_without_categories_has_no_such_section() -> None:
 @pytest.mark.parametrize(
     ("array", "index", "number", "words"),
     [
-        ("level_start", 0, 1, "boundaries between its levels"),
-        ("level_start", -1, 6, "boundaries between its levels"),
-        ("level_start", 1, 2**63, "boundaries between its levels"),
-        ("level_start", 1, 4, "levels for a feature that needs none"),
-        ("level_type", 0, 4, "of which type its levels are"),
-        ("level_type", 0, 3, "lengths of its levels"),
-        ("level_type", 0, 1, "do not rise, or one of another type"),
-        ("level_type", 1, 1, "do not rise, or one of another type"),
-        ("level_bits", 0, 9, "do not rise, or one of another type"),
-        ("level_bits", 1, struct.unpack("<Q", struct.pack("<d", 1.0))[0], "do not rise"),
-        ("level_bits", 1, struct.unpack("<Q", struct.pack("<d", math.nan))[0], "not a number"),
-        ("level_bits", 1, struct.unpack("<Q", struct.pack("<d", -0.0))[0], "do not rise"),
-        ("level_bits", -1, 2**64 - 1, "lengths of its levels"),
-        ("level_bits", -1, 0, "lengths of its levels"),
-        ("level_text", 0, 0xFF, "is not text"),
-        ("level_text", -1, ord("a"), "do not rise"),
+        ("level_start", 0, 1, "boundaries between its categories"),
+        ("level_start", -1, 6, "boundaries between its categories"),
+        ("level_start", 1, 2**63, "boundaries between its categories"),
+        ("level_start", 1, 4, "categories for a feature that is not categorical"),
+        ("level_type", 0, 4, "types of its categories"),
+        ("level_type", 0, 3, "lengths of its categories"),
+        ("level_type", 0, 1, "not in increasing order, or one has the wrong type"),
+        ("level_type", 1, 1, "not in increasing order, or one has the wrong type"),
+        ("level_bits", 0, 9, "not in increasing order, or one has the wrong type"),
+        ("level_bits", 1, struct.unpack("<Q", struct.pack("<d", 1.0))[0], "not (in )?increasing"),
+        ("level_bits", 1, struct.unpack("<Q", struct.pack("<d", math.nan))[0], "is NaN"),
+        ("level_bits", 1, struct.unpack("<Q", struct.pack("<d", -0.0))[0], "not (in )?increasing"),
+        ("level_bits", -1, 2**64 - 1, "lengths of its categories"),
+        ("level_bits", -1, 0, "lengths of its categories"),
+        ("level_text", 0, 0xFF, "is not valid text"),
+        ("level_text", -1, ord("a"), "not (in )?increasing"),
         ("feature_kind", 1, 3, None),
-        ("feature_kind", 0, 0, "levels for a feature that needs none"),
-        ("feature_kind", 0, 4, "of which kind its features"),
+        ("feature_kind", 0, 0, "categories for a feature that is not categorical"),
+        ("feature_kind", 0, 4, "kinds of its features"),
     ],
 )
 def test_one_wrong_number_is_refused(array: str, index: int, number: Any, words: Any) -> None:
     facts, arrays = pack(MODEL, {})
     arrays[array] = arrays[array].copy()
     arrays[array][index] = number
-    if words is None:  # a feature without levels may be categorical
+    if words is None:  # a feature without categories may be categorical
         assert unpack(facts, arrays)[0].features.n_categories_per_feature() == [5, 0, 0, 2]
         return
     with pytest.raises(ModelFormatError, match=words):
@@ -94,7 +94,7 @@ def test_one_wrong_number_is_refused(array: str, index: int, number: Any, words:
 def test_the_sections_come_together_or_not_at_all(array: str) -> None:
     facts, arrays = pack(MODEL, {})
     whole = arrays.pop(array)
-    with pytest.raises(ModelFormatError, match="levels for each categorical feature"):
+    with pytest.raises(ModelFormatError, match="categories for each categorical feature"):
         unpack(facts, arrays)
     for other in (whole.astype(np.float32), whole[None]):
         with pytest.raises(ModelFormatError, match="wrong type or shape"):
@@ -104,19 +104,19 @@ def test_the_sections_come_together_or_not_at_all(array: str) -> None:
             unpack(facts, {**arrays, array: other.astype(whole.dtype)})
 
 
-def test_levels_of_no_categorical_feature_are_refused() -> None:
+def test_categories_of_no_categorical_feature_are_refused() -> None:
     facts, arrays = pack(make_model(), {})
-    _, others = pack(with_levels([], [], []), {})
-    levels = {name: others[name] for name in others if name.startswith("level_")}
-    with pytest.raises(ModelFormatError, match="levels"):
-        unpack(facts, {**arrays, **levels})
+    _, others = pack(with_categories([], [], []), {})
+    categories = {name: others[name] for name in others if name.startswith("level_")}
+    with pytest.raises(ModelFormatError, match="categories"):
+        unpack(facts, {**arrays, **categories})
 
 
 def test_a_categorical_feature_has_no_cuts() -> None:
     facts, arrays = pack(MODEL, {})
     arrays["cuts"] = np.array([5], dtype=np.uint64)
     arrays["cut_start"] = np.array([0, 1, 1, 1, 1], dtype=np.uint64)
-    with pytest.raises(ModelFormatError, match="cuts for a feature that needs none"):
+    with pytest.raises(ModelFormatError, match="cuts for a feature that is not a wide integer"):
         unpack(facts, arrays)
 
 
@@ -130,13 +130,13 @@ def test_files_of_earlier_formats_are_read_as_before(minor: int) -> None:
     assert estimator == ESTIMATOR
 
 
-def test_levels_decide_the_fingerprint() -> None:
+def test_categories_decide_the_fingerprint() -> None:
     models = [
-        with_levels(["a", "b"], []),
-        with_levels(["a"], ["b"]),
-        with_levels(["ab"], []),
-        with_levels([1, 2], []),
-        with_levels(["1", "2"], []),
+        with_categories(["a", "b"], []),
+        with_categories(["a"], ["b"]),
+        with_categories(["ab"], []),
+        with_categories([1, 2], []),
+        with_categories(["1", "2"], []),
         make_model(features=[Feature(None, "real"), Feature(None, "real")]),
     ]
     assert len({model.fingerprint() for model in models}) == len(models)

@@ -21,14 +21,14 @@ LEAF = int(np.flatnonzero(FIRST.feature < 0)[0])
 @pytest.mark.parametrize(
     ("array", "index", "number", "words"),
     [
-        ("feature", INNER, 4, "a feature there is not"),
-        ("feature", INNER, -2, "a feature there is not"),
+        ("feature", INNER, 4, "a feature that does not exist"),
+        ("feature", INNER, -2, "a feature that does not exist"),
         ("feature", LEAF, 0, "does not come after it"),
-        ("feature", INNER, -1, "is a leaf that splits"),
+        ("feature", INNER, -1, "is a leaf with children"),
         ("threshold", INNER, np.nan, "a threshold that is not a number"),
-        ("threshold", LEAF, 1.0, "is a leaf that splits"),
-        ("missing_left", INNER, 2, "neither left nor right"),
-        ("missing_left", LEAF, 1, "is a leaf that splits"),
+        ("threshold", LEAF, 1.0, "is a leaf with children"),
+        ("missing_left", INNER, 2, "direction of missing values"),
+        ("missing_left", LEAF, 1, "is a leaf with children"),
         ("left", INNER, INNER, "left child that does not come after it"),
         ("left", INNER, -1, "left child that does not come after it"),
         ("left", INNER, 9, "left child outside its tree"),
@@ -36,12 +36,12 @@ LEAF = int(np.flatnonzero(FIRST.feature < 0)[0])
         ("right", INNER, 0, "right child that does not come after it"),
         ("right", INNER, 9, "right child outside its tree"),
         ("right", INNER, int(FIRST.left[INNER]), "exactly one parent"),
-        ("left", LEAF, 8, "is a leaf that splits"),
+        ("left", LEAF, 8, "is a leaf with children"),
         ("value", LEAF, np.nan, "a value that is not finite"),
         ("value", INNER, -np.inf, "a value that is not finite"),
         ("gain", INNER, -1.0, "a negative gain"),
         ("gain", INNER, np.inf, "a gain that is not finite"),
-        ("gain", LEAF, 1.0, "is a leaf that splits"),
+        ("gain", LEAF, 1.0, "is a leaf with children"),
         ("cover", LEAF, -1.0, "a negative cover"),
         ("cover", LEAF, np.nan, "a cover that is not finite"),
         ("tree_start", 0, 1, "boundaries between its trees"),
@@ -53,14 +53,14 @@ LEAF = int(np.flatnonzero(FIRST.feature < 0)[0])
         ("offset", 0, np.inf, "base score, offset or scale"),
         ("scale", 0, 0.0, "base score, offset or scale"),
         ("scale", 0, np.nan, "base score, offset or scale"),
-        ("feature_kind", 0, 3, "levels for each categorical feature"),
-        ("feature_kind", 0, 4, "of which kind"),
-        ("feature_kind", 1, 0, "cuts for a feature that needs none"),
-        ("feature_kind", 1, 2, "cuts that do not rise"),
-        ("cuts", 1, 5, "cuts that do not rise"),
-        ("cuts", 5, 1, "cuts that do not rise"),
+        ("feature_kind", 0, 3, "categories for each categorical feature"),
+        ("feature_kind", 0, 4, "kinds of its features"),
+        ("feature_kind", 1, 0, "cuts for a feature that is not a wide integer"),
+        ("feature_kind", 1, 2, "cuts that are not increasing"),
+        ("cuts", 1, 5, "cuts that are not increasing"),
+        ("cuts", 5, 1, "cuts that are not increasing"),
         ("cut_start", 1, 2**64 - 1, "boundaries between its cuts"),
-        ("names", 0, 0xFF, "is not text"),
+        ("names", 0, 0xFF, "is not valid text"),
         ("name_start", 1, 2**40, "boundaries between its names"),
     ],
 )
@@ -108,12 +108,12 @@ def test_an_array_that_is_too_short_or_too_long_is_refused(array: str) -> None:
     [
         ("task", "ranking", "neither a regression nor"),
         ("task", ["regression"], "neither a regression nor"),
-        ("task", "classification", "of which type its class labels"),
-        ("loss", None, "which loss"),
+        ("task", "classification", "type of its class labels"),
+        ("loss", None, "name of its loss"),
         ("classes", {"dtype": "int64"}, "regression model with class labels"),
-        ("estimator", None, "which estimator"),
-        ("estimator", {"class": "X", "params": []}, "no name or no parameters"),
-        ("estimator", {"class": "X", "params": {"a": {"$pairs": [1]}}}, "not pairs"),
+        ("estimator", None, "no valid estimator"),
+        ("estimator", {"class": "X", "params": []}, "class or the parameters"),
+        ("estimator", {"class": "X", "params": {"a": {"$pairs": [1]}}}, "invalid list of pairs"),
         ("estimator", {"class": "X", "params": {"a": {"$pairs": [[1, 2], [1, 3]]}}}, "key twice"),
     ],
 )
@@ -127,7 +127,7 @@ def test_one_wrong_fact_is_refused(key: str, fact: object, words: str) -> None:
 def test_a_missing_fact_is_refused(key: str) -> None:
     facts, arrays = pack(MODEL, {})
     del facts[key]
-    with pytest.raises(ModelFormatError, match=f"does not give '{key}'"):
+    with pytest.raises(ModelFormatError, match=f"has no '{key}'"):
         unpack(facts, arrays)
 
 
@@ -151,20 +151,22 @@ def test_trees_must_be_whole_rounds() -> None:
     arrays["tree_start"] = arrays["tree_start"][:-1]
     for name in MODEL.ensemble.flat().keys() - {"tree_start"}:
         arrays[name] = arrays[name][:-1]
-    with pytest.raises(ModelFormatError, match="8 trees, which is no whole number of rounds of 3"):
+    with pytest.raises(
+        ModelFormatError, match="8 trees, which is not a multiple of the 3 per round"
+    ):
         unpack(facts, arrays)
 
 
 @pytest.mark.parametrize(
     ("array", "values", "words"),
     [
-        ("missing_int64", [-999, -(2**63), 7], "do not rise"),
-        ("missing_int64", [7, 7], "do not rise"),
-        ("missing_int64", [], "do not rise"),
-        ("missing_uint64", [5], "another type"),
-        ("missing_uint64", [2**64 - 1, 2**63], "do not rise"),
-        ("missing_float64", [-999.0], "another type"),
-        ("missing_float64", [1e20, 0.5], "do not rise"),
+        ("missing_int64", [-999, -(2**63), 7], r"not (in )?increasing"),
+        ("missing_int64", [7, 7], r"not (in )?increasing"),
+        ("missing_int64", [], r"not (in )?increasing"),
+        ("missing_uint64", [5], "wrong type"),
+        ("missing_uint64", [2**64 - 1, 2**63], r"not (in )?increasing"),
+        ("missing_float64", [-999.0], "wrong type"),
+        ("missing_float64", [1e20, 0.5], r"not (in )?increasing"),
         ("missing_float64", [np.nan], "not finite"),
         ("missing_float64", [np.inf], "not finite"),
     ],
@@ -203,8 +205,8 @@ def test_two_features_of_one_name_are_refused() -> None:
         (None, {"dtype": "object", "labels": "ab"}, "not all text, integers or booleans"),
         (None, {"dtype": "object"}, "not all text, integers or booleans"),
         (np.array([0, 1]), {"dtype": "object", "labels": ["a", "b"]}, "labels twice"),
-        (None, {"dtype": ["int64"]}, "of which type"),
-        (None, [], "of which type"),
+        (None, {"dtype": ["int64"]}, "type of its class labels"),
+        (None, [], "type of its class labels"),
     ],
 )
 def test_class_labels_that_are_not_labels_are_refused(labels: Any, fact: Any, words: str) -> None:
@@ -222,22 +224,22 @@ LINES = make_model(features=wide_features(), n_splits=4, lines=True)
 @pytest.mark.parametrize(
     ("array", "index", "number", "words"),
     [
-        ("line_node", 0, -1, "in no leaf"),
-        ("line_node", 0, 0, "in no leaf"),
+        ("line_node", 0, -1, "outside of a leaf"),
+        ("line_node", 0, 0, "outside of a leaf"),
         ("line_node", 1, LINES.ensemble.flat()["line_node"][0], "two in one"),
-        ("line_node", -1, 10_000, "in no leaf"),
-        ("line_start", 0, 1, "boundaries between its lines"),
+        ("line_node", -1, 10_000, "outside of a leaf"),
+        ("line_start", 0, 1, "boundaries between its linear leaves"),
         ("line_start", 1, 0, "differ in length"),
-        ("line_start", 1, 2**63, "boundaries between its lines"),
-        ("line_feature", 0, -1, "a feature there is not"),
-        ("line_feature", 0, 4, "a feature there is not"),
+        ("line_start", 1, 2**63, "boundaries between its linear leaves"),
+        ("line_feature", 0, -1, "a feature that does not exist"),
+        ("line_feature", 0, 4, "a feature that does not exist"),
         ("line_slope", 0, np.inf, "not finite"),
         ("line_centre", 0, np.nan, "not finite"),
         ("line_intercept", 0, np.nan, "not finite"),
         ("line_low", 0, -np.inf, "not finite"),
         ("line_high", 0, np.nan, "not finite"),
-        ("line_low", 0, 1e9, "out of order"),
-        ("line_grain", 0, -1.0, "out of order"),
+        ("line_low", 0, 1e9, "invalid range"),
+        ("line_grain", 0, -1.0, "invalid range"),
         ("line_beyond", 0, 2, "infinite values"),
     ],
 )
@@ -253,10 +255,10 @@ def test_one_wrong_number_of_a_line_is_refused(
 
 
 @pytest.mark.parametrize("array", [name for name in pack(LINES, {})[1] if name.startswith("line_")])
-def test_lines_that_are_not_whole_are_refused(array: str) -> None:
+def test_incomplete_linear_leaves_are_refused(array: str) -> None:
     facts, arrays = pack(LINES, {})
     whole = arrays.pop(array)
-    with pytest.raises(ModelFormatError, match="not whole"):
+    with pytest.raises(ModelFormatError, match="only some of the sections"):
         unpack(facts, arrays)
     for other in (whole[:-1], whole[:0], np.append(whole, whole)):
         with pytest.raises(ModelFormatError):
@@ -269,8 +271,8 @@ def test_features_of_a_line_rise_and_are_numbers() -> None:
     long = int(np.flatnonzero(np.diff(start.astype(np.int64)) > 1)[0])
     arrays["line_feature"] = arrays["line_feature"].copy()
     arrays["line_feature"][int(start[long]) + 1] = arrays["line_feature"][int(start[long])]
-    with pytest.raises(ModelFormatError, match="do not rise"):
+    with pytest.raises(ModelFormatError, match=r"not (in )?increasing"):
         unpack(facts, arrays)
     facts, arrays = pack(make_model(features=categorical_features(), lines=True), {})
-    with pytest.raises(ModelFormatError, match="no number"):
+    with pytest.raises(ModelFormatError, match="categorical feature"):
         unpack(facts, arrays)

@@ -69,7 +69,7 @@ def test_reading_and_writing_again_gives_the_same_bytes(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", SAMPLES)
-def test_a_model_comes_back_bit_for_bit(name: str) -> None:
+def test_a_model_is_restored_bit_for_bit(name: str) -> None:
     model = SAMPLES[name]
     read, estimator = decode(encode(model, ESTIMATOR))
     assert estimator == ESTIMATOR
@@ -141,7 +141,7 @@ def test_labels_in_the_byte_order_of_another_machine_keep_their_values() -> None
         (np.empty(0, dtype=np.int64), "without classes"),
     ],
 )
-def test_a_label_that_would_not_come_back_is_refused(
+def test_a_label_that_cannot_be_restored_is_refused(
     classes: np.ndarray[Any, Any], words: str
 ) -> None:
     model = replace(make_model(classes=np.array([0, 1])), classes=classes)
@@ -172,7 +172,7 @@ def test_missing_values_keep_their_values_and_their_type() -> None:
     assert repr(read.features.missing_values.values) == repr(SENTINELS)
 
 
-def test_only_a_model_with_missing_values_needs_a_reader_that_knows_them() -> None:
+def test_only_a_model_with_missing_values_has_their_sections() -> None:
     def sections(model: Model) -> dict[str, bool]:
         data = encode(model)
         header = json.loads(data[24 : 24 + struct.unpack_from("<Q", data, 16)[0]])
@@ -204,7 +204,7 @@ PARAMS = {
 }
 
 
-def test_parameters_come_back_equal_and_of_the_same_types() -> None:
+def test_parameters_are_restored_with_their_types() -> None:
     _, estimator = decode(encode(make_model(), with_params(**PARAMS)))
     assert estimator == with_params(**PARAMS)
     assert repr(sorted(estimator["params"].items())) == repr(sorted(PARAMS.items()))
@@ -228,7 +228,7 @@ LOOP.append(LOOP)
     ("value", "words"),
     [
         (print, "builtin_function_or_method"),
-        (float("inf"), "holds inf, and only finite"),
+        (float("inf"), "holds inf, but only finite"),
         (float("nan"), "holds nan"),
         ([1.0, np.float64("nan")], "holds nan"),
         (2**64, "more than 64 bits"),
@@ -256,7 +256,7 @@ def test_parameters_of_megabytes_are_refused() -> None:
 
 @pytest.mark.parametrize("estimator", [{"class": "X"}, {"params": {}}, {"class": 1, "params": {}}])
 def test_an_estimator_without_name_or_parameters_is_refused(estimator: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match="no name or no parameters"):
+    with pytest.raises(ValueError, match="class or the parameters"):
         encode(make_model(), estimator)
 
 
@@ -319,7 +319,7 @@ def test_bytes_after_the_end_are_refused() -> None:
 
 
 def test_bytes_that_no_section_claims_are_refused() -> None:
-    with pytest.raises(ModelFormatError, match="do not fill"):
+    with pytest.raises(ModelFormatError, match="do not cover"):
         decode(rebuilt(encode(make_model()), lambda header: b"hidden"))
 
 

@@ -47,7 +47,7 @@ CLASSES = np.array(["a", "b", "c"])[RNG.integers(0, 3, 60)]
 
 SAMPLES: dict[str, tuple[Any, Any]] = {
     "boosting": (GradientBoostingRegressor(n_estimators=3), Y),
-    "counts": (GradientBoostingRegressor("poisson", n_estimators=2), COUNTS),
+    "counts": (GradientBoostingRegressor(loss="poisson", n_estimators=2), COUNTS),
     "lines": (GradientBoostingRegressor(n_estimators=2, leaves="linear"), Y),
     "targets": (GradientBoostingRegressor(n_estimators=2), np.column_stack([Y, COUNTS])),
     "vectors": (

@@ -31,7 +31,7 @@ def put(place, value):
 
 
 @pytest.mark.parametrize("intercept", [True, False])
-def test_a_fit_comes_back_as_it_was(intercept):
+def test_a_fit_is_restored(intercept):
     model = make_linear(intercept=intercept)
     twin, _ = decode(encode(model))
     assert twin.least_squares is not None
@@ -58,7 +58,7 @@ def test_how_sure_it_is_belongs_to_the_fingerprint():
 def test_a_part_that_is_missing(name):
     facts, arrays = pack(make_linear(), {})
     del arrays[name]
-    with pytest.raises(ModelFormatError, match="is not whole"):
+    with pytest.raises(ModelFormatError, match="only some of the sections"):
         unpack(facts, arrays)
 
 
@@ -75,15 +75,15 @@ WRONG = {
     "a part of a covariance": ("linear_covariance", lambda a: a[:-1], "differ in length"),
     "a covariance of NaN": ("linear_covariance", put(0, np.nan), "not finite"),
     "an infinite slope": ("linear_slope", put(0, np.inf), "not finite"),
-    "a negative variance": ("linear_covariance", put(0, -1.0), "variances that are none"),
-    "a lopsided covariance": ("linear_covariance", put(1, 9.0), "variances that are none"),
-    "a column there is not": ("linear_column", put(2, 4), "column there is not"),
-    "a column twice": ("linear_column", put(1, 0), "column there is not, or two"),
-    "a size of nothing": ("linear_size", put(0, 0.0), "sums of squares"),
+    "a negative variance": ("linear_covariance", put(0, -1.0), "negative variance"),
+    "a lopsided covariance": ("linear_covariance", put(1, 9.0), "negative variance"),
+    "a column that does not exist": ("linear_column", put(2, 4), "column that does not exist"),
+    "a column twice": ("linear_column", put(1, 0), "column that does not exist, or two"),
+    "a size of nothing": ("linear_size", put(0, 0.0), "sum of squares"),
     "no rows": ("linear_sums", put(0, 0.0), "number of rows"),
-    "squares below 0": ("linear_sums", put(1, -1.0), "sums of squares"),
-    "sums that are missing": ("linear_sums", lambda a: a[:2], "does not say"),
-    "half an intercept": ("linear_facts", put(0, 2), "does not say"),
+    "squares below 0": ("linear_sums", put(1, -1.0), "sum of squares"),
+    "sums that are missing": ("linear_sums", lambda a: a[:2], "facts or sums"),
+    "half an intercept": ("linear_facts", put(0, 2), "facts or sums"),
     "no intercept any more": ("linear_facts", put(0, 0), "differ in length"),
     "more rank than columns": ("linear_facts", put(2, 5), "differ in length"),
     "a huge rank": ("linear_facts", put(2, 2**64 - 1), "differ in length"),

@@ -41,17 +41,17 @@ def spoil(value: float) -> Any:
     [
         ("differ in length", {"vector_value": lambda a: a[:-1]}),
         ("a value that is not finite", {"vector_value": spoil(np.nan)}),
-        ("one value a node, and a vector", {"value": lambda _: np.zeros(27)}),
+        ("scalar values and vectors", {"value": lambda _: np.zeros(27)}),
         ("no section 'value'", {"vector_value": None}),
-        ("for each target", {"offset": lambda a: a[:1]}),
-        ("for each target", {"scale": lambda a: np.append(a, 1.0)}),
+        ("offsets or scales", {"offset": lambda a: a[:1]}),
+        ("offsets or scales", {"scale": lambda a: np.append(a, 1.0)}),
         ("base score, offset or scale", {"scale": spoil(0.0)}),
         ("base score, offset or scale", {"offset": spoil(np.inf)}),
         ("a name for each target", {"target_start": None}),
         ("a name for each target", {"target_names": None}),
         ("boundaries between its names", {"target_start": spoil(1)}),
         ("same name", {"target_names": lambda a: a[[0, 0]]}),
-        ("not text", {"target_names": lambda a: a | np.uint8(255)}),
+        ("not valid text", {"target_names": lambda a: a | np.uint8(255)}),
     ],
 )
 def test_a_rule_of_vectors_broken_is_refused(words: str, changes: dict[str, Any]) -> None:
@@ -62,20 +62,20 @@ def test_trees_must_be_whole_rounds() -> None:
     facts, arrays = pack(make_model(n_targets=2), {})
     arrays["base"] = np.zeros(4)
     arrays["offset"], arrays["scale"] = np.zeros(4), np.ones(4)
-    with pytest.raises(ModelFormatError, match="no whole number of rounds of 4"):
+    with pytest.raises(ModelFormatError, match="not a multiple of the 4 per round"):
         unpack(facts, arrays)
 
 
 def test_one_target_has_no_vectors_and_no_name() -> None:
     one = make_model()
-    refused(one, "one value a node, and a vector", {"vector_value": lambda _: np.zeros(27)})
+    refused(one, "scalar values and vectors", {"vector_value": lambda _: np.zeros(27)})
     names = {
         "target_start": lambda _: np.array([0, 1], np.uint64),
         "target_names": lambda _: np.array([65], np.uint8),
     }
-    refused(one, "names of targets, but not several", names)
+    refused(one, "names of targets, but is not a regression", names)
     classes = make_model(classes=np.array([1, 2, 3]))
-    refused(classes, "names of targets, but not several", names)
+    refused(classes, "names of targets, but is not a regression", names)
 
 
 def test_targets_that_differ_in_scale_have_another_fingerprint() -> None:

@@ -299,11 +299,11 @@ def test_rows_of_weight_zero_change_no_bit_of_the_others() -> None:
 @pytest.mark.parametrize(
     ("weight", "words"),
     [
-        ([1, np.nan, np.nan], r"sample_weight is NaN or missing at row 1 \(nan\), as are 2 of 3"),
+        ([1, np.nan, np.nan], r"sample_weight is NaN or missing at row 1 \(nan\); 2 of 3"),
         ([1, None, 1], "NaN or missing at row 1"),
         ([1, 1, np.inf], r"sample_weight is infinite at row 2 \(inf\)"),
         ([1, -0.5, 1], r"sample_weight is negative at row 1 \(-0.5\).*Use 0"),
-        ([0, 0, 0], "at least one non-zero number.*sample_weight is zero"),
+        ([0, 0, 0], "at least one non-zero number.*weights are 0"),
         ([1, 1], r"inconsistent numbers of samples: \[3, 2\]"),
         (np.ones((3, 2)), r"sample_weight should be a 1d array.*\(3, 2\)"),
         (np.ones((3, 1)), "sample_weight should be a 1d array"),

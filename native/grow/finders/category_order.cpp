@@ -1,7 +1,6 @@
 #include "grow/finders/category_order.hpp"
 
 #include <algorithm>
-#include <bit>
 
 namespace stagewise {
 namespace {
@@ -31,30 +30,6 @@ std::vector<uint32_t> in_order(std::vector<Ranked>* ranked) {
 
 double chance_of_order(size_t categories) {
   return std::max(0.0, kPerCategory * static_cast<double>(categories - 1) - kNumericGain);
-}
-
-size_t BinSums::bins_upto(size_t code) const {
-  if (codes != nullptr)
-    return static_cast<size_t>(std::upper_bound(codes, codes + bins, code) - codes);
-  if (touched == nullptr) return code + 1;
-  size_t listed = 0;
-  for (size_t block = 0; block < code / 64; ++block)
-    listed += static_cast<size_t>(std::popcount(touched[block]));
-  return listed + static_cast<size_t>(std::popcount(touched[code / 64] << (63 - code % 64)));
-}
-
-uint32_t BinSums::code(size_t bin) const {
-  if (codes != nullptr) return codes[bin];
-  if (touched == nullptr) return static_cast<uint32_t>(bin);
-  size_t block = 0;
-  for (;; ++block) {
-    const auto here = static_cast<size_t>(std::popcount(touched[block]));
-    if (bin < here) break;
-    bin -= here;
-  }
-  uint64_t bits = touched[block];
-  for (; bin > 0; --bin) bits &= bits - 1;
-  return static_cast<uint32_t>(block * 64) + static_cast<uint32_t>(std::countr_zero(bits));
 }
 
 std::vector<uint32_t> ordered_bins(const int64_t* packed_sums, size_t bins, double smoothing) {

@@ -11,40 +11,13 @@
 #include <cstdint>
 #include <vector>
 
-#include "kernels/kernels.hpp"
+#include "kernels/api/split_scan.hpp"
 
 namespace stagewise {
-
-struct CategoryRules {
-  double smoothing = 10.0;  // added to the hessian of a level when levels are put in order
-  double l2 = 10.0;         // added to the penalty of a split by an order
-  double chance = 1.0;      // times what cutting an order of levels gains by chance alone
-  size_t one_vs_rest = 4;   // up to this many levels in a node, each is tried alone
-};
 
 // How much the best cut of an order of this many levels gains by chance, beyond what the best cut
 // of a number does, in units of the dispersion.
 double chance_of_order(size_t categories);
-
-// The sums of one feature of one node, bin by bin.
-struct BinSums {
-  uint32_t feature = 0;
-  const int64_t* packed_sums = nullptr;
-  const int64_t* counts = nullptr;  // weights of the rows; null: nobody needs them
-  size_t bins = 0;
-  int64_t missing_sum = 0, missing_count = 0;
-  const uint32_t* codes = nullptr;  // of the bins; null: see touched
-  // Where a bin is a run of codes: the first of each, `codes` being the last; null: they are one.
-  const uint32_t* first_codes = nullptr;
-  const uint64_t* touched =
-      nullptr;  // a bit for each code that has one of the bins; null: all have
-
-  uint32_t code(size_t bin) const;  // of the bin at a place
-  uint32_t first_code(size_t bin) const {
-    return first_codes != nullptr ? first_codes[bin] : code(bin);
-  }
-  size_t bins_upto(size_t code) const;  // how many have a code that is not larger
-};
 
 // The bins of a node whose rows have a say, in the order of g / (h + smoothing); ties by bin.
 std::vector<uint32_t> ordered_bins(const int64_t* packed_sums, size_t bins, double smoothing);

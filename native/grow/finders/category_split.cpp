@@ -1,6 +1,7 @@
 // The part of GradientFinder that knows categorical features.
 #include <algorithm>
 
+#include "grow/finders/category_order.hpp"
 #include "grow/finders/gradient_finder.hpp"
 
 namespace stagewise {
@@ -50,7 +51,6 @@ GradientFinder::Found GradientFinder::scan_one_vs_rest(const Search& search, con
       best.bin = sums.code(b);
     }
   }
-  best.alone = true;
   best.missing_seen = sums.missing_sum != 0;
   best.exact = sums.counts != nullptr;
   return best;
@@ -62,7 +62,9 @@ GradientFinder::Found GradientFinder::scan_categories(const Search& search,
       ordered_bins(sums.packed_sums, sums.bins, category_smoothing_);
   if (order.size() <= rules_.categories.one_vs_rest) return scan_one_vs_rest(search, sums, order);
   const Reordered in_order(sums, order);
-  Found found = scan_bins(search, in_order.sums, search.category_rules);
+  ScanRules rules = search.rules;
+  rules.regularisation.l2 += rules_.categories.l2 * scales_.hessian;
+  Found found = scan_bins(search, in_order.sums, rules);
   found.result.score -= category_chance_ * chance_of_order(order.size());
   return found;
 }
@@ -71,7 +73,8 @@ GradientFinder::Found GradientFinder::scan_categories(const Search& search,
 // no row of the node has.
 std::vector<uint8_t> GradientFinder::right_bins(const Search& search, size_t position,
                                                 const Found& found, bool heavier_left,
-                                                Scratch* scratch) const {
+                                                FinderScratch* finder_scratch) const {
+  Scratch* const scratch = own(finder_scratch);
   const uint32_t feature = (*features_)[position];
   const size_t bins = bins_.value_bins(feature);
   const int64_t* packed_sums = nullptr;
@@ -86,8 +89,9 @@ std::vector<uint8_t> GradientFinder::right_bins(const Search& search, size_t pos
   }
   const std::vector<uint32_t> order = ordered_bins(packed_sums, bins, category_smoothing_);
   std::vector<uint8_t> right(bins, heavier_left ? 0 : 1);
+  const bool one_vs_rest = order.size() <= rules_.categories.one_vs_rest;
   for (size_t i = 0; i < order.size(); ++i)
-    right[order[i]] = (found.alone ? order[i] == found.bin : i <= found.bin) ? 0 : 1;
+    right[order[i]] = (one_vs_rest ? order[i] == found.bin : i <= found.bin) ? 0 : 1;
   if (search.leaf->hist < 0)
     std::fill(scratch->few_sums.begin(), scratch->few_sums.begin() + bins + 1, 0);
   return right;

@@ -6,6 +6,7 @@
 
 #include "core/float_math.hpp"
 #include "core/random.hpp"
+#include "grow/finders/category_order.hpp"
 
 namespace stagewise {
 namespace {
@@ -55,6 +56,18 @@ ClassFinder::ClassFinder(const Bins& bins, const Kernels& kernels, const TreeRul
   size_t all = 0;
   for (size_t f = 0; f < bins.features(); ++f) all += bins.value_bins(f);
   set_few_rows(bins.features() > 0 ? all / bins.features() * classes_ / kSumsPerRow : 0);
+  if (bins.sparse()) fix_few_rows(0);  // every node has a histogram
+}
+
+ClassFinder::Scratch::Scratch(const Bins& bins) : PackedGradientFinder::Scratch(bins), sort(bins) {
+  reserve_bins(counts.size());
+}
+
+// The vector that is compared grows last: if there is no memory for all, the next call tries again.
+void ClassFinder::Scratch::reserve_bins(size_t n) {
+  if (few_sums.size() >= n) return;
+  few_counts.resize(n, 0);
+  few_sums.resize(n, 0);
 }
 
 void ClassFinder::start_tree(const Scales& scales, const Gradients& gradients,
@@ -175,7 +188,7 @@ ClassFinder::Found ClassFinder::scan_categories(const Search& search, uint32_t f
     if (k == by.first || result.score > best.result.score) {
       best.result = result;
       best.bin = static_cast<uint32_t>(result.position);
-      best.by_class = k;
+      best.category_order = k;
     }
   }
   return best;
@@ -185,23 +198,25 @@ ClassFinder::Found ClassFinder::scan_categories(const Search& search, uint32_t f
 // no row of the node has.
 std::vector<uint8_t> ClassFinder::right_bins(const Search& search, size_t position,
                                              const Found& found, bool heavier_left,
-                                             Scratch* scratch) const {
+                                             FinderScratch* finder_scratch) const {
+  Scratch* const scratch = own(finder_scratch);
   const uint32_t feature = (*features_)[position];
   const bool in_histogram = search.leaf->hist >= 0;
   if (!in_histogram) {
     list_rows(search.rows, scratch);
-    list_codes(bins_, search.rows, feature, scratch);
+    list_codes(bins_, search.rows, feature, &scratch->sort);
   }
   const ClassScanInput sums =
       in_histogram ? histogram_sums(search, position, nullptr) : bin_sums(search, feature, scratch);
-  const std::vector<uint32_t> order = ordered_bins(sums, found.by_class);
+  const std::vector<uint32_t> order = ordered_bins(sums, found.category_order);
   std::vector<uint8_t> right(sums.bins, heavier_left ? 0 : 1);
   for (size_t i = 0; i < order.size(); ++i) right[order[i]] = i <= found.bin ? 0 : 1;
   if (!in_histogram) clear(sums, scratch);
   return right;
 }
 
-void ClassFinder::scan_block(Search* search, size_t block) const {
+void ClassFinder::scan_block(NodeScan* scan_state, size_t block) const {
+  Search* const search = own(scan_state);
   for (const uint32_t position : histograms_.block_members(block)) {
     if (too_few_rows((*features_)[position]) || !search->allows(position)) continue;
     search->set(position, scan_histogram(*search, position, nullptr));
@@ -237,7 +252,7 @@ ClassScanInput ClassFinder::row_sums(const Search& search, uint32_t feature, siz
   int64_t* const packed_sums = scratch->few_sums.data();
   const int32_t* const class_of = scratch->row_classes.data();
   const GradientSlot* const slots = scratch->row_slots.data();
-  const int32_t* const codes = scratch->row_codes.data();
+  const int32_t* const codes = scratch->sort.row_codes.data();
   for (size_t i = 0; i < search.rows.n; ++i)
     packed_sums[static_cast<size_t>(class_of[i]) * (bins + 1) + bin(codes[i])] += slots[i].packed;
   sums.packed_sums = packed_sums;
@@ -264,7 +279,9 @@ bool ClassFinder::summed(uint32_t feature, size_t rows) const {
          rows * kSumsPerRow > bins_.value_bins(feature) * classes_;
 }
 
-void ClassFinder::scan_few_rows(Search* search, Scratch* scratch) const {
+void ClassFinder::scan_few_rows(NodeScan* scan_state, FinderScratch* finder_scratch) const {
+  Search* const search = own(scan_state);
+  Scratch* const scratch = own(finder_scratch);
   list_rows(search->rows, scratch);
   search->visit_allowed(features_->size(), [&](size_t position) {
     search->set(position, scan_rows(*search, (*features_)[position], scratch));
@@ -274,13 +291,14 @@ void ClassFinder::scan_few_rows(Search* search, Scratch* scratch) const {
 // One feature from the rows that are listed in the scratch.
 ClassFinder::Found ClassFinder::scan_rows(const Search& search, uint32_t feature,
                                           Scratch* scratch) const {
-  const CodeEnds range = list_codes(bins_, search.rows, feature, scratch);
+  const CodeEnds range = list_codes(bins_, search.rows, feature, &scratch->sort);
   if (range.lowest == range.highest) return {};
   const bool categorical = bins_.coding(feature).categorical();
   if (!categorical && (rules_.random_thresholds || search.leaf->forced_split >= 0))
     return scan_only_cut(search, feature, range, scratch);
   if (summed(feature, search.rows.n)) return scan_bin_sums(search, feature, scratch);
-  return sweep(search, feature, sort_places(search.rows.n, bins_.value_bins(feature) + 1, scratch),
+  return sweep(search, feature,
+               sort_places(search.rows.n, bins_.value_bins(feature) + 1, &scratch->sort),
                {search.rows, scratch->row_classes.data(), scratch->row_slots.data()}, scratch);
 }
 
@@ -302,7 +320,7 @@ ClassFinder::Found ClassFinder::scan_only_cut(const Search& search, uint32_t fea
     if (scratch->all_weighted && ends.second < static_cast<size_t>(missing)) return ends;
     int32_t first = missing, last = 0;
     for (size_t i = 0; i < search.rows.n; ++i) {
-      const int32_t code = scratch->row_codes[i];
+      const int32_t code = scratch->sort.row_codes[i];
       const bool weighted = scratch->row_slots[i].packed != 0 && code != missing;
       first = weighted && code < first ? code : first;
       last = weighted && code > last ? code : last;
@@ -325,12 +343,14 @@ ClassFinder::Found ClassFinder::scan_only_cut(const Search& search, uint32_t fea
   return found;
 }
 
-void ClassFinder::scan_sorted(Search* search, size_t position, const SortedRow* rows,
-                              Scratch* scratch) const {
+void ClassFinder::scan_sorted(NodeScan* scan_state, size_t position, const SortedRow* rows,
+                              FinderScratch* finder_scratch) const {
+  Search* const search = own(scan_state);
+  Scratch* const scratch = own(finder_scratch);
   const uint32_t feature = (*features_)[position];
   if (bins_.coding(feature).categorical()) {
     list_rows(search->rows, scratch);
-    list_codes(bins_, search->rows, feature, scratch);
+    list_codes(bins_, search->rows, feature, &scratch->sort);
     search->set(position, scan_bin_sums(*search, feature, scratch));
   } else {
     scratch->sides.resize(2 * classes_);
@@ -352,7 +372,7 @@ ClassFinder::Found ClassFinder::sweep(const Search& search, uint32_t feature, co
   in.class_of = named.class_of;
   in.slots = named.slots;
   if (counts_needed_) {
-    scratch->reserve_rows(in.n);
+    if (scratch->row_counts.size() < in.n) scratch->row_counts.resize(in.n);
     for (size_t i = 0; i < in.n; ++i) scratch->row_counts[i] = weights_[named.rows[rows[i].row]];
     in.counts = scratch->row_counts.data();
   }

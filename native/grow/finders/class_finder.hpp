@@ -9,19 +9,33 @@
 // section 9.4). A leaf has no value of its own: a step gives it one.
 #pragma once
 
-#include "grow/finders/gradient_finder.hpp"
+#include "grow/finders/packed_gradient_finder.hpp"
 #include "grow/search/row_sort.hpp"
 
 namespace stagewise {
 
 class ClassFinder final : public PackedGradientFinder {
  public:
+  struct Scratch : PackedGradientFinder::Scratch {
+    explicit Scratch(const Bins& bins);
+
+    CodeSort sort;
+    // Sums per bin and class, and counts per bin; 0 between calls.
+    std::vector<int64_t> few_sums, few_counts;
+    // Per row of the node.
+    std::vector<int32_t> row_classes;
+    std::vector<GradientSlot> row_slots;
+    std::vector<int64_t> row_counts;
+    bool all_weighted = true;    // no row of the node has weight 0
+    std::vector<int64_t> sides;  // per class: the sums of both sides of a cut
+
+    void reserve_bins(size_t n);
+  };
+
   // The classes are those of the histograms' planes.
   ClassFinder(const Bins& bins, const Kernels& kernels, const TreeRules& rules,
               const RowWeights& weights, const Histograms& histograms);
 
-  // Of a sparse table every node has a histogram.
-  void set_few_rows(size_t rows) override { few_rows_ = bins_.sparse() ? 0 : rows; }
   void start_tree(const Scales& scales, const Gradients& gradients,
                   const std::vector<uint32_t>& features, uint64_t key, double dispersion) override;
   void set_root_sums(const RowIndex& rows, bool all, Leaf* root) const override;
@@ -30,12 +44,18 @@ class ClassFinder final : public PackedGradientFinder {
   bool splittable(const Leaf& leaf) const override {
     return !leaf.pure && PackedGradientFinder::splittable(leaf);
   }
-  void scan_few_rows(Search* search, Scratch* scratch) const override;
-  void scan_block(Search* search, size_t block) const override;
-  void scan_sorted(Search* search, size_t position, const SortedRow* rows,
-                   Scratch* scratch) const override;
+  std::unique_ptr<FinderScratch> make_scratch() const override {
+    return std::make_unique<Scratch>(bins_);
+  }
+  void scan_few_rows(NodeScan* scan, FinderScratch* scratch) const override;
+  void scan_block(NodeScan* scan, size_t block) const override;
+  void scan_sorted(NodeScan* scan, size_t position, const SortedRow* rows,
+                   FinderScratch* scratch) const override;
 
  private:
+  using PackedGradientFinder::own;
+  static Scratch* own(FinderScratch* scratch) { return static_cast<Scratch*>(scratch); }
+
   Found scan_histogram(const Search& search, size_t position, const int64_t* counts) const override;
   double real_gain(double packed_gain) const override { return packed_gain / scales_.gradient; }
   double unsplit(const Leaf&, const Found& found) const override { return found.result.unsplit; }
@@ -49,7 +69,9 @@ class ClassFinder final : public PackedGradientFinder {
                : 0.0;
   }
   std::vector<uint8_t> right_bins(const Search& search, size_t position, const Found& found,
-                                  bool heavier_left, Scratch* scratch) const override;
+                                  bool heavier_left, FinderScratch* scratch) const override;
+  // Pure nodes are not searched.
+  bool is_uniform(const Search&) const override { return false; }
 
   // What is known of rows by how they are called: by their numbers, or their places in a list.
   struct Named {

@@ -12,10 +12,34 @@ GradientFinder::GradientFinder(const Bins& bins, const Kernels& kernels, const T
   for (size_t f = 0; f < bins.features(); ++f) all += bins.value_bins(f);
   if (bins.sparse()) {  // rows whose cells are fewer than half of all sums
     const double cells = std::max(bins.sparse_codes().cells_per_row(), 1.0);
-    few_rows_ = static_cast<size_t>(static_cast<double>(all) / cells / 2.0);
+    set_few_rows(static_cast<size_t>(static_cast<double>(all) / cells / 2.0));
   } else {
-    few_rows_ = bins.features() > 0 ? all / bins.features() / 2 : 0;
+    set_few_rows(bins.features() > 0 ? all / bins.features() / 2 : 0);
   }
+}
+
+GradientFinder::Scratch::Scratch(const Bins& bins) : PackedGradientFinder::Scratch(bins) {
+  reserve_bins(counts.size());
+}
+
+// The vector that is compared grows last: if there is no memory for all, the next call tries again.
+void GradientFinder::Scratch::reserve_rows(size_t n) {
+  if (row_packed.size() >= n) return;
+  row_counts.resize(n);
+  row_begin.resize(n);
+  listed_sums.resize(n);
+  listed_counts.resize(n);
+  listed_codes.resize(n);
+  listed_first_codes.resize(n);
+  row_packed.resize(n);
+}
+
+void GradientFinder::Scratch::reserve_bins(size_t n) {
+  if (few_sums.size() >= n) return;
+  few_counts.resize(n, 0);
+  touched.resize(n / 64 + 1, 0);
+  seen.reserve(n);
+  few_sums.resize(n, 0);
 }
 
 void GradientFinder::start_tree(const Scales& scales, const Gradients& gradients,
@@ -78,8 +102,8 @@ void GradientFinder::set_child_sums(const Leaf& parent, const RowIndex& left,
 
 // The rules of a node's children, in units of the packed integers.
 void GradientFinder::begin(const Leaf& leaf, const RowIndex& rows, std::vector<uint8_t> allowed,
-                           Search* search) const {
-  PackedGradientFinder::begin(leaf, rows, std::move(allowed), search);
+                           NodeScan* scan) const {
+  PackedGradientFinder::begin(leaf, rows, std::move(allowed), scan);
   const double unit = scales_.gradient / scales_.hessian;  // of values
   Regularisation r = scan_.regularisation;
   if (rules_.max_step > 0.0) {
@@ -90,9 +114,7 @@ void GradientFinder::begin(const Leaf& leaf, const RowIndex& rows, std::vector<u
   r.high = std::min(r.high, leaf.bounds.high * unit);
   r.l2 += rules_.path_smoothing * scales_.hessian;
   r.shift = rules_.path_smoothing * leaf.value * scales_.gradient;
-  search->rules.regularisation = r;
-  search->category_rules = search->rules;
-  search->category_rules.regularisation.l2 += rules_.categories.l2 * scales_.hessian;
+  own(scan)->rules.regularisation = r;
 }
 
 // The positions that leave at least the minimal count on both sides, of which `left` and `right`
@@ -244,7 +266,9 @@ bool GradientFinder::is_uniform(const Search& search) const {
   return true;
 }
 
-void GradientFinder::scan_few_rows(Search* search, Scratch* scratch) const {
+void GradientFinder::scan_few_rows(NodeScan* scan, FinderScratch* finder_scratch) const {
+  Search* const search = own(scan);
+  Scratch* const scratch = own(finder_scratch);
   const size_t n = search->rows.n;
   Scratch& s = *scratch;
   s.reserve_rows(n);

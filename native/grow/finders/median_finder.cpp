@@ -65,7 +65,7 @@ MedianFinder::MedianFinder(const Bins& bins, const TreeRules& rules, const RowWe
       target_(target, weights.weight(), bins.rows()),
       min_count_(weights.units(rules.min_samples_leaf)),
       place_(make_large_array<uint32_t>(bins.rows())) {
-  few_rows_ = SIZE_MAX;
+  fix_few_rows(SIZE_MAX);  // no histograms
 }
 
 void MedianFinder::start_tree(const std::vector<uint32_t>& features, uint64_t key) {
@@ -106,7 +106,8 @@ bool MedianFinder::splittable(const Leaf& leaf) const {
 
 // The targets of the node in order, and the place that each row's has among them.
 void MedianFinder::begin(const Leaf& leaf, const RowIndex& rows, std::vector<uint8_t> allowed,
-                         Search* search) const {
+                         NodeScan* scan) const {
+  Search* const search = own(scan);
   search->leaf = &leaf;
   search->rows = rows;
   search->key = draw(key_, leaf.path);
@@ -129,14 +130,17 @@ void MedianFinder::begin(const Leaf& leaf, const RowIndex& rows, std::vector<uin
   search->unsplit = -static_cast<double>(whole.cost());
 }
 
-void MedianFinder::scan_few_rows(Search* search, Scratch* scratch) const {
+void MedianFinder::scan_few_rows(NodeScan* scan, FinderScratch* scratch) const {
   for (size_t j = 0; j < features_->size(); ++j)
-    if (search->allows(j))
-      scan_sorted(search, j, sort_by_code(bins_, search->rows, (*features_)[j], scratch), scratch);
+    if (scan->allows(j))
+      scan_sorted(scan, j, sort_by_code(bins_, scan->rows, (*features_)[j], &own(scratch)->sort),
+                  scratch);
 }
 
-void MedianFinder::scan_sorted(Search* search, size_t position, const SortedRow* rows,
-                               Scratch* scratch) const {
+void MedianFinder::scan_sorted(NodeScan* scan, size_t position, const SortedRow* rows,
+                               FinderScratch* finder_scratch) const {
+  Search* const search = own(scan);
+  Scratch* const scratch = own(finder_scratch);
   const uint32_t feature = (*features_)[position];
   search->found[position] = bins_.coding(feature).categorical()
                                 ? scan_categories(*search, feature, rows, scratch)
@@ -146,7 +150,7 @@ void MedianFinder::scan_sorted(Search* search, size_t position, const SortedRow*
 ScanResult MedianFinder::best_cut(const Search& search, const SortedRow* rows, size_t n,
                                   size_t present, const Positions& within, Scratch* scratch) const {
   RunningMedian& median = scratch->median;
-  auto& costs = scratch->costs;  // of the left side, per position
+  auto& costs = scratch->costs;
   if (costs.size() < present) costs.resize(present);
   const auto begin_side = [&](bool with_missing) {
     median.start(search.targets.data(), search.targets.size());
@@ -268,7 +272,9 @@ MedianFinder::Found MedianFinder::scan_categories(const Search& search, uint32_t
   return found;
 }
 
-Split MedianFinder::choose_split(Search* search, Scratch* scratch) const {
+Split MedianFinder::choose_split(NodeScan* scan, FinderScratch* finder_scratch) const {
+  Search* const search = own(scan);
+  Scratch* const scratch = own(finder_scratch);
   const Leaf& leaf = *search->leaf;
   size_t best = features_->size();
   double best_score = kNoSplit;
@@ -298,7 +304,7 @@ Split MedianFinder::choose_split(Search* search, Scratch* scratch) const {
   split.missing_left = decided ? found.result.missing_left : heavier_left;
   split.left_sum = left;
   if (bins_.coding(split.feature).categorical()) {
-    const SortedRow* const rows = sort_by_code(bins_, search->rows, split.feature, scratch);
+    const SortedRow* const rows = sort_by_code(bins_, search->rows, split.feature, &scratch->sort);
     const uint32_t bins = bins_.value_bins(split.feature);
     const auto order = ordered_categories(*search, rows, count_present(rows, search->rows.n, bins));
     split.right_bins.assign(bins, heavier_left ? 0 : 1);

@@ -9,7 +9,10 @@
 // sparse tables.
 #pragma once
 
-#include "grow/finders/gradient_finder.hpp"
+#include "grow/finders/finder.hpp"
+#include "grow/finders/running_median.hpp"
+#include "grow/row_weights.hpp"
+#include "grow/search/row_sort.hpp"
 
 namespace stagewise {
 
@@ -33,28 +36,56 @@ class MedianTarget {
   int value_exponent_ = 0, weight_exponent_ = 0;
 };
 
+// The best candidate of one feature.
+struct MedianCandidate {
+  ScanResult result;
+  uint32_t bin = 0;           // the last code that goes left; of categories: its place in the order
+  uint32_t next_bin = 0;      // the first code of the node that goes right
+  bool missing_seen = false;  // rows with a missing value and a weight were seen
+};
+
+struct MedianScan : NodeScan {
+  std::vector<MedianCandidate> found;  // per position in the tree's list of features
+  std::vector<int64_t> targets;        // the distinct targets of the node, increasing
+  double unsplit = 0.0;                // the score of the node without a split
+};
+
 class MedianFinder final : public Finder {
  public:
+  using Found = MedianCandidate;
+  using Search = MedianScan;
+  struct Scratch : FinderScratch {
+    explicit Scratch(const Bins& bins) : FinderScratch(bins), sort(bins) {}
+
+    CodeSort sort;
+    RunningMedian median;
+    std::vector<WideSum> costs;  // of the left side, per position
+  };
+
   MedianFinder(const Bins& bins, const TreeRules& rules, const RowWeights& weights,
                const double* target);
 
-  void set_few_rows(size_t) override {}  // there is but one way
   void start_tree(const std::vector<uint32_t>& features, uint64_t key);
 
-  PackedRows packed_rows() const override { return {}; }
+  std::unique_ptr<NodeScan> make_scan() const override { return std::make_unique<Search>(); }
+  std::unique_ptr<FinderScratch> make_scratch() const override {
+    return std::make_unique<Scratch>(bins_);
+  }
   void set_root_sums(const RowIndex& rows, bool all, Leaf* root) const override;
   void set_child_sums(const Leaf& parent, const RowIndex& left,
                       const RowIndex& right) const override;
   bool splittable(const Leaf& leaf) const override;
   void begin(const Leaf& leaf, const RowIndex& rows, std::vector<uint8_t> allowed,
-             Search* search) const override;
-  void scan_group(Search*, size_t) const override {}
-  void scan_few_rows(Search* search, Scratch* scratch) const override;
-  void scan_sorted(Search* search, size_t position, const SortedRow* rows,
-                   Scratch* scratch) const override;
-  Split choose_split(Search* search, Scratch* scratch) const override;
+             NodeScan* scan) const override;
+  void scan_few_rows(NodeScan* scan, FinderScratch* scratch) const override;
+  void scan_sorted(NodeScan* scan, size_t position, const SortedRow* rows,
+                   FinderScratch* scratch) const override;
+  Split choose_split(NodeScan* scan, FinderScratch* scratch) const override;
 
  private:
+  static Search* own(NodeScan* scan) { return static_cast<Search*>(scan); }
+  static Scratch* own(FinderScratch* scratch) { return static_cast<Scratch*>(scratch); }
+
   void set_sums(const RowIndex& rows, Leaf* leaf) const;
   Found scan_numbers(const Search& search, uint32_t feature, const SortedRow* rows,
                      Scratch* scratch) const;

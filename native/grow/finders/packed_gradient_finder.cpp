@@ -1,79 +1,16 @@
-// What the finders of trees have in common whose rows are one packed word each: weights, the memory
-// of a thread, how heavy a side must be, and how the best of all features becomes a split.
 #include <algorithm>
 #include <cmath>
 
 #include "core/random.hpp"
-#include "grow/finders/gradient_finder.hpp"
+#include "grow/finders/packed_gradient_finder.hpp"
 #include "grow/search/blocked_argmax.hpp"
 
 namespace stagewise {
-namespace {
-
-// Units per weight when weights are not whole: fine enough for any min_samples_leaf.
-constexpr double kFractionUnit = 1048576.0;
-
-}  // namespace
-
-RowWeights::RowWeights(const double* weight, size_t rows)
-    : weight_(weight), total_(static_cast<double>(rows)) {
-  if (weight == nullptr) return;
-  total_ = 0.0;
-  for (size_t i = 0; i < rows; ++i) {
-    total_ += weight[i];
-    whole_ = whole_ && weight[i] == std::floor(weight[i]);
-  }
-  if (!whole_) unit_ = kFractionUnit;
-}
-
-// Whole weights: the next whole number; others are rounded to the unit themselves.
-int64_t RowWeights::units(double least) const {
-  return static_cast<int64_t>(whole_ ? std::ceil(least * unit_) : std::floor(least * unit_ + 0.5));
-}
-
-Finder::Scratch::Scratch(const Bins& bins, size_t lanes) {
+PackedGradientFinder::Scratch::Scratch(const Bins& bins) : FinderScratch(bins) {
   size_t most = 0;
   for (size_t f = 0; f < bins.features(); ++f)
     most = std::max<size_t>(most, bins.value_bins(f) + 1);
   counts.resize(most);
-  first.resize(most, 0);
-  reserve_bins(most * lanes);
-  if (lanes > 1) listed_sums.resize(most * lanes);
-  if (bins.sparse()) row_marks.resize(bins.rows(), 0);
-}
-
-// What is compared grows last: if there is no memory for all, the next call tries again.
-void Finder::Scratch::reserve_rows(size_t n) {
-  if (row_packed.size() >= n) return;
-  row_counts.resize(n);
-  row_begin.resize(n);
-  listed_sums.resize(n);
-  listed_counts.resize(n);
-  listed_codes.resize(n);
-  listed_first_codes.resize(n);
-  row_packed.resize(n);
-}
-
-void Finder::Scratch::reserve_bins(size_t n) {
-  if (few_sums.size() >= n) return;
-  few_counts.resize(n, 0);
-  touched.resize(n / 64 + 1, 0);
-  seen.reserve(n);
-  few_sums.resize(n, 0);
-}
-
-size_t draw_position(const Finder::Search& search, uint32_t feature, size_t first, size_t last) {
-  if (last <= first + 1) return first;
-  return first + static_cast<size_t>((draw(search.key, feature) >> 32) * (last - first) >> 32);
-}
-
-// Whether a missing value of the feature occurs in these rows at all.
-bool any_missing(const Bins& bins, const RowIndex& rows, uint32_t feature) {
-  if (!bins.has_missing(feature)) return false;
-  const uint32_t missing = bins.value_bins(feature);
-  for (size_t i = 0; i < rows.n; ++i)
-    if (bins.code(rows[i], feature) == missing) return true;
-  return false;
 }
 
 PackedGradientFinder::PackedGradientFinder(const Bins& bins, const Kernels& kernels,
@@ -91,9 +28,6 @@ void PackedGradientFinder::start_tree(const Scales& scales, const Gradients& gra
   scales_ = scales;
   gradients_ = &gradients;
   key_ = key;
-  for (const uint32_t f : newly_used_)
-    used_[f] = 1;  // not earlier: nodes are searched in any order
-  newly_used_.clear();
   const double hs = scales.hessian;
   scan_ = {};
   scan_.min_hessian = std::max(1.0, rules_.min_hessian * hs);
@@ -109,6 +43,11 @@ void PackedGradientFinder::start_tree(const Scales& scales, const Gradients& gra
     scan_.min_hessian = std::max(scan_.min_hessian, least);
     counts_needed_ = false;
   }
+}
+
+void PackedGradientFinder::add_used_features(const std::vector<int32_t>& features) {
+  for (const int32_t f : features)
+    if (f >= 0) used_[static_cast<size_t>(f)] = 1;
 }
 
 void PackedGradientFinder::set_root_sums(const RowIndex& rows, bool all, Leaf* root) const {
@@ -131,7 +70,8 @@ bool PackedGradientFinder::splittable(const Leaf& leaf) const {
 }
 
 void PackedGradientFinder::begin(const Leaf& leaf, const RowIndex& rows,
-                                 std::vector<uint8_t> allowed, Search* search) const {
+                                 std::vector<uint8_t> allowed, NodeScan* scan) const {
+  Search* const search = own(scan);
   search->leaf = &leaf;
   search->rows = rows;
   search->key = draw(key_, leaf.path);
@@ -143,7 +83,8 @@ void PackedGradientFinder::begin(const Leaf& leaf, const RowIndex& rows,
   search->rules = scan_;
 }
 
-void PackedGradientFinder::scan_group(Search* search, size_t group) const {
+void PackedGradientFinder::scan_group(NodeScan* scan, size_t group) const {
+  Search* const search = own(scan);
   for (const uint32_t position : histograms_.members(group))
     if (search->allows(position)) search->set(position, scan_histogram(*search, position, nullptr));
 }
@@ -182,7 +123,9 @@ bool PackedGradientFinder::accepts_zero_gain(const Search& search, const Found& 
          !is_uniform(search);
 }
 
-Split PackedGradientFinder::choose_split(Search* search, Scratch* scratch) const {
+Split PackedGradientFinder::choose_split(NodeScan* scan, FinderScratch* finder_scratch) const {
+  Search* const search = own(scan);
+  auto* const scratch = static_cast<Scratch*>(finder_scratch);
   const Leaf& leaf = *search->leaf;
   const bool penalised = !rules_.feature_penalty.empty();
   std::vector<uint32_t> field;  // who is in it, where not all are

@@ -81,7 +81,8 @@ size_t GradientFinder::bound_pairs(Search* search, const std::vector<uint32_t>& 
   return n;
 }
 
-void GradientFinder::scan_block(Search* search, size_t block) const {
+void GradientFinder::scan_block(NodeScan* scan, size_t block) const {
+  Search* const search = own(scan);
   const std::vector<uint32_t>& positions = histograms_.block_members(block);
   const bool bounds = bounded(*search);
   for (size_t i = 0; i < positions.size();) {
@@ -175,7 +176,10 @@ BinSums GradientFinder::collect_cells(const Search& search, uint32_t feature, si
 }
 
 // Only features are looked at that a row of the node has a cell of.
-void GradientFinder::scan_few_rows_block(Search* search, size_t number, Scratch* scratch) const {
+void GradientFinder::scan_few_rows_block(NodeScan* scan_state, size_t number,
+                                         FinderScratch* finder_scratch) const {
+  Search* const search = own(scan_state);
+  Scratch* const scratch = own(finder_scratch);
   Scratch& s = *scratch;
   const SparseCodes& codes = bins_.sparse_codes();
   const SparseCodes::Block& block = codes.blocks()[number];

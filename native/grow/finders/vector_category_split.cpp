@@ -3,6 +3,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "grow/finders/category_order.hpp"
 #include "grow/finders/vector_finder.hpp"
 
 namespace stagewise {
@@ -105,7 +106,6 @@ VectorFinder::Found VectorFinder::scan_one_vs_rest(const Leaf& leaf, const Vecto
     best.bin = sums.code(b);
     std::copy(own.begin(), own.begin() + static_cast<ptrdiff_t>(lanes_), left);
   }
-  best.alone = true;
   best.missing_seen = sums.missing != nullptr;
   return best;
 }
@@ -144,8 +144,9 @@ std::vector<uint8_t> VectorFinder::right_bins(const Search& search, size_t posit
     std::fill(scratch->touched.begin(), scratch->touched.end(), 0);
   }
   std::vector<uint8_t> right(bins, heavier_left ? 0 : 1);
+  const bool one_vs_rest = order.bins.size() <= rules_.categories.one_vs_rest;
   for (size_t i = 0; i < order.bins.size(); ++i)
-    right[order.bins[i]] = (found.alone ? order.bins[i] == found.bin : i <= found.bin) ? 0 : 1;
+    right[order.bins[i]] = (one_vs_rest ? order.bins[i] == found.bin : i <= found.bin) ? 0 : 1;
   return right;
 }
 

@@ -31,7 +31,16 @@ VectorFinder::VectorFinder(const Bins& bins, const Kernels& kernels, const TreeR
       lanes_(vector_lanes(outputs, counted_)) {
   size_t all = 0;
   for (size_t f = 0; f < bins.features(); ++f) all += bins.value_bins(f);
-  few_rows_ = bins.features() > 0 ? all / bins.features() / 2 : 0;
+  set_few_rows(bins.features() > 0 ? all / bins.features() / 2 : 0);
+}
+
+VectorFinder::Scratch::Scratch(const Bins& bins, size_t lanes) : FinderScratch(bins) {
+  size_t most = 0;
+  for (size_t f = 0; f < bins.features(); ++f)
+    most = std::max<size_t>(most, bins.value_bins(f) + 1);
+  few_sums.resize(most * lanes, 0);
+  touched.resize(most / 64 + 1, 0);
+  listed_sums.resize(most * lanes);
 }
 
 VectorFinder::Lanes VectorFinder::make_lanes(double more_l2) const {
@@ -127,7 +136,8 @@ bool VectorFinder::splittable(const Leaf& leaf) const {
 }
 
 void VectorFinder::begin(const Leaf& leaf, const RowIndex& rows, std::vector<uint8_t> allowed,
-                         Search* search) const {
+                         NodeScan* scan_state) const {
+  Search* const search = own(scan_state);
   search->leaf = &leaf;
   search->rows = rows;
   search->pure = false;
@@ -158,7 +168,8 @@ void VectorFinder::scan(Search* search, size_t position, const VectorSums& sums)
                                 : scan_bins(*search->leaf, sums, numeric_lanes_, left);
 }
 
-void VectorFinder::scan_group(Search* search, size_t group) const {
+void VectorFinder::scan_group(NodeScan* scan_state, size_t group) const {
+  Search* const search = own(scan_state);
   for (const uint32_t position : histograms_.members(group)) {
     if (!search->allows(position)) continue;
     VectorSums sums;
@@ -196,7 +207,9 @@ void VectorFinder::collect(const RowIndex& rows, uint32_t feature, Scratch* scra
   }
 }
 
-void VectorFinder::scan_few_rows(Search* search, Scratch* scratch) const {
+void VectorFinder::scan_few_rows(NodeScan* scan_state, FinderScratch* finder_scratch) const {
+  Search* const search = own(scan_state);
+  Scratch* const scratch = own(finder_scratch);
   Scratch& s = *scratch;
   for (size_t j = 0; j < features_->size(); ++j) {
     if (!search->allows(j)) continue;
@@ -238,7 +251,9 @@ double VectorFinder::unsplit_score(const Leaf& leaf) const {
   return sum;
 }
 
-Split VectorFinder::choose_split(Search* search, Scratch* scratch) const {
+Split VectorFinder::choose_split(NodeScan* scan_state, FinderScratch* finder_scratch) const {
+  Search* const search = own(scan_state);
+  Scratch* const scratch = own(finder_scratch);
   const Leaf& leaf = *search->leaf;
   size_t best = features_->size();
   double best_score = kNoSplit;

@@ -13,14 +13,41 @@
 #pragma once
 
 #include "gradients/vector_gradients.hpp"
+#include "grow/finders/bin_sums.hpp"
+#include "grow/finders/finder.hpp"
+#include "grow/row_weights.hpp"
 
 namespace stagewise {
 
 // Whether the weights of rows need a lane, or can be told from hessians.
 bool rows_counted(const TreeRules& rules, const RowWeights& weights);
 
-class VectorFinder : public Finder {
+// The best candidate of one feature.
+struct VectorCandidate {
+  ScanResult result;
+  uint32_t bin = 0;           // the last code that goes left; of categories: see right_bins()
+  uint32_t next_bin = 0;      // the first code of the node that goes right
+  bool missing_seen = false;  // rows with a missing value and a weight were seen
+};
+
+struct VectorScan : NodeScan {
+  // Per position in the tree's list of features.
+  std::vector<VectorCandidate> found;
+  std::vector<int64_t> left;  // two vectors each: the sums of the left side, and space for a scan
+};
+
+class VectorFinder final : public Finder {
  public:
+  using Found = VectorCandidate;
+  using Search = VectorScan;
+  struct Scratch : FinderScratch {
+    Scratch(const Bins& bins, size_t lanes);
+
+    std::vector<int64_t> few_sums;     // a vector per bin, 0 between calls
+    std::vector<uint64_t> touched;     // a bit per bin with rows, 0 between calls
+    std::vector<int64_t> listed_sums;  // the vectors of these bins in increasing order
+  };
+
   VectorFinder(const Bins& bins, const Kernels& kernels, const TreeRules& rules,
                const RowWeights& weights, const Histograms& histograms, size_t outputs);
 
@@ -36,12 +63,19 @@ class VectorFinder : public Finder {
                       const RowIndex& right) const override;
   bool splittable(const Leaf& leaf) const override;
   void begin(const Leaf& leaf, const RowIndex& rows, std::vector<uint8_t> allowed,
-             Search* search) const override;
-  void scan_group(Search* search, size_t group) const override;
-  void scan_few_rows(Search* search, Scratch* scratch) const override;
-  Split choose_split(Search* search, Scratch* scratch) const override;
+             NodeScan* scan) const override;
+  void scan_group(NodeScan* scan, size_t group) const override;
+  void scan_few_rows(NodeScan* scan, FinderScratch* scratch) const override;
+  Split choose_split(NodeScan* scan, FinderScratch* scratch) const override;
+  std::unique_ptr<NodeScan> make_scan() const override { return std::make_unique<Search>(); }
+  std::unique_ptr<FinderScratch> make_scratch() const override {
+    return std::make_unique<Scratch>(bins_, lanes_);
+  }
 
  private:
+  static Search* own(NodeScan* scan) { return static_cast<Search*>(scan); }
+  static Scratch* own(FinderScratch* scratch) { return static_cast<Scratch*>(scratch); }
+
   struct VectorSums : BinSums {  // whose words are vectors
     const int64_t* missing = nullptr;
   };

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "kernels/kernels.hpp"
+#include "kernels/api/split_scan.hpp"
 
 namespace stagewise {
 

@@ -78,7 +78,7 @@ void HistogramSearch::search(Workers& team, Workspace* workspace, const Job& job
   Searches searches;
   for (size_t i = 0; i < 2; ++i) {
     if (!scan || leaves[i] == nullptr || !finder_.splittable(*leaves[i])) continue;
-    Finder::Search& search = workspace->searches[i];
+    NodeScan& search = *workspace->scans[i];
     begin(*leaves[i], &search);
     if (leaves[i]->hist >= 0) {
       searches.of_sums[searches.n_sums++] = &search;
@@ -93,22 +93,22 @@ void HistogramSearch::search(Workers& team, Workspace* workspace, const Job& job
   }
   for (size_t i = 0; scan && i < 2; ++i)
     if (leaves[i] != nullptr && finder_.splittable(*leaves[i])) {
-      Finder::Search* const search = &workspace->searches[i];
-      choose_split(leaves[i], search, &workspace->scratch, [&] { rescan(workspace, search); });
+      NodeScan* const search = workspace->scans[i].get();
+      choose_split(leaves[i], search, workspace->scratch.get(), [&] { rescan(workspace, search); });
     }
 }
 
 // At other columns of a leaf, whose histogram is still there if it has one.
-void HistogramSearch::rescan(Workspace* workspace, Finder::Search* search) const {
+void HistogramSearch::rescan(Workspace* workspace, NodeScan* search) const {
   const bool sums = search->leaf->hist >= 0;
   if (histograms_.sparse()) {
     for (size_t block = 0; block < histograms_.blocks(); ++block)
       sums ? finder_.scan_block(search, block)
-           : finder_.scan_few_rows_block(search, block, &workspace->scratch);
+           : finder_.scan_few_rows_block(search, block, workspace->scratch.get());
   } else if (sums) {
     for (size_t group = 0; group < histograms_.groups(); ++group) finder_.scan_group(search, group);
   } else {
-    finder_.scan_few_rows(search, &workspace->scratch);
+    finder_.scan_few_rows(search, workspace->scratch.get());
   }
 }
 
@@ -135,7 +135,7 @@ void HistogramSearch::search_groups(Workers& team, Workspace* workspace, const J
     if (task >= blocks) {
       Workspace* const own =
           team.threads() == 1 ? workspace : &workspaces_[static_cast<size_t>(worker)];
-      finder_.scan_few_rows(searches.of_rows[task - blocks], &own->scratch);
+      finder_.scan_few_rows(searches.of_rows[task - blocks], own->scratch.get());
       return;
     }
     const size_t first = task * block, last = std::min(histograms_.groups(), first + block);
@@ -180,7 +180,7 @@ void HistogramSearch::search_blocks(Workers& team, Workspace* workspace, const J
     if (rest != nullptr) histograms_.finish_block(rest->hist, block);
     for (size_t i = 0; i < searches.n_sums; ++i) finder_.scan_block(searches.of_sums[i], block);
     for (size_t i = 0; i < searches.n_rows; ++i)
-      finder_.scan_few_rows_block(searches.of_rows[i], block, &own->scratch);
+      finder_.scan_few_rows_block(searches.of_rows[i], block, own->scratch.get());
   });
 }
 

@@ -40,11 +40,11 @@ class HistogramSearch : public NodeSearch {
 
  private:
   struct Searches {
-    Finder::Search* of_sums[2] = {};  // read from histograms
-    Finder::Search* of_rows[2] = {};  // of few rows
+    NodeScan* of_sums[2] = {};  // read from histograms
+    NodeScan* of_rows[2] = {};  // of few rows
     size_t n_sums = 0, n_rows = 0;
   };
-  void rescan(Workspace* workspace, Finder::Search* search) const;
+  void rescan(Workspace* workspace, NodeScan* search) const;
   void search_groups(Workers& team, Workspace* workspace, const Job& job, const Searches& searches);
   void search_blocks(Workers& team, Workspace* workspace, const Job& job, const Searches& searches);
 };

@@ -27,14 +27,9 @@ struct PackedRows {
 
 class Histograms {
  public:
-  // class_of: the class of every row, each of which has a plane of sums; null: one plane for all.
-  Histograms(const Bins& bins, const Kernels& kernels, const int32_t* class_of, size_t classes,
-             size_t lanes)
-      : bins_(bins),
-        groups_(bins.groups()),
-        kernels_(kernels),
-        lanes_(lanes),
-        planes_{class_of, 0, class_of != nullptr ? classes : 1} {}
+  // planes: the classes of the rows, if they have classes. lanes: the packed sums of a bin.
+  Histograms(const Bins& bins, const Kernels& kernels, const Planes& planes, size_t lanes)
+      : bins_(bins), groups_(bins.groups()), kernels_(kernels), lanes_(lanes), planes_(planes) {}
 
   // The features that the next tree may use, in increasing order. All slots are free again.
   void use_features(const std::vector<uint32_t>& features);

@@ -5,18 +5,19 @@
 #pragma once
 
 #include "grow/feature_sampler.hpp"
-#include "grow/finders/gradient_finder.hpp"
+#include "grow/finders/finder.hpp"
 #include "grow/row_partition.hpp"
 
 namespace stagewise {
 
 // What one thread works with.
 struct Workspace {
-  Workspace(const Bins& bins, size_t lanes) : scratch(bins, lanes) {}
+  explicit Workspace(const Finder& finder)
+      : scratch(finder.make_scratch()), scans{finder.make_scan(), finder.make_scan()} {}
 
-  Finder::Scratch scratch;
-  Finder::Search searches[2];
-  std::vector<SortedRow> aside;
+  std::unique_ptr<FinderScratch> scratch;
+  std::unique_ptr<NodeScan> scans[2];  // of the two children of a node
+  std::vector<SortedRow> aside;        // rows of the right child during a partition
 };
 
 class NodeSearch {
@@ -40,15 +41,14 @@ class NodeSearch {
   virtual void again(Workers& team, Leaf* leaf) = 0;
 
  protected:
-  void begin(const Leaf& leaf, Finder::Search* search, size_t attempt = 0) const {
+  void begin(const Leaf& leaf, NodeScan* search, size_t attempt = 0) const {
     finder_.begin(leaf, rows_.of(leaf), sampler_.allowed(leaf, attempt), search);
   }
 
   // The best split of what was found; where trees grow to the end and there is none, that of the
   // next columns, which look() scans.
   template <class Rescan>
-  void choose_split(Leaf* leaf, Finder::Search* search, Finder::Scratch* scratch,
-                    Rescan look) const {
+  void choose_split(Leaf* leaf, NodeScan* search, FinderScratch* scratch, Rescan look) const {
     leaf->split = finder_.choose_split(search, scratch);
     for (size_t attempt = 1; !leaf->split.found() && !search->pure && sampler_.more(*leaf, attempt);
          ++attempt) {

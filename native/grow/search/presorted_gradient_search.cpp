@@ -59,7 +59,7 @@ void PresortedGradientSearch::propose(size_t feature) {
 // The sums of a leaf's rows, one for each run of values up to where `ends` says so.
 template <class Ends>
 BinSums PresortedGradientSearch::collect(const Leaf& leaf, uint32_t feature,
-                                         Finder::Scratch* scratch, Ends ends) const {
+                                         GradientFinder::Scratch* scratch, Ends ends) const {
   const SortedRow* const rows = rows_of(leaf, feature);
   const uint32_t missing = bins_.value_bins(feature);
   const size_t n = leaf.rows();
@@ -101,32 +101,33 @@ BinSums PresortedGradientSearch::collect(const Leaf& leaf, uint32_t feature,
   return sums;
 }
 
-void PresortedGradientSearch::scan(Finder::Search* search, size_t position,
+void PresortedGradientSearch::scan(NodeScan* node_scan, size_t position,
                                    Workspace* workspace) const {
+  PackedScan* const search = GradientFinder::own(node_scan);
   const uint32_t feature = sampler_.features()[position];
   const Leaf& leaf = *search->leaf;
+  GradientFinder::Scratch* const scratch = GradientFinder::own(workspace->scratch.get());
   BinSums sums;
   if (proposal_.kind == Proposal::Kind::all || bins_.coding(feature).categorical()) {
-    sums = collect(leaf, feature, &workspace->scratch,
+    sums = collect(leaf, feature, scratch,
                    [](uint32_t rank, uint32_t next, int64_t) { return rank != next; });
   } else if (proposal_.kind == Proposal::Kind::global) {
     const uint32_t* const below = proposed_[feature].data();
-    sums = collect(leaf, feature, &workspace->scratch, [=](uint32_t rank, uint32_t next, int64_t) {
+    sums = collect(leaf, feature, scratch, [=](uint32_t rank, uint32_t next, int64_t) {
       return below[rank] != below[next];
     });
   } else {
     const double step = proposal_.sketch_eps * static_cast<double>(packed_hessian(leaf.packed_sum));
     double sum = 0.0, target = step;  // of the runs that ended, and where the next one may
-    sums = collect(leaf, feature, &workspace->scratch,
-                   [&](uint32_t rank, uint32_t next, int64_t packed_sum) {
-                     const double upto = sum + static_cast<double>(packed_hessian(packed_sum));
-                     if (rank == next || upto < target) return false;
-                     sum = upto;
-                     target = next_multiple(step, sum);
-                     return true;
-                   });
+    sums = collect(leaf, feature, scratch, [&](uint32_t rank, uint32_t next, int64_t packed_sum) {
+      const double upto = sum + static_cast<double>(packed_hessian(packed_sum));
+      if (rank == next || upto < target) return false;
+      sum = upto;
+      target = next_multiple(step, sum);
+      return true;
+    });
   }
-  Finder::Found found = splits_.scan(*search, sums);
+  PackedCandidate found = splits_.scan(*search, sums);
   found.exact = true;
   search->set(position, found);
 }

@@ -4,6 +4,7 @@
 // ones or those between two candidates, and then is the scan of a histogram with a bin for each.
 #pragma once
 
+#include "grow/finders/gradient_finder.hpp"
 #include "grow/search/presorted_search.hpp"
 
 namespace stagewise {
@@ -18,9 +19,10 @@ class PresortedGradientSearch : public PresortedSearch {
 
  private:
   void propose(size_t feature);
-  void scan(Finder::Search* search, size_t position, Workspace* workspace) const override;
+  void scan(NodeScan* search, size_t position, Workspace* workspace) const override;
   template <class Ends>
-  BinSums collect(const Leaf& leaf, uint32_t feature, Finder::Scratch* scratch, Ends ends) const;
+  BinSums collect(const Leaf& leaf, uint32_t feature, GradientFinder::Scratch* scratch,
+                  Ends ends) const;
 
   const GradientFinder& splits_;
   const RowWeights& weights_;

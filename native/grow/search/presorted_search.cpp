@@ -93,18 +93,18 @@ void PresortedSearch::divide(const Leaf& parent, size_t feature, Workspace* work
   std::memcpy(own + l, aside, r * sizeof(SortedRow));
 }
 
-void PresortedSearch::scan(Finder::Search* search, size_t position, Workspace* workspace) const {
+void PresortedSearch::scan(NodeScan* search, size_t position, Workspace* workspace) const {
   const Leaf& leaf = *search->leaf;
   finder_.scan_sorted(search, position, rows_of(leaf, sampler_.features()[position]),
-                      &workspace->scratch);
+                      workspace->scratch.get());
 }
 
 void PresortedSearch::children(Workers& team, Workspace* workspace, Leaf* parent) {
   Leaf* const both[2] = {parent->left, parent->right};
-  Finder::Search* searches[2] = {};
+  NodeScan* searches[2] = {};
   for (size_t i = 0; i < 2; ++i) {
     if (!finder_.splittable(*both[i])) continue;
-    searches[i] = &workspace->searches[i];
+    searches[i] = workspace->scans[i].get();
     begin(*both[i], searches[i]);
   }
   if (searches[0] == nullptr && searches[1] == nullptr) return;
@@ -115,7 +115,7 @@ void PresortedSearch::children(Workers& team, Workspace* workspace, Leaf* parent
   run_in_workspaces(team, workspaces_, workspace, n, work(*parent),
                     [&](size_t position, Workspace* own) {
                       divide(*parent, sampler_.features()[position], own);
-                      for (Finder::Search* search : searches)
+                      for (NodeScan* search : searches)
                         if (search != nullptr && search->allows(position))
                           scan(search, position, own);
                     });
@@ -123,8 +123,8 @@ void PresortedSearch::children(Workers& team, Workspace* workspace, Leaf* parent
     if (searches[i] != nullptr) choose(workspace, searches[i], both[i]);
 }
 
-void PresortedSearch::choose(Workspace* workspace, Finder::Search* search, Leaf* leaf) const {
-  choose_split(leaf, search, &workspace->scratch, [&] {
+void PresortedSearch::choose(Workspace* workspace, NodeScan* search, Leaf* leaf) const {
+  choose_split(leaf, search, workspace->scratch.get(), [&] {
     for (size_t position = 0; position < sampler_.features().size(); ++position)
       if (search->allows(position)) scan(search, position, workspace);
   });
@@ -132,7 +132,7 @@ void PresortedSearch::choose(Workspace* workspace, Finder::Search* search, Leaf*
 
 void PresortedSearch::again(Workers& team, Leaf* leaf) {
   if (!finder_.splittable(*leaf)) return;
-  Finder::Search* const search = &workspaces_[0].searches[0];
+  NodeScan* const search = workspaces_[0].scans[0].get();
   begin(*leaf, search);
   run_in_workspaces(team, workspaces_, workspaces_.data(), sampler_.features().size(), work(*leaf),
                     [&](size_t position, Workspace* own) {

@@ -24,7 +24,7 @@ class PresortedSearch : public NodeSearch {
 
  protected:
   // One feature of the search's leaf.
-  virtual void scan(Finder::Search* search, size_t position, Workspace* workspace) const;
+  virtual void scan(NodeScan* search, size_t position, Workspace* workspace) const;
   const SortedRow* rows_of_tree(size_t feature) const { return entries_[feature].get(); }
   const SortedRow* rows_of(const Leaf& leaf, size_t feature) const {
     return rows_of_tree(feature) + leaf.begin;
@@ -36,7 +36,7 @@ class PresortedSearch : public NodeSearch {
   void sort_rows(Workers& team);
   void list_bag(size_t feature);
   void divide(const Leaf& parent, size_t feature, Workspace* workspace);
-  void choose(Workspace* workspace, Finder::Search* search, Leaf* leaf) const;
+  void choose(Workspace* workspace, NodeScan* search, Leaf* leaf) const;
 
   std::vector<LargeArray<uint32_t>> sorted_;    // per feature: all rows by value
   std::vector<LargeArray<SortedRow>> entries_;  // per feature: those of the tree, leaf by leaf

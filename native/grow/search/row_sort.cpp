@@ -46,8 +46,8 @@ CodeEnds copy_codes(const Bins& bins, const RowIndex& rows, size_t feature, int3
 
 // name(place): what a row is called.
 template <class Name>
-const SortedRow* sort_named(size_t n, size_t codes, Finder::Scratch* scratch, Name name) {
-  Finder::Scratch& s = *scratch;
+const SortedRow* sort_named(size_t n, size_t codes, CodeSort* scratch, Name name) {
+  CodeSort& s = *scratch;
   if (s.sorted.size() < n) {
     s.next.resize(n);
     s.sorted.resize(n);
@@ -77,8 +77,7 @@ const SortedRow* sort_named(size_t n, size_t codes, Finder::Scratch* scratch, Na
 
 }  // namespace
 
-CodeEnds list_codes(const Bins& bins, const RowIndex& rows, size_t feature,
-                    Finder::Scratch* scratch) {
+CodeEnds list_codes(const Bins& bins, const RowIndex& rows, size_t feature, CodeSort* scratch) {
   if (scratch->row_codes.size() < rows.n) scratch->row_codes.resize(rows.n);
   int32_t* const out = scratch->row_codes.data();
   if (bins.ranked()) return copy_codes<uint32_t>(bins, rows, feature, out);
@@ -86,12 +85,12 @@ CodeEnds list_codes(const Bins& bins, const RowIndex& rows, size_t feature,
   return copy_codes<uint8_t>(bins, rows, feature, out);
 }
 
-const SortedRow* sort_places(size_t n, size_t codes, Finder::Scratch* scratch) {
+const SortedRow* sort_places(size_t n, size_t codes, CodeSort* scratch) {
   return sort_named(n, codes, scratch, [](size_t i) { return static_cast<uint32_t>(i); });
 }
 
 const SortedRow* sort_by_code(const Bins& bins, const RowIndex& rows, size_t feature,
-                              Finder::Scratch* scratch) {
+                              CodeSort* scratch) {
   list_codes(bins, rows, feature, scratch);
   return sort_named(rows.n, bins.value_bins(feature) + 1, scratch,
                     [&](size_t i) { return rows[i]; });

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "grow/finders/category_order.hpp"
+
 namespace stagewise {
 void SymmetricSearch::root(Workers& team, Leaf* root) {
   root->hist = histograms_.acquire();
@@ -34,7 +36,7 @@ std::vector<uint32_t> SymmetricSearch::order_of(const std::vector<Leaf*>& leaves
   return ordered_bins(packed_sums.data(), packed_sums.size(), splits_.category_smoothing());
 }
 
-SymmetricSearch::Best SymmetricSearch::best_of(const std::vector<GradientFinder::Search>& searches,
+SymmetricSearch::Best SymmetricSearch::best_of(const std::vector<PackedScan>& searches,
                                                const std::vector<Leaf*>& leaves,
                                                size_t position) const {
   const uint32_t feature = sampler_.features()[position];
@@ -68,7 +70,7 @@ SymmetricSearch::Best SymmetricSearch::best_of(const std::vector<GradientFinder:
 }
 
 bool SymmetricSearch::split_level(Workers& team, const std::vector<Leaf*>& leaves) {
-  std::vector<GradientFinder::Search> searches(leaves.size());
+  std::vector<PackedScan> searches(leaves.size());
   double unsplit = 0.0;
   for (size_t i = 0; i < leaves.size(); ++i) {
     begin(*leaves[i], &searches[i]);
@@ -101,7 +103,9 @@ bool SymmetricSearch::split_level(Workers& team, const std::vector<Leaf*>& leave
       split.right_bins.assign(bins_.value_bins(feature), 1);
       for (size_t k = 0; k <= best.cut; ++k) split.right_bins[order[k]] = 0;
     }
-    any = splits_.complete(searches[i], best.position, &workspaces_[0].scratch, &split) || any;
+    any = splits_.complete(searches[i], best.position,
+                           GradientFinder::own(workspaces_[0].scratch.get()), &split) ||
+          any;
     leaves[i]->split = std::move(split);
   }
   return any;

@@ -5,6 +5,7 @@
 // order of all leaves together.
 #pragma once
 
+#include "grow/finders/gradient_finder.hpp"
 #include "grow/search/histogram_search.hpp"
 
 namespace stagewise {
@@ -36,8 +37,8 @@ class SymmetricSearch : public HistogramSearch {
   };
 
   std::vector<uint32_t> order_of(const std::vector<Leaf*>& leaves, size_t position) const;
-  Best best_of(const std::vector<GradientFinder::Search>& searches,
-               const std::vector<Leaf*>& leaves, size_t position) const;
+  Best best_of(const std::vector<PackedScan>& searches, const std::vector<Leaf*>& leaves,
+               size_t position) const;
 
   const GradientFinder& splits_;
   const Bins& bins_;

@@ -17,8 +17,8 @@ from sklearn.base import ClassifierMixin, is_classifier, is_regressor
 from stagewise.bagging.base import BAGGING_RULES, BaseBagging
 from stagewise.data import as_frequencies, check_weight, read_labels, read_target, read_weight
 from stagewise.errors import InvalidParameterError
+from stagewise.estimators.bases.r_squared import ScoredByR2
 from stagewise.estimators.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
-from stagewise.estimators.r_squared import ScoredByR2
 from stagewise.learners.estimator import name_of
 from stagewise.training.class_weights import without_absent
 from stagewise.training.report import warn_of_one_class

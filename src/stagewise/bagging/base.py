@@ -41,9 +41,9 @@ from stagewise.boosting.stopping import EarlyStopping
 from stagewise.data import Feature, Features, UnknownCategories
 from stagewise.data.categories.categories import Categories
 from stagewise.errors import InvalidParameterError
-from stagewise.estimators.base import StagewiseEstimator
-from stagewise.estimators.model_estimator import ModelEstimator
-from stagewise.estimators.specs import choose_seed, make_sampling
+from stagewise.estimators.bases.estimator import StagewiseEstimator
+from stagewise.estimators.bases.model_estimator import ModelEstimator
+from stagewise.estimators.parameters.specs import choose_seed, make_sampling
 from stagewise.learners.estimator import can_be_fitted, name_of, weight_argument
 from stagewise.training.columns import FeatureReader
 from stagewise.training.folds import group_numbers, make_folds

@@ -1,6 +1,6 @@
-"""From what the caller passed to what the core reads: tables, features, targets, weights.
+"""Input data: reads tables, targets and weights into the arrays that the native core uses.
 
-Nothing here knows about losses, trees or models. pandas, polars and pyarrow are reached through
+This package must not import losses, trees or models. pandas, polars and pyarrow are read through
 narwhals and never imported.
 """
 

@@ -1,8 +1,8 @@
-"""Columns → codings, by which they become bins: what the trees are grown on.
+"""Binning: the cuts of numeric columns and the bins of categorical columns.
 
-The one idea: a coding of each column is learned from the training rows alone and applied to any
-rows: the cuts of a number, from a sample that a hash of the row number chooses, or the bins of the
-levels of a category. Must not know losses or trees.
+A coding of each column is learned from the training rows and applied to all rows. For a numeric
+column it is an array of cuts, learned from a sample that a hash of the row number chooses; for a
+categorical column it is the bin of each category. This module must not import losses or trees.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from stagewise.data.reading.sparse import SparseCells
 __all__ = ["SAMPLE_LIMIT", "core_columns", "learn_codings", "rank_values"]
 
 SAMPLE_LIMIT = 65_536
-"""Rows from which cuts are learned; all rows up to this many."""
+"""The number of rows from which cuts are learned; tables with fewer rows are used in full."""
 
 Codings = list[npt.NDArray[np.float64] | npt.NDArray[np.uint32]]
 
 
 def core_columns(values: Array | list[Array] | SparseCells) -> Columns | SparseColumns:
-    """Give columns, as `Features` has them, in the form that the core reads."""
+    """Return columns, as `Features` returns them, as an object of the native core."""
     return values.columns() if isinstance(values, SparseCells) else Columns(values)
 
 
@@ -44,10 +44,11 @@ def learn_codings(
     seed: int,
     n_categories: Sequence[int] = (),
 ) -> Codings:
-    """Learn at most `max_bins` bins per column; return how values get them.
+    """Return a coding with at most `max_bins` bins for each column.
 
-    `levels` says how many levels each column has, 0 where it is a number; empty: all are numbers.
-    Of levels one bin less is learned, since those that nobody knows need one.
+    `n_categories` is the number of categories of each column, 0 for a numeric column; empty: all
+    columns are numeric. A categorical column gets at most `max_bins` - 1 bins, because one bin is
+    reserved for unknown categories.
     """
     columns = columns.by_columns()
     codings: Codings = [*learn_cuts(workers, columns, weight, max_bins, SAMPLE_LIMIT, seed)]
@@ -59,7 +60,7 @@ def learn_codings(
 
 
 def rank_values(workers: Workers, columns: Columns, n_categories: Sequence[int] = ()) -> Bins:
-    """Give every value of every column a code of its own; of categories, the numbers of levels."""
+    """Return bins with one code per distinct value; of a categorical column, its categories."""
     codings: Codings = [np.empty(0)] * columns.n_features
     for feature, n in enumerate(n_categories):
         if n:

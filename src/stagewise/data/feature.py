@@ -1,4 +1,4 @@
-"""What a model remembers of one column."""
+"""The description of one training column that a model stores."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ class Feature:
     Parameters
     ----------
     name : str or None
-        Its name, if it had one.
+        Its name, or None.
     kind : {"real", "wide_integer", "categorical"}
-        A real column is used as it is. A wide_integer column held integers beyond 2**53 and is
-        replaced by the number of cuts below each value. A categorical column is replaced by the
-        number of each value's level.
+        The values of a real column are used unchanged. A wide_integer column had integers beyond
+        2**53; each value is replaced by the number of cuts below it. In a categorical column each
+        value is replaced by the code of its category.
     cuts : int64 or uint64 array, or None
         Increasing; only for a wide_integer column.
-    levels : Levels or None
+    categories : Categories or None
         Only for a categorical column.
-    moment : {"date", "duration", "time of day"}, or None
-        What its numbers stand for, if these are nanoseconds. It is only shown: features that
+    temporal_type : {"date", "duration", "time of day"}, or None
+        For a column of nanoseconds, what these are. It is used for display only: features that
         differ in nothing else are equal.
     """
 

@@ -1,8 +1,8 @@
-"""What a model remembers of the columns it was trained on, and how new data are held to it.
+"""The features of a model, and the conversion of new data to them.
 
-The one idea: columns are matched by name where both sides have names, else by place; then each is
-given to the core as floats, wide integers as their ranks, levels as their numbers. This file must
-not read cells itself (`table` does) nor know about bins or trees.
+Columns are matched by name if both the model and the data have names, else by position. Each column
+is then converted to floats: wide integers to their ranks, categories to their codes. This module
+must not read cells itself (`table` does that) and must not import bins or trees.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ class Features(Sequence[Feature]):
     Parameters
     ----------
     features : iterable of Feature
-        All of them with a name, or none.
+        Either all of them have a name, or none has.
     missing_values : MissingValues
-        What is a missing cell besides NaN, in all columns.
-    statistics : iterable of Statistic
-        What their levels say, in columns of numbers behind those of the features.
+        The values that count as missing besides NaN, in all columns.
+    target_encodings : iterable of TargetEncoding
+        The target-encoded columns, which follow the columns of the features.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class Features(Sequence[Feature]):
             j for j, feature in enumerate(self._features) if feature.kind == "categorical"
         )
         self._replaced = any(feature.kind != "real" for feature in self._features)
-        # What `match` asks first, on every call: may an array be used as it is?
+        # Checked first by `match`, on every call: an array may be used unchanged.
         self._as_is = self._names is None and not self._replaced and not missing_values
         self._width = len(self._features)
 
@@ -77,19 +77,19 @@ class Features(Sequence[Feature]):
         rows: npt.NDArray[np.uint32] | None = None,
         weight: npt.NDArray[np.float64] | None = None,
     ) -> Features:
-        """Take note of a training table.
+        """Return the features of a training table.
 
         Parameters
         ----------
         table : Table
             The training data.
         max_bins : int
-            How many ranges of a wide integer column to tell apart.
+            The largest number of bins of a wide integer column.
         rows : uint32 array, or None
-            The rows to learn from; the others have no say, not even in what is wide or a level.
-            None: all.
+            The training rows; None: all. Other rows affect nothing, neither the categories nor
+            whether a column is wide.
         weight : float64 array, or None
-            How often each row of the table counts.
+            The weight of each row of the table.
 
         Returns
         -------
@@ -116,21 +116,21 @@ class Features(Sequence[Feature]):
 
     @property
     def n(self) -> int:
-        """How many features there are."""
+        """The number of features."""
         return self._width
 
     @property
     def sources(self) -> list[tuple[int, ...]]:
-        """The features behind each column that trees ask about: one, or two of a statistic."""
+        """The features of each column that trees use; several for an encoded combination."""
         derived = [s.sources for s in self.target_encodings for _ in s.values]
         return [*((j,) for j in range(self._width)), *derived]
 
     def with_target_encodings(self, target_encodings: Iterable[TargetEncoding]) -> Features:
-        """Return the same features with some statistics of their levels."""
+        """Return the same features with target-encoded columns."""
         return Features(self._features, self.missing_values, target_encodings)
 
     def append_encoded(self, columns: Any) -> Any:
-        """Put what the levels say behind the columns that `match` or `columns` has given."""
+        """Append target-encoded columns to the columns that `match` or `columns` returned."""
         if not self.target_encodings:
             return columns
         return columns.extended([c for s in self.target_encodings for c in s.columns(columns)])
@@ -141,34 +141,34 @@ class Features(Sequence[Feature]):
         return None if self._names is None else list(self._names)
 
     def n_categories_per_feature(self) -> list[int]:
-        """Say how many levels each feature has; 0 for a column of numbers."""
+        """Return the number of categories of each feature; 0 for a numeric feature."""
         return [0 if f.categories is None else len(f.categories) for f in self._features]
 
     def n_categories_per_column(self) -> list[int]:
-        """Say the same of all columns that trees ask about."""
+        """Return the number of categories of each column that trees use; 0 if it is numeric."""
         own = self.n_categories_per_feature()
         return own + [0] * (len(self.sources) - len(own))
 
     @property
     def categorical(self) -> frozenset[int]:
-        """The places of the categorical features."""
+        """The positions of the categorical features."""
         return self._categorical
 
     def match(
         self, X: Any, caller: str, handle_unknown: HandleUnknown = "missing"
     ) -> Array | list[Array] | SparseCells:
-        """Read new data, and put its columns in the order of the features.
+        """Read new data and return its columns in the order of the features.
 
         Parameters
         ----------
         X : array-like or data frame
-            What `read_table` reads; it may have no rows. Columns of a frame are found by name:
-            their order does not matter, and columns that are no features are not looked at.
+            As for `read_table`; it may have no rows. Columns of a frame are matched by name: their
+            order does not matter, and columns that are not features are ignored.
         caller : str
             The estimator's name, for messages.
-        on_unseen : {"missing", "error", "prior"}
-            What becomes of values that are no levels: they are taken as missing, with a warning;
-            refused; or given the number L, which no level has.
+        handle_unknown : {"missing", "error", "prior"}
+            How unknown categories are handled: as missing values, with a warning; as an error; or
+            with the code L, which no category has.
 
         Returns
         -------
@@ -178,10 +178,10 @@ class Features(Sequence[Feature]):
         Raises
         ------
         ValueError
-            If a feature is missing, the number of columns differs, or a column of numbers holds
-            something else.
+            If a feature is missing, the number of columns differs, or a numeric column holds a
+            cell that is not a number.
         """
-        # One row is answered in microseconds, so the common case comes before everything else.
+        # A prediction for one row takes microseconds, so the common case is checked first.
         if self._as_is and type(X) is np.ndarray and X.ndim == 2 and X.shape[1] == self._width:
             dtype, flags = X.dtype, X.flags
             if dtype.char in "df" and dtype.isnative and flags.c_contiguous and flags.aligned:
@@ -195,17 +195,17 @@ class Features(Sequence[Feature]):
     def columns(
         self, table: Table, unknown: UnknownCategories
     ) -> Array | list[Array] | SparseCells:
-        """Give a table's columns as floats, wide integers as their ranks, levels as their numbers.
+        """Return a table's columns as floats, wide integers as ranks, categories as codes.
 
-        The table must have the features' columns, in their order: it is the training table, or
-        `read` has put them so.
+        The columns of the table must be the features, in their order: it is the training table or
+        comes from `read`.
 
         Parameters
         ----------
         table : Table
             The data.
-        unseen : Unseen
-            Says what becomes of values that are no levels, and takes note of them.
+        unknown : UnknownCategories
+            Gives unknown categories their code, and records them.
 
         Returns
         -------
@@ -222,8 +222,8 @@ class Features(Sequence[Feature]):
         position = next(j for j, feature in enumerate(self._features) if feature.kind != "real")
         kind = "categorical" if position in self._categorical else "integers beyond 2**53"
         raise ValueError(
-            f"{column_label(self._names, position)} was {kind} when the model was fitted, which a "
-            "sparse matrix cannot hold. Pass a data frame or a dense array, such as X.toarray()."
+            f"{column_label(self._names, position)} was {kind} when the model was fitted, and a "
+            "sparse matrix cannot hold that. Pass a data frame or a dense array: X.toarray()."
         )
 
     def _column(self, table: Table, position: int, unknown: UnknownCategories) -> Array:
@@ -237,17 +237,17 @@ class Features(Sequence[Feature]):
     def _numbers(
         self, factor: Factor, categories: Categories, position: int, unknown: UnknownCategories
     ) -> npt.NDArray[np.float64]:
-        """Give each row's level as its number; NaN where the cell is missing."""
+        """Return the code of each row's category; NaN where the cell is missing."""
         numbers = categories.encode(factor.values)
         new = np.isnan(numbers)
         if new.any():
             unknown.record(position, factor, new, categories)
             numbers[new] = unknown.code(len(categories))
-        # The code of a missing cell, -1, picks the last.
+        # The code of a missing cell, -1, selects the last entry.
         return np.append(numbers, np.nan)[factor.codes]
 
     def read(self, X: Any, caller: str) -> Table:
-        """Read new data, its columns in the order of the features; see `match`."""
+        """Read new data as a table with the columns in the order of the features; see `match`."""
         frame = open_frame(X, caller)
         names = None if frame is None else frame.names
         known = _AsFitted(self.categorical, caller)
@@ -300,7 +300,7 @@ class Features(Sequence[Feature]):
 
 @dataclass(frozen=True)
 class _AsFitted:
-    """The categorical columns are those that were so in training."""
+    """Selects the columns that were categorical in training."""
 
     categorical: frozenset[int]
     caller: str
@@ -311,18 +311,18 @@ class _AsFitted:
 
     def remedy(self, names: Sequence[str] | None, position: int) -> str:
         return (
-            f"It was a column of numbers when {self.caller} was fitted; pass numbers, or fit anew "
+            f"It was a numeric column when {self.caller} was fitted; pass numbers, or fit again "
             "with the column in categorical_features"
         )
 
 
 def select_by_name(frame: Frame, known: Sequence[str]) -> Frame:
-    """Choose the columns that a model has learned from.
+    """Return the columns of a frame that a model was fitted on, in the model's order.
 
     Raises
     ------
     ValueError
-        If one is missing; it names these, and the columns that are new.
+        If some are missing; the message lists them, and the columns that are new.
     """
     names = frame.names or []
     missing = sorted(set(known) - set(names))
@@ -337,7 +337,7 @@ def select_by_name(frame: Frame, known: Sequence[str]) -> Frame:
 
 
 def check_width(n_columns: int, known: int, caller: str) -> None:
-    """Raise ValueError unless there are as many columns as a model has learned from."""
+    """Raise ValueError unless the number of columns is that of the training data."""
     if n_columns != known:
         raise ValueError(
             f"X has {n_columns} features, but {caller} is expecting {known} features as input."
@@ -345,7 +345,7 @@ def check_width(n_columns: int, known: int, caller: str) -> None:
 
 
 def warn_of_names(caller: str, *, fitted_with: bool) -> None:
-    """Warn that columns with names meet a model without, or the other way round."""
+    """Warn that only one of the data and the model has feature names."""
     if fitted_with:
         warn_caller(
             f"X does not have valid feature names, but {caller} was fitted with feature names"

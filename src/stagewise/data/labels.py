@@ -1,7 +1,7 @@
-"""Class labels as the sorted classes and a number for each row.
+"""Reads class labels: the sorted classes, and the code of each row.
 
-The one idea: labels are compared, never computed with, and classes come back in the type the caller
-used. This file must not know about losses or about weights.
+Labels are only compared, and the classes keep the caller's type. This module must not import losses
+or weights.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ __all__ = ["Labels", "read_labels"]
 Codes = npt.NDArray[np.int32]
 
 COUNTED_SPAN = 1 << 20
-"""Integers that lie closer together than this are told apart by counting, not by sorting."""
+"""Integer labels with a smaller range are found by counting instead of sorting."""
 
 
 class Labels(NamedTuple):
-    """What `read_labels` found.
+    """Classes and codes, as `read_labels` returns them.
 
     Parameters
     ----------
@@ -45,21 +45,21 @@ def read_labels(y: Any, n_rows: int, *, caller: str = "classifier") -> Labels:
     Parameters
     ----------
     y : array-like of shape (n_rows,)
-        Booleans, integers, whole floats or text; categorical series count as what they hold.
+        Booleans, integers, whole floats or text; of a categorical series, its categories.
     n_rows : int
-        How many rows X has.
+        The number of rows of X.
     caller : str
         The estimator's name, for messages.
 
     Returns
     -------
     Labels
-        The sorted classes, and each row's place among them.
+        The sorted classes, and the position of each row's class.
 
     Raises
     ------
     ValueError
-        If a label is missing, if y looks like numbers to regress on, or mixes types.
+        If a label is missing, y looks like the target of a regression, or y mixes types.
     """
     require_y(y, caller)
     cells, missing = read_vector(y, n_rows, "y")
@@ -86,13 +86,13 @@ def read_labels(y: Any, n_rows: int, *, caller: str = "classifier") -> Labels:
     if n_rows > 20 and len(labels.classes) > n_rows / 2:
         if kind == "f" and float(np.abs(labels.classes).max()) >= 2.0**63:
             _refuse_continuous(cells, 0, "nearly all different floats of this size")
-        # A target for regression, most likely; scikit-learn has the words for it.
+        # Most likely the target of a regression; scikit-learn raises or warns.
         check_classification_targets(labels.classes[labels.codes])
     return labels
 
 
 def _plain(cells: Array) -> Array:
-    """Objects as an array of one type: booleans, numbers, or text (which stays objects)."""
+    """Return objects as an array of one type: booleans, numbers, or text (as objects)."""
     items: list[Any] = cells.tolist()
     refuse_missing(missing_mask(items))
     family = {kind: _family(kind) for kind in set(map(type, items))}
@@ -134,7 +134,7 @@ def _from_integers(cells: Array) -> Labels:
     present = np.bincount(distance) > 0
     classes = np.array([low + step for step in np.flatnonzero(present).tolist()], cells.dtype)
     if cells.dtype == np.int32 and low == 0 and present.all() and cells.flags.c_contiguous:
-        return Labels(classes, cells)  # they are their own codes: nothing to copy
+        return Labels(classes, cells)  # the labels are the codes, no copy is needed
     return Labels(classes, (np.cumsum(present, dtype=np.int32) - np.int32(1))[distance])
 
 
@@ -154,14 +154,14 @@ def _from_floats(cells: Array) -> Labels:
 def _refuse_continuous(cells: Array, row: int, what: str) -> NoReturn:
     raise ValueError(
         f"Unknown label type: continuous. y holds {short_repr(cells[row])} at row {row}, and "
-        f"{what} are numbers to regress on, not labels. Labels may be text, integers, booleans or "
-        "whole floats. Use a regressor; or, if these are labels, pass y.astype(str), or integer "
+        f"{what} are targets of a regression, not labels. Labels may be text, integers, booleans "
+        "or whole floats. Use a regressor; or, if these are labels, pass y.astype(str), or integer "
         "codes."
     )
 
 
 def _from_text(cells: Array) -> Labels:
-    # Sorting the few distinct texts is much cheaper than sorting one for each row.
+    # Sorting only the distinct texts is much faster than sorting one per row.
     items: list[str] = cells.tolist()
     distinct = sorted(set(items))
     code = {text: number for number, text in enumerate(distinct)}

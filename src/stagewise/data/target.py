@@ -1,9 +1,9 @@
-"""Targets and weights: what to predict, and how much each row counts.
+"""Reads and checks numeric targets and sample weights.
 
-The one idea: everything that could make a fit meaningless (a missing target, a negative weight) is
-refused here, with the row and the remedy, so that nothing later need ask again. Labels are read in
-`labels`, and targets are put on the scale of the losses in `target_scale`; both can be had from
-here too. This file must not know about losses.
+Targets and weights that make no sense (a missing target, a negative weight) raise an error here,
+with the row and the remedy, so later code need not check them. Class labels are read in `labels`,
+and targets are scaled in `target_scale`; both are re-exported here. This module must not import
+losses.
 """
 
 from __future__ import annotations
@@ -36,26 +36,26 @@ Vector = npt.NDArray[np.float64]
 
 
 def read_target(y: Any, n_rows: int, *, caller: str = "regressor") -> Vector:
-    """Read the numbers to predict.
+    """Read the target of a regression.
 
     Parameters
     ----------
     y : array-like of shape (n_rows,)
         Numbers, all finite.
     n_rows : int
-        How many rows X has.
+        The number of rows of X.
     caller : str
         The estimator's name, for messages.
 
     Returns
     -------
     float64 array of shape (n_rows,)
-        Contiguous; perhaps the caller's own memory.
+        Contiguous; it may share the caller's memory.
 
     Raises
     ------
     ValueError, TypeError
-        If a target is missing, infinite or not a number, or there are too few or too many.
+        If a target is missing, infinite or not a number, or their number is not `n_rows`.
     """
     require_y(y, caller)
     cells, missing = read_vector(y, n_rows, "y")
@@ -63,11 +63,11 @@ def read_target(y: Any, n_rows: int, *, caller: str = "regressor") -> Vector:
 
 
 def read_numbers(cells: Array, missing: Mask | None, *, caller: str) -> Vector:
-    """Read the cells of one target; `missing` marks those that do not say so themselves."""
+    """Read the cells of one target; `missing` is as `read_vector` returns it."""
     if temporal_type_of(cells) is not None:
         raise TypeError(
-            f"y has dtype {cells.dtype} and holds moments, and {caller} predicts numbers. "
-            "Convert it to a number of days or seconds first."
+            f"y has dtype {cells.dtype} and holds dates, durations or times of day, but {caller} "
+            "predicts numbers. Convert y to a number of days or seconds first."
         )
     values = _doubles(cells, missing, "y", "Use a classifier for labels, or convert y to numbers")
     if not np.isfinite(values).all():
@@ -82,28 +82,28 @@ def read_weight(sample_weight: Any, n_rows: int) -> Vector | None:
     Parameters
     ----------
     sample_weight : array-like of shape (n_rows,), number, or None
-        How much each row counts.
+        The weight of each row.
     n_rows : int
-        How many rows X has.
+        The number of rows of X.
 
     Returns
     -------
     float64 array of shape (n_rows,), or None
-        None when every row counts once.
+        None if all weights are 1.
     """
     weight = check_weight(sample_weight, n_rows)
     return None if weight is None else as_frequencies(weight)
 
 
 def check_weight(sample_weight: Any, n_rows: int) -> Vector | None:
-    """Read weights as they are, and refuse those that mean nothing.
+    """Read weights unchanged; raise ValueError if they are invalid.
 
     Parameters
     ----------
     sample_weight : array-like of shape (n_rows,), number, or None
-        How much each row counts; a number counts for all rows.
+        The weight of each row, or one weight for all rows.
     n_rows : int
-        How many rows X has.
+        The number of rows of X.
 
     Returns
     -------
@@ -120,43 +120,43 @@ def check_weight(sample_weight: Any, n_rows: int) -> Vector | None:
     _refuse_weights(weight < 0, weight, "negative", "Use 0 to leave a row out")
     if not weight.any():
         raise ValueError(
-            "Sample weights must contain at least one non-zero number: all of "
-            f"sample_weight is zero ({n_rows} rows), so no row would count."
+            "Sample weights must contain at least one non-zero number, but all "
+            f"{n_rows} weights are 0. Give some rows a positive weight."
         )
     return weight
 
 
 def as_frequencies(weight: Vector, *, total: float | None = None) -> Vector | None:
-    """Settle what weights mean.
+    """Return weights as frequencies.
 
-    Whole numbers are counts: weight k is k copies of the row, weight 0 its absence. Of any other
-    weights only the ratios matter, and they are scaled to a sum: their mean over the rows that
-    count is 1, unless a total says otherwise.
+    Whole numbers are counts: weight k equals k copies of the row, weight 0 its absence. For all
+    other weights only the ratios matter, and they are scaled: their mean over the rows of positive
+    weight is 1, or their sum is `total`.
 
     Parameters
     ----------
     weight : float64 array
         Finite, not negative, not all zero.
     total : float or None
-        What weights that are no counts shall sum to; None: the number of rows that count.
+        The sum of weights that are not counts; None: the number of rows of positive weight.
 
     Returns
     -------
     float64 array, or None
-        None when every row counts once.
+        None if all weights are 1.
     """
     if (weight == 1.0).all():
         return None
     largest = float(weight.max())
-    # Beyond 2**53 in all, a sum of counts would no longer be exact: nobody counted such rows.
+    # With a sum beyond 2**53, sums of counts would no longer be exact.
     if largest * len(weight) <= 2.0**53 and (weight == np.rint(weight)).all():
         return weight
-    # Powers of two leave every digit in place, and keep the sum of huge weights finite.
+    # A power of two changes no digit, and keeps the sum of huge weights finite.
     scaled = np.ldexp(weight, -np.frexp(largest)[1])
-    # Rows of weight zero are left out before summing, not added as zeros: the order in which
-    # numpy adds depends on their number, and a row that is absent must change nothing at all.
+    # Rows of weight 0 are removed before summing: the order in which numpy adds depends on the
+    # number of items, and a row of weight 0 must not change the result.
     counting = scaled[scaled > 0]
-    # Equal weights must come out as exactly one, which a rounded sum cannot promise.
+    # Equal weights must become exactly 1, which a rounded sum does not guarantee.
     mean = counting[0] if (counting == counting[0]).all() else counting.mean()
     frequency = scaled / mean if total is None else scaled / (mean * len(counting) / total)
     return None if (frequency == 1.0).all() else np.asarray(frequency, dtype=np.float64)
@@ -166,7 +166,8 @@ def _read_weights(sample_weight: Any, n_rows: int) -> Vector:
     cells, missing = read_vector(sample_weight, n_rows, "sample_weight", ravel=False)
     if temporal_type_of(cells) is not None:
         raise TypeError(
-            f"sample_weight has dtype {cells.dtype} and holds moments. Weights must be numbers."
+            f"sample_weight has dtype {cells.dtype} and holds dates, durations or times of day. "
+            "Weights must be numbers."
         )
     return _doubles(cells, missing, "sample_weight", "Convert the weights to numbers")
 
@@ -175,8 +176,8 @@ def _refuse_weights(wrong: Mask, weight: Vector, what: str, remedy: str) -> None
     if wrong.any():
         row = int(np.argmax(wrong))
         raise ValueError(
-            f"sample_weight is {what} at row {row} ({weight[row]}), as are {int(wrong.sum())} of "
-            f"{len(weight)} weights in all. {remedy}."
+            f"sample_weight is {what} at row {row} ({weight[row]}); {int(wrong.sum())} of "
+            f"{len(weight)} weights are. {remedy}."
         )
 
 
@@ -187,7 +188,7 @@ def _doubles(cells: Array, missing: Mask | None, name: str, remedy: str) -> Vect
         rounded = sum(int(a) != int(b) for a, b in zip(column.values, values, strict=True))
         if rounded:
             warn_caller(
-                f"{name} holds {rounded} integers that no float64 can hold; they were rounded. "
+                f"{name} holds {rounded} integers that a float64 cannot hold; they were rounded. "
                 "Subtract a constant first if their last digits matter."
             )
     if column.missing is not None:

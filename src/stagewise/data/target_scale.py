@@ -1,8 +1,8 @@
-"""Targets on the scale the losses work on, so that the unit of y cannot matter.
+"""Scaling of targets, so that the unit of y does not matter.
 
-The one idea: z = (y - offset) / scale with the weighted mean as offset and a power of two as scale.
-Means are summed exactly, so they depend neither on the order of the rows nor on whether a row is
-repeated or weighted. This file must not know what is done with z.
+z = (y - offset) / scale, with the weighted mean as offset and a power of two as scale. Sums are
+exact, so means depend neither on the order of the rows nor on whether a row is repeated or has a
+weight. This module must not import losses.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ NEAR_ZERO = 8.0
 
 @dataclass(frozen=True)
 class TargetScale:
-    """An affine map from targets to numbers of ordinary size.
+    """An affine map of the targets to a standard deviation of about 1.
 
     Parameters
     ----------
@@ -44,14 +44,14 @@ class TargetScale:
 
     @classmethod
     def learn(cls, y: Vector, weight: Vector | None = None) -> TargetScale:
-        """Measure targets.
+        """Return the scale of targets.
 
         Parameters
         ----------
         y : float64 array
             Finite.
         weight : float64 array, or None
-            How often each row counts; at least one must.
+            The weights of the rows; at least one is positive.
 
         Returns
         -------
@@ -65,7 +65,7 @@ class TargetScale:
         largest = max(high - offset, offset - low)
         if largest == 0.0:
             return cls(offset, 1.0)
-        # Squares of deviations between -1 and 1 cannot overflow, and what underflows is nothing.
+        # Squares of deviations between -1 and 1 cannot overflow; underflow is negligible.
         exponent = math.frexp(largest)[1]
         with np.errstate(under="ignore"):
             squares = y - offset
@@ -75,19 +75,19 @@ class TargetScale:
         mantissa, power = math.frexp(deviation)
         if mantissa == 0.5:
             mantissa, power = 1.0, power - 1
-        # Below the smallest power of two there is no scale; targets so close are nearly constant.
+        # The scale is at least the smallest power of two; such targets are nearly constant.
         power = max(power, -1074 - exponent)
         scale = math.ldexp(1.0, power + exponent)
         return cls(offset, scale, math.ldexp(deviation, -power))
 
     @classmethod
     def learn_exact(cls, y: Vector, weight: Vector | None = None) -> TargetScale:
-        """Measure targets, with an offset by which `restore` is the inverse of `standardise`.
+        """Return a scale whose `restore` is the exact inverse of `standardise`, if possible.
 
-        The offset is the mean where y - offset has no rounding error: where all targets have one
-        sign and are within a factor of two of each other (Sterbenz 1974). Elsewhere it is 0, unless
-        few targets are far from a mean that is large beside the standard deviation: there the mean
-        is needed for precision, and the inverse has a rounding error.
+        The offset is the mean if y - offset has no rounding error: all targets have one sign and
+        are within a factor of two of each other (Sterbenz 1974). Otherwise it is 0, unless the mean
+        is more than `NEAR_ZERO` scales away from 0: then the mean is needed for precision, and the
+        inverse has a rounding error.
 
         Parameters
         ----------
@@ -106,12 +106,12 @@ class TargetScale:
         return cls(0.0, found.scale, found.spread)
 
     def standardise(self, y: Vector) -> Vector:
-        """Give (y - offset) / scale.
+        """Return (y - offset) / scale.
 
         Parameters
         ----------
         y : float64 array
-            Targets, of these or of other rows.
+            Targets of any rows.
 
         Returns
         -------
@@ -128,7 +128,7 @@ class TargetScale:
         return z
 
     def restore(self, z: Vector) -> Vector:
-        """Give offset + scale · z, on the scale of the targets.
+        """Return offset + scale · z, in the units of the targets.
 
         Parameters
         ----------
@@ -143,10 +143,9 @@ class TargetScale:
         return restored
 
     def loss_unit(self, degree: int) -> float:
-        """Give scale ** degree, which puts a loss of scaled targets in the units of the targets.
+        """Return scale ** degree: the factor from losses of scaled targets to losses of targets.
 
-        Where that leaves the range of a float64, so would the losses; the unit stays within it, so
-        that losses can still be compared, whatever the unit of y.
+        It is limited to 2**±900, within the range of a float64, so that losses stay comparable.
 
         Parameters
         ----------
@@ -163,10 +162,10 @@ class TargetScale:
 
 @dataclass(frozen=True, eq=False)
 class TargetScales:
-    """The same map for each of several targets, which then all have the standard deviation 1.
+    """An affine map of each of several targets to the standard deviation 1.
 
-    Not a power of two: trees that fit several targets at once weigh them against each other, and a
-    target must not weigh more for having another unit.
+    The scales are not powers of two: trees that fit several targets at once add up their losses,
+    and the unit of a target must not change its share of the sum.
 
     Parameters
     ----------
@@ -182,7 +181,7 @@ class TargetScales:
 
     @classmethod
     def learn(cls, y: Vector, weight: Vector | None = None) -> TargetScales:
-        """Measure the columns of y; see `TargetScale.learn`."""
+        """Return the scales of the columns of y; see `TargetScale.learn`."""
         each = []
         for k in range(y.shape[1]):
             try:
@@ -194,11 +193,11 @@ class TargetScales:
 
     @classmethod
     def none(cls, n_targets: int) -> TargetScales:
-        """Return the map that leaves targets as they are."""
+        """Return the identity map."""
         return cls(np.zeros(n_targets), np.ones(n_targets))
 
     def standardise(self, y: Vector) -> Vector:
-        """Give (y - offset) / scale, column by column."""
+        """Return (y - offset) / scale, column by column."""
         z = np.empty_like(y)
         for k in range(y.shape[1]):
             one = TargetScale(float(self.offset[k]), float(self.scale[k]))
@@ -209,16 +208,16 @@ class TargetScales:
         return z
 
     def loss_unit(self, degree: int) -> float:
-        """Give 1: losses are means over targets of different units, so they keep their own."""
+        """Return 1: a mean over targets of different units has no unit of its own."""
         return 1.0
 
 
 def exact_mean(values: Vector, weight: Vector | None = None) -> float:
-    """Give the weighted mean, whatever the order of the rows.
+    """Return the weighted mean, which does not depend on the order of the rows.
 
-    Each value is cut into whole numbers of so few bits that float64 adds them without rounding;
-    with whole weights the sum is exact to 64 bits below the largest value, so that weight 2 and
-    two copies of a row have the same mean, to the last bit.
+    Each value is split into integers of so few bits that float64 adds them without rounding. With
+    whole weights the sum is exact to 64 bits below the largest value, so weight 2 and two copies
+    of a row give the same mean, to the last bit.
 
     Parameters
     ----------
@@ -236,11 +235,11 @@ def exact_mean(values: Vector, weight: Vector | None = None) -> float:
     bits = max(8, 52 - max(1, math.ceil(math.log2(total + 1.0))))
     pieces = math.ceil(64 / bits) + 1
     sums = [Fraction(0)] * pieces
-    # The same memory for every block: new memory costs more than the arithmetic.
-    room = np.empty((2, min(BLOCK, len(values))))
+    # Memory is reused for all blocks: allocation costs more than the arithmetic.
+    buffer = np.empty((2, min(BLOCK, len(values))))
     for start in range(0, len(values), BLOCK):
         block = values[start : start + BLOCK]
-        rest, whole = room[:, : len(block)]
+        rest, whole = buffer[:, : len(block)]
         with np.errstate(under="ignore"):
             _scale(block, bits - exponent, out=rest)
         for piece in range(pieces):
@@ -256,7 +255,7 @@ def exact_mean(values: Vector, weight: Vector | None = None) -> float:
 
 
 def _scale(values: Vector, power: int, out: Vector) -> None:
-    """Multiply by two to a power, rounding once, as ldexp does (but many times as fast)."""
+    """Multiply by 2**power with one rounding; much faster than ldexp where possible."""
     if -1022 <= power <= 1023:
         np.multiply(values, 2.0**power, out=out)
     else:

@@ -1,7 +1,7 @@
-"""Several targets: a column of numbers for each, and what they are called.
+"""Reads several targets: one numeric column per target, and their names.
 
-The one idea: every column is read as a single target is, so that what is refused there is refused
-here, with the name of its target. This file must not know about losses.
+Every column is read as a single target, so the same checks apply; errors name the target. This
+module must not import losses.
 """
 
 from __future__ import annotations
@@ -32,18 +32,18 @@ def read_targets(y: Any, n_rows: int, *, caller: str = "regressor") -> Values:
     y : array-like or frame of shape (n_rows,) or (n_rows, n_targets)
         Numbers, all finite.
     n_rows : int
-        How many rows X has.
+        The number of rows of X.
     caller : str
         The estimator's name, for messages.
 
     Returns
     -------
-    float64 array of shape (n_rows,) or, of more than one column, (n_rows, n_targets)
+    float64 array of shape (n_rows,) or, with more than one column, (n_rows, n_targets)
 
     Raises
     ------
     ValueError, TypeError
-        As `read_target` does, naming the target.
+        As `read_target`; the message names the target.
     """
     require_y(y, caller)
     columns = _columns(y)
@@ -60,18 +60,18 @@ def read_targets(y: Any, n_rows: int, *, caller: str = "regressor") -> Values:
 
 
 def target_names(y: Any) -> tuple[str, ...] | None:
-    """Return what several targets are called; None of one target, or where they have no names."""
+    """Return the names of several targets; None for one target, or if they have no names."""
     frame = _frame(y)
     return None if frame is None or frame.names is None else tuple(frame.names)
 
 
 def match_targets(y: Any, names: tuple[str, ...] | None) -> Any:
-    """Return the targets of other rows in the order of these names, if both have any.
+    """Return the targets of other rows in the order of `names`, if both have names.
 
     Raises
     ------
     ValueError
-        If a name is missing, or there is one too many.
+        If the names are not the same.
     """
     own = target_names(y)
     if names is None or own is None or own == names:
@@ -95,7 +95,7 @@ def _frame(y: Any) -> Frame | None:
 
 
 def _columns(y: Any) -> list[tuple[str, Array, Mask | None]] | None:
-    """Return the label, the cells and the missing ones of each target; None of one target."""
+    """Return the label, the cells and the missing mask of each target; None for one target."""
     frame = _frame(y)
     if frame is not None:
         names = frame.names or [str(k) for k in range(frame.shape[1])]

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy.typing as npt
 
-from stagewise.estimators.classifier import ClassifierPredictions
-from stagewise.estimators.regressor import RegressorPredictions
-from stagewise.estimators.tree_base import TREE_RULES, BaseDecisionTree
+from stagewise.estimators.bases.classifier import ClassifierPredictions
+from stagewise.estimators.bases.regressor import RegressorPredictions
+from stagewise.estimators.bases.tree import TREE_RULES, BaseDecisionTree
 from stagewise.losses import CLASSIFICATION_LOSSES, REGRESSION_LOSSES, Loss
 from stagewise.validation.parameters import suggests_names
 from stagewise.validation.rules import OneOf

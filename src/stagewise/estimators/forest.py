@@ -8,7 +8,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from stagewise.estimators.forest_base import BaseForest, ForestClassifierMixin, ForestRegressorMixin
+from stagewise.estimators.bases.forest import (
+    BaseForest,
+    ForestClassifierMixin,
+    ForestRegressorMixin,
+)
 from stagewise.validation.parameters import suggests_names
 
 __all__ = ["RandomForestClassifier", "RandomForestRegressor"]

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from stagewise.boosting.recipe import BY_RESPONSE, Recipe
-from stagewise.estimators.boosting_base import BaseBoosting
-from stagewise.estimators.regressor import RegressionLossParameters, RegressorPredictions
-from stagewise.estimators.scores import TreeAttributes
-from stagewise.estimators.specs import BOOSTING_RULES, BOOSTING_USES, tree_learner
+from stagewise.estimators.bases.boosting import BaseBoosting
+from stagewise.estimators.bases.regressor import RegressionLossParameters, RegressorPredictions
+from stagewise.estimators.bases.scores import TreeAttributes
+from stagewise.estimators.parameters.specs import BOOSTING_RULES, BOOSTING_USES, tree_learner
 from stagewise.training.specs import LearnerSpec
 from stagewise.validation.parameters import suggests_names
 

@@ -21,7 +21,7 @@ from stagewise.estimators.linear.least_squares import LinearRegression
 from stagewise.estimators.linear.stagewise_linear import StagewiseLinearRegressor
 from stagewise.estimators.linear.stepwise import StepwiseRegressor
 from stagewise.estimators.logit_boost import GentleBoostClassifier, LogitBoostClassifier
-from stagewise.estimators.saved_parameters import CLASS_NAMES, read_parameters
+from stagewise.estimators.parameters.saved_parameters import CLASS_NAMES, read_parameters
 from stagewise.estimators.stagewise import StagewiseClassifier, StagewiseRegressor
 from stagewise.model.file.format import read_model
 from stagewise.validation.parameters import RULES

@@ -12,10 +12,11 @@ from typing import Any
 import numpy.typing as npt
 
 from stagewise.errors import InvalidParameterError
-from stagewise.estimators.classifier import ClassifierPredictions, make_class_loss
-from stagewise.estimators.regressor import RegressionLossParameters, RegressorPredictions
-from stagewise.estimators.stagewise_base import RESPONSES, STEPS, BaseStagewise
+from stagewise.estimators.bases.classifier import ClassifierPredictions, make_class_loss
+from stagewise.estimators.bases.regressor import RegressionLossParameters, RegressorPredictions
+from stagewise.estimators.bases.stagewise import RESPONSES, STEPS, BaseStagewise
 from stagewise.losses import Loss
+from stagewise.options import OPTION_RULES
 from stagewise.validation.messages import short_repr
 from stagewise.validation.parameters import suggests_names
 from stagewise.validation.rules import OneOf
@@ -194,7 +195,11 @@ feature_importances_, n_features_in_, feature_names_in_, fit_report_
     """
 
     _rules = MappingProxyType(
-        {"response": OneOf(tuple(RESPONSES)), "step": OneOf(("auto", *STEPS))}
+        {
+            "sampling": OPTION_RULES["sampling"],
+            "response": OneOf(tuple(RESPONSES)),
+            "step": OneOf(("auto", *STEPS)),
+        }
     )
 
     @suggests_names

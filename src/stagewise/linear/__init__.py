@@ -1,1 +1,1 @@
-"""Linear models: designs, least squares, terms."""
+"""Linear models: design matrices, least squares, linear terms."""

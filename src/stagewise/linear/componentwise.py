@@ -1,9 +1,9 @@
-"""One column at a time: the learner of forward stagewise linear regression.
+"""Componentwise linear base learner, for forward stagewise linear regression.
 
-The one idea: every column makes the least-squares fit of the response by itself, and the one that
-takes most of its squares is the term; for numbers of one variance that is the column most
-correlated with the residual. A term is a linear tree of one column, so the model is as any other.
-Must not know losses.
+The response is fitted by least squares to every column separately, and the column with the largest
+reduction of the squared error becomes the term: for columns of equal variance, the one most
+correlated with the residual. A term is a tree with one linear leaf, so the model has the same form
+as any other. This module must not import losses.
 """
 
 from __future__ import annotations
@@ -34,19 +34,19 @@ Vector = npt.NDArray[np.float64]
 Matrix = npt.NDArray[np.float64]
 
 BLOCK = 4096
-"""Rows that are multiplied and added at a time, in their order."""
+"""Sums are computed in blocks of this many rows, in the order of the rows."""
 
 
 @dataclass(frozen=True, eq=False)
 class ComponentTable:
-    """Rows as the columns of a design.
+    """A design matrix.
 
     Parameters
     ----------
     design : Design
-        What the columns are.
+        The description of the columns.
     matrix : float64 array of shape (n_columns, n_rows)
-        Their values.
+        The values, one row per column of the design.
     """
 
     design: Design
@@ -55,20 +55,20 @@ class ComponentTable:
 
 @dataclass(frozen=True, eq=False)
 class ComponentTerm:
-    """value · (x - centre) / size of one column.
+    """The term value · (x - centre) / size of one column x.
 
     Parameters
     ----------
     design, column : Design, int
-        Which column of which design.
+        The design, and the position of the column in it.
     centre, size : float
         The mean and the standard deviation of the column.
     value : float64 array of shape (1,)
-        How much of it is added.
+        The coefficient of the standardised column.
     share : float
-        Of the squares that were left, how many the term as it was fitted takes.
+        The fraction of the squared error that the fitted term removes.
     left : float
-        The mean of these squares before the term.
+        The mean squared error before the term.
     """
 
     design: Design
@@ -81,13 +81,13 @@ class ComponentTerm:
 
     @property
     def slope(self) -> float:
-        """What the column is multiplied by; infinite where that is beyond a float64."""
+        """The coefficient of the column itself; infinite if it exceeds a float64."""
         with np.errstate(over="ignore"):
             return float(self.value[0] / self.size)
 
     @property
     def part(self) -> Tree:
-        """What the model keeps."""
+        """The term as a tree, which the model stores."""
         slope, centre = np.array([self.slope]), np.array([self.centre])
         (tree,) = linear_trees(self.design, [self.column], slope, centre)
         return tree
@@ -99,7 +99,7 @@ class ComponentTerm:
 
 @dataclass(frozen=True)
 class ComponentwiseLinear:
-    """How terms are fitted: by one column each, always the best one."""
+    """The base learner: fits terms of one column each, always the best column."""
 
     def start(
         self,
@@ -112,17 +112,17 @@ class ComponentwiseLinear:
         hessian_is_weight: bool,
         outputs: int = 0,
     ) -> BoundComponents:
-        """Begin a fit on these rows."""
+        """Return the learner bound to the rows of one fit."""
         if classes is not None or outputs:
-            raise ValueError("a column has one slope, so its terms are of one score and no class.")
+            raise ValueError("a componentwise linear term needs one output and no classes.")
         curve = hessian_bound if hessian_is_weight else None
         return BoundComponents(table, weight, curve)
 
 
 class BoundComponents:
-    """Fits the terms of one fit, on columns less their means and divided by powers of two.
+    """Fits the terms of one fit, on centred columns that are divided by powers of two.
 
-    `curve` is the hessian of every row, if all have the same.
+    `curve` is the hessian of every row, if it is the same for all rows; else None.
     """
 
     def __init__(self, table: ComponentTable, weight: Vector | None, curve: float | None) -> None:
@@ -138,7 +138,7 @@ class BoundComponents:
             own = x if counted is None else x[counted]
             self._centre[j] = exact_mean(own, some)
             self._columns[j] = x - self._centre[j]
-            # Squares of what lies between -1 and 1 stay in range, whatever the unit of the column.
+            # Squares of values between -1 and 1 cannot overflow, whatever the unit of the column.
             self._power[j] = math.frexp(float(np.abs(self._columns[j]).max()))[1]
             self._columns[j] = np.ldexp(self._columns[j], -self._power[j])
             scaled = self._columns[j] if counted is None else self._columns[j][counted]
@@ -153,7 +153,7 @@ class BoundComponents:
         seed: int,
         number: int,
     ) -> ComponentTerm:
-        """Fit -g/h with weights h by each column, and return the best: value = -Σgz / Σhz²."""
+        """Fit -g/h with weights h to each column; return the best term, value = -Σgz / Σhz²."""
         pairs = derivatives.pairs().astype(np.float64).reshape(-1, 2)
         weight, norms = self._weight, self._norms
         if bag is not None and len(bag) < np.count_nonzero(weight):
@@ -184,13 +184,13 @@ class BoundComponents:
         return term
 
     def predictions(self, term: ComponentTerm, source: Any) -> Vector:
-        """Return what the last term, with its values, says of the training rows."""
+        """Return the predictions of the last term for the training rows."""
         size = math.ldexp(term.size, -int(self._power[term.column]))
         return np.asarray(float(term.value[0]) / size * self._columns[term.column])
 
     def node_sums(self, term: ComponentTerm, derivatives: Gradients) -> NodeSums:
-        """Raise: a line has no regions."""
-        raise ValueError("a line has no regions to sum over.")
+        """Raise ValueError: a linear term has no regions."""
+        raise ValueError("a linear term has no regions to sum over.")
 
     def add(self, term: ComponentTerm, source: Any, score: Vector) -> None:
         """Add the last term to the training scores."""
@@ -203,7 +203,7 @@ class BoundComponents:
         score += term.slope * (table.matrix[term.column] - term.centre)
 
     def _sums(self, of_rows: Vector) -> Vector:
-        """Return Σ_i x_ij v_i of every column j, in blocks of rows."""
+        """Return Σ_i x_ij v_i for every column j, in blocks of rows."""
         total = np.zeros(len(self._columns))
         for begin in range(0, len(of_rows), BLOCK):
             block = slice(begin, begin + BLOCK)
@@ -211,7 +211,7 @@ class BoundComponents:
         return total
 
     def _squares(self, weight: Vector) -> Vector:
-        """Return Σ_i w_i x_ij² of every column j, in blocks of rows."""
+        """Return Σ_i w_i x_ij² for every column j, in blocks of rows."""
         total = np.zeros(len(self._columns))
         for begin in range(0, len(weight), BLOCK):
             block = self._columns[:, begin : begin + BLOCK]
@@ -226,7 +226,7 @@ def is_constant(x: Vector) -> bool:
 
 
 def _deviation(away: Vector, weight: Vector | None) -> float:
-    """Return the root of the mean square of the distances from a mean."""
+    """Return the weighted root mean square of deviations from a mean."""
     largest = float(np.abs(away).max())
     away = away / largest
     return largest * math.sqrt(exact_mean(away * away, weight))

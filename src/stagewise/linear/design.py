@@ -1,9 +1,9 @@
-"""The columns of a linear model: numbers as they are, levels as dummies.
+"""The design matrix of a linear model: numeric columns unchanged, categories as dummy columns.
 
-The one idea: what a linear model has coefficients for follows from the features alone, so a model
-that remembers its features knows its columns. A categorical feature with L levels has L - 1
-dummies, each 1 in the rows of its level; the first level by value is the baseline and has none.
-This file must not know how coefficients are found.
+The columns follow from the features alone, so a model that stores its features determines its
+columns. A categorical feature with L categories has L - 1 dummy columns, each 1 in the rows of its
+category and 0 elsewhere; the first category is the baseline and has none. This module must not fit
+coefficients.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ Matrix = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class DesignColumn:
-    """One column of a design.
+    """One column of a design matrix.
 
     Parameters
     ----------
     feature : int
-        The feature it is made of.
-    level : int or None
-        The number of the level whose dummy it is; None: the feature is a number.
+        The position of its feature.
+    category : int or None
+        For a dummy column, the code of its category; None for a numeric column.
     name : str
-        ``age``, or of a dummy ``city=Rome``.
+        ``age``, or for a dummy column ``city=Rome``.
     """
 
     feature: int
@@ -47,14 +47,14 @@ class DesignColumn:
 
 @dataclass(frozen=True)
 class Design:
-    """The columns that some features become.
+    """The columns of a design matrix.
 
     Parameters
     ----------
     features : Features
-        What a model remembers of its columns.
+        The features of the model.
     columns : tuple of DesignColumn
-        In the order of the features, dummies in that of their levels.
+        In the order of the features, dummy columns in the order of their categories.
     """
 
     features: Features
@@ -62,12 +62,12 @@ class Design:
 
     @classmethod
     def of(cls, features: Features) -> Design:
-        """Return the columns of some features.
+        """Return the design of some features.
 
         Raises
         ------
         ValueError
-            If a feature is neither numbers that a float64 holds nor a category.
+            If a feature holds wide integers.
         """
         columns = []
         for j, feature in enumerate(features):
@@ -75,7 +75,7 @@ class Design:
             if feature.kind == "wide_integer":
                 raise ValueError(
                     f"{column_label(features.names, j)} holds integers beyond 2**53, dates or "
-                    "durations, and a coefficient needs numbers that a float64 holds. Convert the "
+                    "durations, but a coefficient needs numbers that a float64 holds. Convert the "
                     "column first, for instance dates to days since a date, or ids to categories."
                 )
             if feature.categories is None:
@@ -90,23 +90,23 @@ class Design:
 
     @property
     def names(self) -> list[str]:
-        """What the columns are called."""
+        """The names of the columns."""
         return [column.name for column in self.columns]
 
     @cached_property
     def places(self) -> list[list[int]]:
-        """The columns of each feature, by their numbers."""
+        """The positions of the columns of each feature."""
         found: list[list[int]] = [[] for _ in self.features]
         for place, column in enumerate(self.columns):
             found[column.feature].append(place)
         return found
 
     def feature_names(self) -> list[str]:
-        """Return what the features are called, `x0` and so on where they have no names."""
+        """Return the names of the features; `x0`, `x1`, … if they have none."""
         return self.features.names or [f"x{j}" for j in range(self.features.n)]
 
     def baselines(self) -> dict[str, Any]:
-        """Return the level of each categorical feature that has no dummy."""
+        """Return the baseline category of each categorical feature."""
         return {
             name: feature.categories.values[0]
             for name, feature in zip(self.feature_names(), self.features, strict=True)
@@ -119,26 +119,25 @@ class Design:
         rows: npt.NDArray[np.uint32] | None = None,
         columns: Sequence[int] | None = None,
     ) -> Matrix:
-        """Return the columns of some rows, shape (n_columns, n_rows).
+        """Return the design matrix of some rows, shape (n_columns, n_rows).
 
         Parameters
         ----------
         table : Columns
-            The rows, as the features have them. A value that is no level has no dummy.
+            The rows, as `Features` returns them. The dummy columns of an unknown category are 0.
         rows : uint32 array, or None
-            What the rows are called in messages; None: they are counted.
+            The row numbers in messages; None: 0, 1, ….
         columns : sequence of int or None
-            Which ones; None: all.
+            The columns of the design to return; None: all.
 
         Raises
         ------
         ValueError
-            If a cell is missing or infinite; with the column, the row and the remedy.
+            If a cell is missing or infinite; the message has the column, the row and the remedy.
         """
         if isinstance(table, SparseColumns):
             raise ValueError(
-                "A sparse matrix was passed, but the columns of a linear model are dense. Pass "
-                "X.toarray()."
+                "X is a sparse matrix, but a linear model needs dense columns. Pass X.toarray()."
             )
         chosen = range(len(self)) if columns is None else columns
         out = np.empty((len(chosen), table.n_rows))
@@ -151,25 +150,25 @@ class Design:
         return out
 
     def check(self, table: Any) -> None:
-        """Raise ValueError unless every cell of a table has a number or a level."""
+        """Raise ValueError if a cell of a table is missing or infinite."""
         if isinstance(table, SparseColumns):
             self.matrix(table)
         for feature in range(self.features.n):
             self._checked(table, feature, None)
 
     def check_spread(self, matrix: Matrix) -> None:
-        """Raise ValueError, with the column, unless all differences of values are finite."""
+        """Raise ValueError if the range of a column exceeds a float64."""
         for column, values in zip(self.columns, matrix, strict=True):
             low, high = float(values.min()), float(values.max())
             if high - low == math.inf:
                 raise ValueError(
                     f"{column_label(self.features.names, column.feature)} ranges from {low} to "
-                    f"{high}, too far apart for their difference to be a float64. Divide the "
-                    "column by a constant first."
+                    f"{high}; the difference exceeds the range of a float64. Divide the column by "
+                    "a constant first."
                 )
 
     def check_slopes(self, columns: Sequence[int], *slopes: Matrix) -> None:
-        """Raise ValueError, with the column, unless the slopes of some columns are finite."""
+        """Raise ValueError if a slope is not finite; the message names the column."""
         for slope in slopes:
             if not np.isfinite(slope).all():
                 feature = self.columns[columns[int(np.argmin(np.isfinite(slope)))]].feature
@@ -182,7 +181,7 @@ class Design:
     def check_reach(
         self, table: Any, columns: Sequence[int], slope: Matrix, centre: Matrix
     ) -> None:
-        """Raise ValueError, with the row, unless all of Σ slope (x - centre) is finite.
+        """Raise ValueError if Σ slope (x - centre) is not finite for a row.
 
         Parameters
         ----------
@@ -209,14 +208,14 @@ class Design:
             ]
             if np.isfinite((np.abs(slope) * farthest).sum()) and np.isfinite(farthest).all():
                 return
-            said = np.zeros(table.n_rows)
+            predicted = np.zeros(table.n_rows)
             for x, b, m in zip(values, slope, centre, strict=True):
-                said = said + b * (x - m)
-        if not np.isfinite(said).all():
-            row = int(np.argmin(np.isfinite(said)))
+                predicted = predicted + b * (x - m)
+        if not np.isfinite(predicted).all():
+            row = int(np.argmin(np.isfinite(predicted)))
             raise ValueError(
-                f"The prediction of row {row} is beyond the range of a float64: its cells are too "
-                "far from those of the training rows. Leave the row out, or rescale the columns."
+                f"The prediction for row {row} is beyond the range of a float64: its values are "
+                "too far from those of the training rows. Remove the row, or rescale the columns."
             )
 
     def _checked(
@@ -243,7 +242,7 @@ class Design:
         else:
             what = f"is infinite ({short_repr(float(values[place]))})"
         raise ValueError(
-            f"{label} {what} at row {row}, one of {int((~finite).sum())} such cells, and a linear "
-            "model has no answer for it. Impute the cells or leave their rows out; models of "
-            "trees, such as GradientBoostingRegressor, take them as they are."
+            f"{label} {what} at row {row} ({int((~finite).sum())} such cells in all), and a linear "
+            "model cannot use it. Impute these cells or remove their rows; tree models, such as "
+            "GradientBoostingRegressor, accept them."
         )

@@ -23,34 +23,35 @@ Matrix = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class LeastSquares:
-    """f(x) = target_mean + Σ_j slope_j (x_j - centre_j), and how sure it is.
+    """A least-squares fit f(x) = target_mean + Σ_j slope_j (x_j - centre_j), with its inference.
 
     Attributes
     ----------
     columns : uint32 array of shape (k,)
         The columns of the design that have a slope.
     intercept : bool
-        Whether there is one; without, target_mean and centres are 0.
+        Whether the fit has an intercept; without one, `target_mean` and `centre` are 0.
     target_mean : float
-        The mean of the target: what is said at the centres.
+        The mean of the target, which is the prediction at the centres.
     slope, centre, size : float64 array of shape (k,)
-        The coefficients; the means of the columns, and powers of two of about their spread.
+        The coefficients; the means of the columns; and powers of two above the
+        largest |x - centre|.
     covariance : float64 array of shape (m, m)
-        (X'X)⁻¹ of a column of ones, if there is an intercept, and (x - centre) / size; times σ² it
-        is the covariance of the target_mean and the slopes in these units.
+        (X'X)⁻¹ of the columns (x - centre) / size, preceded by a column of ones if there is an
+        intercept. Times σ² it is the covariance of `target_mean` and of the slopes in these units.
     weight : float
-        The number of rows, each as often as it counts.
+        The sum of the weights, which is the number of rows if weights are frequencies.
     rank : int
-        How many coefficients the rows could tell apart, the intercept included.
+        The rank of the design matrix, the intercept included.
     rss, tss : float
-        Σ w (y - f)² and Σ w (y - ȳ)², in squares of `scale`.
+        Σ w (y - f)² and Σ w (y - ȳ)², in units of `scale` squared.
     centred : bool
-        Whether the tss is about the mean: the constant is one of the fits. If not, it is about 0.
+        Whether `tss` is about the mean, because the columns span the constant. If not, about 0.
     scale : float
         The unit of the sums of squares.
     dependent : tuple of pairs
-        Each column, by its place among `columns`, that is a combination of others, and of which;
-        known right after a fit.
+        Each column, by its position in `columns`, that is a linear combination of others, and
+        these others; only available directly after a fit.
     """
 
     columns: npt.NDArray[np.uint32]
@@ -77,7 +78,7 @@ class LeastSquares:
             return self.slope
         with np.errstate(over="ignore", under="ignore", invalid="ignore"):
             parts = self.slope * self.centre
-            # Where 0 is too far from the rows, the value there is no double.
+            # If 0 is too far from the rows, the intercept is not finite.
             total = math.fsum(parts) if np.isfinite(parts).all() else float(parts.sum())
         return np.concatenate([[self.target_mean - total], self.slope])
 
@@ -139,19 +140,19 @@ class LeastSquares:
 
     @property
     def r2(self) -> float:
-        """1 - rss / tss, the share of the variance that is explained; NaN where there is none."""
+        """1 - rss / tss, the coefficient of determination; NaN if tss is 0."""
         return 1.0 - self.rss / self.tss if self.tss > 0 else math.nan
 
     @property
     def adjusted_r2(self) -> float:
-        """1 - (rss / (N - rank)) / (tss / (N - 1)); N in the place of N - 1 if tss is about 0."""
+        """1 - (rss / (N - rank)) / (tss / (N - 1)); with N instead of N - 1 if tss is about 0."""
         if not self.df > 0:
             return math.nan
         return 1.0 - (self.weight - self.centred) / self.df * (1.0 - self.r2)
 
     @property
     def model_df(self) -> int:
-        """How many slopes the rows could tell apart: the rank, less one for the constant."""
+        """Degrees of freedom of the model: the rank, less one for the constant."""
         return self.rank - int(self.centred)
 
     @property
@@ -171,7 +172,7 @@ class LeastSquares:
 
     @property
     def log_likelihood(self) -> float:
-        """-N/2 (log(2π rss / N) + 1), that of normal errors at their best variance."""
+        """-N/2 (log(2π rss / N) + 1), for normal errors with the maximum-likelihood variance."""
         return log_likelihood(self.rss, self.weight, self.scale)
 
     @property
@@ -187,9 +188,9 @@ class LeastSquares:
     # ---- rows ----------------------------------------------------------------------------------
 
     def leverage(self, X: Matrix) -> Vector:
-        """Return x'(X'X)⁻¹x of rows, given as their columns, shape (k, n).
+        """Return x'(X'X)⁻¹x for each row x; `X` has shape (k, n).
 
-        It is infinite where a row is so far away that its square is no double.
+        It is infinite if the squares exceed a float64.
         """
         out = np.zeros(X.shape[1])
         with np.errstate(over="ignore", invalid="ignore"):
@@ -201,7 +202,7 @@ class LeastSquares:
         return np.where(np.isnan(out), np.inf, np.maximum(out, 0.0))
 
     def half_width(self, X: Matrix, confidence_level: float, *, of_mean: bool) -> Vector:
-        """Return half the length of an interval around what is predicted of rows.
+        """Return half the width of the confidence or prediction interval of each row.
 
         σ̂ √(x'(X'X)⁻¹x) for the mean of all y at x, σ̂ √(1 + x'(X'X)⁻¹x) for one new y, times the
         quantile of Student's distribution.
@@ -218,7 +219,7 @@ class LeastSquares:
 
 
 def log_likelihood(rss: float, weight: float, scale: float) -> float:
-    """Return -N/2 (log(2π rss / N) + 1), the rss in squares of `scale`."""
+    """Return -N/2 (log(2π rss / N) + 1), with rss in units of `scale` squared."""
     if not rss > 0:
         return math.inf
     of_one = math.log(2 * math.pi) + math.log(rss) - math.log(weight) + 1.0

@@ -1,9 +1,9 @@
-"""Vectors made orthogonal, one after the other, with the same bits everywhere.
+"""Gram-Schmidt orthogonalization with bit-identical results on every machine.
 
-The one idea: Gram-Schmidt, each vector against the ones before it and, where much of it went, once
-more ("twice is enough", Giraud, Langou & Rozložník 2005), which is as stable as reflections are.
-All it needs are products and sums of fixed blocks in a fixed order, so neither the number of
-threads nor the BLAS that numpy was built with has a say. Must not know what the vectors are.
+Each vector is orthogonalized against those before it, and again if most of it was removed ("twice
+is enough", Giraud, Langou & Rozložník 2005), which is as stable as Householder reflections. Only
+products and sums of fixed blocks in a fixed order are used, so the result depends neither on the
+number of threads nor on the BLAS of numpy.
 """
 
 from __future__ import annotations
@@ -19,25 +19,25 @@ Vector = npt.NDArray[np.float64]
 Matrix = npt.NDArray[np.float64]
 
 BLOCK = 4096
-"""Entries that are multiplied and added at a time; they stay in the cache."""
+"""The number of entries of a block, which stays in the cache."""
 DEPENDENT = 1e-12
-"""A vector of which no larger share is left is a combination of those before it."""
+"""A vector is linearly dependent if no larger fraction of its norm remains."""
 
 
 def norm(vector: Vector) -> float:
-    """Return the length of a vector."""
+    """Return the Euclidean norm of a vector."""
     return math.sqrt(float(_products(vector[np.newaxis], vector)[0]))
 
 
 def remove(basis: Matrix, vector: Vector) -> tuple[Vector, float]:
-    """Take what lies along some orthonormal rows out of a vector, in place.
+    """Subtract the projection on orthonormal rows from a vector, in place.
 
     Returns
     -------
     part : float64 array
-        How much lay along each.
+        The coefficients of the projection.
     left : float
-        The length of what is left.
+        The norm of the remaining vector.
     """
     part, before = np.zeros(len(basis)), norm(vector)
     left = before
@@ -55,21 +55,21 @@ def remove(basis: Matrix, vector: Vector) -> tuple[Vector, float]:
 
 
 def orthonormalise(vectors: Matrix, floor: Vector) -> tuple[Matrix, list[int]]:
-    """Make an orthonormal basis of rows, in their place, first come first served.
+    """Orthonormalise rows in place, in their order.
 
     Parameters
     ----------
     vectors : float64 array of shape (k, n)
         Overwritten: its first r rows become the basis.
     floor : float64 array of shape (k,)
-        A vector of which no more than this is left is a combination of those before it.
+        A vector is linearly dependent if the norm of its remaining part is at most this.
 
     Returns
     -------
     triangle : float64 array of shape (r, k)
-        Every vector in terms of the basis.
+        The coefficients of every vector in the basis.
     pivots : list of int
-        The vectors that were no combinations; in their columns the triangle is one.
+        The linearly independent vectors; these columns of `triangle` are upper triangular.
     """
     triangle = np.zeros((len(vectors), len(vectors)))
     pivots: list[int] = []

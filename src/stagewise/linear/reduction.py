@@ -1,9 +1,10 @@
-"""Rows, reduced to all that least squares needs to know of them.
+"""The QR reduction of a least-squares problem.
 
-The one idea: with Q an orthonormal basis of the columns, the squared error of any coefficients is
-that of the triangle R = Q'X against Q'y, and what is left of y besides. So rows are looked at once,
-and every fit of some of the columns is a small problem. Columns are centred (with an intercept) and
-divided by powers of two first: units do not matter, and nothing overflows. Must not know names.
+With an orthonormal basis Q of the columns, the squared error of any coefficients is that of the
+triangular system R = Q'X with the response Q'y, plus the squared norm of the rest of y. So the rows
+are read once, and every fit of a subset of the columns is a small problem. Columns are first
+centred (if there is an intercept) and divided by powers of two, so units do not matter and nothing
+overflows.
 """
 
 from __future__ import annotations
@@ -29,28 +30,28 @@ EPSILON = float(np.finfo(np.float64).eps)
 
 @dataclass(frozen=True, eq=False)
 class Reduction:
-    """The normal form of a least-squares problem with weights that are frequencies.
+    """A reduced least-squares problem; weights are frequencies.
 
     Attributes
     ----------
     triangle : float64 array of shape (r, k)
-        The columns, in terms of an orthonormal basis of them.
+        R: the coefficients of the columns in an orthonormal basis.
     response, ones : float64 array of shape (r,)
-        The target and, without an intercept, the constant 1 in terms of that basis.
+        The coefficients of the target and, without an intercept, of the constant 1 in that basis.
     rest, ones_rest : float
-        The squares of what is left of them.
+        The squared norms of their parts that are orthogonal to the basis.
     centre, size : float64 array of shape (k,)
-        A column is (x - centre) / size in the triangle.
+        The columns are used as (x - centre) / size.
     floor : float64 array of shape (k,)
-        How much of a column may be rounding.
+        A bound of the rounding error of each column.
     target : TargetScale
         Offset and scale of the target.
     squares, mean : float
-        Σ w z² and the mean of the target z in these units.
+        Σ w z² and the mean of the scaled target z.
     weight : float
-        The number of rows, each as often as it counts.
+        The sum of the weights.
     intercept : bool
-        Whether fits have one.
+        Whether fits have an intercept.
     """
 
     triangle: Matrix
@@ -69,18 +70,18 @@ class Reduction:
 
     @classmethod
     def of(cls, X: Matrix, y: Vector, weight: Vector | None, *, intercept: bool) -> Reduction:
-        """Reduce rows.
+        """Return the reduction of a least-squares problem.
 
         Parameters
         ----------
         X : float64 array of shape (k, n)
-            A row for each column of the problem; finite. Overwritten.
+            One row per column of the problem; finite. Overwritten.
         y : float64 array of shape (n,)
             The target.
         weight : float64 array of shape (n,) or None
-            How often each row counts, above 0; None: once.
+            The weights of the rows, above 0; None: 1.
         intercept : bool
-            Whether fits have one.
+            Whether fits have an intercept.
         """
         k, n = X.shape
         root = None if weight is None else np.sqrt(weight)
@@ -92,10 +93,10 @@ class Reduction:
                 centre[j] = exact_mean(x, weight)
                 x -= centre[j]
             spread = float(np.abs(x).max())
-            # Its mean is rounded, so a constant need not be 0 here.
+            # The mean is rounded, so a constant column need not be exactly 0 here.
             if spread <= 4 * EPSILON * largest:
                 x[:] = spread = 0.0
-            # There is no power of two above the largest doubles; half of it will do.
+            # There is no power of two above the largest doubles; half of it is used.
             size[j] = math.ldexp(1.0, min(math.frexp(spread)[1], 1023)) if spread > 0 else 1.0
             x /= size[j]
             floor[j] = 4 * EPSILON * math.sqrt(total) * (largest / size[j])
@@ -103,7 +104,7 @@ class Reduction:
                 x *= root
         target = TargetScale.learn(y, weight)
         if not intercept:
-            # Targets that hardly differ may be far from 0, in units of their differences.
+            # Nearly constant targets may be far from 0 in units of their standard deviation.
             farthest, unit = float(np.abs(y).max()), target.scale
             if farthest > unit * 2.0**400:
                 unit = math.ldexp(1.0, math.frexp(farthest)[1] - 1)
@@ -136,15 +137,15 @@ class Reduction:
 
     @property
     def all_constant(self) -> bool:
-        """Whether no column has two values, or without an intercept one that is not 0."""
+        """Whether all columns are constant or, without an intercept, 0."""
         return len(self.triangle) == 0
 
     def fit(self, columns: Sequence[int]) -> LeastSquares:
-        """Return the least-squares fit of some columns, of minimal norm where it is not unique.
+        """Return the least-squares fit of some columns, with minimal norm if it is not unique.
 
-        Coefficients of minimal norm are those of the pseudo-inverse of the matrix with a column of
-        ones (if there is an intercept) and the columns as they came: β = X⁺y, and
-        (X'X)⁺ = X⁺X⁺' in the place of (X'X)⁻¹.
+        The coefficients of minimal norm are β = X⁺y, with the pseudo-inverse of the original
+        columns, preceded by a column of ones if there is an intercept; (X'X)⁺ = X⁺X⁺' replaces
+        (X'X)⁻¹.
         """
         chosen = np.array(columns, dtype=np.intp)
         basis, triangle, pivots = self._basis(chosen)
@@ -153,10 +154,10 @@ class Reduction:
         inverse = inverse_of(triangle[:, pivots])
         k, first = len(chosen), int(self.intercept)
         size, centre = self.size[chosen], self.centre[chosen]
-        # What is estimated: the value at the centres, then a slope for each column.
+        # The estimate: the value at the centres, then one slope per column.
         estimate, root = np.zeros(first + k), np.zeros((first + k, first + len(pivots)))
         at = first + np.array(pivots, dtype=np.intp)
-        with np.errstate(over="ignore", under="ignore"):  # whoever names columns asks for finite
+        with np.errstate(over="ignore", under="ignore"):  # Design.check_slopes raises
             estimate[at] = (inverse * part).sum(axis=1) * (self.target.scale / size[pivots])
         root[at, first:] = inverse
         if self.intercept:
@@ -177,7 +178,7 @@ class Reduction:
             centre=centre,
             size=size,
             covariance=_products(root),
-            dependent=_plain(relations, others),
+            dependent=_dependencies(relations, others),
             weight=self.weight,
             rank=first + len(pivots),
             rss=self.rest + left**2,
@@ -187,30 +188,30 @@ class Reduction:
         )
 
     def error(self, columns: Sequence[int]) -> tuple[float, int]:
-        """Return the squared error of the fit of some columns, in squares of `target.scale`.
+        """Return the squared error of the fit of some columns, in units of `target.scale` squared.
 
         Returns
         -------
         rss : float
         rank : int
-            How many coefficients it has, those that are combinations of others left out.
+            The number of linearly independent columns, the intercept included.
         """
         basis, _, pivots = self._basis(np.array(columns, dtype=np.intp))
         _, left = remove(basis, self.response.copy())
         return self.rest + left**2, int(self.intercept) + len(pivots)
 
     def error_of(self, fit: LeastSquares) -> float:
-        """Return the squared error of a fit to other rows, in squares of `target.scale`."""
+        """Return the squared error of a fit to other rows, in units of `target.scale` squared."""
         unit = self.target.scale
         with np.errstate(over="ignore", under="ignore", invalid="ignore"):
             of_columns = fit.slope / unit * self.size[fit.columns]
             left = self.response - (self.triangle[:, fit.columns] * of_columns).sum(axis=1)
             error = self.rest + float((left * left).sum())
             if self.intercept:
-                ahead = self.centre[fit.columns] - fit.centre
-                said = fit.target_mean + float((fit.slope * ahead).sum())
-                away = (self.target.offset - said) / unit
-                error += self.weight * (away * away)
+                shift = self.centre[fit.columns] - fit.centre
+                predicted = fit.target_mean + float((fit.slope * shift).sum())
+                difference = (self.target.offset - predicted) / unit
+                error += self.weight * (difference * difference)
         return math.inf if math.isnan(error) else error
 
     def _basis(self, chosen: npt.NDArray[np.intp]) -> tuple[Matrix, Matrix, list[int]]:
@@ -219,7 +220,7 @@ class Reduction:
         return vectors[: len(pivots)], triangle, pivots
 
     def _centred(self, basis: Matrix) -> bool:
-        """Return whether the constant is among the fits, with an intercept or without."""
+        """Return whether the columns, with the intercept if there is one, span the constant."""
         if self.intercept:
             return True
         _, left = remove(basis, self.ones.copy())
@@ -234,12 +235,12 @@ class Reduction:
 def _of_minimal_norm(
     estimate: Vector, root: Matrix, relations: Matrix, centre: Vector, size: Vector, first: int
 ) -> tuple[Vector, Matrix]:
-    """Take out of an estimate, and of a root of its covariance, what the data cannot see.
+    """Remove the null-space part from an estimate and from a root of its covariance.
 
-    The columns of the null space are made orthonormal as they are in the units of the columns;
-    values at the centres are turned into intercepts for it, and back. The root is in units of the
-    sizes. Vectors are projected in powers of two of their own, so that squares stay in range;
-    what a double cannot hold is not finite.
+    The null space is orthonormalised in the original units of the columns; values at the centres
+    are converted to intercepts for it, and back. The root is in units of the sizes. Vectors are
+    scaled by powers of two before they are projected, so that squares do not overflow. Results
+    beyond a double are not finite.
     """
     power = np.frexp(size)[1] - 1
     null = np.zeros((len(relations), len(estimate)))
@@ -266,8 +267,8 @@ def _products(root: Matrix) -> Matrix:
     return np.stack([(root * row).sum(axis=1) for row in root]) if len(root) else np.empty((0, 0))
 
 
-def _plain(relations: Matrix, others: list[int]) -> tuple[tuple[int, tuple[int, ...]], ...]:
-    """Return each column that is a combination of others, and of which."""
+def _dependencies(relations: Matrix, others: list[int]) -> tuple[tuple[int, tuple[int, ...]], ...]:
+    """Return each linearly dependent column, and the columns that it depends on."""
     scaled = np.abs(relations)
     return tuple(
         (j, tuple(i for i in np.flatnonzero(row > 1e-9 * row.max()).tolist() if i != j))

@@ -1,9 +1,9 @@
-"""Linear terms as trees: a line in the only leaf, or a question about one level.
+"""Linear terms as trees: one linear leaf, or a split on one category.
 
-The one idea: f(x) = Σ_j slope_j (x_j - centre_j) is a tree with one leaf that says a line, and of a
-dummy a tree with two leaves. So a linear model is a model as every other: it has a file, a
-fingerprint, and predictions that do not depend on how rows are dealt out. Must not know how slopes
-were found.
+f(x) = Σ_j slope_j (x_j - centre_j) over numeric columns is a tree with one linear leaf; a dummy
+column is a tree with two constant leaves. So a linear model is a `Model` like all others: it has a
+file, a fingerprint, and predictions that do not depend on threads or blocks of rows. This module
+must not fit slopes.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ __all__ = ["linear_trees", "merge_linear_terms", "slopes_of"]
 Vector = npt.NDArray[np.float64]
 
 WIDEST = float(np.finfo(np.float64).max)
-"""Lines of leaves have bounds; these are none."""
+"""The bound of linear leaves that are not clipped."""
 
 
 def linear_trees(
@@ -45,14 +45,14 @@ def linear_trees(
 def slopes_of(
     trees: Sequence[Tree], design: Design
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-    """Take such trees apart.
+    """Return the slopes and intercepts of trees that `linear_trees` made.
 
     Returns
     -------
     slope : float64 array of shape (n_trees, k)
-        In the columns of the design.
+        One slope per column of the design.
     start : float64 array of shape (n_trees,)
-        What each tree says where all columns are 0.
+        The prediction of each tree where all columns are 0.
     """
     slope, start = np.zeros((len(trees), len(design))), np.zeros(len(trees))
     for t, (tree, columns) in enumerate(zip(trees, _columns(trees, design), strict=True)):
@@ -66,12 +66,12 @@ def slopes_of(
 
 
 def merge_linear_terms(trees: Sequence[Tree], design: Design) -> list[Tree]:
-    """Return fewer trees with the sum of some that are of one column each.
+    """Return fewer trees with the same sum as trees of one column each.
 
     Raises
     ------
     ValueError
-        If they are not.
+        If a tree has several columns or is not a linear term.
     """
     lines: dict[int, tuple[float, float]] = {}
     stumps: dict[int, Tree] = {}
@@ -98,7 +98,7 @@ def merge_linear_terms(trees: Sequence[Tree], design: Design) -> list[Tree]:
 
 
 def _columns(trees: Sequence[Tree], design: Design) -> list[list[int]]:
-    """Return the columns of a design that each tree is about."""
+    """Return the columns of the design that each tree uses."""
     places = {(c.feature, c.category): place for place, c in enumerate(design.columns)}
     found = []
     for tree in trees:
@@ -110,7 +110,7 @@ def _columns(trees: Sequence[Tree], design: Design) -> list[list[int]]:
             left = tree.category_sets.goes_left(0, _n_categories(design, int(tree.feature[0])))
         categories = np.flatnonzero(left)
         if len(categories) != 1 or len(tree.feature) != 3 or categories[0] == 0:
-            raise ValueError("it has a tree that is no linear term")
+            raise ValueError("it has a tree that is not a linear term")
         found.append([places[int(tree.feature[0]), int(categories[0])]])
     return found
 
@@ -141,8 +141,8 @@ def _stump(feature: int, category: int, n_categories: int, slope: float, centre:
     bits = np.zeros(n_categories // 64 + 1, dtype=np.uint64)
     bits[category // 64] = np.uint64(1) << np.uint64(category % 64)
     sets = CategorySets(np.array([0, -1, -1], dtype=np.int32), bits)
-    said = [0.0, slope * (1.0 - centre), slope * (0.0 - centre)]
-    return _tree([feature, -1, -1], [1, -1, -1], [2, -1, -1], said, sets, None)
+    value = [0.0, slope * (1.0 - centre), slope * (0.0 - centre)]
+    return _tree([feature, -1, -1], [1, -1, -1], [2, -1, -1], value, sets, None)
 
 
 def _tree(

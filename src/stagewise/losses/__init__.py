@@ -1,4 +1,4 @@
-"""(y, score) → loss, derivatives, meaning. A new loss is one class and one line in a registry."""
+"""Loss functions. A new loss is one class and one line in a registry."""
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
@@ -45,21 +45,21 @@ REGRESSION_LOSSES: Mapping[str, type[Loss]] = MappingProxyType(
 
 
 def _log_loss(n_classes: int) -> Loss:
-    """Return the deviance for this many classes: one score for two, else one score a class."""
+    """Return the deviance: one score per row for two classes, else one score per class."""
     return Logistic() if n_classes <= 2 else Multinomial(n_classes)
 
 
 def _exponential(n_classes: int) -> Loss:
-    """Return AdaBoost's loss for this many classes, likewise."""
+    """Return AdaBoost's loss: one score per row for two classes, else one score per class."""
     return Exponential() if n_classes <= 2 else ClassExponential(n_classes)
 
 
-def _shares(n_classes: int) -> Loss:
-    """Return the squared error for this many classes, likewise."""
+def _squared_error(n_classes: int) -> Loss:
+    """Return the squared error: one score per row for two classes, else one score per class."""
     return BinarySquaredError() if n_classes <= 2 else ClassSquaredError(n_classes)
 
 
-# By the number of classes.
+# Functions of the number of classes.
 CLASSIFICATION_LOSSES: Mapping[str, Callable[[int], Loss]] = MappingProxyType(
-    {"log_loss": _log_loss, "exponential": _exponential, "squared_error": _shares}
+    {"log_loss": _log_loss, "exponential": _exponential, "squared_error": _squared_error}
 )

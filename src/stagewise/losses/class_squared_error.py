@@ -1,7 +1,7 @@
-"""Squared error of class shares: what trees that are averaged minimise.
+"""Squared error of class indicators, the loss of forests for classification.
 
-The one idea: a score that is fitted by squares to a class indicator is the share of that class, so
-it needs no link. Each docstring: domain, formula, the hessian.
+A score that is fitted to a class indicator by least squares is the probability of that class, so no
+nonlinear link is needed. Each docstring: domain, link, formula, hessian.
 """
 
 from __future__ import annotations
@@ -19,11 +19,12 @@ __all__ = ["BinarySquaredError", "ClassSquaredError"]
 class BinarySquaredError(Loss):
     """Squared error for two classes (Bühlmann & Yu 2003, L2Boost for classification).
 
-    Domain: y in {0, 1}, read as s = -1 and +1. The minimiser is p_1 - p_0, so p = (1 + F) / 2.
+    Domain: y in {0, 1}, coded as s = -1 and +1. Link: linear, p = (1 + F) / 2 clipped to [0, 1],
+    since the minimiser is p_1 - p_0.
 
         L(y, F) = ½ (s - F)²        ∂L/∂F = F - s        ∂²L/∂F² = 1
 
-    A tree's gain by these squares is its gain by the Gini index, 2 p_0 p_1.
+    Hessian: exact. The gain of a split in this loss is its gain in the Gini index, 2 p_0 p_1.
     """
 
     name = "squared_error"
@@ -45,16 +46,19 @@ class BinarySquaredError(Loss):
         return np.column_stack([1.0 - p, p])
 
     def target(self, y: npt.NDArray[Any], output: int) -> npt.NDArray[Any]:
-        """Return s."""
+        """Return s, -1 or +1."""
         return np.where(y == 1, 1.0, -1.0)
 
 
 class ClassSquaredError(Loss):
-    """Squared error for K classes, one score each: the Brier score, halved.
+    """Half the Brier score for K classes, with one score per class.
 
-    Domain: y in {0, …, K-1}. The minimiser is the share p_k of each class.
+    Domain: y in {0, …, K-1}. Link: identity up to normalisation, see `mean`, since the minimiser is
+    the probability p_k of each class.
 
         L(y, F) = ½ Σ_k ([y = k] - F_k)²        ∂L/∂F_k = F_k - [y = k]        ∂²L/∂F_k² = 1
+
+    Hessian: exact; it is the identity matrix.
 
     Parameters
     ----------
@@ -85,8 +89,8 @@ class ClassSquaredError(Loss):
     def mean(self, score: Matrix) -> npt.NDArray[np.float64]:
         """Return the probabilities of all classes, shape (n_rows, K).
 
-        Scores below 0 count as 0, and what is left is divided by its sum; where nothing is left,
-        all classes are equally likely.
+        Negative scores are set to 0, and the others are divided by their sum; if all are 0, all
+        classes have the same probability.
         """
         positive = np.maximum(score.T, 0.0)
         total = positive.sum(axis=1, keepdims=True)

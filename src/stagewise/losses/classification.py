@@ -1,4 +1,4 @@
-"""Losses for class codes 0, 1, …, K-1. Each docstring: domain, link, formula, the hessian."""
+"""Losses for class codes 0, 1, …, K-1. Each docstring: domain, link, formula, hessian."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ class Logistic(Loss):
 
         L(y, F) = log(1 + e^F) - y F        ∂L/∂F = p - y        ∂²L/∂F² = p (1 - p) ≤ ¼
 
-    With labels ±1 and f = F/2 this is the log(1 + e^(-2 y f)) of Friedman, Hastie & Tibshirani.
+    Hessian: exact. With labels ±1 and f = F/2 the loss is log(1 + e^(-2 y f)), as in Friedman,
+    Hastie & Tibshirani (2000).
     """
 
     name = "log_loss"
@@ -51,10 +52,12 @@ class Logistic(Loss):
 class Exponential(Loss):
     """The loss of AdaBoost for two classes (Friedman, Hastie & Tibshirani 2000).
 
-    Domain: y in {0, 1}, read as s = -1 and +1. Its population minimiser is half the log odds, so
-    p = 1 / (1 + e^(-2F)).
+    Domain: y in {0, 1}, coded as s = -1 and +1. Link: half the logit, p = 1 / (1 + e^(-2F)), since
+    the population minimiser is half the log odds.
 
         L(y, F) = e^(-s F)        ∂L/∂F = -s e^(-s F)        ∂²L/∂F² = e^(-s F)
+
+    Hessian: exact; it equals the loss.
     """
 
     name = "exponential"
@@ -78,10 +81,10 @@ class Exponential(Loss):
         return np.column_stack([expit(-2 * score[0]), expit(2 * score[0])])
 
     def bind(self, workers: Workers, y: npt.NDArray[Any], weight: Vector | None) -> BoundLoss:
-        return _ExponentialBound(Gradients.exponential, workers, y, weight)
+        return _ExponentialBoundLoss(Gradients.exponential, workers, y, weight)
 
 
-class _ExponentialBound(KernelBoundLoss):
+class _ExponentialBoundLoss(KernelBoundLoss):
     def row_weights(self) -> Gradients:
         weights = self.gradients(0)
         weights.transform(self._workers, self._weight, unit_hessians=True, absolute=True)
@@ -90,14 +93,14 @@ class _ExponentialBound(KernelBoundLoss):
 
 def _log_odds(y: npt.NDArray[Any], weight: Vector | None) -> float:
     counts = np.bincount(y, weights=weight, minlength=2)
-    # Of one class alone the optimum is infinite; the bound is past all that doubles tell apart.
+    # With one class only, the optimum is infinite; 2**53 is the relative precision of a double.
     bound = 2.0**53
     odds = counts[1] / counts[0] if counts[0] > 0 else bound
     return exact_log(min(max(odds, 1 / bound), bound))
 
 
 def _centred_logs(y: npt.NDArray[Any], weight: Vector | None, n_classes: int) -> Vector:
-    """Return log p_k - mean log p of the shares of the classes, all of which must occur."""
+    """Return log p_k - mean log p for the class frequencies p, all of which must be positive."""
     counts = np.bincount(y, weights=weight, minlength=n_classes)
     logs = [exact_log(count) for count in counts.tolist()]
     centre = math.fsum(logs) / len(logs)
@@ -105,13 +108,13 @@ def _centred_logs(y: npt.NDArray[Any], weight: Vector | None, n_classes: int) ->
 
 
 class Multinomial(Loss):
-    """Multinomial deviance for K classes, symmetric: one score, and one tree a round, per class.
+    """Multinomial deviance for K classes, with one score per class.
 
     Domain: y in {0, …, K-1}. Link: softmax, p_k = e^(F_k) / Σ_l e^(F_l).
 
         L(y, F) = log Σ_l e^(F_l) - F_y    ∂L/∂F_k = p_k - [y = k]    ∂²L/∂F_k² = p_k (1 - p_k) ≤ ¼
 
-    Only the diagonal of the hessian is used.
+    Hessian: only its diagonal is used.
 
     Parameters
     ----------
@@ -134,7 +137,7 @@ class Multinomial(Loss):
         return p - (y == np.arange(self.n_outputs)[:, np.newaxis]), p * (1 - p)
 
     def best_constant(self, y: npt.NDArray[Any], weight: Vector | None) -> Vector:
-        """Return log p_k, centred: the scores are defined up to a common constant."""
+        """Return log p_k less their mean: the scores are defined up to a common constant."""
         return _centred_logs(y, weight, self.n_outputs)
 
     def region_optimum(self, gradient: Vector, hessian: Vector) -> Vector:
@@ -146,11 +149,11 @@ class Multinomial(Loss):
         return np.asarray(softmax(score, axis=0).T)
 
     def bind(self, workers: Workers, y: npt.NDArray[Any], weight: Vector | None) -> BoundLoss:
-        return _SoftmaxBound(workers, y, weight)
+        return _SoftmaxBoundLoss(workers, y, weight)
 
 
-class _SoftmaxBound(BoundLoss):
-    """Keeps two numbers a row (the largest score and 1 / Σ e^(F - max)), not K gradients."""
+class _SoftmaxBoundLoss(BoundLoss):
+    """Stores two numbers per row, the largest score and 1 / Σ e^(F - max), not K gradients."""
 
     def __init__(self, workers: Workers, y: npt.NDArray[Any], weight: Vector | None) -> None:
         self._workers, self._y, self._weight = workers, y, weight
@@ -174,16 +177,16 @@ class _SoftmaxBound(BoundLoss):
 class ClassExponential(Loss):
     """AdaBoost's loss for K classes, one score each (Zhu, Zou, Rosset & Hastie 2009).
 
-    Domain: y in {0, …, K-1}, coded Y_k = 1 for the class itself and -1/(K-1) for the others. Only
-    differences of the scores matter; with ΣF = 0 the population minimiser is
-    F_k = (K-1) (log p_k - mean log p), so p = softmax(F / (K-1)). For K = 2 this is the exponential
-    loss of the one score F_1.
+    Domain: y in {0, …, K-1}, coded as Y_k = 1 for the class y and -1/(K-1) for the others. Link:
+    p = softmax(F / (K-1)), since with ΣF = 0 the population minimiser is
+    F_k = (K-1) (log p_k - mean log p). Only differences of scores matter. For K = 2 this is the
+    exponential loss of the score F_1.
 
         L(y, F) = e^(-Y·F / K) = e^(-(F_y - mean F) / (K-1)) = w
         ∂L/∂F_k = -Y_k w / K        ∂²L/∂F_k² = Y_k² w / K²
 
-    All K scores move the one exponent, so Newton steps of each at once would go K times too far;
-    trees get K times the diagonal, which bounds the whole hessian.
+    Hessian: K times the diagonal is used, which bounds the full matrix. All K scores enter the same
+    exponent, so simultaneous Newton steps with the diagonal itself would be K times too long.
 
     Parameters
     ----------
@@ -215,11 +218,11 @@ class ClassExponential(Loss):
         return np.asarray(softmax(score / (self.n_outputs - 1), axis=0).T)
 
     def bind(self, workers: Workers, y: npt.NDArray[Any], weight: Vector | None) -> BoundLoss:
-        return _ClassExponentialBound(self.n_outputs, workers, y, weight)
+        return _ClassExponentialBoundLoss(self.n_outputs, workers, y, weight)
 
 
-class _ClassExponentialBound(BoundLoss):
-    """Keeps the loss of every row, from which all derivatives follow."""
+class _ClassExponentialBoundLoss(BoundLoss):
+    """Stores the loss of every row, from which all derivatives follow."""
 
     def __init__(
         self, n_classes: int, workers: Workers, y: npt.NDArray[Any], weight: Vector | None

@@ -1,4 +1,4 @@
-"""A loss with one output and a native kernel."""
+"""The bound loss of losses with one output and a native kernel."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["KernelBoundLoss"]
 
 
 class KernelBoundLoss(BoundLoss):
-    """One output, one native kernel that fills the gradients and sums the loss in one pass."""
+    """A bound loss whose native kernel computes the gradients and sums the loss in one pass."""
 
     def __init__(
         self,
@@ -38,7 +38,7 @@ class KernelBoundLoss(BoundLoss):
     def gradients(self, output: int) -> Gradients:
         if not self._filled:
             self._fill()
-        self._filled = False  # whoever gets them may change them
+        self._filled = False  # the caller may change them
         return self._gradients
 
     def _fill(self) -> float:

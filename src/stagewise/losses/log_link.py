@@ -1,7 +1,7 @@
-"""Losses for targets that are never negative, with a log link: the prediction is e^F.
+"""Losses with a log link, for non-negative targets: the prediction is e^F.
 
-The one idea: each is the negative log-likelihood of a distribution with mean e^F, less what does
-not depend on F. Each docstring: domain, formula, derivatives.
+Each is the negative log-likelihood of a distribution with mean e^F, without terms that do not
+depend on F. Each docstring: domain, link, formula, hessian.
 """
 
 from __future__ import annotations
@@ -20,24 +20,25 @@ __all__ = ["Gamma", "Poisson", "Tweedie"]
 
 
 class _LogLink(Loss):
-    """What the three have in common: the variance is a power of the mean, and the mean is e^F.
+    """The base class: the mean is e^F, and the variance is proportional to its p-th power.
 
-    Each is a case of the Tweedie formulas, g = e^((2-p)F) - y e^((1-p)F), with p = 1 or 2 as limit.
+    Each loss is a case of Tweedie's formula g = e^((2-p)F) - y e^((1-p)F), with p = 1 or 2 as a
+    limit.
     """
 
-    zero_is_possible = True
+    allows_zero = True
     power: float
 
     def best_constant(self, y: npt.NDArray[Any], weight: Vector | None) -> Vector:
         if not y.any():
             raise ValueError(
-                f"The {self.name} loss needs some target above 0, but all of y is 0; the "
-                "logarithm of its mean would be infinite."
+                f"The {self.name} loss needs a target above 0, but all targets are 0: the "
+                "logarithm of their mean is infinite. Use another loss."
             )
         return np.array([exact_log(float(np.average(y, weights=weight)))])
 
     def region_optimum(self, gradient: Vector, hessian: Vector) -> Vector:
-        """Return log(Σ y e^((1-p)F) / Σ e^((2-p)F)); both sums follow from G and H."""
+        """Return log(Σ y e^((1-p)F) / Σ e^((2-p)F)); both sums are computed from G and H."""
         a, b = self.power - 1, 2 - self.power
         return bounded_log_ratio(hessian - b * gradient, hessian + a * gradient)
 
@@ -46,23 +47,25 @@ class _LogLink(Loss):
         return np.asarray(np.exp(score[0]))
 
     def check(self, y: npt.NDArray[Any]) -> None:
-        wrong = y < 0 if self.zero_is_possible else y <= 0
+        wrong = y < 0 if self.allows_zero else y <= 0
         if wrong.any():
             row = int(np.argmax(wrong))
-            bound = "at least 0" if self.zero_is_possible else "above 0"
+            bound = "at least 0" if self.allows_zero else "above 0"
             raise ValueError(
-                f"The {self.name} loss needs targets {bound}, but y holds {y[row]:g} "
+                f"The {self.name} loss needs targets {bound}, but y is {y[row]:g} at row {row} "
                 f"(the first of {int(wrong.sum())} such rows). Use another loss, such as "
-                "'squared_error', or leave these rows out."
+                "'squared_error', or remove these rows."
             )
 
 
 class Poisson(_LogLink):
-    """Counts.
+    """Half the Poisson deviance, for counts.
 
     Domain: y ≥ 0, not all 0. Link: log, mean e^F.
 
         L(y, F) = e^F - y F        ∂L/∂F = e^F - y        ∂²L/∂F² = e^F
+
+    Hessian: exact.
     """
 
     name = "poisson"
@@ -80,16 +83,18 @@ class Poisson(_LogLink):
 
 
 class Gamma(_LogLink):
-    """Positive amounts whose spread grows with their mean.
+    """Half the Gamma deviance, for positive amounts whose standard deviation grows with the mean.
 
     Domain: y > 0. Link: log, mean e^F.
 
         L(y, F) = y e^-F + F        ∂L/∂F = 1 - y e^-F        ∂²L/∂F² = y e^-F
+
+    Hessian: exact.
     """
 
     name = "gamma"
     power = 2.0
-    zero_is_possible = False
+    allows_zero = False
 
     def loss(self, y: npt.NDArray[Any], score: Matrix) -> Vector:
         return np.asarray(y * np.exp(-score[0]) + score[0])
@@ -103,12 +108,15 @@ class Gamma(_LogLink):
 
 
 class Tweedie(_LogLink):
-    """Amounts that are often exactly 0: a Poisson number of Gamma amounts (Jørgensen 1987).
+    """Half the Tweedie deviance, for amounts that are often exactly 0 (Jørgensen 1987).
 
-    Domain: y ≥ 0, not all 0. Link: log, mean e^F; the variance is proportional to its p-th power.
+    Domain: y ≥ 0, not all 0. Link: log, mean e^F; the variance is proportional to the p-th power of
+    the mean (a sum of a Poisson number of Gamma amounts).
 
         L(y, F) = y e^((1-p) F) / (p-1) + e^((2-p) F) / (2-p)
         ∂L/∂F = e^((2-p) F) - y e^((1-p) F)     ∂²L/∂F² = (2-p) e^((2-p) F) + (p-1) y e^((1-p) F)
+
+    Hessian: exact.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
-"""Logarithms that are part of a model, the same on every machine.
+"""Logarithms that are stored in a model, with the same result on every machine.
 
-NumPy and the C library choose among several logarithms by the processor they run on, and those
-differ in the last digit.
+NumPy and the C library have several implementations, which depend on the processor and differ in
+the last digit; these functions round correctly.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ import numpy.typing as npt
 __all__ = ["MAX_LOG_RATIO", "MAX_STEP", "bounded_log_ratio", "exact_log"]
 
 MAX_LOG_RATIO = 4.0
-"""The largest step that a closed form may ask for: regions whose rows all say the same would have
-their logarithm go on for ever. LogitBoost bounds its response by the same number."""
+"""The bound of leaf values in closed form, which are infinite in regions with one class only.
+LogitBoost bounds its response by the same number."""
 
 
 MAX_STEP = 16.0
-"""The largest step of other kinds, in units of log odds or of a log mean; e^16 is far beyond what
-rows can say."""
+"""The bound of Newton steps, in units of log odds or of a log mean; e^16 is far beyond any odds or
+ratio of means that occurs in data."""
 
 
 def exact_log(x: float) -> float:
@@ -32,7 +32,7 @@ def exact_log(x: float) -> float:
 def bounded_log_ratio(
     above: npt.NDArray[np.float64], below: npt.NDArray[np.float64], most: float = MAX_LOG_RATIO
 ) -> npt.NDArray[np.float64]:
-    """Return log(above / below) of sums that are never negative, within ±most; log(0/0) is 0."""
+    """Return log(above / below) of non-negative sums, clipped to ±most; log(0/0) is 0."""
     far = math.exp(most)
 
     def one(a: float, b: float) -> float:

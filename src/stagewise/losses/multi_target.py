@@ -1,7 +1,7 @@
-"""One loss for each of several targets.
+"""The loss of several targets: a mean of losses of one output.
 
-The one idea: K targets are K losses side by side, and a score knows its own target alone; so any
-loss of one output will do, and K trees a round are K fits at once.
+The score of a target enters the loss of that target only, so any loss with one output can be used,
+and K trees per round are K independent fits.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ __all__ = ["MultiTargetLoss"]
 
 
 class MultiTargetLoss(Loss):
-    """A loss of one number, of each of K targets.
+    """The mean over K targets of a loss of one output.
 
-    Domain: y of shape (n_rows, K), each column in the domain of the one loss.
+    Domain: y of shape (n_rows, K), each column in the domain of L_1. Link: that of L_1.
 
-        L(y, F) = 1/K Σ_k L_1(y_k, F_k)        derivatives: those of L_1(y_k, F_k), not divided by K
+        L(y, F) = 1/K Σ_k L_1(y_k, F_k)
 
-    What is reported is the mean over the targets; what is minimised is their sum, so that each
-    score is fitted as it would be alone.
+    Derivatives and hessian: those of L_1(y_k, F_k), not divided by K. So the mean is reported, but
+    the sum is minimised, and each score is fitted as it would be alone.
 
     Parameters
     ----------
@@ -38,8 +38,8 @@ class MultiTargetLoss(Loss):
     def __init__(self, one: Loss, n_targets: int) -> None:
         if one.n_outputs != 1:
             raise ValueError(
-                f"{type(one).__name__} has {one.n_outputs} scores a row, and y has {n_targets} "
-                "targets. Several targets need a loss of one score."
+                f"{type(one).__name__} has {one.n_outputs} scores per row, but y has {n_targets} "
+                "targets. Several targets need a loss with one score per row."
             )
         self.one, self.n_outputs = one, n_targets
         self.name, self.degree, self.leaf_quantile = one.name, one.degree, one.leaf_quantile
@@ -74,7 +74,7 @@ class MultiTargetLoss(Loss):
         return self.one.region_optimum(gradient, hessian)
 
     def mean(self, score: Matrix) -> npt.NDArray[np.float64]:
-        """Return what the scores predict, shape (n_rows, K)."""
+        """Return the predictions, shape (n_rows, K)."""
         return np.column_stack([self.one.mean(score[k : k + 1]) for k in range(self.n_outputs)])
 
     def target(self, y: npt.NDArray[Any], output: int) -> npt.NDArray[Any]:
@@ -89,11 +89,11 @@ class MultiTargetLoss(Loss):
 
     def bind(self, workers: Workers, y: npt.NDArray[Any], weight: Vector | None) -> BoundLoss:
         columns = [np.ascontiguousarray(y[:, k]) for k in range(self.n_outputs)]
-        return _EachBound([self.one.bind(workers, column, weight) for column in columns])
+        return _MultiTargetBoundLoss([self.one.bind(workers, column, weight) for column in columns])
 
 
-class _EachBound(BoundLoss):
-    """Asks each target's own."""
+class _MultiTargetBoundLoss(BoundLoss):
+    """The bound losses of the targets."""
 
     delta: Any
 

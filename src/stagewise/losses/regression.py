@@ -1,4 +1,4 @@
-"""Losses for numbers. Each docstring: domain, link, formula, what the hessian is."""
+"""Losses for regression with the identity link. Each docstring: domain, link, formula, hessian."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class SquaredError(Loss):
 
         L(y, F) = ½ (y - F)²        ∂L/∂F = F - y        ∂²L/∂F² = 1
 
-    The hessian is the weight itself, and the best constant is the mean.
+    Hessian: exact; it equals the weight of the row. The best constant is the mean.
     """
 
     name = "squared_error"
@@ -50,8 +50,9 @@ class AbsoluteError(Loss):
 
         L(y, F) = |y - F|        ∂L/∂F = sign(F - y)
 
-    The second derivative is 0 almost everywhere; trees are fitted to the sign with hessian 1, and
-    then every leaf takes the median of its residuals (Friedman 2001, LAD_TreeBoost).
+    Hessian: 1 is used, since the second derivative is 0 almost everywhere. After a tree is fitted
+    to the gradient, the value of a leaf is the median of its residuals (Friedman 2001,
+    LAD_TreeBoost).
     """
 
     name = "absolute_error"
@@ -74,14 +75,14 @@ class AbsoluteError(Loss):
 
 
 class Quantile(Loss):
-    """The loss whose best constant is a quantile (Koenker & Bassett 1978).
+    """The pinball loss, whose best constant is a quantile (Koenker & Bassett 1978).
 
     Domain: y any finite number. Link: identity.
 
         L(y, F) = q (y - F) if y > F, else (1 - q) (F - y)      ∂L/∂F = -q below y, 1 - q above
 
-    The second derivative is 0 almost everywhere; trees are fitted to the gradient with hessian 1,
-    and then every leaf takes the quantile of its residuals.
+    Hessian: 1 is used, since the second derivative is 0 almost everywhere. After a tree is fitted
+    to the gradient, the value of a leaf is the quantile of its residuals.
 
     Parameters
     ----------
@@ -96,7 +97,7 @@ class Quantile(Loss):
     hessian_is_weight = True
 
     def __init__(self, quantile: float = 0.5) -> None:
-        self.quantile = self.leaf_quantile = _share("quantile", quantile)
+        self.quantile = self.leaf_quantile = _check_fraction("quantile", quantile)
 
     def loss(self, y: npt.NDArray[Any], score: Matrix) -> Vector:
         r = y - score[0]
@@ -120,14 +121,14 @@ class Huber(Loss):
 
         L(y, F) = ½ r²  if |r| ≤ δ, else δ (|r| - ½ δ),  r = y - F      ∂L/∂F = -r, within ±δ
 
-    δ is a quantile of |r|, found anew before every round. Trees are fitted to the gradient with
-    hessian 1; then a leaf takes the median of its residuals and one step from there, the mean of
-    what is left, within ±δ (Friedman 2001, M_TreeBoost).
+    δ is a quantile of |r|, computed before every round. Hessian: 1 is used. After a tree is fitted
+    to the gradient, the value of a leaf is the median of its residuals plus the mean of the
+    residuals from that median, clipped to ±δ (Friedman 2001, M_TreeBoost).
 
     Parameters
     ----------
     quantile : float, default=0.9
-        Of |r|, the quantile that is δ: the share of residuals that count as squares.
+        δ is this quantile of |r|: the fraction of residuals with a squared loss.
     """
 
     name = "huber"
@@ -138,10 +139,10 @@ class Huber(Loss):
     leaf_quantile = 0.5
 
     def __init__(self, quantile: float = 0.9) -> None:
-        self.quantile = _share("quantile", quantile)
+        self.quantile = _check_fraction("quantile", quantile)
 
     def residual_delta(self, y: npt.NDArray[Any], score: Matrix, weight: Vector | None) -> float:
-        """Return δ."""
+        """Return δ, the quantile of the absolute residuals."""
         return weighted_quantile(np.abs(y - score[0]), weight, self.quantile)
 
     def loss(self, y: npt.NDArray[Any], score: Matrix) -> Vector:
@@ -157,15 +158,15 @@ class Huber(Loss):
         return np.clip(score - y, -delta, delta), np.ones_like(score)
 
     def best_constant(self, y: npt.NDArray[Any], weight: Vector | None) -> Vector:
-        """Return the median: where Friedman's M_TreeBoost starts, whatever δ will be."""
+        """Return the median, the initial score of M_TreeBoost (Friedman 2001), for every δ."""
         return np.array([weighted_quantile(np.ascontiguousarray(y), weight, 0.5)])
 
     def bind(self, workers: Workers, y: npt.NDArray[Any], weight: Vector | None) -> BoundLoss:
-        return _HuberBound(self, workers, y, weight)
+        return _HuberBoundLoss(self, workers, y, weight)
 
 
-class _HuberBound(KernelBoundLoss):
-    """Finds δ whenever it looks."""
+class _HuberBoundLoss(KernelBoundLoss):
+    """Computes δ with every evaluation."""
 
     delta: float
 
@@ -183,7 +184,7 @@ class _HuberBound(KernelBoundLoss):
         return super().evaluate(score)
 
 
-def _share(name: str, value: float) -> float:
+def _check_fraction(name: str, value: float) -> float:
     if not 0.0 < value < 1.0:
         raise ValueError(f"{name} must lie between 0 and 1; got {value!r}.")
     return float(value)

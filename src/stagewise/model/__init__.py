@@ -1,1 +1,1 @@
-"""What was learned, and the file it is kept in. Reads trees and features; never fits anything."""
+"""Fitted models and their file format. This package never fits anything."""

@@ -1,7 +1,7 @@
-"""The additive model itself: a constant for each output, and trees to add to it.
+"""The additive model: a constant for each output, and trees that are added to it.
 
-The one idea: trees lie side by side, so the whole ensemble is also nine flat arrays, which is what
-files, kernels and exporters read. This file must not know features by name, losses or tasks.
+The arrays of all trees can be concatenated, so an ensemble is also a few flat arrays, which files,
+kernels and exporters read. This module must not import features, losses or tasks.
 """
 
 from __future__ import annotations
@@ -25,18 +25,19 @@ __all__ = ["Ensemble"]
 class Ensemble:
     """A sum of trees for each output.
 
-    A round is a tree for each output, in their order, or one tree with a value for each in a node.
+    A round has one tree per output, in their order, or one tree whose leaves have a value for each
+    output.
 
     Parameters
     ----------
     n_features : int
-        How many features the trees may ask about.
+        The number of columns that the trees may split on.
     base : float64 array of shape (n_outputs,)
         The constant score of each output.
     trees : list of Tree
         The terms, round by round.
-    levels : sequence of int
-        How many levels each feature has, 0 where it is a number; empty: all are numbers.
+    n_categories : sequence of int
+        The number of categories of each column, 0 for a numeric one; empty: all are numeric.
     outputs_per_tree : int
         1, or n_outputs.
     """
@@ -50,23 +51,23 @@ class Ensemble:
 
     @property
     def n_outputs(self) -> int:
-        """How many scores a row gets."""
+        """The number of scores per row."""
         return len(self.base)
 
     @property
     def trees_per_round(self) -> int:
-        """How many trees a round of boosting adds."""
+        """The number of trees per boosting round."""
         return self.n_outputs // self.outputs_per_tree
 
     @property
     def n_rounds(self) -> int:
-        """How many rounds of boosting the ensemble holds."""
+        """The number of boosting rounds."""
         return len(self.trees) // self.trees_per_round
 
     def used_features(self) -> tuple[int, ...]:
-        """Return the features that some tree asks about, in increasing order."""
-        asked = [np.unique(tree.feature) for tree in self.trees]
-        return tuple(int(f) for f in np.unique(np.concatenate([[-1], *asked])) if f >= 0)
+        """Return the columns that some tree splits on, in increasing order."""
+        used = [np.unique(tree.feature) for tree in self.trees]
+        return tuple(int(f) for f in np.unique(np.concatenate([[-1], *used])) if f >= 0)
 
     def append(self, tree: Tree) -> None:
         """Add the next tree."""
@@ -74,17 +75,17 @@ class Ensemble:
         self._forest = None
 
     def truncate(self, rounds: int) -> None:
-        """Forget all rounds after the first `rounds`."""
+        """Remove all rounds after the first `rounds`."""
         del self.trees[rounds * self.trees_per_round :]
         self._forest = None
 
     def select_rounds(self, rounds: Iterable[int]) -> Ensemble:
-        """Return the trees of some rounds by themselves, without the constant."""
+        """Return an ensemble of the trees of some rounds, with base scores 0."""
         trees = [tree for m in rounds for tree in self.trees[self._places(m)]]
         return replace(self, base=np.zeros(self.n_outputs), trees=trees)
 
     def replace_rounds(self, rounds: Iterable[int], part: Ensemble) -> None:
-        """Put the trees of a part in the place of those of some rounds."""
+        """Replace the trees of some rounds by those of `part`."""
         for place, m in enumerate(rounds):
             self.trees[self._places(m)] = part.trees[self._places(place)]
         self._forest = None
@@ -94,7 +95,7 @@ class Ensemble:
 
     @property
     def forest(self) -> Forest:
-        """The trees as the native core reads them, made once."""
+        """The trees as a native object, which is created once."""
         if self._forest is None:
             flat = self.flat()
             self._forest = Forest(
@@ -126,7 +127,7 @@ class Ensemble:
         return {
             "set_start": flat["set_start"],
             "sets": flat["level_sets"],
-            "levels": np.array(self.n_categories, dtype=np.uint32),
+            "n_categories": np.array(self.n_categories, dtype=np.uint32),
         }
 
     def score(
@@ -141,11 +142,12 @@ class Ensemble:
         workers : Workers
             The threads.
         rounds : int or None
-            Use only this many rounds; None: all.
+            The number of rounds to use; None: all.
 
         Notes
         -----
-        base, then the trees in order: the sum is made as it was during training, to the bit.
+        The base score and the trees are added in the same order as during training, so the result
+        is the same to the bit.
         """
         out = np.empty((columns.n_rows, self.n_outputs))
         out[:] = self.base
@@ -163,7 +165,7 @@ class Ensemble:
         most_bytes: int,
         table_bytes: int = 2**23,
     ) -> Shap:
-        """Return the trees from `first` on, as many as fit, ready to be asked who deserves what.
+        """Return the native TreeSHAP object of as many trees from `first` on as fit in memory.
 
         Parameters
         ----------
@@ -172,17 +174,17 @@ class Ensemble:
         first : int
             The first tree.
         background : Columns or None
-            Whose values unknown features have; None: those of the training rows, by their cover,
-            where leaves are constants.
+            The background rows of interventional Shapley values; None: path-dependent Shapley
+            values, which use the covers of the training rows and need constant leaves.
         interactions : bool
-            Whether credits are of pairs of features.
+            Whether to compute interactions of pairs of features.
         most_bytes : int
-            How much memory the trees may need, if there is more than one.
+            The largest amount of memory for the trees; one tree is always taken.
         table_bytes : int
-            How large the tables of a tree may be; larger ones are walked.
+            The largest size of the tables of a tree; larger trees are traversed instead.
         """
         flat = self.flat()
-        self.forest  # noqa: B018  made of the same arrays, which it checks
+        self.forest  # noqa: B018  creating it checks the arrays
         return Shap(
             workers,
             flat["tree_start"],
@@ -206,24 +208,25 @@ class Ensemble:
         )
 
     def flat(self) -> dict[str, npt.NDArray[Any]]:
-        """All trees as one array per node field.
+        """Return the concatenated arrays of all trees.
 
         Returns
         -------
         dict of str to array
-            ``tree_start`` (uint64, n_trees + 1): where each tree begins, and where the last one
-            ends; and the arrays of `Tree`, concatenated. Child numbers stay relative to their tree.
-            ``value`` has a column for each output of a tree, if it has more than one.
-            If a node asks about levels, also ``set_start`` (int64) and ``level_sets`` (uint64):
-            the `LevelSets` of all trees, one behind the other. If a leaf says a line, also the
-            `LinearLeaves` of all trees, as ``line_node`` (counted through all trees) and so on.
+            The keys are the names of sections of the model file. ``tree_start`` (uint64,
+            n_trees + 1): the first node of each tree, and the number of nodes at the end; and the
+            arrays of `Tree`, concatenated. Child numbers are relative to their tree. ``value`` has
+            one column per output if trees have several. If there are splits on categorical
+            features, also ``set_start`` (int64) and ``level_sets`` (uint64): the concatenated
+            `CategorySets`. If there are linear leaves, also the concatenated `LinearLeaves`:
+            ``line_node``, numbered through all trees, and so on.
         """
         start = np.zeros(len(self.trees) + 1, dtype=np.uint64)
         np.cumsum([len(tree.feature) for tree in self.trees], out=start[1:], dtype=np.uint64)
         flat: dict[str, npt.NDArray[Any]] = {"tree_start": start}
         for name, dtype in NODE_ARRAYS.items():
             parts = [getattr(tree, name) for tree in self.trees]
-            # The empty array in front lets an ensemble without trees keep the right types.
+            # The empty array gives an ensemble without trees the right types.
             vectors = name == "value" and self.outputs_per_tree > 1
             none = np.empty((0, self.outputs_per_tree) if vectors else 0, dtype)
             flat[name] = np.concatenate([none, *parts], dtype=dtype, casting="safe")
@@ -235,7 +238,7 @@ class Ensemble:
         return flat
 
     def _all_lines(self) -> LinearLeaves | None:
-        """Return the lines of all trees, with nodes counted through all of them."""
+        """Return the linear leaves of all trees, with nodes numbered through all trees."""
         if all(tree.linear_leaves is None for tree in self.trees):
             return None
         parts: dict[str, list[npt.NDArray[Any]]] = {name: [] for name in LINEAR_LEAF_ARRAYS}
@@ -274,7 +277,7 @@ class Ensemble:
         flat: Mapping[str, npt.NDArray[Any]],
         n_categories: Sequence[int] = (),
     ) -> Ensemble:
-        """Cut flat arrays, as `flat` returns them, back into trees that are views of them."""
+        """Return an ensemble whose trees are views of flat arrays, as `flat` returns them."""
         bounds = list(pairwise(flat["tree_start"].tolist()))
         sets: list[CategorySets | None] = [None] * len(bounds)
         if "set_start" in flat:
@@ -297,7 +300,7 @@ class Ensemble:
 def _cut_sets(
     start: npt.NDArray[np.int64], bits: npt.NDArray[np.uint64], bounds: list[tuple[int, int]]
 ) -> list[CategorySets | None]:
-    """Give each tree its own sets; they lie in the order of the trees."""
+    """Return the category sets of each tree; they are stored in the order of the trees."""
     sets: list[CategorySets | None] = []
     end = len(bits)
     for first, last in reversed(bounds):
@@ -312,7 +315,7 @@ def _cut_sets(
 def _cut_lines(
     flat: Mapping[str, npt.NDArray[Any]], bounds: list[tuple[int, int]]
 ) -> list[LinearLeaves | None]:
-    """Give each tree its own lines; they lie in the order of the nodes."""
+    """Return the linear leaves of each tree; they are stored in the order of the nodes."""
     cuts = np.searchsorted(flat["node"], [first for first, _ in bounds] + [bounds[-1][1]])
     lines: list[LinearLeaves | None] = []
     for (first, _), (begin, end) in zip(bounds, pairwise(cuts.tolist()), strict=True):

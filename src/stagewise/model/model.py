@@ -1,8 +1,7 @@
-"""A model: everything that was learned, and nothing about how it was asked for.
+"""A fitted model, without the parameters of its estimator.
 
-The one idea: a model is a value. It is complete, it is not changed once it is made, and it has one
-form as bytes, which is what files, pickles and copies all are. This file must not know parameters,
-training data, or how to predict.
+A model is an immutable value. It has one representation as bytes, which files, pickles and copies
+share. This module must not import parameters or training data.
 """
 
 from __future__ import annotations
@@ -26,35 +25,35 @@ from stagewise.model.file.target_encodings import pack_target_encodings
 
 __all__ = ["Model"]
 
-# The arrays of the trees that decide what is predicted; gain and cover only tell of the training.
+# The arrays of the trees that determine predictions; gain and cover only describe the training.
 _DECIDING = ("tree_start", "feature", "threshold", "missing_left", "left", "right", "value")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Model:
-    """What boosting learned.
+    """A fitted model.
 
     Parameters
     ----------
     task : {"regression", "classification"}
-        What the scores are for.
+        The task.
     loss : str
         The registered name of the loss, or "custom".
     features : Features
-        What is remembered of the columns.
+        The features.
     ensemble : Ensemble
-        The base score and the trees.
+        The base scores and the trees.
     offset, scale : float, or float64 array of shape (n_outputs,)
-        A regression predicts ``offset + scale * score``, each target with its own. For
+        A regression predicts ``offset + scale * score``, with one offset and scale per target. For
         classification, 0 and 1.
     classes : array or None
         The class labels in the order of their codes; None for regression.
     train_loss, valid_loss : float64 array
-        The loss after each round; empty where it was not measured.
+        The loss after each round; empty if it was not computed.
     targets : tuple of str, or None
-        What the targets are called, where there are several with names.
+        The names of several targets; None for one target, or if they have no names.
     least_squares : LeastSquares or None
-        What a linear model knows of its coefficients; the trees are then its linear terms.
+        The coefficients of a linear model, and their inference; the trees are its linear terms.
     """
 
     task: Literal["regression", "classification"]
@@ -77,7 +76,7 @@ class Model:
 
     def to_bytes(self, estimator: Mapping[str, Any] | None = None) -> bytes:
         """Return the model as the bytes of a model file."""
-        # The file format knows models, so a model can know the format only late.
+        # Imported late: the module of the file format imports this one.
         from stagewise.model.file.format import encode
 
         return encode(self, estimator)
@@ -91,17 +90,17 @@ class Model:
         return model
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # Pickles and copies hold the bytes of a file, which are checked when they are read and
+        # Pickles and copies contain the bytes of a file, which are checked when they are read, and
         # which later versions can read.
         return Model.from_bytes, (self.to_bytes(),)
 
     def fingerprint(self) -> str:
-        """Return a digest of all that decides what the model predicts.
+        """Return a hash of everything that determines the predictions.
 
         Two models with the same fingerprint give the same scores for the same rows, and the same
-        predictions under the same loss. Names, history, gains, covers and parameters are not part
-        of it, nor is the width of the type that holds the class labels, nor which values count as
-        missing besides NaN: a row that holds one is the same row as one that holds NaN.
+        predictions with the same loss. Names, temporal types, losses of the rounds, gains, covers
+        and parameters are not part of it; nor are the width of the type of the class labels, and
+        the values that count as missing besides NaN, since they are replaced by NaN.
 
         Returns
         -------
@@ -112,7 +111,7 @@ class Model:
 
         def add(name: str, array: npt.NDArray[Any]) -> None:
             little = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<"))
-            # Name and length in front: no two different models give the same stream of bytes.
+            # With name and length first, different models cannot give the same bytes.
             digest.update(f"{name} {array.dtype.name} {array.size}\n".encode())
             digest.update(little.data.cast("B") if array.size else b"")
 
@@ -140,5 +139,5 @@ class Model:
 
 
 def _plain(label: object) -> Any:
-    """Turn a label that JSON does not know into one that it does."""
+    """Return a label in a type that JSON supports."""
     return label.item() if isinstance(label, np.generic) else repr(label)

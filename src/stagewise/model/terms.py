@@ -1,7 +1,7 @@
-"""The additive model whose terms are any estimators.
+"""The additive model whose terms are arbitrary estimators.
 
-The one idea: as `Ensemble`, but a part is whatever says what it adds to the score of rows. Such
-parts are code as well as numbers, so they have no file of their own; pickles hold them.
+Like `Ensemble`, but a term is any object that predicts. Such terms contain code, so they cannot be
+saved in a model file; they can be pickled.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ __all__ = ["TermModel", "Terms"]
 
 @dataclass(eq=False)
 class Terms:
-    """A sum of parts for each output; part ``t`` is of round ``t // n_outputs``.
+    """A sum of terms for each output; term ``t`` belongs to round ``t // n_outputs``.
 
     Parameters
     ----------
     base : float64 array of shape (n_outputs,)
         The constant score of each output.
     parts : list
-        Each has a method ``of(X)``, what it adds to the score of every row.
+        The terms; each has a method ``of(X)`` that returns the amounts to add to the scores.
     """
 
     base: npt.NDArray[np.float64]
@@ -33,20 +33,20 @@ class Terms:
 
     @property
     def n_outputs(self) -> int:
-        """How many scores a row gets."""
+        """The number of scores per row."""
         return len(self.base)
 
     @property
     def n_rounds(self) -> int:
-        """How many rounds of boosting there are."""
+        """The number of boosting rounds."""
         return len(self.parts) // self.n_outputs
 
     def append(self, part: Any) -> None:
-        """Add the next part."""
+        """Append the next term."""
         self.parts.append(part)
 
     def truncate(self, rounds: int) -> None:
-        """Forget all rounds after the first `rounds`."""
+        """Remove all rounds after the first `rounds`."""
         del self.parts[rounds * self.n_outputs :]
 
     def score(self, X: Any, n_rows: int) -> npt.NDArray[np.float64]:
@@ -66,16 +66,16 @@ class Terms:
 
 @dataclass(frozen=True, eq=False)
 class TermModel:
-    """What boosting learned with estimators as learners; the fields are those of `Model`.
+    """A model whose base learners are estimators; the other fields are those of `Model`.
 
     Parameters
     ----------
     n_features : int
-        How many columns X has.
+        The number of columns of X.
     names : tuple of str or None
-        What they are called.
+        Their names.
     digest : str or None
-        Of all that the terms held when they had been fitted; None: they cannot be pickled.
+        A hash of the pickled terms directly after the fit; None if they cannot be pickled.
     """
 
     task: str
@@ -91,11 +91,11 @@ class TermModel:
     digest: str | None
 
     def fingerprint(self) -> str:
-        """Return a digest of what was learned, good for this machine and these versions."""
+        """Return a hash of the fitted terms, valid on this machine and with these versions."""
         if self.digest is None:
             raise TypeError(
-                "This model has no fingerprint: it is a hash of the pickled learners, and they "
-                "cannot be pickled. Build the learner of functions and classes that a module "
-                "defines, not of lambdas and local ones."
+                "This model has no fingerprint: it would be a hash of the pickled learners, but "
+                "they cannot be pickled. Use functions and classes that are defined in a module, "
+                "not lambdas or local ones."
             )
         return self.digest

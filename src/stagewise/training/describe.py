@@ -5,6 +5,7 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import Any
 
+from stagewise.boosting import responses
 from stagewise.learners.histogram_tree import HistogramTree
 from stagewise.training.specs import BoostingSpec, ForestSpec, SingleTreeSpec
 from stagewise.training.tree_learner import TreeLearnerSpec
@@ -30,7 +31,9 @@ def describe_boosting(spec: BoostingSpec, loss: str, method: str) -> str:
     learner, recipe, stopping = spec.learner, spec.recipe, spec.stopping
     assert isinstance(learner, TreeLearnerSpec)
     tree = learner.tree
+    by_class = recipe.response is responses.classes
     kind = [
+        *([f"split by {tree.criterion}"] if by_class else []),
         *_features_per("tree", tree.max_features_per_tree),
         *_features_per("level", tree.max_features_per_level),
         *_features_per("node", tree.max_features),

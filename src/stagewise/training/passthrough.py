@@ -62,8 +62,8 @@ class Header:
         """Return 0 for every column: the learner handles categories itself."""
         return [0] * self.n
 
-    def extended(self, columns: UntouchedRows) -> UntouchedRows:
-        """Return the columns unchanged."""
+    def append_encoded(self, columns: UntouchedRows) -> UntouchedRows:
+        """Return the columns: nothing is made of them here."""
         return columns
 
     def set_attributes(self, estimator: Any) -> None:

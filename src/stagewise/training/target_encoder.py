@@ -129,7 +129,7 @@ class TargetEncoder:
         Parameters
         ----------
         sample : RowSet
-            The rows to learn from.
+            The training rows.
         y : array
             Their targets, in the units of the loss.
         features : Features

@@ -1,1 +1,1 @@
-"""What trees are: arrays, leaves, pruning."""
+"""Trees: arrays, linear leaves, impurities, pruning."""

@@ -1,8 +1,8 @@
-"""Leaves that say a line: intercept + Σ slope · (x - centre).
+"""Linear models in the leaves of a tree: intercept + Σ slope · (x - centre).
 
-The one idea: lines are plain data beside the arrays of a tree, a few terms for each of some of its
-leaves. What a leaf says of a row without one of its features is the value of its node, as in a tree
-of constants. This file must not know how a line was fitted.
+The linear models are plain arrays beside the arrays of a tree, with a few terms for each leaf that
+has one. If a feature of the leaf is missing in a row, the prediction is the value of the node, as
+in a tree with constant leaves. This module must not fit models.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = ["LINEAR_LEAF_ARRAYS", "LinearLeafSlopes", "LinearLeaves"]
 
 Vector = npt.NDArray[np.float64]
 
-# The arrays of lines and their types, in the order of the fields of LinearLeaves.
+# The arrays of LinearLeaves and their types, in the order of its fields.
 LINEAR_LEAF_ARRAYS: Mapping[str, np.dtype[Any]] = MappingProxyType(
     {
         "node": np.dtype(np.int64),
@@ -40,26 +40,25 @@ LINEAR_LEAF_ARRAYS: Mapping[str, np.dtype[Any]] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LinearLeaves:
-    """The lines of some leaves of one tree.
+    """The linear models of some leaves of one tree.
 
     Attributes
     ----------
     node : int64 array
-        The leaves that have one, in increasing order.
+        The leaves that have a linear model, in increasing order.
     start : uint64 array
-        Where the terms of each begin, and at the end how many there are in all.
+        The first term of each model, and the number of terms at the end.
     feature, slope, centre : int32, float64 and float64 arrays
-        The terms; of a line in increasing order of their features.
+        The terms; those of a model in increasing order of their features.
     intercept : float64 array
-        What a line says at its centres, learning rate included.
+        The prediction of a model at its centres, learning rate included.
     low, high : float64 array
-        Between which a line is kept.
+        The predictions of a model are clipped to this range.
     beyond : uint8 array
-        1 where an infinite value is beyond all others and takes the line to a bound; 0 where it is
-        missing.
+        1 where an infinite value gives the bound of the range; 0 where it counts as missing.
     grain : float64 array
-        Where it is above 0, what a line says is rounded to a multiple of it, so that it can be
-        taken out of a score without a trace; see `stagewise.boosting.dropout`.
+        Where above 0, predictions are rounded to a multiple of it, so that they can be subtracted
+        from a score exactly; see `stagewise.boosting.dropout`.
     """
 
     node: npt.NDArray[np.int64]
@@ -73,15 +72,15 @@ class LinearLeaves:
     beyond: npt.NDArray[np.uint8]
     grain: Vector
 
-    def scaled(self, share: float, grain: float) -> LinearLeaves:
-        """Return the lines, multiplied, as multiples of a grain (0: as they come)."""
-        low, high = share * self.low, share * self.high
-        if grain > 0:  # as constants are, each time, so that what was in order stays in order
+    def scaled(self, factor: float, grain: float) -> LinearLeaves:
+        """Return the models multiplied by a factor, rounded to a grain (0: not rounded)."""
+        low, high = factor * self.low, factor * self.high
+        if grain > 0:  # rounded as constants are, each time, which keeps their order
             low, high = np.rint(low / grain) * grain, np.rint(high / grain) * grain
         return replace(
             self,
-            slope=share * self.slope,
-            intercept=share * self.intercept,
+            slope=factor * self.slope,
+            intercept=factor * self.intercept,
             low=low,
             high=high,
             grain=np.full(len(self.node), grain),
@@ -92,26 +91,26 @@ class LinearLeaves:
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
     def native(self, n_nodes: int, n_features: int) -> LeafModels:
-        """Return the lines as the core reads them."""
+        """Return the models as an object of the native core."""
         return LeafModels(**self.arrays(), n_nodes=n_nodes, n_features=n_features)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LinearLeafSlopes:
-    """Slopes fresh from the core, with intercepts still to be settled by a step.
+    """Slopes fitted by the core; a boosting step chooses the intercepts.
 
     Attributes
     ----------
     node, start, feature, slope, centre
-        As of `LinearLeaves`; centres are the means by hessian.
+        As in `LinearLeaves`; centres are means weighted by the hessian.
     gradient, hessian : float64 array
-        The sums over the rows that have all features of the leaf's path.
+        The sums over the complete rows: those without missing values in the features of the path.
     newton : float64 array
-        What a leaf of only these rows would say: -T(G) / (H + λ).
+        The value of a leaf with only these rows: -T(G) / (H + λ).
     complete : uint8 array
-        1 where these are all rows of the leaf.
+        1 where all rows of the leaf are complete.
     spread : float64 array
-        The standard deviation, by hessian, of what the line says of its rows.
+        The standard deviation, weighted by the hessian, of the model's predictions for its rows.
     """
 
     node: npt.NDArray[np.int32]
@@ -128,7 +127,7 @@ class LinearLeafSlopes:
     def with_intercepts(
         self, intercept: Vector, low: Vector, high: Vector, *, beyond: bool = False
     ) -> LinearLeaves:
-        """Return the lines with these intercepts and bounds; see `LinearLeaves`."""
+        """Return the linear models with these intercepts and bounds; see `LinearLeaves`."""
         return LinearLeaves(
             self.node.astype(np.int64),
             self.start,

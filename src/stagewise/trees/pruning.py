@@ -1,8 +1,8 @@
-"""Smaller trees out of a large one.
+"""Pruning of decision trees.
 
-The one idea: a pruned tree is the same tree with some inner nodes made leaves, and every way to
-choose them needs one number of each node: what the rows that reach it would cost if it were a leaf.
-Must not know what a cost is, nor how trees are grown.
+A pruned tree is the same tree with some inner nodes turned into leaves. Every method chooses them
+from one number per node: the cost of the rows that reach it, if it were a leaf. This module must
+not grow trees.
 """
 
 from __future__ import annotations
@@ -34,17 +34,17 @@ Indices = npt.NDArray[np.intp]
 Mask = npt.NDArray[np.bool_]
 
 SAME = 1e-12
-"""Strengths of links that differ by less, relative to what the root costs, are the same."""
+"""Costs that differ by less, relative to the cost of the root, count as equal."""
 
 
 def nodes_by_depth(tree: Tree) -> list[Indices]:
-    """Return the nodes of each depth, the root's first."""
-    levels = [np.zeros(1, dtype=np.intp)]
+    """Return the nodes of each depth, the root first."""
+    nodes = [np.zeros(1, dtype=np.intp)]
     while True:
-        inner = levels[-1][tree.feature[levels[-1]] >= 0]
+        inner = nodes[-1][tree.feature[nodes[-1]] >= 0]
         if not len(inner):
-            return levels
-        levels.append(np.concatenate([tree.left[inner], tree.right[inner]]).astype(np.intp))
+            return nodes
+        nodes.append(np.concatenate([tree.left[inner], tree.right[inner]]).astype(np.intp))
 
 
 def parents_of(tree: Tree) -> Indices:
@@ -57,16 +57,16 @@ def parents_of(tree: Tree) -> Indices:
 
 
 def sums_below(tree: Tree, of_leaves: Vector) -> Vector:
-    """Return for every node the sum over the leaves below it, or its own number if it is one."""
+    """Return for every node the sum over the leaves below it; of a leaf, its own value."""
     total = np.where(tree.feature < 0, of_leaves, 0.0)
-    for level in reversed(nodes_by_depth(tree)):
-        inner = level[tree.feature[level] >= 0]
+    for nodes in reversed(nodes_by_depth(tree)):
+        inner = nodes[tree.feature[nodes] >= 0]
         total[inner] = total[tree.left[inner]] + total[tree.right[inner]]
     return total
 
 
 def node_costs(tree: Tree, leaf: Indices, costs: RowCosts, weight: Vector | None) -> Vector:
-    """Return Σ w · cost over the rows that reach each node, if it were a leaf.
+    """Return for every node Σ w · cost over the rows that reach it, if it were a leaf.
 
     Parameters
     ----------
@@ -75,9 +75,9 @@ def node_costs(tree: Tree, leaf: Indices, costs: RowCosts, weight: Vector | None
     leaf : array of shape (n_rows,)
         The leaf that each row reaches.
     costs : RowCosts
-        What a row costs at a node.
+        The cost of a row at a node.
     weight : float64 array or None
-        How often each row counts; None: once.
+        The weights of the rows; None: 1.
     """
     total, parent = np.zeros(len(tree.feature)), parents_of(tree)
     rows, nodes = np.arange(len(leaf)), leaf
@@ -91,20 +91,20 @@ def node_costs(tree: Tree, leaf: Indices, costs: RowCosts, weight: Vector | None
 
 
 def weakest_links(tree: Tree, cost: Vector) -> Vector:
-    """Return for every inner node the α from which on it is a leaf; -inf for leaves.
+    """Return for every inner node the smallest α at which it is a leaf; -inf for leaves.
 
-    T(α) minimises cost(T) + α · (number of leaves); of equals it is the smallest. As α grows, the
-    node with the least
+    T(α) is the smallest tree that minimises cost(T) + α · (number of leaves). As α grows, the node
+    with the smallest
 
         g(t) = (cost(t) - cost(T_t)) / (number of leaves of T_t - 1)
 
-    becomes a leaf, again and again (Breiman et al. 1984, section 3.3). The number of a node is
-    never above that of a node over it, so T(α) is what `cut` makes at the nodes of at most α.
+    becomes a leaf, repeatedly (Breiman et al. 1984, section 3.3). The α of a node is never above
+    that of its parent, so T(α) is the tree pruned at all nodes whose α is at most α.
     """
     inner = tree.feature >= 0
     least, n_below = sums_below(tree, cost), sums_below(tree, np.ones(len(cost)))
     links = np.where(inner, (cost - least) / np.maximum(n_below - 1, 1), np.inf)
-    # Node by node, so plain lists: they are read several times as fast as arrays.
+    # Lists, since single items of a list are read several times as fast as those of an array.
     own, below, leaves, current = cost.tolist(), least.tolist(), n_below.tolist(), links.tolist()
     parent, left, right = parents_of(tree).tolist(), tree.left.tolist(), tree.right.tolist()
     heap = [(current[t], t) for t in np.flatnonzero(inner).tolist()]
@@ -115,7 +115,7 @@ def weakest_links(tree: Tree, cost: Vector) -> Vector:
         g, node = heapq.heappop(heap)
         if not open_[node]:
             continue
-        if current[node] > g:  # links only get stronger, so whoever is due is looked at in time
+        if current[node] > g:  # outdated: g only grows, so the node is put back
             heapq.heappush(heap, (current[node], node))
             continue
         alpha = alpha if g <= alpha + same else g
@@ -137,18 +137,18 @@ def weakest_links(tree: Tree, cost: Vector) -> Vector:
 
 @dataclass(frozen=True, eq=False)
 class PruningPath:
-    """The trees that weakest-link pruning goes through, from the largest to the root.
+    """The sequence of trees of cost-complexity pruning, from the full tree to the root.
 
     Attributes
     ----------
     alphas : float64 array
-        From which α on each is the best one; increasing, the first is 0.
+        The smallest α for which each tree is optimal; increasing, the first is 0.
     impurities : float64 array
-        The mean impurity of the training rows in its leaves.
+        The mean impurity of the training rows in the leaves of each tree.
     n_leaves : int64 array
-        How many leaves it has.
+        The number of leaves of each tree.
     errors, standard_errors : float64 array or None
-        The error of rows that were held out of a cross-validation, and its standard error.
+        The cross-validated error of each tree, and its standard error.
     """
 
     alphas: Vector
@@ -158,7 +158,7 @@ class PruningPath:
     standard_errors: Vector | None = None
 
     def in_units(self, unit: float) -> PruningPath:
-        """Return the same path, with α and impurities multiplied by a unit."""
+        """Return the same path, with α, impurities and errors multiplied by a unit."""
         return PruningPath(
             self.alphas * unit,
             self.impurities * unit,
@@ -169,9 +169,9 @@ class PruningPath:
 
 
 def pruning_path(tree: Tree, cost: Vector, strength: Vector) -> PruningPath:
-    """Return the path of a tree whose nodes cost so much and whose links are so strong."""
+    """Return the path of a tree from the costs of its nodes and the result of `weakest_links`."""
     alphas = np.unique(np.append(strength[tree.feature >= 0], 0.0))
-    first, last = _reign(tree, strength, alphas)
+    first, last = _leaf_range(tree, strength, alphas)
     total, leaves = np.zeros(len(alphas) + 1), np.zeros(len(alphas) + 1, dtype=np.int64)
     for at, sign in ((first, 1), (last, -1)):
         np.add.at(total, at, sign * cost)
@@ -179,9 +179,9 @@ def pruning_path(tree: Tree, cost: Vector, strength: Vector) -> PruningPath:
     return PruningPath(alphas, np.cumsum(total)[:-1], np.cumsum(leaves)[:-1])
 
 
-def _reign(tree: Tree, strength: Vector, alphas: Vector) -> tuple[Indices, Indices]:
-    """Return for every node the first of the αs at which it is a leaf, and the first after."""
-    above = np.append(strength, np.inf)[parents_of(tree)]  # the root's parent, -1, is the last
+def _leaf_range(tree: Tree, strength: Vector, alphas: Vector) -> tuple[Indices, Indices]:
+    """Return for every node the range of αs, as indices, in which it is a leaf."""
+    above = np.append(strength, np.inf)[parents_of(tree)]  # the root's parent, -1: the last entry
     return np.searchsorted(alphas, strength), np.searchsorted(alphas, above)
 
 
@@ -193,8 +193,8 @@ def path_costs(
     weight: Vector | None,
     alphas: Vector,
 ) -> npt.NDArray[np.float64]:
-    """Return Σ w · cost and Σ w · cost² of rows in the trees T(α), shape (2, number of αs)."""
-    first, last = _reign(tree, strength, alphas)
+    """Return Σ w · cost and Σ w · cost² of the rows in each tree T(α), shape (2, n_alphas)."""
+    first, last = _leaf_range(tree, strength, alphas)
     parent = parents_of(tree)
     total = np.zeros((2, len(alphas) + 1))
     rows, nodes = np.arange(len(leaf)), leaf
@@ -210,16 +210,16 @@ def path_costs(
 
 
 def reduced_error_nodes(tree: Tree, cost: Vector) -> Mask:
-    """Return the nodes to cut so that rows which were held out cost least (Quinlan 1987).
+    """Return the nodes at which reduced-error pruning prunes (Quinlan 1987).
 
-    From the leaves up, a node becomes a leaf unless the tree below it costs less; `cost` is that of
-    the held-out rows at each node.
+    From the leaves up, a node becomes a leaf unless the subtree below it has a lower cost. `cost`
+    is the cost of the validation rows at each node.
     """
     best, at = cost.copy(), np.zeros(len(cost), dtype=bool)
-    for level in reversed(nodes_by_depth(tree)):
-        inner = level[tree.feature[level] >= 0]
+    for nodes in reversed(nodes_by_depth(tree)):
+        inner = nodes[tree.feature[nodes] >= 0]
         below = best[tree.left[inner]] + best[tree.right[inner]]
-        # What differs by rounding only is no reason for a larger tree.
+        # A difference by rounding only does not keep a subtree.
         at[inner] = cost[inner] <= below + SAME * cost[0]
         best[inner] = np.where(at[inner], cost[inner], below)
     return at
@@ -228,33 +228,35 @@ def reduced_error_nodes(tree: Tree, cost: Vector) -> Mask:
 def split_order(tree: Tree) -> Indices:
     """Return the inner nodes in the order in which they were split.
 
-    Children are added in pairs when their parent is split, so it is the order of these.
+    Children are added in pairs when their parent is split, so their numbers give the order.
     """
     inner = np.flatnonzero(tree.feature >= 0)
     return inner[np.argsort(tree.left[inner], kind="stable")]
 
 
 def pruned_node_of(tree: Tree, at: Mask) -> Indices:
-    """Return for every node the one that answers for it once the tree is cut at some nodes."""
-    answer = np.arange(len(tree.feature))
-    for level in nodes_by_depth(tree):
-        inner = level[tree.feature[level] >= 0]
-        ended = inner[at[inner] | (answer[inner] != inner)]
+    """Return for every node the node that replaces it if the tree is pruned at some nodes.
+
+    It is the topmost pruned ancestor, or the node itself if it stays in the tree.
+    """
+    replacement = np.arange(len(tree.feature))
+    for nodes in nodes_by_depth(tree):
+        inner = nodes[tree.feature[nodes] >= 0]
+        ended = inner[at[inner] | (replacement[inner] != inner)]
         for children in (tree.left, tree.right):
-            answer[children[ended]] = answer[ended]
-    return answer
+            replacement[children[ended]] = replacement[ended]
+    return replacement
 
 
 def prune(tree: Tree, at: Mask) -> Tree:
-    """Return the tree with some nodes made leaves, and those below them left out.
+    """Return the tree with some nodes turned into leaves, and the nodes below them removed.
 
     Parameters
     ----------
     tree : Tree
-        Of constants.
+        With constant leaves.
     at : array of bool
-        The nodes that shall be leaves; those that are leaves, or below another one, may be among
-        them.
+        The nodes that become leaves; leaves and nodes below other such nodes are allowed.
     """
     assert tree.linear_leaves is None
     kept = np.flatnonzero(pruned_node_of(tree, at) == np.arange(len(at)))
@@ -270,7 +272,7 @@ def prune(tree: Tree, at: Mask) -> Tree:
 
 
 def _kept_sets(sets: CategorySets | None, kept: Indices, leaf: Mask) -> CategorySets | None:
-    """Return the sets of the nodes that still ask, without gaps; None: none asks about levels."""
+    """Return the category sets of the remaining inner nodes, without gaps; None if none has one."""
     if sets is None:
         return None
     begins = np.sort(sets.start[sets.start >= 0])

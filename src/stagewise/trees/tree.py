@@ -1,8 +1,7 @@
-"""A fitted tree: parallel arrays, one entry a node.
+"""A fitted tree: parallel arrays with one entry per node.
 
-The one idea: a tree is plain data. Node 0 is the root and children always come after their parent,
-so a walk from the root ends by construction and no reader needs recursion. This file must not know
-how a tree was grown, nor what its values mean to a loss.
+A tree is plain data. Node 0 is the root, and children come after their parent, so every walk from
+the root ends and no recursion is needed. This module must not grow trees or import losses.
 """
 
 from __future__ import annotations
@@ -36,22 +35,22 @@ NODE_ARRAYS: Mapping[str, np.dtype[Any]] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CategorySets:
-    """The levels that go left at the nodes that ask about a categorical feature.
+    """The categories that go left at the splits on categorical features.
 
     Attributes
     ----------
     start : int32 array
-        For every node, where its levels begin in `bits`; -1 for a node that asks about none.
+        For every node, the first word of its set in `bits`; -1 for a node without a set.
     bits : uint64 array
-        Of a feature with L levels L // 64 + 1 words: bit k of them is level k, bit L stands for a
-        level that the model does not know.
+        For a feature with L categories, L // 64 + 1 words: bit k is the category with the code k,
+        bit L is an unknown category.
     """
 
     start: npt.NDArray[np.int32]
     bits: npt.NDArray[np.uint64]
 
     def goes_left(self, node: int, n_categories: int) -> npt.NDArray[np.bool_]:
-        """Whether each of the levels, and the unknown one behind them, goes left at a node."""
+        """Return whether each category, and last an unknown category, goes left at a node."""
         first = int(self.start[node])
         words = self.bits[first : first + n_categories // 64 + 1].astype("<u8", copy=False)
         return np.unpackbits(words.view(np.uint8), bitorder="little")[: n_categories + 1].astype(
@@ -59,7 +58,7 @@ class CategorySets:
         )
 
     def contains(self, node: int, category: int) -> bool:
-        """Whether one level goes left at a node."""
+        """Return whether one category goes left at a node."""
         word = int(self.bits[int(self.start[node]) + category // 64])
         return bool(word >> category % 64 & 1)
 
@@ -71,25 +70,25 @@ class Tree:
     Attributes
     ----------
     feature : int32 array
-        The feature a node asks about; -1 in a leaf.
+        The split feature of a node; -1 in a leaf.
     threshold : float64 array
-        Rows with ``x <= threshold`` go left. Never NaN, perhaps infinite; 0.0 in a leaf, and in a
-        node that asks about levels.
+        Rows with ``x <= threshold`` go left. Not NaN, but possibly infinite; 0.0 in a leaf, and in
+        a split on a categorical feature.
     missing_left : uint8 array
-        1 where missing values go left, else 0; 0 in a leaf.
+        1 if missing values go left, else 0; 0 in a leaf.
     left, right : int32 array
         The children, each after its parent; -1 in a leaf.
     value : float64 array of shape (n_nodes,), or (n_nodes, n_outputs)
-        What a leaf adds to the score, learning rate included: to that of its output, or to those of
-        all. An inner node holds what it would have added as a leaf.
+        The amount that a leaf adds to the score of the tree's output, or to the scores of all
+        outputs, learning rate included. For an inner node, the amount that it would add as a leaf.
     gain : float64 array
-        What the split gained, at least 0; 0.0 in a leaf.
+        The gain of the split, at least 0; 0.0 in a leaf.
     cover : float64 array
         The sum of the weights of the training rows in the node.
     category_sets : CategorySets or None
-        What nodes that ask about categorical features send left; None: there are none.
+        The categories that go left, at splits on categorical features; None if there are none.
     linear_leaves : LinearLeaves or None
-        What leaves say that are not constants; None: all are.
+        The linear models of leaves; None if all leaves are constant.
     """
 
     feature: npt.NDArray[np.int32]
@@ -105,7 +104,7 @@ class Tree:
 
     @property
     def depths(self) -> npt.NDArray[np.int64]:
-        """How many questions lie before each node."""
+        """The depth of each node; 0 for the root."""
         depth = np.zeros(len(self.feature), dtype=np.int64)
         nodes = np.flatnonzero(self.feature[:1] >= 0)
         while len(nodes):
@@ -115,5 +114,5 @@ class Tree:
         return depth
 
     def with_values(self, value: npt.NDArray[np.float64]) -> Tree:
-        """Return the same tree with other node values, all of them constants."""
+        """Return the same tree with other node values and constant leaves."""
         return replace(self, value=value, linear_leaves=None)

@@ -58,6 +58,7 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         "max_step": Number(0.0, open_low=True, or_none=True),
         "grow_policy": OneOf(("best_first", "depth_wise", "symmetric")),
         "subsample": _share,
+        "max_samples": _share,
         "oob_score": flag,
         "path_smoothing": Number(0.0),
         "random_thresholds": flag,

@@ -1,1 +1,1 @@
-"""Categorical columns: categories, unknown values, target encoding."""
+"""Categorical columns: categories, unknown categories, target encoding."""

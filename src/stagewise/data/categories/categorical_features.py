@@ -1,7 +1,7 @@
-"""Which columns of a table are categorical.
+"""The parameter `categorical_features`: which columns of a table are categorical.
 
-The one idea: what the caller asked for is held to the table before a cell is read, and whatever it
-asks that the table does not have is refused by name. This file must not read levels.
+The parameter is compared with the table before any cell is read. A column that the table does not
+have is an error that names the column. This module must not read cells.
 """
 
 from __future__ import annotations
@@ -18,58 +18,59 @@ COLUMNS_SHOWN = 8
 
 
 class ColumnSource(Protocol):
-    """Columns before they are read."""
+    """A table whose cells have not been read yet."""
 
     @property
     def names(self) -> list[str] | None:
-        """What the columns are called, if anything."""
+        """Column names, or None."""
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Rows and columns."""
+        """Number of rows and number of columns."""
 
     def has_category_type(self, position: int) -> bool:
-        """Whether the type of the column says that it is categorical."""
+        """Return whether the column has a category type."""
 
     def is_text(self, position: int) -> bool:
-        """Whether the column holds text."""
+        """Return whether the column holds text."""
 
 
 class CategoricalSelector(Protocol):
-    """Who knows which columns are categorical, and what to advise about the others."""
+    """Selects the categorical columns of a table."""
 
     @property
     def learns_categories(self) -> bool:
-        """Whether levels are learned from the cells, which must then be comparable."""
+        """Whether categories are learned from the cells, which must then be of comparable types."""
 
     def positions(self, source: ColumnSource) -> frozenset[int]:
-        """Give the places of the categorical columns."""
+        """Return the positions of the categorical columns."""
 
     def remedy(self, names: Sequence[str] | None, position: int) -> str:
-        """Say what to do about a column of text or categories that is not among them."""
+        """Return advice for a column of text or of a category type that is not selected."""
 
 
 @dataclass(frozen=True)
 class CategoricalFeatures:
-    """What the caller asked for.
+    """The value of the parameter `categorical_features`.
 
     Parameters
     ----------
-    asked : "from_dtype", "text", None, or tuple of str, int or bool
-        Columns of a category type; those and columns of text; none; or names, places, or one
-        truth value for each column.
+    selection : "from_dtype", "text", None, or tuple of str, int or bool
+        "from_dtype": columns of a category type; "text": these and columns of text; None: no
+        column; a tuple: names, positions, or a boolean mask with one item per column.
     """
 
     selection: str | tuple[str, ...] | tuple[int, ...] | tuple[bool, ...] | None = None
     learns_categories = True
 
     def positions(self, source: ColumnSource) -> frozenset[int]:
-        """Give the places of the categorical columns.
+        """Return the positions of the categorical columns.
 
         Raises
         ------
         ValueError
-            If a name or a place is not there or comes twice, or a truth value is left over.
+            If a name or a position does not exist or occurs twice, or a boolean mask has the wrong
+            length.
         """
         every = range(source.shape[1])
         if self.selection is None:
@@ -82,17 +83,17 @@ class CategoricalFeatures:
 
     @property
     def is_explicit(self) -> bool:
-        """Whether the caller named the columns, so that no table can change what is meant."""
+        """Whether the selection is the same for every table: columns are listed, or None."""
         return self.selection is None or isinstance(self.selection, tuple)
 
     def named_positions(self, names: Sequence[str] | None, n_columns: int) -> frozenset[int]:
-        """Give the places of the columns that the caller named."""
+        """Return the positions of the listed columns."""
         selection = self.selection or ()
         if selection and isinstance(selection[0], bool):
             if len(selection) != n_columns:
                 raise ValueError(
-                    f"categorical_features has {len(selection)} truth values, and X has "
-                    f"{n_columns} columns. Pass one for each column, or the columns' names."
+                    f"categorical_features is a mask of {len(selection)} booleans, but X has "
+                    f"{n_columns} columns. Pass one boolean per column, or the columns' names."
                 )
             return frozenset(j for j, wanted in enumerate(selection) if wanted)
         found: set[int] = set()
@@ -116,7 +117,7 @@ class CategoricalFeatures:
         if names is None:
             raise ValueError(
                 f"categorical_features names the column {short_repr(column)}, but X has no column "
-                "names. Give the places of the columns instead, counted from 0."
+                "names. Pass the positions of the columns instead, counted from 0."
             )
         if column not in names:
             listed = ", ".join(map(repr, names[:COLUMNS_SHOWN]))
@@ -128,7 +129,7 @@ class CategoricalFeatures:
         return list(names).index(str(column))
 
     def remedy(self, names: Sequence[str] | None, position: int) -> str:
-        """Say what to do about a column of text or categories that nobody asked for."""
+        """Return advice for a column of text or of a category type that is not selected."""
         column = position if names is None else names[position]
         return (
             f"To use it as a categorical feature, add it to categorical_features=[{column!r}] (or "
@@ -138,4 +139,4 @@ class CategoricalFeatures:
 
 
 NO_CATEGORICAL_FEATURES = CategoricalFeatures(None)
-"""No column is."""
+"""No column is categorical."""

@@ -1,8 +1,9 @@
-"""The levels of a categorical column: which values there are, and the number of each.
+"""The categories of a categorical column: its distinct values, and the code of each.
 
-The one idea: a level is a value, a number or a text, never a code. Levels are numbered by their
-values (numbers rising, then texts by code point), so neither the order of the rows nor that of a
-category type's own list can matter. This file must not know tables or models.
+A category is a value, a number or a text, never a code of the caller. Categories are sorted by
+value (numbers in increasing order, then texts by code point), and the code of a category is its
+position. So neither the order of the rows nor the order of a pandas category type matters. This
+module must not import tables or models.
 """
 
 from __future__ import annotations
@@ -25,21 +26,21 @@ __all__ = [
 ]
 
 Category = int | float | str
-"""As `normalize_category` gives it: no truth values, no whole floats that 64 bits hold, no NaN."""
+"""As `normalize_category` returns it: no bool, no NaN, and whole numbers of 64 bits as int."""
 
 Kind = Literal["nothing", "whole numbers", "numbers", "text", "numbers and text"]
 
 
 def normalize_category(value: bool | int | float | str) -> Category:
-    """Give a value the one form that all equal values have.
+    """Return the representation that all equal values share.
 
-    Numbers are equal as numbers: 1, 1.0 and True are one level, and 0.0 and -0.0. The text "1" is
-    another.
+    Numbers are compared as numbers: 1, 1.0 and True are one category, and so are 0.0 and -0.0. The
+    text "1" is another category.
 
     Examples
     --------
-    >>> normalize_category(True), normalize_category(2.0), normalize_category(0.5), normalize_category("2")
-    (1, 2, 0.5, '2')
+    >>> [normalize_category(value) for value in (True, 2.0, 0.5, "2")]
+    [1, 2, 0.5, '2']
     """
     if isinstance(value, str):
         return str(value)
@@ -49,15 +50,15 @@ def normalize_category(value: bool | int | float | str) -> Category:
 
 
 def category_sort_key(category: Category) -> tuple[bool, Category]:
-    """Sort levels: numbers as numbers, then texts by code point."""
+    """Return the sort key of a category: numbers by value, then texts by code point."""
     return isinstance(category, str), category
 
 
 def number_from_text(text: str) -> int | float | None:
-    """Give the number that a text is the usual spelling of, or None.
+    """Return the number whose usual spelling a text is, or None.
 
-    Usual is what Python and every frame library write: "7", "7.0", "0.5", "1e+20"; not "07", "+7"
-    or "7.00", which look like codes.
+    The usual spelling is the one that Python and the data frame libraries write: "7", "7.0",
+    "0.5", "1e+20"; not "07", "+7" or "7.00", which look like identifiers.
     """
     for read in (int, float):
         try:
@@ -73,24 +74,24 @@ def number_from_text(text: str) -> int | float | None:
 
 @dataclass(frozen=True)
 class Categories:
-    """The levels of one column, in the order of their numbers 0, 1, …, L - 1.
+    """The categories of one column, in the order of their codes 0, 1, …, L - 1.
 
     Parameters
     ----------
     values : tuple of int, float and str
-        Each once, sorted by `by_value`.
+        The distinct categories, sorted by `category_sort_key`.
     """
 
     values: tuple[Category, ...]
 
     @classmethod
     def of(cls, values: Iterable[bool | int | float | str]) -> Categories:
-        """Take values in any order, however often."""
+        """Return the categories of values, which may be repeated and in any order."""
         return cls.from_distinct(set(map(normalize_category, values)))
 
     @classmethod
     def from_distinct(cls, values: Collection[Category]) -> Categories:
-        """Take values that are different from one another, and as `normalize_category` gives them."""
+        """Return the categories of distinct values that `normalize_category` has returned."""
         numbers = [value for value in values if not isinstance(value, str)]
         texts = [value for value in values if isinstance(value, str)]
         return cls((*sorted(numbers), *sorted(texts)))
@@ -99,14 +100,14 @@ class Categories:
         return len(self.values)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Categories, (self.values,)  # what is looked up in them is made anew
+        return Categories, (self.values,)  # without the cached lookup tables
 
     @cached_property
     def kind(self) -> Kind:
-        """What the levels are."""
+        """The kind of values that the categories are."""
         if not self.values:
             return "nothing"
-        # Sorted, so the ends say whether there is text.
+        # Texts are sorted behind numbers, so the first and the last value suffice.
         if isinstance(self.values[0], str):
             return "text"
         if isinstance(self.values[-1], str):
@@ -114,22 +115,22 @@ class Categories:
         return "whole numbers" if all(type(v) is int for v in self.values) else "numbers"
 
     def encode(self, values: Sequence[Category]) -> npt.NDArray[np.float64]:
-        """Give the number of each value, NaN for one that is no level.
+        """Return the code of each value; NaN for an unknown category.
 
-        A number is not the text that spells it. But where all levels are of one kind, nothing
-        else can be meant by a value of the other kind: then "7" and "7.0" are the level 7, and 7
-        is the level "7" or "7.0", if just one of the two is a level.
+        A number and the text that spells it are different categories. But if all categories are
+        numbers, the texts "7" and "7.0" are read as the category 7; and if all are texts, the
+        number 7 is read as the category "7" or "7.0", provided that only one of them exists.
         """
         places = list(map(self._places.get, values))
         if None in places:
             places = [
-                self._meant(value) if place is None else place
+                self._code_of_other_kind(value) if place is None else place
                 for value, place in zip(values, places, strict=True)
             ]
         return np.array(places, dtype=np.float64)  # None becomes NaN
 
-    def _meant(self, value: Category) -> int | None:
-        """Give the number of the level that a value of the other kind can only mean."""
+    def _code_of_other_kind(self, value: Category) -> int | None:
+        """Return the code of a value of the other kind, text or number; None if unknown."""
         if isinstance(value, str) and self.kind in ("numbers", "whole numbers"):
             meant = number_from_text(value)
             return None if meant is None else self._places.get(meant)
@@ -143,7 +144,7 @@ class Categories:
 
     @cached_property
     def _spelled(self) -> dict[int | float, int]:
-        """The numbers that texts are the spelling of, but for those that two of them spell."""
+        """The codes of texts by the numbers that they spell, without ambiguous numbers."""
         places: dict[int | float, int] = {}
         twice: set[int | float] = set()
         for place, category in enumerate(self.values):

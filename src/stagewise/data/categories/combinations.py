@@ -1,9 +1,9 @@
-"""Which categorical columns, and which combinations of them, are worth a statistic.
+"""The search for combinations of categorical columns to encode.
 
-The one idea: a combination is worth one if it tells rows something that its parts do not, measured
-on rows that had no say in it. First every column takes its part of the target away, each row told
-the mean of the rows before it; then, again and again, the combination that explains most of what is
-left. Combinations that chance explains as well are left out. Must not know losses or trees.
+A combination is useful if its ordered target encoding reduces the squared error that remains after
+the encodings of its parts. First the encoding of every single column is subtracted from the target,
+each row encoded from the rows before it; then, greedily, the combination with the largest gain. The
+search stops when no gain is significantly above 0. This module must not import losses or trees.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ __all__ = ["find_combinations"]
 
 Pairs = npt.NDArray[np.float32]
 
-MOST = 8
-"""Combinations that are kept."""
-MOST_TOGETHER = 4
-"""Features in one combination."""
-MOST_COLUMNS = 16
-"""Columns that are combined; of more, those that explain most by themselves."""
-SURE = 3.0
-"""Standard errors that a gain must be above 0."""
-MOST_KEYS = 2**62
+MAX_COMBINATIONS = 8
+"""The largest number of combinations."""
+MAX_FEATURES = 4
+"""The largest number of features in one combination."""
+MAX_COLUMNS = 16
+"""The largest number of columns to combine: those with the largest gains by themselves."""
+MIN_STANDARD_ERRORS = 3.0
+"""The number of standard errors by which a gain must exceed 0."""
+MAX_KEYS = 2**62
 
 
 def find_combinations(
@@ -39,55 +39,57 @@ def find_combinations(
     pairs: Sequence[Pairs],
     seed: int,
 ) -> list[Sources]:
-    """Return combinations of features, the most telling first.
+    """Return combinations of features, the first chosen first.
 
     Parameters
     ----------
     workers : Workers
         The threads.
     table : Columns
-        The rows to learn from.
-    levels : sequence of int
-        How many levels each feature has; 0: a number.
+        The training rows.
+    n_categories : sequence of int
+        The number of categories of each feature; 0 for a numeric feature.
     pairs : sequence of float32 arrays
-        For each output (g, h) of these rows.
+        For each output, (g, h) of these rows.
     seed : int
-        Keys the order of the rows.
+        Determines the permutation of the rows.
 
     Notes
     -----
-    The gain of a combination is Σ [h (z - m)² before - after], z = -g/h being what is left and m
-    the mean of the rows before; with several outputs, the sum over them.
+    The gain of a combination is Σ h z² - Σ h (z - m)², where z = -g/h is the residual and m the
+    encoding of the row, a mean over the rows before it; with several outputs, the sum over them.
     """
-    left = _Left(workers, table, n_categories, [of_output.copy() for of_output in pairs], seed)
+    residual = _Residual(
+        workers, table, n_categories, [of_output.copy() for of_output in pairs], seed
+    )
     alone: list[Sources] = [(f,) for f, n in enumerate(n_categories) if n > 1]
-    if len(alone) > MOST_COLUMNS:
-        gains = left.gains(alone)
-        alone = sorted(sorted(alone, key=lambda s: -gains[s][0])[:MOST_COLUMNS])
+    if len(alone) > MAX_COLUMNS:
+        gains = residual.gains(alone)
+        alone = sorted(sorted(alone, key=lambda s: -gains[s][0])[:MAX_COLUMNS])
     for source in sorted(alone, key=lambda s: n_categories[s[0]]):
-        left.take(source)
+        residual.subtract(source)
     features = [f for (f,) in alone]
     chosen: list[Sources] = []
     candidates: set[Sources] = set(combined(features, 2))
-    while len(chosen) < MOST:
-        gains = left.gains(sorted(filter(left.countable, candidates)))
-        # What says nothing now will not when less is left.
+    while len(chosen) < MAX_COMBINATIONS:
+        gains = residual.gains(sorted(filter(residual.countable, candidates)))
+        # A candidate without a gain is dropped for good: the residual only gets smaller.
         candidates = {c for c, (gain, _) in gains.items() if gain > 0}
-        sure = [c for c in candidates if gains[c][0] > SURE * gains[c][1]]
-        if not sure:
+        significant = [c for c in candidates if gains[c][0] > MIN_STANDARD_ERRORS * gains[c][1]]
+        if not significant:
             break
-        best = max(sure, key=lambda c: (gains[c][0], c))
-        left.take(best)
+        best = max(significant, key=lambda c: (gains[c][0], c))
+        residual.subtract(best)
         chosen.append(best)
         candidates.discard(best)
-        if len(best) < MOST_TOGETHER:
+        if len(best) < MAX_FEATURES:
             candidates |= {tuple(sorted((*best, f))) for f in features if f not in best}
             candidates -= set(chosen)
     return chosen
 
 
-class _Left:
-    """What is left of the target, and how much of it each kind of keys explains."""
+class _Residual:
+    """The residual of the target, and the gains of combinations on it."""
 
     def __init__(
         self,
@@ -102,11 +104,11 @@ class _Left:
         self._batches: list[tuple[list[Sources], CategoryKeys]] = []
 
     def countable(self, source: Sources) -> bool:
-        """Whether there are not too many combinations to number them."""
-        return int(np.prod([float(self._n_categories[f] + 2) for f in source])) < MOST_KEYS
+        """Return whether the keys of a combination can be numbered with 64 bits."""
+        return int(np.prod([float(self._n_categories[f] + 2) for f in source])) < MAX_KEYS
 
     def gains(self, sources: Sequence[Sources]) -> dict[Sources, tuple[float, float]]:
-        """Return gain and standard error of each."""
+        """Return the gain of each combination and its standard error."""
         new = sorted(set(sources) - {s for batch, _ in self._batches for s in batch})
         if new:
             self._batches.append((new, self._keys_of(new)))
@@ -120,8 +122,8 @@ class _Left:
                 total[source] = (sum(gain), float(np.hypot.reduce(error)))
         return {source: total[source] for source in sources}
 
-    def take(self, source: Sources) -> None:
-        """Take away what these keys explain, each row told by those before it."""
+    def subtract(self, source: Sources) -> None:
+        """Subtract the ordered encoding of a combination from the residual."""
         keys = self._keys_of([source])
         for pairs in self._pairs:
             strength = keys.strengths(self._workers, pairs)

@@ -1,8 +1,8 @@
-"""The cells of a categorical column as its distinct values and a code for each row.
+"""A categorical column as its distinct values and a code for each row.
 
-The one idea: whatever the cells are, only the distinct values are ever looked at one by one; rows
-are counted and sorted by numpy, or looked up in a dictionary. What is no text is the number that
-it would be in a column of numbers. This file must not know which values a model has seen.
+Python code runs only once per distinct value; rows are sorted by numpy or looked up in a
+dictionary. A cell that is not text becomes the number that it would be in a numeric column. This
+module must not import models.
 """
 
 from __future__ import annotations
@@ -32,28 +32,28 @@ class Factor(NamedTuple):
     Parameters
     ----------
     values : list of int, float and str
-        The distinct values, in no order that means anything.
+        The distinct values, in arbitrary order.
     codes : int32 array of shape (n_rows,)
-        The place of each row's value among them; -1 where the cell is missing.
+        The position of each row's value in `values`; -1 where the cell is missing.
     """
 
     values: list[Category]
     codes: Codes
 
     def count_rows(self, rows: npt.NDArray[np.uint32] | None = None) -> npt.NDArray[np.intp]:
-        """Count the rows that hold each value, among some rows or all."""
+        """Return the number of rows that hold each value, among `rows` or, with None, all."""
         codes = self.codes if rows is None else self.codes[rows]
         return np.bincount(codes + 1, minlength=len(self.values) + 1)[1:]
 
     def categories(self, rows: npt.NDArray[np.uint32] | None, weight: Array | None) -> Categories:
-        """Give the levels that some rows hold; a row of weight zero is absent.
+        """Return the categories that some rows hold; rows of weight 0 are ignored.
 
         Parameters
         ----------
         rows : uint32 array, or None
             The rows to learn from; None: all.
         weight : float64 array, or None
-            How often each of these rows counts.
+            The weight of each of these rows.
         """
         codes = self.codes if rows is None else self.codes[rows]
         if weight is not None:
@@ -62,32 +62,36 @@ class Factor(NamedTuple):
         return Categories.from_distinct([self.values[code] for code in held.tolist()])
 
     def mask_values(self, missing_values: MissingValues) -> tuple[Factor, int]:
-        """Take cells that hold one of these numbers as missing; also say how many there were."""
-        known = set(missing_values.values)
-        gone = np.array([not isinstance(v, str) and v in known for v in self.values], dtype=bool)
-        if not gone.any():
+        """Return the column with these numbers taken as missing, and the number of such cells."""
+        sentinels = set(missing_values.values)
+        masked = np.array(
+            [not isinstance(v, str) and v in sentinels for v in self.values], dtype=bool
+        )
+        if not masked.any():
             return self, 0
-        kept = [value for value, its in zip(self.values, gone, strict=True) if not its]
-        # The code -1 picks the last entry, and so stays itself.
-        after = np.append(np.where(gone, -1, np.cumsum(~gone) - 1), -1).astype(np.int32)
-        codes = after[self.codes]
+        kept = [
+            value for value, is_masked in zip(self.values, masked, strict=True) if not is_masked
+        ]
+        # The code -1 selects the last entry, so it stays -1.
+        new_codes = np.append(np.where(masked, -1, np.cumsum(~masked) - 1), -1).astype(np.int32)
+        codes = new_codes[self.codes]
         return Factor(kept, codes), int((codes < 0).sum() - (self.codes < 0).sum())
 
 
 def factorise(cells: Array, missing: Mask | None, label: str, *, comparable: bool = True) -> Factor:
-    """Tell the values of a column apart.
+    """Return the distinct values of a column and the code of each row.
 
     Parameters
     ----------
     cells : array of shape (n_rows,)
         Of any type that `read_column` reads, or text, or objects of both kinds.
     missing : bool array of shape (n_rows,), or None
-        Cells to treat as missing, besides those that say so themselves (NaN, NaT, None, NA).
+        Cells to treat as missing, besides NaN, NaT, None and NA.
     label : str
-        What to call the column in messages.
+        The name of the column in messages.
     comparable : bool
-        Whether numbers beside moments, and moments of different kinds, are refused. New rows are
-        looked up one by one: what one of them holds must not matter to the others.
+        Whether to raise if numbers and datetimes, or different temporal types, are mixed. False
+        for new rows: the cell of one row must not affect the other rows.
 
     Returns
     -------
@@ -117,7 +121,7 @@ def _from_numbers(cells: Array, missing: Mask | None, label: str) -> Factor:
 
 
 def _written(value: np.float32) -> float:
-    """Give a float32 as the number it is written as: 0.1, of which it is a rounded copy."""
+    """Return the shortest decimal number that rounds to a float32, such as 0.1."""
     exact = float(value)
     return exact if exact.is_integer() else float(str(value))
 
@@ -125,12 +129,12 @@ def _written(value: np.float32) -> float:
 def _from_objects(items: list[Any], label: str, comparable: bool) -> Factor:
     types = _check_types(items, label, comparable)
     if np.float32 in types:
-        # Before equal values become one: which of them is the first must not matter.
+        # Before equal values are merged, so that the result does not depend on their order.
         items = [_written(item) if type(item) is np.float32 else item for item in items]
     codes: dict[Category, int] = {}
     place: dict[Any, int] = {}
     for item in dict.fromkeys(items):
-        if type(item) is str:  # almost all of them; two texts are never one level
+        if type(item) is str:  # the common case; different texts are different categories
             place[item] = codes[item] = len(codes)
         elif is_missing(item):
             place[item] = -1
@@ -149,20 +153,20 @@ def _category(item: Any, items: list[Any], label: str) -> Category:
         number = 2**64
     if isinstance(number, int) and not -(2**63) <= number < 2**64:
         raise ValueError(
-            f"{label} holds the level {short_repr(item)} at row {items.index(item)}, which 64 bits "
-            f"do not hold. {AS_TEXT}."
+            f"{label} holds the category {short_repr(item)} at row {items.index(item)}, which does "
+            f"not fit in 64 bits. {AS_TEXT}."
         )
     return normalize_category(number)
 
 
 def _check_types(items: list[Any], label: str, comparable: bool) -> Collection[type]:
-    """Give the types of the cells; raise if one is neither text nor a number, or kinds mix."""
+    """Return the types of the cells; raise if one is neither text nor a number, or kinds mix."""
     families = {kind: family(kind) for kind in set(map(type, items))}
     if "other" in families.values():
         row = next(row for row, item in enumerate(items) if families[type(item)] == "other")
         raise TypeError(
             f"{label} holds a {type(items[row]).__name__}, {short_repr(items[row])} at row {row}, "
-            f"and a level must be text or a number. {AS_TEXT}."
+            f"but a category must be text or a number. {AS_TEXT}."
         )
     if comparable:
         refuse_mixed(items, families, label)

@@ -1,9 +1,9 @@
-"""What the levels of categorical columns say about the target, as columns of numbers.
+"""Ordered target encoding of categorical columns.
 
-The one idea: what a level says to a training row comes from other rows only, those before it in an
-order that is drawn (Prokhorenkova et al. 2018, section 3.2), and to any other row from all training
-rows. There can be several orders: a tree sees one of these *versions* of the columns, the next tree
-another. Must not know losses: what is averaged are pairs (g, h) of whatever the caller has.
+The encoding of a training row is computed from the rows before it in a random permutation only
+(Prokhorenkova et al. 2018, section 3.2); the encoding of any other row from all training rows. With
+several permutations there are several *versions* of the encoded columns, and trees use them in
+turn. The module averages pairs (g, h) that the caller computes; it must not import losses.
 """
 
 from __future__ import annotations
@@ -25,21 +25,21 @@ Sources = tuple[int, ...]
 
 @dataclass(frozen=True, eq=False)
 class TargetEncoding:
-    """What the levels of a feature, or combinations of levels of several, say.
+    """The target encoding of a feature, or of a combination of features.
 
     Parameters
     ----------
     sources : tuple of int
-        The places of the features, increasing.
-    levels : tuple of int
-        How many levels each of them has.
+        The positions of the features, increasing.
+    n_categories : tuple of int
+        The number of categories of each of them.
     keys : uint64 array
-        Of several sources the combinations that training rows had, increasing. The place of a
-        level is its number, that of a value which is no level L, that of a missing one L + 1; a key
-        is made of places as a number is of digits, the last source being the last digit. Empty with
-        one source, whose keys are all L + 2 places.
+        With several sources, the combinations that occur in the training rows, increasing. A known
+        category has the digit of its code, an unknown category the digit L, a missing value
+        L + 1; a key is the number with these digits, the last source being the last digit. Empty
+        with one source, whose keys are the digits 0 to L + 1.
     values : float32 array of shape (n_outputs, n_keys + 1)
-        What each key says about each output, and last what is said where a key is not known: 0.
+        The encoding of each key for each output; the last column, 0, is for unknown keys.
     """
 
     sources: Sources
@@ -48,7 +48,7 @@ class TargetEncoding:
     values: Values
 
     def columns(self, table: Columns) -> list[Values]:
-        """Return what is said to the rows of a table, a column for each output."""
+        """Return the encoded columns of a table, one per output."""
         number = encode_keys(
             table, list(zip(self.sources, self.n_categories, strict=True)), self.keys
         )
@@ -68,26 +68,27 @@ class TargetEncoding:
 
 
 class TargetEncodings:
-    """The statistics of the rows of one table.
+    """The target encodings of the rows of one table.
 
-    A key says -Σg / (Σh + s) of its rows, the step that a leaf of these rows would take from the
-    best constant. s is the variance within keys over that between keys, so that means of few rows
-    are taken for what they are worth (empirical Bayes; Efron & Morris 1975).
+    The encoding of a key is -Σg / (Σh + s) over its rows: the value that a leaf with these rows
+    would have after one Newton step from the best constant. The smoothing s is the variance within
+    keys divided by the variance between keys, so means of few rows are shrunk towards 0 (empirical
+    Bayes; Efron & Morris 1975).
 
     Parameters
     ----------
     workers : Workers
         The threads.
     columns : Columns
-        All rows that were given, rows to learn from and others.
+        All rows, training rows and others.
     sources : sequence of tuple of int
-        What to average by.
-    levels : sequence of int
-        How many levels each feature has.
+        The features, and combinations of features, to encode.
+    n_categories : sequence of int
+        The number of categories of each feature.
     rows : uint32 array or None
-        The rows to learn from; None: all.
+        The training rows; None: all.
     pairs : sequence of float32 arrays
-        For each output (g, h) of the rows to learn from, weights included.
+        For each output, (g, h) of the training rows, weights included.
     """
 
     def __init__(
@@ -106,7 +107,7 @@ class TargetEncodings:
         self._strengths = [self._keys.strengths(workers, of_output) for of_output in pairs]
 
     def encodings(self) -> list[TargetEncoding]:
-        """Return what all rows to learn from say."""
+        """Return the encodings computed from all training rows."""
         means = [
             self._keys.means(self._workers, of_output, strength)
             for of_output, strength in zip(self._pairs, self._strengths, strict=True)
@@ -122,14 +123,14 @@ class TargetEncodings:
         ]
 
     def version(self, seed: int, number: int) -> Columns:
-        """Return the table with its statistics behind it.
+        """Return the table with the encoded columns appended.
 
-        Rows to learn from are told what those before them say, in an order keyed by the seed and
-        the number of the version.
+        A training row is encoded from the rows before it, in a permutation that depends on the
+        seed and the number of the version.
         """
-        told = [
+        encoded = [
             self._keys.ordered_means(self._workers, of_output, strength, seed, number)
             for of_output, strength in zip(self._pairs, self._strengths, strict=True)
         ]
         places = range(len(self._sources))
-        return self._columns.extended([of_output[i] for i in places for of_output in told])
+        return self._columns.extended([of_output[i] for i in places for of_output in encoded])

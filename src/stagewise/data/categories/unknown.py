@@ -1,8 +1,7 @@
-"""What becomes of values that are no level of a categorical column.
+"""Unknown categories: values of a categorical column that no training row had.
 
-The one idea: a rule turns them into a number for the core, and what was found is told once, for
-all columns together, when every column has been read. This file must not know how levels are
-found.
+They get a code that depends on `handle_unknown`, and are reported once per call, for all columns
+together, after every column has been read. This module must not learn categories.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ __all__ = ["NO_ROWS", "HandleUnknown", "UnknownCategories"]
 HandleUnknown = Literal["missing", "error", "prior"]
 
 NO_ROWS: npt.NDArray[np.uint32] = np.empty(0, dtype=np.uint32)
-"""For `Unseen`: every row is a training row, and holds no value that is new."""
+"""For `UnknownCategories`: all rows are training rows, so no category is unknown."""
 
 CATEGORIES_SHOWN = 5
 
@@ -37,21 +36,27 @@ OTHER_KINDS: Mapping[Kind, tuple[Kind, ...]] = MappingProxyType(
         "whole numbers": ("text", "numbers"),
     }
 )
-"""What a column holds that is probably another one than that whose levels were of some kind."""
+"""For each kind of categories, the kinds of unknown values that suggest a wrong column type."""
 
-OTHER_RULES = "set on_unseen='missing' or 'prior' to predict such rows all the same"
-"""What to do about such values, besides correcting them."""
+OTHER_RULES = "set handle_unknown='missing' or 'prior' to predict such rows all the same"
+"""The advice for unknown categories, besides correcting them."""
 
 
 class UnknownCategories:
-    """The rule for one table, and the values it has been applied to.
+    """The unknown categories of one table.
 
     Parameters
     ----------
     rule : {"missing", "error", "prior"}
-        Take them as missing, refuse them, or give them the number L that no level has.
+        "missing": they are missing values; "error": they are an error; "prior": they get the code
+        L, which no category has.
     rows : uint32 array, or None
-        The rows in which to look for them; None: all.
+        The rows that are searched; None: all.
+
+    Attributes
+    ----------
+    rows_per_column : Counter
+        The number of rows with an unknown category, by the position of the column.
     """
 
     def __init__(
@@ -63,13 +68,13 @@ class UnknownCategories:
         self.rows_per_column: Counter[int] = Counter()
 
     def code(self, n_categories: int) -> float:
-        """Give the number of a value that is none of `n_levels` levels."""
+        """Return the code of an unknown category of a column with `n_categories` categories."""
         return float(n_categories) if self.rule == "prior" else math.nan
 
     def record(
         self, position: int, factor: Factor, new: npt.NDArray[np.bool_], categories: Categories
     ) -> None:
-        """Take note of a column some of whose values are no levels."""
+        """Record the unknown categories of a column; `new` marks them among the values."""
         rows = np.where(new, factor.count_rows(self._rows), 0)
         if not rows.any():
             return
@@ -83,21 +88,22 @@ class UnknownCategories:
         )
         n_rows = len(factor.codes) if self._rows is None else len(self._rows)
         self._found[position] = (
-            f"holds {listed}{more} in {int(rows.sum())} of {n_rows} rows, which no training row did"
+            f"has unknown categories in {int(rows.sum())} of {n_rows} rows: {listed}{more}"
             + _other_kind(Categories.from_distinct(values), categories)
         )
 
     def refuse(self, names: Sequence[str] | None, remedy: str = OTHER_RULES) -> None:
-        """Raise if the rule is to refuse such values and there were some."""
+        """Raise ValueError if the rule is "error" and there are unknown categories."""
         if self.rule == "error" and self._found:
             raise ValueError(f"{self._sentence(names)}. Correct these values, or {remedy}.")
 
     def warn(self, names: Sequence[str] | None) -> None:
-        """Warn if such values were taken as missing."""
+        """Warn if the rule is "missing" and there are unknown categories."""
         if self.rule == "missing" and self._found:
             warn_caller(
-                f"{self._sentence(names)}. They are taken as missing; on_unseen='error' refuses "
-                "such rows, and 'prior' treats them as levels without training rows.",
+                f"{self._sentence(names)}. They are treated as missing values; "
+                "handle_unknown='error' raises an error instead, and 'prior' treats them as "
+                "categories without rows.",
                 UnknownCategoryWarning,
             )
 
@@ -108,9 +114,9 @@ class UnknownCategories:
 
 
 def _other_kind(new: Categories, categories: Categories) -> str:
-    """Return a remark if the new values are of a kind that no level is."""
+    """Return a remark if the new values are of a kind that no known category is."""
     if new.kind not in OTHER_KINDS.get(categories.kind, ()):
         return ""
     listed = ", ".join(map(short_repr, categories.values[:CATEGORIES_SHOWN]))
     more = ", …" if len(categories) > CATEGORIES_SHOWN else ""
-    return f", and they are {new.kind} where its levels are {categories.kind} ({listed}{more})"
+    return f". They are {new.kind}, but its categories are {categories.kind} ({listed}{more})"

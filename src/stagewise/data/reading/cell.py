@@ -1,9 +1,9 @@
-"""One cell that is a Python object: of which family it is, and which number.
+"""Cells that are Python objects: their family of types, and their value as a number.
 
-The one idea: the type alone says the family, so a column's types are looked at once and its cells
-never again. Moments are whole nanoseconds: dates since 1970 in UTC, durations as they are, times
-since midnight. pandas' own types are known without importing pandas. This file must not know
-columns.
+The family depends on the type alone, so each type of a column is checked once and not each cell.
+Temporal values are whole nanoseconds: dates since 1970 in UTC, durations by their length, times of
+day since midnight. pandas' types are recognised by name, without importing pandas. This module must
+not import columns.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ TEMPORAL_TYPES: tuple[TemporalType, ...] = ("date", "duration", "time of day")
 """The families whose numbers are nanoseconds."""
 
 LARGEST_DECIMAL = 400
-"""Digits before the point beyond which no double is as large, and none need be counted."""
+"""Decimals with more digits before the point exceed every double, and are not expanded."""
 
 
 def family(kind: type) -> Family:
-    """Say what objects of a type are."""
+    """Return the family of a type."""
     # pandas' NaT is a datetime, and numpy's timedelta64 an integer: the order matters.
     if kind is type(None) or _is_pandas(kind, "NAType", "NaTType"):
         return "missing"
@@ -46,7 +46,7 @@ def family(kind: type) -> Family:
 
 
 def is_missing(item: Any) -> bool:
-    """Say whether an object stands for a missing cell: None, NaN, NaT, and pandas' NA and NaT."""
+    """Return whether an object is a missing cell: None, NaN, NaT, or pandas' NA or NaT."""
     if isinstance(item, (float, np.floating)):
         return bool(item != item)
     if isinstance(item, (np.datetime64, np.timedelta64)):
@@ -57,16 +57,16 @@ def is_missing(item: Any) -> bool:
 
 
 def cell_number(item: Any) -> int | float:
-    """Give the number that a cell is; NaN where it is missing.
+    """Return the number of a cell; NaN if it is missing.
 
-    A decimal that is whole is an integer, and any other the nearest double.
+    A whole decimal becomes an integer, any other decimal the nearest double.
 
     Raises
     ------
     OverflowError
-        If the number is larger than any double, or the moment no 64-bit count of nanoseconds.
+        If the number exceeds every double, or a datetime is no 64-bit count of nanoseconds.
     """
-    if type(item) in (float, int):  # almost all of them
+    if type(item) in (float, int):  # the common case
         return item  # type: ignore[no-any-return]
     if is_missing(item):
         return math.nan
@@ -103,7 +103,9 @@ def _nanoseconds(item: Any) -> int:
         return ((minutes * 60 + item.second) * 10**6 + item.microsecond) * 1000
     if isinstance(item, (np.datetime64, np.timedelta64)):
         exact = item.astype(f"{item.dtype.kind}8[ns]")
-        if exact.astype(item.dtype) != item:  # numpy wraps around silently; the way back tells
+        if (
+            exact.astype(item.dtype) != item
+        ):  # numpy wraps around silently; converting back detects it
             raise OverflowError(f"{item} is no 64-bit count of nanoseconds")
         return int(exact.astype(np.int64))
     if isinstance(item, dt.datetime):
@@ -112,6 +114,6 @@ def _nanoseconds(item: Any) -> int:
     elif isinstance(item, dt.date):
         item = item - dt.date(1970, 1, 1)
     seconds = int(item.days) * 86_400 + int(item.seconds)
-    # pandas' durations have nanoseconds besides.
+    # pandas' durations also have nanoseconds.
     finer = int(getattr(item, "nanoseconds", 0))
     return (seconds * 10**6 + int(item.microseconds)) * 1000 + finer

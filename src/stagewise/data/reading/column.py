@@ -1,8 +1,8 @@
-"""One column of cells, of whatever type, as plain numbers.
+"""One column of cells of any type, as numbers.
 
-The one idea: a column becomes float32 or float64 when that loses nothing, and stays a 64-bit
-integer when it would lose something; no third thing happens without a warning or an error. Arrays
-that are already what is wanted come back as they are. This file must not know frames or names.
+A column becomes float32 or float64 if that is exact, and otherwise stays a 64-bit integer; any
+rounding is a warning or an error. Arrays that already have the right type are returned unchanged.
+This module must not import frames.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ Array = npt.NDArray[Any]
 Mask = npt.NDArray[np.bool_]
 
 LARGEST_EXACT = 2**53
-"""Every integer up to this one is also a double; the next one is not."""
+"""Every integer up to this one is a double; the next one is not."""
 
 
 class Column(NamedTuple):
@@ -44,11 +44,11 @@ class Column(NamedTuple):
     ----------
     values : array of shape (n_rows,)
         float32 or float64, where NaN is a missing cell; or int64 or uint64 for a *wide* column,
-        one that holds integers no double can.
+        which holds integers beyond 2**53.
     missing : bool array of shape (n_rows,), or None
-        Which cells of a wide column are missing; None when none is.
-    moment : {"date", "duration", "time of day"}, or None
-        What the cells were, if their numbers are nanoseconds.
+        Which cells of a wide column are missing; None if there are none.
+    temporal_type : {"date", "duration", "time of day"}, or None
+        The type of the cells, if their numbers are nanoseconds.
     """
 
     values: Array
@@ -56,25 +56,26 @@ class Column(NamedTuple):
     temporal_type: TemporalType | None = None
 
     def take(self, rows: npt.NDArray[np.uint32]) -> Column:
-        """Choose cells by their rows."""
+        """Return the cells of some rows."""
         missing = None if self.missing is None else self.missing[rows]
         return Column(self.values[rows], missing, self.temporal_type)
 
 
 def read_column(cells: Array, missing: Mask | None, label: str, remedy: str) -> Column:
-    """Turn cells of any numpy type into numbers.
+    """Return cells of any numpy type as numbers.
 
     Parameters
     ----------
     cells : array of shape (n_rows,)
         Booleans, integers, floats, dates, durations, or objects that are numbers, decimals,
-        dates, durations, times of day or missing; of moments and numbers only one family.
+        dates, durations, times of day or missing. Numbers, dates, durations and times of day must
+        not be mixed.
     missing : bool array of shape (n_rows,), or None
-        Cells to treat as missing, besides those that say so themselves (NaN, NaT, None, NA).
+        Cells to treat as missing, besides NaN, NaT, None and NA.
     label : str
-        What to call the column in messages.
+        The name of the column in messages.
     remedy : str
-        What to advise when the column holds text.
+        The advice if the column holds text.
 
     Returns
     -------
@@ -87,7 +88,7 @@ def read_column(cells: Array, missing: Mask | None, label: str, remedy: str) -> 
         return _read_integers(cells, missing)
     if kind in "mM":
         return _read_instants(cells, missing, label)
-    # Text, complex numbers and records are objects too: the first of them says what is wrong.
+    # Text, complex numbers and records are read as objects too, for the error message.
     objects: Array = cells.astype(object)
     if missing is not None:
         objects[missing] = None
@@ -95,7 +96,7 @@ def read_column(cells: Array, missing: Mask | None, label: str, remedy: str) -> 
 
 
 def as_floats(values: Array) -> Array | None:
-    """Turn a whole array of numbers into floats, or give None if these do not hold them all."""
+    """Return an array of numbers as floats, or None if floats cannot hold them all exactly."""
     kind, size = values.dtype.kind, values.dtype.itemsize
     if kind == "f":
         return native_floats(values)
@@ -107,7 +108,7 @@ def as_floats(values: Array) -> Array | None:
 
 
 def native_floats(values: Array, label: str = "X") -> Array:
-    """Floats of any width, byte order and alignment as float32 or float64 the core can read.
+    """Return floats of any width, byte order and alignment as aligned float32 or float64.
 
     float32 and float64 arrays of any shape, order and stride are returned as they are.
     """
@@ -116,7 +117,7 @@ def native_floats(values: Array, label: str = "X") -> Array:
         return values.astype(np.float32)
     if dtype.itemsize > 8:
         return _narrowed(values, label)
-    # The core counts strides in elements, so a field of a packed record must be copied out.
+    # The core counts strides in elements, so a field of a packed record must be copied.
     awkward = not values.flags.aligned or any(step % dtype.itemsize for step in values.strides)
     if awkward or not dtype.isnative:
         return values.astype(dtype.newbyteorder("="))
@@ -127,12 +128,14 @@ def refuse_cell(cell: object, row: int, label: str, remedy: str) -> NoReturn:
     """Raise the error for a cell that is not a number."""
     where = f"{short_repr(cell)} at row {row}"
     if isinstance(cell, str):
-        # Also "1.5": guessing which text is a number is how columns of codes get corrupted.
+        # Also "1.5": reading text as numbers would corrupt columns of identifiers.
         if _is_numeric_text(cell):
-            number = "If it is one, convert the column first, for instance with astype(float)"
+            number = (
+                "If the column holds numbers, convert it first, for instance with astype(float)"
+            )
             remedy = f"{number}. {remedy}"
         raise ValueError(
-            f"{label} holds the text {where}, and text is not read as a number. {remedy}."
+            f"{label} holds the text {where}; text is not converted to numbers. {remedy}."
         )
     if isinstance(cell, (complex, np.complexfloating)):
         raise ValueError(
@@ -141,7 +144,7 @@ def refuse_cell(cell: object, row: int, label: str, remedy: str) -> NoReturn:
         )
     try:
         float(cell)  # type: ignore[arg-type]
-        reason = "its type is not one this library reads"
+        reason = "its type is not supported"
     except (TypeError, ValueError) as error:
         reason = str(error)
     raise TypeError(
@@ -159,19 +162,19 @@ def _is_numeric_text(cell: str) -> bool:
 
 
 def missing_mask(items: Sequence[Any]) -> Mask:
-    """Say which objects stand for a missing cell: None, NaN, and pandas' NA and NaT."""
+    """Return which objects are missing cells: None, NaN, and pandas' NA and NaT."""
     return np.array([is_missing(item) for item in items], dtype=bool)
 
 
 def with_missing(values: Array, missing: Mask | None) -> Array:
-    """Floats with NaN where a cell is missing; copied only if one is."""
+    """Return floats with NaN where a cell is missing; a copy only if there are such cells."""
     if missing is None or not missing.any():
         return values
     return np.where(missing, values.dtype.type(np.nan), values)
 
 
 def _narrowed(values: Array, label: str) -> Array:
-    """Long doubles as doubles, with a warning when that changes a value."""
+    """Return long doubles as doubles, with a warning if a value changes."""
     with np.errstate(over="ignore", under="ignore"):
         narrow = values.astype(np.float64)
     changed = (narrow.astype(values.dtype) != values) & ~np.isnan(narrow)
@@ -187,7 +190,7 @@ def _read_integers(cells: Array, missing: Mask | None) -> Column:
     if cells.dtype.itemsize <= 2:
         return Column(with_missing(cells.astype(np.float32), missing), None)
     if cells.dtype.itemsize == 8 and missing is not None and missing.any():
-        # What lies under a missing cell must not make the column wide.
+        # The value under a missing cell must not make the column wide.
         cells = np.where(missing, cells.dtype.type(0), cells)
     if cells.dtype.itemsize == 8 and is_wide(cells):
         wide = np.ascontiguousarray(cells, dtype=cells.dtype.newbyteorder("="))
@@ -196,18 +199,18 @@ def _read_integers(cells: Array, missing: Mask | None) -> Column:
 
 
 def is_wide(cells: Array) -> bool:
-    """Whether some of these integers lie beyond what every double can hold."""
+    """Return whether some of these integers are beyond ±2**53."""
     if cells.size == 0:
         return False
     return int(cells.max()) > LARGEST_EXACT or int(cells.min()) < -LARGEST_EXACT
 
 
 def _read_instants(cells: Array, missing: Mask | None, label: str) -> Column:
-    """Dates and durations as integer nanoseconds, the same whatever unit they came in."""
+    """Return dates and durations as integer nanoseconds, whatever their unit."""
     gone = np.isnat(cells) if missing is None else np.isnat(cells) | missing
     unit = np.dtype(f"{cells.dtype.kind}8[ns]")
     exact = cells.astype(unit)
-    # numpy wraps around silently outside the years 1678 to 2262; the way back tells.
+    # numpy wraps around silently outside the years 1678 to 2262; converting back detects it.
     wrapped = (exact.astype(cells.dtype) != cells) & ~gone
     if wrapped.any():
         row = int(np.argmax(wrapped))
@@ -226,7 +229,7 @@ def _refuse_datetime(cell: object, row: int, label: str) -> NoReturn:
 
 def _read_objects(cells: Array, label: str, remedy: str) -> Column:
     items: list[Any] = cells.tolist()
-    # Checking each type once is what keeps this loop-free for the common columns.
+    # Each type is checked once, so common columns need no loop over the cells.
     families = {kind: family(kind) for kind in set(map(type, items))}
     if not {"text", "other"}.isdisjoint(families.values()):
         strange = [kind for kind, its in families.items() if its in ("text", "other")]
@@ -243,14 +246,14 @@ def _read_objects(cells: Array, label: str, remedy: str) -> Column:
 
 
 def _from_nanoseconds(numbers: Sequence[int | float]) -> Column:
-    """Nanoseconds in the type that an array of dates has, so that both give one model."""
+    """Return nanoseconds in the type that an array of dates has, so that both give one model."""
     missing = np.array([n != n for n in numbers], dtype=bool)
     whole = [0 if gone else int(n) for n, gone in zip(numbers, missing, strict=True)]
     return _read_integers(np.array(whole, dtype=np.int64), missing)
 
 
 def refuse_mixed(items: Sequence[Any], families: Mapping[type, Family], label: str) -> None:
-    """Raise if some objects are numbers and some are moments, or moments of different kinds."""
+    """Raise TypeError if numbers, dates, durations and times of day are mixed."""
     counted = {its for its in families.values() if its in ("number", *TEMPORAL_TYPES)}
     if len(counted) < 2:
         return
@@ -269,7 +272,7 @@ def refuse_mixed(items: Sequence[Any], families: Mapping[type, Family], label: s
 
 
 def _numbers_of(items: Sequence[Any], label: str) -> list[int | float]:
-    """Give the number that each object is, NaN where it is missing."""
+    """Return the number of each object; NaN where it is missing."""
     numbers: list[int | float] = []
     try:
         for item in items:
@@ -283,7 +286,7 @@ def _numbers_of(items: Sequence[Any], label: str) -> list[int | float]:
 
 
 def _from_numbers(numbers: Sequence[int | float], label: str) -> Column:
-    """Python numbers, NaN where missing, in the one type that holds all of them exactly."""
+    """Return Python numbers, NaN where missing, in the type that holds all of them exactly."""
     wide = [row for row, n in enumerate(numbers) if isinstance(n, int) and not _is_double(n)]
     if not wide:
         return Column(np.array(numbers, dtype=np.float64), None)
@@ -300,8 +303,8 @@ def _from_numbers(numbers: Sequence[int | float], label: str) -> Column:
 
 def _refuse_number(number: object, row: int, label: str) -> NoReturn:
     raise ValueError(
-        f"{label} holds {number} at row {row}, and no number type holds it and the rest of the "
-        "column exactly. Convert the column to float64 if rounding is acceptable."
+        f"{label} holds {number} at row {row}; no numeric type holds this number and the rest of "
+        "the column exactly. Convert the column to float64 if rounding is acceptable."
     )
 
 

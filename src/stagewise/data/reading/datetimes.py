@@ -1,8 +1,8 @@
-"""Dates, durations and times of day: nanoseconds as people write them, and back.
+"""Dates, durations and times of day: formats nanoseconds as text, and parses such text.
 
-The one idea: a model has moments as whole nanoseconds and remembers which of the three they stood
-for; here is the only place in Python that makes words of them, and numbers of words. A page has a
-twin, `report/page/moments.js`, which tests hold to this file. Must not know columns or features.
+A model stores temporal values as whole nanoseconds, together with their type. This is the only
+Python module that formats and parses them; `report/page/datetimes.js` does the same in JavaScript,
+and a test compares the two. This module must not import columns or features.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ MINUTE, HOUR, DAY = 60 * SECOND, 3600 * SECOND, 86_400 * SECOND
 EPOCH = dt.date(1970, 1, 1).toordinal()
 
 GRAINS = (DAY, HOUR, MINUTE, SECOND, 10**6, 10**3, 1)
-"""What words are rounded to, if finer parts would say nothing."""
+"""The units to which text is rounded, in nanoseconds."""
 PARTS = 200
-"""How many grains a range has at least whose values are told apart."""
+"""A range is shown in the largest unit of which it has at least this many."""
 
 STEPS = (
     *(digit * 10**power for power in range(9) for digit in (1, 2, 5)),
@@ -45,10 +45,10 @@ STEPS = (
     *(count * HOUR for count in (1, 2, 3, 6, 12)),
     *(count * DAY for count in (1, 2, 7, 14)),
 )
-"""Distances between ticks that are easily read."""
+"""Readable distances between ticks, in nanoseconds."""
 DAYS = tuple(digit * 10**power for power in (1, 2, 3, 4, 5) for digit in (1, 2, 5))
 MONTHS = (1, 2, 3, 6, *(12 * digit * 10**power for power in (0, 1, 2) for digit in (1, 2, 5)))
-"""Longer ones, of durations and of dates."""
+"""Longer distances between ticks: days for durations, months for dates."""
 
 CLOCK = r"(?P<hour>\d+):(?P<minute>[0-5]\d)(?::(?P<second>[0-5]\d)(?:\.(?P<part>\d{1,9}))?)?"
 FORMS: dict[TemporalType, tuple[str, str]] = {
@@ -62,11 +62,13 @@ FORMS: dict[TemporalType, tuple[str, str]] = {
     ),
     "time of day": (CLOCK, "14:05 or 14:05:00"),
 }
-"""How each is written, and examples for those who did not know."""
+"""The pattern of each type, and examples for error messages."""
 
 
 def temporal_type_of(cells: npt.NDArray[Any]) -> TemporalType | None:
-    """Say what the cells of a column are, if some of them are moments; of objects the first kind.
+    """Return the temporal type of a column; None if no cell is temporal.
+
+    If objects of several temporal types are mixed, the first of `TEMPORAL_TYPES` is returned.
 
     Parameters
     ----------
@@ -79,7 +81,7 @@ def temporal_type_of(cells: npt.NDArray[Any]) -> TemporalType | None:
     items: list[Any] = cells.tolist()
     families = {kind: family(kind) for kind in set(map(type, items))}
     held = {its for its in families.values() if its in ("number", *TEMPORAL_TYPES)}
-    if len(held) > 1:  # numpy's NaT has one of two types, whatever it is missing from
+    if len(held) > 1:  # numpy's NaT is a date or a duration, whatever the column holds
         held = {families[type(item)] for item in items if not is_missing(item)}
     return next((temporal_type for temporal_type in TEMPORAL_TYPES if temporal_type in held), None)
 
@@ -87,23 +89,23 @@ def temporal_type_of(cells: npt.NDArray[Any]) -> TemporalType | None:
 def format_datetime(
     nanoseconds: float | None, temporal_type: TemporalType, *, within: float = 0.0
 ) -> str:
-    """Return a moment as people write it.
+    """Return a date, a duration or a time of day as text.
 
     Parameters
     ----------
     nanoseconds : int, float or None
-        Since 1970 in UTC, since midnight, or as long as it lasts. None and NaN are missing.
-    moment : {"date", "duration", "time of day"}
-        What it is.
+        Since 1970 in UTC, since midnight, or the length of a duration. None and NaN are missing.
+    temporal_type : {"date", "duration", "time of day"}
+        The type.
     within : float
-        How far apart the moments are among which it stands, in nanoseconds: it is rounded to
-        days, hours, …, microseconds if there are 200 of these between them. 0: to nothing.
+        The range of the values that are shown together, in nanoseconds. The value is rounded to
+        the largest of days, hours, …, microseconds of which the range has 200. 0: not rounded.
 
     Returns
     -------
     str
         "2024-03-01", "2024-03-01 14:05:00.25"; "3 d", "3 d 04:00:00", "-00:00:01"; "14:05:00".
-        Numbers that no moment is, beyond 64 bits, are "inf" and "-inf".
+        Numbers beyond 64 bits are "inf" and "-inf"; a missing value is "missing".
 
     Examples
     --------
@@ -118,7 +120,7 @@ def format_datetime(
     if not -(2**63) <= nanoseconds < 2**63:
         return "inf" if nanoseconds > 0 else "-inf"
     grain = next((grain for grain in GRAINS if grain * PARTS <= within), 1)
-    # Down, not to the nearest: a whole number is at most 5.5 exactly if it is at most 5.
+    # Rounded down: for an integer x, x <= 5.5 holds exactly if x <= 5.
     whole = (math.floor(nanoseconds) + grain // 2) // grain * grain
     if temporal_type == "date":
         days, rest = divmod(whole, DAY)
@@ -134,7 +136,7 @@ def format_datetime(
 def format_datetime_short(
     nanoseconds: float | None, temporal_type: TemporalType, digits: int
 ) -> str:
-    """Return a moment with about so many digits that count; a date, which has no size, in full."""
+    """Return a duration or a time with about `digits` significant digits; a date in full."""
     size = 0.0 if nanoseconds is None or temporal_type == "date" else abs(nanoseconds)
     return format_datetime(nanoseconds, temporal_type, within=size * PARTS / 10**digits)
 
@@ -146,26 +148,26 @@ def _clock(nanoseconds: int) -> str:
 
 
 def parse_datetime(text: str, temporal_type: TemporalType) -> int:
-    """Return the nanoseconds that a text means: what `format_datetime` writes, and a little more.
+    """Return the nanoseconds of a text, in the format of `format_datetime`.
 
-    Of dates the letter T may stand before the time, and a zone (Z, +02:00) behind it; seconds may
-    be left out; durations may have any number of hours.
+    Also accepted are: the letter T between date and time, a time zone (Z, +02:00) after the time,
+    times without seconds, and durations with any number of hours.
 
     Raises
     ------
     ValueError
-        If it is no such moment; the message shows how one is written.
+        If the text has another format; the message shows examples.
     """
     pattern, example = FORMS[temporal_type]
     found = re.fullmatch(pattern, text.strip(), re.ASCII)
     number = None if found is None else _sum_parts(found.groupdict(), temporal_type)
     if number is None or not -(2**63) <= number < 2**63:
-        raise ValueError(f"{short_repr(text)} is no {temporal_type}; write one as {example}.")
+        raise ValueError(f"{short_repr(text)} is not a {temporal_type}; write it as {example}.")
     return number
 
 
 def _sum_parts(parts: dict[str, str | None], temporal_type: TemporalType) -> int | None:
-    """Return the sum of the parts; None if there is no such hour or day."""
+    """Return the parts of a match as nanoseconds; None if the hour or the day does not exist."""
     hour, minute, second = (int(parts[name] or 0) for name in ("hour", "minute", "second"))
     number = hour * HOUR + minute * MINUTE + second * SECOND
     number += int((parts["part"] or "").ljust(9, "0"))
@@ -190,9 +192,9 @@ def _sum_parts(parts: dict[str, str | None], temporal_type: TemporalType) -> int
 def datetime_ticks(
     least: float, most: float, temporal_type: TemporalType, about: int = 5
 ) -> list[int]:
-    """Return places on an axis that are easily read, in nanoseconds, at most about so many.
+    """Return readable positions of ticks on an axis, in nanoseconds; about `about` of them.
 
-    Whole years, months, weeks, days, hours, …; of durations and times of day no months.
+    They are whole years, months, weeks, days, hours, …; without months for durations and times.
     """
     least, most = max(least, -(2.0**63)), min(most, 2.0**63 - 1024)
     if not least < most:
@@ -208,7 +210,7 @@ def datetime_ticks(
 
 
 def _firsts(least: int, most: int, months: int) -> Iterator[int]:
-    """Yield the first days of every so many months, counted from the year 0."""
+    """Yield the first day of every `months`-th month, counted from the year 0."""
     begin = dt.date.fromordinal(EPOCH + least // DAY)
     number = -(-(begin.year * 12 + begin.month - 1) // months) * months
     while True:

@@ -1,8 +1,8 @@
 """Data frames of any library, through narwhals.
 
-The one idea: a frame is opened once, its names are settled once, and each column is asked for in
-the type that loses nothing. pandas, polars and pyarrow are never imported here; this file must not
-know what a model expects.
+A frame is opened once, its names are converted to text once, and each column is read in a type that
+holds its values exactly. pandas, polars and pyarrow are never imported here. This module must not
+import features.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from stagewise.validation.messages import column_label, short_repr
 __all__ = ["Frame", "open_frame", "open_series", "series_cells"]
 
 SMALL = 1 << 16
-"""Below this many cells, copying a frame is cheaper than visiting its columns."""
+"""Below this many cells, copying a frame is cheaper than reading its columns."""
 
 
 ARROW_LIBRARIES: tuple[Literal["pyarrow", "polars"], ...] = ("pyarrow", "polars")
-"""Who can read Arrow's C stream for us, the first that is installed."""
+"""Libraries that read Arrow's C stream; the first that is installed is used."""
 
 INTEGERS = {f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)}
 FLOATS = {"float32", "float64"}
@@ -44,7 +44,7 @@ class Frame:
     labels : list
         Its column labels, of any type.
     names : list of str, or None
-        The labels as text; None when they are only counted (0, 1, 2, …), which names nothing.
+        The labels as text; None if they are 0, 1, 2, …, which are positions and not names.
     """
 
     frame: nw.DataFrame[Any]
@@ -53,11 +53,11 @@ class Frame:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Rows and columns."""
+        """Number of rows and number of columns."""
         return len(self.frame), len(self.labels)
 
     def select(self, names: Sequence[str]) -> Frame:
-        """Keep only the named columns, in that order; the others are never looked at."""
+        """Return a frame with only the named columns, in that order."""
         if self.names is None or list(names) == self.names:
             return self
         label = dict(zip(self.names, self.labels, strict=True))
@@ -65,20 +65,20 @@ class Frame:
         return replace(self, labels=labels, names=list(names))
 
     def native(self) -> Any:
-        """Give the chosen columns as a frame of the library that it came from."""
+        """Return the selected columns as a frame of its own library."""
         if self.labels == list(self.frame.columns):
             return self.frame.to_native()
-        # By place, since pandas makes text of a list of names, and names need not be text.
+        # By position, since pandas converts a list of names to text, and names need not be text.
         place = {label: j for j, label in enumerate(self.frame.columns)}
         return self.frame[:, [place[label] for label in self.labels]].to_native()
 
     def matrix(self, *, of_one_type: bool = False) -> Array | None:
-        """Give all cells as one array of numbers, if that is both exact and cheap.
+        """Return all cells as one array of numbers, if that is exact and cheap; else None.
 
         Parameters
         ----------
         of_one_type : bool
-            Whether the cells must keep their types, so that there may be only one.
+            Whether to return None if the columns have different types.
         """
         n_rows, n_columns = self.shape
         native = self.frame.to_native()
@@ -91,14 +91,14 @@ class Frame:
         values: Array = native.to_numpy()
         if values.dtype.kind != "f" or types <= FLOATS:
             return values if values.dtype.kind in "iuf" else None
-        # Integers went into floats on the way. Below 2**53 a double shows that none was rounded.
+        # Integers were converted to floats. Below 2**53 none of them was rounded.
         exact = values.dtype == np.float64 and bool((abs(values) < LARGEST_EXACT).all())
         return values if exact else None
 
     def sparse_matrix(self) -> Any:
-        """Give the columns as a matrix of scipy.sparse, if pandas keeps them all so; else None.
+        """Return the columns as a scipy.sparse matrix, if pandas stores them all so; else None.
 
-        They must be of one type of numbers, with 0 for what is not stored.
+        They must have one numeric type, and 0 as the value that is not stored.
         """
         types = list(getattr(self.frame.to_native(), "dtypes", ()))
         if not types or not all(type(t).__name__ == "SparseDtype" for t in types):
@@ -108,27 +108,27 @@ class Frame:
         return self.native().sparse.to_coo()
 
     def cells(self, position: int) -> tuple[Array, Mask | None]:
-        """Give one column as `series_cells` does."""
+        """Return the cells of one column; see `series_cells`."""
         return series_cells(self._series(position), column_label(self.names, position))
 
     def has_category_type(self, position: int) -> bool:
-        """Whether a column is of a category type, whatever its library calls that."""
+        """Return whether a column has a category type of any library."""
         return _is_category(self._series(position))
 
     def is_text(self, position: int) -> bool:
-        """Whether a column is of a text type, or of objects some of which are text."""
+        """Return whether a column has a text type, or holds objects some of which are text."""
         series = self._series(position)
-        # Of objects narwhals looks at the first few only, and calls a column of none text.
+        # narwhals inspects only the first few objects, and reports an empty column as text.
         if str(getattr(series.to_native(), "dtype", "")).lower().startswith("object"):
             return any(family(kind) == "text" for kind in set(map(type, series.to_list())))
         return bool(series.dtype == nw.String)
 
     def is_time_of_day(self, position: int) -> bool:
-        """Whether a column is of a type of times of day, whose cells are given as numbers."""
+        """Return whether a column has a time-of-day type, whose cells are read as integers."""
         return bool(self._series(position).dtype == nw.Time)
 
     def refuse_category(self, position: int, remedy: str) -> None:
-        """Raise for a column of a category type, unless no row has a category."""
+        """Raise ValueError for a column of a category type, unless all its cells are missing."""
         series = self._series(position)
         if not _is_category(series):
             return
@@ -145,21 +145,21 @@ class Frame:
 
 
 def open_frame(X: Any, caller: str, name: str = "X") -> Frame | None:
-    """Open X if it is a data frame of a library narwhals knows.
+    """Open X if it is a data frame of a library that narwhals supports.
 
     Parameters
     ----------
     X : object
-        What the caller passed.
+        The data.
     caller : str
         The estimator's name, for messages.
     name : str
-        What to call X in messages.
+        The name of X in messages.
 
     Returns
     -------
     Frame or None
-        None when X is no frame at all.
+        None if X is not a frame.
     """
     if isinstance(X, (np.ndarray, list, tuple)):
         return None
@@ -177,11 +177,11 @@ def open_frame(X: Any, caller: str, name: str = "X") -> Frame | None:
         labels: list[Any] = list(frame.columns)
     except DuplicateError:
         raise _duplicates(_labels(X)) from None
-    return Frame(frame, labels, _settle_names(labels))
+    return Frame(frame, labels, _names_of(labels))
 
 
 def open_series(y: Any) -> nw.Series[Any] | None:
-    """Open y if it is a series of a library narwhals knows."""
+    """Open y if it is a series of a library that narwhals supports; else return None."""
     if isinstance(y, (np.ndarray, list, tuple)):
         return None
     series = nw.from_native(y, pass_through=True, allow_series=True)
@@ -189,11 +189,11 @@ def open_series(y: Any) -> nw.Series[Any] | None:
 
 
 def series_cells(series: nw.Series[Any], label: str) -> tuple[Array, Mask | None]:
-    """Give the cells as a numpy array of the series' own type, and which of them are missing.
+    """Return the cells as a numpy array of the series' own type, and a mask of missing cells.
 
-    Narwhals turns integers with nulls into floats, which loses the large ones; those columns are
-    taken apart into integers and a mask instead. Categories are what they stand for; a time of day
-    is nanoseconds since midnight.
+    Narwhals converts integers with nulls to floats, which rounds large ones; such columns are read
+    as integers and a mask instead. A cell of a category type is its category; a time of day is the
+    number of nanoseconds since midnight.
     """
     if _is_category(series):
         return _category_cells(series)
@@ -203,10 +203,10 @@ def series_cells(series: nw.Series[Any], label: str) -> tuple[Array, Mask | None
     if dtype in (nw.Int128, nw.UInt128):
         raise TypeError(f"{label} has 128-bit integers. Cast it to Int64, UInt64 or Float64 first.")
     cells: Array = series.to_numpy()
-    if cells.ndim != 1:  # records and arrays of numbers, unfolded
+    if cells.ndim != 1:  # records and nested arrays
         raise TypeError(
             f"{label} holds {short_repr(series[0])} at row 0 (dtype {dtype}), where every cell "
-            "must be a number or missing. Give each of its parts a column of its own first."
+            "must be a number or missing. Split it into one column per part first."
         )
     if (dtype.is_integer() or dtype == nw.Boolean) and cells.dtype.kind not in "biu":
         missing: Mask = series.is_null().to_numpy().astype(bool)
@@ -218,13 +218,13 @@ def series_cells(series: nw.Series[Any], label: str) -> tuple[Array, Mask | None
 
 
 def _from_arrow(X: Any) -> Any:
-    """Open anything that speaks Arrow's C stream, if a library is there to listen."""
+    """Open an object with Arrow's C stream interface, by the first library that is installed."""
     for backend in ARROW_LIBRARIES:
         try:
             return nw.from_arrow(X, backend=backend)
         except ImportError:
             continue
-        except (TypeError, ValueError):  # a stream, but not of a table
+        except (TypeError, ValueError):  # a stream that is not a table
             return None
     raise TypeError(
         f"X is a {type(X).__module__}.{type(X).__name__}, which is read through Arrow. Install "
@@ -245,8 +245,8 @@ def _duplicates(labels: Sequence[Any]) -> ValueError:
     )
 
 
-def _settle_names(labels: list[Any]) -> list[str] | None:
-    """Labels as text: strings as they are, 0, 1, 2, … as no names, anything else by its repr."""
+def _names_of(labels: list[Any]) -> list[str] | None:
+    """Return labels as text: strings unchanged, other labels by repr, and 0, 1, 2, … as None."""
     if all(isinstance(label, str) for label in labels):
         names = [str(label) for label in labels]
     elif any(isinstance(label, str) for label in labels):
@@ -266,10 +266,10 @@ def _settle_names(labels: list[Any]) -> list[str] | None:
 
 
 def _nanoseconds_of_day(series: nw.Series[Any]) -> nw.Series[Any]:
-    """Give times of day as integers; Arrow has them in four units, and narwhals in none."""
+    """Return times of day as integer nanoseconds; Arrow has four units, narwhals has none."""
     native = series.to_native()
     if hasattr(getattr(native, "dtype", None), "pyarrow_dtype"):
-        # In pandas, narwhals sees one type in all of Arrow's times, and nothing to cast.
+        # In pandas, narwhals maps all of Arrow's time types to one, and would not cast.
         series = nw.from_native(native.astype("time64[ns][pyarrow]"), series_only=True)
     return series.cast(nw.Time()).cast(nw.Int64())
 
@@ -279,10 +279,10 @@ def _is_category(series: nw.Series[Any]) -> bool:
 
 
 def _category_cells(series: nw.Series[Any]) -> tuple[Array, Mask | None]:
-    """Give each cell's category, and say which cells have none.
+    """Return each cell's category, and a mask of missing cells.
 
-    Only cells that have one are asked for it: next to a null pandas would round large integers,
-    and what pyarrow puts under a null is the last category there is.
+    Only cells that are not missing are converted: next to a null pandas would round large integers,
+    and pyarrow fills a null with the last category.
     """
     missing: Mask = series.is_null().to_numpy().astype(bool)
     if missing.all():

@@ -1,8 +1,8 @@
-"""Values that stand for a missing cell, besides NaN.
+"""The parameter `missing_values`: values that count as missing besides NaN.
 
-The one idea: a value is looked for in the type of the cells: as an integer among integers, rounded
-to float32 among float32. So -999.9 is found in a float32 column, none of whose cells is -999.9, and
-a value that the type cannot hold is found nowhere in it. This file must not know tables or names.
+A value is converted to the type of the cells before it is compared: -999.9 is rounded to float32 in
+a float32 column, so it is found there. A value that the type cannot hold is not found. This module
+must not import tables.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ __all__ = ["ONLY_NAN", "MissingValues"]
 
 @dataclass(frozen=True)
 class MissingValues:
-    """The values that count as missing, each once: whole ones as int, rising, then the others.
+    """The values that count as missing.
 
     Parameters
     ----------
     values : tuple of int and float
-        As `of` puts them.
+        Distinct: whole numbers as int in increasing order, then the others; see `of`.
     """
 
     values: tuple[int | float, ...] = ()
 
     @classmethod
     def of(cls, values: Iterable[int | float]) -> MissingValues:
-        """Take finite numbers in any order; -999 and -999.0 are the same one."""
+        """Return the missing values of finite numbers in any order; -999 equals -999.0."""
         plain = {int(v) if v == int(v) and -(2**63) <= v < 2**64 else float(v) for v in values}
         return cls(tuple(sorted(plain, key=lambda v: (isinstance(v, float), v))))
 
@@ -41,14 +41,14 @@ class MissingValues:
         return bool(self.values)
 
     def mask_in(self, cells: Array) -> Mask | None:
-        """Say which cells hold one of the values; None when none does.
+        """Return the mask of cells that hold one of the values; None if no cell does.
 
-        Dates and durations hold no numbers, so nothing is found in them.
+        Dates and durations are not numbers, so nothing is found in them.
 
         Parameters
         ----------
         cells : array of any shape
-            Of any type; objects that are no numbers are passed over.
+            Of any type; objects that are not numbers are ignored.
         """
         if not self.values:
             return None
@@ -62,7 +62,7 @@ class MissingValues:
         return None if found is None else _any_or_none(found)
 
     def _found_in_objects(self, cells: Array) -> Mask:
-        # Python compares integers and floats exactly, whatever their size.
+        # Python compares integers and floats exactly.
         known = set(self.values)
         items = [
             family(type(item)) == "number" and item in known for item in cells.ravel().tolist()
@@ -71,7 +71,7 @@ class MissingValues:
 
 
 ONLY_NAN = MissingValues()
-"""What is missing unless the caller says more: NaN, None, NA and NaT."""
+"""The default: only NaN, None, NA and NaT are missing."""
 
 
 def _any_or_none(found: Mask) -> Mask | None:
@@ -79,11 +79,11 @@ def _any_or_none(found: Mask) -> Mask | None:
 
 
 def _in_type(value: int | float, dtype: np.dtype[Any]) -> np.generic | None:
-    """Give the value as a cell of this type would hold it; None if no cell could."""
+    """Return the value in the type of the cells; None if the type cannot hold it."""
     if dtype.kind == "f":
         with np.errstate(over="ignore", under="ignore"):
             own: np.floating[Any] = dtype.type(value)
-        # What overflows or vanishes is not that value any more, and 0 and inf are others.
+        # A value that overflows to inf or underflows to 0 is not the same value any more.
         return own if np.isfinite(own) and (own == 0) == (value == 0) else None
     if dtype.kind in "biu" and isinstance(value, int):
         low, high = (0, 1) if dtype.kind == "b" else (np.iinfo(dtype).min, np.iinfo(dtype).max)

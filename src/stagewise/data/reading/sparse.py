@@ -1,9 +1,9 @@
-"""Sparse matrices: the cells that are stored, and what all the others hold.
+"""Sparse matrices: the stored cells, and the value of the implicit cells.
 
-The one idea: a zero is a zero, stored or not, and a sparse matrix is read as its dense copy would
-be, in time and memory that the stored cells ask for. Only `missing_values` that contain 0 make
-absent cells missing. Index arrays are believed by nobody: they are checked before scipy or the core
-follow them. This file must not know what a model expects of its features.
+A zero is a zero, stored or implicit: a sparse matrix gives the same values as its dense copy, in
+time and memory proportional to the number of stored cells. Implicit cells are missing only if
+`missing_values` contains 0. Index arrays are checked before scipy or the core use them. This module
+must not import features.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ __all__ = ["SparseCells", "read_sparse_cells"]
 Indices = npt.NDArray[Any]
 
 LARGEST_INDEX = 2**32 - 2
-"""Rows and columns are counted with 32 bits."""
+"""The largest number of rows and of columns: indices have 32 bits."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,17 +34,17 @@ class SparseCells:
     Parameters
     ----------
     start : int64 array of shape (n_lines + 1,)
-        Where each row (or column) begins among the cells, and how many cells there are.
+        The first cell of each row (or column), and the number of cells at the end.
     index : uint32 array of shape (n_cells,)
-        The column (or row) of each cell; none twice on a line.
+        The column (or row) of each cell, distinct within a row (or column).
     values : float32 or float64 array of shape (n_cells,)
-        What they hold; NaN is missing.
+        The values of the cells; NaN is missing.
     shape : tuple of int
-        Rows and columns.
+        Number of rows and number of columns.
     by_rows : bool
-        Whether lines are rows.
+        True for CSR, False for CSC.
     absent : float
-        What a cell holds that is not stored: 0, or NaN if zeros are missing.
+        The value of implicit cells: 0, or NaN if zeros are missing.
     """
 
     start: npt.NDArray[np.int64]
@@ -55,13 +55,13 @@ class SparseCells:
     absent: float
 
     def columns(self) -> SparseColumns:
-        """Give the table as the core reads it."""
+        """Return the table as an object of the native core."""
         return SparseColumns(
             self.start, self.index, self.values, *self.shape, self.by_rows, self.absent
         )
 
     def dense(self, rows: npt.NDArray[np.intp] | None = None) -> Array:
-        """Give all cells, shape (n_rows, n_columns), or those of some rows, in their order."""
+        """Return the dense matrix, shape (n_rows, n_columns), or that of `rows`, in their order."""
         row, column = self._places()
         values, n_rows = self.values, self.shape[0]
         if rows is not None:
@@ -74,7 +74,7 @@ class SparseCells:
         return whole
 
     def column(self, place: int) -> Array:
-        """Give all cells of one column."""
+        """Return one dense column."""
         row, column = self._places()
         own = column == place
         whole = np.full(self.shape[0], self.absent, dtype=self.values.dtype)
@@ -82,12 +82,12 @@ class SparseCells:
         return whole
 
     def _places(self) -> tuple[Indices, Indices]:
-        """Give the row and the column of every stored cell."""
+        """Return the row and the column of every stored cell."""
         lines = np.repeat(np.arange(len(self.start) - 1), np.diff(self.start))
         return (lines, self.index) if self.by_rows else (self.index, lines)
 
     def counts_by_column(self, chosen: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
-        """Count, for each column, those of its stored cells that are chosen."""
+        """Return, for each column, the number of its stored cells that are chosen."""
         n_columns = self.shape[1]
         if self.by_rows:
             columns = self.index[: len(chosen)][chosen]
@@ -104,25 +104,25 @@ def read_sparse_cells(
     Parameters
     ----------
     X : scipy.sparse matrix or array of shape (n_rows, n_features)
-        CSR and CSC are used as they lie, if their indices are sorted and no cell is stored twice;
-        of other formats, and where cells must be added up, a CSR copy is made.
+        CSR and CSC matrices are used without a copy if their indices are sorted and no cell is
+        stored twice; otherwise, and for other formats, a copy is made.
     caller : str
         The estimator's name, for messages.
     missing_values : MissingValues
-        What is missing besides NaN. If 0 is, so is every cell that is not stored.
+        Values that count as missing besides NaN. If 0 is one of them, implicit cells are missing.
 
     Returns
     -------
     Cells
         The stored cells.
     int64 array of shape (n_features,), or None
-        How many cells of each column held one of the missing values; None: none did.
+        The number of cells of each column with one of the missing values; None if there are none.
 
     Raises
     ------
     ValueError, TypeError
-        If X has not two dimensions, holds something else than numbers, or its indices contradict
-        its shape.
+        If X does not have two dimensions, does not hold numbers, or its indices do not fit its
+        shape.
     """
     if X.ndim != 2:
         raise ValueError(
@@ -138,9 +138,9 @@ def read_sparse_cells(
     if values is None:
         largest = data[np.argmax(np.abs(data.astype(np.float64)))]
         raise ValueError(
-            f"X is a sparse matrix that holds {short_repr(largest)}, and integers beyond 2**53 = "
+            f"X is a sparse matrix that holds {short_repr(largest)}, but integers beyond 2**53 = "
             f"{LARGEST_EXACT} are exact in dense tables only. Pass X.toarray(), or cast X to "
-            "float64 if rounding them does no harm."
+            "float64 if rounding is acceptable."
         )
     found = missing_values.mask_in(data)
     zeros_missing = 0 in missing_values.values
@@ -170,16 +170,18 @@ def _check_type(dtype: np.dtype[Any], caller: str) -> None:
         )
     if dtype.kind not in "biuf":
         raise TypeError(
-            f"X is a sparse matrix of dtype {dtype}, and {caller} reads sparse matrices of "
+            f"X is a sparse matrix of dtype {dtype}, but {caller} reads sparse matrices of "
             "booleans, integers and floats. Cast it first, for instance with X.astype(float)."
         )
 
 
 def _check_indices(X: Any) -> None:
-    """Raise unless every cell is inside the matrix, so that nobody reads beyond its arrays."""
+    """Raise ValueError unless every index is inside the matrix, before memory is read by it."""
     n_rows, n_columns = X.shape
     if max(n_rows, n_columns) > LARGEST_INDEX:
-        raise ValueError(f"X has shape {X.shape}; at most {LARGEST_INDEX} rows and columns go.")
+        raise ValueError(
+            f"X has shape {X.shape}; at most {LARGEST_INDEX} rows and columns are supported."
+        )
     if X.format == "coo":
         for name, index, width in (("row", X.row, n_rows), ("col", X.col, n_columns)):
             _check_range(name, index, width, X)
@@ -191,7 +193,9 @@ def _check_indices(X: Any) -> None:
             lines, width = lines // X.blocksize[0], width // X.blocksize[1]
         start = X.indptr
         if len(start) != lines + 1 or start[0] != 0 or (np.diff(start) < 0).any():
-            raise ValueError(_broken(f"X.indptr must rise from 0 in {lines + 1} steps"))
+            raise ValueError(
+                _broken(f"X.indptr must have {lines + 1} entries that increase from 0")
+            )
         if not int(start[-1]) <= len(X.indices) == len(X.data):
             raise ValueError(
                 _broken(
@@ -205,18 +209,18 @@ def _check_indices(X: Any) -> None:
 def _check_range(name: str, index: Indices, width: int, X: Any) -> None:
     if len(index) and not 0 <= int(index.min()) <= int(index.max()) < width:
         wrong = int(index.min() if index.min() < 0 else index.max())
-        raise ValueError(_broken(f"X.{name} holds {wrong}, and the shape of X is {X.shape}"))
+        raise ValueError(_broken(f"X.{name} holds {wrong}, but the shape of X is {X.shape}"))
 
 
 def _broken(what: str) -> str:
     return (
-        f"X is a sparse matrix whose arrays contradict each other: {what}. Build it anew, for "
-        "instance with scipy.sparse.coo_array((data, (row, col)), shape)."
+        f"X is a sparse matrix with inconsistent arrays: {what}. Build it again, for instance with "
+        "scipy.sparse.coo_array((data, (row, col)), shape)."
     )
 
 
 def _compressed(X: Any) -> Any:
-    """Return X by rows or by columns, with no cell twice; a copy only where that must be made."""
+    """Return X as CSR or CSC with sorted indices and no cell twice; a copy only if needed."""
     if X.format not in ("csr", "csc"):
         X = X.tocsr()
     if not X.has_canonical_format:

@@ -1,9 +1,9 @@
-"""X as the caller gave it, checked, with no copy that need not be made.
+"""Reads X into a checked table, without unnecessary copies.
 
-The one idea: whatever X is, it becomes either one 2-D float array, a list of 1-D columns or the
-stored cells of a sparse matrix, and every cell keeps its value. Infinities are ordinary values here
-and NaN is a missing one, so float arrays are not even looked at, unless the caller has missing
-values of another kind. This file must not know what a model expects of its features.
+X becomes one 2-D float array, a list of 1-D columns, or the stored cells of a sparse matrix, and
+every cell keeps its value exactly. Infinite values are allowed and NaN is a missing value, so float
+arrays are not scanned unless the caller has other missing values. This module must not import
+features.
 """
 
 from __future__ import annotations
@@ -48,25 +48,26 @@ class Table:
 
     Parameters
     ----------
-    columns : array of shape (n_rows, n_features), list of arrays of shape (n_rows,), or Cells
+    columns : array of shape (n_rows, n_features), list of arrays of shape (n_rows,), or SparseCells
         The values. An array is float32 or float64 with any strides. In a list each column is
-        float32 or float64, or int64 or uint64 where no float can hold it (a *wide* column), or
-        the int32 codes of a categorical one. `Cells` are of floats. All of these may be the
-        caller's own memory: read them only.
+        float32 or float64, or int64 or uint64 where no float holds it exactly (a *wide* column), or
+        the int32 codes of a categorical column. `SparseCells` hold floats. All of these may share
+        the caller's memory and must not be changed.
     n_rows, n_features : int
         The table's shape.
     names : list of str, or None
-        The columns' names, if they have any.
+        The columns' names, or None.
     missing : mapping of int to bool array
-        For a wide column with missing cells: which ones. Everywhere else a missing cell is NaN.
+        The mask of missing cells, for wide columns that have some. In other columns a missing cell
+        is NaN.
     missing_values : MissingValues
-        What else was taken as missing.
+        The values that count as missing besides NaN.
     taken_as_missing : mapping of int to int
-        For a column that held some of these: in how many cells.
+        The number of cells with such a value, for columns that have some.
     factors : mapping of int to Factor
-        For a categorical column: its values and their codes.
-    moments : mapping of int to {"date", "duration", "time of day"}
-        For a column of nanoseconds: what these stand for.
+        The distinct values and the codes of the categorical columns.
+    temporal_types : mapping of int to {"date", "duration", "time of day"}
+        The types of the columns whose numbers are nanoseconds.
     """
 
     columns: Array | list[Array] | SparseCells
@@ -80,18 +81,18 @@ class Table:
     temporal_types: Mapping[int, TemporalType] = field(default_factory=dict)
 
     def column(self, position: int) -> Column:
-        """Give one column and which of its cells are missing, if it is wide; not of `Cells`."""
+        """Return one column; raise TypeError if the table is sparse."""
         if isinstance(self.columns, list):
             its = self.missing.get(position), self.temporal_types.get(position)
             return Column(self.columns[position], *its)
         if isinstance(self.columns, SparseCells):
-            raise TypeError("the columns of a sparse table are not taken out")
+            raise TypeError("single columns of a sparse table cannot be read")
         return Column(self.columns[:, position], None)
 
 
 @dataclass(frozen=True)
 class _Grid:
-    """The columns of an array, as a `Frame` has them."""
+    """The columns of an array, with the interface of `Frame`."""
 
     values: Array
     mask: Mask | None
@@ -117,7 +118,7 @@ class _Grid:
         return False
 
     def refuse_category(self, position: int, remedy: str) -> None:
-        """Never: an array has no category type."""
+        """Do nothing: an array has no category type."""
 
 
 def read_table(
@@ -134,18 +135,17 @@ def read_table(
     ----------
     X : array-like, data frame or sparse matrix of shape (n_rows, n_features)
         A numpy array of booleans, integers, floats, dates, durations or numeric objects; a list
-        of lists; a pandas, polars or pyarrow table, or any eager frame narwhals knows; a matrix or
-        array of scipy.sparse. NaN, None,
-        NA, NaT and masked cells are missing. Dates, durations and times of day are integer
-        nanoseconds.
+        of lists; a pandas, polars or pyarrow table, or any eager frame that narwhals supports; a
+        matrix or array of scipy.sparse. NaN, None, NA, NaT and masked cells are missing. Dates,
+        durations and times of day become integer nanoseconds.
     caller : str
         The estimator's name, for messages.
     missing_values : MissingValues
-        What else is a missing cell.
-    categorical : Chosen
-        Which columns are categorical; these may also hold text, and objects of several types.
+        Other values that count as missing.
+    categorical : CategoricalSelector
+        Selects the categorical columns, which may also hold text and objects of several types.
     allow_empty : bool
-        Whether a table without rows will do.
+        Whether a table without rows is allowed.
 
     Returns
     -------
@@ -177,7 +177,7 @@ def read_frame(
     positions = categorical.positions(frame)
     sparse = None if positions else frame.sparse_matrix()
     if sparse is not None:
-        return _of_cells(
+        return _from_sparse_cells(
             *read_sparse_cells(sparse, caller, missing_values), frame.names, missing_values
         )
     values = None if positions else frame.matrix(of_one_type=bool(missing_values))
@@ -195,7 +195,7 @@ def read_array(
     *,
     allow_empty: bool = False,
 ) -> Table:
-    """Read anything numpy can make an array of; see `read_table`."""
+    """Read a sparse matrix, an array, or an object that numpy can convert; see `read_table`."""
     if scipy.sparse.issparse(X):
         return _read_sparse(X, caller, missing_values, categorical, allow_empty)
     values = exact_array(X)
@@ -222,16 +222,16 @@ def _read_sparse(
     n_rows, n_features = cells.shape
     if n_features == 0 or (n_rows == 0 and not allow_empty):
         check_shape(np.empty((n_rows, n_features)), caller, allow_empty)
-    if categorical.positions(_Cellular(cells.shape)):
+    if categorical.positions(_SparseSource(cells.shape)):
         raise ValueError(
-            "X is a sparse matrix, whose columns are numbers: categorical_features must be None or "
-            "'from_dtype' with it. Leave the columns one-hot encoded, or pass the categories as "
+            "X is a sparse matrix, whose columns are all numeric: categorical_features must be "
+            "None or 'from_dtype'. Keep the columns one-hot encoded, or pass the categories as "
             "columns of a data frame or of a dense array."
         )
-    return _of_cells(cells, taken, None, missing_values)
+    return _from_sparse_cells(cells, taken, None, missing_values)
 
 
-def _of_cells(
+def _from_sparse_cells(
     cells: SparseCells,
     taken: npt.NDArray[np.int64] | None,
     names: list[str] | None,
@@ -242,8 +242,8 @@ def _of_cells(
 
 
 @dataclass(frozen=True)
-class _Cellular:
-    """The columns of a sparse matrix: numbers without names."""
+class _SparseSource:
+    """The columns of a sparse matrix: numeric, without names."""
 
     shape: tuple[int, int]
     names: list[str] | None = None
@@ -256,10 +256,10 @@ class _Cellular:
 
 
 def exact_array(X: Any) -> Array:
-    """Make an array of X in which every number is the one that X held.
+    """Return X as an array that holds every number of X exactly.
 
-    Left to itself numpy makes one type of a list's cells: text of numbers next to text, and
-    doubles of large integers next to fractions. Such lists become arrays of objects.
+    numpy converts the cells of a list to one type: numbers next to text to text, and large integers
+    next to fractions to doubles. Such lists become arrays of objects instead.
     """
     if isinstance(X, np.ndarray) or hasattr(X, "__array__"):
         return np.asarray(X)
@@ -275,7 +275,7 @@ def exact_array(X: Any) -> Array:
 
 
 def check_shape(values: Array, caller: str, allow_empty: bool) -> None:
-    """Refuse what is not rows by columns, in the words scikit-learn's users know."""
+    """Raise scikit-learn's error unless the array has two dimensions, rows and columns."""
     if values.ndim == 2 and values.shape[1] > 0 and (values.shape[0] > 0 or allow_empty):
         return
     check_array(
@@ -290,7 +290,7 @@ def check_shape(values: Array, caller: str, allow_empty: bool) -> None:
 def _as_matrix(
     values: Array, names: list[str] | None, missing_values: MissingValues
 ) -> Table | None:
-    """Make a table of one array, or give None if that must go by columns."""
+    """Return a table of one array, or None if it must be read column by column."""
     matrix = as_floats(values)
     if matrix is None:
         return None
@@ -309,7 +309,7 @@ def _by_columns(
     missing_values: MissingValues,
     categorical: CategoricalSelector,
 ) -> Table:
-    """Make a table of columns, those at some places categorical."""
+    """Return a table that is read column by column; `positions` are categorical."""
     names, (n_rows, n_features) = source.names, source.shape
     columns: list[Array] = []
     missing: dict[int, Mask] = {}
@@ -335,7 +335,7 @@ def _by_columns(
         columns.append(column.values)
         if column.missing is not None:
             missing[j] = column.missing
-        # These come as integers, which do not say so; no other column is asked, for speed.
+        # Times of day are read as integers; other columns are not checked, for speed.
         timed = values.dtype.kind == "i" and source.is_time_of_day(j)
         temporal_type: TemporalType | None = "time of day" if timed else column.temporal_type
         if temporal_type is not None:
@@ -346,7 +346,7 @@ def _by_columns(
 
 
 def _refuse_ragged(X: Any) -> None:
-    """Say which row of a list of lists has the wrong length, if that is what is wrong."""
+    """Raise ValueError for the first row of a list of lists with another length, if any."""
     lengths = [len(row) if hasattr(row, "__len__") else None for row in X]
     for row, length in enumerate(lengths):
         if length != lengths[0]:

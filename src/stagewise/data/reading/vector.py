@@ -1,7 +1,7 @@
-"""One value a row: targets, labels and weights, before anyone asks what they mean.
+"""Reads one value per row: targets, labels and weights.
 
-The one idea: lists, arrays, series and one-column frames all become one 1-D array of cells with the
-right number of rows, each cell with its own value. This file must not know what the values are for.
+Lists, arrays, series and one-column frames become a 1-D array of cells with the right number of
+rows, and each cell keeps its value. This module does not interpret the values.
 """
 
 from __future__ import annotations
@@ -22,25 +22,25 @@ __all__ = ["read_vector", "refuse_infinite", "refuse_missing", "require_y"]
 
 
 def read_vector(y: Any, n_rows: int, name: str, *, ravel: bool = True) -> tuple[Array, Mask | None]:
-    """Read one cell a row.
+    """Read one cell per row.
 
     Parameters
     ----------
     y : array-like, series or frame with one column
-        What the caller passed.
+        The values.
     n_rows : int
-        How many rows X has.
+        The number of rows of X.
     name : str
-        What to call y in messages.
+        The name of y in messages.
     ravel : bool
-        Whether a table of one column will do, with a warning.
+        Whether a table of one column is accepted, with a warning.
 
     Returns
     -------
     cells : array of shape (n_rows,)
         Of any type.
     missing : bool array of shape (n_rows,), or None
-        Cells that are missing but do not say so themselves.
+        Missing cells whose value in `cells` is not a missing value.
     """
     cells, missing = _cells(y, name)
     if ravel and cells.ndim == 2 and cells.shape[1] == 1:
@@ -61,7 +61,7 @@ def read_vector(y: Any, n_rows: int, name: str, *, ravel: bool = True) -> tuple[
 
 
 def require_y(y: Any, caller: str) -> None:
-    """Refuse to go on without a target."""
+    """Raise ValueError if y is None."""
     if y is None:
         raise ValueError(
             f"This {caller} estimator requires y to be passed, but the target y is None."

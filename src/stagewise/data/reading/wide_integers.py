@@ -1,9 +1,9 @@
-"""Integers too wide for a double, as exact ranks.
+"""Wide integers, beyond ±2**53, as exact ranks.
 
-The one idea: a model only ever asks on which side of a cut a value lies. For integers beyond
-2**53 the cuts are kept as integers, and a value is replaced by the number of cuts below it: a small
-number that is exact in a double and answers every such question. Floats, signed and unsigned
-integers are all ranked without rounding. This file must not know about tables or names.
+A tree only compares values with cuts. For wide integers the cuts are integers, and each value is
+replaced by the number of cuts below it: a small number that is exact in a double and compares with
+every cut as the value does. Floats, signed and unsigned integers are ranked without rounding. This
+module must not import tables.
 """
 
 from __future__ import annotations
@@ -20,18 +20,19 @@ __all__ = ["learn_cuts", "ranks", "round_up_to_floats", "threshold_as_integer"]
 
 
 def learn_cuts(column: Column, weight: npt.NDArray[np.float64] | None, max_bins: int) -> Array:
-    """Choose at most ``max_bins - 1`` cuts between the distinct values of a wide column.
+    """Return at most ``max_bins - 1`` cuts between the distinct values of a wide column.
 
-    All of them when there are few; otherwise those nearest to equal shares of the weight.
+    With at most `max_bins` distinct values there is a cut between any two neighbours; with more,
+    the cuts are the weighted quantiles.
 
     Parameters
     ----------
     column : Column
         The wide column.
     weight : float64 array, or None
-        How often each row counts; a row of weight zero is absent.
+        The weight of each row; rows of weight 0 are ignored.
     max_bins : int
-        How many ranges of values to tell apart.
+        The largest number of bins.
 
     Returns
     -------
@@ -47,19 +48,19 @@ def learn_cuts(column: Column, weight: npt.NDArray[np.float64] | None, max_bins:
     if len(values) <= max_bins:
         return _midpoints(values[:-1], values[1:])
     mass = np.cumsum(np.bincount(place, weights=None if weight is None else weight[present]))
-    # Multiplied out, the comparison with a share of the whole is exact for counts.
+    # Multiplied by max_bins, the comparison with a fraction of the sum is exact for counts.
     last_left = np.unique(np.searchsorted(mass * max_bins, mass[-1] * np.arange(1, max_bins)))
     last_left = last_left[last_left < len(values) - 1]
     return _midpoints(values[last_left], values[last_left + 1])
 
 
 def ranks(column: Column, cuts: Array) -> npt.NDArray[np.float64]:
-    """Count the cuts strictly below each value; NaN where the value is missing.
+    """Return the number of cuts strictly below each value; NaN where the value is missing.
 
     Parameters
     ----------
     column : Column
-        Values of any type a table may hold, not only that of the cuts.
+        Values of any type that a table may hold, not only the type of the cuts.
     cuts : array of int64 or uint64
         Increasing.
 
@@ -79,9 +80,9 @@ def ranks(column: Column, cuts: Array) -> npt.NDArray[np.float64]:
 
 
 def threshold_as_integer(threshold: float, cuts: Array) -> int | float:
-    """Return the integer that a threshold of ranks stands for: ranks up to it are below the cut.
+    """Return the cut that a threshold of ranks corresponds to.
 
-    An infinite one, which tells missing values from all others, is what it is.
+    An infinite threshold, which separates missing from all other values, is returned unchanged.
     """
     if math.isinf(threshold):
         return threshold
@@ -89,14 +90,14 @@ def threshold_as_integer(threshold: float, cuts: Array) -> int | float:
 
 
 def round_up_to_floats(column: Column) -> npt.NDArray[np.float64]:
-    """Give the smallest double not below each integer; NaN where the value is missing.
+    """Return the smallest double not below each integer; NaN where the value is missing.
 
-    For any double t, ``x <= t`` exactly when the smallest double not below x is: rounding
-    upwards is what keeps an integer on its side of every threshold.
+    For every double t, ``x <= t`` holds exactly if it holds for the smallest double not below x, so
+    rounding up keeps every integer on its side of every threshold.
     """
     values = column.values
     nearest = values.astype(np.float64)
-    # 2**63 and 2**64 are where a conversion back would overflow; neither is below an integer here.
+    # Converting 2**63 or 2**64 back would overflow; neither is below an integer here.
     top = 2.0 ** (63 if values.dtype == np.int64 else 64)
     back = np.where(nearest < top, nearest, 0.0).astype(values.dtype)
     below = (nearest < top) & (back < values)
@@ -113,14 +114,14 @@ def _midpoints(left: Array, right: Array) -> Array:
 
 
 def _clipped(values: Array, dtype: np.dtype[Any]) -> Array:
-    """Make signed unsigned or the reverse; a cut never is the largest integer, so ends may meet."""
+    """Convert between int64 and uint64 by clipping; exact, as no cut is the largest integer."""
     if dtype == np.uint64:
         return np.maximum(values, 0).astype(np.uint64)
     return np.minimum(values, np.uint64(2**63 - 1)).astype(np.int64)
 
 
 def _ranks_of_floats(values: Array, cuts: Array) -> npt.NDArray[np.float64]:
-    """Rank floats by their ceiling: an integer cut is below x exactly when it is below that."""
+    """Return the ranks of floats: an integer cut is below x exactly if it is below ceil(x)."""
     ceiling = np.ceil(values.astype(np.float64))
     low, high = (-(2.0**63), 2.0**63) if cuts.dtype == np.int64 else (0.0, 2.0**64)
     inside = (ceiling >= low) & (ceiling < high)

@@ -15,10 +15,10 @@ import numpy.typing as npt
 
 from stagewise.data.bins import core_columns
 from stagewise.errors import InvalidParameterError, ModelFormatError
+from stagewise.estimators.bases.model_estimator import ModelEstimator
+from stagewise.estimators.bases.r_squared import ScoredByR2
 from stagewise.estimators.linear.columns import LinearRows, match_linear
 from stagewise.estimators.linear.summary import summary_of
-from stagewise.estimators.model_estimator import ModelEstimator
-from stagewise.estimators.r_squared import ScoredByR2
 from stagewise.linear.design import Design
 from stagewise.linear.least_squares import LeastSquares
 from stagewise.linear.reduction import Reduction

@@ -14,11 +14,11 @@ from stagewise.boosting.componentwise import epsilon_step, full_step
 from stagewise.boosting.recipe import Recipe
 from stagewise.data.bins import core_columns
 from stagewise.errors import ModelFormatError
-from stagewise.estimators.boosting_base import BaseBoosting
+from stagewise.estimators.bases.boosting import BaseBoosting
+from stagewise.estimators.bases.regressor import RegressorPredictions
 from stagewise.estimators.linear.columns import linear_reader, match_linear
 from stagewise.estimators.linear.plots import plot_paths
-from stagewise.estimators.regressor import RegressorPredictions
-from stagewise.estimators.specs import stopping_spec
+from stagewise.estimators.parameters.specs import stopping_spec
 from stagewise.linear.design import Design
 from stagewise.linear.terms import merge_linear_terms, slopes_of
 from stagewise.losses import Loss, SquaredError

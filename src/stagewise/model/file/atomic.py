@@ -1,8 +1,7 @@
-"""Replacing a file so that it is at every moment either the old one or the new one.
+"""Atomic replacement of a file: at every moment it is either the old file or the new one.
 
-The one idea: the new bytes go to a file of their own in the same directory, reach the disk, and
-only then take the name. A full disk, an error or a kill before that moment harms nothing. This file
-must not know what the bytes are.
+The bytes are written to a temporary file in the same directory, flushed to the disk, and only then
+renamed. A full disk, an error or a kill before the renaming leaves the old file unchanged.
 """
 
 from __future__ import annotations
@@ -18,25 +17,25 @@ __all__ = ["replace_file"]
 
 
 def replace_file(path: str | os.PathLike[str], data: bytes) -> None:
-    """Write bytes to a file, all or nothing.
+    """Write bytes to a file atomically.
 
-    The file keeps its permissions if it was there before, and a link stays a link.
+    An existing file keeps its permissions, and a symbolic link stays a link.
 
     Parameters
     ----------
     path : str or path-like
         The file to write; its directory must exist.
     data : bytes
-        What it shall hold.
+        The contents.
 
     Raises
     ------
     OSError
-        If it cannot be written. No temporary file is left, and an earlier file is unchanged.
+        If it cannot be written. The temporary file is removed, and an earlier file is unchanged.
     """
     target = Path(path).resolve()
     mode = _check_target(target, path)
-    # Short, since the name of the target may already be as long as names can be.
+    # Shortened, since the name of the target may already have the maximal length.
     temporary = target.with_name(f".{target.name[:32]}.{os.getpid()}.{secrets.token_hex(8)}.tmp")
     try:
         try:
@@ -53,7 +52,7 @@ def replace_file(path: str | os.PathLike[str], data: bytes) -> None:
 
 
 def _check_target(target: Path, path: str | os.PathLike[str]) -> int | None:
-    """Check that the target can be a file; return its permissions if it is one already."""
+    """Check that the target can be written; return its permissions if it exists, else None."""
     name = os.fspath(path)
     if not target.parent.is_dir():
         reason = "The file cannot be saved: its directory does not exist, so create it first"
@@ -66,18 +65,18 @@ def _check_target(target: Path, path: str | os.PathLike[str]) -> int | None:
         reason = "The file cannot be saved: there is a directory of that name"
         raise IsADirectoryError(errno.EISDIR, reason, name)
     if not stat.S_ISREG(status.st_mode):
-        # Taking the name of a device or a pipe would break it for everyone else.
+        # Renaming over a device or a pipe would break it for other processes.
         reason = "The file cannot be saved: this is a device or a pipe, not a file"
         raise OSError(errno.EINVAL, reason, name)
     if not os.access(target, os.W_OK):
-        # Renaming would not ask, but whoever protected the file meant it.
-        reason = "The file cannot be saved: there is one already, and it is protected"
+        # Renaming would succeed, but a write-protected file must not be replaced.
+        reason = "The file cannot be saved: it exists already and is write-protected"
         raise PermissionError(errno.EACCES, reason, name)
     return stat.S_IMODE(status.st_mode)
 
 
 def _write(path: Path, data: bytes, mode: int | None) -> None:
-    """Create a file with these bytes, and see them onto the disk."""
+    """Create a file with these bytes and flush it to the disk."""
     with path.open("xb") as file:
         if mode is not None:
             path.chmod(mode)
@@ -87,9 +86,9 @@ def _write(path: Path, data: bytes, mode: int | None) -> None:
 
 
 def _sync_directory(directory: Path) -> None:
-    """See the new name onto the disk, where the system can.
+    """Flush a directory to the disk, if the system can.
 
-    The file is whole under either name, so a directory that cannot be synced is no failure.
+    The file is complete under either name, so an error here is ignored.
     """
     with contextlib.suppress(OSError):
         descriptor = os.open(directory, os.O_RDONLY)

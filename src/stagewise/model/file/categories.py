@@ -1,8 +1,8 @@
-"""Levels of categorical features, to and from the arrays of a model file.
+"""Categories of features, to and from the sections of a model file.
 
-The one idea: levels have one form as arrays, so a reader takes them apart, puts them together again
-and compares; whatever is out of order, twice there or written in another type shows. This file must
-not know features but for their kinds.
+The sections are called ``level_*``, after an earlier word for categories. Categories have exactly
+one representation as arrays, so a reader unpacks them, packs them again and compares: categories
+that are unsorted, repeated or stored in another type are found.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ __all__ = ["category_arrays", "pack_categories", "unpack_categories"]
 Array = npt.NDArray[Any]
 
 INT64, UINT64, FLOAT64, TEXT = 0, 1, 2, 3
-"""The types of levels, as a file numbers them."""
+"""The codes of the types of categories in a file."""
 
 _AS_BITS = {INT64: struct.Struct("<q"), UINT64: struct.Struct("<Q"), FLOAT64: struct.Struct("<d")}
 
 
 def category_arrays(values: Sequence[Category]) -> dict[str, Array]:
-    """Give the type of each level, its 64 bits (of a text: its length), and all texts."""
+    """Return the type of each category, its 64 bits (for a text: its length), and all texts."""
     kinds = [_type_of(value) for value in values]
     texts = [value.encode("utf-8", "surrogatepass") for value in values if isinstance(value, str)]
     lengths = iter(map(len, texts))
@@ -55,12 +55,12 @@ def _type_of(category: Category) -> int:
 
 
 def pack_categories(categories: Sequence[Categories | None]) -> dict[str, Array]:
-    """Put the levels of all features behind one another; nothing if no feature has any.
+    """Return the concatenated categories of all features; empty if none is categorical.
 
     Parameters
     ----------
-    levels : sequence of Levels or None
-        For each feature; None for one that is not categorical.
+    categories : sequence of Categories or None
+        One per feature; None for one that is not categorical.
     """
     if all(its is None for its in categories):
         return {}
@@ -72,7 +72,7 @@ def pack_categories(categories: Sequence[Categories | None]) -> dict[str, Array]
 
 
 def unpack_categories(arrays: Mapping[str, Array], kinds: Array) -> list[Categories | None]:
-    """Take the levels of each feature apart, checking them on the way.
+    """Return the checked categories of each feature; None for one that is not categorical.
 
     Parameters
     ----------
@@ -84,40 +84,42 @@ def unpack_categories(arrays: Mapping[str, Array], kinds: Array) -> list[Categor
     Raises
     ------
     ModelFormatError
-        If they are not the levels of the categorical features and of no others.
+        If they are not the categories of exactly the categorical features.
     """
     given = {name: arrays[name] for name in CATEGORIES if name in arrays}
     categorical = (kinds == CATEGORICAL).tolist()
     if not any(categorical) and not given:
         return [None] * len(kinds)
     if given.keys() != CATEGORIES.keys() or len(given["level_start"]) != len(kinds) + 1:
-        raise ModelFormatError("it does not have levels for each categorical feature")
+        raise ModelFormatError("it does not have categories for each categorical feature")
     values = _values(given)
-    bounds = check_starts(given["level_start"], len(values), "levels").tolist()
+    bounds = check_starts(given["level_start"], len(values), "categories").tolist()
     categories: list[Categories | None] = []
     for its, (first, last) in zip(categorical, pairwise(bounds), strict=True):
         if last > first and not its:
-            raise ModelFormatError("it has levels for a feature that needs none")
+            raise ModelFormatError("it has categories for a feature that is not categorical")
         categories.append(Categories.of(values[first:last]) if its else None)
     expected = pack_categories(categories)
     if expected.keys() != given.keys() or any(
         not np.array_equal(given[name], expected[name]) for name in expected
     ):
-        raise ModelFormatError("it has levels that do not rise, or one of another type")
+        raise ModelFormatError(
+            "its categories are not in increasing order, or one has the wrong type"
+        )
     return categories
 
 
 def _values(given: Mapping[str, Array]) -> list[Category]:
     types, bits = given["level_type"], given["level_bits"]
     if len(types) != len(bits) or types.max(initial=0) > TEXT:
-        raise ModelFormatError("it does not say of which type its levels are")
+        raise ModelFormatError("the types of its categories are wrong")
     text = given["level_text"].tobytes()
     # Python integers do not overflow, so lengths cannot wrap around to the right sum.
     lengths: list[int] = bits[types == TEXT].tolist()
     if sum(lengths) != len(text):
-        raise ModelFormatError("the lengths of its levels are wrong")
+        raise ModelFormatError("the lengths of its categories are wrong")
     if np.isnan(bits[types == FLOAT64].view(np.float64)).any():
-        raise ModelFormatError("it has a level that is not a number")
+        raise ModelFormatError("one of its categories is NaN")
     values: list[Category] = []
     end = 0
     for kind, its in zip(types.tolist(), bits.tolist(), strict=True):
@@ -126,7 +128,7 @@ def _values(given: Mapping[str, Array]) -> list[Category]:
             try:
                 values.append(text[begin:end].decode("utf-8", "surrogatepass"))
             except UnicodeDecodeError:
-                raise ModelFormatError("a level in it is not text") from None
+                raise ModelFormatError("one of its categories is not valid text") from None
         else:
             values.append(_AS_BITS[kind].unpack(its.to_bytes(8, "little"))[0])
     return values

@@ -1,9 +1,9 @@
-"""Whether arrays are trees and features, asked once so that prediction need not ask again.
+"""Checks of the arrays of a model file, so that prediction needs no checks.
 
-The one idea: every rule is a comparison of whole arrays, and together they leave prediction nothing
-to go wrong with. A walk from a root ends, because children come after their parents; it stays
-inside its tree and inside the row, because every index is in range. This file must not build
-anything, nor take more memory than a few times the arrays it looks at.
+Every rule is a comparison of whole arrays. Together they guarantee that every walk from a root
+ends, because children come after their parents, and that it stays inside its tree and inside the
+row, because every index is in range. This module must not build models, and must not use more
+memory than a few times that of the arrays.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ __all__ = [
     "INT64_CUTS",
     "REAL",
     "UINT64_CUTS",
+    "check_category_sets",
     "check_features",
-    "check_lines",
+    "check_linear_leaves",
     "check_predictions",
-    "check_sets",
     "check_splittable",
     "check_starts",
     "check_trees",
@@ -34,21 +34,26 @@ __all__ = [
 
 Array = npt.NDArray[Any]
 
-# The largest sum of leaf values, which are of scaled targets; far beyond what any fit gives.
+# The largest sum of leaf values, which refer to scaled targets; far beyond that of any fit.
 LARGEST = 1e300
-# The kinds of features, as a file numbers them.
+# The codes of the kinds of features in a file.
 REAL, INT64_CUTS, UINT64_CUTS, CATEGORICAL = 0, 1, 2, 3
 
 
 def check_starts(start: Array, n_items: int, what: str) -> npt.NDArray[np.int64]:
-    """Check boundaries that cut `n_items` things into runs, some of them possibly empty.
+    """Check boundaries that divide `n_items` items into runs, which may be empty.
+
+    Returns
+    -------
+    int64 array
+        `start`, as signed integers.
 
     Raises
     ------
     ModelFormatError
-        If the boundaries do not rise from 0 to `n_items`.
+        If the boundaries do not increase from 0 to `n_items`.
     """
-    # Compared as they are, unsigned: only then is it known that they fit a signed integer.
+    # Compared as unsigned integers: after that they are known to fit a signed integer.
     rises = len(start) > 0 and start[0] == 0 and not (start[1:] < start[:-1]).any()
     if not rises or start[-1] != n_items:
         raise ModelFormatError(f"the boundaries between its {what} are wrong")
@@ -63,12 +68,12 @@ def check_trees(flat: Mapping[str, Array], n_features: int, n_outputs: int) -> N
     flat : mapping of str to array
         As `Ensemble.flat` returns them, of the right types.
     n_features, n_outputs : int
-        What the features and the base score say.
+        The number of columns and of outputs.
 
     Raises
     ------
     ModelFormatError
-        If prediction with these trees could fail, hang, or give something that is not a number.
+        If prediction with these trees could fail, not end, or give NaN.
     """
     n_nodes = len(flat["feature"])
     if any(len(flat[name]) != n_nodes for name in NODE_ARRAYS):
@@ -80,7 +85,7 @@ def check_trees(flat: Mapping[str, Array], n_features: int, n_outputs: int) -> N
     per_round = n_outputs if flat["value"].ndim == 1 else 1
     if len(sizes) % per_round:
         raise ModelFormatError(
-            f"it has {len(sizes)} trees, which is no whole number of rounds of {per_round}"
+            f"it has {len(sizes)} trees, which is not a multiple of the {per_round} per round"
         )
     _check_numbers(flat, start, n_features)
     _check_leaves(flat, start)
@@ -90,7 +95,7 @@ def check_trees(flat: Mapping[str, Array], n_features: int, n_outputs: int) -> N
 
 
 def _refuse(bad: npt.NDArray[np.bool], start: npt.NDArray[np.int64], what: str) -> None:
-    """Raise for the first bad node, if there is one."""
+    """Raise ModelFormatError for the first bad node, if there is one."""
     if not bad.any():
         return
     node = int(bad.argmax())
@@ -102,40 +107,42 @@ def _check_numbers(
     flat: Mapping[str, Array], start: npt.NDArray[np.int64], n_features: int
 ) -> None:
     feature = flat["feature"]
-    _refuse((feature < -1) | (feature >= n_features), start, "asks about a feature there is not")
-    # Infinite thresholds are legitimate: «missing or not» splits at +inf.
+    _refuse(
+        (feature < -1) | (feature >= n_features), start, "splits on a feature that does not exist"
+    )
+    # Infinite thresholds are allowed: a split of missing from other values has +inf.
     _refuse(np.isnan(flat["threshold"]), start, "has a threshold that is not a number")
     for name in ("value", "gain", "cover"):
         wrong = ~np.isfinite(flat[name])
-        # Of several outputs, any of a node's.
-        odd = np.asarray(wrong.any(axis=tuple(range(1, wrong.ndim))))
-        _refuse(odd, start, f"has a {name} that is not finite")
+        # With several outputs, any value of the node.
+        bad = np.asarray(wrong.any(axis=tuple(range(1, wrong.ndim))))
+        _refuse(bad, start, f"has a {name} that is not finite")
     for name in ("gain", "cover"):
         _refuse(flat[name] < 0, start, f"has a negative {name}")
-    _refuse(flat["missing_left"] > 1, start, "sends missing values neither left nor right")
+    _refuse(flat["missing_left"] > 1, start, "has a direction of missing values above 1")
 
 
 def _check_covers(flat: Mapping[str, Array], start: npt.NDArray[np.int64]) -> None:
-    """Check that training rows went through every split, of trees that have counted them at all."""
+    """Check that every split has a positive cover, in trees whose covers are not all 0."""
     cover = flat["cover"]
     sizes = np.diff(start)
     counted = np.repeat(np.maximum.reduceat(cover, start[:-1]) > 0, sizes)
     _refuse(
         (flat["feature"] >= 0) & counted & (cover == 0),
         start,
-        "is a split that no row went through",
+        "is a split with the cover 0",
     )
 
 
 def check_splittable(flat: Mapping[str, Array], uncut: Sequence[int]) -> None:
-    """Check that no node splits a feature that has nothing to split.
+    """Check that no node splits a feature without cuts at a finite threshold.
 
     Parameters
     ----------
     flat : mapping of str to array
         The arrays of the trees.
     uncut : sequence of int
-        The features of wide integers without cuts; they can only be missing or not.
+        The wide integer features without cuts, which can only be split into missing and not.
 
     Raises
     ------
@@ -143,11 +150,11 @@ def check_splittable(flat: Mapping[str, Array], uncut: Sequence[int]) -> None:
         If a node splits one of them at a finite threshold.
     """
     bad = np.isin(flat["feature"], uncut) & np.isfinite(flat["threshold"])
-    _refuse(bad, flat["tree_start"].astype(np.int64), "splits a feature that has nothing to split")
+    _refuse(bad, flat["tree_start"].astype(np.int64), "splits a feature that has no cuts")
 
 
 def check_predictions(flat: Mapping[str, Array], base: Array, offset: Any, scale: Any) -> None:
-    """Check that no sum of the constants of leaves leaves the range of a float64.
+    """Check that no sum of leaf values exceeds the range of a float64.
 
     Raises
     ------
@@ -162,14 +169,16 @@ def check_predictions(flat: Mapping[str, Array], base: Array, offset: Any, scale
             total += np.maximum.reduceat(value, flat["tree_start"][:-1].astype(np.int64)).sum()
         largest = np.max(np.abs(offset) + np.asarray(scale) * total)
     if not (total <= LARGEST and np.isfinite(largest)):
-        raise ModelFormatError("its leaves have values that add up to more than a float64 can hold")
+        raise ModelFormatError("the sum of its leaf values exceeds the range of a float64")
 
 
 def _check_leaves(flat: Mapping[str, Array], start: npt.NDArray[np.int64]) -> None:
     in_use = (flat["left"] != -1) | (flat["right"] != -1)
     for name in ("threshold", "missing_left", "gain"):
         in_use |= flat[name] != 0
-    _refuse((flat["feature"] == -1) & in_use, start, "is a leaf that splits")
+    _refuse(
+        (flat["feature"] == -1) & in_use, start, "is a leaf with children, a threshold or a gain"
+    )
 
 
 def _check_children(
@@ -188,58 +197,60 @@ def _check_children(
     _refuse(parents != (own > 0), start, "does not have exactly one parent")
 
 
-def check_sets(flat: Mapping[str, Array], n_categories: Sequence[int]) -> None:
-    """Check the sets of levels of an ensemble whose other arrays are sound.
+def check_category_sets(flat: Mapping[str, Array], n_categories: Sequence[int]) -> None:
+    """Check the category sets of an ensemble whose other arrays are valid.
 
     Raises
     ------
     ModelFormatError
-        If a node that asks about a category has no set, another one has, or the sets do not lie
-        behind one another, tree by tree.
+        If a split on a categorical feature has no set, another node has one, or the sets are not
+        contiguous, tree by tree.
     """
-    per_feature = np.array([*n_categories, 0], dtype=np.int64)  # the last: of leaves
-    asks = per_feature[flat["feature"]] > 0
+    per_feature = np.array([*n_categories, 0], dtype=np.int64)  # the last entry is for leaves
+    categorical = per_feature[flat["feature"]] > 0
     given = [name in flat for name in CATEGORY_SETS]
     if not any(given):
-        if asks.any():
-            raise ModelFormatError("it has no sets of levels, but nodes that ask about them")
+        if categorical.any():
+            raise ModelFormatError("it has splits on categorical features, but no category sets")
         return
     start, bits = flat.get("set_start", np.empty(0)), flat.get("level_sets", np.empty(0))
-    if not all(given) or not asks.any() or len(start) != len(asks):
-        raise ModelFormatError("its sets of levels do not fit its nodes")
+    if not all(given) or not categorical.any() or len(start) != len(categorical):
+        raise ModelFormatError("its category sets do not fit its nodes")
     bounds = flat["tree_start"].astype(np.int64)
-    _refuse((start >= 0) != asks, bounds, "has a set of levels it does not ask about, or none")
-    _refuse(asks & (flat["threshold"] != 0), bounds, "asks about levels and has a threshold")
-    nodes = np.flatnonzero(asks)[np.argsort(start[asks], kind="stable")]
+    wrong = (start >= 0) != categorical
+    _refuse(wrong, bounds, "has no category set, or one for a feature that is not categorical")
+    bad = categorical & (flat["threshold"] != 0)
+    _refuse(bad, bounds, "splits on a categorical feature and has a threshold")
+    nodes = np.flatnonzero(categorical)[np.argsort(start[categorical], kind="stable")]
     n = per_feature[flat["feature"][nodes]]
     ends = np.cumsum(n // 64 + 1)
     tree = np.searchsorted(bounds, nodes, side="right")
     tiled = np.array_equal(start[nodes], [0, *ends[:-1]]) and ends[-1] == len(bits)
     if not tiled or (np.diff(tree) < 0).any():
-        raise ModelFormatError("its sets of levels are not where they should be")
-    # Bit L of L levels is the last that means something.
+        raise ModelFormatError("its category sets are not contiguous")
+    # With L categories, bit L is the last one that is used.
     unused = np.uint64(63) - (n % 64).astype(np.uint64)
     last = bits[ends - 1]
     if ((last << unused) >> unused != last).any():
-        raise ModelFormatError("it has a set with levels that there are not")
+        raise ModelFormatError("it has a category set with categories that do not exist")
 
 
-def check_lines(flat: Mapping[str, Array], n_categories: Sequence[int]) -> None:
-    """Check the lines of an ensemble whose other arrays are sound.
+def check_linear_leaves(flat: Mapping[str, Array], n_categories: Sequence[int]) -> None:
+    """Check the linear leaves of an ensemble whose other arrays are valid.
 
     Raises
     ------
     ModelFormatError
-        If a line is not in a leaf, asks about a feature that is no number, or has numbers that
-        would make a prediction something else than a number.
+        If a linear model does not belong to a leaf, uses a feature that is not numeric, or has
+        numbers that could give NaN.
     """
     given = {name.removeprefix("line_"): flat[name] for name in LINEAR_LEAVES if name in flat}
     if not given:
         return
     if len(given) < len(LINEAR_LEAVES) or len(given["node"]) == 0:
-        raise ModelFormatError("it has lines of leaves that are not whole")
+        raise ModelFormatError("it has only some of the sections of linear leaves")
     node, feature = given["node"], given["feature"]
-    start = check_starts(given["start"], len(feature), "lines")
+    start = check_starts(given["start"], len(feature), "linear leaves")
     per_term = ("slope", "centre")
     per_line = ("intercept", "low", "high", "beyond", "grain")
     if (
@@ -248,23 +259,23 @@ def check_lines(flat: Mapping[str, Array], n_categories: Sequence[int]) -> None:
         or any(len(given[name]) != len(node) for name in per_line)
         or (np.diff(start) == 0).any()
     ):
-        raise ModelFormatError("the arrays of its lines differ in length")
+        raise ModelFormatError("the arrays of its linear leaves differ in length")
     rises = (node[1:] > node[:-1]).all() and node[0] >= 0 and node[-1] < len(flat["feature"])
     if not rises or (flat["feature"][node] != -1).any():
-        raise ModelFormatError("it has a line that is in no leaf, or two in one")
+        raise ModelFormatError("it has a linear model outside of a leaf, or two in one leaf")
     if (feature < 0).any() or (feature >= len(n_categories)).any():
-        raise ModelFormatError("it has a line with a feature there is not")
+        raise ModelFormatError("it has a linear leaf with a feature that does not exist")
     if (np.array(n_categories)[feature] > 0).any():
-        raise ModelFormatError("it has a line with a feature that is no number")
+        raise ModelFormatError("it has a linear leaf with a categorical feature")
     same = np.diff(np.repeat(np.arange(len(node)), np.diff(start))) == 0
     if (same & (np.diff(feature) <= 0)).any():
-        raise ModelFormatError("it has a line whose features do not rise")
+        raise ModelFormatError("it has a linear leaf whose features are not increasing")
     if not all(np.isfinite(given[name]).all() for name in (*per_term, *per_line)):
-        raise ModelFormatError("it has a line with a number that is not finite")
+        raise ModelFormatError("it has a linear leaf with a number that is not finite")
     if (given["low"] > given["high"]).any() or (given["grain"] < 0).any():
-        raise ModelFormatError("it has a line with bounds that are out of order")
+        raise ModelFormatError("it has a linear leaf with an invalid range or grain")
     if (given["beyond"] > 1).any():
-        raise ModelFormatError("it does not say what infinite values are to its lines")
+        raise ModelFormatError("the handling of infinite values in its linear leaves is invalid")
 
 
 def check_features(kind: Array, cut_start: Array, cuts: Array) -> npt.NDArray[np.int64]:
@@ -278,18 +289,18 @@ def check_features(kind: Array, cut_start: Array, cuts: Array) -> npt.NDArray[np
     Raises
     ------
     ModelFormatError
-        If a kind is unknown, or cuts are where none belong, or do not rise.
+        If a kind is unknown, or cuts belong to another kind of feature or are not increasing.
     """
     if len(kind) == 0 or len(cut_start) != len(kind) + 1 or kind.max() > CATEGORICAL:
-        raise ModelFormatError("it does not say of which kind its features are")
+        raise ModelFormatError("the kinds of its features are missing or unknown")
     start = check_starts(cut_start, len(cuts), "cuts")
     sizes = np.diff(start)
     if sizes[(kind == REAL) | (kind == CATEGORICAL)].any():
-        raise ModelFormatError("it has cuts for a feature that needs none")
-    # Flipping the sign bit makes signed integers rise as unsigned ones do.
+        raise ModelFormatError("it has cuts for a feature that is not a wide integer")
+    # With the sign bit flipped, signed integers have the order of unsigned ones.
     flip = np.where(np.repeat(kind, sizes) == INT64_CUTS, np.uint64(2**63), np.uint64(0))
     key = cuts ^ flip
     owner = np.repeat(np.arange(len(kind)), sizes)
     if ((owner[1:] == owner[:-1]) & (key[1:] <= key[:-1])).any():
-        raise ModelFormatError("it has cuts that do not rise")
+        raise ModelFormatError("it has cuts that are not increasing")
     return start

@@ -1,8 +1,8 @@
-"""What a model file says: a model as facts and arrays, and facts and arrays as a model.
+"""The contents of a model file: converts a model to header entries and arrays, and back.
 
-The one idea: `unpack` is the only judge of what is a model. Reading goes through it, and so does
-writing, so a file that could not be read again is never written. This file must not know how facts
-and arrays become bytes.
+`unpack` is the only function that decides whether these are a valid model. It runs when a file is
+read and also when it is written, so a file that could not be read again is never written. This
+module must not convert to bytes.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from stagewise.model.file.checks import (
     INT64_CUTS,
     REAL,
     UINT64_CUTS,
+    check_category_sets,
     check_features,
-    check_lines,
+    check_linear_leaves,
     check_predictions,
-    check_sets,
     check_splittable,
     check_starts,
     check_trees,
@@ -61,22 +61,22 @@ _TASKS = ("regression", "classification")
 
 
 def pack(model: Model, estimator: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Array]]:
-    """Take a model apart.
+    """Return a model as header entries and arrays.
 
     Parameters
     ----------
     model : Model
-        What was learned.
+        The model.
     estimator : mapping
-        What to rebuild an estimator from: ``class`` (a str), ``params`` (a dict), and whatever
-        else the estimator wants to find again; or nothing at all.
+        The data that restore an estimator: ``class`` (a str), ``params`` (a dict), and other
+        entries of the estimator; or empty.
 
     Returns
     -------
     facts : dict
-        What goes into the header.
+        The entries of the header.
     arrays : dict of str to array
-        What goes into sections.
+        The sections.
 
     Raises
     ------
@@ -109,7 +109,7 @@ def pack(model: Model, estimator: Mapping[str, Any]) -> tuple[dict[str, Any], di
         if labels is not None:
             arrays[LABELS] = labels
     if model.ensemble.n_features != len(model.features.sources):
-        raise ValueError("the trees and the features of the model differ in number of features")
+        raise ValueError("the trees and the features of the model differ in number of columns")
     return facts, arrays
 
 
@@ -118,7 +118,7 @@ def _pack_estimator(estimator: Mapping[str, Any]) -> dict[str, Any]:
     for key, value in estimator.items():
         if key == "params" and isinstance(value, Mapping):
             packed[key] = {
-                # Three levels enclose a parameter: the header, the estimator, its params.
+                # The depth of a parameter is 3: the header, the estimator, its params.
                 name: to_json(item, f"the parameter {name!r}", depth=3)
                 for name, item in value.items()
             }
@@ -128,7 +128,7 @@ def _pack_estimator(estimator: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _pack_trees(ensemble: Ensemble) -> dict[str, Array]:
-    """Trees as arrays; values of several outputs, node by node, have a section of their own."""
+    """Return trees as arrays; vector values are stored in a separate section, node by node."""
     arrays = ensemble.flat()
     if ensemble.outputs_per_tree > 1:
         (name,) = VECTORS
@@ -145,20 +145,20 @@ def _pack_targets(targets: tuple[str, ...] | None) -> dict[str, Array]:
 
 
 def _pack_features(features: Features) -> dict[str, Array]:
-    """Features as arrays: kinds, cuts behind one another, and names as one stretch of text."""
+    """Return features as arrays: kinds, concatenated cuts, and concatenated names."""
     kinds = np.array([_kind_of(feature) for feature in features], dtype=np.uint8)
     cuts = [np.empty(0, np.uint64) if f.cuts is None else f.cuts for f in features]
     arrays: dict[str, Array] = {
         "feature_kind": kinds,
         "cut_start": _starts(cuts),
-        # int64 cuts keep their bits, and are told apart by the kind of their feature.
+        # int64 cuts keep their bits; the kind of the feature gives the type.
         "cuts": np.concatenate([np.ascontiguousarray(c).view(np.uint64) for c in cuts]),
     }
     names = [feature.name for feature in features if feature.name is not None]
     if names:
         if len(names) != len(kinds):
             raise ValueError("some features of the model have names and some have none")
-        # Names need not be valid text: broken bytes in a table's header become lone surrogates.
+        # Names need not be valid text: invalid bytes in a table's header become lone surrogates.
         texts = [name.encode("utf-8", "surrogatepass") for name in names]
         arrays["name_start"] = _starts(texts)
         arrays["names"] = np.frombuffer(b"".join(texts), dtype=np.uint8)
@@ -166,7 +166,7 @@ def _pack_features(features: Features) -> dict[str, Array]:
 
 
 def _pack_missing_values(missing_values: MissingValues) -> dict[str, Array]:
-    """Missing values as arrays, each in the first type that holds it; no array that is empty."""
+    """Return missing values as arrays, each in the first type that holds it; no empty arrays."""
     parts: dict[str, list[int | float]] = {name: [] for name in MISSING_VALUES}
     for value in missing_values.values:
         whole = "missing_int64" if value < 2**63 else "missing_uint64"
@@ -194,12 +194,12 @@ def _starts(items: list[Any]) -> npt.NDArray[np.uint64]:
 
 
 def unpack(facts: Mapping[str, Any], arrays: Mapping[str, Array]) -> tuple[Model, dict[str, Any]]:
-    """Check facts and arrays, and put the model together.
+    """Check header entries and arrays, and return the model and the estimator's data.
 
     Parameters
     ----------
     facts : mapping
-        What `pack` returned, or a header; unknown keys are ignored.
+        As `pack` returns them, or a header; unknown keys are ignored.
     arrays : mapping of str to array
         Arrays of the types that ``sections.py`` lists.
 
@@ -211,17 +211,17 @@ def unpack(facts: Mapping[str, Any], arrays: Mapping[str, Array]) -> tuple[Model
     Raises
     ------
     ModelFormatError
-        If they are not a model.
+        If they are not a valid model.
     """
     _check_types(arrays)
     for key in _FACTS:
         if key not in facts:
-            raise ModelFormatError(f"its header does not give {key!r}")
+            raise ModelFormatError(f"its header has no {key!r}")
     task, loss = facts["task"], facts["loss"]
     if task not in _TASKS:
         raise ModelFormatError("it is neither a regression nor a classification model")
     if not isinstance(loss, str):
-        raise ModelFormatError("it does not say which loss it was trained with")
+        raise ModelFormatError("the name of its loss is not text")
     classes = _unpack_classes(facts["classes"], arrays.get(LABELS), task)
     base = arrays["base"]
     offset, scale = _unpack_scores(arrays, None if classes is None else len(classes))
@@ -230,15 +230,15 @@ def unpack(facts: Mapping[str, Any], arrays: Mapping[str, Array]) -> tuple[Model
         arrays, features.n_categories_per_feature(), len(base)
     )
     features = features.with_target_encodings(target_encodings)
-    levels = features.n_categories_per_column()
+    n_categories = features.n_categories_per_column()
     flat = _unpack_trees(arrays, len(base))
-    check_trees(flat, len(levels), len(base))
-    check_sets(flat, levels)
-    check_lines(flat, levels)
+    check_trees(flat, len(n_categories), len(base))
+    check_category_sets(flat, n_categories)
+    check_linear_leaves(flat, n_categories)
     check_predictions(flat, base, offset, scale)
     uncut = [j for j, f in enumerate(features) if f.cuts is not None and not len(f.cuts)]
     check_splittable(flat, uncut)
-    ensemble = Ensemble.from_flat(len(levels), base, flat, levels)
+    ensemble = Ensemble.from_flat(len(n_categories), base, flat, n_categories)
     model = Model(
         task=task,
         loss=loss,
@@ -266,20 +266,22 @@ def _check_types(arrays: Mapping[str, Array]) -> None:
 
 
 def _replaced(arrays: Mapping[str, Array]) -> tuple[str, ...]:
-    """Return the sections that others stand in for."""
+    """Return the required sections that others replace."""
     return ("value",) if any(name in arrays for name in VECTORS) else ()
 
 
 def _unpack_trees(arrays: Mapping[str, Array], n_outputs: int) -> dict[str, Array]:
-    """Return the arrays of the trees, values of several outputs as a column for each."""
+    """Return the arrays of the trees; vector values have one column per output."""
     names = ("tree_start", *NODE_ARRAYS, *CATEGORY_SETS, *LINEAR_LEAVES)
     flat = {name: arrays[name] for name in names if name in arrays}
     (name,) = VECTORS
     if name in arrays:
         if "value" in flat or n_outputs < 2:
-            raise ModelFormatError("its trees have one value a node, and a vector")
+            raise ModelFormatError(
+                "its trees have scalar values and vectors, or vectors for one output"
+            )
         if any(line in flat for line in LINEAR_LEAVES):
-            raise ModelFormatError("its leaves have lines, and a vector")
+            raise ModelFormatError("its trees have linear leaves and vectors")
         if len(arrays[name]) != n_outputs * len(flat["feature"]):
             raise ModelFormatError("the arrays of its trees differ in length")
         flat["value"] = arrays[name].reshape(-1, n_outputs)
@@ -292,7 +294,9 @@ def _unpack_targets(
     if not any(name in arrays for name in TARGETS):
         return None
     if task != "regression" or n_outputs < 2:
-        raise ModelFormatError("it has names of targets, but not several targets")
+        raise ModelFormatError(
+            "it has names of targets, but is not a regression with several targets"
+        )
     names = _texts(arrays, tuple(TARGETS), n_outputs, "target")
     return tuple(names)
 
@@ -310,17 +314,21 @@ def _unpack_scores(arrays: Mapping[str, Array], n_classes: int | None) -> tuple[
     base, offset, scale = arrays["base"], arrays["offset"], arrays["scale"]
     n = len(base) if n_classes is None else 1
     if len(offset) != n or len(scale) != n:
-        raise ModelFormatError("its offset or scale is not one number for each target")
+        raise ModelFormatError(
+            "the number of its offsets or scales is not the number of its targets"
+        )
     constants = (base, offset, scale)
     if not (all(np.isfinite(c).all() for c in constants) and (scale > 0).all()):
-        raise ModelFormatError("its base score, offset or scale is not a usable number")
+        raise ModelFormatError(
+            "its base score, offset or scale is not finite, or a scale is not positive"
+        )
     if n_classes is None:
         fits = len(base) >= 1
     else:
-        # One output tells two classes apart; more classes have an output each.
+        # Two classes have one output or two; more classes have one output each.
         fits = len(base) == n_classes or (len(base) == 1 and n_classes == 2)
         if offset[0] != 0.0 or scale[0] != 1.0:
-            raise ModelFormatError("it is a classifier whose scores are shifted or scaled")
+            raise ModelFormatError("it is a classifier with an offset or a scale")
     if not fits:
         raise ModelFormatError(f"its {len(base)} outputs do not fit its task")
     return (offset, scale) if n > 1 else (float(offset[0]), float(scale[0]))
@@ -331,14 +339,15 @@ def _unpack_features(arrays: Mapping[str, Array]) -> Features:
     bounds = check_features(kinds, arrays["cut_start"], cuts).tolist()
     signed = cuts.view(np.int64)
     names = _unpack_names(arrays, len(kinds))
-    levels, temporal_types = unpack_categories(arrays, kinds), unpack_temporal_types(arrays, kinds)
+    categories = unpack_categories(arrays, kinds)
+    temporal_types = unpack_temporal_types(arrays, kinds)
     features = []
-    heads = zip(names, kinds.tolist(), pairwise(bounds), levels, temporal_types, strict=True)
-    for name, kind, (first, last), its, temporal_type in heads:
+    parts = zip(names, kinds.tolist(), pairwise(bounds), categories, temporal_types, strict=True)
+    for name, kind, (first, last), own, temporal_type in parts:
         if kind == REAL:
             features.append(Feature(name, "real", temporal_type=temporal_type))
         elif kind == CATEGORICAL:
-            features.append(Feature(name, "categorical", None, its))
+            features.append(Feature(name, "categorical", None, own))
         else:
             values = signed if kind == INT64_CUTS else cuts
             features.append(
@@ -357,7 +366,7 @@ def _unpack_missing_values(arrays: Mapping[str, Array]) -> MissingValues:
     if given.keys() != expected.keys() or any(
         not np.array_equal(given[name], expected[name]) for name in expected
     ):
-        raise ModelFormatError("its missing values do not rise, or one has another type")
+        raise ModelFormatError("its missing values are not increasing, or one has the wrong type")
     return missing_values
 
 
@@ -370,7 +379,7 @@ def _unpack_names(arrays: Mapping[str, Array], n_features: int) -> list[str] | l
 def _texts(
     arrays: Mapping[str, Array], sections: tuple[str, ...], n: int, of_what: str
 ) -> list[str]:
-    """Return the names of things, from the section of their starts and that of their text."""
+    """Return names from the section of their starts and the section of their text."""
     start, names = sections
     if any(name not in arrays for name in sections) or len(arrays[start]) != n + 1:
         raise ModelFormatError(f"it does not have a name for each {of_what}")
@@ -379,7 +388,7 @@ def _texts(
     try:
         found = [text[a:b].decode("utf-8", "surrogatepass") for a, b in pairwise(bounds)]
     except UnicodeDecodeError:
-        raise ModelFormatError(f"a {of_what} name in it is not text") from None
+        raise ModelFormatError(f"the name of a {of_what} is not valid text") from None
     if len(set(found)) != len(found):
         raise ModelFormatError(f"two of its {of_what}s have the same name")
     return found
@@ -387,10 +396,10 @@ def _texts(
 
 def _unpack_estimator(fact: object) -> dict[str, Any]:
     if not isinstance(fact, dict):
-        raise ModelFormatError("it does not say which estimator it belongs to")
+        raise ModelFormatError("its header has no valid estimator")
     named = isinstance(fact.get("class"), str) and isinstance(fact.get("params"), dict)
     if fact and not named:
-        raise ModelFormatError("it has no name or no parameters for its estimator")
+        raise ModelFormatError("the class or the parameters of its estimator are missing")
     estimator = from_json(fact)
     assert isinstance(estimator, dict)
     return estimator

@@ -1,8 +1,7 @@
-"""What the numbers of features stand for, to and from the array of a model file.
+"""Temporal types of features, to and from the section ``feature_moment`` of a model file.
 
-The one idea: it decides nothing that is predicted, so a reader that does not know the section may
-skip it; one that does believes no more of it than can be true. This file must not know features but
-for their kinds.
+They do not affect predictions, so a reader that does not know the section may skip it. A reader
+that knows it checks it against the kinds of the features.
 """
 
 from __future__ import annotations
@@ -23,11 +22,11 @@ __all__ = ["pack_temporal_types", "unpack_temporal_types"]
 Array = npt.NDArray[Any]
 
 NUMBERED: tuple[TemporalType | None, ...] = (None, *TEMPORAL_TYPES)
-"""The moments, as a file numbers them."""
+"""The temporal types by their numbers in a file."""
 
 
 def pack_temporal_types(temporal_types: Sequence[TemporalType | None]) -> dict[str, Array]:
-    """Give the number of each feature's moment; nothing if no feature has one."""
+    """Return the number of each feature's temporal type; empty if no feature has one."""
     numbers = np.array(
         [NUMBERED.index(temporal_type) for temporal_type in temporal_types], dtype=np.uint8
     )
@@ -35,7 +34,7 @@ def pack_temporal_types(temporal_types: Sequence[TemporalType | None]) -> dict[s
 
 
 def unpack_temporal_types(arrays: Mapping[str, Array], kinds: Array) -> list[TemporalType | None]:
-    """Return what the numbers of each feature stand for, checking it on the way.
+    """Return the checked temporal type of each feature; None for one that has none.
 
     Parameters
     ----------
@@ -47,14 +46,13 @@ def unpack_temporal_types(arrays: Mapping[str, Array], kinds: Array) -> list[Tem
     Raises
     ------
     ModelFormatError
-        If something is said of no feature, is unknown, or is said of a feature whose numbers cannot
-        be nanoseconds.
+        If the number of entries is wrong, a type is unknown, or a feature cannot hold nanoseconds.
     """
     numbers = arrays.get("feature_moment")
     if numbers is None:
         return [None] * len(kinds)
     if len(numbers) != len(kinds) or not numbers.any() or numbers.max() >= len(NUMBERED):
-        raise ModelFormatError("it does not say what the numbers of its features stand for")
+        raise ModelFormatError("the temporal types of its features are wrong")
     if numbers[(kinds == UINT64_CUTS) | (kinds == CATEGORICAL)].any():
-        raise ModelFormatError("it has moments that are no signed integers")
+        raise ModelFormatError("it has a temporal feature that does not hold signed integers")
     return [NUMBERED[number] for number in numbers.tolist()]

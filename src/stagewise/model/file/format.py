@@ -1,9 +1,9 @@
-"""Model files: a model as bytes, and bytes in a file that is always whole.
+"""Model files: encodes a model as bytes, and decodes and checks them.
 
-The one idea: nothing in a file is believed before it is checked, and nothing is checked twice. The
-frame comes first (magic, version, length, SHA-256), then the header, the table of sections, and the
-meaning of every array; only then is there a model. docs/file-format.md is the specification. This
-file must never unpickle, follow a reference out of the file, or fall back to another format.
+Everything in a file is checked before it is used: first the frame (magic, version, length,
+SHA-256), then the header, the table of sections, and every array. docs/file-format.md is the
+specification. This module must never unpickle, follow a reference out of the file, or try another
+format.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from stagewise.model.model import Model
 
 __all__ = ["decode", "encode", "read_model", "write_model"]
 
-# Not text, and with both kinds of line ends: a transfer that treats the file as text shows.
+# Not text, and with both kinds of line ends, so that a transfer in text mode is detected.
 MAGIC = b"\x93STGW\r\n\x1a"
 MAJOR, MINOR = 1, 4
 
@@ -39,18 +39,18 @@ _UPGRADE = "upgrade Stagewise to load it"
 
 
 def encode(model: Model, estimator: Mapping[str, Any] | None = None) -> bytes:
-    """Turn a model into the bytes of a model file.
+    """Return a model as the bytes of a model file.
 
     Equal models and estimators give equal bytes, on every machine.
 
     Parameters
     ----------
     model : Model
-        What was learned.
+        The model.
     estimator : mapping, optional
-        What to rebuild an estimator from: ``class`` (a str), ``params`` (a dict), and whatever
-        else the estimator wants to find again. Values are None, bool, int, finite float, str, and
-        lists and dicts of these; NumPy scalars are converted, and tuples come back as lists.
+        The data that restore an estimator: ``class`` (a str), ``params`` (a dict), and other
+        entries of the estimator. Values are None, bool, int, finite float, str, and lists and dicts
+        of these; NumPy scalars are converted, and tuples become lists.
 
     Returns
     -------
@@ -67,7 +67,7 @@ def encode(model: Model, estimator: Mapping[str, Any] | None = None) -> bytes:
         table, contents = pack_sections(arrays)
         header = dump_header({**facts, "sections": table})
     except ValueError as fault:
-        # Also what `unpack` finds: a file that could not be read again is not written.
+        # Also errors of `unpack`: a file that could not be read again is not written.
         raise ValueError(f"The model cannot be saved: {fault}.") from fault
     parts = [_PREFIX.pack(MAGIC, MAJOR, MINOR, len(header)), header, *contents]
     length = sum(map(len, parts)) + _FOOTER.size
@@ -81,24 +81,24 @@ def encode(model: Model, estimator: Mapping[str, Any] | None = None) -> bytes:
 def decode(data: bytes | bytearray | memoryview) -> tuple[Model, dict[str, Any]]:
     """Read a model from the bytes of a model file.
 
-    Takes time and memory in proportion to the length of the bytes, whatever they say.
+    Time and memory are proportional to the number of bytes, whatever they contain.
 
     Parameters
     ----------
     data : bytes, bytearray or memoryview
-        The whole file. What can still change is copied first.
+        The whole file. A mutable buffer is copied first.
 
     Returns
     -------
     model : Model
         Its tree arrays are read-only, and share the memory of `data`.
     estimator : dict
-        As it was given to `encode`; empty if none was.
+        As passed to `encode`; empty if none was passed.
 
     Raises
     ------
     ModelFormatError
-        If the bytes are not a whole and valid model that this version can read.
+        If the bytes are not a complete and valid model that this version can read.
     """
     data = bytes(data)
     header_length = _check_prefix(data)
@@ -116,7 +116,7 @@ def decode(data: bytes | bytearray | memoryview) -> tuple[Model, dict[str, Any]]
 
 
 def _check_prefix(data: bytes) -> int:
-    """Check that these are the first bytes of a model file that this version can read.
+    """Check the magic and the version of a model file.
 
     Returns
     -------
@@ -127,15 +127,15 @@ def _check_prefix(data: bytes) -> int:
         raise ModelFormatError("The file is empty, so it is not a Stagewise model.")
     if data[: len(MAGIC)] != MAGIC[: len(data)]:
         raise ModelFormatError(
-            "The file is not a Stagewise model, since it does not begin as one; "
-            "load a file that was written by save()."
+            "The file is not a Stagewise model: its first bytes are different. "
+            "Load a file that was written by save()."
         )
     if len(data) < _PREFIX.size:
         raise ModelFormatError(f"The model cannot be loaded: it is cut short; {_DAMAGED}.")
     _, major, minor, header_length = _PREFIX.unpack_from(data)
     if major != MAJOR:
         raise ModelFormatError(
-            f"The model has file format {major}.{minor}, and this version of Stagewise reads "
+            f"The model has file format {major}.{minor}, but this version of Stagewise reads "
             f"format {MAJOR}; {_UPGRADE if major > MAJOR else _DAMAGED}."
         )
     assert isinstance(header_length, int)
@@ -143,7 +143,7 @@ def _check_prefix(data: bytes) -> int:
 
 
 def _check_frame(data: bytes, header_length: int) -> None:
-    """Check that the file is whole, and unchanged since it was written."""
+    """Check the length and the checksum of the file."""
     if len(data) < _PREFIX.size + _FOOTER.size:
         raise ModelFormatError("it is cut short")
     length, digest = _FOOTER.unpack_from(data, len(data) - _FOOTER.size)
@@ -158,16 +158,16 @@ def _check_frame(data: bytes, header_length: int) -> None:
 def write_model(
     path: str | os.PathLike[str], model: Model, estimator: Mapping[str, Any] | None = None
 ) -> None:
-    """Save a model to a file, which is at every moment the old file or the new one.
+    """Save a model to a file atomically.
 
     Parameters
     ----------
     path : str or path-like
-        Where to save; by custom the name ends in ``.stgw``. The directory must exist.
+        The file; by convention its name ends in ``.stgw``. The directory must exist.
     model : Model
-        What was learned.
+        The model.
     estimator : mapping, optional
-        What to rebuild an estimator from; see `encode`.
+        The data that restore an estimator; see `encode`.
 
     Raises
     ------
@@ -195,17 +195,17 @@ def read_model(path: str | os.PathLike[str]) -> tuple[Model, dict[str, Any]]:
     Raises
     ------
     ModelFormatError
-        If the file is not a whole and valid model that this version can read.
+        If the file is not a complete and valid model that this version can read.
     OSError
         If there is no such file, or it cannot be read.
     """
     path = Path(path)
     if path.is_dir():
-        reason = "The model cannot be loaded: a model is a file, and this is a directory"
+        reason = "The model cannot be loaded: this is a directory, not a file"
         raise IsADirectoryError(errno.EISDIR, reason, str(path))
     try:
         with path.open("rb") as file:
-            # Before the rest is read: what is not a model may be of any length.
+            # Checked before the rest is read: another file may be of any length.
             _check_prefix(file.read(_PREFIX.size))
             file.seek(0)
             data = file.read()

@@ -1,9 +1,9 @@
-"""The header of a model file: JSON, but a small and strict part of it.
+"""The header of a model file: a strict subset of JSON.
 
-The one idea: the header is the only text in the file, so it is the only place where a reader could
-be talked into recursion, into two readings of one key, or into a number that is not one. Text is
-therefore ASCII, nested at most eight deep, without duplicate keys, and every number is finite. This
-file knows nothing of models: it turns values into text and text into values.
+The header is the only text in the file, so it is the only part in which deep nesting, duplicate
+keys or numbers that are not finite could occur. It is therefore ASCII, nested at most eight deep,
+without duplicate keys, and all numbers are finite. This module converts values to text and back; it
+must not import models.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ __all__ = [
 ]
 
 MAX_DEPTH = 8
-# Parsed JSON takes up to thirty times its text in memory; this keeps that a fixed, modest sum.
+# Parsed JSON takes up to thirty times the memory of its text; this bounds it.
 MAX_HEADER = 4 * 2**20
 
 # A mapping whose keys are not all text is written as {"$pairs": [[key, value], ...]}.
@@ -38,17 +38,17 @@ _LONGEST_INTEGER = len(str(-(2**64)))
 
 
 def is_storable_integer(value: int) -> bool:
-    """Whether a 64-bit integer, signed or not, can hold the value."""
+    """Return whether a signed or unsigned 64-bit integer can hold the value."""
     return -(2**63) <= value < 2**64
 
 
 def dump_header(header: Mapping[str, Any]) -> bytes:
-    """Write a header as canonical text, padded with spaces to a multiple of eight bytes.
+    """Return a header as canonical text, padded with spaces to a multiple of eight bytes.
 
     Raises
     ------
     ValueError
-        If the text is longer than a header may be.
+        If the text is longer than `MAX_HEADER`.
     """
     text = json.dumps(
         header, ensure_ascii=True, allow_nan=False, sort_keys=True, separators=(",", ":")
@@ -57,25 +57,25 @@ def dump_header(header: Mapping[str, Any]) -> bytes:
     if len(text) > MAX_HEADER:
         raise ValueError(
             f"the parameters and labels take {len(text)} bytes as text, "
-            f"and a model file holds at most {MAX_HEADER}"
+            f"but a model file holds at most {MAX_HEADER}"
         )
     return text
 
 
 def parse_header(text: bytes) -> dict[str, Any]:
-    """Read what `dump_header` wrote, refusing everything that could be read in two ways.
+    """Parse the text of a header strictly.
 
     Raises
     ------
     ModelFormatError
-        If the text is not a JSON object of the strict kind described in this file.
+        If the text is not a JSON object of the strict subset of this module.
     """
     if not text.isascii():
         raise ModelFormatError("its header holds bytes that are not ASCII")
     if _depth(text) > MAX_DEPTH:
         raise ModelFormatError(f"its header is nested more than {MAX_DEPTH} levels deep")
     try:
-        # Decoded here, since json.loads would guess at UTF-16 for bytes with zeros among them.
+        # Decoded here, since json.loads would guess UTF-16 for bytes that contain zeros.
         header = json.loads(
             text.decode("ascii"),
             object_pairs_hook=_object,
@@ -93,7 +93,7 @@ def parse_header(text: bytes) -> dict[str, Any]:
 
 
 def _depth(text: bytes) -> int:
-    """How deeply brackets nest outside of strings, found without recursion."""
+    """Return the nesting depth of brackets outside of strings, without recursion."""
     unescaped = text.replace(rb"\\", b"").replace(rb"\"", b"")
     structure = np.frombuffer(b"".join(unescaped.split(b'"')[::2]), dtype=np.uint8)
     opened = (structure == ord("[")) | (structure == ord("{"))
@@ -105,7 +105,7 @@ def _depth(text: bytes) -> int:
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     result = dict(pairs)
     if len(result) != len(pairs):
-        raise ModelFormatError("its header gives a key twice")
+        raise ModelFormatError("its header has a key twice")
     return result
 
 
@@ -121,14 +121,14 @@ def _finite(text: str) -> float:
 
 
 def _integer(text: str) -> int:
-    # The length comes first: turning a million digits into an integer takes quadratic time.
+    # The length is checked first: converting a million digits takes quadratic time.
     if len(text) <= _LONGEST_INTEGER and is_storable_integer(value := int(text)):
         return value
     raise ModelFormatError("its header holds an integer of more than 64 bits")
 
 
 def to_json(value: object, what: str, depth: int) -> Any:
-    """Turn a value into what the header can hold.
+    """Return a value as JSON values of the header.
 
     Parameters
     ----------
@@ -136,9 +136,9 @@ def to_json(value: object, what: str, depth: int) -> Any:
         None, a bool, int, finite float or str; or a list, tuple or dict of these. NumPy scalars
         become their Python counterparts, tuples become lists.
     what : str
-        What the value is, to begin an error message with.
+        The description of the value, with which error messages begin.
     depth : int
-        How many levels of the header already enclose the value.
+        The nesting depth of the value in the header.
 
     Raises
     ------
@@ -155,11 +155,11 @@ def to_json(value: object, what: str, depth: int) -> Any:
         return value
     if type(value) is float:
         if not math.isfinite(value):
-            raise ValueError(f"{what} holds {value}, and only finite numbers can be stored")
+            raise ValueError(f"{what} holds {value}, but only finite numbers can be stored")
         return value
     if type(value) not in (list, tuple, dict):
         raise ValueError(
-            f"{what} holds a value of type {type(value).__name__}, and only None, bool, int, "
+            f"{what} holds a value of type {type(value).__name__}, but only None, bool, int, "
             "float, str, and lists and dicts of these can be stored"
         )
     if depth >= MAX_DEPTH:
@@ -181,12 +181,12 @@ def _dict_to_json(value: dict[Any, Any], what: str, depth: int) -> dict[str, Any
 
 
 def from_json(value: Any) -> Any:
-    """Undo `to_json`; the value comes from `parse_header`, so its depth is bounded.
+    """Return the inverse of `to_json`; values of `parse_header` have a bounded depth.
 
     Raises
     ------
     ModelFormatError
-        If pairs that stand for a dict are not pairs, or give a key twice.
+        If the pairs of a dict are not pairs, or have a key twice.
     """
     if isinstance(value, list):
         return [from_json(item) for item in value]
@@ -196,10 +196,10 @@ def from_json(value: Any) -> Any:
         return {key: from_json(item) for key, item in value.items()}
     pairs = value[PAIRS]
     if len(value) != 1 or not isinstance(pairs, list) or not all(map(_is_pair, pairs)):
-        raise ModelFormatError("its header holds a list of pairs that are not pairs")
+        raise ModelFormatError("its header has an invalid list of pairs")
     result = {key: from_json(item) for key, item in pairs}
     if len(result) != len(pairs):
-        raise ModelFormatError("its header gives a key twice")
+        raise ModelFormatError("its header has a key twice")
     return result
 
 

@@ -1,9 +1,9 @@
-"""Class labels, to and from what a model file can hold.
+"""Class labels, to and from a model file.
 
-The one idea: a label comes back as it went in, with its type, so what a loaded classifier predicts
-compares equal to what the fitted one did. Arrays of numbers and of fixed-width text are kept as
-arrays; labels that are Python objects are kept as text in the header. This file must not guess: a
-label it cannot give back exactly is refused when the model is saved.
+Labels keep their value and their type, so a loaded classifier predicts labels that are equal to
+those of the fitted one. Arrays of numbers and of fixed-width text are stored as arrays; labels that
+are Python objects are stored in the header. A label that cannot be restored exactly is an error
+when the model is saved.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ __all__ = ["LABEL_ARRAYS", "pack_labels", "unpack_labels"]
 
 Array = npt.NDArray[Any]
 
-# The label types kept as arrays, and the type and number of dimensions they are kept with.
+# The label types that are stored as arrays, with the type and number of dimensions of the array.
 LABEL_ARRAYS: dict[str, tuple[str, int]] = {
     "bool": ("uint8", 1),
     **{f"int{bits}": (f"int{bits}", 1) for bits in (8, 16, 32, 64)},
@@ -29,17 +29,17 @@ LABEL_ARRAYS: dict[str, tuple[str, int]] = {
     "str": ("uint32", 2),
 }
 _LAST_CODE_POINT = 0x10FFFF
-# NumPy knows no wider text.
+# The longest fixed-width text of NumPy.
 _LONGEST_TEXT = 2**29 - 1
 
 
 def pack_labels(classes: Array) -> tuple[dict[str, Any], Array | None]:
-    """Split labels into a fact for the header and an array, if they are kept as one.
+    """Return the entry of the header, and the array if the labels are stored as one.
 
     Raises
     ------
     ValueError
-        If the labels are of a type that a file cannot give back.
+        If the labels are of a type that cannot be restored.
     """
     if classes.ndim != 1:
         raise ValueError(f"the class labels have {classes.ndim} dimensions instead of one")
@@ -70,19 +70,19 @@ def _object_label(label: object) -> bool | int | str:
 
 
 def _code_points(classes: Array) -> Array:
-    """Text of fixed width as a matrix of code points, a row for each label, zeros after its end."""
+    """Return fixed-width text as a matrix of code points, one row per label, padded with zeros."""
     width = max(classes.dtype.itemsize // 4, 1)
     native = np.ascontiguousarray(classes, dtype=f"=U{width}")
     return native.view(np.uint32).reshape(len(classes), width)
 
 
 def unpack_labels(fact: object, array: Array | None) -> Array:
-    """Put the labels together again, checking them on the way.
+    """Return the checked labels.
 
     Raises
     ------
     ModelFormatError
-        If fact and array do not belong together, or do not hold distinct labels.
+        If the header and the array do not match, or the labels are not distinct.
     """
     name = fact.get("dtype") if isinstance(fact, dict) else None
     if name == "object":
@@ -93,7 +93,7 @@ def unpack_labels(fact: object, array: Array | None) -> Array:
     elif isinstance(name, str) and name in LABEL_ARRAYS:
         classes = _from_array(name, array)
     else:
-        raise ModelFormatError("it does not say of which type its class labels are")
+        raise ModelFormatError("the type of its class labels is missing or unknown")
     if len(classes) == 0:
         raise ModelFormatError("it is a classifier without classes")
     if len(set(classes.tolist())) != len(classes):
@@ -121,5 +121,5 @@ def _from_array(name: str, array: Array | None) -> Array:
         raise ModelFormatError("its class labels are not booleans")
     if array.dtype.kind == "f" and not np.isfinite(array).all():
         raise ModelFormatError("its class labels are not all finite")
-    # A copy: unlike the arrays of trees, labels are handed to callers, who may write to theirs.
+    # A copy: unlike the arrays of trees, labels are returned to callers, who may change them.
     return array.astype(name)

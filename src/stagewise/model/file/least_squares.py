@@ -1,7 +1,7 @@
-"""What a linear model knows of its coefficients, to and from the arrays of a model file.
+"""The coefficients of a linear model and their inference, to and from a model file.
 
-The one idea: slopes are in a file twice, with all that can be inferred from them and as the trees
-that predict, so a reader makes the trees again and compares. This file must not know formulas.
+A file contains the slopes twice: with their covariance, and as the trees that predict. So a reader
+builds the trees from the slopes and compares them.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ Array = npt.NDArray[Any]
 
 
 def linear_ensemble(features: Features, fit: LeastSquares) -> Ensemble:
-    """Return what a fit says of rows, less its level and in units of its scale."""
+    """Return the predictions of a fit, less the target mean and divided by its scale, as trees."""
     design = Design.of(features)
-    slope, levels = fit.slope / fit.scale, features.n_categories_per_column()
+    slope, n_categories = fit.slope / fit.scale, features.n_categories_per_column()
     trees = linear_trees(design, fit.columns.tolist(), slope, fit.centre)
-    return Ensemble(len(levels), np.zeros(1), trees, levels)
+    return Ensemble(len(n_categories), np.zeros(1), trees, n_categories)
 
 
 def pack_least_squares(fit: LeastSquares | None) -> dict[str, Array]:
-    """Take a fit apart; level and scale are the model's. Nothing if there is none."""
+    """Return the arrays of a fit, without target mean and scale, which the model has."""
     if fit is None:
         return {}
     return {
@@ -51,22 +51,22 @@ def pack_least_squares(fit: LeastSquares | None) -> dict[str, Array]:
 def unpack_least_squares(
     arrays: Mapping[str, Array], features: Features, ensemble: Ensemble, offset: Any, scale: Any
 ) -> LeastSquares | None:
-    """Put a fit together again, and hold it to the rest of the model.
+    """Return the checked fit; None for a model that is not linear.
 
     Raises
     ------
     ModelFormatError
-        If it is not a fit of these features, or not the one that the trees say.
+        If it is not a fit of these features, or its slopes are not those of the trees.
     """
     given = {n.removeprefix("linear_"): arrays[n] for n in LEAST_SQUARES if n in arrays}
     if not given:
         return None
     if len(given) < len(LEAST_SQUARES):
-        raise ModelFormatError("what it knows of its coefficients is not whole")
+        raise ModelFormatError("it has only some of the sections of a linear model")
     try:
         n_columns = len(Design.of(features))
     except ValueError:
-        raise ModelFormatError("it has coefficients for features that can have none") from None
+        raise ModelFormatError("it has coefficients for features of wide integers") from None
     _check(given, n_columns)
     intercept, centred, rank = given["facts"].tolist()
     weight, rss, tss = given["sums"].tolist()
@@ -87,8 +87,8 @@ def unpack_least_squares(
         scale=float(np.ravel(scale)[0]),
     )
     if not intercept and (fit.target_mean != 0.0 or fit.centre.any()):
-        raise ModelFormatError("it has a level, and no intercept")
-    with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is in no tree
+        raise ModelFormatError("it has no intercept, but an offset or centres")
+    with np.errstate(over="ignore", invalid="ignore"):  # trees contain finite numbers only
         expected = linear_ensemble(features, fit)
     if ensemble.n_outputs != 1 or not _same(expected, ensemble):
         raise ModelFormatError("its coefficients are not those of its trees")
@@ -98,9 +98,11 @@ def unpack_least_squares(
 def _check(given: Mapping[str, Array], n_columns: int) -> None:
     facts, sums, column = given["facts"], given["sums"], given["column"]
     if len(facts) != 3 or len(sums) != 3 or (facts[:2] > 1).any():
-        raise ModelFormatError("it does not say what its coefficients come from")
+        raise ModelFormatError("the facts or sums of its linear model are wrong")
     if (column >= n_columns).any() or (column[1:] <= column[:-1]).any():
-        raise ModelFormatError("it has a coefficient for a column there is not, or two for one")
+        raise ModelFormatError(
+            "it has a coefficient for a column that does not exist, or two for one"
+        )
     k = len(column)
     m = k + int(facts[0])
     lengths = {"slope": k, "centre": k, "size": k, "covariance": m * m}
@@ -110,9 +112,13 @@ def _check(given: Mapping[str, Array], n_columns: int) -> None:
         raise ModelFormatError("it has a coefficient, or its variance, that is not finite")
     covariance = given["covariance"].reshape(m, m)
     if not np.array_equal(covariance, covariance.T) or (np.diag(covariance) < 0).any():
-        raise ModelFormatError("its coefficients have variances that are none")
+        raise ModelFormatError(
+            "the covariance of its coefficients is not symmetric, or has a negative variance"
+        )
     if not sums[0] > 0 or (sums < 0).any() or (given["size"] <= 0).any():
-        raise ModelFormatError("it has sums of squares, or a number of rows, that are none")
+        raise ModelFormatError(
+            "its number of rows or a size is not positive, or a sum of squares is negative"
+        )
 
 
 def _same(one: Ensemble, other: Ensemble) -> bool:

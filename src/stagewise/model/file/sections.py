@@ -1,8 +1,9 @@
-"""The arrays of a model file: what each is called, what type it has, where it lies.
+"""The sections of a model file: names, types and positions of its arrays.
 
-The one idea: sections tile the data part of the file, each beginning where the one before it ends,
-so nothing can overlap, hide in a gap, or claim more memory than the file has bytes. This file must
-not judge what the numbers mean; that is the work of ``checks.py``.
+Sections tile the data part of the file: each begins where the one before it ends. So sections
+cannot overlap, leave gaps, or be larger than the file. The meaning of the numbers is checked in
+``checks.py``. Names of sections never change, so some use earlier words: ``level`` for category,
+``moment`` for temporal type, ``statistic`` for target encoding, ``line`` for linear leaf.
 """
 
 from __future__ import annotations
@@ -85,7 +86,7 @@ OPTIONAL = {
     **TARGETS,
     **LEAST_SQUARES,
 }
-# The sections of format 1, with their types. All have one dimension.
+# The sections of format 1 and their types. All have one dimension.
 SECTIONS: dict[str, str] = {
     "base": "float64",
     "offset": "float64",
@@ -99,10 +100,10 @@ SECTIONS: dict[str, str] = {
     "cuts": "uint64",
     **OPTIONAL,
 }
-# The one section that may be of any type, and of two dimensions: class labels.
+# The only section of any type, and of one or two dimensions: class labels.
 LABELS = "class_labels"
 
-# Names are quoted in messages.
+# Bounded, since messages contain the name.
 LONGEST_NAME = 64
 
 _TYPES = [f"{kind}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32, 64)]
@@ -112,21 +113,21 @@ _ENTRY = {"name", "dtype", "shape", "offset", "size", "optional"}
 
 
 class UnknownSectionError(ModelFormatError):
-    """The file holds a section that must be understood, and is not."""
+    """The file has a required section that this version does not know."""
 
 
 def pack_sections(arrays: Mapping[str, Array]) -> tuple[list[dict[str, Any]], list[bytes]]:
-    """Lay arrays out one behind the other.
+    """Return the table of sections and their contents.
 
     Returns
     -------
     table : list of dict
-        An entry for each section: its name, type, shape, offset, size, and whether a reader that
-        does not know it may skip it.
+        One entry per section: its name, type, shape, offset, size, and whether a reader that does
+        not know it may skip it.
     contents : list of bytes
         The sections, in the order of the table.
     """
-    # Wide items first: then every section is aligned, and no gap is needed between them.
+    # Largest items first: then every section is aligned without gaps.
     names = sorted(arrays, key=lambda name: (-arrays[name].dtype.itemsize, name))
     table: list[dict[str, Any]] = []
     contents: list[bytes] = []
@@ -141,7 +142,7 @@ def pack_sections(arrays: Mapping[str, Array]) -> tuple[list[dict[str, Any]], li
                 "shape": list(array.shape),
                 "offset": offset,
                 "size": len(content),
-                # What is only shown may be skipped by a reader that does not know it.
+                # A section that is only displayed may be skipped by a reader.
                 "optional": name in TEMPORAL_TYPES,
             }
         )
@@ -151,12 +152,12 @@ def pack_sections(arrays: Mapping[str, Array]) -> tuple[list[dict[str, Any]], li
 
 
 def unpack_sections(table: object, data: memoryview) -> dict[str, Array]:
-    """Read the sections a table describes, as read-only views of the data.
+    """Return the sections of a table as read-only views of the data.
 
     Parameters
     ----------
     table : object
-        The table, as it was found in the header.
+        The table of the header, not yet checked.
     data : memoryview of bytes
         The data part of the file.
 
@@ -178,18 +179,18 @@ def unpack_sections(table: object, data: memoryview) -> dict[str, Array]:
         seen.add(name)
         begin, end = end, end + entry["size"]
         if entry["offset"] != begin or end > len(data):
-            raise ModelFormatError(f"its section {name!r} is not where it should be")
+            raise ModelFormatError(f"its section {name!r} is not at the expected position")
         if name in SECTIONS or name == LABELS:
             arrays[name] = _array(entry, data[begin:end])
         elif not entry["optional"]:
             raise UnknownSectionError(f"it has a section {name!r} that this version cannot read")
     if end != len(data):
-        raise ModelFormatError("its sections do not fill it")
+        raise ModelFormatError("its sections do not cover its data")
     return arrays
 
 
 def _check_entry(entry: object) -> None:
-    """Check the fields of an entry for their types, without looking at the data."""
+    """Check the types of the fields of an entry."""
     if not isinstance(entry, dict) or not entry.keys() >= _ENTRY:
         raise ModelFormatError("its table of sections has an incomplete entry")
     shape = entry["shape"]
@@ -201,7 +202,7 @@ def _check_entry(entry: object) -> None:
         and isinstance(shape, list)
         and all(_is_count(number) for number in (*shape, entry["offset"], entry["size"]))
     ):
-        raise ModelFormatError("its table of sections has an entry that is not one")
+        raise ModelFormatError("its table of sections has an invalid entry")
 
 
 def _is_count(number: object) -> bool:
@@ -209,16 +210,16 @@ def _is_count(number: object) -> bool:
 
 
 def _array(entry: dict[str, Any], content: memoryview) -> Array:
-    """One section as an array, in the byte order of this machine."""
+    """Return one section as an array in the byte order of this machine."""
     name, shape = entry["name"], entry["shape"]
     dtype = _DTYPES.get(entry["dtype"])
     if dtype is None or len(shape) not in (1, 2):
         raise ModelFormatError(f"its section {name!r} has the wrong type or shape")
     # Python integers do not overflow, so a huge shape cannot wrap around to the right size.
     if math.prod(shape) * dtype.itemsize != len(content) or max(shape) > len(content):
-        raise ModelFormatError(f"its section {name!r} does not have the size it should")
+        raise ModelFormatError(f"its section {name!r} has the wrong size")
     flat = np.frombuffer(content, dtype=dtype)
-    # A no-op on almost every machine; other writers may leave sections unaligned.
+    # No copy on most machines; other writers may leave sections unaligned.
     return np.require(flat.astype(dtype.newbyteorder("="), copy=False), requirements="A").reshape(
         shape
     )

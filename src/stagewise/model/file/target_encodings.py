@@ -1,7 +1,7 @@
-"""Statistics of levels, to and from the arrays of a model file.
+"""Target encodings, to and from the sections of a model file.
 
-The one idea: all statistics lie behind one another, and how long each part is follows from the
-features; so there is nothing to believe that is not checked. This file must not know trees.
+The sections are called ``statistic_*``, after an earlier word for target encodings. The encodings
+are concatenated, and the length of each part follows from the features, so everything is checked.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ MOST_KEYS = 2**63
 
 
 def pack_target_encodings(encodings: Sequence[TargetEncoding]) -> dict[str, Array]:
-    """Put statistics behind one another; nothing if there are none."""
+    """Return the concatenated encodings; empty if there are none."""
     if not encodings:
         return {}
     return {
@@ -46,34 +46,34 @@ def _starts(items: Sequence[Any]) -> npt.NDArray[np.uint64]:
 def unpack_target_encodings(
     arrays: Mapping[str, Array], n_categories: Sequence[int], n_outputs: int
 ) -> list[TargetEncoding]:
-    """Take statistics apart, checking them on the way.
+    """Return the checked target encodings.
 
     Parameters
     ----------
     arrays : mapping of str to array
         Of the types that ``sections.py`` lists.
-    levels : sequence of int
-        How many levels each feature has; 0: it is not categorical.
+    n_categories : sequence of int
+        The number of categories of each feature; 0 for one that is not categorical.
     n_outputs : int
-        How many scores a row has.
+        The number of scores per row.
 
     Raises
     ------
     ModelFormatError
-        If they are not statistics of these features.
+        If they are not encodings of these features.
     """
     given = {name: arrays[name] for name in TARGET_ENCODINGS if name in arrays}
     if not given:
         return []
     if given.keys() != TARGET_ENCODINGS.keys() or len(given["statistic_start"]) < 2:
-        raise ModelFormatError("it has a part of the sections of statistics only")
+        raise ModelFormatError("it has only some of the sections of target encodings")
     sources, keys, values = (given[f"statistic_{part}"] for part in ("sources", "keys", "values"))
-    of_sources = check_starts(given["statistic_start"], len(sources), "statistics").tolist()
+    of_sources = check_starts(given["statistic_start"], len(sources), "target encodings").tolist()
     of_keys = check_starts(given["statistic_key_start"], len(keys), "keys").tolist()
     if len(of_keys) != len(of_sources):
-        raise ModelFormatError("it does not have keys for each statistic")
+        raise ModelFormatError("it does not have keys for each target encoding")
     if not np.isfinite(values).all():
-        raise ModelFormatError("it has a statistic that is not a number")
+        raise ModelFormatError("it has a target encoding that is not finite")
     made, end = [], 0
     for (first, last), (begin, stop) in zip(pairwise(of_sources), pairwise(of_keys), strict=True):
         own = tuple(sources[first:last].tolist())
@@ -83,29 +83,29 @@ def unpack_target_encodings(
         n_keys = counts[0] + 2 if len(own) == 1 else len(its_keys)
         start, end = end, end + n_outputs * (n_keys + 1)
         if end > len(values):
-            raise ModelFormatError("it does not have a value for each key of its statistics")
+            raise ModelFormatError("it does not have a value for each key of its target encodings")
         table = values[start:end].reshape(n_outputs, n_keys + 1)
         made.append(TargetEncoding(own, counts, its_keys, table))
     if end != len(values):
-        raise ModelFormatError("it has more values than keys of its statistics")
+        raise ModelFormatError("it has more values than keys of its target encodings")
     return made
 
 
 def _check_sources(own: tuple[int, ...], n_categories: Sequence[int]) -> tuple[int, ...]:
-    """Return how many levels each source has."""
+    """Return the number of categories of each source."""
     if not own or any(a >= b for a, b in pairwise(own)) or own[-1] >= len(n_categories):
-        raise ModelFormatError("it has a statistic of features that it does not have")
+        raise ModelFormatError("it has a target encoding of features that do not exist")
     counts = tuple(n_categories[f] for f in own)
     if not all(counts):
-        raise ModelFormatError("it has a statistic of a feature that is not categorical")
+        raise ModelFormatError("it has a target encoding of a feature that is not categorical")
     return counts
 
 
 def _check_keys(keys: npt.NDArray[np.uint64], counts: tuple[int, ...]) -> None:
     if len(counts) == 1:
         if len(keys):
-            raise ModelFormatError("it has keys for a statistic that needs none")
+            raise ModelFormatError("it has keys for a target encoding of one feature")
         return
     places = math.prod(count + 2 for count in counts)
     if places >= MOST_KEYS or (keys[1:] <= keys[:-1]).any() or int(keys.max(initial=0)) >= places:
-        raise ModelFormatError("it has keys of a statistic that do not rise, or are too large")
+        raise ModelFormatError("the keys of a target encoding are not increasing, or too large")

@@ -1,0 +1,20 @@
+#include "grow/finders/finder.hpp"
+
+#include "core/random.hpp"
+
+namespace stagewise {
+
+size_t draw_position(const NodeScan& scan, uint32_t feature, size_t first, size_t last) {
+  if (last <= first + 1) return first;
+  return first + static_cast<size_t>((draw(scan.key, feature) >> 32) * (last - first) >> 32);
+}
+
+bool any_missing(const Bins& bins, const RowIndex& rows, uint32_t feature) {
+  if (!bins.has_missing(feature)) return false;
+  const uint32_t missing = bins.value_bins(feature);
+  for (size_t i = 0; i < rows.n; ++i)
+    if (bins.code(rows[i], feature) == missing) return true;
+  return false;
+}
+
+}  // namespace stagewise

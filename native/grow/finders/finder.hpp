@@ -1,0 +1,152 @@
+// A finder computes the gains of the candidate splits of a node, for one kind of target.
+//
+// A search strategy (grow/search/) decides where the candidates of a node come from: a histogram,
+// few rows, or presorted rows. It passes them to a finder, which scores them and chooses the best:
+//
+//   PackedGradientFinder  one packed sum of gradient and hessian per row
+//     GradientFinder      one output: Chen & Guestrin (2016), eq. 7
+//     ClassFinder         classes: decrease of an impurity
+//   VectorFinder          several outputs: sum of the gains of the outputs
+//   MedianFinder          absolute error about the median
+//
+// The gains themselves are computed in kernels/split_scan.hpp, class_split_scan.hpp and
+// vector_split_scan.hpp, from the formulas of grow/gain.hpp, and by MedianFinder::best_cut().
+#pragma once
+
+#include <cstring>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+#include "binning/bins.hpp"
+#include "grow/leaf.hpp"
+#include "grow/search/histograms.hpp"
+#include "grow/tree_rules.hpp"
+
+namespace stagewise {
+
+// The smallest gain that is not a rounding error, relative to the scores that it is a difference
+// of, so that the scale of y does not matter.
+constexpr double kRelativeGain = 1e-10;
+// The gain that is reported for an accepted split without gain.
+constexpr double kNeutralGain = std::numeric_limits<double>::min();
+
+// One node while it is searched: every feature is scanned, by any thread; then the best is chosen.
+// Each finder derives its own type, which holds what it found for each feature.
+struct NodeScan {
+  virtual ~NodeScan() = default;
+
+  const Leaf* leaf = nullptr;
+  RowIndex rows;
+  uint64_t key = 0;              // of the random draws of this node
+  bool pure = false;             // all rows have the same target
+  std::vector<uint8_t> allowed;  // per position in the tree's list of features; empty: all
+
+  bool allows(size_t position) const { return allowed.empty() || allowed[position] != 0; }
+  // body(position) for those of n positions that are allowed, which may be few.
+  template <class Body>
+  void visit_allowed(size_t n, Body&& body) const {
+    if (allowed.empty()) {
+      for (size_t position = 0; position < n; ++position) body(position);
+      return;
+    }
+    const uint8_t* const first = allowed.data();
+    for (size_t position = 0; position < n; ++position) {
+      const void* const next = std::memchr(first + position, 1, n - position);
+      if (next == nullptr) return;
+      position = static_cast<size_t>(static_cast<const uint8_t*>(next) - first);
+      body(position);
+    }
+  }
+};
+
+// The memory of one thread. Each finder derives its own type.
+struct FinderScratch {
+  explicit FinderScratch(const Bins& bins) : row_marks(bins.sparse() ? bins.rows() : 0, 0) {}
+  virtual ~FinderScratch() = default;
+
+  std::vector<uint8_t> row_marks;  // of a sparse table: one per row, 0 between calls
+};
+
+class Finder {
+ public:
+  virtual ~Finder() = default;
+  Finder(const Finder&) = delete;
+  Finder& operator=(const Finder&) = delete;
+
+  virtual std::unique_ptr<NodeScan> make_scan() const = 0;
+  virtual std::unique_ptr<FinderScratch> make_scratch() const = 0;
+
+  // Nodes with at most this many rows are searched without a histogram.
+  size_t few_rows() const { return few_rows_; }
+  // Has no effect if the finder works without histograms only, or with histograms only.
+  void set_few_rows(size_t rows) {
+    if (!few_rows_fixed_) few_rows_ = rows;
+  }
+
+  // The gradients of the rows, for histograms.
+  virtual PackedRows packed_rows() const { unsupported("histograms"); }
+
+  // Set the sums and the value of the root, and of the children of a leaf that is split.
+  virtual void set_root_sums(const RowIndex& rows, bool all, Leaf* root) const = 0;
+  virtual void set_child_sums(const Leaf& parent, const RowIndex& left,
+                              const RowIndex& right) const = 0;
+
+  virtual bool splittable(const Leaf& leaf) const = 0;
+  virtual void begin(const Leaf& leaf, const RowIndex& rows, std::vector<uint8_t> allowed,
+                     NodeScan* scan) const = 0;
+
+  // Candidates from the histogram of the leaf: a group of features, or a block of a sparse table.
+  virtual void scan_group(NodeScan*, size_t /*group*/) const { unsupported("histograms"); }
+  virtual void scan_block(NodeScan*, size_t /*block*/) const { unsupported("sparse tables"); }
+  // Candidates from the rows of the leaf: all features, or a block of a sparse table.
+  virtual void scan_few_rows(NodeScan* scan, FinderScratch* scratch) const = 0;
+  virtual void scan_few_rows_block(NodeScan*, size_t /*block*/, FinderScratch*) const {
+    unsupported("few rows of sparse tables");
+  }
+  // Candidates of the feature at a position, from the rows sorted by it.
+  virtual void scan_sorted(NodeScan*, size_t /*position*/, const SortedRow*, FinderScratch*) const {
+    unsupported("presorted rows");
+  }
+
+  virtual Split choose_split(NodeScan* scan, FinderScratch* scratch) const = 0;
+
+ protected:
+  Finder() = default;
+  // few_rows() from now on, whatever set_few_rows() is called with.
+  void fix_few_rows(size_t rows) {
+    few_rows_ = rows;
+    few_rows_fixed_ = true;
+  }
+
+ private:
+  [[noreturn]] static void unsupported(const char* source) {
+    throw std::logic_error(std::string("this finder does not support ") + source);
+  }
+
+  size_t few_rows_ = 0;
+  bool few_rows_fixed_ = false;
+};
+
+// Whether a missing value of the feature occurs in these rows.
+bool any_missing(const Bins& bins, const RowIndex& rows, uint32_t feature);
+
+// A random one of first, first + 1, ..., last - 1; `first` if there is none.
+size_t draw_position(const NodeScan& scan, uint32_t feature, size_t first, size_t last);
+
+// The only code to cut after, if it is forced, or random between the smallest and the largest code
+// of rows with a weight, which ends() returns.
+template <class Ends>
+std::optional<size_t> single_cut(const TreeRules& rules, const NodeScan& scan, uint32_t feature,
+                                 Ends&& ends) {
+  if (scan.leaf->forced_split >= 0)
+    return rules.forced_splits[static_cast<size_t>(scan.leaf->forced_split)].bin;
+  if (!rules.random_thresholds) return std::nullopt;
+  const std::pair<size_t, size_t> both = ends();
+  return draw_position(scan, feature, both.first, both.second);
+}
+
+}  // namespace stagewise

@@ -1,0 +1,122 @@
+// What the finders have in common whose rows are one packed sum each: how many rows a side must
+// have, and how the best candidate of all features becomes a split.
+//
+// min_samples_leaf is exact without a histogram of counts. If a hessian is at most `bound` per unit
+// of weight, the hessian of a side proves that the side has enough rows; only a best candidate that
+// is not proven is counted. If features are many and cells few, an upper bound of the score of each
+// feature comes first, and only features that could win are scanned.
+#pragma once
+
+#include "gradients/gradients.hpp"
+#include "grow/finders/finder.hpp"
+#include "grow/row_weights.hpp"
+
+namespace stagewise {
+
+// The best candidate of one feature.
+struct PackedCandidate {
+  ScanResult result;
+  uint32_t bin = 0;           // the last code that goes left; of categories: see right_bins()
+  uint32_t next_bin = 0;      // the first code of the node that goes right
+  size_t category_order = 0;  // which of the finder's orders of the categories was cut
+  bool missing_seen = false;  // rows with a missing value and a weight were seen
+  bool exact = false;         // min_samples_leaf was checked by counts
+};
+
+// Per position in the tree's list of features: the best candidate, or until it is known an upper
+// bound of its score.
+struct PackedScan : NodeScan {
+  ScanRules rules;
+  std::vector<double> score;
+  std::vector<uint8_t> is_found;
+  std::vector<PackedCandidate> found;
+
+  void set(size_t position, const PackedCandidate& best) {
+    found[position] = best;
+    score[position] = best.result.score;
+    is_found[position] = 1;
+  }
+};
+
+class PackedGradientFinder : public Finder {
+ public:
+  using Found = PackedCandidate;
+  using Search = PackedScan;
+  struct Scratch : FinderScratch {
+    explicit Scratch(const Bins& bins);
+    std::vector<int64_t> counts;  // sums of weights per bin
+  };
+
+  PackedGradientFinder(const Bins& bins, const Kernels& kernels, const TreeRules& rules,
+                       const RowWeights& weights, const Histograms& histograms);
+
+  virtual void start_tree(const Scales& scales, const Gradients& gradients,
+                          const std::vector<uint32_t>& features, uint64_t key, double dispersion);
+  // These features have no penalty in later trees.
+  void add_used_features(const std::vector<int32_t>& features);
+
+  const Gradients& gradients() const { return *gradients_; }
+  bool counts_needed() const { return counts_needed_; }
+  double penalty(uint32_t feature) const;  // subtracted from the score, in packed units
+
+  std::unique_ptr<NodeScan> make_scan() const override { return std::make_unique<Search>(); }
+  PackedRows packed_rows() const override { return {gradients_->slots(), nullptr}; }
+  void set_root_sums(const RowIndex& rows, bool all, Leaf* root) const override;
+  void set_child_sums(const Leaf& parent, const RowIndex& left,
+                      const RowIndex& right) const override;
+  bool splittable(const Leaf& leaf) const override;
+  void begin(const Leaf& leaf, const RowIndex& rows, std::vector<uint8_t> allowed,
+             NodeScan* scan) const override;
+  void scan_group(NodeScan* scan, size_t group) const override;
+  Split choose_split(NodeScan* scan, FinderScratch* scratch) const override;
+
+ protected:
+  static Search* own(NodeScan* scan) { return static_cast<Search*>(scan); }
+
+  // The feature at a position, from the histogram of the leaf; counts: per bin, null if not needed.
+  virtual Found scan_histogram(const Search& search, size_t position,
+                               const int64_t* counts) const = 0;
+  virtual double real_gain(double packed_gain) const = 0;
+  // The score of the leaf without a split, in units of the score of the candidate.
+  virtual double unsplit(const Leaf& leaf, const Found& found) const = 0;
+  // The score that a gain is compared with to be more than a rounding error, in the same units.
+  virtual double magnitude(const Leaf& leaf, const Found& found) const = 0;
+  // The rounding error of a gain besides, in the same units.
+  virtual double rounding() const = 0;
+  // Whether all rows have the same target; false also if this was checked before the scan.
+  virtual bool is_uniform(const Search& search) const = 0;
+  // Of a categorical feature: 1 for each bin that goes right.
+  virtual std::vector<uint8_t> right_bins(const Search& search, size_t position, const Found& found,
+                                          bool heavier_left, FinderScratch* scratch) const = 0;
+
+  bool accepts_zero_gain(const Search& search, const Found& found, double packed_gain) const;
+  void count_bins(const Search& search, uint32_t feature, Scratch* scratch) const;
+  bool min_count_proven(const Leaf& leaf, int64_t left_sum) const;
+  // Of a sparse table (sparse_scan.cpp): whether one side of every split has too few rows.
+  bool too_few_rows(uint32_t feature) const { return sparse_counts_[feature] < min_count_; }
+  void count_cells(const Search& search, uint32_t feature, Scratch* scratch) const;
+  bool any_missing_cell(const Search& search, uint32_t feature, Scratch* scratch) const;
+
+  const Bins& bins_;
+  const Kernels& kernels_;
+  const TreeRules& rules_;
+  const RowWeights& weights_;
+  const Histograms& histograms_;
+  const Gradients* gradients_ = nullptr;
+  const std::vector<uint32_t>* features_ = nullptr;  // of this tree
+  Scales scales_;
+  ScanRules scan_;
+  int64_t min_count_ = 0;      // of a leaf, in units of the row weights
+  bool counts_needed_ = true;  // min_samples_leaf is not implied by min_hessian
+
+ private:
+  void count_sparse_rows();
+
+  uint64_t key_ = 0;           // of the random draws of this tree
+  std::vector<uint8_t> used_;  // per feature: an earlier tree uses it
+  double hessian_cap_ = 0.0;   // largest packed hessian per unit of weight; 0: unknown
+  // Of a sparse table, per feature: the weight of the rows outside the default bin.
+  std::vector<int64_t> sparse_counts_;
+};
+
+}  // namespace stagewise

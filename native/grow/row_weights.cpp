@@ -1,0 +1,29 @@
+#include "grow/row_weights.hpp"
+
+#include <cmath>
+
+namespace stagewise {
+namespace {
+
+// Units per unit of weight when weights are not integers: fine enough for any min_samples_leaf.
+constexpr double kFractionUnit = 1048576.0;
+
+}  // namespace
+
+RowWeights::RowWeights(const double* weight, size_t rows)
+    : weight_(weight), total_(static_cast<double>(rows)) {
+  if (weight == nullptr) return;
+  total_ = 0.0;
+  for (size_t i = 0; i < rows; ++i) {
+    total_ += weight[i];
+    whole_ = whole_ && weight[i] == std::floor(weight[i]);
+  }
+  if (!whole_) unit_ = kFractionUnit;
+}
+
+// Integer weights: the next integer. Other weights are rounded to the unit themselves.
+int64_t RowWeights::units(double least) const {
+  return static_cast<int64_t>(whole_ ? std::ceil(least * unit_) : std::floor(least * unit_ + 0.5));
+}
+
+}  // namespace stagewise

@@ -1,0 +1,30 @@
+// The sample weights of a fit, as integers, so that sums of them are exact.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace stagewise {
+
+class RowWeights {
+ public:
+  // weight: one per row, or null if every weight is 1.
+  RowWeights(const double* weight, size_t rows);
+
+  const double* weight() const { return weight_; }
+  bool whole() const { return whole_; }  // all weights are integers
+  double unit() const { return unit_; }  // integer units per unit of weight
+  double total() const { return total_; }
+  int64_t units(double least) const;  // the minimal count of a leaf with minimal weight `least`
+  int64_t operator[](size_t row) const {
+    return weight_ == nullptr ? 1 : static_cast<int64_t>(weight_[row] * unit_ + 0.5);
+  }
+
+ private:
+  const double* weight_;
+  bool whole_ = true;
+  double unit_ = 1.0;
+  double total_;
+};
+
+}  // namespace stagewise

@@ -1,0 +1,269 @@
+"""`recipe()` and `fit_report_`: what they state is true of the fit, for every estimator."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.linear_model import Ridge
+
+from estimators.every import EVERY, PUBLIC, has, labelled, small
+from estimators.tables import make_table
+from stagewise import (
+    AdaBoostClassifier,
+    BaggingClassifier,
+    BaggingRegressor,
+    Dart,
+    DecisionTreeClassifier,
+    DecisionTreeRegressor,
+    ExtraTreesClassifier,
+    ExtraTreesRegressor,
+    FeatureSampling,
+    GentleBoostClassifier,
+    Goss,
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
+    LinearLeaves,
+    LinearRegression,
+    LogitBoostClassifier,
+    Mvs,
+    RandomForestClassifier,
+    RandomForestRegressor,
+    SplitSearch,
+    StagewiseClassifier,
+    StagewiseLinearRegressor,
+    StagewiseRegressor,
+    StepwiseRegressor,
+)
+
+BOOSTING = [
+    ({}, ["Newton steps", "best-first", "0.7 of the features a node", "all rows", "100 rounds"]),
+    ({"response": "gradient"}, ["gradient"]),
+    ({"max_leaf_nodes": 7, "max_depth": 3}, ["at most 7 leaves", "depth at most 3"]),
+    ({"l2_regularization": 2.5, "l1_regularization": 0.5, "min_gain": 4}, ["λ=2.5, α=0.5, γ=4"]),
+    ({"grow_policy": "depth_wise"}, ["depth-wise"]),
+    ({"learning_rate": 0.3, "n_estimators": 17}, ["17 rounds, ν=0.3"]),
+    ({"n_estimators": 1600}, ["ν=0.05"]),
+    ({"subsample": 0.25}, ["25% of the rows a round"]),
+    ({"sampling": Goss(top=0.3, other=0.2)}, ["30% of the rows", "20% for", "GOSS"]),
+    ({"sampling": Mvs(), "subsample": 0.4}, ["40% of the rows a round by minimal variance"]),
+    ({"sampling": "bootstrap"}, ["a bootstrap of 100% of the rows"]),
+    ({"dropout": Dart(rate=0.2, max_drop=3)}, ["20% of the rounds, at most 3, dropped in 50%"]),
+    ({"leaves": "vector"}, ["vector leaves"]),
+    ({"leaves": LinearLeaves(l2=0.5)}, ["linear leaves", "λ of slopes=0.5"]),
+    (
+        {"max_features": FeatureSampling(per_tree=0.5, per_level="sqrt", per_node=2)},
+        ["0.5 of the features a tree", "√p features a level", "2 features a node"],
+    ),
+    ({"split": SplitSearch(method="exact", random_thresholds=True)}, ["random thresholds, exact"]),
+    ({"split": SplitSearch(forced_splits={"feature": 0, "threshold": 1})}, ["forced splits"]),
+    ({"monotonic_cst": [1]}, ["monotone"]),
+    ({"interaction_cst": "pairwise"}, ["limited interactions"]),
+    ({"path_smoothing": 1}, ["smoothed paths"]),
+    ({"category_encoding": "target"}, ["target-encoded categories"]),
+    ({"early_stopping": True}, ["100 rounds at most, by held-out rows"]),
+    ({"early_stopping": 3}, ["100 rounds at most, as many as folds choose"]),
+]
+NAMED = [
+    ({}, ["depth at most 1", "all rows", "100 rounds, ν=1"]),
+    ({"max_depth": 3, "max_leaf_nodes": 5}, ["at most 5 leaves, depth at most 3"]),
+    ({"subsample": 0.5}, ["50% of the rows a round"]),
+    ({"n_estimators": 9, "learning_rate": 0.5}, ["9 rounds, ν=0.5"]),
+]
+FOREST = [
+    ({"max_features": 2}, ["2 features a node"]),
+    ({"max_features": 0.5}, ["0.5 of the features a node"]),
+    ({"max_samples": 0.5, "bootstrap": True}, ["bootstrap of 0.5 of the rows"]),
+    ({"n_estimators": 7}, ["average of 7 trees"]),
+    ({"max_leaf_nodes": 9, "min_samples_leaf": 4}, ["at most 9 leaves", "at least 4 rows a leaf"]),
+    ({"min_impurity_decrease": 0.25}, ["impurity lowered by 0.25"]),
+    ({"split": "exact"}, ["exact splits"]),
+]
+TREE = [
+    ({}, ["one tree", "best-first", "exact splits", "grown until pure", "all rows", "unpruned"]),
+    ({"grow_policy": "depth_wise", "max_depth": 4}, ["depth-wise", "depth at most 4"]),
+    ({"split": SplitSearch(random_thresholds=True)}, ["histogram splits, random thresholds"]),
+    ({"max_features": "log2"}, ["log₂ p features a node"]),
+    ({"pruning": "cost_complexity", "ccp_alpha": 0.5}, ["cost complexity, α=0.5"]),
+    (
+        {"pruning": "reduced_error", "validation_fraction": 0.3},
+        ["all rows but 0.3 held out", "reduced error"],
+    ),
+]
+MEMBERS = [
+    ({}, ["a bootstrap of 100% of the rows a member", "all columns", "100 members", "average"]),
+    ({"n_estimators": 4, "max_features": 0.5}, ["50% of the columns", "4 members"]),
+    ({"sampling": "uniform", "max_samples": 0.25}, ["25% of the rows a member"]),
+    ({"sampling": "folds"}, ["all folds but one", "one member a fold"]),
+    ({"combine": "weighted"}, ["weighted"]),
+]
+OWN = [
+    ({}, ["newton", "auto step", "HistogramTree", "all rows", "100 rounds, ν=0.1"]),
+    ({"learner": Ridge(), "step": "line_search"}, ["line search step", "Ridge"]),
+    ({"sampling": "bootstrap", "subsample": 0.5}, ["a bootstrap of 50% of the rows"]),
+]
+RECIPES: dict[type, list[tuple[dict[str, Any], list[str]]]] = {
+    GradientBoostingRegressor: [
+        *BOOSTING,
+        ({}, ["squared_error", "λ=1"]),
+        ({"loss": "huber"}, ["huber"]),
+    ],
+    GradientBoostingClassifier: [
+        *BOOSTING,
+        ({}, ["log_loss", "λ=3"]),
+        ({"loss": "exponential"}, ["exponential"]),
+    ],
+    AdaBoostClassifier: [
+        *NAMED,
+        ({}, ["exponential", "votes", "split by misclassification"]),
+        ({"algorithm": "real"}, ["log odds of leaves"]),
+        ({"criterion": "gini"}, ["split by gini"]),
+    ],
+    GentleBoostClassifier: [*NAMED, ({}, ["exponential", "Newton steps"])],
+    LogitBoostClassifier: [
+        *NAMED,
+        ({}, ["log_loss", "working response up to ±4"]),
+        ({"z_max": 3}, ["working response up to ±3"]),
+    ],
+    RandomForestClassifier: [
+        *FOREST,
+        ({"bootstrap": False}, ["x all rows x"]),
+        ({}, ["gini", "√p features a node", "x bootstrap x", "grown until pure"]),
+        (
+            {"criterion": "entropy", "max_features": 2},
+            ["entropy", "2 features a node", "bootstrap", "average"],
+        ),
+    ],
+    RandomForestRegressor: [
+        *FOREST,
+        ({}, ["squared_error", "p/3 features a node", "x bootstrap x"]),
+        ({"criterion": "absolute_error"}, ["absolute_error"]),
+    ],
+    ExtraTreesClassifier: [
+        *FOREST,
+        ({"bootstrap": True}, ["x bootstrap x"]),
+        ({}, ["gini", "random thresholds", "x all rows x"]),
+    ],
+    ExtraTreesRegressor: [
+        *FOREST,
+        ({"bootstrap": True}, ["x bootstrap x"]),
+        ({}, ["squared_error", "random thresholds", "x all rows x"]),
+    ],
+    DecisionTreeClassifier: [*TREE, ({}, ["gini"]), ({"criterion": "entropy"}, ["entropy"])],
+    DecisionTreeRegressor: [
+        *TREE,
+        ({}, ["squared_error"]),
+        ({"criterion": "absolute_error"}, ["absolute_error"]),
+    ],
+    BaggingRegressor: [*MEMBERS, ({"estimator": Ridge()}, ["Ridge"])],
+    BaggingClassifier: [*MEMBERS, ({"combine": "vote"}, ["vote"])],
+    StagewiseRegressor: [*OWN, ({"loss": "poisson"}, ["poisson"])],
+    StagewiseClassifier: [*OWN, ({"loss": "exponential"}, ["exponential"])],
+    LinearRegression: [
+        ({}, ["squared_error", "all columns, with intercept", "least squares"]),
+        ({"fit_intercept": False}, ["without intercept"]),
+    ],
+    StepwiseRegressor: [
+        ({}, ["forward by AIC", "with intercept"]),
+        ({"direction": "backward", "criterion": "bic"}, ["backward by BIC"]),
+        (
+            {"direction": "both", "criterion": "p_value", "alpha_enter": 0.01},
+            ["forward and backward by p values", "enter below 0.01"],
+        ),
+        ({"criterion": "cv", "fit_intercept": False}, ["error of folds", "without intercept"]),
+    ],
+    StagewiseLinearRegressor: [
+        ({}, ["full steps", "one column", "1000 rounds, ν=1"]),
+        ({"step_size": 0.02}, ["steps of ε=0.02"]),
+        ({"early_stopping": "cv"}, ["1000 rounds at most, as many as folds choose"]),
+    ],
+}
+
+
+@EVERY
+def test_a_recipe_states_the_parameters(kind: type) -> None:
+    assert len(RECIPES[kind]) > 1
+    for params, words in RECIPES[kind]:
+        recipe = kind(**params).recipe()
+        for expected in words:
+            assert expected in recipe, (params, recipe)
+
+
+@EVERY
+def test_words_come_from_parameters_and_not_from_defaults(kind: type) -> None:
+    """Of a parameter that is not the default, at least one word is not in the default's recipe."""
+    usual = kind().recipe()
+    for params, words in RECIPES[kind]:
+        if params:
+            assert any(word not in usual for word in words), (params, usual)
+
+
+def test_every_estimator_is_in_the_table() -> None:
+    assert set(RECIPES) == set(PUBLIC)
+
+
+@EVERY
+def test_a_fit_does_not_change_the_recipe(kind: type) -> None:
+    table = make_table(60, missing=False)
+    model = small(kind)
+    before = model.recipe()
+    assert model.fit(table.X, labelled(kind, table)).recipe() == before
+    assert "\n" not in before
+
+
+# ---- fit_report_ ------------------------------------------------------------------------------
+
+
+@EVERY
+def test_a_report_states_seed_threads_and_the_end_of_the_fit(kind: type) -> None:
+    table = make_table(80, missing=False)
+    own = {"random_state": 11} if has(kind, "random_state") else {}
+    threads = {"n_jobs": 1} if has(kind, "n_jobs") else {}
+    model = small(kind, **own, **threads).fit(table.X, labelled(kind, table))
+    report = model.fit_report_
+    assert report["seed"] == (11 if own else 0)
+    assert report["seconds"] > 0
+    if threads:
+        assert report["threads"] == 1
+    if has(kind, "estimator"):
+        assert report["members"] == len(model.estimators_) == 12
+    elif "rounds_run" in report:
+        assert report["rounds_kept"] == model.n_iter_
+        finished = report["rounds_run"] == (model.n_estimators if has(kind, "n_estimators") else 1)
+        assert finished == (report["stopped_because"] == "")
+        assert report["method_ended"] == (report["stopped_because"] != "")
+    else:  # least squares has no rounds
+        assert report["rows_used"] == 80
+        assert report["rank"] == model.rank_
+
+
+@EVERY
+@pytest.mark.filterwarnings("ignore:.* rows are in the bag of every tree:UserWarning")
+def test_a_report_states_why_a_fit_stopped_early(kind: type) -> None:
+    if not has(kind, "early_stopping"):
+        assert not has(kind, "n_estimators")
+        return
+    table = make_table(80, missing=False)
+    noise = np.random.default_rng(0).permutation(labelled(kind, table))
+    more = {"oob_score": True, "bootstrap": True} if has(kind, "bootstrap") else {}
+    stopping = {"early_stopping": True, "n_iter_no_change": 2, "n_estimators": 500}
+    model = small(kind, **stopping, **more, random_state=1).fit(table.X, noise)
+    if has(kind, "estimator"):
+        assert model.fit_report_["members"] < 500
+        return
+    report = model.fit_report_
+    assert report["rounds_kept"] <= report["rounds_run"] < 500
+    assert report["stopped_because"]
+
+
+@EVERY
+@pytest.mark.filterwarnings("ignore:Columns are collinear:UserWarning")
+def test_a_report_states_columns_without_information(kind: type) -> None:
+    if has(kind, "estimator"):
+        return  # members have reports of their own
+    table = make_table(80, missing=False)
+    X = table.X.copy()
+    X[:, 3] = 1.0
+    report = small(kind).fit(X, labelled(kind, table)).fit_report_
+    assert [name[-1] for name in report["constant_features"]] == ["3"]

@@ -1,0 +1,74 @@
+"""Model files of every format version are read, and predict the same numbers to the bit."""
+
+from __future__ import annotations
+
+import json
+import struct
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import stagewise
+from stagewise.model.file.format import MAJOR, MINOR, decode, encode
+
+FOLDER = Path(__file__).parent / "model_files"
+FILES = sorted(FOLDER.glob("v*/*.stgw"))
+LARGEST = 20_000
+
+
+def name_of(path: Path) -> str:
+    return f"{path.parent.name}/{path.stem}"
+
+
+def expected_of(path: Path) -> dict[str, Any]:
+    facts: dict[str, Any] = json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))
+    return facts
+
+
+def rows_of(expected: dict[str, Any]) -> pd.DataFrame:
+    columns = {
+        name: pd.Series(cells, dtype=expected["dtypes"][name])
+        for name, cells in expected["columns"].items()
+    }
+    return pd.DataFrame(columns)
+
+
+def test_every_format_version_has_files() -> None:
+    folders = {path.parent.name for path in FILES}
+    assert folders == {f"v{MAJOR}.{minor}" for minor in range(MINOR + 1)}
+
+
+@pytest.mark.parametrize("path", FILES, ids=name_of)
+def test_a_file_has_the_version_of_its_folder(path: Path) -> None:
+    data = path.read_bytes()
+    major, minor = struct.unpack("<II", data[8:16])
+    assert path.parent.name == f"v{major}.{minor}"
+    assert len(data) < LARGEST
+
+
+@pytest.mark.parametrize("path", FILES, ids=name_of)
+def test_the_fingerprint_of_a_file_never_changes(path: Path) -> None:
+    model, _ = decode(path.read_bytes())
+    assert model.fingerprint() == expected_of(path)["fingerprint"]
+
+
+@pytest.mark.parametrize("path", FILES, ids=name_of)
+def test_the_predictions_of_a_file_never_change(path: Path) -> None:
+    expected = expected_of(path)
+    model = stagewise.load(path)
+    found = np.asarray(getattr(model, expected["method"])(rows_of(expected)))
+    assert list(found.shape) == expected["shape"]
+    assert [float(p).hex() for p in found.ravel()] == expected["predictions"]
+
+
+@pytest.mark.parametrize("path", FILES, ids=name_of)
+def test_a_file_that_is_written_again_is_the_same_model(path: Path) -> None:
+    data = path.read_bytes()
+    model, estimator = decode(data)
+    again = encode(model, estimator)
+    if path.parent.name == f"v{MAJOR}.{MINOR}":
+        assert again == data
+    assert decode(again)[0].fingerprint() == model.fingerprint()
