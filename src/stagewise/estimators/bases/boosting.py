@@ -43,7 +43,7 @@ class BaseBoosting(ReportMixin, FitMixin, ModelScores, ModelEstimator):
         raise NotImplementedError
 
     def _learner_spec(self, params: dict[str, Any]) -> LearnerSpec:
-        """Return what is fitted in every round: trees whose size alone is limited."""
+        """Return the learner: by default trees with limits of their size only."""
         return tree_learner(params, PLAIN_TREE)
 
     def _spec(self, params: dict[str, Any]) -> BoostingSpec:
@@ -116,7 +116,7 @@ class BaseBoosting(ReportMixin, FitMixin, ModelScores, ModelEstimator):
     def _from_model(cls, model: Model, params: Mapping[str, Any], notes: Mapping[str, Any]) -> Self:
         """Return a fitted estimator with these parameters and this model."""
         estimator = super()._from_model(model, params, notes)
-        # Files that were written before "auto" have no rate beside the parameters.
+        # Files of versions without "auto" have no learning rate besides the parameter.
         rate = notes.get("learning_rate", params.get("learning_rate", RATE))
         estimator.learning_rate_ = RATE if rate == "auto" else rate
         return estimator
@@ -166,7 +166,7 @@ class OutOfBagMixin:
 
 
 def check_stopping(params: Mapping[str, Any], arguments: FitArguments) -> None:
-    """Raise ValueError unless groups and X_val go with early stopping and sampling."""
+    """Raise ValueError unless groups and X_val fit the early stopping and the sampling."""
     X_val, groups = arguments.X_val, arguments.groups
     by_folds = not isinstance(params.get("early_stopping", False), bool)
     by_groups = params.get("sampling") == "group"
@@ -179,13 +179,13 @@ def check_stopping(params: Mapping[str, Any], arguments: FitArguments) -> None:
         raise ValueError("sampling='group' needs groups: pass them to fit, one for each row.")
     if by_groups and X_val is None and params["early_stopping"] is True:
         raise ValueError(
-            "early_stopping=True holds single rows out, which would tear groups apart. Use "
+            "early_stopping=True holds single rows out, which would divide groups. Use "
             "early_stopping='cv', or pass X_val and y_val of other groups."
         )
     if by_folds and X_val is not None:
         raise ValueError("early_stopping='cv' holds rows out itself; leave X_val out.")
     if by_folds and params.get("warm_start"):
         raise ValueError(
-            "early_stopping='cv' chooses the number of rounds and fits them anew, so there is "
-            "nothing for warm_start to continue. Set one of them to False."
+            "early_stopping='cv' chooses the number of rounds and fits a new model, so warm_start "
+            "cannot continue one. Set one of them to False."
         )
