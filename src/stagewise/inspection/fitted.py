@@ -212,10 +212,10 @@ class Fitted:
         for j in sorted(self.used) if self.both_ways else ():
             if np.isnan(rows.column(j)).any():
                 raise InvalidParameterError(
-                    f"This {type(self.estimator).__name__} has missing_strategy='probability': rows "
-                    f"with missing cells go both ways, and {rows.name} has some at {self.names[j]!r}, "
-                    "but what is asked for is about rows that go one. Leave such rows out, or fit "
-                    "it with missing_strategy='learned' or 'mean'."
+                    f"This {type(self.estimator).__name__} has missing_strategy='probability': "
+                    f"rows with missing cells go both ways, and {rows.name} has some at "
+                    f"{self.names[j]!r}, but what is asked for is about rows that go one. Leave "
+                    "such rows out, or fit it with missing_strategy='learned' or 'mean'."
                 )
 
     # ---- answers -------------------------------------------------------------------------------

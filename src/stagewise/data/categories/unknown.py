@@ -102,7 +102,8 @@ class UnknownCategories:
         if self.rule == "missing" and self._found:
             warn_caller(
                 f"{self._sentence(names)}. They are treated as missing values; handle_unknown="
-                "'error' raises an error instead, and 'prior' treats them as categories without rows.",
+                "'error' raises an error instead, and 'prior' treats them as categories without "
+                "rows.",
                 UnknownCategoryWarning,
             )
 
