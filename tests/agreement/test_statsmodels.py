@@ -53,7 +53,7 @@ def same(model: LinearRegression, found, *, rows: np.ndarray | None = None) -> N
     assert model.df_residual_ == pytest.approx(found.df_resid)
     assert model.sigma_ == pytest.approx(np.sqrt(found.mse_resid), rel=CLOSE)
     if rows is not None:
-        A = sm.add_constant(rows, has_constant="add") if model.intercept else rows
+        A = sm.add_constant(rows, has_constant="add") if model.fit_intercept else rows
         said = found.get_prediction(A)
         np.testing.assert_allclose(model.predict(rows), said.predicted_mean, rtol=CLOSE)
         for kind, obs in (("prediction", True), ("mean", False)):

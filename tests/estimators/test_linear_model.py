@@ -240,8 +240,8 @@ def test_parameters_are_checked():
         InvalidParameterError, match="'fit_intercept' of LinearRegression must be True or"
     ):
         LinearRegression(fit_intercept="yes").fit(X, y)
-    with pytest.raises(TypeError, match=r"no parameter 'intercep'.*'intercept'"):
-        LinearRegression(intercep=False)
+    with pytest.raises(TypeError, match=r"no parameter 'fit_intercep'.*'fit_intercept'"):
+        LinearRegression(fit_intercep=False)
     model = LinearRegression().fit(X, y)
     for level in (0, 1, 95, "0.95", True, np.nan):
         with pytest.raises(InvalidParameterError, match=r"level must be.*got"):
