@@ -214,7 +214,8 @@ class FittedModel:
                 raise InvalidParameterError(
                     f"This {type(self.estimator).__name__} has missing_strategy='probability': "
                     "rows with missing values reach several leaves, and "
-                    f"{rows.name} has missing values in {self.names[j]!r}. This function needs one leaf per row and tree. Leave such "
+                    f"{rows.name} has missing values in {self.names[j]!r}. This function "
+                    "needs one leaf per row and tree. Leave such "
                     "rows out, or fit with missing_strategy='learned' or 'mean'."
                 )
 
