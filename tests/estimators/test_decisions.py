@@ -56,7 +56,7 @@ def test_a_dear_mistake_is_made_less_often():
         ("dear", "must be a matrix of numbers; got 'dear'"),
         (
             [[0, 1, 1], [1, 0, np.nan], [1, 1, 0]],
-            r"cost\[1, 2\], saying .*tulip.* of .*rose.*is nan",
+            r"cost\[1, 2\], of predicting .*tulip.* for .*rose.*is nan",
         ),
     ],
 )
@@ -104,7 +104,7 @@ def test_time_enough_changes_nothing():
 
 def test_a_recipe_says_what_will_run():
     assert GradientBoostingRegressor().recipe() == (
-        "squared_error x Newton steps x trees (best-first, 0.7 of the columns per node, at most 31 "
+        "squared_error x Newton steps x trees (best-first, 0.7 of the features per node, at most 31 "
         "leaves, λ=1) x all rows x 100 rounds, ν=0.1"
     )
     other = GradientBoostingRegressor(
