@@ -213,7 +213,7 @@ class BaseStagewise(TreeAttributes, BaseBoosting):
         stopping = spec.stopping
         return (
             f"{name} x {params['response']} x {params['step'].replace('_', ' ')} step x "
-            f"{type(params['learner']).__name__} x {spec.recipe.sampling.words} x "
+            f"{type(params['learner']).__name__} x {spec.recipe.sampling.description} x "
             f"{stopping.n_estimators} rounds{STOPPED[stopping.early_stopping]}, "
             f"ν={spec.recipe.learning_rate:g}"
         )
