@@ -108,7 +108,7 @@ class Rooted(Loss):
 Regressor = functools.partial(GradientBoostingRegressor, n_estimators=6, max_leaf_nodes=8)
 Classifier = functools.partial(GradientBoostingClassifier, n_estimators=4, max_leaf_nodes=6)
 LINES = {"leaves": "linear", "min_samples_leaf": 10}
-SETS = {"categorical": "sets"}
+SETS = {"category_encoding": "sets"}
 PRIOR = {"handle_unknown": "prior"}
 FEW = {"n_estimators": 5, "max_leaf_nodes": 12}
 

@@ -147,7 +147,7 @@ def test_out_of_bag_estimates_follow_the_bags():
     for params, kept in (
         ({}, True),
         ({"bootstrap": False}, False),
-        ({"bootstrap": False, "subsample": 0.5}, True),
+        ({"bootstrap": False, "max_samples": 0.5}, True),
         ({"oob_score": False}, False),
     ):
         forest = RandomForestRegressor(n_estimators=30, **params).fit(X, y)
@@ -212,7 +212,7 @@ def test_the_report_of_a_forest_is_true():
     _, X = make_rows(7)
     report = RandomForestRegressor(n_estimators=40, max_features=2).fit(X, X[:, 0]).fit_report_
     assert (report["rounds_run"], report["rounds_kept"], report["max_features"]) == (40, 40, 2)
-    assert "max_features" not in report
+    assert "learning_rate" not in report
     assert "learning_rate" not in report
     assert DecisionTreeRegressor().fit(X, X[:, 0]).fit_report_["rounds_run"] == 1
 

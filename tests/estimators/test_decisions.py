@@ -104,8 +104,8 @@ def test_time_enough_changes_nothing():
 
 def test_a_recipe_says_what_will_run():
     assert GradientBoostingRegressor().recipe() == (
-        "squared_error x Newton steps x trees (best-first, 0.7 of the features per node, at most 31 "
-        "leaves, λ=1) x all rows x 100 rounds, ν=0.1"
+        "squared_error x Newton steps x trees (best-first, 0.7 of the features per node, at most "
+        "31 leaves, λ=1) x all rows x 100 rounds, ν=0.1"
     )
     other = GradientBoostingRegressor(
         Quantile(0.9),

@@ -76,7 +76,10 @@ FOREST = [
     ({"max_features": 0.5}, ["0.5 of the features per node"]),
     ({"max_samples": 0.5, "bootstrap": True}, ["bootstrap of 0.5 of the rows"]),
     ({"n_estimators": 7}, ["average of 7 trees"]),
-    ({"max_leaf_nodes": 9, "min_samples_leaf": 4}, ["at most 9 leaves", "at least 4 rows per leaf"]),
+    (
+        {"max_leaf_nodes": 9, "min_samples_leaf": 4},
+        ["at most 9 leaves", "at least 4 rows per leaf"],
+    ),
     ({"min_impurity_decrease": 0.25}, ["impurity lowered by 0.25"]),
     ({"split": "exact"}, ["exact splits"]),
 ]
@@ -92,7 +95,10 @@ TREE = [
     ),
 ]
 MEMBERS = [
-    ({}, ["bootstrap of 100% of the rows per estimator", "all columns", "100 estimators", "average"]),
+    (
+        {},
+        ["bootstrap of 100% of the rows per estimator", "all columns", "100 estimators", "average"],
+    ),
     ({"n_estimators": 4, "max_features": 0.5}, ["50% of the columns", "4 estimators"]),
     ({"sampling": "uniform", "max_samples": 0.25}, ["25% of the rows per estimator"]),
     ({"sampling": "folds"}, ["all folds but one", "one estimator for each fold"]),

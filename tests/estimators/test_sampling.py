@@ -287,7 +287,7 @@ def test_other_recipes_are_what_they_were():
 REFUSED = {
     "subsample beside goss": (
         {"subsample": 0.5, "sampling": "goss"},
-        "'subsample' .* no effect with sampling=Goss\\(\\); set sampling=Goss\\(top=",
+        "'subsample' .* no effect with sampling='goss'; set sampling=Goss\\(top=",
     ),
     "all rows by mvs": ({"sampling": "mvs"}, "'subsample' .* must be below 1 .*; got 1"),
     "all groups": ({"sampling": "group"}, "'subsample' .* must be below 1"),

@@ -215,7 +215,10 @@ def test_stages_of_a_convex_loss_with_an_exact_step_never_raise_the_loss(table):
         (StagewiseRegressor(step="votes"), "'step'.*must be one of 'auto'"),
         (StagewiseRegressor(response="classes"), "'response'.*must be one of 'newton'"),
         (StagewiseRegressor(resample=1), "'resample'.*True or False"),
-        (StagewiseRegressor(resample=True), "'resample'.*no effect with this learner, HistogramTree"),
+        (
+            StagewiseRegressor(resample=True),
+            "'resample'.*no effect with this learner, HistogramTree",
+        ),
         (StagewiseRegressor(learner=Ridge(), max_bins=9), "'max_bins'.*no effect with.*Ridge"),
         (StagewiseRegressor(learner=Ridge(), missing_values=-1), "'missing_values'.*no effect"),
     ],

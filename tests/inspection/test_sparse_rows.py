@@ -10,7 +10,7 @@ from scipy.sparse import csc_array, csr_array
 
 from stagewise import GradientBoostingRegressor
 from stagewise.data.reading.missing_values import MissingValues
-from stagewise.data.reading.sparse import read_cells
+from stagewise.data.reading.sparse import read_sparse_cells
 from stagewise.inspection import (
     accumulated_effects,
     decision_path,
@@ -58,7 +58,7 @@ def test_sparse_rows_are_their_dense_copies(name: str, form: Any, model: Any) ->
 @pytest.mark.parametrize("missing", [(), (0,)])
 @pytest.mark.parametrize("form", [csr_array, csc_array])
 def test_some_rows_and_columns_of_cells_are_those_of_all(form: Any, missing: Any) -> None:
-    cells, _ = read_cells(form(DENSE), "test", MissingValues.of(missing))
+    cells, _ = read_sparse_cells(form(DENSE), "test", MissingValues.of(missing))
     whole = np.where(DENSE == 0, np.nan, DENSE) if missing else DENSE
     np.testing.assert_array_equal(cells.dense(), whole)
     np.testing.assert_array_equal(cells.column(2), whole[:, 2])

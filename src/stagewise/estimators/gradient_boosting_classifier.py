@@ -7,7 +7,7 @@ from typing import Any
 import numpy.typing as npt
 
 from stagewise.boosting.recipe import BY_RESPONSE, Recipe
-from stagewise.estimators.bases.boosting import BaseBoosting
+from stagewise.estimators.bases.boosting import BaseBoosting, OutOfBagMixin
 from stagewise.estimators.bases.classifier import ClassifierPredictions, make_class_loss
 from stagewise.estimators.bases.scores import TreeAttributes
 from stagewise.estimators.parameters.specs import BOOSTING_RULES, BOOSTING_USES, tree_learner
@@ -18,7 +18,9 @@ from stagewise.validation.parameters import suggests_names
 __all__ = ["GradientBoostingClassifier"]
 
 
-class GradientBoostingClassifier(ClassifierPredictions, TreeAttributes, BaseBoosting):
+class GradientBoostingClassifier(
+    ClassifierPredictions, TreeAttributes, OutOfBagMixin, BaseBoosting
+):
     """Boosted trees that predict a class, and the probability of every class.
 
     Two classes share one score, p = 1 / (1 + e^-F). K > 2 classes have one score each,

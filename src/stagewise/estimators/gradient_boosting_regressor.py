@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from stagewise.boosting.recipe import BY_RESPONSE, Recipe
-from stagewise.estimators.bases.boosting import BaseBoosting
+from stagewise.estimators.bases.boosting import BaseBoosting, OutOfBagMixin
 from stagewise.estimators.bases.regressor import RegressionLossParameters, RegressorPredictions
 from stagewise.estimators.bases.scores import TreeAttributes
 from stagewise.estimators.parameters.specs import BOOSTING_RULES, BOOSTING_USES, tree_learner
@@ -16,7 +16,7 @@ __all__ = ["GradientBoostingRegressor"]
 
 
 class GradientBoostingRegressor(
-    RegressionLossParameters, RegressorPredictions, TreeAttributes, BaseBoosting
+    RegressionLossParameters, RegressorPredictions, TreeAttributes, OutOfBagMixin, BaseBoosting
 ):
     """Boosted trees that predict a number.
 

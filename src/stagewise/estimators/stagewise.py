@@ -12,9 +12,11 @@ from typing import Any
 import numpy.typing as npt
 
 from stagewise.errors import InvalidParameterError
+from stagewise.estimators.bases.boosting import BaseBoosting
 from stagewise.estimators.bases.classifier import ClassifierPredictions, make_class_loss
 from stagewise.estimators.bases.regressor import RegressionLossParameters, RegressorPredictions
-from stagewise.estimators.bases.stagewise import RESPONSES, STEPS, BaseStagewise
+from stagewise.estimators.bases.scores import TreeAttributes
+from stagewise.estimators.bases.stagewise import RESPONSES, STEPS, StagewiseMixin
 from stagewise.losses import Loss
 from stagewise.options import OPTION_RULES
 from stagewise.validation.messages import short_repr
@@ -24,7 +26,9 @@ from stagewise.validation.rules import OneOf
 __all__ = ["StagewiseClassifier", "StagewiseRegressor"]
 
 
-class StagewiseRegressor(RegressionLossParameters, RegressorPredictions, BaseStagewise):
+class StagewiseRegressor(
+    StagewiseMixin, RegressionLossParameters, RegressorPredictions, TreeAttributes, BaseBoosting
+):
     """Forward stagewise additive regression with any loss and any learner.
 
     F_m = F_(m-1) + ν · step(b_m), where b_m is fitted to the response at F_(m-1): by weighted least
@@ -137,7 +141,7 @@ feature_importances_, n_features_in_, feature_names_in_, fit_report_
         self.quantile = quantile
 
 
-class StagewiseClassifier(ClassifierPredictions, BaseStagewise):
+class StagewiseClassifier(StagewiseMixin, ClassifierPredictions, TreeAttributes, BaseBoosting):
     """Forward stagewise additive classification with any loss and any learner.
 
     See `StagewiseRegressor` for the algorithm.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -27,7 +27,7 @@ from stagewise.training.specs import BoostingSpec, FitContext, FitResult, Learne
 from stagewise.training.training_data import FitArguments, TrainingData
 from stagewise.validation.parameters import all_parameters, check_parameters
 
-__all__ = ["BaseBoosting", "check_stopping"]
+__all__ = ["BaseBoosting", "OutOfBagMixin", "check_stopping"]
 
 Vector = npt.NDArray[np.float64]
 
@@ -112,20 +112,6 @@ class BaseBoosting(ReportMixin, FitMixin, ModelScores, ModelEstimator):
         elif hasattr(self, "target_names_"):
             del self.target_names_
 
-    @property
-    def oob_best_iteration_(self) -> int:
-        """The number of rounds with the largest sum of out-of-bag improvements.
-
-        It is usually smaller than the number that held-out rows would choose.
-        """
-        self._fitted()
-        if not len(getattr(self, "oob_improvement_", ())):
-            raise AttributeError(
-                f"this {type(self).__name__} has no oob_best_iteration_: it was fitted without "
-                "oob_score=True, or read from a file."
-            )
-        return int(np.argmax(np.cumsum(self.oob_improvement_))) + 1
-
     @classmethod
     def _from_model(cls, model: Model, params: Mapping[str, Any], notes: Mapping[str, Any]) -> Self:
         """Return a fitted estimator with these parameters and this model."""
@@ -153,6 +139,30 @@ class BaseBoosting(ReportMixin, FitMixin, ModelScores, ModelEstimator):
         tags.input_tags.categorical = True
         tags.input_tags.sparse = reads_sparse(all_parameters(self))
         return tags
+
+
+class OutOfBagMixin:
+    """Boosted models with `oob_score`: the best number of rounds by the out-of-bag rows."""
+
+    oob_improvement_: Vector
+
+    if TYPE_CHECKING:  # defined by the other bases of an estimator
+
+        def _fitted(self) -> Any: ...
+
+    @property
+    def oob_best_iteration_(self) -> int:
+        """The number of rounds after which the out-of-bag rows are predicted best.
+
+        Σ of the improvements is largest there; usually fewer than a held-out set would choose.
+        """
+        self._fitted()
+        if not len(getattr(self, "oob_improvement_", ())):
+            raise AttributeError(
+                f"this {type(self).__name__} has no oob_best_iteration_: it was fitted without "
+                "oob_score=True, or read from a file."
+            )
+        return int(np.argmax(np.cumsum(self.oob_improvement_))) + 1
 
 
 def check_stopping(params: Mapping[str, Any], arguments: FitArguments) -> None:

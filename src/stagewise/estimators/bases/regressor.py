@@ -68,12 +68,13 @@ class RegressionLossParameters:
     """Regressors whose parameters `loss` and `quantile` choose the loss."""
 
     loss: Any
+    quantile: Any
 
     def _make_loss(self, classes: npt.NDArray[Any] | None) -> Loss:
         loss: Any = self.loss
         estimator_name = type(self).__name__
-        given = {name: getattr(self, name) for name in ("quantile",)}
-        given = {name: value for name, value in given.items() if value is not None}
+        quantile: Any = self.quantile
+        given = {} if quantile is None else {"quantile": quantile}
         kind = None if isinstance(loss, Loss) else REGRESSION_LOSSES.get(str(loss))
         for name in given:
             if kind is None or name not in kind.parameter_names:

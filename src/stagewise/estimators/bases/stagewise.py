@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from os import PathLike
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -34,10 +34,19 @@ from stagewise.training.training_data import TableReader, TrainingData
 from stagewise.training.tree_learner import TreeLearnerSpec
 from stagewise.validation.messages import short_repr
 from stagewise.validation.parameters import check_tree
+from stagewise.validation.rules import Rule
 
-__all__ = ["RESPONSES", "STEPS", "BaseStagewise"]
+__all__ = ["RESPONSES", "STEPS", "StagewiseMixin"]
 
 Vector = npt.NDArray[np.float64]
+
+if TYPE_CHECKING:
+
+    class _Base(TreeAttributes, BaseBoosting):
+        """The other bases of an estimator."""
+
+else:
+    _Base = object
 
 RESPONSES = MappingProxyType(
     {
@@ -64,14 +73,17 @@ ONLY_OF_TREES = (
     ("handle_unknown", "missing"),
 )
 
+STAGEWISE_RULES: Mapping[str, Rule] = MappingProxyType({"sampling": OPTION_RULES["sampling"]})
+"""The rules of the two, where they are not those of all estimators."""
 
-class BaseStagewise(TreeAttributes, BaseBoosting):
-    """Base class of `StagewiseRegressor` and `StagewiseClassifier`."""
+
+class StagewiseMixin(_Base):
+    """The methods of `StagewiseRegressor` and `StagewiseClassifier`."""
 
     learner: Any
     response: str
     step: str
-    _rules = MappingProxyType({"sampling": OPTION_RULES["sampling"]})
+    _rules = STAGEWISE_RULES
     _uses = BOOSTING_USES
 
     def _has_tree(self) -> bool:

@@ -57,20 +57,26 @@ def _alpha(value: Any) -> Any:
         raise ValueError(f"'cv', or {error}") from None
 
 
-def _split(value: Any) -> SplitSearch:
-    found: SplitSearch = OPTION_RULES["split"](value)
-    if found.method == "approx" or found.forced_splits is not None:
-        raise ValueError(
-            "'exact', 'histogram', or a stagewise.SplitSearch of such a method without "
-            "forced_splits"
-        )
-    return found
+class _TreeSplit:
+    """The rule of the split search of a single tree."""
+
+    kinds = (SplitSearch,)
+
+    def __call__(self, value: Any) -> SplitSearch:
+        """Return the split search, or raise ValueError(what is allowed)."""
+        found: SplitSearch = OPTION_RULES["split"](value)
+        if found.method == "approx" or found.forced_splits is not None:
+            raise ValueError(
+                "'exact', 'histogram', or a stagewise.SplitSearch of such a method without "
+                "forced_splits"
+            )
+        return found
 
 
 TREE_RULES = MappingProxyType(
     {
         **FOREST_RULES,
-        "split": _split,
+        "split": _TreeSplit(),
         "grow_policy": OneOf(("best_first", "depth_wise")),
         "missing_strategy": OneOf(("learned", "mean", "probability")),
         "pruning": OneOf((None, "cost_complexity", *HELD_OUT)),

@@ -92,9 +92,14 @@ def check_need(params: Mapping[str, Any], kind: str, value: str) -> None:
     for name, needed in needs.items():
         if name in params and not _is_one_of(params[name], needed):
             raise InvalidParameterError(
-                f"{kind}={value!r} {why}: {name.removesuffix('__method')} must be "
+                f"{kind}={value!r} {why}: {_short_name(name)} must be "
                 f"{' or '.join(map(repr, needed))}; got {short_repr(params[name])}."
             )
+
+
+def _short_name(name: str) -> str:
+    """Return the name of a parameter without the part that a plain value stands for."""
+    return name.removesuffix("__method").removesuffix("__per_node")
 
 
 def is_possible(params: Mapping[str, Any], kind: str, value: str) -> bool:
