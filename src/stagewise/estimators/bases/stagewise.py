@@ -74,7 +74,7 @@ ONLY_OF_TREES = (
 )
 
 STAGEWISE_RULES: Mapping[str, Rule] = MappingProxyType({"sampling": OPTION_RULES["sampling"]})
-"""The rules of the two, where they are not those of all estimators."""
+"""The rules of parameters that differ for these estimators."""
 
 
 class StagewiseMixin(_Base):
