@@ -56,7 +56,7 @@ def test_a_dear_mistake_is_made_less_often():
         ("dear", "must be a matrix of numbers; got 'dear'"),
         (
             [[0, 1, 1], [1, 0, np.nan], [1, 1, 0]],
-            r"cost\[1, 2\], saying .*tulip.* of .*rose.*is nan",
+            r"cost\[1, 2\], of predicting .*tulip.* for .*rose.*is nan",
         ),
     ],
 )

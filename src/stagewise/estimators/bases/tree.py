@@ -63,7 +63,7 @@ class _TreeSplit:
     kinds = (SplitSearch,)
 
     def __call__(self, value: Any) -> SplitSearch:
-        """Return the split search, or raise ValueError(what is allowed)."""
+        """Return the split search, or raise ValueError with the allowed values."""
         found: SplitSearch = OPTION_RULES["split"](value)
         if found.method == "approx" or found.forced_splits is not None:
             raise ValueError(
