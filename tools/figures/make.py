@@ -12,11 +12,11 @@ from typing import Any
 
 import matplotlib as mpl
 import numpy as np
-from committees import bagging, committees, cross_validation_committees
+from bagging import bagging, committees, cross_validation_committees
 from data import additive, spheres, wave
-from draws import dart, sampling
+from sampling import dart, sampling
 from forests import random_forest
-from inspect_models import inspection
+from inspection import inspection
 from linear import linear_model, stagewise_linear, stepwise
 from quality import quality, shapley
 from sklearn.linear_model import Ridge

@@ -139,5 +139,5 @@ def location(model: GradientBoostingRegressor, X: pd.DataFrame) -> None:
 
 if __name__ == "__main__":
     if len(sys.argv) != 2:
-        raise SystemExit("Say which file: python docs/figures/california.py housing.parquet")
+        raise SystemExit("Say which file: python tools/figures/california.py housing.parquet")
     california(Path(sys.argv[1]))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
-from inspect_models import houses
+from inspection import houses
 from style import plt, save
 
 from stagewise import GradientBoostingClassifier, GradientBoostingRegressor
