@@ -27,7 +27,7 @@ def main(table: str) -> None:
     parts = train_test_split(rows.drop(columns=TARGET), rows[TARGET], random_state=0)
     X_train, X_test, y_train, y_test = parts
     model = GradientBoostingRegressor(
-        "absolute_error", n_estimators=400, early_stopping=True, random_state=0
+        loss="absolute_error", n_estimators=400, early_stopping=True, random_state=0
     ).fit(X_train, y_train)
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as driver:
         page = model.report(X_test, y_test, Path(folder) / "report.html")

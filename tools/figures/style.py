@@ -1,4 +1,4 @@
-"""How the figures look, and where they go."""
+"""Style and folder of the figures."""
 
 from __future__ import annotations
 
