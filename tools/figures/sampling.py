@@ -66,7 +66,7 @@ def _spread(params: dict[str, Any], pairs: np.ndarray) -> float:
     """Return the standard deviation over rounds of the estimated Σg, divided by Σ|g|."""
     workers, n = Workers(1), len(pairs)
     derivatives = Gradients(n)
-    derivatives.given(workers, *np.ascontiguousarray(pairs.T), None)
+    derivatives.assign(workers, *np.ascontiguousarray(pairs.T), None)
     sampling = OPTION_RULES["sampling"](params.get("sampling", "uniform"))
     rows = make_sampling({**params, "sampling": sampling})
     sums = []
