@@ -98,8 +98,8 @@ def test_weight_0_is_absence(kind, way, table):
 
 COPIED = {
     "bootstrap": {},
-    "a share": {"sampling": "uniform", "subsample": 0.6, "max_features": 0.6},
-    "half a bootstrap": {"subsample": 0.5},
+    "a share": {"sampling": "uniform", "max_samples": 0.6, "max_features": 0.6},
+    "half a bootstrap": {"max_samples": 0.5},
 }
 
 

@@ -142,5 +142,5 @@ def test_among_scikit_learns_tools(table):
 def test_the_recipe_says_what_is_run():
     said = BaggingClassifier(DecisionTreeClassifier(), max_features=0.5).recipe()
     assert "bootstrap" in said
-    assert "50% of the columns x DecisionTreeClassifier x 100 members x average" in said
+    assert "50% of the columns x DecisionTreeClassifier x 100 estimators x average" in said
     assert "folds" in BaggingRegressor(sampling="folds").recipe()

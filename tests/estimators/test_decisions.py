@@ -104,8 +104,8 @@ def test_time_enough_changes_nothing():
 
 def test_a_recipe_says_what_will_run():
     assert GradientBoostingRegressor().recipe() == (
-        "squared_error x Newton steps x trees (best-first, 0.7 of the columns a node, at most 31 "
-        "leaves, λ=1) x all rows x 100 rounds, ν=0.1"
+        "squared_error x Newton steps x trees (best-first, 0.7 of the features per node, at most "
+        "31 leaves, λ=1) x all rows x 100 rounds, ν=0.1"
     )
     other = GradientBoostingRegressor(
         Quantile(0.9),
@@ -120,7 +120,7 @@ def test_a_recipe_says_what_will_run():
     )
     assert other.recipe() == (
         "Quantile x each leaf's own optimum x trees (depth-wise, depth at most 3, γ=0.5) x "
-        "50% of the rows a round x 100 rounds at most, by held-out rows, ν=0.1"
+        "50% of the rows per round x 100 rounds at most, early stopping, ν=0.1"
     )
     assert "absolute_error x each leaf's own optimum" in (
         GradientBoostingRegressor(loss="absolute_error").recipe()

@@ -90,30 +90,31 @@ def test_a_number_is_that_number(kind):
 @BOTH
 def test_symmetric_trees_do_not_draw(kind):
     model = fitted(kind, grow_policy="symmetric", n_estimators=5)
-    assert model.fit_report_["max_features"] == 1.0
-    assert "columns a node" not in model.recipe()
-    with pytest.raises(InvalidParameterError, match=r"max_features must be 1\.0; got 0\.7"):
+    assert model.fit_report_["max_features"] is None
+    assert "features per node" not in model.recipe()
+    with pytest.raises(InvalidParameterError, match=r"max_features must be None or 1\.0; got 0\.7"):
         fitted(kind, grow_policy="symmetric", max_features=0.7)
 
 
 @BOTH
 def test_the_recipe_tells_what_nodes_draw(kind):
-    assert "0.7 of the columns a node" in kind().recipe()
-    assert "0.25 of the columns a node" in kind(max_features=0.25).recipe()
-    assert "columns a node" not in kind(max_features=1.0).recipe()
+    assert "0.7 of the features per node" in kind().recipe()
+    assert "0.25 of the features per node" in kind(max_features=0.25).recipe()
+    assert "features per node" not in kind(max_features=1.0).recipe()
 
 
 @BOTH
 def test_features_can_be_weighted_as_it_comes(kind):
     never = {"max_features": FeatureSampling(per_node=0.7, weights=[1, 1, 1, 1, 0])}
     assert fitted(kind, n_estimators=5, **never).feature_importances_[4] == 0
+    none = {"max_features": FeatureSampling(weights=[1, 1, 1, 1, 0])}
     with pytest.raises(InvalidParameterError, match="none are drawn"):
-        fitted(kind, grow_policy="symmetric", **never)
+        fitted(kind, grow_policy="symmetric", **none)
 
 
 @BOTH
 @pytest.mark.parametrize("name", ["learning_rate", "max_features"])
-@pytest.mark.parametrize("bad", ["AUTO", "automatic", "", None, 0, ["auto"], np.array(["auto"])])
+@pytest.mark.parametrize("bad", ["AUTO", "automatic", "", 0, ["auto"], np.array(["auto"])])
 def test_anything_else_is_refused(kind, name, bad):
     with pytest.raises(InvalidParameterError, match=rf"'{name}' of {kind.__name__} must be 'auto'"):
         fitted(kind, **{name: bad})

@@ -48,7 +48,7 @@ def held():
 @every_kind
 def test_threads_do_not_matter(kind, target, params, table):
     models = [
-        quick(kind, n_jobs=n, **DROP, **params).fit(table.X, getattr(table, target))
+        quick(kind, n_jobs=n, **{**DROP, **params}).fit(table.X, getattr(table, target))
         for n in (1, 2, 3)
     ]
     assert len({m.fingerprint() for m in models}) == 1
@@ -57,8 +57,8 @@ def test_threads_do_not_matter(kind, target, params, table):
 @every_kind
 def test_a_continued_fit_is_the_uninterrupted_one(kind, target, params, table, tmp_path):
     y = getattr(table, target)
-    whole = quick(kind, n_estimators=20, **DROP, **params).fit(table.X, y)
-    parts = quick(kind, warm_start=True, **DROP, **params)
+    whole = quick(kind, n_estimators=20, **{**DROP, **params}).fit(table.X, y)
+    parts = quick(kind, warm_start=True, **{**DROP, **params})
     for rounds in (1, 7, 8, 20):
         parts.set_params(n_estimators=rounds).fit(table.X, y)
         parts.save(tmp_path / "m.stgw")
@@ -180,7 +180,7 @@ class Squares(Loss):
 def test_scores_that_do_not_fit_the_steps_are_refused(factor, table):
     y = table.number / table.number.std() * factor
     with pytest.raises(
-        ValueError, match=r"dropout=Dart(rate=0.4) keeps scores in steps of .*degree"
+        ValueError, match=r"dropout=Dart\(rate=0\.4\) keeps scores in steps of .*degree"
     ):
         quick(Regressor, loss=Squares(), **DROP).fit(table.X, y)
     quick(Regressor, **DROP).fit(table.X, y)

@@ -47,12 +47,12 @@ def rises(predict, frame: pd.DataFrame, name: str, direction: int) -> bool:
     grow_policy=st.sampled_from(["best_first", "depth_wise"]),
     directions=st.tuples(*[st.sampled_from([-1, 0, 1])] * 3),
 )
-def test_no_prediction_breaks_a_direction(seed, loss, response, growth, directions):
+def test_no_prediction_breaks_a_direction(seed, loss, response, grow_policy, directions):
     X, y = make_frame(seed)
     model = GradientBoostingRegressor(
-        loss,
+        loss=loss,
         response=response,
-        grow_policy=growth,
+        grow_policy=grow_policy,
         monotonic_cst=dict(zip(NAMES, directions, strict=True)),
         n_estimators=12,
         min_samples_leaf=5,
@@ -94,7 +94,7 @@ def test_no_new_row_breaks_a_direction(seed, split, rows, n, loss, directions):
     X = rng.permuted(np.tile(np.arange(n, dtype=float), (3, 1)), axis=1).T
     y = np.exp(np.sin(X @ rng.normal(size=3)) + 0.3 * rng.normal(size=n))
     model = GradientBoostingRegressor(
-        loss,
+        loss=loss,
         n_estimators=3,
         learning_rate=1.0,
         l2_regularization=0.0,

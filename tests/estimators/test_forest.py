@@ -249,7 +249,7 @@ def test_features_can_be_selected_by_it(table):
     ("kind", "params", "words"),
     [
         (RandomForestClassifier, {"max_features": "half"}, "'sqrt', 'log2', 'third'"),
-        (RandomForestClassifier, {"max_features": 1.5}, "a share above 0.0"),
+        (RandomForestClassifier, {"max_features": 1.5}, "a fraction above 0.0"),
         (RandomForestClassifier, {"criterion": "squared_error"}, "'gini', 'entropy'"),
         (RandomForestRegressor, {"criterion": "gini"}, "'squared_error', 'absolute_error'"),
         (RandomForestRegressor, {"bootstrap": False, "oob_score": True}, "bootstrap=True"),

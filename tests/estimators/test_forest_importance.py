@@ -87,7 +87,7 @@ def test_features_are_selected_by_name(rows):
 
 def test_what_cannot_be_asked_is_answered(rows):
     X, y = rows
-    with pytest.raises(InvalidParameterError, match="bootstrap=True or subsample below 1"):
+    with pytest.raises(InvalidParameterError, match="bootstrap=True or max_samples below 1"):
         ExtraTreesRegressor(n_estimators=3).fit(X, y).oob_importances(X, y)
     with pytest.raises(InvalidParameterError, match="errors must be"):
         RandomForestRegressor(n_estimators=3).fit(X, y).select_features(X, y, errors="two")

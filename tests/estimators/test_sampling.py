@@ -265,11 +265,11 @@ def test_a_loss_of_nothing_but_zeros_has_a_bag_too():
 
 
 WORDS = {
-    "uniform": "50% of the rows a round",
-    "bootstrap": "a bootstrap of 100% of the rows a round",
+    "uniform": "50% of the rows per round",
+    "bootstrap": "bootstrap of 100% of the rows per round",
     "goss": "the 30% of the rows with the largest gradients and 20% for all others a round (GOSS)",
-    "mvs": "50% of the rows a round by minimal variance (MVS)",
-    "group": "50% of the groups a round",
+    "mvs": "MVS (50% of the rows per round)",
+    "group": "50% of the groups per round",
 }
 
 
@@ -287,7 +287,7 @@ def test_other_recipes_are_what_they_were():
 REFUSED = {
     "subsample beside goss": (
         {"subsample": 0.5, "sampling": "goss"},
-        "'subsample' .* no effect with sampling=Goss\\(\\); set sampling=Goss\\(top=",
+        "'subsample' .* no effect with sampling='goss'; set sampling=Goss\\(top=",
     ),
     "all rows by mvs": ({"sampling": "mvs"}, "'subsample' .* must be below 1 .*; got 1"),
     "all groups": ({"sampling": "group"}, "'subsample' .* must be below 1"),

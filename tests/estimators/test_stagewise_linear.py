@@ -294,7 +294,7 @@ def test_a_file_of_trees_is_no_linear_model(tmp_path):
     for leaves in ("constant", "linear"):
         other = GradientBoostingRegressor(n_estimators=2, leaves=leaves).fit(X, y)
         write_model(tmp_path / "model.stgw", other.model_, named)
-        with pytest.raises(ModelFormatError, match="no StagewiseLinearRegressor"):
+        with pytest.raises(ModelFormatError, match="not a StagewiseLinearRegressor"):
             stagewise.load(tmp_path / "model.stgw")
 
 

@@ -116,7 +116,7 @@ def test_a_column_that_is_always_missing_is_left_alone():
     X, y, _ = wave(100)
     X[:, 1] = np.nan
     for missing in ("mean", "probability"):
-        model = DecisionTreeRegressor(missing=missing).fit(X, y)
+        model = DecisionTreeRegressor(missing_strategy=missing).fit(X, y)
         assert model.feature_importances_[1] == 0
         assert np.isfinite(model.predict(X)).all()
 
@@ -127,5 +127,7 @@ def test_infinite_cells_have_a_mean_unless_they_cancel():
     model = DecisionTreeRegressor(missing_strategy="mean").fit(X, y)
     assert np.isfinite(model.predict(X)).all()
     X[2, 0] = -np.inf
-    with pytest.raises(ValueError, match=r"X column 0 holds inf and -inf.*missing='learned'"):
+    with pytest.raises(
+        ValueError, match=r"X column 0 holds inf and -inf.*missing_strategy='learned'"
+    ):
         DecisionTreeRegressor(missing_strategy="mean").fit(X, y)

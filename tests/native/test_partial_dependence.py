@@ -1,4 +1,4 @@
-"""What trees say of rows of which one or two numbers are known: Friedman's recursion, in boxes."""
+"""Partial dependence on one or two numeric columns equals Friedman's recursion."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ def test_after_each_tree_the_loss_is_that_of_the_average(loss: Loss, weighted: b
         spoken_of = np.flatnonzero(rng.random(n) < 0.4).astype(np.uint32)
         leaf = rng.integers(0, nodes, len(spoken_of)).astype(np.int32)
         value = rng.random((nodes, loss.n_outputs))
-        judged = judge.take(value if loss.n_outputs > 1 else value[:, 0], spoken_of, leaf)
+        judged = judge.add(value if loss.n_outputs > 1 else value[:, 0], spoken_of, leaf)
         for row, node in zip(spoken_of, leaf, strict=True):
             total[:, row] += value[node]
             trees[row] += 1
@@ -43,4 +43,4 @@ def test_after_each_tree_the_loss_is_that_of_the_average(loss: Loss, weighted: b
 def test_without_out_of_bag_rows_there_is_no_loss() -> None:
     rows: Any = SimpleNamespace(y=np.zeros(5, dtype=np.int32), weight=None)
     none = np.zeros(0, dtype=np.uint32)
-    assert OutOfBag(ClassSquaredError(3), rows).take(np.zeros((1, 3)), none, none) is None
+    assert OutOfBag(ClassSquaredError(3), rows).add(np.zeros((1, 3)), none, none) is None

@@ -105,7 +105,8 @@ class Dropout:
         largest, farthest = float(np.abs(value).max()), float(np.abs(score).max())
         if (first and 0.0 < largest < MIN_STEPS * STEP) or not farthest < MAX_SCORE:
             raise ValueError(
-                f"dropout rounds scores to steps of {STEP:.2g} and needs scores below "
+                f"dropout=Dart(rate={self.rate:g}) rounds scores to steps of {STEP:.2g} and needs "
+                "scores below "
                 f"{MAX_SCORE:g}; those of this loss are of the order of "
                 f"{max(largest, farthest):.2g}. "
                 f"{RESCALE}"

@@ -1,4 +1,4 @@
-"""Reading a model file back into the estimator that wrote it."""
+"""The function `load`, which reads a model file into a fitted estimator."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def load(path: str | PathLike[str]) -> Any:
     Raises
     ------
     ModelFormatError
-        If the file is not a whole and sound model file.
+        If the file is not a complete and valid model file.
     """
     model, notes = read_model(path)
     name = notes.get("class")

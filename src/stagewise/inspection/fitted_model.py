@@ -204,18 +204,18 @@ class FittedModel:
 
     @property
     def has_fractional_rows(self) -> bool:
-        """Whether rows with missing values go to both children (missing='probability')."""
-        return getattr(self.estimator, "missing", "learned") == "probability"
+        """Whether rows with missing values go to both children (missing_strategy='probability')."""
+        return getattr(self.estimator, "missing_strategy", "learned") == "probability"
 
     def check_one_leaf(self, rows: EncodedRows) -> None:
         """Raise if a row reaches more than one leaf of a tree."""
         for j in sorted(self.used) if self.has_fractional_rows else ():
             if np.isnan(rows.column(j)).any():
                 raise InvalidParameterError(
-                    f"This {type(self.estimator).__name__} has missing='probability': rows with "
-                    f"missing values reach several leaves, and {rows.name} has missing values in "
+                    f"This {type(self.estimator).__name__} has missing_strategy='probability': rows "
+                    f"with missing values reach several leaves, and {rows.name} has missing values in "
                     f"{self.names[j]!r}. This function needs one leaf per row and tree. Leave such "
-                    "rows out, or fit with missing='learned' or 'mean'."
+                    "rows out, or fit with missing_strategy='learned' or 'mean'."
                 )
 
     # ---- predictions ---------------------------------------------------------------------------

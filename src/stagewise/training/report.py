@@ -70,40 +70,7 @@ def _no_two_bins(bins: Bins) -> bool:
 def fit_report(
     details: dict[str, Any], estimator: Any, workers: Workers, begin: float
 ) -> dict[str, Any]:
-    """Return `fit_report_`, a dictionary of facts about a fit.
-
-    Every report has
-
-    - ``seed``, ``threads``: the seed and the number of threads that were used;
-    - ``seconds``: the duration of the fit (not in pickles);
-    - ``version``: the version of Stagewise (not of bagging).
-
-    Reports of trees and boosted models also have
-
-    - ``constant_features``: the names of features with one value;
-    - ``constant_or_missing_features``: the names of features with missing values and at most one
-      other value (not if the learner is a scikit-learn estimator, or linear);
-    - ``missing_value_counts``: by column, the number of values equal to one of `missing_values`;
-    - ``unknown_category_counts``: by column, the number of held-out rows with a category that no
-      training row has;
-    - ``stop_reason``: why the fit ended before `n_estimators` rounds; empty: it did not;
-    - ``rounds_run``, ``rounds_kept``: the number of the last round, and of the rounds in the model;
-    - ``method_ended``: whether the method itself had no further round;
-    - ``instruction_set``: the vector instructions of the native core, such as "avx2".
-
-    Some kinds of models add
-
-    - boosted models: ``learning_rate``, and of gradient boosting ``max_features`` (per node) and
-      ``n_orderings`` (of target encodings), with the values of "auto";
-    - forests: ``max_features`` (the number of features per node), ``rows_in_every_bag`` (rows
-      without an out-of-bag prediction, if these are kept), and ``used_validation_rows`` (whether
-      `validation_loss_` is the loss of X_val, not of out-of-bag rows);
-    - single trees: ``max_features``, and ``leaves_grown``, the number of leaves before pruning;
-    - bagging: ``estimators_fitted``, and ``estimators_with_one_class``, the number of base
-      estimators whose bag has one class;
-    - linear regression: ``constant_features``, ``collinear_terms``, ``rank`` and ``rows_used``,
-      without ``threads``.
-    """
+    """Return `fit_report_`, a dictionary of facts about a fit; docs/fit-report.md has its keys."""
     return {
         **details,
         "rounds_kept": estimator.n_iter_,

@@ -5,6 +5,7 @@ The table makes error messages for such names, and the page `docs/coming-from.md
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
@@ -181,7 +182,7 @@ FOREIGN_NAMES: Mapping[str, ForeignName] = {
 """Parameters of other libraries that have another name here, or none."""
 
 
-def foreign_name_hint(name: str, known: Iterable[str]) -> str:
+def foreign_name_hint(name: str, known: Iterable[str], options: Iterable[str] = ()) -> str:
     """Return a sentence about the parameter of another library; empty: it is not in the table.
 
     Parameters
@@ -190,6 +191,8 @@ def foreign_name_hint(name: str, known: Iterable[str]) -> str:
         The name that was passed.
     known : iterable of str
         The parameters of the estimator.
+    options : iterable of str
+        The classes of options that its parameters may be.
     """
     found = FOREIGN_NAMES.get(name)
     names = set(known)
@@ -198,7 +201,8 @@ def foreign_name_hint(name: str, known: Iterable[str]) -> str:
     whose = " and ".join(filter(None, [", ".join(found.libraries[:-1]), found.libraries[-1]]))
     if not found.ours:
         return f" {name} is the name of {whose}; here {found.usage}."
-    if found.ours not in names:
+    needed = re.findall(r"=([A-Z]\w*)\(", found.usage)
+    if found.ours not in names or not set(needed) <= set(options):
         return f" {name} is the name of {whose}; this estimator has no such parameter."
     how = f": {found.usage}" if found.usage else ""
     return f" {name} is the name of {whose}; here it is {found.ours}{how}."

@@ -133,7 +133,7 @@ def _check_uses(estimator: Any, params: Mapping[str, Any]) -> None:
             if name in params and params[name] != default:
                 raise InvalidParameterError(
                     f"The parameter {name!r} of {estimator_name} has no effect with "
-                    f"{use.of}={params[use.of]!r}; {use.remedy}, or leave {name!r} at "
+                    f"{use.of}={getattr(estimator, use.of)!r}; {use.remedy}, or leave {name!r} at "
                     f"{default!r}. Got {short_repr(params[name])}."
                 )
 
@@ -270,13 +270,35 @@ def nearest_name(name: str, names: Iterable[str]) -> str:
     return f" Did you mean {close[0]!r}?" if close else ""
 
 
-def name_hint(name: str, names: Iterable[str]) -> str:
+def name_hint(name: str, kind: type, names: Iterable[str]) -> str:
     """Return a sentence that suggests our name of a parameter, or an empty string.
 
-    The names of other libraries come first, then the most similar one of `names`.
+    The names of other libraries come first, then those of the parameters of options, then the most
+    similar one.
+
+    Parameters
+    ----------
+    name : str
+        The name that was passed.
+    kind : type
+        The class of the estimator. Rules of it that allow options have `kinds`, their classes.
+    names : iterable of str
+        The parameters of the estimator.
     """
-    known = list(names)
-    return foreign_name_hint(name, known) or nearest_name(name, known)
+    known, rules_of_kind = list(names), getattr(kind, "_rules", {})
+    options = [
+        (parameter, option)
+        for parameter in known
+        for option in getattr(rules_of_kind.get(parameter), "kinds", ())
+    ]
+    foreign = foreign_name_hint(name, known, [option.__name__ for _, option in options])
+    if foreign:
+        return foreign
+    for parameter, option in options:
+        if name in inspect.signature(option).parameters:
+            usage = f"{parameter}={option.__name__}({name}=...)"
+            return f" It is a parameter of {option.__name__}: {usage}."
+    return nearest_name(name, known)
 
 
 def suggests_names(init: Callable[..., None]) -> Callable[..., None]:
@@ -288,7 +310,8 @@ def suggests_names(init: Callable[..., None]) -> Callable[..., None]:
         for name in kwargs:
             if name not in names:
                 raise TypeError(
-                    f"{type(self).__name__} has no parameter {name!r}.{name_hint(name, names)}"
+                    f"{type(self).__name__} has no parameter {name!r}."
+                    f"{name_hint(name, type(self), names)}"
                 )
         init(self, *args, **kwargs)
 

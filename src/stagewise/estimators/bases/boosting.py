@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -27,7 +27,7 @@ from stagewise.training.specs import BoostingSpec, FitContext, FitResult, Learne
 from stagewise.training.training_data import FitArguments, TrainingData
 from stagewise.validation.parameters import all_parameters, check_parameters
 
-__all__ = ["BaseBoosting", "check_stopping"]
+__all__ = ["BaseBoosting", "OutOfBagMixin", "check_stopping"]
 
 Vector = npt.NDArray[np.float64]
 
@@ -43,7 +43,7 @@ class BaseBoosting(ReportMixin, FitMixin, ModelScores, ModelEstimator):
         raise NotImplementedError
 
     def _learner_spec(self, params: dict[str, Any]) -> LearnerSpec:
-        """Return what is fitted in every round: trees whose size alone is limited."""
+        """Return the learner: by default trees with limits of their size only."""
         return tree_learner(params, PLAIN_TREE)
 
     def _spec(self, params: dict[str, Any]) -> BoostingSpec:
@@ -112,25 +112,11 @@ class BaseBoosting(ReportMixin, FitMixin, ModelScores, ModelEstimator):
         elif hasattr(self, "target_names_"):
             del self.target_names_
 
-    @property
-    def oob_best_iteration_(self) -> int:
-        """The number of rounds after which the out-of-bag rows are predicted best.
-
-        Σ of the improvements is largest there; usually fewer than a held-out set would choose.
-        """
-        self._fitted()
-        if not len(getattr(self, "oob_improvement_", ())):
-            raise AttributeError(
-                f"this {type(self).__name__} has no oob_best_iteration_: it was fitted without "
-                "oob_score=True, or read from a file."
-            )
-        return int(np.argmax(np.cumsum(self.oob_improvement_))) + 1
-
     @classmethod
     def _from_model(cls, model: Model, params: Mapping[str, Any], notes: Mapping[str, Any]) -> Self:
         """Return a fitted estimator with these parameters and this model."""
         estimator = super()._from_model(model, params, notes)
-        # Files that were written before "auto" have no rate beside the parameters.
+        # Files of versions without "auto" have no learning rate besides the parameter.
         rate = notes.get("learning_rate", params.get("learning_rate", RATE))
         estimator.learning_rate_ = RATE if rate == "auto" else rate
         return estimator
@@ -155,8 +141,32 @@ class BaseBoosting(ReportMixin, FitMixin, ModelScores, ModelEstimator):
         return tags
 
 
+class OutOfBagMixin:
+    """Boosted models with `oob_score`: the best number of rounds by the out-of-bag rows."""
+
+    oob_improvement_: Vector
+
+    if TYPE_CHECKING:  # defined by the other bases of an estimator
+
+        def _fitted(self) -> Any: ...
+
+    @property
+    def oob_best_iteration_(self) -> int:
+        """The number of rounds after which the out-of-bag rows are predicted best.
+
+        Σ of the improvements is largest there; usually fewer than a held-out set would choose.
+        """
+        self._fitted()
+        if not len(getattr(self, "oob_improvement_", ())):
+            raise AttributeError(
+                f"this {type(self).__name__} has no oob_best_iteration_: it was fitted without "
+                "oob_score=True, or read from a file."
+            )
+        return int(np.argmax(np.cumsum(self.oob_improvement_))) + 1
+
+
 def check_stopping(params: Mapping[str, Any], arguments: FitArguments) -> None:
-    """Raise ValueError unless groups and X_val go with early stopping and sampling."""
+    """Raise ValueError unless groups and X_val fit the early stopping and the sampling."""
     X_val, groups = arguments.X_val, arguments.groups
     by_folds = not isinstance(params.get("early_stopping", False), bool)
     by_groups = params.get("sampling") == "group"
@@ -169,13 +179,13 @@ def check_stopping(params: Mapping[str, Any], arguments: FitArguments) -> None:
         raise ValueError("sampling='group' needs groups: pass them to fit, one for each row.")
     if by_groups and X_val is None and params["early_stopping"] is True:
         raise ValueError(
-            "early_stopping=True holds single rows out, which would tear groups apart. Use "
+            "early_stopping=True holds single rows out, which would divide groups. Use "
             "early_stopping='cv', or pass X_val and y_val of other groups."
         )
     if by_folds and X_val is not None:
         raise ValueError("early_stopping='cv' holds rows out itself; leave X_val out.")
     if by_folds and params.get("warm_start"):
         raise ValueError(
-            "early_stopping='cv' chooses the number of rounds and fits them anew, so there is "
-            "nothing for warm_start to continue. Set one of them to False."
+            "early_stopping='cv' chooses the number of rounds and fits a new model, so warm_start "
+            "cannot continue one. Set one of them to False."
         )

@@ -1,4 +1,4 @@
-"""Classes and probabilities from scores."""
+"""The predictions of classifiers from scores: classes and probabilities."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ __all__ = ["ClassifierPredictions", "make_class_loss"]
 Vector = npt.NDArray[np.float64]
 
 
-def make_class_loss(loss: Any, classes: npt.NDArray[Any] | None, who: str) -> Loss:
+def make_class_loss(loss: Any, classes: npt.NDArray[Any] | None, estimator_name: str) -> Loss:
     """Return the loss for these classes."""
     assert classes is not None
     if isinstance(loss, Loss):
         return loss
     if not (isinstance(loss, str) and loss in CLASSIFICATION_LOSSES):
         raise InvalidParameterError(
-            f"The parameter 'loss' of {who} must be one of "
+            f"The parameter 'loss' of {estimator_name} must be one of "
             f"{', '.join(map(repr, CLASSIFICATION_LOSSES))}, or a stagewise.losses.Loss; "
             f"got {short_repr(loss)}.{nearest_name(str(loss), CLASSIFICATION_LOSSES)}"
         )

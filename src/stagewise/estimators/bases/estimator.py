@@ -29,7 +29,7 @@ class StagewiseEstimator(BaseEstimator):
             if name.partition("__")[0] not in known:
                 raise ValueError(
                     f"Invalid parameter {name!r} for estimator {type(self).__name__}."
-                    f"{name_hint(name, known)} Valid parameters are: {sorted(known)}."
+                    f"{name_hint(name, type(self), known)} Valid parameters are: {sorted(known)}."
                 )
         result: Self = super().set_params(**params)
         return result

@@ -86,8 +86,8 @@ class BaseForest(ReportMixin, FitMixin, TreeAttributes, ModelScores, ModelEstima
         check_stopping({**params, "early_stopping": False}, arguments)
         if _needs_validation(params) and arguments.X_val is None:
             raise InvalidParameterError(
-                f"early_stopping=True of {type(self).__name__} needs rows that trees were not grown"
-                " on: set oob_score=True, or pass X_val and y_val to fit."
+                f"early_stopping=True of {type(self).__name__} needs out-of-bag rows or validation "
+                "rows: set oob_score=True, or pass X_val and y_val to fit."
             )
 
     def _check_data(
@@ -152,29 +152,29 @@ class BaseForest(ReportMixin, FitMixin, TreeAttributes, ModelScores, ModelEstima
         check_averages(model, cls.__name__)
 
     def oob_importances(self, X: Any, y: Any, sample_weight: Any = None) -> Importances:
-        """Return by how much trees err more if the cells of a column change places.
+        """Return the permutation importance of every feature on the out-of-bag rows.
 
-        Of every tree, the rows outside its bag are predicted as they are, and once for each column
-        with that column's cells exchanged among them (Breiman 2001, section 10).
+        Every tree predicts its out-of-bag rows as they are, and again for each feature with the
+        values of that feature permuted among them (Breiman 2001, section 10).
 
         Parameters
         ----------
         X, y, sample_weight
-            What the forest was fitted on: the bags are drawn again, so these must be the same rows.
+            The training data: the bags are drawn again, so these must be the same rows.
 
         Returns
         -------
         Importances
-            `mean` and `error` of each feature, and of classifiers `by_class`: what is lost of the
-            share of right answers, or by how much the squared error grows.
+            `mean` and `error` of each feature, and for classifiers `by_class`: the decrease of the
+            accuracy, or the increase of the squared error.
         """
         model = self._fitted()
         bootstrap, share = (check_parameter(self, name) for name in ("bootstrap", "max_samples"))
         if not bootstrap and share >= 1:
             raise InvalidParameterError(
-                f"This {type(self).__name__} showed all rows to all trees, so there is none outside"
-                " a bag. Fit it with bootstrap=True or max_samples below 1, or permute columns of "
-                "rows that you held out (sklearn.inspection.permutation_importance)."
+                f"This {type(self).__name__} has no out-of-bag rows: every tree was grown on all "
+                "rows. Fit it with bootstrap=True or max_samples below 1, or permute columns of "
+                "held-out rows (stagewise.inspection.permutation_importance)."
             )
         values = self._match(model, X)
         n_rows = values.shape[0] if hasattr(values, "shape") else len(values[0])
@@ -185,19 +185,19 @@ class BaseForest(ReportMixin, FitMixin, TreeAttributes, ModelScores, ModelEstima
     def select_features(
         self, X: Any, y: Any, sample_weight: Any = None, *, errors: float = 2.0
     ) -> list[Any]:
-        """Return the features that rows outside the bags would miss, the most important one first.
+        """Return the features with a significant `oob_importances`, the most important one first.
 
         Parameters
         ----------
         X, y, sample_weight
-            What the forest was fitted on.
+            The training data, as for `oob_importances`.
         errors : float, default=2.0
-            Those are kept whose `oob_importances` are more than this many standard errors above 0.
+            A feature is selected if its importance is more than this many standard errors above 0.
 
         Returns
         -------
-        list of str, or of int where columns have no names
-            At least one: if none passes, the best.
+        list of str, or of int if columns have no names
+            At least one feature: if none is selected, the most important one.
 
         Examples
         --------
@@ -209,14 +209,14 @@ class BaseForest(ReportMixin, FitMixin, TreeAttributes, ModelScores, ModelEstima
         [3, 1]
         """
         try:
-            least = Number(0.0)(errors)
+            threshold = Number(0.0)(errors)
         except ValueError as error:
             raise InvalidParameterError(
                 f"errors must be {error}; got {short_repr(errors)}."
             ) from None
         found = self.oob_importances(X, y, sample_weight)
         order = np.argsort(-found.mean, kind="stable").tolist()
-        kept = [f for f in order if found.mean[f] > least * found.error[f]] or order[:1]
+        kept = [f for f in order if found.mean[f] > threshold * found.error[f]] or order[:1]
         names = self._fitted().features.names
         return kept if names is None else [names[f] for f in kept]
 

@@ -1,8 +1,8 @@
-"""What the features of a forest are worth: by impurity, and to the rows outside the bags.
+"""Feature importances of a forest: by impurity for each class, and by permutation out of bag.
 
-The one idea: every tree has rows that it never saw. How much worse it predicts them after the cells
-of one column have changed places is what the column is worth to it (Breiman 2001, section 10). The
-bags are drawn again from the seed, so nothing has to be remembered for it.
+The permutation importance of a feature for a tree is the increase of the loss of its out-of-bag
+rows when the values of the feature are permuted among them (Breiman 2001, section 10). The bags are
+drawn again from the seed, so a model does not store them.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ Vector = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Importances:
-    """What each feature is worth.
+    """The permutation importance of each feature.
 
     Attributes
     ----------
     mean : float64 array of shape (n_features,)
-        By how much the loss of rows outside the bag grows, in the mean over the trees: the share of
-        errors, or the squared error.
+        The increase of the loss of the out-of-bag rows, averaged over the trees. The loss is the
+        error rate, or the squared error.
     error : float64 array of shape (n_features,)
         The standard error of these means.
     by_class : float64 array of shape (n_classes, n_features), or None
@@ -43,12 +43,12 @@ class Importances:
 
 
 def impurity_by_class(model: Model) -> npt.NDArray[np.float64]:
-    """Return by how much splits lower the impurity p_k (1 - p_k) of each class, as shares of all.
+    """Return the decrease of the impurity p_k (1 - p_k) of each class by each feature's splits.
 
     Returns
     -------
     float64 array of shape (n_classes, n_features)
-        Sums to 1. A class's row, summed over the classes, is the decrease of the Gini index.
+        Shares that sum to 1. Summed over the classes, they are the decrease of the Gini index.
     """
     assert model.classes is not None
     flat, n_trees = model.ensemble.flat(), len(model.ensemble.trees)
@@ -60,16 +60,16 @@ def impurity_by_class(model: Model) -> npt.NDArray[np.float64]:
     inner = np.flatnonzero(flat["feature"] >= 0)
     left, right = ((root + flat[side])[inner] for side in ("left", "right"))
     decrease = np.maximum(0.0, impurity[inner] - impurity[left] - impurity[right])
-    asked = np.zeros((decrease.shape[1], len(model.features.sources)))
+    sums = np.zeros((decrease.shape[1], len(model.features.sources)))
     for k, own in enumerate(decrease.T):
-        asked[k] = np.bincount(flat["feature"][inner], weights=own, minlength=asked.shape[1])
-    total = asked.sum()
-    return np.asarray(asked / total if total > 0 else asked)
+        sums[k] = np.bincount(flat["feature"][inner], weights=own, minlength=sums.shape[1])
+    total = sums.sum()
+    return np.asarray(sums / total if total > 0 else sums)
 
 
 @dataclass(frozen=True)
 class Bags:
-    """How the bags of a forest were drawn: all that is needed to draw them again."""
+    """The parameters by which the bags of a forest are drawn again."""
 
     bootstrap: bool
     share: float
@@ -78,7 +78,7 @@ class Bags:
     def outside(
         self, workers: Workers, n: int, weight: Vector | None, number: int
     ) -> npt.NDArray[np.intp]:
-        """Return the rows that a tree has not seen."""
+        """Return the out-of-bag rows of a tree."""
         drawn = (n, weight, self.share, self.seed, number)
         bag = draw_bootstrap(workers, *drawn)[0] if self.bootstrap else draw_rows(workers, *drawn)
         outside = np.ones(n, dtype=bool)
@@ -94,7 +94,7 @@ def out_of_bag_importances(
     weight: Vector | None,
     bags: Bags,
 ) -> Importances:
-    """Return by how much trees err more if the cells of a column change places.
+    """Return the permutation importance of every feature on the out-of-bag rows.
 
     Parameters
     ----------
@@ -102,12 +102,12 @@ def out_of_bag_importances(
         A forest.
     workers : Workers
         The threads.
-    values : array, list of arrays or Cells
-        The training rows, as the model's features have them.
+    values : array, list of arrays or SparseCells
+        The training rows, as `read_rows` returns them.
     y, weight : array
         Targets or class codes of these rows, and how often each counts.
     bags : Bags
-        Which of them each tree has seen.
+        The bags of the trees.
     """
     values = _dense(values)
     rows = rows_with_weight(weight)
@@ -115,19 +115,21 @@ def out_of_bag_importances(
         values, y, weight = values[rows], y[rows], np.asarray(weight)[rows]
     if weight is not None and (weight == 1.0).all():
         weight = None
-    judge = _Judge(model, y, weight)
+    mean_losses = _MeanLosses(model, y, weight)
     found = []
     for number in range(len(model.ensemble.trees)):
         outside = bags.outside(workers, len(values), weight, number)
         if len(outside):
-            found.append(_worth(model, workers, values[outside], outside, judge, bags, number))
+            rows = values[outside]
+            found.append(_increases(model, workers, rows, outside, mean_losses, bags, number))
     if not found:
-        raise ValueError("No tree has rows outside its bag: pass more rows, or fit more trees.")
-    worth = np.array(found)  # trees, classes and all, features
-    mean = np.nanmean(worth, axis=0)
-    spread = worth[:, -1].std(axis=0, ddof=1) if len(worth) > 1 else np.zeros(values.shape[1])
+        raise ValueError("No tree has out-of-bag rows: pass more rows, or fit more trees.")
+    increase = np.array(found)  # shape (trees, classes and all, features)
+    mean = np.nanmean(increase, axis=0)
+    n_trees, n_features = len(increase), values.shape[1]
+    spread = increase[:, -1].std(axis=0, ddof=1) if n_trees > 1 else np.zeros(n_features)
     by_class = mean[:-1] if model.classes is not None else None
-    return Importances(mean[-1], spread / len(worth) ** 0.5, by_class)
+    return Importances(mean[-1], spread / n_trees**0.5, by_class)
 
 
 def _dense(values: Any) -> Vector:
@@ -135,44 +137,43 @@ def _dense(values: Any) -> Vector:
         return np.column_stack(values).astype(np.float64)
     if not isinstance(values, np.ndarray):
         raise TypeError(
-            "Importance by permutation changes cells of a dense table; pass X.toarray() if that "
-            "fits into memory."
+            "Permutation importance needs a dense table; pass X.toarray() if that fits into memory."
         )
     return values.astype(np.float64)
 
 
-class _Judge:
-    """Says how wrong scores are, row by row."""
+class _MeanLosses:
+    """Computes the mean loss of scores, over all rows and over the rows of each class."""
 
     def __init__(self, model: Model, y: npt.NDArray[Any], weight: Vector | None) -> None:
         self.classes = 0 if model.classes is None else len(model.classes)
         self._y, self._weight = y, np.ones(len(y)) if weight is None else weight
         self._offset, self._scale = model.offset, model.scale
 
-    def losses(self, score: Vector, rows: npt.NDArray[np.intp]) -> Vector:
-        """Return for each class, and for all rows, the mean loss; NaN without rows."""
+    def of(self, score: Vector, rows: npt.NDArray[np.intp]) -> Vector:
+        """Return the mean loss for each class, and at last for all rows; NaN without rows."""
         y, weight = self._y[rows], self._weight[rows]
         if not self.classes:
             wrong = (self._offset + self._scale * score[:, 0] - y) ** 2
             return np.array([np.average(wrong, weights=weight)])
-        said = score[:, 0] > 0 if score.shape[1] == 1 else score.argmax(axis=1)
-        wrong = (said != y) * weight
+        predicted = score[:, 0] > 0 if score.shape[1] == 1 else score.argmax(axis=1)
+        wrong = (predicted != y) * weight
         per_class = np.bincount(y, weights=wrong, minlength=self.classes)
         with np.errstate(invalid="ignore"):
             means = per_class / np.bincount(y, weights=weight, minlength=self.classes)
         return np.append(means, per_class.sum() / weight.sum())
 
 
-def _worth(
+def _increases(
     model: Model,
     workers: Workers,
     values: Vector,
     rows: npt.NDArray[np.intp],
-    judge: _Judge,
+    mean_losses: _MeanLosses,
     bags: Bags,
     number: int,
 ) -> npt.NDArray[np.float64]:
-    """Return what each feature is worth to one tree; shape (classes and all, features)."""
+    """Return the increases of the losses of one tree, shape (classes and all, features)."""
     ensemble = model.ensemble
     n_trees = len(ensemble.trees)
 
@@ -180,16 +181,16 @@ def _worth(
         columns: Columns | SparseColumns = model.features.append_encoded(Columns(values))
         out = np.zeros((len(values), ensemble.n_outputs))
         ensemble.forest.add_scores(workers, columns, number, number + 1, out.reshape(-1))
-        return judge.losses(out * n_trees, rows)
+        return mean_losses.of(out * n_trees, rows)
 
     before = losses()
-    worth = np.zeros((len(before), model.features.n))
+    increase = np.zeros((len(before), model.features.n))
     for feature in np.unique(ensemble.trees[number].feature):
         if feature < 0:
             continue
         own = values[:, feature].copy()
         order = np.random.default_rng([bags.seed, number, int(feature)]).permutation(len(own))
         values[:, feature] = own[order]
-        worth[:, feature] = losses() - before
+        increase[:, feature] = losses() - before
         values[:, feature] = own
-    return worth
+    return increase

@@ -117,15 +117,15 @@ class ModelEstimator(StagewiseEstimator):
         Parameters
         ----------
         path : str or path
-            Where to write; by custom the name ends in .stgw.
+            The file to write; by convention its name ends in .stgw.
         notes : mapping of str, or None
-            What else to remember of the model, such as the name of its target;
-            `stagewise.model.file.format.read_model` finds it again.
+            Further entries of the file, such as the name of the target;
+            `stagewise.model.file.format.read_model` returns them.
         """
         model = self._fitted()
         if model.loss == "custom":
             raise ValueError(
-                "A model with a loss of your own cannot be saved to a file, which holds no code. "
+                "A model with a custom loss cannot be saved to a file, which holds no code. "
                 "Pickle the estimator instead, or register the loss in stagewise.losses."
             )
         own = self._notes()
@@ -146,9 +146,9 @@ class ModelEstimator(StagewiseEstimator):
             params["callbacks"] = None
         if hasattr(params["categorical_features"], "tolist"):  # an array, or an index of pandas
             params["categorical_features"] = params["categorical_features"].tolist()
-        for name, usual in (("cv", 5), ("ccp_cv", 5), ("early_stopping", "cv")):
+        for name, default in (("cv", 5), ("ccp_cv", 5), ("early_stopping", "cv")):
             if not isinstance(params.get(name, 5), (bool, int, np.integer, str)):
-                params[name] = usual  # folds that were passed belong to the rows, not to the model
+                params[name] = default  # explicit folds refer to rows that a file does not hold
         if not isinstance(params.get("random_state"), (int, np.integer, type(None))):
             params["random_state"] = self.seed_
         return plain_parameters(params)

@@ -1,7 +1,7 @@
-"""The coefficient of determination, for targets of any size.
+"""The coefficient of determination R², for targets of any magnitude.
 
-The one idea: R² does not depend on the unit of y, so both sides are divided by one power of two
-before their differences are squared.
+R² does not depend on the unit of y. Targets and predictions are divided by one power of two before
+their differences are squared, so that the squares do not overflow.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ __all__ = ["ScoredByR2", "r_squared"]
 
 
 def r_squared(y: Any, predicted: Any, weight: Any = None) -> float:
-    """Return R² = 1 - Σ w (y - f)² / Σ w (y - ȳ)²; of several targets, the mean.
+    """Return R² = 1 - Σ w (y - f)² / Σ w (y - ȳ)²; for several targets, their mean R².
 
     Parameters
     ----------
     y, predicted : array-like of shape (n_rows,) or (n_rows, n_targets)
-        Targets and predictions of them.
+        Targets and predictions.
     weight : array-like of shape (n_rows,) or None
         The weights of the rows.
     """
@@ -35,7 +35,7 @@ def r_squared(y: Any, predicted: Any, weight: Any = None) -> float:
 
 
 class ScoredByR2(RegressorMixin):
-    """Base of regressors: their score is R²."""
+    """Base class of regressors, whose score is R²."""
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return R² of the predictions of X.

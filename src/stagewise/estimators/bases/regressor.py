@@ -1,4 +1,4 @@
-"""Predicted numbers from scores, and the loss of a regressor."""
+"""The predictions of regressors from scores, and their loss."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class RegressorPredictions(ScoredByR2):
         return NumberReader(type(self).__name__, self._several_targets)
 
     def predict(self, X: Any) -> Vector:
-        """Return the predicted number of every row; of several targets a column for each."""
+        """Return the predicted value of every row; for several targets, a column for each."""
         model = self._fitted()
         return self._predict_scores(model, self._score(X))
 
@@ -65,32 +65,34 @@ class RegressorPredictions(ScoredByR2):
 
 
 class RegressionLossParameters:
-    """Regressors whose parameters choose the loss: `loss`, `quantile` and `power`."""
+    """Regressors whose parameters `loss` and `quantile` choose the loss."""
 
     loss: Any
+    quantile: Any
 
     def _make_loss(self, classes: npt.NDArray[Any] | None) -> Loss:
         loss: Any = self.loss
-        who = type(self).__name__
-        given = {name: getattr(self, name) for name in ("quantile",)}
-        given = {name: value for name, value in given.items() if value is not None}
+        estimator_name = type(self).__name__
+        quantile: Any = self.quantile
+        given = {} if quantile is None else {"quantile": quantile}
         kind = None if isinstance(loss, Loss) else REGRESSION_LOSSES.get(str(loss))
         for name in given:
             if kind is None or name not in kind.parameter_names:
                 users = [k for k, v in REGRESSION_LOSSES.items() if name in v.parameter_names]
                 raise InvalidParameterError(
-                    f"The parameter {name!r} of {who} is for loss={' or '.join(map(repr, users))}, "
-                    f"but loss is {short_repr(loss)}. Leave {name} at None."
+                    f"The parameter {name!r} of {estimator_name} is for "
+                    f"loss={' or '.join(map(repr, users))}, but loss is {short_repr(loss)}. Leave "
+                    f"{name} at None."
                 )
         if isinstance(loss, Loss):
             return loss
         if kind is None:
             raise InvalidParameterError(
-                f"The parameter 'loss' of {who} must be one of "
+                f"The parameter 'loss' of {estimator_name} must be one of "
                 f"{', '.join(map(repr, REGRESSION_LOSSES))}, or a stagewise.losses.Loss; "
                 f"got {short_repr(loss)}.{nearest_name(str(loss), REGRESSION_LOSSES)}"
             )
         try:
             return kind(**given)
         except (TypeError, ValueError) as error:
-            raise InvalidParameterError(f"For {who}: {error}") from None
+            raise InvalidParameterError(f"For {estimator_name}: {error}") from None

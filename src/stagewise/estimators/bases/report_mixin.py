@@ -26,23 +26,23 @@ class ReportMixin:
     ) -> Path:
         """Write a page about this model, to be opened in a browser.
 
-        The page is one file and needs no server and no network. It shows how good the model is on
-        these rows, the data, which features are important and how, explanations of single rows,
-        the trees, and the model itself, with which rows can be changed and predicted again.
+        The page is one file and needs no server and no network. It shows the quality of the model
+        on these rows, the data, the importance and the effect of features, explanations of single
+        rows, the trees, and the model itself, so that values can be changed and predicted again.
 
         Parameters
         ----------
         X, y : array-like or data frame, and array-like
             Rows with known targets; preferably rows that the model was not trained on.
         path : str or path
-            Where to write; by custom the name ends in .html.
+            The file to write; by convention its name ends in .html.
         sample_weight, title, target, random_state, verbose
             See `stagewise.report.html.write_report`.
 
         Returns
         -------
         Path
-            Where the page is.
+            The path of the page.
         """
         # The report is a higher layer than the estimators, so it is imported late.
         from stagewise.report.html import write_report

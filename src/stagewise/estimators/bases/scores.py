@@ -25,9 +25,9 @@ __all__ = [
 Vector = npt.NDArray[np.float64]
 
 FEW = 32
-"""Up to this many rows are predicted on the spot, without threads or descriptors."""
+"""Up to this many rows are predicted directly, without threads or column descriptors."""
 SMALL = 200_000
-"""Row-trees up to which predicting is not worth a thread."""
+"""Up to this many rows times trees, one thread is faster than several."""
 
 
 class ModelScores:
@@ -51,9 +51,9 @@ class ModelScores:
         return int(self._fitted().ensemble.n_rounds)
 
     def _match(self, model: Model, X: Any) -> Any:
-        """Return the columns of new rows, as the model knows them."""
+        """Return the columns of new rows, in the order and encoding of the model."""
         features = model.features
-        if not features.categorical:  # on the way of every single row
+        if not features.categorical:  # the fast path of single rows
             return features.match(X, type(self).__name__)
         rule = check_parameter(self, "handle_unknown")
         return features.match(X, type(self).__name__, rule)
@@ -64,7 +64,7 @@ class ModelScores:
         return self._score_values(model, self._match(model, X))
 
     def _score_values(self, model: Model, values: Any) -> Vector:
-        """Return the same of rows that `_match` has read."""
+        """Return the scores F of rows that `_match` has read."""
         ensemble = model.ensemble
         n_trees = len(ensemble.trees)
         if type(values) is np.ndarray and len(values) <= FEW and values.flags.c_contiguous:
@@ -144,7 +144,7 @@ def read_rows(estimator: Any, X: Any) -> Any:
     Returns
     -------
     array of shape (n_rows, n_features), list of arrays, or SparseCells of a sparse matrix
-        Perhaps the caller's own memory: do not write to it.
+        It may share memory with X: do not write to it.
     """
     return estimator._match(estimator._fitted(), X)  # noqa: SLF001
 

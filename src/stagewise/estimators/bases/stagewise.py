@@ -34,6 +34,7 @@ from stagewise.training.training_data import TableReader, TrainingData
 from stagewise.training.tree_learner import TreeLearnerSpec
 from stagewise.validation.messages import short_repr
 from stagewise.validation.parameters import check_tree
+from stagewise.validation.rules import Rule
 
 __all__ = ["RESPONSES", "STEPS", "StagewiseMixin"]
 
@@ -56,11 +57,11 @@ RESPONSES = MappingProxyType(
 )
 STEPS: Mapping[str, Callable[[float], Step]] = MappingProxyType(
     {
-        "newton": lambda most: steps.newton,
+        "newton": lambda max_step: steps.newton,
         "region_optimum": steps.region_optimum,
-        "line_search": lambda most: steps.line_search,
-        "votes": lambda most: steps.votes,
-        "log_odds": lambda most: steps.log_odds,
+        "line_search": lambda max_step: steps.line_search,
+        "votes": lambda max_step: steps.votes,
+        "log_odds": lambda max_step: steps.log_odds,
     }
 )
 OF_CLASSES = ("votes", "log_odds")
@@ -72,14 +73,17 @@ ONLY_OF_TREES = (
     ("handle_unknown", "missing"),
 )
 
+STAGEWISE_RULES: Mapping[str, Rule] = MappingProxyType({"sampling": OPTION_RULES["sampling"]})
+"""The rules of the two, where they are not those of all estimators."""
+
 
 class StagewiseMixin(_Base):
-    """Base class of the two estimators."""
+    """The methods of `StagewiseRegressor` and `StagewiseClassifier`."""
 
     learner: Any
     response: str
     step: str
-    _rules = MappingProxyType({"sampling": OPTION_RULES["sampling"]})
+    _rules = STAGEWISE_RULES
     _uses = BOOSTING_USES
 
     def _has_tree(self) -> bool:
@@ -89,24 +93,24 @@ class StagewiseMixin(_Base):
         params = super()._parameters()
         if params["learner"] is None:
             params["learner"] = HistogramTree()
-        learner, who = params["learner"], type(self).__name__
+        learner, name = params["learner"], type(self).__name__
         tree, of_classes = isinstance(learner, HistogramTree), params["response"] == "classes"
         if tree:
-            check_tree(learner, who)
+            check_tree(learner, name)
         else:
             try:
                 check_learner(learner, of_classes=of_classes)
             except ValueError as error:
                 raise InvalidParameterError(
-                    f"The parameter 'learner' of {who} must be {error}; got {short_repr(learner)}."
+                    f"The parameter 'learner' of {name} must be {error}; got {short_repr(learner)}."
                 ) from None
         self._check_step(params["step"], tree=tree, of_classes=of_classes)
-        # Nothing is ignored: what the learner cannot use must be left alone.
-        for name, usual in (("resample", False),) if tree else ONLY_OF_TREES:
-            if params[name] != usual:
+        # No parameter is ignored: one that the learner cannot use must have its default.
+        for unused, default in (("resample", False),) if tree else ONLY_OF_TREES:
+            if params[unused] != default:
                 raise InvalidParameterError(
-                    f"The parameter {name!r} of {who} has no use with this learner, "
-                    f"{type(learner).__name__}; leave it at its default. Got {params[name]!r}."
+                    f"The parameter {unused!r} of {name} has no effect with this learner, "
+                    f"{type(learner).__name__}; leave it at its default. Got {params[unused]!r}."
                 )
         return params
 
@@ -186,20 +190,20 @@ class StagewiseMixin(_Base):
 
     @property
     def feature_importances_(self) -> Vector:
-        """Each feature's share of the gain of all splits; only trees have any."""
+        """Each feature's share of the gain of all splits, if the learner is a tree."""
         self._only_trees("feature_importances_")
         return super().feature_importances_
 
     @property
     def apply(self) -> Any:
-        """The method of trees that returns the leaf of each row in every tree; else absent."""
+        """The method that returns the leaf of each row in every tree, if the learner is a tree."""
         self._only_trees("apply")
         return super().apply
 
     def _only_trees(self, what: str) -> None:
         if not self._has_tree():
             raise AttributeError(
-                f"{type(self).__name__} has {what} only with a tree as learner, and this one is "
+                f"{type(self).__name__} has {what} only if the learner is a tree; it is "
                 f"{type(self.learner).__name__}."
             )
 
@@ -208,7 +212,7 @@ class StagewiseMixin(_Base):
         if not isinstance(self._fitted(), Model):
             raise ValueError(
                 f"A model of {type(self.learner).__name__} terms cannot be saved to a file, which "
-                "holds no code. Pickle the estimator instead (joblib.dump), or take a tree as "
+                "holds no code. Pickle the estimator instead (joblib.dump), or use a tree as "
                 "learner."
             )
         super().save(path, notes=notes)

@@ -57,20 +57,26 @@ def _alpha(value: Any) -> Any:
         raise ValueError(f"'cv', or {error}") from None
 
 
-def _split(value: Any) -> SplitSearch:
-    found: SplitSearch = OPTION_RULES["split"](value)
-    if found.method == "approx" or found.forced_splits is not None:
-        raise ValueError(
-            "'exact', 'histogram', or a stagewise.SplitSearch of such a method without "
-            "forced_splits"
-        )
-    return found
+class _TreeSplit:
+    """The rule of the split search of a single tree."""
+
+    kinds = (SplitSearch,)
+
+    def __call__(self, value: Any) -> SplitSearch:
+        """Return the split search, or raise ValueError(what is allowed)."""
+        found: SplitSearch = OPTION_RULES["split"](value)
+        if found.method == "approx" or found.forced_splits is not None:
+            raise ValueError(
+                "'exact', 'histogram', or a stagewise.SplitSearch of such a method without "
+                "forced_splits"
+            )
+        return found
 
 
 TREE_RULES = MappingProxyType(
     {
         **FOREST_RULES,
-        "split": _split,
+        "split": _TreeSplit(),
         "grow_policy": OneOf(("best_first", "depth_wise")),
         "missing_strategy": OneOf(("learned", "mean", "probability")),
         "pruning": OneOf((None, "cost_complexity", *HELD_OUT)),
@@ -178,7 +184,7 @@ class BaseDecisionTree(ReportMixin, FitMixin, TreeAttributes, ModelScores, Model
     def cost_complexity_pruning_path(
         self, X: Any, y: Any, sample_weight: Any = None
     ) -> PruningPath:
-        """Return the trees that weakest-link pruning would go through, without fitting this one.
+        """Return the trees of cost-complexity (weakest-link) pruning, without fitting this one.
 
         Parameters
         ----------
@@ -188,12 +194,12 @@ class BaseDecisionTree(ReportMixin, FitMixin, TreeAttributes, ModelScores, Model
         Returns
         -------
         PruningPath
-            `alphas`, and the `impurities` and `n_leaves` of the trees that they lead to.
+            `alphas`, and the `impurities` and `n_leaves` of their trees.
         """
-        usual: dict[str, Any] = {"ccp_cv": 5, "one_standard_error": False, "tol": 0.0}
-        usual |= {"validation_fraction": 0.2, "n_iter_no_change": 10}
-        usual |= {"pruning": "cost_complexity", "ccp_alpha": 0.0}
-        tree = clone(self).set_params(**usual).fit(X, y, sample_weight)
+        params: dict[str, Any] = {"ccp_cv": 5, "one_standard_error": False, "tol": 0.0}
+        params |= {"validation_fraction": 0.2, "n_iter_no_change": 10}
+        params |= {"pruning": "cost_complexity", "ccp_alpha": 0.0}
+        tree = clone(self).set_params(**params).fit(X, y, sample_weight)
         path: PruningPath = tree.pruning_path_
         return path
 
@@ -252,7 +258,7 @@ class BaseDecisionTree(ReportMixin, FitMixin, TreeAttributes, ModelScores, Model
         return above.tocsr()[self.apply(X)[:, 0]]
 
     def fingerprint(self) -> str:
-        """Return a digest of what was learned: equal for equal models, on every machine."""
+        """Return a hash of the model: equal for equal models, on every machine."""
         own = super().fingerprint()
         if check_parameter(self, "missing_strategy") != "probability":
             return own
@@ -274,13 +280,13 @@ class BaseDecisionTree(ReportMixin, FitMixin, TreeAttributes, ModelScores, Model
         columns = values if isinstance(values, list) else values.T
         used = np.unique(tree.feature[tree.feature >= 0])
         unknown = np.zeros(len(score), dtype=bool)
-        for place in used:
-            unknown |= np.isnan(columns[place])
+        for feature in used:
+            unknown |= np.isnan(columns[feature])
         rows = np.flatnonzero(unknown)
         for first in range(0, len(rows), ROWS_AT_ONCE):
             some = rows[first : first + ROWS_AT_ONCE]
-            cells = np.zeros((len(some), model.features.n))
-            for place in used:
-                cells[:, place] = columns[place][some]
-            score[some] = model.ensemble.base + predict_fractional(tree, cells)
+            table = np.zeros((len(some), model.features.n))
+            for feature in used:
+                table[:, feature] = columns[feature][some]
+            score[some] = model.ensemble.base + predict_fractional(tree, table)
         return score

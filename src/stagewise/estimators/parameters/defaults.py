@@ -20,12 +20,12 @@ __all__ = ["RATE", "RATE_RULE", "resolve_auto"]
 
 @dataclass(frozen=True)
 class _OrAuto:
-    """What another rule allows, or "auto"."""
+    """The values that another rule allows, or "auto"."""
 
     rule: Rule
 
     def __call__(self, value: Any) -> Any:
-        """Return the value to use, or raise ValueError(what is allowed)."""
+        """Return the value to use, or raise ValueError with the allowed values."""
         if isinstance(value, str) and value == "auto":
             return value
         try:
@@ -35,7 +35,7 @@ class _OrAuto:
 
 
 RATE_RULE: Rule = _OrAuto(RULES["learning_rate"])
-"""What a learning rate may be that has such a default."""
+"""The rule of a learning rate that may be "auto"."""
 
 RATE, ROUNDS = 0.1, 100
 """ν, and the number of rounds up to which it is used."""

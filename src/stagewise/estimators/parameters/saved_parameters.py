@@ -1,4 +1,4 @@
-"""Parameters in model files: options and losses as plain values, and the names of older versions.
+"""Parameters in model files: options and losses as plain values, and names of older versions.
 
 A file holds no code, so an option is written as {"option": "Goss", "top": 0.2, ...} and a loss as
 {"loss": "tweedie", "power": 1.5}. Files of older versions have other parameter names; they are

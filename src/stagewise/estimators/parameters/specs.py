@@ -1,4 +1,4 @@
-"""From the checked parameters of an estimator to the specification of its fit."""
+"""Makes the specification of a fit from the checked parameters of an estimator."""
 
 from __future__ import annotations
 
@@ -59,13 +59,13 @@ __all__ = [
 ]
 
 PLAIN_TREE = HistogramTree(min_hessian=0.0, l2=0.0)
-"""The trees of the papers: only their size is limited."""
+"""The trees of AdaBoost and LogitBoost, as in the papers: only their size is limited."""
 
 SKETCH_EPS = 0.02
 """For split="approx": about fifty candidates per feature."""
 
 BOOSTING_RULES: Mapping[str, Rule] = MappingProxyType({**OPTION_RULES, "learning_rate": RATE_RULE})
-"""The rules of gradient boosting, where they are not those of all estimators."""
+"""The rules of parameters that differ for gradient boosting."""
 
 BOOSTING_USES = (
     Use(
@@ -78,7 +78,7 @@ BOOSTING_USES = (
 
 
 def make_sampling(params: Mapping[str, Any]) -> Sampling:
-    """Return how rows are drawn."""
+    """Return the sampling of rows."""
     sampling = params.get("sampling", "uniform")
     share = params.get("subsample", params.get("max_samples", 1.0))
     if isinstance(sampling, Goss):
@@ -96,14 +96,14 @@ def make_sampling(params: Mapping[str, Any]) -> Sampling:
 
 
 def choose_seed(random_state: Any) -> int:
-    """Return the key of all random numbers: the caller's integer, or one that is drawn."""
+    """Return the seed of a fit: the integer that was passed, or one that is drawn."""
     if isinstance(random_state, int):
         return random_state
     return int(check_random_state(random_state).randint(0, 2**31 - 1))
 
 
 def input_spec(params: Mapping[str, Any]) -> InputSpec:
-    """Return how X is read."""
+    """Return the specification of how X is read."""
     return InputSpec.of(params)
 
 
@@ -156,7 +156,7 @@ def tree_learner(params: Mapping[str, Any], tree: HistogramTree | None = None) -
     params : mapping
         All parameters, checked.
     tree : HistogramTree or None
-        The rules of which parameters change some; None: the defaults.
+        The rules that the parameters do not set; None: the defaults.
     """
     names = {f.name for f in fields(HistogramTree)} - {"max_features", "feature_penalty"}
     own = {name: value for name, value in params.items() if name in names}
@@ -193,7 +193,7 @@ def forest_spec(
     params: Mapping[str, Any], *, random_thresholds: bool, out_of_bag: bool
 ) -> ForestSpec:
     """Return the specification of a forest."""
-    # Without a limit of leaves, the order in which they are split does not matter.
+    # Without max_leaf_nodes, the order of the splits does not matter.
     growth = "best_first" if params["max_leaf_nodes"] else "depth_first"
     stopping = replace(StoppingSpec.of(params), early_stopping=False)  # no row is held out
     return ForestSpec(

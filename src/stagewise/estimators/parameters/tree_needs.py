@@ -1,6 +1,6 @@
-"""Which parameters of trees go together.
+"""Which parameters of trees can be combined.
 
-A kind of tree that does not support a rule refuses it instead of ignoring it.
+A parameter that a kind of tree does not support is an error; it is never ignored.
 """
 
 from __future__ import annotations
@@ -60,12 +60,12 @@ NEEDS: Mapping[tuple[str, str], tuple[str, Mapping[str, tuple[Any, ...]]]] = Map
 
 
 def check_needs(params: Mapping[str, Any], n_outputs: int) -> None:
-    """Raise InvalidParameterError unless the parameters of trees go together.
+    """Raise InvalidParameterError unless the parameters of trees can be combined.
 
     Parameters
     ----------
     params : mapping
-        Checked one by one, with those of options beside them.
+        Each checked, with the fields of options as entries of their own.
     n_outputs : int
         The number of scores of a row.
     """
@@ -87,26 +87,31 @@ def _has(params: Mapping[str, Any], kind: str, value: str) -> bool:
 
 
 def check_need(params: Mapping[str, Any], kind: str, value: str) -> None:
-    """Raise unless the other parameters are what one of these values needs."""
-    words, needs = NEEDS[kind, value]
+    """Raise unless the other parameters have values that this value of a parameter needs."""
+    why, needs = NEEDS[kind, value]
     for name, needed in needs.items():
         if name in params and not _is_one_of(params[name], needed):
             raise InvalidParameterError(
-                f"{kind}={value!r} {words}: {name.removesuffix('__method')} must be "
+                f"{kind}={value!r} {why}: {_short_name(name)} must be "
                 f"{' or '.join(map(repr, needed))}; got {short_repr(params[name])}."
             )
 
 
+def _short_name(name: str) -> str:
+    """Return the name of a parameter without the part that a plain value stands for."""
+    return name.removesuffix("__method").removesuffix("__per_node")
+
+
 def is_possible(params: Mapping[str, Any], kind: str, value: str) -> bool:
-    """Return whether the other parameters are what one of these values needs."""
+    """Return whether the other parameters have values that this value of a parameter needs."""
     _, needs = NEEDS[kind, value]
     return all(_is_one_of(params[name], needs[name]) for name in needs if name in params)
 
 
 def allows(params: Mapping[str, Any], name: str, value: Any) -> bool:
-    """Return whether trees of the kinds that are wanted can have this value of a parameter."""
-    wanted = [needs for (kind, word), (_, needs) in NEEDS.items() if _has(params, kind, word)]
-    return all(_is_one_of(value, needs[name]) for needs in wanted if name in needs)
+    """Return whether a parameter can have this value with the others."""
+    all_needs = [needs for (kind, of), (_, needs) in NEEDS.items() if _has(params, kind, of)]
+    return all(_is_one_of(value, needs[name]) for needs in all_needs if name in needs)
 
 
 NOT_SPARSE: Mapping[tuple[str, str], str] = MappingProxyType(
@@ -120,7 +125,7 @@ NOT_SPARSE: Mapping[tuple[str, str], str] = MappingProxyType(
         ("missing_strategy", "probability"): "replaces the missing values of every column",
     }
 )
-"""What needs dense tables, and why."""
+"""The values of parameters that need dense tables, and why."""
 
 SPARSE: Mapping[str, str] = MappingProxyType(
     {
@@ -130,11 +135,11 @@ SPARSE: Mapping[str, str] = MappingProxyType(
         "missing_strategy": "learned",
     }
 )
-"""What works with sparse tables."""
+"""The values of the same parameters that work with sparse tables."""
 
 
-def _word(value: Any) -> Any:
-    """Return the word of a parameter that may be an option."""
+def _name_of(value: Any) -> Any:
+    """Return the name of the value of a parameter, also if the value is an option."""
     if isinstance(value, LinearLeaves):
         return "linear"
     return value.method if isinstance(value, SplitSearch) else value
@@ -142,15 +147,15 @@ def _word(value: Any) -> Any:
 
 def reads_sparse(params: Mapping[str, Any]) -> bool:
     """Return whether such trees can be grown on a sparse matrix."""
-    return not any(_is_one_of(_word(params.get(name)), (value,)) for name, value in NOT_SPARSE)
+    return not any(_is_one_of(_name_of(params.get(name)), (value,)) for name, value in NOT_SPARSE)
 
 
 def check_sparse(params: Mapping[str, Any]) -> None:
     """Raise InvalidParameterError unless such trees can be grown on a sparse matrix."""
-    for (name, value), words in NOT_SPARSE.items():
-        if _is_one_of(_word(params.get(name)), (value,)):
+    for (name, value), why in NOT_SPARSE.items():
+        if _is_one_of(_name_of(params.get(name)), (value,)):
             raise InvalidParameterError(
-                f"{name}={value!r} {words}, and X is a sparse matrix. Set {name}={SPARSE[name]!r}, "
+                f"{name}={value!r} {why}, and X is a sparse matrix. Set {name}={SPARSE[name]!r}, "
                 "or pass X.toarray() if that fits into memory."
             )
 

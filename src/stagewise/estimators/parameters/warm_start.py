@@ -1,7 +1,7 @@
-"""warm_start: which model a fit continues, and whether the fit goes with it.
+"""warm_start: the model that a fit continues, and the checks that the fit can continue it.
 
-A fit that continues another must end where one fit of all rounds would have ended. What prevents
-that is refused.
+A continued fit must give the same model as one fit of all rounds. Arguments that prevent this are
+errors.
 """
 
 from __future__ import annotations
@@ -20,23 +20,23 @@ from stagewise.training.training_data import TrainingData
 
 __all__ = ["check_continues", "model_to_continue"]
 
-ANEW = "Fit with warm_start=False to begin anew."
+ANEW = "Fit with warm_start=False to start a new model."
 
 
 def model_to_continue(estimator: Any, params: Mapping[str, Any]) -> Model | None:
-    """Return the model of a fitted estimator, if warm_start is set; else None.
+    """Return the model of a fitted estimator if warm_start is set, otherwise None.
 
     Parameters
     ----------
     estimator : BaseBoosting
-        Perhaps fitted before.
+        The estimator, fitted before or not.
     params : mapping
         Its parameters, checked.
 
     Raises
     ------
     ValueError
-        If the parameters do not go with the model.
+        If the model cannot be continued with these parameters.
     """
     model: Model | None = getattr(estimator, "model_", None)
     if not params.get("warm_start") or model is None:
@@ -53,7 +53,7 @@ def model_to_continue(estimator: Any, params: Mapping[str, Any]) -> Model | None
     if before != now:
         raise ValueError(
             f"warm_start continues a model with n_orderings={before}, but now it is {now}. Leave "
-            "it as it was, or fit with warm_start=False to begin anew."
+            "it as it was, or fit with warm_start=False to start a new model."
         )
     return model
 

@@ -112,7 +112,7 @@ def _of_column(profile: Profile) -> Iterator[Hint]:
             name,
             "high cardinality",
             f"{name!r} has {profile.distinct:,} categories with {held / profile.distinct:.1f} rows "
-            "each: use target encoding (categorical='statistics' of gradient boosting).",
+            "each: use target encoding (category_encoding='target' of gradient boosting).",
         )
     if profile.kind == "date":
         yield Hint(

@@ -1,0 +1,341 @@
+"""Options as objects: nested parameters, files, pickles and messages."""
+
+from __future__ import annotations
+
+import inspect
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV
+
+import stagewise
+from estimators.every import EVERY
+from estimators.tables import make_table, quick
+from stagewise import (
+    Dart,
+    DecisionTreeClassifier,
+    FeatureSampling,
+    Goss,
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
+    InvalidParameterError,
+    LinearLeaves,
+    Mvs,
+    OrderedTargetEncoding,
+    RandomForestClassifier,
+    SplitSearch,
+)
+
+BOTH = pytest.mark.parametrize("kind", [GradientBoostingRegressor, GradientBoostingClassifier])
+OPTIONS: dict[str, tuple[str, Any, dict[str, Any]]] = {
+    "Goss": ("sampling", Goss(top=0.3), {}),
+    "Mvs": ("sampling", Mvs(regularization=0.5), {"subsample": 0.5}),
+    "Dart": ("dropout", Dart(rate=0.5, skip=0.0), {}),
+    "LinearLeaves": ("leaves", LinearLeaves(l2=2.0), {}),
+    "FeatureSampling": ("max_features", FeatureSampling(per_tree=0.6, weights=[1, 2, 1, 1, 1]), {}),
+    "SplitSearch": ("split", SplitSearch(method="approx", sketch_eps=0.1), {}),
+    "OrderedTargetEncoding": (
+        "category_encoding",
+        OrderedTargetEncoding(n_orderings=2),
+        {"categorical_features": [1]},
+    ),
+}
+EVERY_OPTION = pytest.mark.parametrize("name", OPTIONS)
+
+
+@pytest.fixture(scope="module")
+def table():
+    return make_table(300)
+
+
+def target(kind, table):
+    return table.number if kind is GradientBoostingRegressor else table.many
+
+
+def make(kind, name, **more):
+    parameter, option, beside = OPTIONS[name]
+    return quick(kind, **{parameter: clone(option), **beside, **more})
+
+
+def test_every_option_is_in_the_table():
+    named = [getattr(stagewise, name) for name in stagewise.__all__]
+    kinds = {
+        k.__name__ for k in named if isinstance(k, type) and issubclass(k, stagewise.Goss.__base__)
+    }
+    assert kinds == set(OPTIONS)
+
+
+# ---- scikit-learn's rules -----------------------------------------------------------------------
+
+
+@BOTH
+@EVERY_OPTION
+def test_parameters_of_options_are_nested(kind, name):
+    model = make(kind, name)
+    parameter, option, _ = OPTIONS[name]
+    for own, value in option.get_params().items():
+        assert model.get_params()[f"{parameter}__{own}"] == value
+        assert f"{parameter}__{own}" not in model.get_params(deep=False)
+    first = next(iter(option.get_params()))
+    model.set_params(**{f"{parameter}__{first}": "changed"})
+    assert getattr(getattr(model, parameter), first) == "changed"
+    assert getattr(option, first) != "changed"
+
+
+@BOTH
+@EVERY_OPTION
+def test_a_clone_has_options_of_its_own(kind, name):
+    model, (parameter, option, _) = make(kind, name), OPTIONS[name]
+    other = clone(model)
+    assert getattr(other, parameter) is not getattr(model, parameter)
+    assert getattr(other, parameter) == getattr(model, parameter) == option
+    assert type(option).__name__ in repr(other)
+
+
+@EVERY_OPTION
+def test_options_are_equal_if_their_parameters_are(name):
+    option = OPTIONS[name][1]
+    assert option == clone(option)
+    assert option != type(option)()
+    assert option != name
+    assert eval(repr(type(option)()), vars(stagewise)) == type(option)()
+
+
+WORDS = {
+    "sampling": [("goss", Goss()), ("mvs", Mvs())],
+    "dropout": [("dart", Dart())],
+    "leaves": [("linear", LinearLeaves())],
+    "split": [("exact", SplitSearch(method="exact")), ("histogram", SplitSearch())],
+    "max_features": [(0.5, FeatureSampling(per_node=0.5)), (2, FeatureSampling(per_node=2))],
+    "category_encoding": [("target", OrderedTargetEncoding())],
+}
+
+
+@BOTH
+@pytest.mark.parametrize("parameter", WORDS)
+def test_a_word_is_the_option_with_its_defaults(kind, parameter, table):
+    beside = {"categorical_features": [1]} if parameter == "category_encoding" else {}
+    for word, option in WORDS[parameter]:
+        half = {"subsample": 0.5} if word == "mvs" else {}
+        prints = {
+            quick(kind, **{parameter: value}, **beside, **half)
+            .fit(table.X, target(kind, table))
+            .fingerprint()
+            for value in (word, option)
+        }
+        assert len(prints) == 1, word
+
+
+@BOTH
+@EVERY_OPTION
+def test_an_option_has_an_effect_and_a_fit_does_not_change_it(kind, name, table):
+    parameter, option, beside = OPTIONS[name]
+    model = make(kind, name).fit(table.X, target(kind, table))
+    assert getattr(model, parameter) == option
+    plain = quick(kind, **beside).fit(table.X, target(kind, table))
+    assert plain.fingerprint() != model.fingerprint()
+
+
+def test_a_search_sets_parameters_of_options(table):
+    grid = {"sampling__top": [0.1, 0.4], "sampling__other": [0.1, 0.3]}
+    model = quick(GradientBoostingRegressor, sampling=Goss(), n_jobs=1)
+    search = GridSearchCV(model, grid, cv=2).fit(table.X, table.number)
+    assert len(search.cv_results_["mean_test_score"]) == 4
+    assert len(set(search.cv_results_["mean_test_score"])) == 4
+    best = search.best_estimator_.sampling
+    assert {"sampling__top": best.top, "sampling__other": best.other} == search.best_params_
+    assert model.sampling == Goss()
+
+
+def test_a_search_chooses_among_options(table):
+    grid = [{"sampling": [Goss()]}, {"sampling": ["uniform", Mvs()], "subsample": [0.5]}]
+    model = quick(GradientBoostingRegressor, n_jobs=1)
+    search = GridSearchCV(model, grid, cv=2).fit(table.X, table.number)
+    assert np.isfinite(search.cv_results_["mean_test_score"]).all()
+    assert search.best_estimator_.sampling == search.best_params_["sampling"]
+
+
+# ---- files and pickles ---------------------------------------------------------------------------
+
+
+@BOTH
+@EVERY_OPTION
+def test_options_come_back_from_files_and_pickles(kind, name, table, tmp_path):
+    parameter, option, _ = OPTIONS[name]
+    model = make(kind, name).fit(table.X, target(kind, table))
+    model.save(tmp_path / "model.stgw")
+    for other in (stagewise.load(tmp_path / "model.stgw"), pickle.loads(pickle.dumps(model))):
+        assert getattr(other, parameter) == option
+        assert other.get_params() == model.get_params()
+        assert other.fingerprint() == model.fingerprint()
+        assert other.fit(table.X, target(kind, table)).fingerprint() == model.fingerprint()
+
+
+def test_a_loss_with_a_number_comes_back_from_a_file(table, tmp_path):
+    loss = stagewise.losses.Tweedie(power=1.2)
+    model = quick(GradientBoostingRegressor, loss=loss).fit(table.X, table.number)
+    model.save(tmp_path / "model.stgw")
+    other = stagewise.load(tmp_path / "model.stgw")
+    assert isinstance(other.loss, stagewise.losses.Tweedie)
+    assert other.loss.power == 1.2
+    assert other.fit(table.X, table.number).fingerprint() == model.fingerprint()
+
+
+# ---- messages -----------------------------------------------------------------------------------
+
+BAD = {
+    "Goss": ({"top": 1.0}, "'top' of Goss must be a number above 0 and below 1; got 1.0"),
+    "Mvs": ({"regularization": 0}, "'regularization' of Mvs must be a number above 0; got 0"),
+    "Dart": ({"normalization": "trees"}, "'normalization' of Dart must be one of 'tree', 'forest'"),
+    "LinearLeaves": ({"l2": -1}, "'l2' of LinearLeaves must be a number at least 0; got -1"),
+    "FeatureSampling": ({"per_tree": 0}, "'per_tree' of FeatureSampling must be .*; got 0"),
+    "SplitSearch": ({"sketch_eps": 2}, "'sketch_eps' of SplitSearch must be .*, or None; got 2"),
+    "OrderedTargetEncoding": (
+        {"n_orderings": 65},
+        "'n_orderings' of OrderedTargetEncoding must be a whole number .* at most 64; got 65",
+    ),
+}
+MORE_BAD = [
+    (Goss, {"other": 0}),
+    (Goss, {"top": "some"}),
+    (Dart, {"rate": 0}),
+    (Dart, {"rate": 1.0001}),
+    (Dart, {"max_drop": 0}),
+    (Dart, {"skip": 1.0}),
+    (FeatureSampling, {"per_level": 1.5}),
+    (FeatureSampling, {"per_node": True}),
+    (SplitSearch, {"method": "best"}),
+    (SplitSearch, {"random_thresholds": 1}),
+    (SplitSearch, {"method": "approx", "proposal": "all"}),
+]
+
+
+@BOTH
+@pytest.mark.parametrize("name", BAD)
+def test_a_bad_value_names_the_option_and_its_parameter(kind, name, table):
+    values, words = BAD[name]
+    model = make(kind, name).set_params(
+        **{f"{OPTIONS[name][0]}__{own}": value for own, value in values.items()}
+    )
+    with pytest.raises(InvalidParameterError, match=f"The parameter {words}"):
+        model.fit(table.X, target(kind, table))
+    assert not hasattr(model, "model_")
+
+
+def test_every_parameter_of_every_option_is_checked(table):
+    for option, values in MORE_BAD:
+        parameter = OPTIONS[option.__name__][0]
+        model = GradientBoostingRegressor(**{parameter: option(**values)})
+        with pytest.raises(
+            InvalidParameterError, match=f"{list(values)[-1]!r} of {option.__name__}"
+        ):
+            model.fit(table.X, table.number)
+    tried = {(kind.__name__, name) for kind, values in MORE_BAD for name in values}
+    tried |= {(kind, name) for kind, (values, _) in BAD.items() for name in values}
+    # Weights and forced splits are checked with the table, by name of the feature.
+    tried |= {("FeatureSampling", "weights"), ("SplitSearch", "forced_splits")}
+    named = {(kind, name) for kind, (_, option, _) in OPTIONS.items() for name in vars(option)}
+    assert tried == named
+
+
+def test_an_option_of_another_parameter_is_refused(table):
+    with pytest.raises(
+        InvalidParameterError,
+        match=r"'sampling' of .* must be one of 'uniform', 'bootstrap', 'group', 'goss', 'mvs', or "
+        r"a stagewise.Goss or a stagewise.Mvs; got Dart\(\)",
+    ):
+        GradientBoostingRegressor(sampling=Dart()).fit(table.X, table.number)
+    with pytest.raises(InvalidParameterError, match=r"'dropout' of .*; got <class .*Dart'>"):
+        GradientBoostingRegressor(dropout=Dart).fit(table.X, table.number)
+
+
+def test_numbers_of_approx_need_approx(table):
+    with pytest.raises(InvalidParameterError, match=r"'sketch_eps' of SplitSearch has no effect"):
+        GradientBoostingRegressor(split=SplitSearch(sketch_eps=0.1)).fit(table.X, table.number)
+
+
+OTHER_NAMES = {
+    "drop_rate": r"here it is dropout: dropout=Dart\(rate=\.\.\.\)\.",
+    "feature_weights": r"max_features=FeatureSampling\(per_node=0\.7, weights=\.\.\.\)\.",
+    "top": r"It is a parameter of Goss: sampling=Goss\(top=\.\.\.\)\.",
+    "l2": r"leaves=LinearLeaves\(l2=\.\.\.\)",
+    "per_tree": r"max_features=FeatureSampling\(per_tree=\.\.\.\)",
+    "random_thresholds": r"split=SplitSearch\(random_thresholds=\.\.\.\)",
+    "forced_splits": r"split=SplitSearch\(forced_splits=\.\.\.\)",
+    "n_orderings": r"category_encoding=OrderedTargetEncoding\(n_orderings=\.\.\.\)",
+    "max_drop": r"dropout=Dart\(max_drop=\.\.\.\)",
+    "first_use_penalty": r"Did you mean 'feature_penalty'\?",
+    "categorical": r"Did you mean 'categorical_features'\?",
+}
+
+
+@BOTH
+@pytest.mark.parametrize("name", OTHER_NAMES)
+def test_the_error_for_another_name_shows_the_option(kind, name):
+    words = rf"{kind.__name__} has no parameter '{name}'\..*{OTHER_NAMES[name]}"
+    with pytest.raises(TypeError, match=words):
+        kind(**{name: 1})
+    with pytest.raises(ValueError, match=rf"'{name}' for estimator.*{OTHER_NAMES[name]}"):
+        kind().set_params(**{name: 1})
+
+
+def test_no_estimator_is_offered_an_option_that_it_refuses():
+    with pytest.raises(TypeError, match="CatBoost; this estimator has no such parameter"):
+        RandomForestClassifier(feature_weights=[1, 2])
+    with pytest.raises(TypeError, match=r"split=SplitSearch\(random_thresholds=\.\.\.\)"):
+        DecisionTreeClassifier(random_thresholds=True)
+    with pytest.raises(TypeError, match=r"has no parameter 'random_thresholds'\.$"):
+        RandomForestClassifier(random_thresholds=True)
+
+
+# ---- the public surface -------------------------------------------------------------------------
+
+
+@BOTH
+def test_there_are_at_most_40_parameters(kind):
+    assert len(inspect.signature(kind).parameters) <= 40
+
+
+SCIKIT_LEARN = {"fit", "predict", "score", "get_params", "set_params", "get_metadata_routing"}
+SCIKIT_LEARN |= {"set_fit_request", "set_predict_request", "set_score_request"}
+SCIKIT_LEARN |= {"predict_proba", "decision_function", "staged_predict", "staged_predict_proba"}
+SCIKIT_LEARN |= {"staged_decision_function", "apply", "feature_importances_", "decision_path"}
+SCIKIT_LEARN |= {"get_depth", "get_n_leaves", "cost_complexity_pruning_path"}
+OURS = {"recipe", "report", "save", "fingerprint"}
+OURS_OF: dict[str, set[str]] = {
+    "GradientBoosting": {"best_iteration_", "oob_best_iteration_"},
+    "AdaBoost": {"best_iteration_"},
+    "GentleBoost": {"best_iteration_"},
+    "LogitBoost": {"best_iteration_"},
+    "Stagewise": {"best_iteration_"},
+    "StagewiseLinear": {"coef_path_", "plot_path"},
+    "DecisionTree": {"best_iteration_"},
+    "RandomForest": {"best_iteration_", "oob_importances", "select_features"},
+    "ExtraTrees": {"best_iteration_", "oob_importances", "select_features"},
+    "RandomForestClassifier": {"class_importances_"},
+    "ExtraTreesClassifier": {"class_importances_"},
+    "LinearRegression": {"summary", "conf_int", "predict_interval", "plot_residuals"},
+    "StepwiseRegressor": {"summary", "conf_int", "predict_interval", "plot_residuals", "plot_path"},
+}
+LEAST_SQUARES = {"adjusted_r2_", "aic_", "bic_", "covariance_", "df_residual_", "f_test_", "r2_"}
+LEAST_SQUARES |= {"log_likelihood_", "pvalues_", "rank_", "sigma_", "standard_errors_"}
+LEAST_SQUARES |= {"term_names_", "tvalues_"}
+
+
+@EVERY
+def test_nothing_is_public_by_accident(kind):
+    allowed = SCIKIT_LEARN | OURS
+    for start, names in OURS_OF.items():
+        if kind.__name__.startswith(start):
+            allowed |= names
+    if kind.__name__ in ("LinearRegression", "StepwiseRegressor"):
+        allowed |= LEAST_SQUARES
+    assert {name for name in dir(kind) if not name.startswith("_")} - allowed == set()
+
+
+@EVERY
+def test_attributes_of_an_object_are_its_parameters(kind):
+    assert set(vars(kind())) == set(inspect.signature(kind).parameters)
