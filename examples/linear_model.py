@@ -10,7 +10,7 @@ X, X_new, y, y_new = train_test_split(X, y, random_state=0)
 
 whole = LinearRegression().fit(X, y)
 print(whole.summary())
-low, high = whole.predict_interval(X_new, level=0.9).T
+low, high = whole.predict_interval(X_new, confidence_level=0.9).T
 inside = ((y_new >= low) & (y_new <= high)).mean()
 print(f"\n{inside:.0%} of new rows are in their 90 % intervals")
 
