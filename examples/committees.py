@@ -28,7 +28,7 @@ print(f"five boosted models  R² {folds.score(X_test, y_test):5.2f}, rounds {rou
 
 said = np.stack([member.predict(X_test) for member in bagged.estimators_])
 parts = ambiguity(said, y_test)
-print(f"error {parts.committee:.0f} = {parts.average:.0f} in the mean - {parts.ambiguity:.0f}")
+print(f"error {parts.ensemble:.0f} = {parts.average:.0f} in the mean - {parts.ambiguity:.0f}")
 
 print(f"15 voters, each right in 60 %: together in {majority_vote_accuracy(15, 0.6):.1%}")
 print(f"50 averaged, correlation 0.3: variance {variance_of_average(0.3, 1.0, 50):.3f} of one")

@@ -62,16 +62,16 @@ def random_tree(rng: np.random.Generator, n_features: int, n_splits: int) -> Tre
     )
 
 
-def with_sets(tree: Tree, levels: Sequence[int], rng: np.random.Generator) -> Tree:
-    """Return the tree with random sets of levels where it asks about a category."""
+def with_sets(tree: Tree, categories: Sequence[int], rng: np.random.Generator) -> Tree:
+    """Return the tree with random sets of categories where it asks about a category."""
     start = np.full(len(tree.feature), -1, dtype=np.int32)
     words: list[np.uint64] = []
     for node in rng.permutation(np.flatnonzero(tree.feature >= 0)):  # in any order
-        n_levels = levels[tree.feature[node]]
-        if n_levels:
+        n_categories = categories[tree.feature[node]]
+        if n_categories:
             start[node] = len(words)
-            left = rng.random(n_levels // 64 * 64 + 64) < 0.5
-            left[n_levels + 1 :] = False
+            left = rng.random(n_categories // 64 * 64 + 64) < 0.5
+            left[n_categories + 1 :] = False
             words += np.packbits(left, bitorder="little").view("<u8").astype(np.uint64).tolist()
     threshold = np.where(start >= 0, 0.0, tree.threshold)
     sets = CategorySets(start, np.array(words, dtype=np.uint64)) if words else None
@@ -126,15 +126,15 @@ def make_model(
     trees = [random_tree(rng, len(kept), n_splits) for _ in range(n_trees)]
     if vectors:
         trees = [t.with_values(rng.normal(size=(len(t.feature), n_outputs))) for t in trees]
-    levels = kept.n_categories_per_feature()
-    trees = [with_sets(tree, levels, rng) for tree in trees] if any(levels) else trees
+    categories = kept.n_categories_per_feature()
+    trees = [with_sets(tree, categories, rng) for tree in trees] if any(categories) else trees
     trees = [with_lines(tree, len(kept), rng) for tree in trees] if lines else trees
     return Model(
         task="regression" if classes is None else "classification",
         loss="squared_error" if classes is None else "log_loss",
         features=kept,
         ensemble=Ensemble(
-            len(kept), rng.normal(size=n_outputs), trees, levels, n_outputs if vectors else 1
+            len(kept), rng.normal(size=n_outputs), trees, categories, n_outputs if vectors else 1
         ),
         offset=rng.normal(size=n_targets) if n_targets > 1 else 12.5 if classes is None else 0.0,
         scale=rng.exponential(size=n_targets) if n_targets > 1 else 4.0 if classes is None else 1.0,
@@ -198,7 +198,7 @@ def wide_features() -> list[Feature]:
     ]
 
 
-def moment_features() -> list[Feature]:
+def datetime_features() -> list[Feature]:
     days = np.array([-(10**17), 0, 1_584_792_000 * 10**9], dtype=np.int64)
     return [
         Feature("day", "wide_integer", days, temporal_type="date"),
@@ -237,7 +237,7 @@ def sample_models() -> dict[str, Model]:
         "object labels": make_model(classes=objects("a", 2, True), seed=7),
         "missing values": make_model(missing_values=SENTINELS, seed=9),
         "categorical": make_model(features=categorical_features(), seed=10),
-        "moments": make_model(features=moment_features(), seed=16),
+        "moments": make_model(features=datetime_features(), seed=16),
         "many levels": make_model(
             features=[Feature(None, "categorical", None, Categories.of(range(150)))], seed=11
         ),

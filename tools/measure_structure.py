@@ -17,8 +17,11 @@ from typing import Any
 import numpy as np
 
 ROOT = Path(__file__).resolve().parents[1]
+LOWER = ("data", "losses", "trees", "linear", "learners", "boosting", "training")
 FIRST_TREE = "tree_of"
 """The function that reads a tree from the core."""
+NOT_COUNTED = ("/validation/", "/estimators/rules.py", "/estimators/parameters.py")
+"""Checks of parameters one by one, now and before."""
 SOURCES = {"src/stagewise": "*.py", "native": "*.[ch]pp"}
 
 
@@ -76,23 +79,29 @@ def own_depth(kind: type) -> int:
     return 1 + max((own_depth(base) for base in above), default=0)
 
 
-def way_to_first_tree(estimator: Any) -> tuple[int, int]:
+def way_to_first_tree(estimator: Any) -> tuple[int, int, int]:
     """Return the calls of own Python functions until a fit reads its first tree from the core.
 
     Returns
     -------
-    calls, depth : int
-        How many functions were called, and how many are on the stack then.
+    calls, functions, depth : int
+        The number of calls, of different functions, and of functions on the stack then. The rules
+        of single parameters (`validation`) and comprehensions are not counted.
     """
     X = np.random.default_rng(0).normal(size=(200, 4))
     y = X[:, 0] > 0 if hasattr(estimator, "predict_proba") else X[:, 0]
     calls, depth = 0, 0
+    functions: set[Any] = set()
 
     def trace(frame: Any, event: str, _: Any) -> None:
         nonlocal calls, depth
         if depth or event != "call" or "stagewise" not in frame.f_code.co_filename:
             return
+        code = frame.f_code
+        if code.co_name.startswith("<") or any(part in code.co_filename for part in NOT_COUNTED):
+            return
         calls += 1
+        functions.add(code)
         if frame.f_code.co_name == FIRST_TREE:
             while frame is not None:
                 depth += "stagewise" in frame.f_code.co_filename
@@ -104,7 +113,7 @@ def way_to_first_tree(estimator: Any) -> tuple[int, int]:
     finally:
         sys.setprofile(None)
     assert depth, f"no call of {FIRST_TREE}"
-    return calls, depth
+    return calls, len(functions), depth
 
 
 def sites_of_parameter(name: str) -> tuple[int, int]:
@@ -136,6 +145,11 @@ def main() -> None:
     deepest = max(kinds, key=own_depth)
     widest = max(kinds, key=lambda kind: len(own_classes(kind)))
     untyped = sum(p.read_text().count("dict[str, Any]") for p in source_files())
+    below = sum(
+        p.read_text().count("dict[str, Any]")
+        for p in source_files()
+        if p.relative_to(ROOT).parts[2:3] and p.relative_to(ROOT).parts[2] in LOWER
+    )
     rows = [
         ("files in the largest folders", ", ".join(f"{f} {n}" for f, n in [*folders.items()][:4])),
         ("longest file (lines)", joined(*longest_file())),
@@ -143,7 +157,7 @@ def main() -> None:
         ("deepest chain of own classes", f"{own_depth(deepest)} {deepest.__name__}"),
         ("most own classes of one estimator", f"{len(own_classes(widest))} {widest.__name__}"),
         (
-            "calls, depth of stack from fit to the first tree",
+            "calls, functions, stack depth from fit to the first tree",
             joined(*way_to_first_tree(boosting())),
         ),
         ("the same of a forest", joined(*way_to_first_tree(forest()))),
@@ -154,9 +168,10 @@ def main() -> None:
         ),
         ("lines of a loss (Huber)", class_lines("Huber")),
         ("dict[str, Any]", untyped),
+        ("the same in data, losses, trees, linear, learners, boosting, training", below),
     ]
     for what, value in rows:
-        print(f"{what:<50} {value}")
+        print(f"{what:<58} {value}")
 
 
 if __name__ == "__main__":

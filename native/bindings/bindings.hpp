@@ -1,9 +1,8 @@
-// What the binding files share: arrays in and out, and the objects that several of them know.
-//
-// Arrays come in without conversion (a wrong dtype is an error, not a hidden copy) and results go
-// out as arrays that own their memory. Arguments are of types that nanobind converts without
-// allocating: its conversions of containers, strings and shared pointers must not throw, so that
-// they would end the process where memory is short. Lists come as nb::sequence.
+// Shared by the binding files: arrays in and out, and shared objects. Arrays come in without
+// conversion (a wrong dtype is an error, not a hidden copy), and results are arrays that own their
+// memory. Arguments have types that nanobind converts without allocating: its conversions of
+// containers, strings and shared pointers must not throw, so they would abort the process if memory
+// is short. Lists come as nb::sequence.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -105,7 +104,7 @@ struct Engine {
 struct Table {
   Columns columns;
   std::vector<AnyArray> owners;
-  std::vector<std::shared_ptr<double[]>> copies;  // of columns that are nobody else's
+  std::vector<std::shared_ptr<double[]>> copies;  // of columns that the table owns
   std::optional<In<uint32_t>> index;
 
   explicit Table(const AnyArray& matrix);
@@ -129,7 +128,7 @@ struct SparseCells {
               size_t rows, size_t features, bool by_rows, double absent);
   explicit SparseCells(SparseTable own) : table(std::move(own)) {}
 
-  // The same by rows, made when somebody asks for it.
+  // The same by rows, made at the first call.
   const SparseTable& by_rows() const;
 
  private:
@@ -146,7 +145,7 @@ struct SharedLinearLeaves {
   }
 };
 
-// What a tree's leaves add to scores; checks that constants, lines and rows belong together.
+// The score update of a tree; checks the shapes of its arguments.
 ScoreUpdate scores_of(const Tree& tree, const In<double>& value, const InOut<double>& score,
                       size_t rows, const SharedLinearLeaves* linear_leaves, const Table* table);
 

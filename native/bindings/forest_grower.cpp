@@ -1,4 +1,4 @@
-// Trees that are grown side by side.
+// Bindings of the forest grower.
 #include "forest/forest_grower.hpp"
 
 #include "bindings/bindings.hpp"

@@ -1,9 +1,7 @@
-// A native call without the GIL, which Python can end.
-//
-// One idea: whoever releases the GIL also says how the call ends early. In the main thread a signal
-// handler that raises (Ctrl-C) ends it, in any thread the Cancellation that the thread works under.
-// When the interpreter exits, threads that are still in a call never come back: Python would end
-// them by unwinding their stacks, which C++ answers with abort().
+// A native call without the GIL, which Python can end. In the main thread a signal handler that
+// raises (Ctrl-C) ends it; in any thread the Cancellation that is set for the thread. When the
+// interpreter exits, threads that are still in a call never return: Python would unwind their
+// stacks, which aborts a C++ program.
 #pragma once
 
 #include <nanobind/nanobind.h>

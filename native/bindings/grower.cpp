@@ -1,4 +1,4 @@
-// Growing trees.
+// Bindings of the tree grower and of the rules of trees.
 #include "grow/grower.hpp"
 #include "bindings/bindings.hpp"
 
@@ -109,7 +109,7 @@ TreeRules* make_rules(const nb::typed<nb::dict, nb::str, nb::object>& given) {
     rule.set(rules, given[rule.name]);
     ++known;
   }
-  require(known == given.size(), "a rule of trees has a name that is not known");
+  require(known == given.size(), "unknown name of a tree rule");
   return new TreeRules(rules);
 }
 
@@ -117,7 +117,7 @@ void check_vector_rules(const TreeRules& rules) {
   require(rules.grow_policy != GrowthPolicy::symmetric && rules.forced_splits.empty() &&
               !rules.random_thresholds && rules.path_smoothing == 0.0 &&
               rules.feature_penalty.empty() && rules.constraints.monotone.empty(),
-          "trees with vectors know no such rule");
+          "trees with vectors do not support such a rule");
 }
 
 void check_bag(const Grower& grower, const std::optional<In<uint32_t>>& bag) {
@@ -239,7 +239,7 @@ void check_classes(const TreeRules& rules, const In<int32_t>& classes, size_t n_
                    size_t rows) {
   require(rules.path_smoothing == 0.0 && rules.constraints.monotone.empty() &&
               rules.proposal.kind == Proposal::Kind::all,
-          "trees of classes know no such rule");
+          "trees of classes do not support such a rule");
   require(classes.shape(0) == rows, "one class per row");
   for (size_t i = 0; i < rows; ++i)
     require(classes.data()[i] >= 0 && static_cast<size_t>(classes.data()[i]) < n_classes,
@@ -251,7 +251,7 @@ void check_medians(const TreeRules& rules, const In<double>& target, const Bins&
               rules.max_step == 0.0 && rules.path_smoothing == 0.0 &&
               rules.feature_penalty.empty() && rules.constraints.monotone.empty() &&
               rules.proposal.kind == Proposal::Kind::all,
-          "trees of medians know no such rule");
+          "trees of medians do not support such a rule");
   require(target.shape(0) == bins.rows(), "one target per row");
   require(!bins.sparse(), "trees of medians are of dense tables");
   for (size_t i = 0; i < bins.rows(); ++i)

@@ -1,4 +1,4 @@
-// Lines of leaves.
+// Bindings of linear leaves.
 #include "bindings/bindings.hpp"
 
 namespace stagewise {

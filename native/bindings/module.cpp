@@ -1,6 +1,5 @@
-// The thin face of the core towards Python: checks shapes, releases the GIL, calls.
-//
-// Must not: compute anything.
+// The native module: bindings check shapes, release the GIL and call the core. They compute
+// nothing.
 #include "bindings/bindings.hpp"
 
 NB_MODULE(_native, m) {

@@ -1,4 +1,4 @@
-// Trees of which some columns are known.
+// Bindings of partial dependence.
 #include "predict/partial_dependence.hpp"
 
 #include "bindings/bindings.hpp"

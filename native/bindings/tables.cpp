@@ -1,4 +1,4 @@
-// Tables, cuts, bins, and what is measured without a model.
+// Bindings of tables, cuts, bins and quantiles.
 #include <numeric>
 
 #include "bindings/bindings.hpp"

@@ -1,4 +1,4 @@
-// What levels say about a target.
+// Bindings of target encoding.
 #include "encoding/target_encoding.hpp"
 
 #include "bindings/bindings.hpp"
@@ -7,7 +7,7 @@ namespace stagewise {
 namespace {
 
 using KeySources = SequenceOf<TupleOf<size_t, size_t>>;  // as Python passes them
-using Sources = std::vector<std::pair<size_t, size_t>>;  // feature, how many levels
+using Sources = std::vector<std::pair<size_t, size_t>>;  // feature, number of categories
 
 Sources pairs_of(const nb::sequence& given) {
   Sources sources;

@@ -27,7 +27,7 @@ void run_blocks(Workers& workers, size_t rows, size_t features, Body&& body) {
   });
 }
 
-// A little room after each row, where that keeps rows from straddling two cache lines.
+// Pads rows if that keeps them from crossing two cache lines.
 size_t padded_row(size_t bytes) {
   constexpr size_t kLine = 64;
   size_t padded = bytes <= kLine ? 1 : (bytes + kLine - 1) / kLine * kLine;
@@ -73,7 +73,7 @@ void Bins::check() {
   }
 }
 
-// Nobody has a place in a row.
+// No feature has a code in the rows.
 void Bins::group_nothing() {
   const std::vector<const uint8_t*> nobody(features(), nullptr);
   groups_.emplace(nobody, size_t{0}, std::vector<uint32_t>(features(), FeatureGroups::kSmall + 1));
@@ -92,8 +92,8 @@ bool Bins::constant(size_t feature) const {
   return true;
 }
 
-// First the features that may share a code, as columns, to see which of them can; then, knowing how
-// long a row is, everything.
+// First the columns of features that may share a code, to find which of them can. This gives the
+// length of a row; then all features are coded.
 template <class Code>
 void Bins::fill(Workers& workers, const Kernels& kernels, const Columns& table) {
   const size_t p = features();
@@ -186,7 +186,7 @@ LargeArray<uint8_t> Bins::extract(Workers& workers, size_t feature) const {
 
 namespace {
 
-// The distinct values of a column in order, and the place of every row's value among them.
+// The distinct values of a column in order, and the rank of every row's value.
 std::vector<double> rank_values(const Columns& table, size_t feature, uint32_t* rank) {
   struct Item {
     uint64_t key;

@@ -62,8 +62,8 @@ std::vector<double> choose_cuts(const Distinct& d, size_t max_bins) {
     for (size_t i = 0; i + 1 < n; ++i) cuts.push_back(cut_between(d.value[i], d.value[i + 1]));
     return cuts;
   }
-  // Walk the values and close a bin once it holds its share of what is left. A value heavier than
-  // a share starts a bin of its own, so that a spike at zero does not hide its neighbours.
+  // Close a bin once it has its share of the remaining weight. A value that is heavier than a share
+  // starts its own bin, so that a spike at zero is separate from its neighbours.
   double left = 0.0;
   for (const double w : d.weight) left += w;
   size_t bins_left = max_bins;
@@ -98,13 +98,13 @@ void find_cuts_of(const Columns& table, size_t first, size_t last,
         choose_cuts(distinct_values<Bits>(values.data() + (f - first) * n, n, weight), max_bins);
 }
 
-// The rows that cuts of a sparse table are learned from.
+// The rows that cuts of a sparse table are computed from.
 struct SampledRows {
   const std::vector<uint32_t>& rows;
   std::vector<uint8_t> chosen;  // per row of the table; empty: all
   const double* weight;
   double total = 0.0;
-  bool whole = true;  // weights are, and their sums exact
+  bool whole = true;  // all weights are integers, so their sums are exact
 
   SampledRows(const std::vector<uint32_t>& sample, size_t n_rows, const double* weights)
       : rows(sample), weight(weights), total(static_cast<double>(sample.size())) {
@@ -124,8 +124,8 @@ struct SampledRows {
   bool has(uint32_t row) const { return chosen.empty() || chosen[row] != 0; }
 };
 
-// The weight of the rows without a stored number other than 0: added up as in a dense table, row by
-// row, where the order of a sum shows in it.
+// The weight of the rows whose value is 0. If the order of a sum matters, it is added row by row,
+// as in a dense table.
 double weight_of_zeros(const SparseTable& table, size_t feature, const SampledRows& sample,
                        double others) {
   if (sample.whole) return sample.total - others;
@@ -158,7 +158,7 @@ Distinct distinct_cells(const SparseTable& table, size_t feature, const SampledR
     if (sample.weight != nullptr) weights.push_back(sample.weight[row]);
   }
   Distinct found(0);
-  if (alike) {  // the sum of weights is nobody's concern where there are few values
+  if (alike) {  // with few distinct values the weights do not matter
     if (!values.empty()) found.add(values.front(), 1.0);
   } else {
     const double* const w = sample.weight == nullptr ? nullptr : weights.data();

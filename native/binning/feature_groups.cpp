@@ -7,9 +7,9 @@
 namespace stagewise {
 namespace {
 
-constexpr size_t kOpen = 8;       // digits that a feature may still join
-constexpr size_t kSample = 4096;  // rows that tell which code is usual
-constexpr size_t kBlock = 4096;   // rows between two looks for a conflict
+constexpr size_t kOpen = 8;       // digits that a feature may join
+constexpr size_t kSample = 4096;  // rows that determine the most frequent code
+constexpr size_t kBlock = 4096;   // rows between two checks for a conflict
 
 template <class Code>
 uint32_t usual_code(const Code* column, size_t rows, uint32_t span) {
@@ -19,7 +19,7 @@ uint32_t usual_code(const Code* column, size_t rows, uint32_t span) {
   return static_cast<uint32_t>(std::max_element(count.begin(), count.end()) - count.begin());
 }
 
-// Whether no row that is taken already has an unusual code in the column.
+// Whether no row that is taken already differs from the most frequent code of the column.
 template <class Code>
 bool exclusive(const Code* column, uint32_t usual, const std::vector<uint8_t>& taken) {
   for (size_t begin = 0; begin < taken.size(); begin += kBlock) {
@@ -58,7 +58,7 @@ std::vector<Digit> FeatureGroups::make_digits(const std::vector<const Code*>& co
                                               size_t rows) {
   struct Open {
     size_t digit;
-    std::vector<uint8_t> taken;  // rows in which some member has an unusual code
+    std::vector<uint8_t> taken;  // rows in which some member differs from its most frequent code
   };
   std::vector<Digit> digits;
   std::vector<Open> open;
@@ -88,7 +88,7 @@ std::vector<Digit> FeatureGroups::make_digits(const std::vector<const Code*>& co
   return digits;
 }
 
-// Into the first shared group with room for it.
+// Adds the digit to the first shared group that it fits into.
 void FeatureGroups::share(Digit digit) {
   auto group = std::find_if(groups_.begin(), groups_.end(), [&](const Group& g) {
     return !g.digits.empty() && g.size * digit.codes <= kMostShared;
@@ -119,8 +119,9 @@ void FeatureGroups::fill_tables() {
       }
 }
 
-// Digit by digit from the last: the joint sums are a matrix of (its codes) x (those before it); its
-// sums are those of the rows, and the sum of the rows is the joint histogram of the rest.
+// From the last digit to the first. The joint sums are a matrix of (codes of the digit) x (codes of
+// the digits before). The sums of its rows are the sums of the digit; the sum over its rows is the
+// joint histogram of the digits before.
 void FeatureGroups::unbundle(const Group& group, const int64_t* joint, const size_t* at,
                              int64_t* own, size_t step) const {
   int64_t rest[kMostShared], sums[kMostShared];

@@ -10,9 +10,9 @@ namespace {
 
 constexpr size_t kBlockSums = 65536;  // sums of a block: half a second-level cache
 constexpr size_t kMinBlockSums = 2048;
-constexpr size_t kBlocks = 8;      // at least, for threads to share
-constexpr double kRowCells = 4.0;  // of a row in a block, at least: visiting it must be worth while
-constexpr size_t kTogether = 64;   // features to a chunk of work
+constexpr size_t kBlocks = 8;      // minimum, so that threads can share them
+constexpr double kRowCells = 4.0;  // minimal mean number of cells of a row in a block
+constexpr size_t kTogether = 64;   // features per chunk of work
 
 }  // namespace
 
@@ -74,8 +74,8 @@ void SparseCodes::code_columns(Workers& workers, const Kernels& kernels, const S
   });
 }
 
-// As many as make their sums fit a cache and give threads something to share, but not so many that
-// rows would have hardly a cell in each.
+// So many blocks that their sums fit a cache and threads can share them, but not so many that rows
+// have hardly a cell in each.
 void SparseCodes::make_blocks(const std::vector<FeatureCoding>& codings) {
   const size_t p = codings.size();
   std::vector<size_t> span(p);

@@ -13,7 +13,7 @@ void SparseTable::check(const Cells& cells, size_t n_major, size_t n_minor, size
     if (cells.start[major + 1] < cells.start[major])
       throw std::invalid_argument("a major ends before it begins");
   if (static_cast<size_t>(cells.start[n_major]) > stored)
-    throw std::invalid_argument("the lines have more cells than are stored");
+    throw std::invalid_argument("the rows or columns have more cells than are stored");
   for (size_t cell = 0; cell < stored; ++cell)
     if (cells.index[cell] >= n_minor) throw std::invalid_argument("a cell is outside the table");
 }
@@ -30,7 +30,7 @@ SparseTable SparseTable::owning(bool by_rows, size_t rows, size_t features, doub
   return table;
 }
 
-// By counting: cells of a line keep the order of the lines they come from.
+// Counting sort: cells of a row or column keep their order.
 template <class Real>
 void SparseTable::transpose_into(SparseTable* out) const {
   std::vector<int64_t> next(*out->own_start_);

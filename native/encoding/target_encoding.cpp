@@ -18,7 +18,7 @@ uint64_t key_of(const Columns& table, const CategorySources& sources, size_t row
   return key;
 }
 
-// Finds the number of a key: a table with open addressing, half empty at most.
+// Hash table from keys to numbers, with open addressing, at most half full.
 class KeyNumbers {
  public:
   explicit KeyNumbers(size_t most) : slots_(2) {
@@ -31,7 +31,7 @@ class KeyNumbers {
     const size_t at = place(key);
     return key_[at] == key ? number_[at] : otherwise;
   }
-  // The number of a key; a new one gets the next.
+  // The number of a key; a new key gets the next number.
   uint32_t add(uint64_t key, std::vector<uint64_t>* keys) {
     const size_t at = place(key);
     if (key_[at] != key) {

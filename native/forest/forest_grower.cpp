@@ -14,7 +14,7 @@ TreeTarget ForestGrower::tree_target() const {
 
 std::vector<ForestTree> ForestGrower::grow(uint64_t seed, uint64_t first, size_t n, bool list_oob) {
   std::vector<ForestTree> trees(n);
-  if (n == 1) {  // then all threads work on it
+  if (n == 1) {  // all threads work on it
     Workspace workspace(input_.bins.rows());
     trees[0] = grow_one(input_.workers, &workspace, seed, first, list_oob);
     return trees;
@@ -58,7 +58,7 @@ ForestTree ForestGrower::grow_one(Workers& team, Workspace* workspace, uint64_t 
   return tree;
 }
 
-// Squared error about 0: the tree of a number is fitted to it. Of classes every row counts once.
+// The gradients of the squared error at score 0; with classes, of 1 for each row.
 void ForestGrower::fill(Workers& team, Workspace* workspace) const {
   workspace->pairs.fill(team, [&](size_t begin, size_t n, GradientSlot* out, LossSums* sums) {
     for (size_t i = 0; i < n; ++i) {
@@ -75,7 +75,7 @@ void ForestGrower::set_values(const Grower& grower, const std::vector<double>& w
                               Tree* tree) const {
   const size_t lanes = input_.class_of == nullptr ? 1 : input_.n_classes, nodes = tree->nodes();
   std::vector<double> sums(nodes * lanes, 0.0), total(nodes, 0.0);
-  // Of numbers: a mean that rounding moved out of the range of its targets is moved back.
+  // A mean that rounding moved out of the range of its targets is clipped to the range.
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   std::vector<double> lowest(nodes, kInfinity), highest(nodes, -kInfinity);
   for (const GrownLeaf& leaf : grower.leaves()) {
@@ -117,7 +117,7 @@ void ForestGrower::set_values(const Grower& grower, const std::vector<double>& w
   }
 }
 
-// They go down the tree as any other rows do, and what they are told is the number of their leaf.
+// Rows go down the tree as in a score update, with the number of each node as its value.
 void ForestGrower::find_oob_leaves(const Bag& bag, Workspace* workspace, ForestTree* tree) const {
   const size_t n = input_.bins.rows();
   for (size_t row = 0, next = 0; row < n; ++row) {

@@ -1,10 +1,7 @@
-// Trees that do not wait for each other.
-//
-// One idea: where no tree corrects another, as in bagging and in forests, every thread grows whole
-// trees of its own. A tree depends on the seed and on its number, not on who grows it or when. Its
-// leaves say the mean of the target, its median, or the shares of the classes, of the rows that it
-// has seen: sums in double precision over rows in their order, not the rounded ones that chose the
-// splits.
+// Grows the independent trees of a forest in parallel: every thread grows whole trees. A tree
+// depends on the seed and its number only. The leaf values are the mean of the target, its median,
+// or the shares of the classes, over the rows of the bag: sums in double precision in the order of
+// the rows, not the rounded sums that chose the splits.
 #pragma once
 
 #include "gradients/sampling.hpp"
@@ -12,18 +9,18 @@
 
 namespace stagewise {
 
-// Which rows a tree sees: each a Poisson number of times, `share` in the mean, or each with
-// probability `share`.
+// The bag of a tree: each row a Poisson number of times with mean `share` (bootstrap), or each row
+// with probability `share`.
 struct BagRules {
   bool bootstrap = false;
   double share = 1.0;
 };
 
-// A tree, and where it puts the rows that it has not seen.
+// A tree, its out-of-bag rows and their leaves.
 struct ForestTree {
   Tree tree;
   std::vector<uint32_t> oob_rows;  // increasing
-  std::vector<int32_t> leaf;       // of each of them
+  std::vector<int32_t> leaf;       // of each out-of-bag row
 };
 
 // The parts of a forest that all its trees share. Must live as long as the grower. Either target or
@@ -49,11 +46,11 @@ class ForestGrower {
   std::vector<ForestTree> grow(uint64_t seed, uint64_t first, size_t n, bool list_oob);
 
  private:
-  // What a thread works with.
+  // The memory of one thread.
   struct Workspace {
     explicit Workspace(size_t rows) : pairs(rows), weight(rows), leaf_of_row(0) {}
     Gradients pairs;
-    std::vector<double> weight;       // of the rows in the bag, times how often they were drawn
+    std::vector<double> weight;       // per row: times the number of draws; 0 outside the bag
     std::vector<double> leaf_of_row;  // per row: the leaf it reaches
   };
 

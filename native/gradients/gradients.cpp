@@ -7,10 +7,10 @@
 namespace stagewise {
 namespace {
 
-// Up to here a row's share of the 31 bits is so fine that rounding to nearest cannot bias a sum.
+// Up to this total weight, rounding to nearest cannot bias a sum.
 constexpr double kNearestUpTo = 32768.0;
-// Above this total, whole weights are multiplied before rounding like any others, so that the
-// rounding error of a row counts once and not weight times.
+// Above this total weight, integer weights are multiplied before rounding, like other weights, so
+// that the rounding error of a row counts once and not weight times.
 constexpr double kWholeUpTo = 268435456.0;
 
 }  // namespace

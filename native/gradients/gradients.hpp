@@ -1,7 +1,6 @@
-// What a loss says about every row: (gradient, hessian) pairs, and their exact totals.
-//
-// One idea: one pass over the rows fills the pairs and the sums that choose the fixed-point scale;
-// the sums are made in fixed blocks and added in order, so threads do not change them.
+// The gradient and hessian of every row, and their totals. One pass over the rows fills the pairs
+// and the sums that determine the fixed-point scale; the sums are computed in fixed blocks and
+// added in order, so threads do not change them.
 #pragma once
 
 #include "core/large_array.hpp"
@@ -30,8 +29,8 @@ class Gradients {
     largest_hessian_ = 0.0;
   }
 
-  // Changes the pairs into what a tree shall be fitted to: gradients of at most `limit` times the
-  // hessian, so that no -g/h is larger (0: no limit); hessians of 1; absolute gradients.
+  // Changes the pairs: gradients are clipped to `limit` times the hessian, so that no |g/h| is
+  // larger (0: no limit); hessians become 1; gradients become absolute.
   struct Response {
     double limit = 0.0;
     bool unit_hessians = false;
@@ -39,24 +38,24 @@ class Gradients {
   };
   void transform(Workers& workers, const double* weight, const Response& response);
 
-  // The sum of g^2 over that of h, times the weights: what a unit of hessian gains by chance.
+  // sum w g^2 / sum w h: the gain per unit of hessian by chance.
   double dispersion(Workers& workers, const double* weight) const;
 
-  // Multiplies the gradients, and unless told otherwise the hessians, by how often each row counts.
-  // Hessians may then be larger than what a loss promises.
+  // Multiplies the gradients, and if `hessians` the hessians, by a multiplier per row. Hessians may
+  // then exceed the bound of the loss.
   void multiply(Workers& workers, const double* weight, const float* multiplier, bool hessians);
 
-  // out[row] += w^2 (g^2 + ridge * h^2): what a row adds to the squared length of all derivatives.
+  // out[row] += w^2 (g^2 + ridge * h^2): the squared importance of the row.
   void add_squares(Workers& workers, const double* weight, double ridge, double* out) const;
 
-  // Of those that were multiplied, and of others where somebody has asked for it; else 0.
+  // After multiply() or find_largest_hessian(); else 0.
   double largest_hessian() const { return largest_hessian_; }
   void find_largest_hessian(Workers& workers);
 
-  int64_t total_sum() const { return total_sum_; }  // the sum of the packed words of all rows
+  int64_t total_sum() const { return total_sum_; }  // of all rows, packed
 
-  // Replaces the pairs by packed words; the pairs are gone afterwards. nearest: equal pairs become
-  // equal words, whatever the number of rows.
+  // Replaces the pairs by packed integers. nearest: round to nearest for any number of rows, so
+  // that equal pairs stay equal.
   Scales pack(Workers& workers, const Kernels& kernels, const double* weight, bool whole_weights,
               double total_weight, uint64_t key, bool nearest = false);
 

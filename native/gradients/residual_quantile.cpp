@@ -12,7 +12,7 @@ namespace {
 
 constexpr size_t kRows = 16384;
 constexpr size_t kBuckets = 1024;
-constexpr size_t kMany = 32768;  // fewer are not worth a thread
+constexpr size_t kMany = 32768;  // with fewer rows one thread is faster
 
 struct Part {
   std::array<uint32_t, kBuckets + 1> counts = {};
@@ -65,7 +65,7 @@ double residual_quantile(Workers& workers, const double* y, const double* score,
     before += here;
   }
   each([&](Part* part, size_t begin, size_t end) {
-    part->kept.resize(part->counts[own] + 1);  // one more is written to, again and again
+    part->kept.resize(part->counts[own] + 1);  // the last element absorbs rejected values
     size_t kept = 0;
     double above = part->above;
     for (size_t i = begin; i < end; ++i) {

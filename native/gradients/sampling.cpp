@@ -19,13 +19,13 @@ double unit_draw(uint64_t key, uint64_t index) {  // in [0, 1)
   return static_cast<double>(draw(key, index) >> 11) * 0x1p-53;
 }
 
-// Without a branch: which rows are drawn cannot be predicted.
-uint32_t bits_if(bool draw_position, float multiplier) {
-  return std::bit_cast<uint32_t>(multiplier) & -static_cast<uint32_t>(draw_position);
+// Without a branch, which would be mispredicted.
+uint32_t bits_if(bool drawn, float multiplier) {
+  return std::bit_cast<uint32_t>(multiplier) & -static_cast<uint32_t>(drawn);
 }
 
-float multiplier_if(bool draw_position, float multiplier) {
-  return std::bit_cast<float>(bits_if(draw_position, multiplier));
+float multiplier_if(bool drawn, float multiplier) {
+  return std::bit_cast<float>(bits_if(drawn, multiplier));
 }
 
 uint64_t below(double share) {
@@ -46,10 +46,10 @@ void by_chunk(const DrawnRows& from, Body body) {
   });
 }
 
-// The rows that count, multiplier_of(row) > 0; if there is none, one that a draw chooses counts
-// once.
-template <class TimesOf>
-Bag collect(const DrawnRows& from, bool multiplied, TimesOf multiplier_of) {
+// The rows that count, multiplier_of(row) > 0; if there is none, one
+// random row counts once.
+template <class MultiplierOf>
+Bag collect(const DrawnRows& from, bool multiplied, MultiplierOf multiplier_of) {
   Bag bag;
   if (multiplied) bag.multiplier.resize(from.rows);
   const LargeArray<uint32_t> staged = make_large_array<uint32_t>(from.rows);
@@ -58,7 +58,7 @@ Bag collect(const DrawnRows& from, bool multiplied, TimesOf multiplier_of) {
     uint32_t* const list = staged.get() + first;
     float* const multiplier = multiplied ? bag.multiplier.data() : nullptr;
     const double* const weight = from.weight;
-    const TimesOf own = multiplier_of;  // copies, which no store below can change
+    const MultiplierOf own = multiplier_of;  // a copy: no store below can change it
     size_t n = 0;
     for (size_t row = first; row < last; ++row) {
       const float t = weight == nullptr || weight[row] > 0.0 ? own(row) : 0.0f;
@@ -87,14 +87,13 @@ Bag collect(const DrawnRows& from, bool multiplied, TimesOf multiplier_of) {
 
 double value_of(uint32_t key) { return static_cast<double>(std::bit_cast<float>(key)); }
 
-// How many keys there are in a bucket, and the sum of what their last bits say.
+// The number of keys in a bucket, and the sum of their low bits.
 struct Tally {
   uint64_t count = 0, low = 0;
 };
 
-// The importances of rows as keys that sort as they do: the bits of floats that are not negative.
-// The keys are looked at in three steps, some bits at a time; a step sees those that begin with
-// given bits.
+// The importances of rows as integer keys of the same order: the bits of nonnegative floats. They
+// are counted in three steps, some bits at a time; a step counts the keys with a given prefix.
 class Keys {
  public:
   Keys(const DrawnRows& from, const double* squares)
@@ -138,7 +137,7 @@ class Keys {
     return total;
   }
 
-  // The row of the n-th present row (n from 1) with this key.
+  // The n-th (from 1) row with this key and a positive weight.
   size_t nth_row(uint32_t key, uint64_t n) const {
     std::vector<uint64_t> counts(chunks_of(from_), 0);
     const auto has = [&](size_t row) { return keys_[row] == key && from_.present(row); };
@@ -167,7 +166,7 @@ double sum_of(uint32_t first_key, const Tally& tally) {
 // the largest down, s is certain to be kept while s * (target less those before) > sum of the rest.
 double importance_scale(const Keys& keys, double target) {
   double left = target;  // less the certain rows
-  double rest = 0.0;     // the sum of all importances below the bucket that is looked into
+  double rest = 0.0;     // the sum of all importances below the current bucket
   uint32_t begin = 0;
   for (int step = 0; step < Keys::kSteps; ++step) {
     const std::vector<Tally> tallies = keys.tally(step, begin);
@@ -208,7 +207,7 @@ Bag draw_groups(const DrawnRows& from, const uint32_t* group, double share) {
   Bag bag = collect(
       from, false, [=](size_t row) { return multiplier_if(draw(key, group[row]) <= limit, 1.0f); });
   if (bag.rows.size() != 1) return bag;
-  const uint32_t lone = group[bag.rows[0]];  // perhaps no group was drawn; then its whole group
+  const uint32_t lone = group[bag.rows[0]];  // if no group was drawn: its whole group
   return collect(from, false, [=](size_t row) { return multiplier_if(group[row] == lone, 1.0f); });
 }
 
@@ -225,7 +224,7 @@ Bag draw_bootstrap(const DrawnRows& from, double rate) {
   const uint64_t key = from.key();
   return collect(from, true, [&, key](size_t row) {
     const double u = unit_draw(key, row);
-    int count = 0;  // few are larger than what is compared without a branch
+    int count = 0;  // few counts exceed those compared without a branch
     for (int k = 0; k < kFewCounts; ++k) count += u >= reach[k] ? 1 : 0;
     while (count >= kFewCounts && count < kMostCount && u >= reach[count]) ++count;
     return static_cast<float>(count);
@@ -238,7 +237,7 @@ Bag draw_goss(const DrawnRows& from, const double* squares, double top, double o
   if (present == 0.0) return {};
   const Keys keys(from, squares);
   uint32_t least = 0;                  // the key of the last row that is kept
-  uint64_t rank = wanted, equals = 0;  // its place among those with that key, and how many they are
+  uint64_t rank = wanted, equals = 0;  // its place among the rows with that key, and their number
   for (int step = 0; step < Keys::kSteps; ++step) {
     const std::vector<Tally> tallies = keys.tally(step, least);
     size_t b = tallies.size() - 1;
@@ -254,8 +253,8 @@ Bag draw_goss(const DrawnRows& from, const double* squares, double top, double o
   return collect(from, true, [=, keys = keys.of_rows()](size_t row) {
     const uint32_t own = keys[row];
     const bool kept = (own > least) | ((own == least) & (row <= last));
-    const bool draw_position = !kept & (draw(key, row) >> 11 < limit);
-    return std::bit_cast<float>(bits_if(kept, 1.0f) | bits_if(draw_position, multiplier));
+    const bool drawn = !kept & (draw(key, row) >> 11 < limit);
+    return std::bit_cast<float>(bits_if(kept, 1.0f) | bits_if(drawn, multiplier));
   });
 }
 

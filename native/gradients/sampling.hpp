@@ -1,10 +1,7 @@
-// Which rows a round sees, and how often each of them counts.
-//
-// One idea: whether row i is in the bag of round m is decided by a hash of (seed, m, i), and by
-// what is known of all rows together, which is found with integers. So neither threads nor earlier
-// rounds have a say. Rows of weight 0 are absent: they are never drawn and count in no share.
-//
-// Must not: add up floats across rows.
+// Row sampling: the bag of a round, and a multiplier of the weight of each row. Whether row i is in
+// the bag of round m depends on a hash of (seed, m, i), and on integer statistics of all rows, so
+// neither threads nor earlier rounds matter. Rows of weight 0 are never drawn and count in no
+// share. No floats are summed across rows.
 #pragma once
 
 #include <cstdint>
@@ -16,11 +13,11 @@
 namespace stagewise {
 
 struct Bag {
-  std::vector<uint32_t> rows;     // increasing; never empty unless all rows are absent
-  std::vector<float> multiplier;  // of every row of the table, 0 outside the bag; empty: once each
+  std::vector<uint32_t> rows;     // increasing; empty only if all weights are 0
+  std::vector<float> multiplier;  // of every row of the table, 0 outside the bag; empty: all 1
 };
 
-// What every draw needs to know.
+// The rows to draw from.
 struct DrawnRows {
   Workers& workers;
   size_t rows;
@@ -37,22 +34,22 @@ Bag draw_rows(const DrawnRows& from, double share);
 // All rows of a group, with probability `share`.
 Bag draw_groups(const DrawnRows& from, const uint32_t* group, double share);
 
-// Each row a Poisson number of times, `rate` (at most 1) in the mean: the bootstrap of a table that
-// is large (Oza & Russell 2001). More than kMostCount happens once in 10^19 draws and is cut off.
+// Each row a Poisson number of times, `rate` (at most 1) in the mean: the bootstrap of a large
+// table (Oza & Russell 2001). Counts above kMostCount, one in 10^19 draws, are clipped.
 constexpr int kMostCount = 20;
 Bag draw_bootstrap(const DrawnRows& from, double rate);
 
-// The rows with the largest importance, a share `top` of all, once each; of the others each with
-// probability other / (1 - top), the inverse of which it counts (Ke et al. 2017, Algorithm 2).
-// squares: the importance of every row, squared. Equals are taken in the order of the rows.
+// GOSS: the rows with the largest importance, a share `top` of all, with multiplier 1; the others
+// with probability p = other / (1 - top) and multiplier 1 / p (Ke et al. 2017, Algorithm 2).
+// squares: the importance of every row, squared. Ties go to the first rows.
 Bag draw_goss(const DrawnRows& from, const double* squares, double top, double other);
 
-// Each row with probability p = min(1, importance / mu), where mu makes `share` of the rows the
-// mean number, and 1 / p times (Ibragimov & Gusev 2019, eq. 8 and Algorithm 1).
+// MVS: each row with probability p = min(1, importance / mu) and multiplier 1 / p, where mu is such
+// that the expected share of rows is `share` (Ibragimov & Gusev 2019, eq. 8 and Algorithm 1).
 Bag draw_mvs(const DrawnRows& from, const double* squares, double share);
 
-// Of `n` earlier rounds each with probability `share`, at most `most` of them (0: any number), and
-// with probability `skip` none.
+// Dropout (DART): each of `n` earlier rounds with probability `share`, at most `most` of them (0:
+// no limit); with probability `skip` none.
 std::vector<uint32_t> draw_dropout(size_t n, double share, size_t most, double skip, uint64_t seed,
                                    uint64_t round);
 

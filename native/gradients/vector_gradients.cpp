@@ -14,7 +14,7 @@ void VectorGradients::interleave(Workers& workers, const RowWeights& weights, bo
   const size_t k = outputs(), lanes = vector_lanes(k, counted);
   if (lanes != lanes_) packed_ = make_large_array<int64_t>(rows_ * lanes);
   lanes_ = lanes;
-  constexpr size_t kRows = 256;  // of which the words stay in the first-level cache
+  constexpr size_t kRows = 256;  // whose vectors fit the first-level cache
   const size_t chunks = (rows_ + kRows - 1) / kRows;
   std::vector<int64_t> counts(chunks, 0);
   workers.run(chunks, [&](size_t chunk, int) {

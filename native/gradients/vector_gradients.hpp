@@ -1,8 +1,7 @@
-// Gradients of several outputs, packed for trees whose leaves have a value for each.
-//
-// One idea: the words of a row lie beside each other, as the words of a bin do (histograms.hpp), so
-// that adding a row to a bin is one addition of vectors. Every output has scales of its own: one
-// that is nearly fitted keeps its digits beside one that is not.
+// Gradients of several outputs, packed for trees whose leaves have a value for each output. The
+// packed integers of a row are adjacent, as the sums of a bin are (histograms.hpp), so adding a row
+// to a bin is one addition of vectors. Every output has its own scales, so that a nearly fitted
+// output keeps its precision.
 #pragma once
 
 #include "gradients/gradients.hpp"
@@ -11,8 +10,8 @@
 
 namespace stagewise {
 
-// How many words a vector has: one for each output, perhaps one for the weight of the row, and
-// zeros up to a whole number of the blocks that kernels work on.
+// The length of a vector: one integer per output, one for the weight of the row if it is counted,
+// and zeros up to a multiple of the block size of the kernels.
 inline size_t vector_lanes(size_t outputs, bool counted) {
   return (outputs + (counted ? 1 : 0) + kLaneBlock - 1) / kLaneBlock * kLaneBlock;
 }
@@ -25,13 +24,13 @@ class VectorGradients {
 
   size_t rows() const { return rows_; }
   size_t outputs() const { return planes_.size(); }
-  // What a loss has filled becomes an output's; the loss gets other memory for it.
+  // Moves filled gradients to an output; `gradients` gets other memory in exchange.
   void take(size_t output, Gradients& gradients) { std::swap(planes_[output], gradients); }
 
-  // The sum of what a unit of hessian gains by chance, over the outputs.
+  // The sum of the dispersions of the outputs.
   double dispersion(Workers& workers, const double* weight) const;
 
-  // counted: whether a word for the weight of the row follows those of the outputs.
+  // counted: whether the weight of the row follows the outputs.
   template <class KeyOf>
   void pack(Workers& workers, const Kernels& kernels, const RowWeights& weights, bool counted,
             KeyOf key_of) {

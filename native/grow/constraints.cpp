@@ -17,7 +17,7 @@ bool overlap(const ValueRange& a, const ValueRange& b) {
   return false;
 }
 
-// Whether some value of the first range is at or below one of the second.
+// Whether some value of range a is at or below some value of range b.
 bool can_rise(const ValueRange& a, const ValueRange& b) {
   return (a.missing && b.missing) || (a.first <= a.last && b.first <= b.last && a.first <= b.last);
 }
@@ -26,7 +26,7 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 }  // namespace
 
-// Of negative numbers the bits fall while the number rises.
+// The bits of negative numbers decrease while the numbers increase.
 int64_t ordinal(double x) {
   const auto bits = std::bit_cast<int64_t>(x + 0.0);
   return bits >= 0 ? bits : std::numeric_limits<int64_t>::min() - bits;
@@ -59,7 +59,7 @@ Region Constraints::child(const Region& parent, const Split& split, bool left) c
   return region;
 }
 
-// Features that only one of them was split on lead everywhere in the other.
+// A feature that only one of the regions restricts is no obstacle.
 bool Constraints::below(const Region& a, const Region& b) const {
   auto in_a = a.begin();
   auto in_b = b.begin();
@@ -104,7 +104,7 @@ std::vector<Bounds> monotone_bounds(const Constraints& constraints,
     check_interrupt();
     for (size_t j = 0; j < values.size(); ++j) {
       if (i == j || !constraints.below(regions[i], regions[j])) continue;
-      // One number for both, whatever rounding does.
+      // The same number for both, despite rounding.
       const double middle = std::max(values[i], std::min(values[j], values[i] / 2 + values[j] / 2));
       found[i].high = std::min(found[i].high, middle);
       found[j].low = std::max(found[j].low, middle);
@@ -113,7 +113,7 @@ std::vector<Bounds> monotone_bounds(const Constraints& constraints,
   return found;
 }
 
-// Passed on from leaf to leaf until nothing changes: what is below what is below is below.
+// Propagates bounds from leaf to leaf until nothing changes, since the relation is transitive.
 std::vector<double> enforce_monotone(const Constraints& constraints,
                                      const std::vector<Region>& regions,
                                      const std::vector<double>& values) {

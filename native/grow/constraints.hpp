@@ -1,11 +1,8 @@
-// What a tree must not do: fall where it shall rise, and mix features that shall not meet.
-//
-// One idea: a leaf is a region, a range of values for each feature that was split on above it, as
-// new rows meet it: bounded by thresholds, not by the codes of training rows. Of two leaves the
-// first must not have the larger value if a row of it could become a row of the second one by
-// raising features that the function shall rise in (lowering those it shall fall in). So the values
-// of the leaves around it bound those of a new leaf. These are bounds by neighbours, not by what a
-// common parent's split left over ("intermediate" in LightGBM's words).
+// Monotone and interaction constraints. A leaf is a region: a range of values for each feature that
+// is split on above it, bounded by thresholds, not by codes of training rows. The value of leaf a
+// must not exceed that of leaf b if a row of a could become a row of b by raising features with an
+// increasing constraint (lowering those with a decreasing one). So the values of neighbouring
+// leaves bound the value of a new leaf ("intermediate" monotone constraints of LightGBM).
 #pragma once
 
 #include <cstdint>
@@ -32,23 +29,22 @@ struct Bounds {
 // The values of one feature that lead to a leaf.
 struct ValueRange {
   uint32_t feature = 0;
-  // Of numbers, both included: positions among all doubles in increasing order (`ordinal`). Two
-  // thresholds may lie between the same two training values; values between them are ordinary.
+  // Of a numeric feature, both included: ordinal() of the values. Two thresholds may lie between
+  // the same two training values, so codes would not be enough.
   int64_t first = 0, last = 0;
-  std::vector<uint8_t> bins;  // of levels: 1 for each bin; else empty
-  bool missing = true;        // missing values too
+  std::vector<uint8_t> bins;  // of a categorical feature: 1 for each bin; else empty
+  bool missing = true;        // missing values reach the leaf
 };
 
-// The position of a double among all doubles; -0.0 and 0.0 have the same.
+// The position of a double among all doubles; -0.0 and 0.0 have the same position.
 int64_t ordinal(double x);
 
 using Region = std::vector<ValueRange>;  // by feature, in increasing order
 
 struct ConstraintRules {
-  std::vector<int8_t> monotone;  // per feature: 1 rises, -1 falls, 0 may do both
-  std::vector<std::vector<uint32_t>>
-      interaction_groups;            // groups of features that may meet on a path
-  size_t max_interaction_order = 0;  // how many may; 0: any number
+  std::vector<int8_t> monotone;  // per feature: 1 increasing, -1 decreasing, 0 none
+  std::vector<std::vector<uint32_t>> interaction_groups;  // features that may be on one path
+  size_t max_interaction_order = 0;  // most distinct features on a path; 0: no limit
 };
 
 class Constraints {
@@ -58,7 +54,7 @@ class Constraints {
   bool monotone() const { return monotone_; }
   int direction(uint32_t feature) const { return monotone_ ? rules_.monotone[feature] : 0; }
 
-  // The split is complete: it has its threshold, and the side of missing values.
+  // The region of a child. The split has its threshold and the side of missing values.
   Region child(const Region& parent, const Split& split, bool left) const;
   // Whether the value of a must not be larger than that of b.
   bool below(const Region& a, const Region& b) const;
@@ -66,7 +62,7 @@ class Constraints {
   bool groups() const {
     return !rules_.interaction_groups.empty() || rules_.max_interaction_order > 0;
   }
-  // Which features may follow those of a region; a bit per feature.
+  // Per feature: 1 if it may be split on in the region.
   std::vector<uint8_t> allowed(const Region& region) const;
 
  private:
@@ -75,15 +71,14 @@ class Constraints {
   bool monotone_ = false;
 };
 
-// The values of some leaves that come nearest to the given ones in this sense: the mean of the
-// largest value at or below a leaf and the smallest at or above it. Both rise with the leaf, so
-// their mean does; where nothing was wrong, nothing changes.
+// Leaf values that satisfy the monotone constraints: the mean of the largest value at or below a
+// leaf and the smallest value at or above it. Values that violate no constraint do not change.
 std::vector<double> enforce_monotone(const Constraints& constraints,
                                      const std::vector<Region>& regions,
                                      const std::vector<double>& values);
 
-// Of every leaf, an interval around its value: up to half of the way to the values of the leaves
-// around it. If they are in order, what leaves say within their intervals is in order too.
+// For each leaf an interval around its value, up to the midpoints to the values of its neighbours.
+// If the values satisfy the constraints, all predictions within the intervals do.
 std::vector<Bounds> monotone_bounds(const Constraints& constraints,
                                     const std::vector<Region>& regions,
                                     const std::vector<double>& values);

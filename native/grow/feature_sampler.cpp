@@ -26,7 +26,7 @@ size_t FeatureSampler::wanted(size_t from, double share) const {
   return std::min(from, static_cast<size_t>(std::max(1.0, std::floor(n + 0.5))));
 }
 
-// Leaves a share of those that are among them; attempt: those that come after so many such shares.
+// Keeps a share of the features that are set. attempt: skips that many shares before it.
 void FeatureSampler::draw_some(double share, uint64_t key, std::vector<uint8_t>* among,
                                size_t attempt) const {
   if (share >= 1.0) return;
@@ -39,8 +39,8 @@ void FeatureSampler::draw_some(double share, uint64_t key, std::vector<uint8_t>*
     draw_by_weight(some, key, among);
 }
 
-// The first of a shuffled list, or the next ones; if these are more than half of it, those that are
-// left out come first.
+// The first part of a shuffled list, or one of the next parts. If a part is more than half of the
+// list, the features that are left out are drawn instead.
 void FeatureSampler::draw_by_shuffle(size_t wanted, uint64_t key, size_t attempt,
                                      std::vector<uint8_t>* among) const {
   std::vector<uint32_t> list(among->size());
@@ -64,13 +64,13 @@ void FeatureSampler::draw_by_shuffle(size_t wanted, uint64_t key, size_t attempt
 bool FeatureSampler::more(const Leaf& leaf, size_t attempt) const {
   if (!rules_.grow_until_pure || leaf.forced_split >= 0 || !rules_.feature_weights.empty())
     return false;
-  // Constraints may leave fewer to draw from; then the later attempts draw none.
+  // Constraints may leave fewer features; then later attempts sample none.
   const size_t at_level = wanted(features_.size(), rules_.max_features_per_level);
   return attempt * wanted(at_level, rules_.max_features) < at_level;
 }
 
-// One after the other, each with a probability in proportion to its weight among those left over;
-// in whole numbers, because sums of them do not round.
+// One after the other, each with probability proportional to its weight among the remaining ones.
+// Weights are integers, whose sums are exact.
 void FeatureSampler::draw_by_weight(size_t wanted, uint64_t key,
                                     std::vector<uint8_t>* among) const {
   const auto& weights = rules_.feature_weights;
@@ -84,9 +84,9 @@ void FeatureSampler::draw_by_weight(size_t wanted, uint64_t key,
       total += lots(i);
     }
   std::fill(among->begin(), among->end(), uint8_t{0});
-  for (size_t draw_position = 0; draw_position < wanted && total > 0; ++draw_position) {
-    auto ticket = static_cast<uint64_t>(
-        static_cast<unsigned __int128>(draw(key, draw_position)) * total >> 64);
+  for (size_t drawn = 0; drawn < wanted && total > 0; ++drawn) {
+    auto ticket =
+        static_cast<uint64_t>(static_cast<unsigned __int128>(draw(key, drawn)) * total >> 64);
     auto at = from.begin();
     for (; ticket >= lots(*at); ++at) ticket -= lots(*at);
     total -= lots(*at);
@@ -104,8 +104,8 @@ std::vector<uint8_t> FeatureSampler::allowed(const Leaf& leaf, size_t attempt) c
     one[static_cast<size_t>(at - features_.begin())] = 1;
     return one;
   }
-  const bool draw_position = rules_.max_features_per_level < 1.0 || rules_.max_features < 1.0;
-  if (!draw_position && !constraints_.groups()) return {};
+  const bool drawn = rules_.max_features_per_level < 1.0 || rules_.max_features < 1.0;
+  if (!drawn && !constraints_.groups()) return {};
   const uint64_t level = draw_key(seed_, Draw::features, tree_number_, 1);
   const uint64_t node = draw_key(seed_, Draw::features, tree_number_, 2);
   std::vector<uint8_t> some(features_.size(), 1);

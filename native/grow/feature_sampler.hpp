@@ -1,7 +1,6 @@
-// Which features a tree, a level of it and a node may use.
-//
-// One idea: every choice is drawn by a hash of (seed, tree, where), so it does not depend on the
-// order in which nodes are looked at; constraints take features away, forced splits leave only one.
+// Samples the features of a tree, of a depth and of a node. Every draw is a hash of (seed, tree,
+// position), so it does not depend on the order in which nodes are searched. Constraints remove
+// features; a forced split leaves one.
 #pragma once
 
 #include "grow/leaf.hpp"
@@ -16,16 +15,16 @@ class FeatureSampler {
 
   void start_tree(uint64_t seed, uint64_t tree_number);
   const std::vector<uint32_t>& features() const { return features_; }  // of this tree, increasing
-  // Per place in features(); empty: all. attempt: how many choices have split the leaf in vain.
+  // Per position in features(); empty: all. attempt: the number of samples without a split before.
   std::vector<uint8_t> allowed(const Leaf& leaf, size_t attempt = 0) const;
-  // Whether there are columns that earlier attempts have not drawn.
+  // Whether there are features that earlier attempts have not sampled.
   bool more(const Leaf& leaf, size_t attempt) const;
-  // Of how many of a tree's features a node is searched.
+  // The share of the tree's features that is sampled for a node.
   double share_of_node() const { return rules_.max_features_per_level * rules_.max_features; }
 
  private:
   size_t wanted(size_t from, double share) const;
-  // Each changes a mask of places in features_, of which some are set already.
+  // Each clears some of the set bits of a mask of positions in features_.
   void draw_some(double share, uint64_t key, std::vector<uint8_t>* among, size_t attempt = 0) const;
   void draw_by_shuffle(size_t wanted, uint64_t key, size_t attempt,
                        std::vector<uint8_t>* among) const;

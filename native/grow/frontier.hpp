@@ -1,8 +1,6 @@
-// The leaves that can still be split, and which of them is next.
-//
-// One idea: best-first and depth-wise growth are one queue with two orders. Ties go to the older
-// node, never to whoever finished first. A tree without a limit needs no order; there the newest
-// leaf is next, whose rows are still in the cache.
+// The leaves that can still be split, and which is next. Best-first and depth-wise growth are one
+// queue with two orders; ties go to the older node. A tree without a limit needs no order: the
+// newest leaf is next, whose rows are in the cache.
 #pragma once
 
 #include <set>
@@ -35,7 +33,7 @@ class Frontier {
     }
   }
 
-  // look(leaf) in the order in which they will be taken, as far as is known now, until it is false.
+  // look(leaf) for the leaves in the order of the queue, until it returns false.
   template <class Rescan>
   void look_ahead(Rescan look) const {
     if (newest_) {

@@ -1,13 +1,14 @@
-// The two formulas that every tree uses.
+// The two formulas of all trees, leaf value and gain:
 //
 //     w* = -T(G - s u) / (H + l2 + s),   T(G) = sign(G) max(|G| - l1, 0)
 //
 // is the w, between two bounds, that minimises Gw + (H + l2) w^2 / 2 + l1 |w| + s (w - u)^2 / 2:
-// Chen & Guestrin (2016), eq. 5, and with s > 0 a pull towards the value u of the parent. The gain
-// of any w is -(2 (G - s u) w + (H + l2 + s) w^2 + 2 l1 |w|), twice what it lowers the objective by
-// and the same for all w up to s u^2. It holds for bounded values too, so they need no formula of
-// their own; for the plain optimum it is T(G)^2 / (H + l2). Gains here are twice those of eq. 7,
-// less gamma. Static functions: compiled once per instruction set.
+// Chen & Guestrin (2016), eq. 5, and with s > 0 a shrinkage towards the value u of the parent (path
+// smoothing). The gain of any w is
+// -(2 (G - s u) w + (H + l2 + s) w^2 + 2 l1 |w|), twice the decrease of the objective, up to the
+// constant s u^2. It also holds for clipped values; for the optimum without bounds it is T(G)^2 /
+// (H + l2). Gains here are twice those of eq. 7, without gamma. Static functions: compiled once per
+// instruction set.
 #pragma once
 
 #include <limits>

@@ -8,10 +8,11 @@
 namespace stagewise {
 namespace {
 
-constexpr size_t kSharedUpdates = 200000;    // a leaf with as many is worked on by all threads
-constexpr size_t kScoreRows = kDescentRows;  // of which the scores stay in the second-level cache
+constexpr size_t kSharedUpdates =
+    200000;  // a leaf with at least this work is shared by all threads
+constexpr size_t kScoreRows = kDescentRows;  // whose scores fit the second-level cache
 constexpr double kShareOfHistograms = 0.5;
-constexpr size_t kLinearLeafRows = 4096;  // and of which the values do
+constexpr size_t kLinearLeafRows = 4096;  // whose feature values fit it
 
 Planes planes_of(const TreeTarget& target) {
   const auto* const classes = std::get_if<ClassTarget>(&target);
@@ -87,7 +88,7 @@ PackedGradientFinder& Grower::packed_finder() {
 
 bool Grower::shared(const Leaf& leaf) { return search().work(leaf) >= kSharedUpdates; }
 
-// Whatever new rows go by, so that regions and the tree have it from one place.
+// Sets what new rows are split by: the threshold and the side of missing values.
 void Grower::complete_split(Leaf* parent) const {
   Split& split = parent->split;
   if (split.right_bins.empty())
@@ -119,12 +120,12 @@ void Grower::place_children(Workers& team, Workspace* workspace, Leaf* leaf) {
   if (constraints_.monotone() || constraints_.groups()) constrain_children(parent);
 }
 
-// Where the children are, and between which values those of their own children must lie.
+// Sets the regions of the children, and the bounds of the values of their children.
 void Grower::constrain_children(const Leaf& parent) {
   for (Leaf* child : {parent.left, parent.right})
     child->region = constraints_.child(parent.region, parent.split, child == parent.left);
   if (!constraints_.monotone() || symmetric() != nullptr)
-    return;  // levels are put in order at the end
+    return;  // symmetric trees are made monotone at the end
   std::erase(current_leaves_, &parent);
   current_leaves_.push_back(parent.left);
   current_leaves_.push_back(parent.right);
@@ -143,8 +144,8 @@ Bounds Grower::bounds_of(const Leaf& leaf) const {
   return bounds;
 }
 
-// Whether the leaf's split still holds, now that leaves around it may have other values, and if it
-// was to be forced, could be; if not, it gets another one.
+// Whether the split of the leaf is valid: its monotone bounds have not changed, and a forced split
+// was possible. If not, the leaf is searched again.
 bool Grower::split_still_valid(Leaf* leaf) {
   const Bounds now = constraints_.monotone() ? bounds_of(*leaf) : leaf->bounds;
   const bool failed = leaf->forced_split >= 0 && !leaf->split.found();
@@ -156,14 +157,14 @@ bool Grower::split_still_valid(Leaf* leaf) {
   return false;
 }
 
-// Finds the children of a leaf and their splits. Touches nothing but the leaf's part of the lists,
-// its slots, its children and the desk.
+// Finds the children of a leaf and their splits. Writes only to the rows of the leaf, its
+// histograms, its children and the workspace, so that threads can expand different leaves.
 void Grower::expand(Workers& team, Workspace* workspace, Leaf* parent) {
   place_children(team, workspace, parent);
   search().children(team, workspace, parent);
 }
 
-// Expands the next leaf, and while it is at it, leaves behind it that will probably be taken too.
+// Expands the next leaf, and in parallel later leaves that will probably be split too.
 void Grower::expand_next(const Frontier& frontier, size_t splits_left) {
   std::vector<Leaf*> batch = {frontier.next()};
   if (workers_.threads() > 1 && !shared(*batch[0]) && !constraints_.monotone()) {
@@ -206,7 +207,7 @@ void Grower::commit(const Leaf& parent, Tree* tree) const {
   tree->feature[node] = static_cast<int32_t>(s.feature);
   if (s.right_bins.empty()) {
     tree->threshold[node] = s.threshold;
-    // Between two values of the bag there may be values of other rows; they go by the threshold.
+    // Rows outside the bag may have values between two values of the bag: the threshold decides.
     tree->bin[node] = bins_.ranked() ? bins_.coding(s.feature).code_below(s.threshold) : s.bin;
   } else {
     write_category_set(s, node, tree);
@@ -256,7 +257,7 @@ Leaf* Grower::start(Bag bag, Tree* tree) {
 
 Tree Grower::grow(Gradients& gradients, Bag bag, uint64_t seed, uint64_t tree_number) {
   const double dispersion = categorical_ ? gradients.dispersion(workers_, weights_.weight()) : 0.0;
-  // A bound that the loss cannot give: it spares counting rows.
+  // With a bound of the hessians, fewer rows must be counted.
   if (rules_.hessian_bound == 0.0 && rules_.min_samples_leaf > 1.0)
     gradients.find_largest_hessian(workers_);
   const Scales scales =
@@ -304,7 +305,7 @@ Tree Grower::grow_tree(Bag bag) {
   return tree;
 }
 
-// All leaves of a level by one split, as long as there is room for twice as many.
+// Splits all leaves of a depth by one split, while max_leaves permits twice as many leaves.
 void Grower::grow_symmetric(Leaf* root, Tree* tree) {
   std::vector<Leaf*> level = {root};
   for (int depth = 0; rules_.max_depth == 0 || depth < rules_.max_depth; ++depth) {
@@ -366,8 +367,8 @@ void Grower::grow_by_policy(Leaf* root, Tree* tree) {
   }
 }
 
-// Every leaf lists its rows in increasing order, so a thread can take a range of the table and add
-// the values of all leaves to the scores in it, while they are in its cache and in no other's.
+// The rows of every leaf are increasing, so a thread can take a range of the table and add the
+// values of all leaves to its scores while they are in its cache.
 void Grower::add_scores(const ScoreUpdate& scores, const Tree& tree) {
   const size_t n = bins_.rows();
   const std::vector<const uint8_t*> columns = rows_.columns();

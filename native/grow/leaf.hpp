@@ -1,4 +1,4 @@
-// A leaf of the tree that grows, and its best split.
+// A leaf of the growing tree, and its best split.
 #pragma once
 
 #include <memory>
@@ -12,15 +12,15 @@ struct Split {
   double gain = 0.0;    // 0: none found, unless it is forced
   bool forced = false;  // taken before all others
   uint32_t feature = 0;
-  uint32_t bin = 0;        // the last that goes left
-  uint32_t next_bin = 0;   // the first of the node's that goes right
+  uint32_t bin = 0;        // the last bin that goes left
+  uint32_t next_bin = 0;   // the first bin of the node that goes right
   double threshold = 0.0;  // between both, once the leaf is expanded
-  // By gain, or towards the larger hessian when none is missing in the node. Of a feature that no
-  // row lacks: towards the larger weight, once the leaf is expanded.
+  // The side of missing values: by gain; if the node has none, the side with the larger hessian; if
+  // the table has none, the side with the larger weight, once the leaf is expanded.
   bool missing_left = false;
   int64_t left_sum = 0;
-  std::vector<int64_t> left_vector;  // the same of several outputs
-  std::vector<uint8_t> right_bins;   // of levels: 1 for each bin that goes right; else empty
+  std::vector<int64_t> left_vector;  // the left sums of several outputs
+  std::vector<uint8_t> right_bins;   // of a categorical feature: 1 for each bin that goes right
 
   bool found() const { return gain > 0.0 || forced; }
 };
@@ -28,28 +28,28 @@ struct Split {
 struct Leaf {
   int32_t node = 0;
   int depth = 0;
-  uint64_t path = 1;            // which way from the root, as a hash
-  int list = 0;                 // which of the grower's lists has its rows
-  size_t begin = 0, end = 0;    // and where
-  int64_t packed_sum = 0;       // sums of gradients and hessians
-  std::vector<int64_t> vector;  // the same of several outputs or classes; else empty
-  int64_t count = 0;            // sum of weights, in the grower's units
-  bool pure = false;            // its rows all want the same; where somebody looks
-  double value = 0.0;           // what it says
-  std::vector<double> values;   // of several outputs
-  Region region;                // where it is; empty if nobody asks
-  Bounds bounds;                // of the values of its children, when its split was found
-  int hist = -1;                // its histogram's slot, or -1
+  uint64_t path = 1;            // hash of the path from the root
+  int list = 0;                 // which array of RowPartition has its rows
+  size_t begin = 0, end = 0;    // and its range there
+  int64_t packed_sum = 0;       // packed sum of gradients and hessians
+  std::vector<int64_t> vector;  // packed sums of several outputs or classes; else empty
+  int64_t count = 0;            // sum of weights, in units of RowWeights
+  bool pure = false;            // all rows have the same target (class and median targets only)
+  double value = 0.0;           // its prediction
+  std::vector<double> values;   // its predictions of several outputs
+  Region region;                // its feature ranges; only with constraints
+  Bounds bounds;                // of the values of its children when its split was found
+  int hist = -1;                // slot of its histogram, or -1
   int spare = -1;               // a slot for its smaller child
-  int forced_split = -1;        // which of the forced splits is its, or -1
+  int forced_split = -1;        // index of its forced split, or -1
   Split split;
-  Leaf *left = nullptr, *right = nullptr;  // its children, once they are known
+  Leaf *left = nullptr, *right = nullptr;  // null until it is expanded
   const Leaf* parent = nullptr;
 
   size_t rows() const { return end - begin; }
 };
 
-// The leaves of a tree, which stay where they are; the memory serves the next tree too.
+// The leaves of a tree at fixed addresses; the memory is reused by the next tree.
 class LeafPool {
  public:
   Leaf* add() {

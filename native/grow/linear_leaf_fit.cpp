@@ -7,15 +7,15 @@
 namespace stagewise {
 namespace {
 
-constexpr size_t kLeastRows = 4096;    // of a part of the table
-constexpr size_t kRowsPerLeaf = 64;    // and for each leaf, so that there are few sums for the rows
-constexpr double kRowsPerSlope = 8.0;  // that a line must have for its intercept and slopes
-constexpr double kLeastPivot = 1e-9;   // of a standardised feature, given the ones before it
+constexpr size_t kLeastRows = 4096;    // minimal rows of a range of the table
+constexpr size_t kRowsPerLeaf = 64;    // and per leaf, so that sums are few compared with rows
+constexpr double kRowsPerSlope = 8.0;  // minimal rows per coefficient
+constexpr double kLeastPivot = 1e-9;   // minimal pivot of a standardised feature
 constexpr double kLargest = std::numeric_limits<double>::max();
 constexpr double kLeastSpread =
-    1e-9;  // of a feature in a leaf, in units of its spread in the table
+    1e-9;  // minimal spread of a feature in a leaf, relative to the table
 
-// The numbers that were asked about on the way to a node, in increasing order.
+// The numeric features that are tested on the path to a node, in increasing order.
 std::vector<uint32_t> path_numbers(const Bins& bins, const Tree& tree,
                                    const std::vector<int32_t>& parent, int32_t node) {
   std::vector<uint32_t> features;
@@ -29,8 +29,8 @@ std::vector<uint32_t> path_numbers(const Bins& bins, const Tree& tree,
   return features;
 }
 
-// The power of two that makes the middle half of a feature's cuts, or else their size, about 1. The
-// outermost ones may be those before infinite values, as far away as numbers go.
+// The power of two that scales the interquartile range of the cuts, or else their size, to about 1.
+// The outermost cuts may be huge, next to infinite values.
 double unit_of(const FeatureCoding& coding) {
   const std::vector<double>& v = coding.values.empty() ? coding.cuts : coding.values;
   const auto far = [](double cut) { return !(std::abs(cut) < 0.5 * kLargest); };
@@ -155,8 +155,8 @@ class RowBlock {
   double w_[kProductRows], g_[kProductRows], h_[kProductRows], hx_[kProductRows];
 };
 
-// Cholesky's decomposition of A with ones in place of the rows that are left out, and A u = b.
-// A feature is left out if the ones before it leave nothing of it.
+// Solves A u = b by the Cholesky decomposition. A feature that depends linearly on those before it
+// is left out.
 std::vector<double> solve(std::vector<double> a, std::vector<double> b,
                           std::vector<uint8_t>* used) {
   const size_t k = b.size();
@@ -239,7 +239,7 @@ Slopes ridge_slopes(const LinearLeafSums& sums, double l2, double bound,
       if (used[l]) a[j * k + l] = sums.of_pair(j, l) / (deviation[j] * deviation[l]);
     a[j * k + j] = sums.hessian + l2;
   }
-  // Rows that hardly curve the loss say little about slopes.
+  // Rows with small hessians count less.
   const double rows = bound > 0.0 ? std::min(sums.weight, sums.hessian / bound) : sums.weight;
   const auto slopes = static_cast<double>(std::count(used.begin(), used.end(), 1));
   if (rows < kRowsPerSlope * (slopes + 1.0)) return found;
@@ -270,12 +270,12 @@ Slopes ridge_slopes(const LinearLeafSums& sums, double l2, double bound,
 
 namespace {
 
-// The sums of every leaf, over its rows in the table.
+// The sums of every leaf over its rows.
 std::vector<LinearLeafSums> linear_leaf_sums(
     const LinearLeafProblem& problem, const std::vector<std::vector<LinearFeature>>& features) {
   const size_t leaves = problem.leaves.size(), n = problem.bins.rows();
-  // Ranges of the table, each with all leaves that have rows in it: values that lie together are
-  // then read together.
+  // Ranges of the table, each with all leaves that have rows in it, so that memory is read in
+  // order.
   const size_t range = std::max(kLeastRows, kRowsPerLeaf * leaves);
   const size_t ranges = (n + range - 1) / range;
   std::vector<std::vector<LinearLeafSums>> parts(ranges);

@@ -1,11 +1,9 @@
-// Lines for the leaves of a tree: a small ridge regression in each of them.
-//
-// One idea: the sums that a line needs (means, squares and products of its features, weighted by
-// the hessians) can be made of any part of a leaf's rows, about the mean of that part, and merged
-// (Chan, Golub & LeVeque 1983). Parts are fixed ranges of the table and merged in order, so neither
-// threads nor instruction sets change a bit; and as sums are about means, an offset of a feature
-// costs no digits. Features are multiplied by a power of two first, so their unit costs none
-// either.
+// Fits linear models in the leaves of a tree: a small ridge regression in each. The sums that a
+// model needs (means, squares and products of its features, weighted by hessians) are computed for
+// parts of the rows of a leaf, about the mean of the part, and merged (Chan, Golub & LeVeque 1983).
+// Parts are fixed ranges of the table, merged in order, so threads and instruction sets do not
+// change a bit. Sums about means, and features scaled by powers of two, keep full precision for any
+// offset and unit of a feature.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +17,7 @@
 
 namespace stagewise {
 
-// Over rows in which all features are there: weight w, gradient g, hessian h.
+// Sums over the rows without missing features: weight w, gradient g, hessian h.
 class LinearLeafSums {
  public:
   explicit LinearLeafSums(size_t features = 0)
@@ -36,14 +34,14 @@ class LinearLeafSums {
   void merge(const LinearLeafSums& other);
 };
 
-// slope: of each feature, 0 where it has none; all 0: there is no line. spread: the standard
-// deviation, by h, of what the line says of its rows.
+// slope: of each feature; all 0: there is no linear model. spread: the standard deviation, weighted
+// by h, of the predictions.
 struct Slopes {
   std::vector<double> slope;
   double spread = 0.0;
 };
 
-// A feature of a leaf as it is read: multiplied by a power of two.
+// A feature of a leaf and the power of two that it is multiplied by.
 struct LinearFeature {
   uint32_t number;
   Column column;
@@ -51,23 +49,22 @@ struct LinearFeature {
 };
 
 // The slopes u of standardised features that minimise sum(g f + h f^2 / 2) + l2 u.u / 2 for
-// f = u.z, in units of the features themselves. A feature that is constant here, or a sum of
-// others, has none; nor has one whose slope would go against its direction (1 up, -1 down, 0
-// either). There are none at all of few rows; bound: the most that h can be for a weight of 1, or 0
-// if unknown.
+// f = u.z, in units of the features. A feature has slope 0 if it is constant in the leaf, depends
+// linearly on others, or its slope would violate its direction (1 increasing, -1 decreasing, 0
+// none). With few rows all slopes are 0. bound: the largest h per unit of weight; 0: unknown.
 Slopes ridge_slopes(const LinearLeafSums& sums, double l2, double bound,
                     const std::vector<int>& direction);
 
-// Lines of some leaves, in the order of their nodes.
+// The linear models of some leaves, in the order of their nodes.
 struct LinearLeafFits {
   std::vector<int32_t> node;
   std::vector<uint64_t> start = {0};
   std::vector<int32_t> feature;
   std::vector<double> slope, centre;      // of every term
   std::vector<double> gradient, hessian;  // sums over the rows that have all features
-  std::vector<double> newton;             // what a leaf of only these rows would say
+  std::vector<double> newton;             // the leaf value of only these rows
   std::vector<uint8_t> complete;          // whether these are all rows of the leaf
-  std::vector<double> spread;             // of what the line says of them
+  std::vector<double> spread;             // of the predictions
 };
 
 // A grown tree, and what its linear models are fitted to.

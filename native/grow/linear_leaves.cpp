@@ -24,15 +24,15 @@ LinearLeaves::LinearLeaves(const FlatLinearLeaves& flat, size_t nodes, size_t fe
   const size_t n = flat.node.size(), terms = flat.feature.size();
   for (const size_t size : {flat.intercept.size(), flat.low.size(), flat.high.size(),
                             flat.beyond.size(), flat.grain.size()})
-    if (size != n) throw std::invalid_argument("one intercept, bound and grain per line");
+    if (size != n) throw std::invalid_argument("one intercept, bound and grain per linear model");
   if (flat.slope.size() != terms || flat.centre.size() != terms)
     throw std::invalid_argument("one slope and one centre per term");
   if (flat.start.size() != n + 1 || flat.start.front() != 0 || flat.start.back() != terms ||
       !std::is_sorted(flat.start.begin(), flat.start.end()))
-    throw std::invalid_argument("the starts of lines do not cover their terms");
+    throw std::invalid_argument("the starts of linear models do not cover their terms");
   for (const int32_t feature : flat.feature)
     if (feature < 0 || static_cast<size_t>(feature) >= features)
-      throw std::invalid_argument("a line has a feature out of range");
+      throw std::invalid_argument("a linear model has a feature out of range");
   terms_.reserve(terms);
   for (size_t k = 0; k < terms; ++k)
     terms_.push_back({flat.feature[k], flat.slope[k], flat.centre[k]});
@@ -40,7 +40,7 @@ LinearLeaves::LinearLeaves(const FlatLinearLeaves& flat, size_t nodes, size_t fe
   for (size_t i = 0; i < n; ++i) {
     const int64_t node = flat.node[i];
     if (node < 0 || static_cast<size_t>(node) >= nodes || (i > 0 && flat.node[i - 1] >= node))
-      throw std::invalid_argument("a line has a node out of range");
+      throw std::invalid_argument("a linear model has a node out of range");
     of_node_[static_cast<size_t>(node)] = static_cast<int32_t>(i);
     heads_.push_back({flat.start[i], flat.start[i + 1], flat.intercept[i], flat.low[i],
                       flat.high[i], flat.grain[i],

@@ -1,12 +1,8 @@
-// Lines: what leaves say that are not constants.
-//
-// One idea: a line is intercept + sum of slope * (x - centre), kept between two bounds, and it is
-// only for rows in which it comes out as a number. A missing value makes it NaN and an infinite
-// one infinite, so a comparison finds both, and such rows get the constant of their leaf; but where
-// lines must rise or fall, an infinite one is beyond all others, and the line at its bound. The
-// operations are made in the order of the features, one by one, wherever a line is evaluated: while
-// training, and by every way to predict.
-// Immutable: any number of threads may read it.
+// Evaluation of linear leaves: intercept + sum of slope * (x - centre), clipped to two bounds. Rows
+// for which the result is not finite, because of missing or infinite values, get the constant of
+// their leaf; under monotone constraints an infinite value leads to a bound instead. The terms are
+// added in the order of the features in training and in every way to predict. Immutable: any number
+// of threads may read it.
 #pragma once
 
 #include <cmath>
@@ -17,9 +13,9 @@
 
 namespace stagewise {
 
-// Flat arrays: a line for each of `node` (increasing), with its terms from start[i] to start[i + 1]
-// and their features increasing. beyond: 1 where infinite values take the line to a bound, 0 where
-// they are missing. grain: what a line says is a multiple of it, if it is above 0.
+// Flat arrays: a model for each of `node` (increasing), with its terms from start[i] to start[i +
+// 1] and increasing features. beyond: 1 if infinite values lead to a bound, 0 if they count as
+// missing. grain: predictions are rounded to a multiple of it, if it is above 0.
 struct FlatLinearLeaves {
   std::span<const int64_t> node;
   std::span<const uint64_t> start;
@@ -37,16 +33,16 @@ class LinearLeaves {
 
   size_t nodes() const { return of_node_.size(); }
   size_t features() const { return features_; }
-  // The line of a node, or -1.
+  // The model of a node, or -1.
   int32_t of(size_t node) const { return of_node_[node]; }
 
-  // Of a line: its terms are [begin, end) of terms().
+  // Of a model: its terms are [begin, end).
   struct Head {
     size_t begin, end;
     double intercept, low, high, grain;
-    double most;  // the largest absolute sum that counts
+    double most;  // the largest valid absolute sum
 
-    // Whether the line is for rows in which its terms add up to this.
+    // Whether the model is valid for a row whose terms have this sum.
     bool counts(double sum) const { return std::abs(sum) <= most; }
   };
   struct Term {
@@ -60,14 +56,15 @@ class LinearLeaves {
     return std::span(terms_).subspan(head(line).begin, head(line).end - head(line).begin);
   }
 
-  // What a leaf says of rows whose terms add up to this, the intercept included.
+  // The prediction for a row whose terms, with the intercept, have this sum.
   static double choose_split(const Head& head, double constant, double sum) {
     if (!head.counts(sum)) return constant;
     const double v = sum < head.low ? head.low : (sum > head.high ? head.high : sum);
     return head.grain > 0.0 ? std::nearbyint(v / head.grain) * head.grain : v;
   }
 
-  // value_of(feature): that of the row. constant: what the leaf says of rows without a line.
+  // value_of(feature): of the row. constant: the prediction for rows for which the model is not
+  // valid.
   template <class ValueOf>
   double predict(int32_t line, double constant, ValueOf&& value_of) const {
     const Head& own = head(line);
@@ -77,7 +74,7 @@ class LinearLeaves {
     return choose_split(own, constant, sum);
   }
 
-  // score[row] += what the leaf says of it, for the listed rows of a table.
+  // score[row] += the prediction, for the listed rows of a table.
   void add(int32_t line, double constant, const Columns& table, const uint32_t* rows, size_t n,
            double* score) const;
 

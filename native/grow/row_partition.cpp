@@ -26,7 +26,7 @@ void RowPartition::start_tree(std::span<const uint32_t> bag) {
   std::memcpy(lists_[0].get(), bag.data(), bag.size() * sizeof(uint32_t));
 }
 
-// The root of a whole table has no list: its rows are all there are.
+// The root of all rows needs no list.
 RowIndex RowPartition::of(const Leaf& leaf) const {
   const bool whole = leaf.depth == 0 && !bagged();
   return {whole ? nullptr : list_of(leaf), 0, leaf.rows()};
@@ -40,16 +40,16 @@ std::vector<const uint8_t*> RowPartition::columns() const {
 
 const uint32_t* RowPartition::finish(const Leaf& leaf) const {
   uint32_t* const rows = list_of(leaf);
-  if (leaf.left != nullptr)  // its turn never came: its rows in order again
+  if (leaf.left != nullptr)  // it was expanded in vain: restore the order
     std::inplace_merge(rows, rows + leaf.left->rows(), rows + leaf.rows());
   if (leaf.depth == 0 && !bagged_)
     for (size_t i = 0; i < leaf.rows(); ++i) rows[i] = static_cast<uint32_t>(i);
   return rows;
 }
 
-// A feature that leaves with as many rows as the table were split on gets a column.
+// A feature gets a column once the leaves that were split on it have as many rows as the table.
 void RowPartition::count_use(const Leaf& leaf) {
-  if (bins_.ranked() || bins_.sparse()) return;  // it has columns
+  if (bins_.ranked() || bins_.sparse()) return;  // codes are columns already
   FeatureUse& use = uses_[leaf.split.feature];
   use.rows += leaf.rows();
   if (!use.column && use.rows >= bins_.rows())

@@ -1,7 +1,5 @@
-// The rows of every leaf of the tree that grows.
-//
-// One idea: two arrays of row numbers, of which a leaf has the same part to itself, in either of
-// them and in increasing order; its children divide that part.
+// The rows of every leaf of the growing tree: two arrays of row numbers. A leaf has the same range
+// of either array, with its rows in increasing order; its children divide the range.
 #pragma once
 
 #include <span>
@@ -24,15 +22,15 @@ class RowPartition {
 
   RowIndex of(const Leaf& leaf) const;
   uint32_t* list_of(const Leaf& leaf) const { return lists_[leaf.list].get() + leaf.begin; }
-  // The list of a leaf that stays one, in order.
+  // The rows of a final leaf, in increasing order.
   const uint32_t* finish(const Leaf& leaf) const;
 
-  // The codes of features that were extracted, null for others.
+  // The columns of extracted features; null for others.
   std::vector<const uint8_t*> columns() const;
-  void count_use(const Leaf& leaf);  // of the feature that it will be split by
-  // Lists the rows that go left at the front of the leaf's part of a list, the others behind them;
-  // the list is the leaf's own, or the other one. Sets where the children are.
-  // sides: a byte per row of a sparse table, all 0 before and after.
+  void count_use(const Leaf& leaf);  // counts rows per split feature; may extract its column
+  // Moves the rows that go left to the front of the range of the leaf, the others behind them, in
+  // its own array or in the other one. Sets the ranges of the children. sides: a byte per row of a
+  // sparse table, all 0 before and after.
   void partition(Workers& team, const Leaf& leaf, std::vector<uint8_t>* sides);
 
  private:
@@ -48,8 +46,8 @@ class RowPartition {
   const Kernels& kernels_;
   const Bins& bins_;
   struct FeatureUse {
-    size_t rows = 0;             // that were partitioned by it
-    LargeArray<uint8_t> column;  // its codes, once they were many
+    size_t rows = 0;             // partitioned by the feature
+    LargeArray<uint8_t> column;  // its codes; null until extracted
   };
   std::vector<FeatureUse> uses_;
   LargeArray<uint32_t> lists_[2];

@@ -7,7 +7,7 @@
 namespace stagewise {
 namespace {
 
-struct Stop {  // some rows, and the node that they have come to
+struct Stop {  // rows and the node that they have reached
   size_t node, begin, end;
 };
 
@@ -18,7 +18,7 @@ FeatureCodes<Code> codes_of(const Bins& bins, const std::vector<const uint8_t*>&
   return {reinterpret_cast<const Code*>(columns[feature])};
 }
 
-// Empty for a number.
+// Empty for a numeric feature.
 std::vector<uint8_t> right_bins(const Bins& bins, const Tree& tree, size_t node) {
   std::vector<uint8_t> right;
   if (tree.set_start[node] < 0) return right;
@@ -29,8 +29,8 @@ std::vector<uint8_t> right_bins(const Bins& bins, const Tree& tree, size_t node)
   return right;
 }
 
-// divide(node, rows, n, aside): those that go left to the front, the others aside; how many go
-// left.
+// divide(node, rows, n, aside): moves rows that go left to the front, the others to aside; returns
+// the number of rows that go left.
 template <class Divide>
 void descend(const Tree& tree, const ScoreUpdate& scores, std::vector<uint32_t>* rows,
              Divide divide) {
@@ -65,7 +65,7 @@ void descend_by(const Bins& bins, const std::vector<const uint8_t*>& columns, co
   });
 }
 
-// Rows of a sparse table go by their distance from the first one.
+// Rows of a sparse table are numbered relative to the first one.
 void descend_sparse(const Kernels& kernels, const Bins& bins, const Tree& tree,
                     const ScoreUpdate& scores, std::vector<uint32_t>* rows) {
   if (rows->empty()) return;

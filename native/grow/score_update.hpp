@@ -1,7 +1,6 @@
-// Rows that a tree was not grown on, on their way to its leaves.
-//
-// One idea: rows go down together. A node partitions its rows as the grower does, which has no
-// branch to mispredict, where a walk of each row by itself would have one at every node.
+// Adds the predictions of a tree to the scores of rows. Rows go down the tree together: a node
+// partitions its rows as in training, without branches, which walks of single rows would
+// mispredict.
 #pragma once
 
 #include <vector>
@@ -13,8 +12,8 @@
 
 namespace stagewise {
 
-// What the leaves of a tree add, a number for each output, and to which scores: all rows of the
-// first output, then all of the next. With one output, leaves may have lines in the values of a
+// The node values of a tree, one per output, and the scores that they are added to: all rows of the
+// first output, then of the next. With one output, leaves may be linear models of the columns of a
 // table.
 struct ScoreUpdate {
   const double* value;
@@ -38,16 +37,15 @@ struct ScoreUpdate {
   }
 };
 
-// Adds the leaf of every listed row, which are reordered. As many as stay in
-// the second-level cache should be listed at once, near each other. columns: the codes of features
-// that were extracted, null for others; or empty.
+// Adds the leaf value of every listed row; reorders the list. It should have adjacent rows that fit
+// the second-level cache. columns: of extracted features, null for others; or empty.
 void add_tree(const Kernels& kernels, const Bins& bins, const std::vector<const uint8_t*>& columns,
               const Tree& tree, const ScoreUpdate& scores, std::vector<uint32_t>* rows);
 
-// The same for rows [begin, end) of values that have no codes, one by one.
+// The same for rows [begin, end) of a table without codes, one by one.
 void add_tree(const Columns& table, const Tree& tree, const ScoreUpdate& scores, size_t begin,
               size_t end);
 
-constexpr size_t kDescentRows = 16384;  // at once
+constexpr size_t kDescentRows = 16384;  // per call of add_tree()
 
 }  // namespace stagewise

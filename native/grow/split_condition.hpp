@@ -1,9 +1,6 @@
-// Which way the codes of a feature go at a split.
-//
-// One idea: a partition cuts codes at a bin. Of levels, whose bins go left and right as they
-// please, the codes are decoded to 0 and 1 first and cut between them. Of a sparse table 1 says
-// that a row does not go where absent cells go; these rows are few, so they are marked and
-// unmarked.
+// The condition of a split as kernels evaluate it: codes up to a bin go left. For categories, codes
+// are first decoded to 0 (left) or 1 (right). For sparse tables, rows that do not go with the
+// default bin are marked; they are few.
 #pragma once
 
 #include "binning/bins.hpp"
@@ -13,13 +10,13 @@ namespace stagewise {
 template <class Code>
 struct SplitCondition {
   FeatureCodes<Code> codes;
-  uint32_t last_left = 0;            // codes up to it go left,
-  uint32_t missing = kMissingRight;  // and this one
-  std::vector<uint8_t> decoded;      // of levels: 0 or 1 for every code
+  uint32_t last_left = 0;            // codes up to it go left
+  uint32_t missing = kMissingRight;  // this code goes left too
+  std::vector<uint8_t> decoded;      // of a categorical feature: 0 or 1 for every code
 
   SplitCondition(FeatureCodes<Code> own, uint32_t last, uint32_t code_of_missing)
       : codes(own), last_left(last), missing(code_of_missing) {}
-  // right_bins: of levels, 1 for each bin that goes right; else empty.
+  // right_bins: of a categorical feature, 1 for each bin that goes right; else empty.
   SplitCondition(const Bins& bins, size_t feature, FeatureCodes<Code> own, uint32_t bin,
                  bool missing_left, const std::vector<uint8_t>& right_bins)
       : codes(own) {
@@ -43,7 +40,7 @@ struct SplitCondition {
 
 class SparseSplitCondition {
  public:
-  // marks: a byte for each of the rows [begin, end), all 0; they are again in the end.
+  // marks: a byte for each of the rows [begin, end), all 0; restored by the destructor.
   SparseSplitCondition(const Bins& bins, size_t feature, uint32_t bin, bool missing_left,
                        size_t begin, size_t end, uint8_t* marks)
       : codes_(bins.sparse_codes()), feature_(feature), begin_(begin), end_(end), marks_(marks) {
@@ -60,7 +57,7 @@ class SparseSplitCondition {
   SparseSplitCondition(const SparseSplitCondition&) = delete;
   SparseSplitCondition& operator=(const SparseSplitCondition&) = delete;
 
-  // By row, counted from `begin`.
+  // Codes by row, relative to `begin`.
   SplitCondition<uint8_t> sides() const {
     return {{marks_, 1, default_left_ ? nullptr : kOther}, 0, kMissingRight};
   }

@@ -8,19 +8,18 @@ namespace stagewise {
 
 struct Tree {
   std::vector<int32_t> feature;  // -1 in a leaf
-  std::vector<uint32_t> bin;     // codes <= bin go left, unless the node asks for levels
+  std::vector<uint32_t> bin;     // codes <= bin go left, unless the feature is categorical
   std::vector<double> threshold;
-  std::vector<int32_t> set_start;  // where the levels that go left begin in sets; -1: a number
-  std::vector<uint64_t> sets;      // a bit for every level (feature_coding.hpp)
-  std::vector<uint32_t>
-      n_categories;  // per feature: how many it has, 0 if it is a number; or empty
+  std::vector<int32_t> set_start;      // start of the set of categories that go left; -1: numeric
+  std::vector<uint64_t> sets;          // a bit for every category (feature_coding.hpp)
+  std::vector<uint32_t> n_categories;  // per feature; 0: numeric; or empty
   std::vector<uint8_t> missing_left;
   std::vector<int32_t> left, right;  // -1 in a leaf
   size_t outputs = 1;
-  std::vector<double> value;  // what the node is, or would be, as a leaf: a number for each output
+  std::vector<double> value;  // of the node as a leaf: one number per output
   std::vector<double> gain;
   std::vector<double> cover;
-  const void* grower = nullptr;  // who grew it, and as which tree
+  const void* grower = nullptr;  // the grower of the tree, and its number there
   uint64_t number = 0;
 
   size_t nodes() const { return feature.size(); }

@@ -1,6 +1,6 @@
-// Codes of values: how many cuts lie below.
+// Codes of values: the number of cuts below each.
 //
-// One idea: cuts are a tree of 16-way nodes, and a node is one or two vector comparisons.
+// Cuts are a tree of 16-way nodes, and a node is one or two vector comparisons.
 #pragma once
 
 #if defined(__AVX2__)

@@ -1,7 +1,7 @@
 // The best cut of one feature of one node whose rows have classes.
 //
-// One idea: rows move from the right side to the left one, bin by bin or in the order of their
-// codes, and each side keeps what the criterion needs to know of the weights W_k of its classes up
+// Rows move from the right side to the left one, bin by bin or in the order of their
+// codes, and each side keeps what the criterion needs of the weights W_k of its classes up
 // to date. That is an integer for every criterion, so the order in which rows come does not matter,
 // and a move costs the same for two classes and for a hundred.
 #pragma once
@@ -83,7 +83,7 @@ double gini_score(int64_t squares, int64_t sum) {
 // sum_k W_k^2 / W of either side, of which only the left one is kept: the classes on the right
 // set_sums what is left over.
 struct GiniSides {
-  const int64_t* all;  // per class, as words
+  const int64_t* all;  // per class, packed
   int64_t* weight;     // per class, on the left
   int64_t squares = 0, sum = 0, right_squares = 0, right_sum = 0;
 

@@ -1,7 +1,5 @@
-// Sums of products of columns, for the normal equations of lines.
-//
-// One idea: every sum has eight lanes, whatever the vector width, and these are added in one order,
-// so that all instruction sets give the same bits.
+// Sums of products of columns, for the normal equations of linear leaves. Every sum has eight lanes
+// for any vector width, added in one order, so all instruction sets compute the same bits.
 #pragma once
 
 #include "kernels/api/cross_products.hpp"

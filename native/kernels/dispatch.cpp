@@ -1,4 +1,4 @@
-// Which table of kernels runs: decided from the processor and the caller's wish, never stored.
+// Chooses the table of kernels from the processor and the requested name.
 #include <stdexcept>
 
 #include "kernels/kernels.hpp"

@@ -1,8 +1,7 @@
-// Sums of packed words per bin: the loop where most of a fit's time goes.
-//
-// One idea: a row's codes lie together, so one row is one visit, and an update is a load, an
-// addition and a store. Where the histograms lie evenly, their places are constants of the
-// instructions; where they do not, four rows share the loading of a place.
+// Sums of packed gradients per bin: the loop that takes most of the time of a fit. The codes of a
+// row are adjacent, and an update is a load, an addition and a store. With an even stride, the
+// offsets of the histograms are constants of the instructions; otherwise four rows share the
+// loading of an offset.
 #pragma once
 
 #include "kernels/api/histograms.hpp"
@@ -68,7 +67,7 @@ void add_to_histogram(const Code* codes, size_t stride, const uint32_t* offset, 
   }
 }
 
-// Histograms kEvenStride words apart: a feature's place is part of the instruction.
+// Histograms kEvenStride sums apart: a feature's offset is a constant of the instruction.
 template <class RowAt, class PlaneIndex>
 void add_to_even_histogram(const uint8_t* codes, size_t stride, size_t features, RowAt rows,
                            size_t n, PlaneIndex plane, const GradientSlot* slots, int64_t* hist) {

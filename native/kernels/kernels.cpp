@@ -1,6 +1,6 @@
-// The table of loops for one instruction set; compiled once for each, with STAGEWISE_ISA naming it.
-// Only static functions and raw pointers in kernels/: an inline function of a shared header,
-// compiled for AVX-512 and picked by the linker for everybody, would crash a lesser machine.
+// The table of kernels of one instruction set; compiled once for each, with STAGEWISE_ISA as its
+// name. Only static functions and raw pointers in kernels/: an inline function of a shared header,
+// compiled for AVX-512 and chosen by the linker for all callers, would crash on other machines.
 #include "kernels/kernels.hpp"
 
 #include "kernels/binning.hpp"

@@ -1,6 +1,6 @@
 // Losses: value, gradient and hessian of a block of rows.
 //
-// One idea: a block is computed elementwise and summed in eight fixed lanes, so every vector width
+// A block is computed elementwise and summed in eight fixed lanes, so every vector width
 // gives the same bits.
 #pragma once
 

@@ -1,5 +1,5 @@
-// Pairs of floats become packed words (fixed_point.hpp), rounded to the nearest or by a hash of the
-// row.
+// Packs pairs of floats (core/fixed_point.hpp), rounded to nearest or stochastically by a hash of
+// the row.
 #pragma once
 
 #include "core/random.hpp"
@@ -47,7 +47,7 @@ int64_t pack_block(GradientSlot* slots, const double* weight, size_t n, uint32_t
     }
   }
   if (weight != nullptr && packing.whole_weights) {
-    // A row of weight 0 had no say in the scale, so nothing bounds what it would become.
+    // A row of weight 0 did not contribute to the scale, so it could overflow.
     for (size_t i = 0; i < n; ++i)
       if (weight[i] == 0.0) slots[i].pair = {0.0f, 0.0f};
   }

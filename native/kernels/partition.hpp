@@ -1,6 +1,6 @@
 // The rows of a node go to its children, each side in order.
 //
-// One idea: eight rows are compared at once, and a table of permutations moves those of a side
+// Eight rows are compared at once, and a table of permutations moves those of a side
 // together; there is no branch that could be mispredicted.
 #pragma once
 

@@ -1,4 +1,4 @@
-// Scores of blocks of rows by bit masks (see MaskSplit in kernels.hpp).
+// Scores of blocks of rows by bit masks (QuickScorer; see MaskSplit in kernels/api/scoring.hpp).
 #pragma once
 
 #include "kernels/api/scoring.hpp"

@@ -1,4 +1,4 @@
-// Which row is the i-th of a node: an index that the compiler can see through.
+// The i-th row of a node, in a form that the compiler can inline.
 #pragma once
 
 #include "kernels/api/rows.hpp"

@@ -1,7 +1,5 @@
-// What rows answer at splits, and what follows from it for Shapley values.
-//
-// One idea: everything is done for kDecisionRows rows side by side, so a lane is a row and no lane
-// has a say in another.
+// Decisions of rows at splits, and their use in Shapley values. kDecisionRows rows are processed at
+// once, one per lane.
 #pragma once
 
 #include "kernels/api/shap.hpp"
@@ -13,7 +11,7 @@ typedef int16_t AnswerLanes __attribute__((vector_size(32)));
 constexpr size_t kAnswerLanes = sizeof(AnswerLanes) / sizeof(int16_t);
 static_assert(kDecisionRows % kAnswerLanes == 0);
 
-// See Kernels::answers.
+// See ShapKernels::decisions.
 void decisions(const CodedSplit* splits, size_t n, const int16_t* codes, int16_t* out) {
   for (size_t s = 0; s < n; ++s)
     for (size_t i = 0; i < kDecisionRows; i += kAnswerLanes) {

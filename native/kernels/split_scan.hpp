@@ -1,8 +1,8 @@
 // The best cut of one feature of one node.
 //
-// One idea: running sums of integers, a screen of all positions in float, and the few that come
-// close to its best settled in double. The screen's error is bounded, so the choice is the exact
-// one.
+// Running sums of integers, scores of all positions in float, and exact scores in double of the few
+// that are close to the best. The error of the float scores is bounded, so the choice is exact. The
+// gain of a split is computed in pair_score() and exact_score().
 #pragma once
 
 #if defined(__AVX2__)
@@ -33,7 +33,7 @@ struct Prefixes {
 typedef int64_t PackedLanes __attribute__((vector_size(32)));
 typedef int32_t Halves __attribute__((vector_size(32)));
 
-// Running sums of four words after `carry`: two shifted additions, [a b c d] -> [a ab abc abcd].
+// Running sums of four integers after `carry`: two shifted additions, [a b c d] -> [a ab abc abcd].
 PackedLanes running_sums(PackedLanes x, PackedLanes carry) {
   const PackedLanes zero = {};
   x += __builtin_shufflevector(x, zero, 4, 0, 1, 2);

@@ -1,7 +1,5 @@
-// Sums of vectors of packed words per bin.
-//
-// One idea: the words of a bin lie beside each other, so a row's visit to a bin is a few additions
-// of vectors, while the row's own words stay in registers.
+// Sums of vectors of packed gradients per bin. The sums of a bin are adjacent, so adding a row to a
+// bin is a few additions of vectors, while the vector of the row stays in registers.
 #pragma once
 
 #include "kernels/histogram.hpp"

@@ -1,9 +1,7 @@
-// The best cut of one feature of one node where trees have several outputs.
-//
-// One idea: running sums of vectors from bin to bin. What a cut is worth is added up in as many
-// lanes as a block has, then across them in one fixed order, whatever the vector width; whether its
-// sides are heavy enough is asked only of one that would be the best. A lane that counts rows may
-// hold more than 32 bits; its unit is 0.
+// The best cut of one feature of one node with several outputs: running sums of vectors from bin to
+// bin. The score of a cut is summed in the lanes of a block, then across them in one fixed order,
+// for any vector width; the minimal hessian and count of the sides are checked only for a cut that
+// would be the best. A lane that counts rows may need more than 32 bits; its unit is 0.
 #pragma once
 
 #include "kernels/split_scan.hpp"

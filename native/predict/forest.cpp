@@ -210,7 +210,7 @@ void Forest::add_scores(Workers& workers, const Kernels& kernels, const Columns&
   });
 }
 
-// body(row, values) for every row, with all of its cells for as long as it is looked at.
+// body(row, values) for every row, with all of its cells during the call.
 template <class Body>
 void Forest::spread_rows(Workers& workers, const SparseTable& table, Body&& body) const {
   constexpr size_t kRows = FeatureCoder::kMost;

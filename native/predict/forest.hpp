@@ -1,9 +1,7 @@
-// Prediction with many trees.
-//
-// One idea: nodes of 16 bytes, children next to each other, so a step is one load and one compare;
-// a leaf points to itself, so a block of rows can walk in lockstep without asking who has arrived.
-// Where trees are small enough, many rows are scored by QuickScorer instead.
-// Immutable after construction: any number of threads may predict at once.
+// Prediction with many trees. Nodes have 16 bytes and siblings are adjacent, so a step is one load
+// and one comparison; a leaf points to itself, so a block of rows can go down in lockstep. If trees
+// are small enough, many rows are scored by QuickScorer instead. Immutable after construction: any
+// number of threads may predict at once.
 #pragma once
 
 #include <memory>
@@ -40,9 +38,9 @@ class Forest {
   struct Node {
     union {
       double threshold;  // of a leaf: NaN, so that nothing is greater
-      uint64_t set;      // of a node that asks for levels: where they begin
+      uint64_t set;      // of a categorical split: start of its set
     };
-    uint32_t feature;  // top bit: missing goes right; next one: levels are asked for
+    uint32_t feature;  // top bit: missing goes right; next bit: categorical
     uint32_t child;    // left; right is the next one; of a leaf: itself
   };
   static constexpr uint32_t kMissingRightBit = 0x80000000u, kCategoryBit = 0x40000000u;
@@ -57,7 +55,7 @@ class Forest {
   size_t leaf_of(const double* row, size_t tree) const;
   template <class Body>
   void spread_rows(Workers& workers, const SparseTable& table, Body&& body) const;
-  // What a node that a row has come to says of it.
+  // The prediction of a leaf for a row.
   double node_prediction(size_t node, const double* row) const {
     if (model_of_.empty() || model_of_[node] < 0) return values_[node];
     return linear_leaves_->predict(model_of_[node], values_[node],
@@ -73,7 +71,7 @@ class Forest {
   std::vector<Node> nodes_;
   std::vector<double> values_;  // per node, and output of the tree
   std::shared_ptr<const LinearLeaves> linear_leaves_;
-  std::vector<int32_t> model_of_;  // per node, or -1; empty: there are no lines
+  std::vector<int32_t> model_of_;  // per node, or -1; empty: no linear leaves
   std::vector<int32_t> original_;  // node number in its tree
   std::vector<uint32_t> roots_;
   std::vector<uint64_t> sets_;

@@ -70,14 +70,14 @@ class BoxWalk {
  private:
   size_t left(size_t node) const { return root_ + static_cast<size_t>(trees_.left[node]); }
   size_t right(size_t node) const { return root_ + static_cast<size_t>(trees_.right[node]); }
-  // Which axis a node asks about, or kAxes.
+  // The axis that a node tests, or kAxes.
   size_t axis_of(size_t node) const {
     size_t axis = 0;
     while (axis < kAxes && axes_[axis].column != trees_.feature[node]) ++axis;
     return axis;
   }
 
-  // Nodes at or below which a known column is asked about.
+  // Nodes at or below which a known column is tested.
   void mark(size_t end) {
     for (size_t at = end; at-- > root_;)
       active_[at] = trees_.feature[at] >= 0 &&
@@ -128,7 +128,7 @@ class BoxWalk {
     return box.low[axis] < box.high[axis] || box.missing[axis];
   }
 
-  // What is said in a box, at its corners: of the values, and of the missing one, of each axis.
+  // The prediction of a box at its corners: of the values and of the missing one of each axis.
   void add(const Box<kAxes>& box) {
     for (size_t k = 0; k < trees_.width; ++k)
       corners(box, 0, 0, box.weight * mean_[box.node * trees_.width + k], output_ + k);

@@ -7,7 +7,7 @@ namespace {
 
 constexpr size_t kMostThresholds = 254;  // codes 0 to 254, and one for missing
 constexpr uint16_t kMissingCode = kMaskMissing + 128;
-constexpr size_t kMostSets = 2048;  // of levels; more would not stay in the cache
+constexpr size_t kMostSets = 2048;  // of categories; more would not fit the cache
 
 }  // namespace
 
@@ -107,7 +107,7 @@ void QuickScorer::add_tree(const FlatTrees& trees, size_t t,
   leaf_start_.push_back(values_.size());
 }
 
-// The levels of a feature are read once for all sets of them.
+// The categories of a feature are read once for all its sets.
 void QuickScorer::code_sets(const Columns& table, size_t feature, size_t begin, size_t n,
                             int8_t* codes) const {
   double values[FeatureCoder::kMost];
@@ -146,7 +146,7 @@ void QuickScorer::add_linear_leaves(const Kernels& kernels, const MaskTree& tree
   }
 }
 
-// Up to kMaskRows rows, whose codes lie together, and their values if there are lines.
+// Up to kMaskRows rows, whose codes lie together, and their values if there are linear leaves.
 void QuickScorer::add_part(const Kernels& kernels, const int8_t* codes, const double* values,
                            size_t rows, size_t first, size_t last, double* out) const {
   if (width_ > 1) {
@@ -183,7 +183,7 @@ void QuickScorer::add(const Kernels& kernels, const Columns& table, size_t begin
   }
   for (size_t f = 0; f < sets_of_.size(); ++f)
     if (!sets_of_[f].empty()) code_sets(table, f, begin, n, codes.data());
-  std::vector<double> values;  // row by row, if there are lines
+  std::vector<double> values;  // row by row, if there are linear leaves
   if (linear_leaves_ != nullptr) {
     values.resize(n * columns_);
     for (size_t f = 0; f < columns_; ++f) table.read(f, begin, n, values.data() + f, columns_);
@@ -196,7 +196,7 @@ void QuickScorer::add(const Kernels& kernels, const Columns& table, size_t begin
              out + part * kMaskRows * outputs_);
 }
 
-// Absent cells all have the same code; the others are coded one by one. Of trees without lines.
+// Cells that are not stored have one code; the others are coded one by one. Not for linear leaves.
 void QuickScorer::add(const Kernels& kernels, const SparseTable& table, size_t begin, size_t n,
                       size_t first, size_t last, double* out) const {
   const auto shifted = [](uint16_t code) {

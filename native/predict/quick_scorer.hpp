@@ -1,10 +1,9 @@
-// Scoring many rows with small trees, by bit masks.
-//
-// One idea: rows are first coded by the forest's own thresholds (a comparison becomes one of
-// bytes), features that no tree asks about left out, then 32 rows at a time rule out leaves, split
-// by split. Every set of levels is a feature of its own, coded 0 where a row goes left and 1 where
-// it goes right. Trees of up to 64 leaves and features with up to 254 different thresholds;
-// everything else walks. The sum is made tree by tree, as in a walk, so the bits are the same.
+// Scores many rows with small trees by bit masks (QuickScorer: Lucchese et al. 2015). Rows are
+// coded by the thresholds of the forest, so comparisons are of bytes; untested features are
+// skipped. Then 32 rows at a time exclude leaves, split by split. Every set of categories is a
+// feature with code 0 (left) or 1 (right). For trees of up to 64 leaves and features with up to 254
+// thresholds; other forests walk. Trees are summed in order, as in a walk, so the bits are the
+// same.
 #pragma once
 
 #include <optional>
@@ -17,9 +16,9 @@
 namespace stagewise {
 
 // Flat arrays of all trees, children relative to their tree; start has one entry more than trees.
-// Where a feature is categorical: levels[f] is how many levels it has (0: a number), and a node
-// that asks about it has the levels that go left as bits from sets[set_start] on; set_start is -1
-// in all other nodes. The three are empty where no feature is.
+// n_categories[f]: 0 for numeric features. A node that tests a categorical feature has the
+// categories that go left as bits from sets[set_start] on; set_start is -1 in all other nodes. The
+// three are empty where no feature is.
 struct FlatTrees {
   std::span<const uint64_t> start;
   std::span<const int32_t> feature;
@@ -52,7 +51,7 @@ class QuickScorer {
   // out[(row - begin) * outputs + o] += trees [first, last) of output o; n <= FeatureCoder::kMost.
   void add(const Kernels& kernels, const Columns& table, size_t begin, size_t n, size_t first,
            size_t last, double* out) const;
-  // The same for a sparse table, by rows; only without sets of levels.
+  // The same for a sparse table, by rows; only without sets of categories.
   void add(const Kernels& kernels, const SparseTable& table, size_t begin, size_t n, size_t first,
            size_t last, double* out) const;
   bool has_sets() const { return n_sets_ > 0; }
@@ -71,21 +70,21 @@ class QuickScorer {
   void add_linear_leaves(const Kernels& kernels, const MaskTree& tree, size_t first_leaf,
                          const int8_t* codes, const double* rows, size_t n, double* sums) const;
 
-  // A set of levels: 0 where a split sends them left, else 1; for every level, for the unknown one,
+  // A set of categories: 0 left, 1 right; for every category, for unknown ones,
   // and for missing values.
   struct CategorySet {
     size_t place;  // among the features
     std::vector<uint8_t> side;
   };
 
-  // A number that is asked about, at its place among the codes of a row.
+  // A numeric feature that is tested.
   struct TestedFeature {
     uint32_t feature;
     FeatureCoder cuts;
   };
   static constexpr uint32_t kNotTested = 0xffffffffu;
 
-  size_t features_ = 0, outputs_ = 1;  // features: those that are asked about, then the sets
+  size_t features_ = 0, outputs_ = 1;  // features: the tested ones, then the sets
   size_t width_ = 1;                   // outputs of a tree: one, or all
   size_t n_sets_ = 0;
   std::vector<std::vector<CategorySet>> sets_of_;  // per feature; empty: all are numbers
@@ -95,7 +94,7 @@ class QuickScorer {
   std::vector<MaskSplit> splits_;
   std::vector<double> values_;
   const LinearLeaves* linear_leaves_ = nullptr;
-  std::vector<int32_t> model_of_;           // per leaf, or -1; empty: there are no lines
+  std::vector<int32_t> model_of_;           // per leaf, or -1; empty: no linear leaves
   std::vector<uint8_t> has_linear_leaves_;  // per tree
   size_t columns_ = 0;                      // of the table
   std::vector<size_t> split_start_ = {0}, leaf_start_ = {0};

@@ -1,10 +1,7 @@
-// Rows as codes by which they answer the splits of some trees.
-//
-// One idea: a split is a comparison of one code of 16 bits, whatever it asks about. Numbers are
-// coded by the thresholds of the trees, in several places where there are more than a code can
-// hold; every set of levels has a place of its own, coded 0 where a row goes left and 1 where it
-// goes right. So everything behind this compares integers, for many rows at once.
-// Immutable: any number of threads may use it.
+// Rows as codes that splits of trees compare. A split is a comparison of one 16-bit code. Numeric
+// features are coded by the thresholds of the trees, with several codes if there are too many;
+// every set of categories has a code, 0 (left) or 1 (right). Immutable: any number of threads may
+// use it.
 #pragma once
 
 #include "predict/quick_scorer.hpp"
@@ -34,7 +31,7 @@ class SplitCodes {
     size_t place;
     FeatureCoder cuts;
   };
-  // sides: 0 left or 1 right, for every level, the unknown one, and missing values.
+  // sides: 0 left or 1 right, for every category, unknown ones, and missing values.
   struct CategorySet {
     uint32_t feature;
     size_t place;

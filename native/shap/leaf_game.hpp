@@ -1,10 +1,9 @@
-// The game of one leaf of value 1: who gets which credit, for every set of features whose
-// conditions a row meets.
-//
-// One idea: the mean over all orders in which features become known is an integral over t, the
-// share of them that already is (Owen 1972): the credit of j is that of
-// (o_j - z_j) prod_(k != j) (t o_k + (1 - t) z_k), with o_k 1 where the row meets the conditions,
-// else 0, and z_k what unknown features say. Pairs leave two factors out.
+// The cooperative game of one leaf of value 1: the attributions of its features, for every set of
+// features whose conditions a row meets. The mean over all orders in which features become known is
+// an integral over the share t of known features (Owen 1972): the attribution of j is the integral
+// of (o_j - z_j) prod_(k != j) (t o_k + (1 - t) z_k), where o_k is 1 if the row meets the
+// conditions on k, else 0, and z_k is the expected value for an unknown feature. Pairs leave out
+// two factors.
 #pragma once
 
 #include <algorithm>
@@ -56,7 +55,7 @@ struct LeafGame {
   }
 
   // Credits of m features, and perhaps of their pairs: (0, 0), (0, 1), ..., (1, 1), (1, 2), ...
-  // with pairs, else (0, 0), (1, 1), ...; the credit of a pair is the half that each of them gets.
+  // with pairs, else (0, 0), (1, 1), ...; the attribution of a pair is the half of each.
   static size_t attributions(size_t m, bool pairs) { return pairs ? m * (m + 1) / 2 : m; }
   template <class Body>
   static void each_attribution(size_t m, bool pairs, Body&& body) {
@@ -71,7 +70,7 @@ struct LeafGame {
     return low * (2 * m - low + 1) / 2 + (high - low);
   }
 
-  // credit[mask * credits + c], where unknown features count by their shares.
+  // attribution[mask * attributions + c], if unknown features count by their shares.
   std::vector<double> by_shares(const Quadrature& rule, bool pairs) const;
   // The same where they have the values of background rows; seen[mask]: the share of these that
   // meets just the conditions of the mask.

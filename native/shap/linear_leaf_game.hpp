@@ -1,9 +1,7 @@
-// The game of a leaf that says a line, between a row and a background row.
-//
-// One idea: a term of the line has the value of one or of the other. Where the line stays within
-// its bounds whatever is mixed, terms add up, so each is a game of its own: its feature must come
-// from the row. Where it may be cut off, or a cell is missing, the two part at a term as they do at
-// a split, until it is settled. So all ends in games of constants. Must not know trees.
+// The game of a linear leaf between a row and a background row. A term has the value of one or of
+// the other. If the model stays within its bounds for all mixtures, terms add up and each is a game
+// of its own. If it may be clipped, or a value is missing, both cases of a term are followed, as at
+// a split, until the result is known. So all ends in games of constants.
 #pragma once
 
 #include <algorithm>

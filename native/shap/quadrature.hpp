@@ -1,8 +1,6 @@
-// Gauss-Legendre quadrature on [0, 1].
-//
-// One idea: n points integrate polynomials of degree 2n - 1 exactly, and the mean over all orders
-// in which features can join is the integral of a polynomial. The roots are found by bisection
-// between those of one degree less, with plain arithmetic, so every machine has the same bits.
+// Gauss-Legendre quadrature on [0, 1]: n points integrate polynomials of degree 2n - 1 exactly. The
+// roots are found by bisection between those of one degree less, with plain arithmetic, so every
+// machine has the same bits.
 #pragma once
 
 #include <cstddef>

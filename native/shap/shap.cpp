@@ -11,7 +11,7 @@ namespace stagewise {
 namespace {
 
 constexpr size_t kRows = 1024;      // that go through a tree while its tables are in the cache
-constexpr size_t kMostSets = 4096;  // of levels, each with a code for every row
+constexpr size_t kMostSets = 4096;  // of categories, each with a code for every row
 constexpr size_t kLeafBytes = 128u << 10;  // a group's or a leaf's table, seldom more
 constexpr size_t kNodeBytes = 256;         // what a node of a walked tree needs, about
 

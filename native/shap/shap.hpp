@@ -1,9 +1,7 @@
-// Shapley values of a sum of trees.
-//
-// One idea: trees are made ready one by one, by tables if they are small and by walks else, as many
-// at once as memory allows; then blocks of rows are coded and go through them in their order. So
-// the bits depend neither on threads nor on blocks, nor on how many trees are held at once.
-// Immutable after construction: any number of threads may ask.
+// Shapley values of a sum of trees. Trees are prepared one by one, with tables if they are small,
+// else for walks, as many at once as memory allows; then blocks of rows are coded and processed
+// tree by tree. The bits depend neither on threads nor on blocks, nor on the number of trees held
+// at once. Immutable after construction: any number of threads may use it.
 #pragma once
 
 #include <atomic>
@@ -18,20 +16,20 @@ namespace stagewise {
 class Shap {
  public:
   // Of the trees [first, last()), which are at least one and at most as many as `max_bytes` hold.
-  // cover: of the path kind; background: of the other, which alone knows lines. The trees are
-  // sound.
+  // cover: of the path kind; background: of the other, which alone supports linear leaves. The
+  // trees are sound.
   Shap(Workers& workers, const Kernels& kernels, const FlatTrees& trees,
        std::span<const double> cover, const Columns* background, const ShapRules& rules,
        size_t first, size_t max_bytes, std::shared_ptr<const LinearLeaves> linear_leaves = nullptr);
 
   size_t last() const { return last_; }
-  // How many of them are too large for tables, or say lines.
+  // The number of trees that are too large for tables or have linear leaves.
   size_t walked() const { return walked_; }
   const ShapRules& rules() const { return rules_; }
-  // What is said of each output when nothing is known.
+  // The expected prediction of each output.
   const std::vector<double>& base() const { return base_; }
 
-  // out[(row - begin) * stride + slot] += the credits of rows [begin, end).
+  // out[(row - begin) * stride + slot] += the attributions of rows [begin, end).
   void add(Workers& workers, const Kernels& kernels, const Columns& table, size_t begin, size_t end,
            double* out) const;
 

@@ -9,9 +9,9 @@
 namespace stagewise {
 namespace {
 
-constexpr size_t kRowsPerLook = 64;  // of the background, between two looks at the interrupt
+constexpr size_t kRowsPerLook = 64;  // of the background, between two checks of the interrupt
 
-// Values of the features that the lines of a tree have terms of, row by row.
+// The values of the features of the linear leaves of a tree, row by row.
 class LineValues {
  public:
   explicit LineValues(const ShapTree& tree) : place_of_(tree.nodes()) {
@@ -49,7 +49,7 @@ class Paired : public TreeAttributions {
         rows_(background.rows),
         splits_(background.splits),
         linear_leaves_(tree_) {
-    // Bytes, row by row: a walk asks about one row at a time.
+    // Bytes, row by row: a walk reads one row at a time.
     right_.resize(rows_ * splits_);
     values_.resize(rows_ * linear_leaves_.width());
     for (size_t row = 0; row < rows_; ++row) {
@@ -96,7 +96,7 @@ class Paired : public TreeAttributions {
     Walk(size_t splits, size_t width, size_t most)
         : own(splits), values(width), gained(most + 1), lost(most + 1) {}
     std::vector<uint8_t> own;           // where the row goes at each split
-    std::vector<double> values;         // of the row, for lines
+    std::vector<double> values;         // of the row, for linear leaves
     std::vector<int32_t> gained, lost;  // features, in the order of the path
     std::vector<Stop> stops;
     std::vector<FreeTerm> free;
@@ -107,7 +107,7 @@ class Paired : public TreeAttributions {
     return std::find(list.begin(), end, f) != end;
   }
 
-  // How many features a leaf depends on: those of its path, and of its line.
+  // How many features a leaf depends on: those of its path and of its model.
   size_t features_at(size_t leaf) const {
     std::vector<int32_t> all;
     for (size_t node = leaf; node != 0; node = static_cast<size_t>(tree_.parent[node]))
@@ -153,7 +153,7 @@ class Paired : public TreeAttributions {
     }
   }
 
-  // The leaf says a line: of features that have a side, and of others that may have either.
+  // A linear leaf: of features that have a side, and of others that may have either.
   void say_line(const Stop& at, size_t row, Walk* walk, double* attribution) const {
     const int32_t line = tree_.line[at.node];
     const double* const theirs = values_.data() + row * linear_leaves_.width();
@@ -202,7 +202,7 @@ class Paired : public TreeAttributions {
   LineValues linear_leaves_;
   size_t most_ = 0;  // features that a leaf depends on
   std::vector<uint8_t> right_;
-  std::vector<double> values_;                 // of the background, for lines
+  std::vector<double> values_;                 // of the background, for linear leaves
   std::vector<BackgroundAttributions> worth_;  // [gained * (most_ + 1) + lost]
 };
 

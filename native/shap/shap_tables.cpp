@@ -186,7 +186,7 @@ class TableMaker {
     });
   }
 
-  // The share of the background rows that has each pattern; empty if nobody needs it.
+  // The share of the background rows that has each pattern; empty if not needed.
   std::vector<double> histogram(const TabledAttributions::Group& group, size_t patterns) const {
     if (rules_.kind == ShapKind::path) return {};
     std::vector<size_t> count(patterns, 0);
@@ -214,7 +214,7 @@ class TableMaker {
         if (seen[c] > 0.0) masks[met(leaf, static_cast<uint32_t>(c))] += seen[c];
       attribution = leaf.game.by_background(masks, rules_.interactions);
     }
-    // Where the credits of the leaf go in a row of the table.
+    // The positions of the attributions of the leaf in a row of the table.
     std::vector<size_t> to;
     const size_t all = draft.features.size();
     LeafGame::each_attribution(m, rules_.interactions, [&](size_t i, size_t j) {

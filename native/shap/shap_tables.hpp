@@ -1,10 +1,8 @@
-// Shapley values of small trees, looked up.
-//
-// One idea: credits depend on a row only through which conditions it meets, and of a few leaves
-// that lie together these are a few bits. So the leaves of a tree are taken in groups, subtrees; a
-// group has a bit for each feature on the way to it and for each of its splits, and a table of all
-// credits for each of the patterns (for single leaves: Yang 2021, Fast TreeSHAP v2). A row costs a
-// look at each group, for both kinds: the background comes into the tables only.
+// Shapley values of small trees from tables. Attributions depend on a row only through the
+// conditions that it meets. The leaves of a tree are divided into groups, subtrees; a group has a
+// bit for each feature on the path to it and for each of its splits, and a table of the
+// attributions for each pattern of bits (for single leaves: Yang 2021, Fast TreeSHAP v2). A row
+// costs one lookup per group, for both kinds of values.
 #pragma once
 
 #include "shap/shap_tree.hpp"

@@ -1,9 +1,7 @@
-// A tree as Shapley values see it: a sum of games, one for each leaf.
-//
-// One idea: what a leaf says of a row, when only the features in S are known, is its value times a
-// factor for each feature on its path: for a known feature 1 if the row meets all of the path's
-// conditions on it, else 0; for an unknown one what other rows say. So a leaf is a game of the few
-// features on its path, and a row comes into it as the set of features whose conditions it meets.
+// A tree as a sum of cooperative games, one for each leaf. If only the features in S are known, the
+// prediction of a leaf is its value times a factor for each feature on its path: for a known
+// feature 1 if the row meets the conditions on it, else 0; for an unknown feature an expected value
+// over other rows. So the players of a leaf are the few features on its path.
 #pragma once
 
 #include <algorithm>
@@ -26,10 +24,10 @@ struct ShapRules {
   bool interactions = false;  // of pairs, instead of single features
   size_t features = 0;
   size_t outputs = 1;
-  size_t table_bytes = 8u << 20;  // most, of a tree: what rows look at stays in the cache
+  size_t table_bytes = 8u << 20;  // limit per tree: the tables fit the cache
 
-  // Where the credit of features f <= g for an output goes in a row of results; f = g: that of the
-  // feature. Of pairs the half that is f's, the other one being the same.
+  // The position of the attribution of features f <= g for an output in a row of results; f = g: of
+  // the single feature. Of pairs the half of f; that of g is the same.
   uint32_t slot(size_t f, size_t g, size_t output) const {
     return static_cast<uint32_t>((interactions ? f * features + g : f) * outputs + output);
   }
@@ -65,7 +63,8 @@ struct ShapTree {
   }
 };
 
-// What background rows answer: answers[(part * splits + s) * kDecisionRows + i]; and their values.
+// The decisions of background rows: decisions[(part * splits + s) * kDecisionRows + i]; and their
+// values.
 struct Background {
   const int16_t* decisions = nullptr;
   const Columns* table = nullptr;
@@ -77,21 +76,21 @@ struct Background {
   size_t in_part(size_t p) const { return std::min(kDecisionRows, rows - p * kDecisionRows); }
 };
 
-// Rows [begin, begin + n) of a table, at most kDecisionRows, and what they answer.
+// Rows [begin, begin + n) of a table, at most kDecisionRows, and their decisions.
 struct ShapRows {
   const int16_t* decisions;
   const Columns* table;
   size_t begin, n;
 };
 
-// The leaf of row i of some answers.
+// The leaf of row i.
 size_t leaf_of(const ShapTree& tree, const int16_t* decisions, size_t i);
 
-// One tree, ready to be asked about rows.
+// One prepared tree.
 class TreeAttributions {
  public:
   virtual ~TreeAttributions() = default;
-  // out[i * stride + slot] += the credits of the i-th of the rows.
+  // out[i * stride + slot] += the attributions of the i-th row.
   virtual void add(const Kernels& kernels, const ShapRows& rows, double* out) const = 0;
   virtual size_t bytes() const = 0;
 };

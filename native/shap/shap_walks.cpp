@@ -10,7 +10,7 @@ namespace {
 
 constexpr size_t kNobody = static_cast<size_t>(-1);
 
-// What walks down a tree need to know of the edges into its nodes.
+// The edges into the nodes of a tree.
 struct Edges {
   std::vector<size_t> depth;
   std::vector<size_t> before;  // the node above whose edge has the same feature, or kNobody

@@ -1,9 +1,6 @@
-// Shapley values by the shares of rows, of trees that are too large for tables.
-//
-// One idea: the products of all leaves below an edge are summed at the points of a quadrature, so
-// that an edge costs a few operations for each point, and a row O(leaves * depth) (as Linear
-// TreeSHAP does with polynomials, Yu et al. 2022).
-// Must not: depend on how many rows are asked about.
+// Path-dependent Shapley values of trees that are too large for tables. The products of all leaves
+// below an edge are summed at the points of a quadrature, so an edge costs a few operations per
+// point, and a row O(leaves * depth), as in Linear TreeSHAP (Yu et al. 2022).
 #pragma once
 
 #include "shap/shap_tree.hpp"

@@ -1,8 +1,7 @@
-"""What can be expected of a committee: three facts about votes and averages.
+"""Formulas for the accuracy of votes and averages of ensembles.
 
-The one idea: members help as far as they err in different ways. Each function is one formula, of
-numbers or arrays that are broadcast against each other (docs/methods/committees.md tells what they
-mean for bagging). Must not know models.
+Ensembles help as far as their members make different errors. Each function is one formula, for
+numbers or arrays that are broadcast against each other (docs/methods/committees.md).
 """
 
 from __future__ import annotations
@@ -22,30 +21,29 @@ Numbers = npt.NDArray[np.float64]
 
 
 def majority_vote_accuracy(M: Any, p: Any, *, method: str = "exact") -> Numbers | float:
-    """Return how often a majority of independent voters is right.
+    """Return the probability that a majority of independent voters is right.
 
-    Of M voters that are right with probability p each, S are, and S is binomial (M, p). More than
-    half of them must be, r = ⌈(M + 1) / 2⌉ at least:
+    M voters are right with probability p each; the number S of right votes is binomial (M, p). A
+    majority needs at least r = ⌊M / 2⌋ + 1 right votes:
 
         P(S ≥ r) = Σ_{s ≥ r} (M over s) p^s (1 - p)^(M - s)              exact
                  ≈ 1 - Φ((r - ½ - M p) / √(M p (1 - p)))                 normal
 
-    (Condorcet 1785; the second is de Moivre's, with the correction for continuity.) Where p > ½ it
-    rises to 1 with M, and where p < ½ it falls to 0. An even number of voters can be split half and
-    half, which is no majority.
+    (Condorcet 1785; the approximation of de Moivre has a continuity correction.) With growing M it
+    tends to 1 if p > ½, and to 0 if p < ½. A tie is not a majority.
 
     Parameters
     ----------
     M : int or array of int
-        How many voters, at least 1.
+        The number of voters, at least 1.
     p : float or array of float
-        How often each of them is right, in [0, 1].
+        The probability that a voter is right, in [0, 1].
     method : {"exact", "normal"}, default="exact"
-        The sum, or its approximation.
+        The binomial sum, or its normal approximation.
 
     Returns
     -------
-    float, or array of the shape that M and p have together
+    float, or array of the broadcast shape of M and p
 
     Examples
     --------
@@ -62,32 +60,32 @@ def majority_vote_accuracy(M: Any, p: Any, *, method: str = "exact") -> Numbers 
         return _plain(binom.sf(voters // 2, voters, chance))
     above = voters // 2 + 0.5 - voters * chance
     spread = np.sqrt(voters * chance * (1.0 - chance))
-    with np.errstate(divide="ignore"):  # without a spread everybody is right, or nobody: z = ±∞
+    with np.errstate(divide="ignore"):  # p is 0 or 1: z = ±∞
         z = above / spread
     return _plain(ndtr(-z))
 
 
 def variance_of_average(rho: Any, sigma2: Any, M: Any) -> Numbers | float:
-    """Return the variance of the mean of M numbers that are correlated with each other.
+    """Return the variance of the mean of M equally correlated variables.
 
         Var(1/M Σ Z_m) = 1/M² Σ_i Σ_j cov(Z_i, Z_j) = ρ σ² + (1 - ρ) σ² / M
 
-    if each has the variance σ² and each two the correlation ρ (*Elements*, equation 15.1). The
-    second part goes to 0 as members are added; the first is why members should have little in
-    common.
+    if each has variance σ² and each pair has correlation ρ (*Elements*, equation 15.1). The second
+    term tends to 0 as members are added; the first term remains, so members should be weakly
+    correlated.
 
     Parameters
     ----------
     rho : float or array of float
-        ρ, at most 1 and at least -1 / (M - 1): M numbers cannot all contradict each other more.
+        The correlation ρ, at most 1 and at least -1 / (M - 1), the minimum for M variables.
     sigma2 : float or array of float
-        σ², at least 0.
+        The variance σ², at least 0.
     M : int or array of int
-        How many are averaged, at least 1.
+        The number of averaged variables, at least 1.
 
     Returns
     -------
-    float, or array of the shape that the three have together
+    float, or array of the broadcast shape of the arguments
 
     Examples
     --------
@@ -102,87 +100,88 @@ def variance_of_average(rho: Any, sigma2: Any, M: Any) -> Numbers | float:
     if impossible.any():
         value, bound = of_all[impossible][0], least[impossible][0]
         raise ValueError(
-            f"rho is {short_repr(value)}, and numbers as many as M says cannot all have a "
-            f"correlation below -1/(M - 1) = {bound:.4g} with each other. Raise rho, or lower M."
+            f"rho is {short_repr(value)}, and M variables cannot all have a pairwise correlation "
+            f"below -1/(M - 1) = {bound:.4g}. Pass a larger rho, or a smaller M."
         )
     return _plain(np.maximum(shared * variance + (1.0 - shared) * variance / members, 0.0))
 
 
 class Decomposition(NamedTuple):
-    """Where the error of a committee comes from: committee = average - ambiguity.
+    """The ambiguity decomposition: ensemble = average - ambiguity.
 
     Parameters
     ----------
-    committee : float
-        The mean squared error of the members' average.
+    ensemble : float
+        The mean squared error of the averaged predictions.
     average : float
-        The average of the members' mean squared errors.
+        The mean squared error of the members, averaged.
     ambiguity : float
-        The mean of the members' squared distances from their average.
+        The mean squared difference between the members and their average.
     """
 
-    committee: float
+    ensemble: float
     average: float
     ambiguity: float
 
 
 def ambiguity(predictions: Any, y: Any, weights: Any = None) -> Decomposition:
-    """Take the squared error of a committee apart.
+    """Return the ambiguity decomposition of the squared error of an ensemble.
 
     With f̄ = Σ α_m f_m, and means over the rows,
 
         E[(f̄ - y)²]  =  Σ α_m E[(f_m - y)²]  -  Σ α_m E[(f_m - f̄)²]
-        committee     =  average              -  ambiguity
+        ensemble      =  average              -  ambiguity
 
-    (Krogh & Vedelsby 1995). The ambiguity is not negative, so a committee is never worse than its
-    members are in the mean; it does not need y, and is 0 where all members say the same. With equal
-    weights and uncorrelated errors of mean 0 the committee's error is the average's M-th part.
+    (Krogh & Vedelsby 1995). The ambiguity is not negative, so the ensemble is never worse than the
+    average member. It does not depend on y, and is 0 if all members predict the same. With equal
+    weights and uncorrelated errors of mean 0, the error of the ensemble is 1/M of the average.
 
     Parameters
     ----------
     predictions : array-like of shape (n_members, n_rows)
-        What each member says of each row.
+        The prediction of each member for each row.
     y : array-like of shape (n_rows,)
-        What is true.
+        The true targets.
     weights : array-like of shape (n_members,) or None
-        α: how much each member has to say, in any unit; None: the same.
+        The weights α of the members, normalized to sum 1; None: equal weights.
 
     Returns
     -------
     Decomposition
-        The three numbers.
+        The three terms.
 
     Examples
     --------
     >>> ambiguity([[1.0, 2.0], [3.0, 2.0]], [2.0, 2.0])
-    Decomposition(committee=0.0, average=0.5, ambiguity=0.5)
+    Decomposition(ensemble=0.0, average=0.5, ambiguity=0.5)
     """
-    said = _numbers(predictions, "predictions", "finite numbers")
+    predicted = _numbers(predictions, "predictions", "finite numbers")
     truth = _numbers(y, "y", "finite numbers")
-    if said.ndim != 2 or not said.size:
+    if predicted.ndim != 2 or not predicted.size:
         raise ValueError(
             "predictions must have two dimensions, members and rows, and at least one of each; it "
-            f"has shape {said.shape}. Stack what the members say with np.stack([...])."
+            f"has shape {predicted.shape}. Stack the predictions of the members with "
+            "np.stack([...])."
         )
-    if truth.shape != said.shape[1:]:
+    if truth.shape != predicted.shape[1:]:
         raise ValueError(
-            f"y has shape {truth.shape}, and predictions are about {said.shape[1]} rows. Pass one "
-            "number for each row; rows are the second dimension of predictions."
+            f"y has shape {truth.shape}, and predictions have {predicted.shape[1]} rows. Pass one "
+            "number per row; rows are the second dimension of predictions."
         )
     share = _numbers(
-        np.ones(len(said)) if weights is None else weights, "weights", "at least 0", low=0.0
+        np.ones(len(predicted)) if weights is None else weights, "weights", "at least 0", low=0.0
     )
-    if share.shape != said.shape[:1] or not share.any():
+    if share.shape != predicted.shape[:1] or not share.any():
         raise ValueError(
-            f"weights must be one number for each of {len(said)} members, and not all 0; got "
+            f"weights must be one number for each of {len(predicted)} members, and not all 0; got "
             f"{short_repr(weights)}."
         )
     share = share / share.sum()
-    mean = share @ said
+    mean = share @ predicted
     return Decomposition(
         float(np.mean((mean - truth) ** 2)),
-        float(share @ np.mean((said - truth) ** 2, axis=1)),
-        float(share @ np.mean((said - mean) ** 2, axis=1)),
+        float(share @ np.mean((predicted - truth) ** 2, axis=1)),
+        float(share @ np.mean((predicted - mean) ** 2, axis=1)),
     )
 
 

@@ -1,7 +1,6 @@
-"""Axes to draw on, and the two colours that every picture has.
+"""Creates matplotlib axes for all plots of the package.
 
-The one idea: matplotlib is asked for when something is drawn, and a caller's own axes are taken
-instead of new ones. Must not know what is drawn.
+matplotlib is imported only when something is drawn. If the caller passes axes, these are used.
 """
 
 from __future__ import annotations
@@ -19,12 +18,12 @@ DOTS, LINE = "#2a6fbb", "#888888"
 
 
 def new_axes(n: int, given: Any, what: str) -> tuple[Any, Sequence[Any]]:
-    """Return a figure and `n` axes to draw on: those that were given, or new ones.
+    """Return a figure and `n` axes: those of the caller, or new ones.
 
     Raises
     ------
     ImportError
-        If matplotlib is not installed; with the remedy.
+        If matplotlib is not installed.
     """
     if given is not None:
         axes = list(given) if np.iterable(given) else [given]
@@ -35,7 +34,7 @@ def new_axes(n: int, given: Any, what: str) -> tuple[Any, Sequence[Any]]:
         from matplotlib.figure import Figure
     except ImportError:
         raise ImportError(
-            f"{what} draws with matplotlib, which is not installed. Install it with "
+            f"{what} needs matplotlib, which is not installed. Install it with "
             "pip install 'stagewise[plot]'."
         ) from None
     figure = Figure(figsize=(4.2 * n if n > 1 else 6.4, 3.6), layout="constrained")

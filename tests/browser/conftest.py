@@ -11,7 +11,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from stagewise.report.carried import engine
+from stagewise.report.exported_model import model_script
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 
@@ -25,12 +25,12 @@ def installed() -> str | None:
 def watched(browser):
     """An empty page; whatever it complains about fails the test."""
     page = browser.new_page()
-    complaints: list[str] = []
-    page.on("pageerror", lambda error: complaints.append(str(error)))
-    page.on("console", lambda said: complaints.append(said.text) if said.type == "error" else None)
+    errors: list[str] = []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.on("console", lambda line: errors.append(line.text) if line.type == "error" else None)
     yield page
     page.close()
-    assert not complaints
+    assert not errors
 
 
 # Not of the session: the driver has an event loop and a thread, and other tests fork.
@@ -61,5 +61,5 @@ def page(browser):
 def lab(browser):
     """A page with the engine, in which models can be asked; one for all tests of a file."""
     with watched(browser) as opened:
-        opened.evaluate(f"() => {{ 'use strict'; {engine()} window.Model = Model; }}")
+        opened.evaluate(f"() => {{ 'use strict'; {model_script()} window.Model = Model; }}")
         yield opened

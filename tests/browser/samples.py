@@ -1,4 +1,4 @@
-"""Models of every kind that a page can carry, and rows that are hard to read."""
+"""Models of every kind that can be exported, and difficult rows."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import pandas as pd
 
 from stagewise import (
     AdaBoostClassifier,
+    Dart,
     DecisionTreeClassifier,
     DecisionTreeRegressor,
     ExtraTreesClassifier,
@@ -21,7 +22,7 @@ from stagewise import (
     RandomForestRegressor,
     StagewiseRegressor,
 )
-from stagewise.inspection.fitted import Fitted
+from stagewise.inspection.fitted_model import FittedModel
 from stagewise.learners.histogram_tree import HistogramTree
 from stagewise.losses import Loss
 
@@ -107,7 +108,7 @@ class Rooted(Loss):
 Regressor = functools.partial(GradientBoostingRegressor, n_estimators=6, max_leaf_nodes=8)
 Classifier = functools.partial(GradientBoostingClassifier, n_estimators=4, max_leaf_nodes=6)
 LINES = {"leaves": "linear", "min_samples_leaf": 10}
-SETS = {"categorical": "sets"}
+SETS = {"category_encoding": "sets"}
 PRIOR = {"handle_unknown": "prior"}
 FEW = {"n_estimators": 5, "max_leaf_nodes": 12}
 
@@ -187,4 +188,4 @@ def cells(name):
     model = fitted(name)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # that some levels are taken as missing is meant
-        return Fitted.of(model, "cells").columns(hard_rows())
+        return FittedModel.of(model, "cells").columns(hard_rows())

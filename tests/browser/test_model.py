@@ -1,4 +1,4 @@
-"""What a model says on a page is what Python says."""
+"""Predictions and Shapley values on a page equal those of Python."""
 
 from __future__ import annotations
 
@@ -19,11 +19,12 @@ from stagewise.data.categories.target_encoding import TargetEncoding
 from stagewise.data.feature import Feature
 from stagewise.data.features import Features
 from stagewise.data.reading.datetimes import format_datetime_short
-from stagewise.export.facts import tree_facts
+from stagewise.estimators.bases.scores import predict_scores
+from stagewise.export.tree_facts import tree_facts
 from stagewise.inspection import shap_values
-from stagewise.inspection.fitted import Fitted
+from stagewise.inspection.fitted_model import FittedModel
 from stagewise.model.ensemble import Ensemble
-from stagewise.report.carried import carry, engine, level_words
+from stagewise.report.exported_model import category_labels, export_model, model_script
 from stagewise.trees.linear_leaves import LINEAR_LEAF_ARRAYS, LinearLeaves
 from stagewise.trees.tree import NODE_ARRAYS, Tree
 
@@ -32,9 +33,9 @@ ASK = """async ([payload, rows, treesRead]) => {
   const trees = Array.from({ length: model.nTrees }, (_, t) => t);
   return {
     score: rows.map((row) => Array.from(model.score(row))),
-    answer: model.answerable ? rows.map((row) => model.predict(row)) : null,
+    answer: model.predictable ? rows.map((row) => model.predict(row)) : null,
     paths: rows.map((row) => trees.map((t) => model.path(t, row))),
-    why: model.explainable ? rows.map((row) => model.explain(row)) : model.whyNot,
+    why: model.explainable ? rows.map((row) => model.explain(row)) : model.reason,
     trees: trees.slice(0, treesRead).map((t) => model.tree(t)),
     outputs: model.outputs,
     scoreOutputs: model.scoreOutputs,
@@ -47,7 +48,7 @@ ASK = """async ([payload, rows, treesRead]) => {
 
 def ask(lab, model, columns, trees_read=4):
     rows = np.column_stack(columns).tolist()
-    return lab.evaluate(ASK, [carry(model).payload(), rows, trees_read])
+    return lab.evaluate(ASK, [export_model(model).payload(), rows, trees_read])
 
 
 @pytest.fixture(scope="module", params=SAMPLES)
@@ -56,27 +57,27 @@ def case(request, lab):
     return fitted(name), cells(name), ask(lab, fitted(name), cells(name))
 
 
-# ---- as Python says ------------------------------------------------------------------------------
+# ---- agreement -----------------------------------------------------------------------------------
 
 
-def test_scores_are_the_same_bits_and_answers_the_same_numbers(case):
+def test_scores_are_identical_and_predictions_equal(case):
     model, columns, told = case
     score = model._score_values(model.model_, columns)
     assert np.array_equal(told["score"], score)
-    answer = model.answer(score).reshape(len(score), -1)
+    answer = predict_scores(model, score).reshape(len(score), -1)
     assert np.allclose(told["answer"], answer, rtol=1e-12, atol=1e-14)
-    assert told["outputs"] == list(Fitted.of(model, "").outputs("mean"))
+    assert told["outputs"] == list(FittedModel.of(model, "").outputs("mean"))
     assert told["complete"]
 
 
 def test_explanations_are_those_of_python(case):
     model, columns, told = case
     if isinstance(told["why"], str):
-        has_lines = Fitted.of(model, "").has_lines
+        has_lines = FittedModel.of(model, "").has_linear_leaves
         both_ways = getattr(model, "missing", None) == "probability"
         assert has_lines or both_ways
         return
-    names = Fitted.of(model, "").names
+    names = FittedModel.of(model, "").names
     X = rows_again(model, columns)
     known = shap_values(model, X)
     values = known.values.reshape(len(X), len(names), -1)
@@ -113,42 +114,47 @@ def test_trees_are_the_facts_of_python(case):
     features = {feature["name"]: feature for feature in told["features"]}
     for t, tree in enumerate(told["trees"]):
         facts = tree_facts(model, t)
-        assert (tree["says"], tree["names"]) == (facts.says, list(facts.names))
+        assert (tree["valueKind"], tree["names"]) == (facts.value_kind, list(facts.names))
         size = max(1e-3, *(abs(v) for node in facts.nodes for v in node.value))
         for node, known in zip(tree["nodes"], facts.nodes, strict=True):
             exact = ("id", "left", "right", "depth", "cover", "line")
             same = (known.number, known.left, known.right, known.depth, known.weight, known.line)
             assert tuple(node[name] for name in exact) == same
             assert node["gain"] == pytest.approx(known.gain, rel=1e-6)
-            near = 0.0 if known.question is None else 1e-6 * size  # leaves to the bit
+            near = 0.0 if known.split is None else 1e-6 * size  # leaves to the bit
             assert np.abs(np.subtract(node["value"], known.value)).max() <= near
-            assert (node["question"] is None) == (known.question is None)
-            if known.question is not None:
-                check_question(node["question"], known.question, features)
+            assert (node["split"] is None) == (known.split is None)
+            if known.split is not None:
+                check_split(node["split"], known.split, features)
 
 
-def check_question(asked, known, features):
+def check_split(asked, known, features):
     assert asked["name"] == known.name
     assert asked["missingLeft"] == {"left": True, "right": False, "both": None}[known.missing]
     if known.left is None:
         wide = features.get(known.name, {}).get("kind") == "integer"
         plain = str(known.threshold) if wide and np.isfinite(known.threshold) else known.threshold
-        in_words = known.moment and format_datetime_short(known.threshold, known.moment, 4)
+        in_words = known.temporal_type and format_datetime_short(
+            known.threshold, known.temporal_type, 4
+        )
         assert asked["threshold"] == (in_words or plain)
         return
-    words = dict(zip(known.left + known.right, level_words(known.left + known.right), strict=True))
-    assert sorted(asked["leftLevels"]) == sorted(words[level] for level in known.left)
-    assert sorted(asked["rightLevels"]) == sorted(words[level] for level in known.right)
-    assert set(asked["leftLevels"] + asked["rightLevels"]) == set(features[known.name]["levels"])
+    both = known.left + known.right
+    words = dict(zip(both, category_labels(both), strict=True))
+    assert sorted(asked["leftCategories"]) == sorted(words[level] for level in known.left)
+    assert sorted(asked["rightCategories"]) == sorted(words[level] for level in known.right)
+    assert set(asked["leftCategories"] + asked["rightCategories"]) == set(
+        features[known.name]["categories"]
+    )
 
 
-# ---- trees made by hand, and slow twins ----------------------------------------------------------
+# ---- trees made by hand, and references ----------------------------------------------------------
 
 HAND_MADE = [name for name in sample_models() if not name.startswith("linear model")]
 
 
 @pytest.mark.parametrize("name", HAND_MADE)
-def test_random_trees_are_walked_and_credited_as_the_slow_twins_do(lab, name):
+def test_random_trees_agree_with_the_reference(lab, name):
     model = sample_models()[name]
     kind = GradientBoostingRegressor if model.classes is None else GradientBoostingClassifier
     estimator = kind.from_model(model, {"loss": model.loss}, {})
@@ -158,12 +164,12 @@ def test_random_trees_are_walked_and_credited_as_the_slow_twins_do(lab, name):
     shape = (12, model.features.n)
     x = np.where(rng.random(shape) < 0.5, rng.choice(special, shape), rng.normal(size=shape))
     told = ask(lab, estimator, list(x.T))
-    fitted_model = Fitted.of(estimator, "")
+    fitted_model = FittedModel.of(estimator, "")
     assert np.array_equal(told["score"], fitted_model.score(list(np.ascontiguousarray(x.T))))
     trees, levels = model.ensemble.trees, model.ensemble.n_categories
     assert told["paths"] == [[walk(tree, row, levels) for tree in trees] for row in x]
     if isinstance(told["why"], str):
-        assert fitted_model.has_lines
+        assert fitted_model.has_linear_leaves
         return
     for row, why in zip(x[:4], told["why"], strict=False):
         game = path_game(trees, row, model.ensemble.n_outputs, levels)
@@ -175,7 +181,7 @@ def test_random_trees_are_walked_and_credited_as_the_slow_twins_do(lab, name):
 
 @pytest.mark.parametrize("beyond", [0, 1])
 @pytest.mark.parametrize("grain", [0.0, 1.0])
-def test_lines_are_bounded_and_rounded_as_in_the_core(lab, beyond, grain):
+def test_linear_leaves_are_bounded_and_rounded_as_in_the_core(lab, beyond, grain):
     leaf = random_tree(np.random.default_rng(0), 1, 0)
     one = {name: np.zeros(1, dtype=kind) for name, kind in LINEAR_LEAF_ARRAYS.items()}
     given = {"start": [0, 1], "slope": [1.0], "low": [-3.0], "high": [4.0]}
@@ -189,8 +195,8 @@ def test_lines_are_bounded_and_rounded_as_in_the_core(lab, beyond, grain):
     halves = np.arange(-8, 11) / 2
     x = np.concatenate([halves, np.nextafter(halves, 9), [np.nan, np.inf, -np.inf]])
     told = ask(lab, estimator, [x])
-    assert np.array_equal(told["score"], Fitted.of(estimator, "").score([x]))
-    assert told["why"].startswith("Leaves say lines")
+    assert np.array_equal(told["score"], FittedModel.of(estimator, "").score([x]))
+    assert told["why"].startswith("Tree-path-dependent Shapley values")
 
 
 def mirrored(tree):
@@ -232,17 +238,17 @@ def combining_model(rng):
     )
 
 
-def test_combinations_of_levels_are_found_by_keys_of_any_width(lab):
+def test_combinations_of_categories_are_found_by_keys_of_any_width(lab):
     rng = np.random.default_rng(1)
     model = combining_model(rng)
     estimator = GradientBoostingRegressor.from_model(model, {}, {})
     x = rng.choice([0.0, 1.0, 2.0, 9_999.0, 10_000.0, 12_345.0, np.nan], size=(40, 4))
     x[:3] = [[0, 0, 0, 1], [np.nan] * 4, [np.nan, np.nan, np.nan, 10_000.0]]  # known keys
     columns = list(np.ascontiguousarray(x.T))
-    fitted_model = Fitted.of(estimator, "")
+    fitted_model = FittedModel.of(estimator, "")
     told = ask(lab, estimator, columns, trees_read=0)
     assert np.array_equal(told["score"], fitted_model.score(columns))
-    extended = np.column_stack(fitted_model.extended(columns))
+    extended = np.column_stack(fitted_model.append_encodings(columns))
     assert set(extended[:, 5]) > set(model.features.target_encodings[1].values[0, [1, 3, 4]])
     trees, levels = model.ensemble.trees, model.ensemble.n_categories
     assert told["paths"] == [[walk(tree, row, levels) for tree in trees] for row in extended]
@@ -262,7 +268,7 @@ def walk(tree, row, levels):
     return nodes
 
 
-def test_long_paths_are_credited_exactly(lab):
+def test_long_paths_have_exact_shapley_values(lab):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(500, 40))
     model = RandomForestRegressor(n_estimators=2, max_features=0.2).fit(X, X.sum(axis=1))
@@ -273,14 +279,14 @@ def test_long_paths_are_credited_exactly(lab):
     )
 
 
-# ---- what cannot be done -------------------------------------------------------------------------
+# ---- errors --------------------------------------------------------------------------------------
 
 REFUSE = """async ([payload, row]) => {
   const model = await Model.open(payload);
   const said = (f) => { try { return f(); } catch (error) { return `refused: ${error.message}`; } };
   return {
     complete: model.complete, nTrees: model.nTrees, treeCount: model.treeCount,
-    explainable: model.explainable, answerable: model.answerable,
+    explainable: model.explainable, answerable: model.predictable,
     score: said(() => Array.from(model.score(row))), answer: said(() => model.predict(row)),
     explain: said(() => model.explain(row)), path: said(() => model.path(0, row)),
     tree: said(() => model.tree(0).nodes.length), none: said(() => model.tree(1e6)),
@@ -292,8 +298,8 @@ REFUSE = """async ([payload, row]) => {
 def test_of_a_model_that_is_too_large_the_first_trees_are_shown(lab):
     model = RandomForestRegressor(n_estimators=6).fit(table()[["a", "b"]], target("number"))
     row = [0.3, -0.2]
-    all_trees = lab.evaluate(REFUSE, [carry(model).payload(), row])
-    few = carry(model, most_bytes=20_000)
+    all_trees = lab.evaluate(REFUSE, [export_model(model).payload(), row])
+    few = export_model(model, max_bytes=20_000)
     assert 0 < few.n_trees < 6
     assert len(few.packed) <= 20_000
     told = lab.evaluate(REFUSE, [few.payload(), row])
@@ -305,22 +311,22 @@ def test_of_a_model_that_is_too_large_the_first_trees_are_shown(lab):
         assert not isinstance(all_trees[name], str)
     assert all_trees["none"].startswith("refused: There is no tree 1000000")
     assert all_trees["short"] == "refused: A row has 2 codes, not 1."
-    whole = carry(fitted("statistics"))
-    part = carry(fitted("statistics"), most_bytes=len(whole.packed) // 2)
+    whole = export_model(fitted("statistics"))
+    part = export_model(fitted("statistics"), max_bytes=len(whole.packed) // 2)
     told = lab.evaluate(REFUSE, [part.payload(), [0.0] * 5])
-    assert told["path"].startswith("refused: What levels say is not on this page")
-    none = lab.evaluate(REFUSE, [carry(model, most_bytes=0).payload(), row])
+    assert told["path"].startswith("refused: The target encodings are not on this page")
+    none = lab.evaluate(REFUSE, [export_model(model, max_bytes=0).payload(), row])
     assert (none["complete"], none["nTrees"]) == (False, 0)
 
 
 def test_of_a_loss_whose_mean_is_unknown_there_are_scores_only(lab):
     X = table()[["a", "b"]]
     model = GradientBoostingRegressor(loss=Rooted(), n_estimators=3).fit(X, target("amount"))
-    told = lab.evaluate(REFUSE, [carry(model).payload(), [0.3, -0.2]])
+    told = lab.evaluate(REFUSE, [export_model(model).payload(), [0.3, -0.2]])
     assert told["complete"]
     assert not told["answerable"]
-    assert told["answer"].startswith("refused: What the scores of this model's own loss mean")
-    assert told["score"] == Fitted.of(model, "").score([np.array([0.3]), np.array([-0.2])])[0]
+    assert told["answer"].startswith("refused: The link of this custom loss")
+    assert told["score"] == FittedModel.of(model, "").score([np.array([0.3]), np.array([-0.2])])[0]
 
 
 def test_names_with_markup_and_quotes_survive_a_file(page, tmp_path):
@@ -329,14 +335,14 @@ def test_names_with_markup_and_quotes_survive_a_file(page, tmp_path):
     X = pd.DataFrame(rng.normal(size=(60, 3)), columns=names[:3])
     X[names[3]] = pd.Categorical(rng.choice(["</script>", "\\u003c", "身長"], 60))
     model = GradientBoostingRegressor(n_estimators=3).fit(X, X[names[0]])
-    payload = json.dumps(carry(model).payload()).replace("<", "\\u003c")
+    payload = json.dumps(export_model(model).payload()).replace("<", "\\u003c")
     file = tmp_path / "page.html"
     file.write_text(
-        f"<!doctype html><meta charset=utf-8><script>(() => {{ 'use strict'; {engine()}"
+        f"<!doctype html><meta charset=utf-8><script>(() => {{ 'use strict'; {model_script()}"
         f"window.opened = Model.open({payload}); }})();</script>",
         encoding="utf-8",
     )
     page.goto(file.as_uri())
     features = page.evaluate("() => window.opened.then((model) => model.features)")
     assert [feature["name"] for feature in features] == names
-    assert features[3]["levels"] == list(model.model_.features[3].categories.values)
+    assert features[3]["categories"] == list(model.model_.features[3].categories.values)

@@ -1,4 +1,4 @@
-"""Report pages in a real browser: every section is there, and says what Python says."""
+"""Report pages in a real browser: every section is shown, and agrees with Python."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def look(page, width):
 
 
 def said(page):
-    return json.loads(page.get_attribute(".verdict", "data-said"))
+    return json.loads(page.get_attribute(".prediction", "data-values"))
 
 
 def change(page, feature, value):
@@ -102,7 +102,7 @@ def change(page, feature, value):
         field.fill(value)
 
 
-def test_what_if_says_what_python_says(number):
+def test_what_if_predicts_as_python(number):
     page = number
     model, X, _, _ = report_of("number")
     row = X.iloc[[row_of(page)]]
@@ -125,11 +125,11 @@ def test_what_if_says_what_python_says(number):
     assert page.locator(".field.changed").count() == same.count(False)
 
 
-def test_what_if_tells_what_cannot_be(number):
+def test_what_if_shows_input_errors(number):
     page = number
     before = said(page)
     change(page, 0, "seven")
-    assert "is a number" in page.inner_text(".field[data-feature='0'] .error")
+    assert "must be a number" in page.inner_text(".field[data-feature='0'] .error")
     assert said(page) == before
     page.get_by_role("button", name="Reset").click()
     assert page.inner_text(".field[data-feature='0'] .error") == ""
@@ -146,7 +146,7 @@ def test_what_if_of_classes(page, written):
     np.testing.assert_allclose(said(page), model.predict_proba(row)[0], rtol=1e-9)
 
 
-def test_the_threshold_moves_what_is_counted(page, written):
+def test_the_threshold_changes_the_counts(page, written):
     model, X, y, weight = report_of("two classes")
     show(page, written("two classes"))
     page.locator("#quality input[type=range]").fill("0.3")
@@ -154,8 +154,8 @@ def test_the_threshold_moves_what_is_counted(page, written):
     shown = [float(text.split()[0].replace(",", "")) for text in cells if text.strip()]
     told = thresholds(model, X, y, sample_weight=weight).at(0.3)
     assert shown == [told["tn"], told["fp"], told["fn"], told["tp"]]
-    page.get_by_label("Cost of a miss").fill("50")
-    page.get_by_role("button", name="Use the cheapest threshold").click()
+    page.get_by_label("Cost of a false negative").fill("50")
+    page.get_by_role("button", name="Use the threshold with the lowest cost").click()
     best = thresholds(model, X, y, sample_weight=weight).cost(1.0, 50.0)
     now = page.locator("#quality .rates div", has_text="cost per row").locator("b").inner_text()
     assert float(now) == pytest.approx(best.best_cost, rel=0.01)
@@ -166,7 +166,7 @@ def test_measures_features_and_rows_can_be_chosen(number):
     page.get_by_role("button", name="Number of splits").click()
     assert "Number of splits" in page.get_attribute("#importance svg", "aria-label")
     page.locator("#dependence select").nth(0).select_option("age")
-    assert "depends on age" in page.get_attribute("#dependence svg", "aria-label")
+    assert "dependence of price on age" in page.get_attribute("#dependence svg", "aria-label")
     page.locator("#dependence select").nth(1).select_option("rooms")
     assert "on age and rooms" in page.get_attribute("#dependence svg", "aria-label")
     page.locator("#dependence .plot svg").hover()
@@ -208,7 +208,7 @@ def test_dark_and_print(page, written):
     show(page, written("two classes"))
     colour = "getComputedStyle(document.body).backgroundColor"
     dark = page.evaluate(colour)
-    page.get_by_role("button", name="colours").click()
+    page.get_by_role("button", name="colour theme").click()
     assert page.evaluate(colour) != dark
     page.emulate_media(media="print")
     assert page.evaluate("getComputedStyle(document.querySelector('nav')).display") == "none"

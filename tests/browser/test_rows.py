@@ -1,4 +1,4 @@
-"""What a person types becomes what Python makes of a cell."""
+"""Typed values are encoded as in Python."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import pandas as pd
 
 from browser.samples import fitted
 from stagewise import GradientBoostingRegressor
-from stagewise.inspection.fitted import Fitted
-from stagewise.report.carried import carry
+from stagewise.inspection.fitted_model import FittedModel
+from stagewise.report.exported_model import export_model
 
 
 def encoded(lab, model, texts):
@@ -17,10 +17,10 @@ def encoded(lab, model, texts):
       const model = await Model.open(payload);
       return texts.map(([j, text]) => model.encode(j, text));
     }"""
-    return lab.evaluate(script, [carry(model).payload(), texts])
+    return lab.evaluate(script, [export_model(model).payload(), texts])
 
 
-def test_what_is_typed_becomes_what_python_makes_of_it(lab):
+def test_typed_values_are_encoded_as_in_python(lab):
     model = fitted("a number")
     frame = pd.DataFrame(
         {
@@ -37,7 +37,7 @@ def test_what_is_typed_becomes_what_python_makes_of_it(lab):
     X["a"], X["b"] = X["a"].astype(float), X["b"].replace({"NaN": None}).astype(float)
     X["many"] = pd.to_numeric(X["many"]).astype("Int64").astype("category")
     X["id"] = X["id"].astype("Int64")
-    known = Fitted.of(model, "").columns(X)
+    known = FittedModel.of(model, "").columns(X)
     assert np.array_equal(told, known, equal_nan=True)
 
 
@@ -55,12 +55,14 @@ def test_integers_of_any_width_keep_their_side_of_a_threshold(lab):
     assert told[10:] == [len(cuts), 0, len(cuts)]
 
 
-def test_what_is_wrong_is_said(lab):
+def test_invalid_input_has_a_message(lab):
     texts = [[0, "many"], [0, "1,5"], [0, "0x10"], [2, "never"], [3, "1000"], [4, "12a"]]
     wrong = [found["error"] for found in encoded(lab, fitted("a number"), texts)]
-    assert wrong[0] == "a is a number; “many” is none. Type one, or “missing”."
-    assert all("is a number" in words for words in (*wrong[:3], wrong[5]))
-    assert wrong[3].startswith("“never” is no level of few. Choose one of its levels (u, v, w, x y")
+    assert wrong[0] == "a must be a number; got “many”. Type a number, or “missing”."
+    assert all("must be a number" in words for words in (*wrong[:3], wrong[5]))
+    assert wrong[3].startswith(
+        "“never” is not a category of few. Use one of its categories (u, v, w, x y"
+    )
     assert "(0, 1, 2, 3, 4, …)" in wrong[4]
     prior = encoded(lab, fitted("levels without rows"), [[2, "never"], [3, "1000"]])
     assert prior == [{"code": 5}, {"code": 90}]
@@ -76,7 +78,7 @@ def test_values_that_stand_for_missing_cells_are_missing(lab):
     assert np.array_equal([found["code"] for found in told], [np.nan] * 4 + [1.0], equal_nan=True)
 
 
-def test_a_level_that_is_called_missing_is_a_level(lab):
+def test_a_category_named_missing_is_a_category(lab):
     X = pd.DataFrame({"c": pd.Categorical(["missing", " x ", "", "7", 7] * 6)})
     model = GradientBoostingRegressor(n_estimators=2, min_samples_leaf=1).fit(X, np.arange(30) % 5)
     levels = list(model.model_.features[0].categories.values)
@@ -86,4 +88,4 @@ def test_a_level_that_is_called_missing_is_a_level(lab):
     codes = [found.get("code") for found in told]
     assert codes[:5] == [levels.index(level) for level in ("missing", " x ", "", "7", 7)]
     assert np.isnan(codes[5])
-    assert "is no level of c" in told[6]["error"]
+    assert "is not a category of c" in told[6]["error"]

@@ -34,7 +34,7 @@ def train(run, folder, name="t.csv", *more):
 
 def test_text_is_learned_from_as_categories(run, towns):
     model, result = train(run, towns)
-    assert result["levels"] == {"flag": 2}
+    assert result["categories"] == {"flag": 2}
     assert result["dropped"] == []
     table = csv.read_csv(towns / "t.csv")
     estimator = stagewise.GradientBoostingRegressor(
@@ -43,7 +43,7 @@ def test_text_is_learned_from_as_categories(run, towns):
     assert stagewise.load(model).fingerprint() == estimator.fingerprint()
 
 
-def test_training_tells_the_number_of_levels(run, towns, tmp_path):
+def test_training_prints_the_number_of_categories(run, towns, tmp_path):
     code, out, _ = run(
         *("train", towns / "t.csv", "--target", "price", "--model", tmp_path / "m.stgw", *FAST),
         *("--categorical", "zip"),
@@ -54,13 +54,13 @@ def test_training_tells_the_number_of_levels(run, towns, tmp_path):
     assert code == 0
     assert "flag 2, zip 4" in out
     _, out, _ = run("show", tmp_path / "m.stgw", "--json")
-    assert json.loads(out)["levels"] == {"flag": 2, "zip": 4}
+    assert json.loads(out)["categories"] == {"flag": 2, "zip": 4}
 
 
 @pytest.mark.parametrize("words", [["zip,area"], ["zip", "area"]])
 def test_named_columns_are_taken_as_they_are_written(run, towns, words):
     model, result = train(run, towns, "t.csv", "--categorical", *words)
-    assert list(result["levels"]) == ["area", "flag", "zip"]
+    assert list(result["categories"]) == ["area", "flag", "zip"]
     levels = stagewise.load(model).model_.features[2].categories.values
     assert levels == ("007", "0815", "10", "7")
     code, out, err = run("predict", model, towns / "t.csv")
@@ -76,7 +76,7 @@ def test_named_columns_are_taken_as_they_are_written(run, towns, words):
 def test_csv_and_parquet_give_the_same_model(run, towns):
     _, first = train(run, towns, "t.csv", "--categorical", "zip")
     _, second = train(run, towns, "t.parquet")
-    assert first["levels"] == second["levels"] == {"flag": 2, "zip": 4}
+    assert first["categories"] == second["categories"] == {"flag": 2, "zip": 4}
     assert first["fingerprint"] == second["fingerprint"]
 
 
@@ -94,18 +94,18 @@ def test_a_validation_file_is_read_alike(run, towns):
 
 
 @pytest.mark.filterwarnings("default")
-def test_unseen_levels_are_told(run, towns, tmp_path):
+def test_unknown_categories_are_warned_about(run, towns, tmp_path):
     model, _ = train(run, towns)
     (tmp_path / "t.csv").write_text("area,flag,zip\n1,maybe,7\n2,yes,7\n")
     code, _, err = run("predict", model, tmp_path / "t.csv")
     assert code == 0
-    assert "Warning: X column 'flag' has unknown categories in 1 of 2 rows: 'maybe'" in err
+    assert "Warning: X column 'flag' holds 'maybe' in 1 of 2 rows" in err
 
 
-def test_unseen_levels_are_refused_if_the_model_was_told_so(run, towns, tmp_path):
+def test_unknown_categories_are_errors_with_handle_unknown_error(run, towns, tmp_path):
     model, _ = train(run, towns, "t.csv", "--set", "handle_unknown=error")
     (tmp_path / "t.csv").write_text("area,flag,zip\n1,maybe,7\n")
-    fails(run("predict", model, tmp_path / "t.csv"), "'flag' has unknown categories", "'maybe'")
+    fails(run("predict", model, tmp_path / "t.csv"), "'flag' holds 'maybe'")
 
 
 def test_text_where_numbers_were_is_refused(run, towns, tmp_path):
@@ -117,17 +117,17 @@ def test_text_where_numbers_were_is_refused(run, towns, tmp_path):
 def test_text_can_still_be_left_out(run, towns):
     _, result = train(run, towns, "t.parquet", "--drop-text", "--categorical", "zip")
     assert result["dropped"] == ["flag"]
-    assert result["levels"] == {"zip": 4}
+    assert result["categories"] == {"zip": 4}
 
 
-def test_columns_that_only_name_the_rows_are_told(run, tmp_path):
+def test_identifier_columns_are_warned_about(run, tmp_path):
     table = make_table(0).select(["area", "price"])
     table = table.append_column("id", [[f"row {n}" for n in range(ROWS)]])
     csv.write_csv(table, tmp_path / "t.csv")
     train = ["train", tmp_path / "t.csv", "--target", "price", "--model", tmp_path / "m.stgw"]
     code, _, err = run(*train, *FAST, "--json")
     assert code == 0
-    assert "'id' has a level of its own for most of the 300 rows" in err
+    assert "'id' has a different category in most of the 300 rows" in err
     assert "--ignore id" in err
 
 
@@ -135,23 +135,23 @@ def test_columns_that_only_name_the_rows_are_told(run, tmp_path):
     ("more", "words"),
     [
         (["--categorical", "zap"], ["--categorical", "no column 'zap'", "did you mean 'zip'"]),
-        (["--categorical", "price"], ["'price' is no feature"]),
-        (["--categorical", "flag", "--ignore", "flag"], ["'flag' is no feature"]),
+        (["--categorical", "price"], ["'price' is not a feature"]),
+        (["--categorical", "flag", "--ignore", "flag"], ["'flag' is not a feature"]),
         (["--categorical", "zip", "--set", "categorical_features=text"], ["leave one of them out"]),
         (["--set", "categorical_features=none"], ["'flag' holds the text"]),
         (["--set", 'categorical_features=["zap"]'], ["'zap', which X does not have"]),
     ],
 )
-def test_a_mistake_is_told_in_one_sentence(run, towns, tmp_path, more, words):
+def test_an_error_is_one_sentence(run, towns, tmp_path, more, words):
     command = ["train", towns / "t.csv", "--target", "price", "--model", tmp_path / "m.stgw"]
     fails(run(*command, "--quiet", *more), *words)
 
 
-def test_what_is_neither_numbers_nor_text_is_refused_by_name(run, tmp_path):
+def test_unsupported_columns_are_named(run, tmp_path):
     table = make_table(0).select(["area", "price"]).append_column("parts", [[[1]] * ROWS])
     parquet.write_table(table, tmp_path / "t.parquet")
     command = ["train", tmp_path / "t.parquet", "--target", "price", "--model", tmp_path / "m.stgw"]
-    fails(run(*command, "--quiet"), "'parts' holds list", "--ignore parts", "--drop-text")
+    fails(run(*command, "--quiet"), "'parts' has list", "--ignore parts", "--drop-text")
 
 
 def test_a_model_without_names_takes_text_as_it_comes(run, towns, tmp_path):

@@ -82,7 +82,7 @@ def test_probabilities_of_a_regression_are_refused(run):
     fails(run("predict", "price.stgw", "test.csv", "--proba"), "--proba", "numbers")
 
 
-def test_a_kept_column_may_not_take_the_name_of_an_answer(run, tmp_path):
+def test_a_kept_column_may_not_have_the_name_of_a_prediction(run, tmp_path):
     (tmp_path / "t.csv").write_text("area,age,rooms,prediction\n1,2,3,4\n")
     fails(run("predict", "price.stgw", tmp_path / "t.csv", "--keep", "prediction"), "'prediction'")
 
@@ -161,7 +161,7 @@ def test_one_row_can_be_evaluated(run, tmp_path):
 # --- show -------------------------------------------------------------------------------------
 
 
-def test_show_tells_what_is_in_a_model(run, folder):
+def test_show_prints_the_contents_of_a_model(run, folder):
     code, out, _ = run("show", "kind.stgw")
     assert code == 0
     for word in ["classification", "log_loss", "0, 1, 2", "learning_rate", "area", "fingerprint"]:
@@ -236,7 +236,7 @@ def test_an_interruption_has_exit_code_130_and_leaves_the_old_model(run, tmp_pat
     assert model.read_bytes() == b"old"
 
 
-def test_a_bug_is_told_as_one_without_a_traceback(run, monkeypatch):
+def test_a_bug_is_reported_without_a_traceback(run, monkeypatch):
     def stumble(*_):
         raise RuntimeError("left is right")
 

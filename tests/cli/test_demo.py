@@ -1,4 +1,4 @@
-"""``make demo`` as a newcomer meets it."""
+"""``make demo``."""
 
 import subprocess
 import sys
@@ -26,7 +26,7 @@ def seen(tmp_path_factory):
 
 def test_the_demo_prints_scores_and_a_chart(seen):
     _, out = seen
-    for word in ["log loss", "accuracy", "AUC", "malignant", "█", "Next, type:"]:
+    for word in ["log loss", "accuracy", "AUC", "malignant", "█", "Next steps:"]:
         assert word in out
 
 
@@ -40,7 +40,7 @@ def test_the_demo_learns_something(seen):
 
 def test_the_demo_compares_the_loaded_model_with_the_trained_one(seen, tmp_path, monkeypatch):
     _, out = seen
-    assert "same to the last bit" in out
+    assert "all probabilities are identical" in out
 
     def load_another(path):
         table = csv.read_csv(tmp_path / "train.csv")
@@ -51,10 +51,10 @@ def test_the_demo_compares_the_loaded_model_with_the_trained_one(seen, tmp_path,
     assert demo.main(["--out", str(tmp_path)]) == 1
 
 
-def test_what_the_demo_says_to_type_next_works(seen, capsys, monkeypatch, tmp_path):
+def test_the_next_steps_of_the_demo_work(seen, capsys, monkeypatch, tmp_path):
     _, out = seen
     monkeypatch.chdir(tmp_path)
-    lines = out.split("Next, type:")[1].strip().splitlines()
+    lines = out.split("Next steps:")[1].strip().splitlines()
     assert len(lines) == 5
     for line in lines:
         assert main(line.split()[1:]) == 0

@@ -10,8 +10,8 @@ pytest.importorskip("pyarrow")
 def test_a_table_is_described(run):
     code, out, err = run("describe", "train.csv", "--target", "price")
     assert (code, err) == (0, "")
-    assert "What columns say about 'price'" in out
-    assert "To look at" in out
+    assert "Association with 'price'" in out
+    assert "Hints" in out
     assert "kind" in out
 
 

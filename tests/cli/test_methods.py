@@ -1,4 +1,4 @@
-"""``--method``: every chapter of the notes from a table to a prediction."""
+"""``--method``: every method from a table to a prediction."""
 
 import json
 
@@ -43,7 +43,7 @@ def test_a_method_trains_predicts_evaluates_and_is_shown(run, tmp_path, method, 
     assert run("predict", path, "test.csv")[0] == 0
 
 
-def test_bagging_is_a_forest_that_looks_at_all_columns(run, tmp_path):
+def test_bagging_is_a_forest_with_all_columns(run, tmp_path):
     code, _, err = train(run, tmp_path / "b.stgw", "bagging", "price", "--quiet")
     assert code == 0, err
     assert stagewise.load(tmp_path / "b.stgw").max_features is None
@@ -51,10 +51,10 @@ def test_bagging_is_a_forest_that_looks_at_all_columns(run, tmp_path):
     assert stagewise.load(tmp_path / "b.stgw").max_features == 1
 
 
-def test_what_a_method_cannot_do_is_answered(run, tmp_path):
+def test_unsupported_tasks_of_a_method_are_errors(run, tmp_path):
     path = tmp_path / "m.stgw"
-    fails(train(run, path, "adaboost", "price"), "classes apart", "forest")
-    fails(train(run, path, "linear", "kind"), "numbers", "adaboost")
+    fails(train(run, path, "adaboost", "price"), "supports classification only", "forest")
+    fails(train(run, path, "linear", "kind"), "supports regression only", "adaboost")
     fails(train(run, path, "linear", "price", "--threads", "2"), "--threads", "leave it out")
     fails(train(run, path, "stepwise", "price", "--early-stopping"), "--early-stopping")
     fails(train(run, path, "linear", "price", "--set", "max_depth=2"), "max_depth")

@@ -1,4 +1,4 @@
-"""Files, tasks and parameters as the command line reads them; no model is trained here."""
+"""Reading of files, tasks and parameters; no model is trained here."""
 
 import gzip
 from decimal import Decimal
@@ -8,8 +8,8 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from stagewise.cli.columns import feature_table, labels, numbers, strange_columns, text_columns
-from stagewise.cli.complaint import Complaint, did_you_mean, listing
+from stagewise.cli.columns import feature_table, labels, numbers, text_columns, unsupported_columns
+from stagewise.cli.errors import InputError, did_you_mean, listing
 from stagewise.cli.files import _FIRST_BLOCK, check_writable, read_file, write_columns
 from stagewise.cli.parameters import parse_setting, read_parameters
 from stagewise.cli.task import guess_task
@@ -42,7 +42,7 @@ def test_a_compressed_csv_is_read_like_a_plain_one(tmp_path):
     assert read_file(path).to_pydict() == {"a": [1], "b": [2]}
 
 
-def test_parquet_is_known_by_its_first_bytes_when_the_name_says_nothing(tmp_path):
+def test_parquet_is_recognised_by_its_first_bytes(tmp_path):
     path = tmp_path / "table"
     parquet.write_table(pa.table({"a": [1, 2]}), path)
     assert read_file(path).to_pydict() == {"a": [1, 2]}
@@ -80,7 +80,7 @@ def test_a_column_may_be_read_as_it_is_written(tmp_path):
 def test_a_file_that_is_no_table_is_named_with_the_reason(tmp_path, content, words):
     path = tmp_path / "bad.csv"
     path.write_bytes(content)
-    with pytest.raises(Complaint, match=words) as caught:
+    with pytest.raises(InputError, match=words) as caught:
         read_file(path)
     assert "bad.csv" in str(caught.value)
 
@@ -88,14 +88,14 @@ def test_a_file_that_is_no_table_is_named_with_the_reason(tmp_path, content, wor
 def test_a_broken_parquet_file_is_a_complaint(tmp_path):
     path = tmp_path / "t.parquet"
     path.write_bytes(b"PAR1 and nothing else")
-    with pytest.raises(Complaint, match="cannot be read as Parquet"):
+    with pytest.raises(InputError, match="cannot be read as Parquet"):
         read_file(path)
 
 
 def test_a_missing_file_and_a_folder_are_complaints(tmp_path):
-    with pytest.raises(Complaint, match="There is no file"):
+    with pytest.raises(InputError, match="There is no file"):
         read_file(tmp_path / "none.csv")
-    with pytest.raises(Complaint, match="is a folder"):
+    with pytest.raises(InputError, match="is a folder"):
         read_file(tmp_path)
 
 
@@ -109,9 +109,9 @@ def test_written_columns_are_read_back_the_same(tmp_path, name):
 
 
 def test_an_output_in_a_missing_folder_or_of_unknown_kind_is_refused_beforehand(tmp_path):
-    with pytest.raises(Complaint, match="no folder"):
+    with pytest.raises(InputError, match="no folder"):
         check_writable(tmp_path / "none" / "out.csv")
-    with pytest.raises(Complaint, match="ending"):
+    with pytest.raises(InputError, match="suffix"):
         check_writable(tmp_path / "out.xlsx", (".csv", ".parquet"))
 
 
@@ -135,23 +135,23 @@ def test_columns_are_numbers_or_text_or_strange():
         }
     )
     assert text_columns(table) == ["text", "category", "codes"]
-    assert strange_columns(table) == ["list", "bytes"]
+    assert unsupported_columns(table) == ["list", "bytes"]
 
 
-def test_an_empty_column_becomes_missing_numbers_and_a_date_a_moment():
+def test_an_empty_column_becomes_nan_and_a_date_a_timestamp():
     table = pa.table({"nothing": pa.nulls(2), "day": pa.array([0, 1], pa.date32())})
     types = feature_table(table, ["day", "nothing"]).schema.types
     assert types == [pa.timestamp("s"), pa.float64()]
 
 
-def test_a_gap_in_the_target_is_told_with_count_and_first_row():
+def test_missing_targets_are_an_error_with_count_and_first_row():
     table = pa.table({"y": [1.0, None, None]})
-    with pytest.raises(Complaint, match=r"missing in 2 of 3 rows \(first in row 2\)"):
+    with pytest.raises(InputError, match=r"missing in 2 of 3 rows \(first in row 2\)"):
         numbers(table, "y", "target")
 
 
 def test_text_as_a_regression_target_is_refused():
-    with pytest.raises(Complaint, match="must be numbers, and holds text"):
+    with pytest.raises(InputError, match="must be numbers, but has text"):
         numbers(pa.table({"y": ["a"]}), "y", "target")
 
 
@@ -184,14 +184,14 @@ def test_the_task_follows_from_type_and_number_of_values(values, task):
     assert guess(values) == task
 
 
-def test_a_guess_says_why():
+def test_a_guess_has_a_reason():
     reason = guess_task(pa.chunked_array([[0, 1, 1, 0]]), "churned").reason
     assert "'churned'" in reason
-    assert "2 different whole numbers" in reason
+    assert "2 different integers" in reason
 
 
 def test_a_date_cannot_be_a_target():
-    with pytest.raises(Complaint, match="neither numbers nor labels"):
+    with pytest.raises(InputError, match="neither numbers nor labels"):
         guess_task(pa.chunked_array([pa.array([0], pa.date32())]), "day")
 
 
@@ -209,27 +209,27 @@ def test_settings_override_the_file(tmp_path):
 def test_an_unknown_parameter_suggests_the_nearest(tmp_path, wrong):
     path = tmp_path / "p.toml"
     path.write_text(f"{wrong} = 0.5\n")
-    with pytest.raises(Complaint, match="did you mean 'learning_rate'"):
+    with pytest.raises(InputError, match="did you mean 'learning_rate'"):
         read_parameters(path, [], Estimator)
 
 
 def test_a_parameter_near_to_nothing_gets_the_whole_list():
-    with pytest.raises(Complaint, match="the parameters are learning_rate, max_depth"):
+    with pytest.raises(InputError, match="the parameters are learning_rate, max_depth"):
         read_parameters(None, ["zzz=1"], Estimator)
 
 
 @pytest.mark.parametrize("name", ["verbose", "callbacks"])
-def test_what_belongs_to_the_command_line_cannot_be_set(name):
-    with pytest.raises(Complaint, match="unknown parameter"):
+def test_parameters_of_the_command_line_cannot_be_set(name):
+    with pytest.raises(InputError, match="unknown parameter"):
         read_parameters(None, [f"{name}=1"], Estimator)
 
 
-def test_a_broken_parameter_file_is_told_with_its_line(tmp_path):
+def test_an_invalid_parameter_file_is_an_error_with_its_line(tmp_path):
     path = tmp_path / "p.toml"
     path.write_text("learning_rate: 0.5\n")
-    with pytest.raises(Complaint, match=r"is not TOML: .*line 1"):
+    with pytest.raises(InputError, match=r"is not valid TOML: .*line 1"):
         read_parameters(path, [], Estimator)
-    with pytest.raises(Complaint, match="There is no parameter file"):
+    with pytest.raises(InputError, match="There is no parameter file"):
         read_parameters(tmp_path / "none.toml", [], Estimator)
 
 
@@ -246,13 +246,13 @@ def test_a_broken_parameter_file_is_told_with_its_line(tmp_path):
         ("p = [1, 2]", [1, 2]),
     ],
 )
-def test_the_value_of_a_setting_is_read_as_what_it_looks_like(setting, value):
+def test_the_value_of_a_setting_is_parsed_as_toml(setting, value):
     assert parse_setting(setting) == ("p", value)
 
 
 @pytest.mark.parametrize("setting", ["p", "=1", "p="])
 def test_a_setting_without_name_or_value_is_refused(setting):
-    with pytest.raises(Complaint, match="name=value"):
+    with pytest.raises(InputError, match="name=value"):
         parse_setting(setting)
 
 

@@ -37,11 +37,11 @@ def test_the_page_lies_beside_the_model(run, folder):
     assert "explaining" not in err
 
 
-def test_what_has_no_page(run, folder, tmp_path):
+def test_models_without_a_report_are_errors(run, folder, tmp_path):
     fails(run("report", "price.stgw", "test.csv", "--out", tmp_path / "p.pdf"), ".html")
     fails(run("report", "price.stgw", "nothing.csv"), "no file")
     table = csv.read_csv(folder / "train.csv").to_pandas()
     model = stagewise.LinearRegression().fit(table[["area"]], table["price"])
     model.save(tmp_path / "line.stgw", notes={"target": "price"})
     fails(run("report", tmp_path / "line.stgw", "test.csv"), "LinearRegression", "evaluate")
-    fails(run("report", "flag.stgw", "test.csv", "--target", "rooms"), "never saw in training")
+    fails(run("report", "flag.stgw", "test.csv", "--target", "rooms"), "not in the training data")

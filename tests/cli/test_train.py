@@ -14,13 +14,13 @@ from stagewise.model.file.atomic import replace_file
 from stagewise.model.file.format import read_model
 
 
-def test_train_says_which_task_it_guessed_and_why(run, tmp_path):
+def test_train_prints_the_guessed_task_and_the_reason(run, tmp_path):
     code, out, err = run(
         *("train", "train.csv", "--target", "price", "--model", tmp_path / "m.stgw"),
         *("--ignore", "flag", "kind", *FAST),
     )
     assert code == 0
-    assert "Task: regression, since 'price' holds floating-point numbers" in err
+    assert "Task: regression, since 'price' has floating-point numbers" in err
     assert "m.stgw" in out
     assert stagewise.load(tmp_path / "m.stgw").feature_names_in_.tolist() == [
         "area",
@@ -59,7 +59,7 @@ def test_a_csv_and_a_parquet_file_give_the_same_model(run, folder, tmp_path):
     assert json.loads(out)["fingerprint"] == stagewise.load(folder / "price.stgw").fingerprint()
 
 
-def test_train_json_holds_everything_told_and_nothing_else_is_printed(run, tmp_path):
+def test_train_json_has_all_results_and_nothing_else_is_printed(run, tmp_path):
     code, out, err = run(
         *("train", "train.csv", "--target", "kind", "--valid", "test.csv", "--drop-text"),
         *("--model", tmp_path / "m.stgw", *FAST, "--json"),
@@ -166,13 +166,13 @@ def test_the_model_is_named_after_the_data(run, folder, tmp_path, monkeypatch):
         (["train.csv", "--target", "price", "--threads", "0"], ["n_jobs"]),
     ],
 )
-def test_a_mistake_is_told_in_one_sentence_with_its_remedy(run, tmp_path, arguments, words):
+def test_an_error_is_one_sentence_with_a_remedy(run, tmp_path, arguments, words):
     answer = run("train", *arguments, "--drop-text", "--quiet", "--model", tmp_path / "m.stgw")
     fails(answer, *words)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_rows_without_a_target_are_refused_unless_told_to_leave_them_out(run, tmp_path):
+def test_rows_without_a_target_are_an_error_unless_dropped(run, tmp_path):
     table = make_table(0).select(["area", "age"])
     gaps = np.where(np.arange(ROWS) < 10, np.nan, table["area"].to_numpy())
     parquet.write_table(table.append_column("y", [gaps]), tmp_path / "t.parquet")
@@ -194,7 +194,7 @@ def test_a_model_in_a_missing_folder_is_refused_before_training(run, tmp_path):
     )
 
 
-def test_train_and_show_tell_which_rate_auto_was(run, tmp_path):
+def test_train_and_show_print_the_automatic_learning_rate(run, tmp_path):
     settings, model = tmp_path / "p.toml", tmp_path / "m.stgw"
     settings.write_text('learning_rate = "auto"\ncolumns_per_node = 1.0\nn_estimators = 200\n')
     trained = ("train", "train.csv", "--target", "price", "--drop-text", "--model", model)

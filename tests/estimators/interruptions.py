@@ -142,9 +142,9 @@ def asking_works(rows: int = 1_000_000) -> Iterator[tuple[str, Work]]:
     )
     yield (
         "partial dependence",
-        lambda: inspection.partial_dependence(forest, [0, 1], X, method="brute", max_rows=None),
+        lambda: inspection.partial_dependence(forest, X, [0, 1], method="brute", max_samples=None),
     )
-    yield "accumulated effects", lambda: inspection.accumulated_effects(forest, [0], X)
+    yield "accumulated effects", lambda: inspection.accumulated_effects(forest, X, [0])
     yield "interactions", lambda: inspection.interactions(forest, X[:2000])
     yield (
         "permutation importance",

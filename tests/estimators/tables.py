@@ -247,9 +247,9 @@ CASES: Mapping[str, tuple[type, str, dict[str, Any]]] = MappingProxyType(
 
 
 def all_columns(kind: type) -> dict[str, Any]:
-    """Return what makes nodes of gradient boosting use all features."""
-    by_default = inspect.signature(kind).parameters
-    return {"max_features": 1.0} if "leaves" in by_default else {}
+    """Return the parameters with which every node of boosted trees uses all features."""
+    parameter = inspect.signature(kind).parameters.get("max_features")
+    return {"max_features": 1.0} if parameter is not None and parameter.default == "auto" else {}
 
 
 def fit_case(name: str, table: Table, *, X: Any = None, **params: Any) -> Any:

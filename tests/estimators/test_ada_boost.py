@@ -34,7 +34,7 @@ def test_a_perfect_tree_ends_discrete_boosting():
     y = X[:, 0] > 12
     model = AdaBoostClassifier().fit(X, y)
     assert model.n_iter_ == 1
-    assert "without errors" in model.fit_report_["stopped_because"]
+    assert "without errors" in model.fit_report_["stop_reason"]
     assert (model.predict(X) == y).all()
     # The weight of a tree that has half a row of 40 wrong.
     np.testing.assert_allclose(np.abs(model.decision_function(X)), 0.5 * np.log(79))
@@ -54,7 +54,7 @@ def test_a_tree_no_better_than_chance_ends_it():
     y = np.tile([0, 1], 20)
     model = AdaBoostClassifier().fit(X, y)
     assert model.n_iter_ == 0
-    assert "better than chance" in model.fit_report_["stopped_because"]
+    assert "better than chance" in model.fit_report_["stop_reason"]
     np.testing.assert_array_equal(model.predict_proba(X), np.full((40, 2), 0.5))
 
 

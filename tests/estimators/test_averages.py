@@ -195,13 +195,13 @@ def test_single_trees_name_what_reads_sparse_rows():
 
 def test_the_recipe_of_a_forest_is_true():
     told = RandomForestClassifier(criterion="entropy", max_features=2, n_estimators=7).recipe()
-    for part in ("entropy", "2 features a node", "bootstrap", "average of 7 trees"):
+    for part in ("entropy", "2 features per node", "bootstrap", "average of 7 trees"):
         assert part in told
     told = ExtraTreesRegressor(max_depth=4).recipe()
     for part in ("squared_error", "random thresholds", "depth at most 4", "all rows", "average"):
         assert part in told
     told = DecisionTreeRegressor(min_samples_leaf=20, pruning="reduced_error").recipe()
-    for part in ("at least 20 rows a leaf", "all rows but 0.2 held out", "reduced error"):
+    for part in ("at least 20 rows per leaf", "all rows but 0.2 held out", "reduced error"):
         assert part in told
     assert "pure" not in told
     for told in (RandomForestRegressor().recipe(), DecisionTreeRegressor().recipe()):

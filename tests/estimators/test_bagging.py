@@ -13,7 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeRegressor
 
-from estimators.committees import ALL_WAYS, BOTH, SMALL_TREES, WAYS, answers, boosted, target
+from estimators.bagging_cases import ALL_WAYS, BOTH, SMALL_TREES, WAYS, answers, boosted, target
 from estimators.tables import make_table
 from stagewise import (
     BaggingClassifier,
@@ -48,10 +48,10 @@ def test_the_number_of_members_at_a_time_does_not_matter(kind, way, member, tabl
     alone, model = found
     assert len(model.estimators_) == len(alone.estimators_)
     np.testing.assert_array_equal(answers(model, table.X), answers(alone, table.X))
-    np.testing.assert_array_equal(model.weights_, alone.weights_)
+    np.testing.assert_array_equal(model.estimator_weights_, alone.estimator_weights_)
     if member == "boosted":
         assert model.fingerprint() == alone.fingerprint()
-    for name in ("oob_prediction_", "oob_path_", "oof_prediction_", "member_errors_"):
+    for name in ("oob_prediction_", "oob_errors_", "oof_prediction_", "estimator_errors_"):
         assert hasattr(model, name) == hasattr(alone, name)
         if hasattr(model, name):
             np.testing.assert_array_equal(getattr(model, name), getattr(alone, name))
@@ -232,7 +232,7 @@ def test_the_committee_is_no_worse_than_its_members_in_the_mean(table):
     model = BaggingRegressor(n_estimators=12).fit(table.X, table.number)
     found = ambiguity([h.predict(other.X) for h in model.estimators_], other.number)
     error = np.mean((model.predict(other.X) - other.number) ** 2)
-    assert found.committee == pytest.approx(error)
+    assert found.ensemble == pytest.approx(error)
     assert error < found.average
 
 
@@ -245,9 +245,9 @@ def test_out_of_bag_comes_close_to_new_rows(kind):
     y, y_test = target(kind, train), target(kind, test)
     model = kind(n_estimators=40, oob_score=True).fit(train.X, y)
     assert model.oob_score_ == pytest.approx(model.score(test.X, y_test), abs=0.05)
-    assert model.oob_path_.shape == (40,)
-    assert model.oob_path_[-1] < model.oob_path_[0]
-    assert model.member_errors_.shape == (40,)
+    assert model.oob_errors_.shape == (40,)
+    assert model.oob_errors_[-1] < model.oob_errors_[0]
+    assert model.estimator_errors_.shape == (40,)
 
 
 def test_members_stop_being_added_when_rows_out_of_bag_no_longer_gain(table):
@@ -256,7 +256,7 @@ def test_members_stop_being_added_when_rows_out_of_bag_no_longer_gain(table):
     model.fit(table.X, table.number)
     m = len(model.estimators_)
     assert 5 < m < 200
-    path = model.oob_path_ / np.var(table.number)
+    path = model.oob_errors_ / np.var(table.number)
     best = path[0]
     since = 0
     for value in path[1:]:
@@ -264,15 +264,15 @@ def test_members_stop_being_added_when_rows_out_of_bag_no_longer_gain(table):
     assert since == 5
     whole = BaggingRegressor(n_estimators=m).fit(table.X, table.number)
     assert whole.fingerprint() == model.fingerprint()
-    assert model.fit_report_["members"] == m
+    assert model.fit_report_["estimators_fitted"] == m
 
 
 def test_better_members_have_more_to_say(table):
     model = BaggingRegressor(n_estimators=20, combine="weighted", max_features=0.4)
     model.fit(table.X, table.number)
-    order = np.argsort(model.member_errors_)
-    assert (np.diff(model.weights_[order]) <= 0).all()
-    assert model.weights_.sum() == pytest.approx(1.0)
+    order = np.argsort(model.estimator_errors_)
+    assert (np.diff(model.estimator_weights_[order]) <= 0).all()
+    assert model.estimator_weights_.sum() == pytest.approx(1.0)
     other = make_table(1000, seed=4, missing=False)
     equal = clone(model).set_params(combine="average").fit(table.X, table.number)
     assert model.score(other.X, other.number) > equal.score(other.X, other.number)
@@ -282,8 +282,8 @@ def test_members_no_better_than_chance_still_decide_where_nobody_else_does():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(60, 2)), np.arange(60) % 2
     model = BaggingClassifier(n_estimators=5, combine="weighted").fit(X, y)
-    assert np.isfinite(model.weights_).all()
-    assert model.weights_.min() > 0.0
+    assert np.isfinite(model.estimator_weights_).all()
+    assert model.estimator_weights_.min() > 0.0
 
 
 @pytest.mark.filterwarnings("ignore:No member left")
@@ -296,7 +296,7 @@ def test_weights_without_rows_to_measure_are_equal():
 def test_exact_members_share_the_say():
     X = np.arange(40.0)[:, np.newaxis]
     model = BaggingRegressor(Recorder(), n_estimators=4, combine="weighted").fit(X, X[:, 0])
-    np.testing.assert_allclose(model.weights_, 0.25)
+    np.testing.assert_allclose(model.estimator_weights_, 0.25)
     np.testing.assert_array_equal(model.predict(X), X[:, 0])
 
 
@@ -306,4 +306,4 @@ def test_a_second_fit_forgets_what_the_first_measured(table):
     assert not any(hasattr(model, f"oob_{name}_") for name in ("score", "path", "prediction"))
     model.set_params(n_estimators=100, sampling="folds").fit(table.X, table.number)
     assert model.oof_prediction_.shape == (240,)
-    assert not hasattr(model, "oob_path_")
+    assert not hasattr(model, "oob_errors_")

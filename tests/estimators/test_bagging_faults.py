@@ -64,11 +64,11 @@ TOGETHER = {
     ),
     "stopping without rows": (
         {"sampling": "uniform", "early_stopping": True},
-        "early_stopping=True of .* goes by rows .* Set max_samples below 1",
+        "early_stopping=True of .* needs out-of-bag rows.* Set max_samples below 1",
     ),
     "weighing without rows": (
         {"sampling": "uniform", "combine": "weighted"},
-        "combine='weighted' of .* goes by rows .* Set max_samples below 1",
+        "combine='weighted' of .* needs out-of-bag rows.* Set max_samples below 1",
     ),
     "all groups": (
         {"sampling": "group"},
@@ -76,7 +76,7 @@ TOGETHER = {
     ),
     "members and folds": (
         {"sampling": "folds", "n_estimators": 7},
-        "'n_estimators' of .* has no effect with sampling='folds'; say with cv how many",
+        "'n_estimators' of .* has no effect with sampling='folds'; set the number of .* with cv",
     ),
     "a share and folds": (
         {"sampling": "folds", "max_samples": 0.5},
@@ -135,14 +135,18 @@ def test_misspelt_names_are_answered_with_the_nearest():
 
 def test_weights_that_a_member_cannot_take_and_that_are_no_counts(table):
     weight = np.linspace(0.5, 1.5, 60)
-    with pytest.raises(ValueError, match=r"KNeighborsRegressor takes no sample_weight.*whole"):
+    with pytest.raises(
+        ValueError, match=r"KNeighborsRegressor has no argument sample_weight.*whole"
+    ):
         BaggingRegressor(KNeighborsRegressor()).fit(table.X, table.number, weight)
 
 
 def test_more_copies_than_anybody_has(table, monkeypatch):
-    monkeypatch.setattr(bag_samples, "MOST_COPIES", 100)
+    monkeypatch.setattr(bag_samples, "MAX_COPIES", 100)
     model = BaggingRegressor(Ridge(), n_estimators=2)
-    with pytest.raises(ValueError, match=r"counts of 120 rows.*100 at most. Divide the weights"):
+    with pytest.raises(
+        ValueError, match=r"counts of 120 rows.*at most 100 are.*Divide the weights"
+    ):
         model.fit(table.X, table.number, np.full(60, 2.0) + (np.arange(60) < 0))
     model.fit(table.X, table.number, (1.0 + np.arange(60) % 2) / 1.5)
 
@@ -168,7 +172,7 @@ def test_more_folds_than_rows(table):
 
 
 def test_more_folds_than_rows_of_any_class(table):
-    words = r"cv=4 folds hold each class alike, and the largest class has only 2 rows. Use fewer"
+    words = r"cv=4 folds are stratified by class, and the largest class has only 2 rows. Use fewer"
     with pytest.raises(ValueError, match=words):
         BaggingClassifier(sampling="folds", cv=4).fit(table.X[:6], [0, 0, 1, 1, 2, 2])
 
@@ -176,7 +180,7 @@ def test_more_folds_than_rows_of_any_class(table):
 def test_a_class_with_too_few_rows_for_the_folds(table):
     y = np.zeros(60, dtype=int)
     y[0] = 1
-    with pytest.raises(ValueError, match=r"a class has no row in the training part.*fewer folds"):
+    with pytest.raises(ValueError, match=r"a class has no training row.*fewer folds"):
         BaggingClassifier(sampling="folds", cv=3).fit(table.X, y)
 
 
@@ -185,7 +189,7 @@ def test_a_member_that_predicts_several_numbers(table):
         def predict(self, X):
             return np.stack([super().predict(X)] * 2, axis=1)
 
-    with pytest.raises(ValueError, match="Several predicts 2 numbers a row"):
+    with pytest.raises(ValueError, match="Several predicts 2 numbers for each row"):
         BaggingRegressor(Several(), n_estimators=2, oob_score=True).fit(table.X, table.number)
 
 

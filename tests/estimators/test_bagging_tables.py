@@ -17,7 +17,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
-from estimators.committees import ALL_WAYS, BOTH, answers, boosted, target
+from estimators.bagging_cases import ALL_WAYS, BOTH, answers, boosted, target
 from estimators.tables import make_table
 from stagewise import (
     BaggingClassifier,
@@ -36,7 +36,7 @@ def test_frames_stay_frames(frame, table):
     X = frame({name: table.X[:, j] for j, name in enumerate(names)})
     model = BaggingRegressor(boosted(BaggingRegressor), n_estimators=4, max_features=0.6)
     model.fit(X, table.number)
-    for h, columns in zip(model.estimators_, model.estimators_columns_, strict=True):
+    for h, columns in zip(model.estimators_, model.estimators_features_, strict=True):
         assert h.feature_names_in_.tolist() == [names[j] for j in columns]
         assert len(columns) == 3
     plain = clone(model).fit(table.X, table.number)
@@ -93,7 +93,7 @@ def test_a_class_that_a_bag_lacks_gets_nothing_from_its_member():
 def test_a_bag_of_one_class_makes_a_member_that_says_so():
     X, y = np.arange(6.0)[:, np.newaxis], np.array([0, 0, 0, 0, 0, 1])
     model = BaggingClassifier(LogisticRegression(), n_estimators=30, oob_score=True).fit(X, y)
-    assert 0 < model.fit_report_["members_of_one_class"] < 30
+    assert 0 < model.fit_report_["estimators_with_one_class"] < 30
     assert model.predict_proba(X).shape == (6, 2)
 
 
@@ -142,5 +142,5 @@ def test_among_scikit_learns_tools(table):
 def test_the_recipe_says_what_is_run():
     said = BaggingClassifier(DecisionTreeClassifier(), max_features=0.5).recipe()
     assert "bootstrap" in said
-    assert "50% of the columns x DecisionTreeClassifier x 100 members x average" in said
+    assert "50% of the columns x DecisionTreeClassifier x 100 estimators x average" in said
     assert "folds" in BaggingRegressor(sampling="folds").recipe()

@@ -135,7 +135,7 @@ def test_10_a_column_that_is_all_missing_is_left_alone(kind: type, table: Any) -
     report = model.fit_report_
     if has(kind, "estimator"):
         report = model.estimators_[0].fit_report_
-    assert report["features_known_only_as_missing"] == ["column 0"]
+    assert report["constant_or_missing_features"] == ["column 0"]
 
 
 @EVERY

@@ -74,7 +74,7 @@ def test_every_estimator_of_trees_learns_from_categories(kind, table):
 def test_other_learners_have_no_use_for_them(name, table):
     value = {"categorical_features": [0], "handle_unknown": "error"}[name]
     model = StagewiseRegressor(learner=LinearRegression(), **{name: value})
-    with pytest.raises(InvalidParameterError, match=f"{name!r} .* has no use"):
+    with pytest.raises(InvalidParameterError, match=f"{name!r} .* has no effect"):
         model.fit(table.X[:, :1], table.number)
 
 
@@ -325,7 +325,7 @@ def test_a_continued_fit_is_an_uninterrupted_one(table):
     ):
         model.fit(X, table.number)
     model.set_params(categorical_features=["city"]).fit(unknown(table), table.number)
-    assert model.fit_report_["values_unseen"] == {"city": cities(table).count("rom")}
+    assert model.fit_report_["unknown_category_counts"] == {"city": cities(table).count("rom")}
 
 
 def test_folds_learn_with_categories(table):
@@ -356,7 +356,7 @@ def test_missing_values_are_missing_among_categories_too(table):
     params = {"missing_values": -999, "categorical_features": ["c"]}
     model = fitted(X, table, **params)
     assert model.model_.features[0].categories.values == (0, 1, 2, 3, 4, 5, 6)
-    assert model.fit_report_["values_taken_as_missing"] == {"c": int((codes == -999).sum())}
+    assert model.fit_report_["missing_value_counts"] == {"c": int((codes == -999).sum())}
     plain = pl.DataFrame({"c": [None if code == -999 else code for code in codes.tolist()]})
     assert model.fingerprint() == fitted(plain, table, categorical_features=["c"]).fingerprint()
     np.testing.assert_array_equal(model.predict(X), model.predict(plain))

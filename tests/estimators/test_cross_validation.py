@@ -154,7 +154,7 @@ def test_a_perfect_tree_ends_a_fold_as_it_ends_a_fit():
     folds = list(KFold(3, shuffle=True, random_state=0).split(X))
     model = AdaBoostClassifier(early_stopping=folds, n_estimators=20).fit(X, y)
     assert len(model.validation_loss_) == 1
-    assert "no fold has another round" not in model.fit_report_["stopped_because"]
+    assert "no fold has another round" not in model.fit_report_["stop_reason"]
     alone = [
         AdaBoostClassifier().fit(X[a], y[a], X_val=X[b], y_val=y[b]).validation_loss_
         for a, b in folds

@@ -56,7 +56,7 @@ def test_a_dear_mistake_is_made_less_often():
         ("dear", "must be a matrix of numbers; got 'dear'"),
         (
             [[0, 1, 1], [1, 0, np.nan], [1, 1, 0]],
-            r"cost\[1, 2\], saying .*tulip.* of .*rose.*is nan",
+            r"cost\[1, 2\], of predicting .*tulip.* for .*rose.*is nan",
         ),
     ],
 )
@@ -76,7 +76,7 @@ def test_a_fit_ends_within_its_time():
     model.fit(X, X[:, 0] * X[:, 1])
     assert time.perf_counter() - begin < 3.0  # a round takes milliseconds; the machine may be busy
     assert model.n_iter_ > 1
-    assert model.fit_report_["stopped_because"] == "time_limit of 0.7 s"
+    assert model.fit_report_["stop_reason"] == "time_limit of 0.7 s"
     same = GradientBoostingRegressor(
         n_estimators=model.n_iter_, learning_rate=model.learning_rate_
     ).fit(X, X[:, 0] * X[:, 1])
@@ -96,7 +96,7 @@ def test_time_enough_changes_nothing():
         for limit in (None, 1e6)
     )
     assert plain.fingerprint() == limited.fingerprint()
-    assert limited.fit_report_["stopped_because"] == ""
+    assert limited.fit_report_["stop_reason"] == ""
 
 
 # ---- recipe -------------------------------------------------------------------------------------
@@ -104,8 +104,8 @@ def test_time_enough_changes_nothing():
 
 def test_a_recipe_says_what_will_run():
     assert GradientBoostingRegressor().recipe() == (
-        "squared_error x Newton steps x trees (best-first, 0.7 of the features a node, at most 31 "
-        "leaves, λ=1) x all rows x 100 rounds, ν=0.1"
+        "squared_error x Newton steps x trees (best-first, 0.7 of the features per node, at most "
+        "31 leaves, λ=1) x all rows x 100 rounds, ν=0.1"
     )
     other = GradientBoostingRegressor(
         loss=Quantile(0.9),
@@ -120,7 +120,7 @@ def test_a_recipe_says_what_will_run():
     )
     assert other.recipe() == (
         "Quantile x each leaf's own optimum x trees (depth-wise, depth at most 3, γ=0.5) x "
-        "50% of the rows a round x 100 rounds at most, by held-out rows, ν=0.1"
+        "50% of the rows per round x 100 rounds at most, early stopping, ν=0.1"
     )
     assert "absolute_error x each leaf's own optimum" in (
         GradientBoostingRegressor(loss="absolute_error").recipe()

@@ -91,16 +91,16 @@ def test_a_number_is_that_number(kind):
 def test_symmetric_trees_do_not_draw(kind):
     model = fitted(kind, grow_policy="symmetric", n_estimators=5)
     assert model.fit_report_["max_features"] is None
-    assert "features a node" not in model.recipe()
+    assert "features per node" not in model.recipe()
     with pytest.raises(InvalidParameterError, match=r"max_features must be None or 1\.0; got 0\.7"):
         fitted(kind, grow_policy="symmetric", max_features=0.7)
 
 
 @BOTH
 def test_the_recipe_tells_what_nodes_draw(kind):
-    assert "0.7 of the features a node" in kind().recipe()
-    assert "0.25 of the features a node" in kind(max_features=0.25).recipe()
-    assert "features a node" not in kind(max_features=1.0).recipe()
+    assert "0.7 of the features per node" in kind().recipe()
+    assert "0.25 of the features per node" in kind(max_features=0.25).recipe()
+    assert "features per node" not in kind(max_features=1.0).recipe()
 
 
 @BOTH

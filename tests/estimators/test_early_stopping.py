@@ -35,7 +35,7 @@ def test_a_fit_stops_after_so_many_rounds_without_improvement(kind, patience, ta
     assert model.n_iter_ == model.best_iteration_ == best < 80
     assert len(model.validation_loss_) == len(model.train_loss_) == best + patience
     assert model.fit_report_["rounds_run"] == best + patience
-    assert model.fit_report_["stopped_because"].startswith("no better validation loss")
+    assert model.fit_report_["stop_reason"].startswith("no better validation loss")
 
 
 @BOTH
@@ -140,7 +140,7 @@ def test_without_early_stopping_all_rounds_are_run_and_nothing_is_validated(tabl
     model = quick(GradientBoostingRegressor).fit(table.X, table.number)
     assert len(model.train_loss_) == model.n_iter_ == 8
     assert model.validation_loss_.shape == (0,)
-    assert model.fit_report_["stopped_because"] == ""
+    assert model.fit_report_["stop_reason"] == ""
 
 
 @pytest.mark.parametrize("rows", [2, 3, 5])

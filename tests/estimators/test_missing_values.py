@@ -152,10 +152,10 @@ def test_the_report_counts_them_by_column(table):
     X = marked(table.X, -999)
     model = quick(GradientBoostingRegressor, missing_values=-999)
     counts = np.isnan(table.X).sum(axis=0).tolist()
-    taken = model.fit(X, table.number).fit_report_["values_taken_as_missing"]
+    taken = model.fit(X, table.number).fit_report_["missing_value_counts"]
     assert taken == {f"column {j}": n for j, n in enumerate(counts)}
     frame = pd.DataFrame({"none": table.number, "some": X[:, 0]})
-    taken = model.fit(frame, table.number).fit_report_["values_taken_as_missing"]
+    taken = model.fit(frame, table.number).fit_report_["missing_value_counts"]
     assert taken == {"some": counts[0]}
 
 
@@ -179,4 +179,4 @@ def test_a_clone_has_them(table):
 def test_a_column_of_nothing_else_is_known_only_as_missing(table):
     X = np.column_stack([table.X, np.full(400, -999.0)])
     model = quick(GradientBoostingRegressor, missing_values=-999).fit(X, table.number)
-    assert model.fit_report_["features_known_only_as_missing"] == ["column 5"]
+    assert model.fit_report_["constant_or_missing_features"] == ["column 5"]

@@ -38,23 +38,23 @@ from stagewise import (
 )
 
 BOOSTING = [
-    ({}, ["Newton steps", "best-first", "0.7 of the features a node", "all rows", "100 rounds"]),
+    ({}, ["Newton steps", "best-first", "0.7 of the features per node", "all rows", "100 rounds"]),
     ({"response": "gradient"}, ["gradient"]),
     ({"max_leaf_nodes": 7, "max_depth": 3}, ["at most 7 leaves", "depth at most 3"]),
     ({"l2_regularization": 2.5, "l1_regularization": 0.5, "min_gain": 4}, ["λ=2.5, α=0.5, γ=4"]),
     ({"grow_policy": "depth_wise"}, ["depth-wise"]),
     ({"learning_rate": 0.3, "n_estimators": 17}, ["17 rounds, ν=0.3"]),
     ({"n_estimators": 1600}, ["ν=0.05"]),
-    ({"subsample": 0.25}, ["25% of the rows a round"]),
-    ({"sampling": Goss(top=0.3, other=0.2)}, ["30% of the rows", "20% for", "GOSS"]),
-    ({"sampling": Mvs(), "subsample": 0.4}, ["40% of the rows a round by minimal variance"]),
-    ({"sampling": "bootstrap"}, ["a bootstrap of 100% of the rows"]),
+    ({"subsample": 0.25}, ["25% of the rows per round"]),
+    ({"sampling": Goss(top=0.3, other=0.2)}, ["30% of the rows", "20% of", "GOSS"]),
+    ({"sampling": Mvs(), "subsample": 0.4}, ["MVS (40% of the rows per round)"]),
+    ({"sampling": "bootstrap"}, ["bootstrap of 100% of the rows"]),
     ({"dropout": Dart(rate=0.2, max_drop=3)}, ["20% of the rounds, at most 3, dropped in 50%"]),
     ({"leaves": "vector"}, ["vector leaves"]),
     ({"leaves": LinearLeaves(l2=0.5)}, ["linear leaves", "λ of slopes=0.5"]),
     (
         {"max_features": FeatureSampling(per_tree=0.5, per_level="sqrt", per_node=2)},
-        ["0.5 of the features a tree", "√p features a level", "2 features a node"],
+        ["0.5 of the features per tree", "√p features per level", "2 features per node"],
     ),
     ({"split": SplitSearch(method="exact", random_thresholds=True)}, ["random thresholds, exact"]),
     ({"split": SplitSearch(forced_splits={"feature": 0, "threshold": 1})}, ["forced splits"]),
@@ -62,21 +62,24 @@ BOOSTING = [
     ({"interaction_cst": "pairwise"}, ["limited interactions"]),
     ({"path_smoothing": 1}, ["smoothed paths"]),
     ({"category_encoding": "target"}, ["target-encoded categories"]),
-    ({"early_stopping": True}, ["100 rounds at most, by held-out rows"]),
-    ({"early_stopping": 3}, ["100 rounds at most, as many as folds choose"]),
+    ({"early_stopping": True}, ["100 rounds at most, early stopping"]),
+    ({"early_stopping": 3}, ["100 rounds at most, chosen by cross-validation"]),
 ]
 NAMED = [
     ({}, ["depth at most 1", "all rows", "100 rounds, ν=1"]),
     ({"max_depth": 3, "max_leaf_nodes": 5}, ["at most 5 leaves, depth at most 3"]),
-    ({"subsample": 0.5}, ["50% of the rows a round"]),
+    ({"subsample": 0.5}, ["50% of the rows per round"]),
     ({"n_estimators": 9, "learning_rate": 0.5}, ["9 rounds, ν=0.5"]),
 ]
 FOREST = [
-    ({"max_features": 2}, ["2 features a node"]),
-    ({"max_features": 0.5}, ["0.5 of the features a node"]),
+    ({"max_features": 2}, ["2 features per node"]),
+    ({"max_features": 0.5}, ["0.5 of the features per node"]),
     ({"max_samples": 0.5, "bootstrap": True}, ["bootstrap of 0.5 of the rows"]),
     ({"n_estimators": 7}, ["average of 7 trees"]),
-    ({"max_leaf_nodes": 9, "min_samples_leaf": 4}, ["at most 9 leaves", "at least 4 rows a leaf"]),
+    (
+        {"max_leaf_nodes": 9, "min_samples_leaf": 4},
+        ["at most 9 leaves", "at least 4 rows per leaf"],
+    ),
     ({"min_impurity_decrease": 0.25}, ["impurity lowered by 0.25"]),
     ({"split": "exact"}, ["exact splits"]),
 ]
@@ -84,7 +87,7 @@ TREE = [
     ({}, ["one tree", "best-first", "exact splits", "grown until pure", "all rows", "unpruned"]),
     ({"grow_policy": "depth_wise", "max_depth": 4}, ["depth-wise", "depth at most 4"]),
     ({"split": SplitSearch(random_thresholds=True)}, ["histogram splits, random thresholds"]),
-    ({"max_features": "log2"}, ["log₂ p features a node"]),
+    ({"max_features": "log2"}, ["log₂ p features per node"]),
     ({"pruning": "cost_complexity", "ccp_alpha": 0.5}, ["cost complexity, α=0.5"]),
     (
         {"pruning": "reduced_error", "validation_fraction": 0.3},
@@ -92,16 +95,19 @@ TREE = [
     ),
 ]
 MEMBERS = [
-    ({}, ["a bootstrap of 100% of the rows a member", "all columns", "100 members", "average"]),
-    ({"n_estimators": 4, "max_features": 0.5}, ["50% of the columns", "4 members"]),
-    ({"sampling": "uniform", "max_samples": 0.25}, ["25% of the rows a member"]),
-    ({"sampling": "folds"}, ["all folds but one", "one member a fold"]),
+    (
+        {},
+        ["bootstrap of 100% of the rows per estimator", "all columns", "100 estimators", "average"],
+    ),
+    ({"n_estimators": 4, "max_features": 0.5}, ["50% of the columns", "4 estimators"]),
+    ({"sampling": "uniform", "max_samples": 0.25}, ["25% of the rows per estimator"]),
+    ({"sampling": "folds"}, ["all folds but one", "one estimator for each fold"]),
     ({"combine": "weighted"}, ["weighted"]),
 ]
 OWN = [
     ({}, ["newton", "auto step", "HistogramTree", "all rows", "100 rounds, ν=0.1"]),
     ({"learner": Ridge(), "step": "line_search"}, ["line search step", "Ridge"]),
-    ({"sampling": "bootstrap", "subsample": 0.5}, ["a bootstrap of 50% of the rows"]),
+    ({"sampling": "bootstrap", "subsample": 0.5}, ["bootstrap of 50% of the rows"]),
 ]
 RECIPES: dict[type, list[tuple[dict[str, Any], list[str]]]] = {
     GradientBoostingRegressor: [
@@ -129,15 +135,15 @@ RECIPES: dict[type, list[tuple[dict[str, Any], list[str]]]] = {
     RandomForestClassifier: [
         *FOREST,
         ({"bootstrap": False}, ["x all rows x"]),
-        ({}, ["gini", "√p features a node", "x bootstrap x", "grown until pure"]),
+        ({}, ["gini", "√p features per node", "x bootstrap x", "grown until pure"]),
         (
             {"criterion": "entropy", "max_features": 2},
-            ["entropy", "2 features a node", "bootstrap", "average"],
+            ["entropy", "2 features per node", "bootstrap", "average"],
         ),
     ],
     RandomForestRegressor: [
         *FOREST,
-        ({}, ["squared_error", "p/3 features a node", "x bootstrap x"]),
+        ({}, ["squared_error", "p/3 features per node", "x bootstrap x"]),
         ({"criterion": "absolute_error"}, ["absolute_error"]),
     ],
     ExtraTreesClassifier: [
@@ -171,12 +177,12 @@ RECIPES: dict[type, list[tuple[dict[str, Any], list[str]]]] = {
             {"direction": "both", "criterion": "p_value", "alpha_enter": 0.01},
             ["forward and backward by p values", "enter below 0.01"],
         ),
-        ({"criterion": "cv", "fit_intercept": False}, ["error of folds", "without intercept"]),
+        ({"criterion": "cv", "fit_intercept": False}, ["by cross-validation", "without intercept"]),
     ],
     StagewiseLinearRegressor: [
         ({}, ["full steps", "one column", "1000 rounds, ν=1"]),
         ({"step_size": 0.02}, ["steps of ε=0.02"]),
-        ({"early_stopping": "cv"}, ["1000 rounds at most, as many as folds choose"]),
+        ({"early_stopping": "cv"}, ["1000 rounds at most, chosen by cross-validation"]),
     ],
 }
 
@@ -227,12 +233,12 @@ def test_a_report_states_seed_threads_and_the_end_of_the_fit(kind: type) -> None
     if threads:
         assert report["threads"] == 1
     if has(kind, "estimator"):
-        assert report["members"] == len(model.estimators_) == 12
+        assert report["estimators_fitted"] == len(model.estimators_) == 12
     elif "rounds_run" in report:
         assert report["rounds_kept"] == model.n_iter_
         finished = report["rounds_run"] == (model.n_estimators if has(kind, "n_estimators") else 1)
-        assert finished == (report["stopped_because"] == "")
-        assert report["method_ended"] == (report["stopped_because"] != "")
+        assert finished == (report["stop_reason"] == "")
+        assert report["method_ended"] == (report["stop_reason"] != "")
     else:  # least squares has no rounds
         assert report["rows_used"] == 80
         assert report["rank"] == model.rank_
@@ -250,11 +256,11 @@ def test_a_report_states_why_a_fit_stopped_early(kind: type) -> None:
     stopping = {"early_stopping": True, "n_iter_no_change": 2, "n_estimators": 500}
     model = small(kind, **stopping, **more, random_state=1).fit(table.X, noise)
     if has(kind, "estimator"):
-        assert model.fit_report_["members"] < 500
+        assert model.fit_report_["estimators_fitted"] < 500
         return
     report = model.fit_report_
     assert report["rounds_kept"] <= report["rounds_run"] < 500
-    assert report["stopped_because"]
+    assert report["stop_reason"]
 
 
 @EVERY

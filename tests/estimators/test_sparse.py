@@ -171,7 +171,7 @@ def test_values_that_are_missing_are_so_in_a_sparse_matrix_too(missing, table):
         for form in (np.asarray, sp.csr_array, sp.csc_matrix)
     ]
     assert len({m.fingerprint() for m in models}) == 1
-    reports = [m.fit_report_["values_taken_as_missing"] for m in models]
+    reports = [m.fit_report_["missing_value_counts"] for m in models]
     assert reports[0] == reports[1] == reports[2]
     assert reports[0]
     plain = quick(GradientBoostingClassifier).fit(X, two)

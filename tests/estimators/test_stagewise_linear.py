@@ -76,7 +76,7 @@ def test_it_ends_at_least_squares(diabetes):
     model = StagewiseLinearRegressor(n_estimators=100_000).fit(X, y)
     plain = LinearRegression().fit(X, y)
     assert model.n_iter_ < 100_000
-    assert "no column is correlated" in model.fit_report_["stopped_because"]
+    assert "no column is correlated" in model.fit_report_["stop_reason"]
     np.testing.assert_allclose(model.predict(X), plain.predict(X), rtol=1e-3)
     assert model.score(X, y) == pytest.approx(plain.r2_, abs=1e-6)
 
@@ -84,7 +84,7 @@ def test_it_ends_at_least_squares(diabetes):
 def test_small_steps_end_where_none_lowers_the_error(diabetes):
     X, y = diabetes
     model = StagewiseLinearRegressor(step_size=0.05, n_estimators=100_000).fit(X, y)
-    assert "no step of 0.05 lowers" in model.fit_report_["stopped_because"]
+    assert "no step of 0.05 lowers" in model.fit_report_["stop_reason"]
     assert (np.diff(model.train_loss_) < 0).all()
     assert model.coef_path_.shape == (model.n_iter_ + 1, 10)
 
@@ -219,7 +219,7 @@ def test_a_level_that_only_held_out_rows_have():
         one.loc[row, "city"] = "Paris"
         model = StagewiseLinearRegressor(early_stopping=True, n_estimators=5).fit(one, y)
         if "city=Paris" not in model.coef_names_:
-            assert model.fit_report_["values_unseen"] == {"city": 1}
+            assert model.fit_report_["unknown_category_counts"] == {"city": 1}
             with pytest.raises(ValueError, match=r"'city' has unknown .*'Paris'.*no coefficient"):
                 model.predict(one)
             return
@@ -294,7 +294,7 @@ def test_a_file_of_trees_is_no_linear_model(tmp_path):
     for leaves in ("constant", "linear"):
         other = GradientBoostingRegressor(n_estimators=2, leaves=leaves).fit(X, y)
         write_model(tmp_path / "model.stgw", other.model_, named)
-        with pytest.raises(ModelFormatError, match="no StagewiseLinearRegressor"):
+        with pytest.raises(ModelFormatError, match="not a StagewiseLinearRegressor"):
             stagewise.load(tmp_path / "model.stgw")
 
 
@@ -302,7 +302,7 @@ def test_it_says_what_it_runs_and_what_it_is_not():
     model = StagewiseLinearRegressor(step_size=0.01, early_stopping="cv")
     assert model.recipe() == (
         "squared_error x residuals x steps of ε=0.01 x one column x all rows x 1000 rounds at "
-        "most, as many as folds choose"
+        "most, chosen by cross-validation"
     )
     X, y = frame()
     model = StagewiseLinearRegressor(n_estimators=3).fit(X, y)

@@ -265,7 +265,7 @@ def test_a_continued_fit_keeps_its_orderings() -> None:
 
 def test_one_hundred_thousand_rows_are_enough_to_find_combinations(monkeypatch) -> None:
     X, y = shops(6000)
-    monkeypatch.setattr("stagewise.training.target_encoder.MOST_ROWS", 5000)
+    monkeypatch.setattr("stagewise.training.target_encoder.MAX_ROWS", 5000)
     model = fit(X, y)
     assert (2, 3) in [s.sources for s in model.model_.features.target_encodings]
 

@@ -272,7 +272,7 @@ def test_copies_and_files(tmp_path):
     assert twin.fingerprint() == model.fingerprint()
     assert twin.selected_features_ == model.selected_features_
     assert twin.summary() == model.summary()
-    with pytest.raises(AttributeError, match="read from a file, which keeps no path_"):
+    with pytest.raises(AttributeError, match="read from a file, which has no path_"):
         twin.plot_path()
     assert twin.fit(X, y).path_["feature"] == model.path_["feature"], "the same folds again"
     with pytest.raises(NotFittedError):

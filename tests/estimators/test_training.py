@@ -137,7 +137,7 @@ def test_a_callback_can_stop_a_fit(answer, table):
     model = quick(GradientBoostingRegressor, callbacks=[lambda progress: False, enough])
     model.fit(table.X, table.number)
     assert model.n_iter_ == len(model.train_loss_) == 3
-    assert "enough" in model.fit_report_["stopped_because"]
+    assert "enough" in model.fit_report_["stop_reason"]
     short = quick(GradientBoostingRegressor, n_estimators=3).fit(table.X, table.number)
     assert model.fingerprint() == short.fingerprint()
 

@@ -49,7 +49,7 @@ def test_unseen_values_of_validation_rows_are_counted_without_a_warning(rule, ta
         model = quick(GradientBoostingRegressor, handle_unknown=rule).fit(
             frame(table), table.number, X_val=unknown(table), y_val=table.number
         )
-    assert model.fit_report_["values_unseen"] == {"city": cities(table).count("rom")}
+    assert model.fit_report_["unknown_category_counts"] == {"city": cities(table).count("rom")}
 
 
 def test_unseen_values_of_validation_rows_are_refused_if_asked(table):
@@ -61,7 +61,7 @@ def test_unseen_values_of_validation_rows_are_refused_if_asked(table):
         model.fit(frame(table), table.number, **held)
     absent = np.array([city != "rom" for city in cities(table)], dtype=float)
     model.fit(frame(table), table.number, **held, sample_weight_val=absent)
-    assert model.fit_report_["values_unseen"] == {}
+    assert model.fit_report_["unknown_category_counts"] == {}
 
 
 @pytest.mark.parametrize("rule", ["missing", "error", "prior"])
@@ -70,11 +70,11 @@ def test_rows_that_the_fit_holds_out_teach_no_level(rule, table):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         model = fitted(X, table, early_stopping=True, validation_fraction=0.2, handle_unknown=rule)
-    assert model.fit_report_["values_unseen"] == {"id": ROWS // 5}
+    assert model.fit_report_["unknown_category_counts"] == {"id": ROWS // 5}
     assert model.model_.features.n_categories_per_feature() == [0, ROWS - ROWS // 5]
 
 
 def test_rows_of_weight_zero_are_not_counted_as_unseen(table):
     X, weight = unknown(table), np.array([float(city != "rom") for city in cities(table)])
     model = quick(GradientBoostingRegressor).fit(X, table.number, weight)
-    assert model.fit_report_["values_unseen"] == {}
+    assert model.fit_report_["unknown_category_counts"] == {}

@@ -9,6 +9,7 @@ import pandas as pd
 
 from stagewise import (
     AdaBoostClassifier,
+    Dart,
     ExtraTreesRegressor,
     GradientBoostingClassifier,
     GradientBoostingRegressor,

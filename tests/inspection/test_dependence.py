@@ -1,4 +1,4 @@
-"""Partial dependence, by rows and by traversal."""
+"""Partial dependence, by brute force and by recursion."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from sklearn.inspection import partial_dependence as scikit_dependence
 from inspection.tables import MODELS, fitted, mixed, targets
 from reference.inspection import expectation
 from stagewise import GradientBoostingClassifier, GradientBoostingRegressor, InvalidParameterError
-from stagewise.inspection import partial_dependence
-from stagewise.inspection.effects.traversal import Traversal
+from stagewise.inspection import accumulated_effects, partial_dependence
+from stagewise.inspection.dependence.traversal import Traversal
 from stagewise.model.ensemble import Ensemble
 from stagewise.trees.tree import Tree
 
@@ -31,7 +31,9 @@ def in_units(model, score):
 def test_traversal_is_friedmans_recursion(name, places):
     model = fitted(name)
     grid = {0: [-1.0, 0.2, 1.5], 1: [-0.5, np.nan, 0.7], 2: ["u", "z", None]}
-    found = partial_dependence(model, list(places), grid={j: grid[j] for j in places})
+    found = partial_dependence(
+        model, None, list(places), grid_resolution={j: grid[j] for j in places}
+    )
     ensemble = model.model_.ensemble
     codes = [g.codes for g in found.grids]
     for place in np.ndindex(*(len(c) for c in codes)):
@@ -47,18 +49,18 @@ def test_brute_force_is_the_mean_prediction_of_changed_rows(name, response):
     weight = np.arange(80.0) % 4
     for feature, values in {"b": [0.3, np.nan], "c": ["v", "w"]}.items():
         found = partial_dependence(
-            model, feature, X, sample_weight=weight, grid=values, response=response
+            model, X, feature, sample_weight=weight, grid_resolution=values, response=response
         )
         for i, value in enumerate(values):
             moved = X.copy()
             moved[feature] = pd.Series([value] * 80, index=X.index).astype(X[feature].dtype)
             if response == "score" and hasattr(model, "decision_function"):
-                said = model.decision_function(moved)
+                predicted = model.decision_function(moved)
             elif hasattr(model, "predict_proba"):
-                said = model.predict_proba(moved)
+                predicted = model.predict_proba(moved)
             else:
-                said = model.predict(moved)
-            mean = np.average(said.reshape(80, -1), axis=0, weights=weight)
+                predicted = model.predict(moved)
+            mean = np.average(predicted.reshape(80, -1), axis=0, weights=weight)
             np.testing.assert_allclose(found.mean[i], mean, rtol=1e-9)
 
 
@@ -102,8 +104,8 @@ def test_both_methods_agree_where_features_are_independent():
     X = np.stack(np.meshgrid(values, values, values), -1).reshape(-1, 3)  # a full factorial
     y = X[:, 0] * X[:, 1] + X[:, 2] ** 2
     model = GradientBoostingRegressor(n_estimators=30, l2_regularization=0.0).fit(X, y)
-    brute = partial_dependence(model, 2, X, grid=values, max_rows=None)
-    walked = partial_dependence(model, 2, X, grid=values, method="traversal")
+    brute = partial_dependence(model, X, 2, grid_resolution=values, max_samples=None)
+    walked = partial_dependence(model, X, 2, grid_resolution=values, method="recursion")
     # Trees that part rows by other features first see the same rows of this one in every part.
     np.testing.assert_allclose(walked.mean, brute.mean, atol=0.02)
     np.testing.assert_allclose(brute.mean[:, 0], values**2, atol=0.1)
@@ -112,8 +114,8 @@ def test_both_methods_agree_where_features_are_independent():
 def test_an_additive_model_is_the_same_either_way():
     X, y = mixed(), targets(mixed())["number"]
     model = GradientBoostingRegressor(n_estimators=30, max_leaf_nodes=2).fit(X, y)
-    brute = partial_dependence(model, "a", X, max_rows=None)
-    walked = partial_dependence(model, "a", X, method="traversal")
+    brute = partial_dependence(model, X, "a", max_samples=None)
+    walked = partial_dependence(model, X, "a", method="recursion")
     np.testing.assert_allclose(walked.mean, brute.mean, rtol=1e-9)
 
 
@@ -121,13 +123,13 @@ def test_a_weight_is_the_row_that_often_and_the_order_does_not_matter():
     X, model = mixed()[:60], fitted("a number")
     weight = np.arange(60) % 3
     twice = X.iloc[np.repeat(np.arange(60), weight)]
-    one = partial_dependence(model, "b", X, sample_weight=weight, grid=[0.0, 1.0])
-    two = partial_dependence(model, "b", twice, grid=[0.0, 1.0])
+    one = partial_dependence(model, X, "b", sample_weight=weight, grid_resolution=[0.0, 1.0])
+    two = partial_dependence(model, twice, "b", grid_resolution=[0.0, 1.0])
     np.testing.assert_allclose(one.mean, two.mean, rtol=1e-12)
-    backwards = partial_dependence(model, "b", twice[::-1], grid=[0.0, 1.0])
+    backwards = partial_dependence(model, twice[::-1], "b", grid_resolution=[0.0, 1.0])
     np.testing.assert_allclose(backwards.mean, two.mean, rtol=1e-12)
     grids = [
-        partial_dependence(model, "a", data, sample_weight=w, grid=7).grids[0].codes
+        partial_dependence(model, data, "a", sample_weight=w, grid_resolution=7).grids[0].codes
         for data, w in ((X, weight), (twice, None))
     ]
     np.testing.assert_array_equal(*grids)
@@ -135,7 +137,7 @@ def test_a_weight_is_the_row_that_often_and_the_order_does_not_matter():
 
 def test_curves_of_rows_average_to_the_dependence():
     X, model = mixed(), fitted("two classes")
-    found = partial_dependence(model, "a", X, ice=400, grid=9)
+    found = partial_dependence(model, X, "a", n_ice=400, grid_resolution=9)
     assert found.individual.shape == (400, 9, 1)
     np.testing.assert_allclose(found.individual.mean(axis=0), found.mean, rtol=1e-10, atol=1e-12)
     centred = found.centred(at=2)
@@ -146,24 +148,24 @@ def test_curves_of_rows_average_to_the_dependence():
 def test_rows_of_the_walk_come_in_any_chunks(monkeypatch):
     model = fitted("a forest of classes")
     whole = partial_dependence(
-        model, ["a", "c"], grid={"a": np.linspace(-2, 2, 30), "c": list("uz")}
+        model, None, ["a", "c"], grid_resolution={"a": np.linspace(-2, 2, 30), "c": list("uz")}
     )
-    monkeypatch.setattr("stagewise.inspection.effects.traversal.CELLS", 100)
+    monkeypatch.setattr("stagewise.inspection.dependence.traversal.CELLS", 100)
     parts = partial_dependence(
-        model, ["a", "c"], grid={"a": np.linspace(-2, 2, 30), "c": list("uz")}
+        model, None, ["a", "c"], grid_resolution={"a": np.linspace(-2, 2, 30), "c": list("uz")}
     )
     np.testing.assert_array_equal(whole.mean, parts.mean)
 
 
-def test_wide_integers_are_told_as_integers():
+def test_wide_integers_are_shown_exactly():
     base = 2**60
     when = base + np.arange(400, dtype=np.int64) * 1000
     X = pd.DataFrame({"when": when, "x": np.arange(400) % 7})
     model = GradientBoostingRegressor(n_estimators=20).fit(X, (when - base) / 1e5)
-    found = partial_dependence(model, "when", X, grid=5)
+    found = partial_dependence(model, X, "when", grid_resolution=5)
     assert all(isinstance(v, int) and base <= v <= when[-1] + 1000 for v in found.grids[0].values)
     assert (np.diff(found.mean[:, 0]) > 0).all()
-    ends = partial_dependence(model, "when", X, grid=when[[0, -1]])
+    ends = partial_dependence(model, X, "when", grid_resolution=when[[0, -1]])
     np.testing.assert_allclose(ends.mean[:, 0], found.mean[[0, -1], 0], atol=0.1)
 
 
@@ -177,27 +179,29 @@ def statistics_model():
     return model, X
 
 
-def test_statistics_of_levels_follow_their_features():
+def test_target_encodings_follow_their_features():
     model, X = statistics_model()
     assert any(len(s.sources) == 2 for s in model.model_.features.target_encodings)
-    with pytest.raises(InvalidParameterError, match=r"'p', 'q' together.*brute"):
-        partial_dependence(model, "p")
-    both = partial_dependence(model, ["p", "q"], grid={"p": ["3"], "q": ["5", "7"]})
+    with pytest.raises(InvalidParameterError, match=r"'p', 'q' combined.*brute"):
+        partial_dependence(model, None, "p")
+    both = partial_dependence(
+        model, None, ["p", "q"], grid_resolution={"p": ["3"], "q": ["5", "7"]}
+    )
     brute = partial_dependence(
-        model, ["p", "q"], X, grid={"p": ["3"], "q": ["5", "7"]}, max_rows=None
+        model, X, ["p", "q"], grid_resolution={"p": ["3"], "q": ["5", "7"]}, max_samples=None
     )
     np.testing.assert_allclose(both.mean, brute.mean, atol=0.25)
     moved = X.assign(p=pd.Categorical(["3"] * 4000, categories=X.p.cat.categories))
-    one = partial_dependence(model, "p", X, grid=["3"], max_rows=None)
+    one = partial_dependence(model, X, "p", grid_resolution=["3"], max_samples=None)
     np.testing.assert_allclose(one.mean[0, 0], model.predict(moved).mean(), rtol=1e-9)
 
 
-def test_linear_leaves_go_by_rows():
+def test_linear_leaves_need_the_brute_method():
     X, y = mixed(), targets(mixed())["number"]
     model = GradientBoostingRegressor(n_estimators=5, leaves="linear").fit(X, y)
-    with pytest.raises(InvalidParameterError, match=r"lines.*brute"):
-        partial_dependence(model, "a")
-    found = partial_dependence(model, "a", X, grid=[0.5])
+    with pytest.raises(InvalidParameterError, match=r"linear leaves.*brute"):
+        partial_dependence(model, None, "a")
+    found = partial_dependence(model, X, "a", grid_resolution=[0.5])
     moved = X.assign(a=0.5)
     np.testing.assert_allclose(found.mean[0, 0], model.predict(moved).mean(), rtol=1e-9)
 
@@ -205,46 +209,46 @@ def test_linear_leaves_go_by_rows():
 def test_a_log_link_has_scores_and_means():
     X, y = mixed(), np.exp(targets(mixed())["number"] / 3)
     model = GradientBoostingRegressor(n_estimators=9, loss="poisson").fit(X, y)
-    score = partial_dependence(model, "a", X[:1], grid=[0.5]).mean
-    mean = partial_dependence(model, "a", X[:1], grid=[0.5], response="mean").mean
+    score = partial_dependence(model, X[:1], "a", grid_resolution=[0.5]).mean
+    mean = partial_dependence(model, X[:1], "a", grid_resolution=[0.5], response="mean").mean
     np.testing.assert_allclose(np.exp(score) * model.model_.scale + model.model_.offset, mean)
     with pytest.raises(InvalidParameterError, match="averages scores"):
-        partial_dependence(model, "a", response="mean")
+        partial_dependence(model, None, "a", response="mean")
 
 
-def test_an_unused_feature_is_flat_and_that_is_said():
+def test_an_unused_feature_has_a_constant_curve_and_a_warning():
     X = np.column_stack([np.arange(100.0), np.zeros(100)])
     model = GradientBoostingRegressor(n_estimators=3).fit(X, X[:, 0])
-    with pytest.warns(UserWarning, match="never uses 'x1'"):
-        found = partial_dependence(model, 1, X)
+    with pytest.warns(UserWarning, match="does not use 'x1'"):
+        found = partial_dependence(model, X, 1)
     assert np.ptp(found.mean) == 0
     with pytest.warns(UserWarning, match="flat"):
-        assert len(partial_dependence(model, "x1").mean) == 1
+        assert len(partial_dependence(model, None, "x1").mean) == 1
 
 
 @pytest.mark.parametrize(
-    ("features", "asked", "words"),
+    ("features", "options", "message"),
     [
         ("aa", {}, "no feature 'aa'. Did you mean 'a'"),
-        (7, {}, "place from 0 to 3; got 7"),
+        (7, {}, "index from 0 to 3; got 7"),
         (True, {}, "got True"),
-        (["a", "b", "c"], {}, "one or two; got 3"),
+        (["a", "b", "c"], {}, "one or two features; got 3"),
         (["a", "a"], {}, "different features"),
-        ("a", {"method": "recursion"}, "method must be one of"),
+        ("a", {"method": "traversal"}, "method must be one of .*recursion"),
         ("a", {"method": "brute"}, "pass X"),
         ("a", {"response": "proba"}, "response must be"),
         ("a", {"sample_weight": [1.0]}, "without X"),
-        ("a", {"ice": 5}, "ice"),
-        ("a", {"grid": 1}, "grid must be a whole number"),
-        ("a", {"grid": {"d": [1]}}, "'d', which is not among"),
-        ("a", {"grid": ["x"]}, "'a' must be numbers"),
-        ("c", {"grid": ["uu"]}, "no level of 'c'"),
-        (["a", "b"], {"grid": [1.0, 2.0]}, "dictionary"),
+        ("a", {"n_ice": 5}, "n_ice"),
+        ("a", {"grid_resolution": 1}, "grid_resolution must be a whole number"),
+        ("a", {"grid_resolution": {"d": [1]}}, "'d', which is not one of"),
+        ("a", {"grid_resolution": ["x"]}, "'a' must be numbers"),
+        ("c", {"grid_resolution": ["uu"]}, "not a category of 'c'"),
+        (["a", "b"], {"grid_resolution": [1.0, 2.0]}, "dictionary"),
     ],
 )
-def test_wrong_parameters_are_named(features, asked, words):
-    with pytest.raises(InvalidParameterError, match=words):
-        partial_dependence(fitted("a number"), features, **asked)
+def test_wrong_parameters_are_named(features, options, message):
+    with pytest.raises(InvalidParameterError, match=message):
+        partial_dependence(fitted("a number"), None, features, **options)
 
 
 def test_one_class_is_as_flat_as_can_be():
@@ -252,7 +256,7 @@ def test_one_class_is_as_flat_as_can_be():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model = GradientBoostingClassifier(n_estimators=2).fit(X, np.repeat("a", 20))
-        found = partial_dependence(model, 0, X, response="mean")
+        found = partial_dependence(model, X, 0, response="mean")
     assert found.outputs == ("a",)
     assert (found.mean == 1).all()
 
@@ -261,7 +265,7 @@ def test_threads_do_not_matter():
     X, y = mixed(), targets(mixed())["three"]
     found = [
         partial_dependence(
-            GradientBoostingClassifier(n_estimators=5, n_jobs=n).fit(X, y), "a", X, response="mean"
+            GradientBoostingClassifier(n_estimators=5, n_jobs=n).fit(X, y), X, "a", response="mean"
         ).mean
         for n in (1, 2, 3)
     ]
@@ -271,25 +275,28 @@ def test_threads_do_not_matter():
 
 def test_tables_and_pictures():
     X = mixed()
-    found = partial_dependence(fitted("three classes"), ["a", "c"], X, grid=4)
+    found = partial_dependence(fitted("three classes"), X, ["a", "c"], grid_resolution=4)
     rows = found.table()
     assert len(rows) == 4 * 4 * 3
     assert rows[0].keys() == {"a", "c", "output", "dependence"}
     assert found.plot(output="lo").get_xlabel() == "a"
-    curves = partial_dependence(fitted("three classes"), "a", X, grid=9)
+    curves = partial_dependence(fitted("three classes"), X, "a", grid_resolution=9)
     assert [t.get_text() for t in curves.plot().get_legend().get_texts()] == ["hi", "lo", "mid"]
-    ice = partial_dependence(fitted("a number"), "a", X, grid=9, ice=20)
+    ice = partial_dependence(fitted("a number"), X, "a", grid_resolution=9, n_ice=20)
     assert len(ice.plot().lines) == 21
-    dots = partial_dependence(fitted("a number"), "c", X).plot()
+    dots = partial_dependence(fitted("a number"), X, "c").plot()
     assert [t.get_text() for t in dots.get_xticklabels()] == list("uvwxyz")
-    assert partial_dependence(fitted("a number"), ["a", "b"], X, grid=4).plot().get_ylabel() == "b"
+    assert (
+        partial_dependence(fitted("a number"), X, ["a", "b"], grid_resolution=4).plot().get_ylabel()
+        == "b"
+    )
     with pytest.raises(InvalidParameterError, match="output must be one of 'hi'"):
         curves.plot(output="high")
 
 
 def test_two_numbers_have_a_surface():
     X = mixed()
-    found = partial_dependence(fitted("a number"), ["a", "d"], X, grid=4)
+    found = partial_dependence(fitted("a number"), X, ["a", "d"], grid_resolution=4)
     ax = found.plot(kind="surface")
     assert (ax.name, ax.get_xlabel(), ax.get_ylabel()) == ("3d", "a", "d")
     ax.figure.canvas.draw()
@@ -298,11 +305,20 @@ def test_two_numbers_have_a_surface():
     given = Figure().add_subplot(projection="3d")
     assert found.plot(given, kind="surface") is given
     assert found.plot(kind="contour").name == "rectilinear"
-    with pytest.raises(InvalidParameterError, match="needs axes in three dimensions"):
+    with pytest.raises(InvalidParameterError, match="needs 3D axes"):
         found.plot(Figure().add_subplot(), kind="surface")
     with pytest.raises(InvalidParameterError, match="kind must be one of None, 'contour'"):
         found.plot(kind="relief")
-    with pytest.raises(InvalidParameterError, match=r"two numbers.*'c' \(a category\)"):
-        partial_dependence(fitted("a number"), ["a", "c"], X, grid=3).plot(kind="surface")
-    with pytest.raises(InvalidParameterError, match="two numbers"):
-        partial_dependence(fitted("a number"), "a", X, grid=3).plot(kind="contour")
+    with pytest.raises(InvalidParameterError, match=r"two numeric features.*'c' \(a category\)"):
+        partial_dependence(fitted("a number"), X, ["a", "c"], grid_resolution=3).plot(
+            kind="surface"
+        )
+    with pytest.raises(InvalidParameterError, match="two numeric features"):
+        partial_dependence(fitted("a number"), X, "a", grid_resolution=3).plot(kind="contour")
+
+
+@pytest.mark.parametrize("function", [partial_dependence, accumulated_effects])
+@pytest.mark.parametrize("features", ["a", 0, ["a", "b"]])
+def test_exchanged_rows_and_features_are_named(function, features):
+    with pytest.raises(InvalidParameterError, match=r"exchanged.*\(estimator, X, features\)"):
+        function(fitted("a number"), features, mixed())

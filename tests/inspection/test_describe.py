@@ -1,4 +1,4 @@
-"""What is said about a table before anything is learned from it."""
+"""Descriptions of tables."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def frame(n=200):
     )
 
 
-def test_a_column_of_numbers_is_told():
+def test_a_numeric_column_is_described():
     X = frame()
     row = {r["column"]: r for r in describe(X).table()}["x"]
     x = X.x
@@ -70,7 +70,7 @@ def test_kinds_of_columns():
     assert [row["kind"] for row in describe(empty).table()] == ["empty", "empty", "whole number"]
 
 
-def test_all_kinds_of_tables_say_the_same():
+def test_all_kinds_of_tables_have_the_same_description():
     X = frame().drop(columns="when")
     first = describe(X, "y")
     for other in (pl.from_pandas(X), pa.Table.from_pandas(X)):
@@ -78,7 +78,7 @@ def test_all_kinds_of_tables_say_the_same():
         assert str(again) == str(first)
         assert str(again.associations) == str(first.associations)
     backwards = describe(X[::-1], "y")
-    assert {h.words for h in backwards.hints} == {h.words for h in first.hints}
+    assert {h.text for h in backwards.hints} == {h.text for h in first.hints}
 
 
 def test_hints_are_found():
@@ -97,14 +97,14 @@ def test_hints_are_found():
         ("twin", "leak"),
         ("gap", "leak"),
     }
-    assert "missing_values=[-999]" in found.words()
+    assert "missing_values=[-999]" in found.hints_text()
 
 
 def test_a_clean_table_has_no_hints():
     rng = np.random.default_rng(0)
     found = describe(rng.normal(size=(100, 3)), rng.normal(size=100))
     assert found.hints == ()
-    assert found.words() == "Nothing stands out."
+    assert found.hints_text() == "No hints."
     assert found.target == "target"
 
 
@@ -137,7 +137,7 @@ def test_the_strongest_pairs_come_first():
     assert pairs[0] == {"columns": "x ~ twin", "spearman": pytest.approx(1)}
 
 
-# ---- measures ----------------------------------------------------------------------------------
+# ---- measures ------------------------------------------------------------------------------------
 
 
 def test_correlations_are_scipys():
@@ -155,7 +155,7 @@ def test_correlations_are_scipys():
     np.testing.assert_allclose(found, scipy.stats.spearmanr(whole)[0])
 
 
-def test_the_correlation_ratio_is_r_of_the_level_means():
+def test_the_correlation_ratio_is_r_of_the_category_means():
     rng = np.random.default_rng(0)
     codes, y = rng.integers(-1, 5, 300), rng.normal(size=300)
     y = y + codes
@@ -184,7 +184,7 @@ def test_mutual_information_is_scikit_learns():
     assert mutual_information(hidden, b) == pytest.approx(max(expected, 0.0))
 
 
-def test_many_levels_with_few_rows_each_say_little():
+def test_many_categories_with_few_rows_have_little_information():
     rng = np.random.default_rng(0)
     y = rng.integers(0, 2, 600)
     assert mutual_information(np.arange(600) // 3, y) < mutual_information(
@@ -192,7 +192,7 @@ def test_many_levels_with_few_rows_each_say_little():
     )
 
 
-# ---- faults ------------------------------------------------------------------------------------
+# ---- errors --------------------------------------------------------------------------------------
 
 
 def test_wrong_targets_are_named():

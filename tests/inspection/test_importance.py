@@ -1,4 +1,4 @@
-"""What features are worth: by the splits of the trees, and to rows that were held out."""
+"""Feature importance from splits and by permutation."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_the_squared_improvement_is_friedmans(name):
     np.testing.assert_allclose(found.value, 100 * root / root.max())
 
 
-def test_a_stump_of_squared_error_gains_half_of_what_it_improves():
+def test_the_gain_of_a_stump_is_half_its_improvement_of_the_squared_error():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(300, 2))
     y = np.where(X[:, 0] > 0.3, 2.0, -1.0) + rng.normal(size=300) / 9
@@ -87,7 +87,7 @@ def test_a_forests_classes_have_the_gini_index_of_each():
     np.testing.assert_allclose(found, own / own.sum(axis=1, keepdims=True), rtol=1e-6)
 
 
-def test_what_a_statistic_is_worth_belongs_to_its_features():
+def test_the_importance_of_a_target_encoding_belongs_to_its_sources():
     rng = np.random.default_rng(0)
     level = rng.integers(0, 80, (3000, 2))
     X = pd.DataFrame({"p": level[:, 0].astype(str), "q": level[:, 1].astype(str)}).astype(
@@ -108,28 +108,28 @@ def test_a_loaded_model_has_the_same_importances(tmp_path):
     np.testing.assert_array_equal(again.by_output, importance(model).by_output)
 
 
-def test_a_constant_model_is_worth_nothing_and_says_so():
+def test_a_constant_model_has_importance_zero_and_a_warning():
     X = np.arange(80.0).reshape(40, 2)
     model = GradientBoostingRegressor(n_estimators=2, min_gain=1e9).fit(X, X[:, 0])
     with pytest.warns(UserWarning, match="no splits"):
         assert importance(model).value.tolist() == [0, 0]
 
 
-def test_what_has_no_trees_is_refused():
+def test_models_without_trees_are_errors():
     with pytest.raises(TypeError, match="BaggingRegressor has none"):
         importance(BaggingRegressor())
     with pytest.raises(TypeError, match="is a class"):
         importance(GradientBoostingRegressor)
     with pytest.raises(InvalidParameterError, match="Did you mean 'gain'"):
         importance(fitted("a number"), "gains")
-    with pytest.raises(InvalidParameterError, match="needs X: pass rows that were held out"):
+    with pytest.raises(InvalidParameterError, match="needs X: pass held-out rows"):
         importance(fitted("a number"), "permutation")
 
 
 def test_terms_that_are_no_trees_are_refused():
     X = np.arange(60.0).reshape(20, 3)
     model = StagewiseRegressor(learner=Ridge(), n_estimators=2).fit(X, X[:, 0])
-    with pytest.raises(TypeError, match="another kind"):
+    with pytest.raises(TypeError, match="are other estimators"):
         importance(model)
 
 
@@ -144,7 +144,7 @@ def test_a_monotone_transform_of_a_column_changes_nothing():
     np.testing.assert_array_equal(one, two)
 
 
-def test_a_continued_model_is_worth_what_an_uninterrupted_one_is():
+def test_a_continued_model_has_the_importance_of_an_uninterrupted_one():
     X, y = mixed(), targets(mixed())["number"]
     parts = GradientBoostingRegressor(n_estimators=4, learning_rate=0.1).fit(X, y)
     parts.set_params(warm_start=True, n_estimators=9).fit(X, y)
@@ -152,13 +152,13 @@ def test_a_continued_model_is_worth_what_an_uninterrupted_one_is():
     np.testing.assert_array_equal(importance(parts).value, importance(whole).value)
 
 
-# ---- permutation -------------------------------------------------------------------------------
+# ---- permutation ---------------------------------------------------------------------------------
 
 
 def test_permutation_is_the_mean_growth_of_the_loss():
     X, y = mixed(), targets(mixed())["number"]
     model = fitted("a number")
-    found = permutation_importance(model, X, y, repeats=3, random_state=5)
+    found = permutation_importance(model, X, y, n_repeats=3, random_state=5)
     before = (model.predict(X) - y) ** 2
     for j, name in enumerate(X):
         rows = np.zeros(len(y))
@@ -207,8 +207,8 @@ def test_rows_of_no_weight_do_not_count():
     weight[:50] = 0
     wrong = np.where(weight > 0, y, 1e6)
     model = fitted("a number")
-    found = permutation_importance(model, X, wrong, weight)
-    right = permutation_importance(model, X, y, weight)
+    found = permutation_importance(model, X, wrong, sample_weight=weight)
+    right = permutation_importance(model, X, y, sample_weight=weight)
     np.testing.assert_array_equal(found.value, right.value)
 
 
@@ -225,22 +225,22 @@ def test_threads_do_not_matter():
 
 
 @pytest.mark.parametrize(
-    ("asked", "error", "words"),
+    ("options", "error", "message"),
     [
         ({"loss": "log_los"}, InvalidParameterError, "Did you mean 'log_loss'"),
         ({"loss": "squared_error"}, InvalidParameterError, "'log_loss', 'error', 'brier', 'auc'"),
-        ({"repeats": 0}, InvalidParameterError, "repeats must be a whole number"),
-        ({"repeats": 1, "loss": "auc"}, InvalidParameterError, "repeats must be at least 2"),
-        ({"level": 1.0}, InvalidParameterError, "level must be"),
+        ({"n_repeats": 0}, InvalidParameterError, "n_repeats must be a whole number"),
+        ({"n_repeats": 1, "loss": "auc"}, InvalidParameterError, "n_repeats must be at least 2"),
+        ({"confidence_level": 1.0}, InvalidParameterError, "confidence_level must be"),
         ({"groups": {"g": ["aa"]}}, InvalidParameterError, r"groups\['g'\].*'a'"),
         ({"groups": {"g": ["a", 0]}}, InvalidParameterError, "different features"),
         ({"groups": ["a"]}, InvalidParameterError, "dictionary"),
     ],
 )
-def test_wrong_parameters_are_named(asked, error, words):
+def test_wrong_parameters_are_named(options, error, message):
     X, y = mixed(), targets(mixed())["two"]
-    with pytest.raises(error, match=words):
-        permutation_importance(fitted("two classes"), X, y, **asked)
+    with pytest.raises(error, match=message):
+        permutation_importance(fitted("two classes"), X, y, **options)
 
 
 def test_wrong_rows_are_named():

@@ -1,4 +1,4 @@
-"""Rows as trees see them."""
+"""Proximity, contributions and decision paths."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ def test_contributions_add_up_to_the_score(name):
     found = staged_contributions(model, X)
     ensemble = model.model_.ensemble
     assert found.rounds.shape == (30, ensemble.n_rounds, ensemble.n_outputs)
-    said = found.scores()[:, -1]
+    predicted = found.scores()[:, -1]
     if hasattr(model, "decision_function"):
-        truth = model.decision_function(X).reshape(said.shape)
+        truth = model.decision_function(X).reshape(predicted.shape)
     else:
-        truth = model.predict(X).reshape(said.shape)
-    np.testing.assert_allclose(said, truth, rtol=1e-9, atol=1e-12)
-    assert found.table(3)[-1]["score"] == pytest.approx(said[3, -1])
+        truth = model.predict(X).reshape(predicted.shape)
+    np.testing.assert_allclose(predicted, truth, rtol=1e-9, atol=1e-12)
+    assert found.table(3)[-1]["score"] == pytest.approx(predicted[3, -1])
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_paths_end_where_the_core_says(name):
+def test_paths_end_in_the_leaf_of_the_core(name):
     model, X = fitted(name), mixed()[:5]
     leaves = model.apply(X)
     for i in range(5):
         found = decision_path(model, X.iloc[[i]])
         assert [p.nodes[-1] for p in sorted(found.paths, key=lambda p: p.tree)] == list(leaves[i])
-        sizes = [np.abs(p.surprise).max() for p in found.paths]
+        sizes = [np.abs(p.deviation).max() for p in found.paths]
         assert sizes == sorted(sizes, reverse=True)
         told = staged_contributions(model, X.iloc[[i]]).scores()[0, -1]
         np.testing.assert_allclose(found.score, told, rtol=1e-9)
@@ -49,32 +49,32 @@ def test_a_rule_holds_for_exactly_the_rows_of_its_leaf():
     for rule in path.rule:
         if " is " in rule or "missing" in rule:
             continue
-        words = rule.split()
-        if words[1] in ("≤", ">"):
-            numbers[words[0]] = (
-                (-np.inf, float(words[2])) if words[1] == "≤" else (float(words[2]), np.inf)
+        message = rule.split()
+        if message[1] in ("≤", ">"):
+            numbers[message[0]] = (
+                (-np.inf, float(message[2])) if message[1] == "≤" else (float(message[2]), np.inf)
             )
         else:
-            numbers[words[2]] = (float(words[0]), float(words[4]))
+            numbers[message[2]] = (float(message[0]), float(message[4]))
     for name, (low, high) in numbers.items():
         values = X.loc[inside, name].dropna()
         assert ((values > low - 1e-4) & (values <= high + 1e-4)).all()
 
 
-def test_levels_missing_cells_and_unknown_levels_in_words():
+def test_categories_missing_values_and_unknown_categories_as_text():
     X, y = mixed(), 5.0 * mixed().c.isin(["u", "w"]) + 2 * mixed().b.isna()
     model = GradientBoostingRegressor(n_estimators=1, max_leaf_nodes=4, min_samples_leaf=3)
     model.fit(X, y)
     row = X[X.c.eq("u") & X.b.isna()].iloc[[0]]
-    words = str(decision_path(model, row))
-    assert "c is in {'u', 'w'}" in words
-    assert "b is missing" in words
+    message = str(decision_path(model, row))
+    assert "c is in {'u', 'w'}" in message
+    assert "b is missing" in message
     strange = row.assign(c="q")
     model.set_params(handle_unknown="prior")
-    assert "no level the model knows" in str(decision_path(model, strange))
+    assert "unknown category" in str(decision_path(model, strange))
 
 
-def test_wide_integers_in_words():
+def test_wide_integers_as_text():
     when = 2**60 + np.arange(400, dtype=np.int64)
     X = pd.DataFrame({"when": when, "x": np.arange(400.0) % 7})
     model = GradientBoostingRegressor(n_estimators=1, max_leaf_nodes=2, max_features=1.0)
@@ -106,7 +106,7 @@ def test_proximity_comes_in_any_chunks(monkeypatch):
     assert (np.diag(whole) == 1).all()
 
 
-def test_linear_leaves_count_with_what_they_say():
+def test_linear_leaves_count_with_their_values():
     X, y = mixed(), targets(mixed())["number"]
     model = GradientBoostingRegressor(n_estimators=5, leaves="linear").fit(X, y)
     found = decision_path(model, X[:1])
@@ -118,5 +118,5 @@ def test_linear_leaves_count_with_what_they_say():
 def test_linear_terms_have_no_leaves():
     X = np.arange(40.0).reshape(20, 2)
     model = StagewiseLinearRegressor(n_estimators=3).fit(X, X[:, 0])
-    with pytest.raises(ValueError, match="linear terms have none"):
+    with pytest.raises(ValueError, match="only linear terms"):
         proximity(model, X)

@@ -22,22 +22,22 @@ from stagewise import (
     load,
 )
 from stagewise.inspection import (
-    Answers,
     Calibration,
-    Confusion,
+    ConfusionMatrix,
+    Predictions,
     Residuals,
     Thresholds,
     calibration,
-    confusion,
+    confusion_matrix,
     learning_curves,
     residuals,
     thresholds,
 )
 
 
-def asked(name, weight=None, n=200):
+def predictions_of(name, weight=None, n=200):
     X = mixed(n, seed=5)
-    return Answers.of(fitted(name), X, targets(X, seed=6)[MODELS[name][1]], weight)
+    return Predictions.of(fitted(name), X, targets(X, seed=6)[MODELS[name][1]], weight)
 
 
 WEIGHT = np.random.default_rng(0).uniform(0, 3, 200) * (np.arange(200) % 7 > 0)
@@ -49,10 +49,10 @@ WEIGHT = np.random.default_rng(0).uniform(0, 3, 200) * (np.arange(200) % 7 > 0)
 @pytest.mark.parametrize("weight", [None, WEIGHT], ids=["plain", "weighted"])
 @pytest.mark.parametrize(("name", "positive"), [("two classes", None), ("three classes", "mid")])
 def test_curves_and_areas_are_scikit_learns(name, positive, weight):
-    answers = asked(name, weight)
-    found = Thresholds.of(answers, positive)
-    k = answers.names.index(positive or "yes")
-    y, p = answers.y == k, answers.said[:, k]
+    predictions = predictions_of(name, weight)
+    found = Thresholds.of(predictions, positive)
+    k = predictions.names.index(positive or "yes")
+    y, p = predictions.y == k, predictions.y_pred[:, k]
     roc = found.roc()
     fpr, tpr, cut = metrics.roc_curve(y, p, sample_weight=weight, drop_intermediate=False)
     # scikit-learn keeps thresholds of rows without weight, which change nothing
@@ -69,7 +69,7 @@ def test_curves_and_areas_are_scikit_learns(name, positive, weight):
 
 
 def test_thresholds_decrease_from_no_row_to_all():
-    found = Thresholds.of(asked("two classes"))
+    found = Thresholds.of(predictions_of("two classes"))
     assert found.threshold[0] == np.inf
     assert (np.diff(found.threshold) < 0).all()
     assert found.true_positive[-1] == found.positives
@@ -78,7 +78,7 @@ def test_thresholds_decrease_from_no_row_to_all():
 
 
 def test_the_least_cost_is_found():
-    found = Thresholds.of(asked("two classes"))
+    found = Thresholds.of(predictions_of("two classes"))
     cost = found.cost(false_positive=1.0, false_negative=5.0)
     by_hand = []
     for t in found.threshold[1:]:
@@ -92,7 +92,7 @@ def test_the_least_cost_is_found():
 
 
 def test_few_thresholds_keep_the_ends_and_the_shape():
-    found = Thresholds.of(asked("two classes"))
+    found = Thresholds.of(predictions_of("two classes"))
     few = found.thinned(15)
     assert len(few.threshold) <= 15 < len(found.threshold)
     assert few.threshold[0] == np.inf
@@ -103,15 +103,15 @@ def test_few_thresholds_keep_the_ends_and_the_shape():
         found.thinned(1)
 
 
-def test_a_threshold_tells_two_things_apart():
+def test_thresholds_need_positive_and_negative_rows():
     X, y = mixed(30), targets(mixed(30))
-    with pytest.raises(InvalidParameterError, match="positive must name one of the 3 classes"):
+    with pytest.raises(InvalidParameterError, match="pos_label must be one of the 3 classes"):
         thresholds(fitted("three classes"), X, y["three"])
     with pytest.raises(InvalidParameterError, match="Did you mean 'mid'"):
-        thresholds(fitted("three classes"), X, y["three"], positive="mld")
+        thresholds(fitted("three classes"), X, y["three"], pos_label="mld")
     with pytest.raises(ValueError, match=r"only the class 'yes'.*Pass rows of both"):
         thresholds(fitted("two classes"), X, ["yes"] * 30)
-    with pytest.raises(InvalidParameterError, match="thresholds is about a classification"):
+    with pytest.raises(InvalidParameterError, match="thresholds needs a classifier"):
         thresholds(fitted("a number"), X, y["number"])
     with pytest.raises(InvalidParameterError, match="false_negative must be"):
         thresholds(fitted("two classes"), X, y["two"]).cost(false_negative=-1)
@@ -121,9 +121,9 @@ def test_a_threshold_tells_two_things_apart():
 
 
 def test_bins_have_equal_weights_and_wilsons_limits():
-    answers = asked("two classes")
-    found = Calibration.of(answers, bins=5)
-    p, y = answers.said[:, 1], answers.y
+    predictions = predictions_of("two classes")
+    found = Calibration.of(predictions, n_bins=5)
+    p, y = predictions.y_pred[:, 1], predictions.y
     assert found.weight.sum() == 200
     assert found.weight.max() < 60
     order, begin = np.argsort(p, kind="stable"), 0
@@ -141,58 +141,58 @@ def test_bins_have_equal_weights_and_wilsons_limits():
 def test_equal_probabilities_share_a_bin():
     said = np.repeat([[0.8, 0.2], [0.3, 0.7]], [30, 10], axis=0)
     y = np.repeat([0, 1, 0, 1], [24, 6, 3, 7])
-    found = Calibration.of(Answers.given(said, y, [0, 1]))
+    found = Calibration.of(Predictions.from_arrays(y, said, [0, 1]))
     np.testing.assert_allclose(found.predicted, [0.2, 0.7])
     np.testing.assert_allclose(found.observed, [0.2, 0.7])
     assert found.error == pytest.approx(0, abs=1e-12)
 
 
 def test_weights_are_counts_in_shares():
-    answers = asked("two classes", np.arange(200) % 3)
+    predictions = predictions_of("two classes", np.arange(200) % 3)
     rows = np.repeat(np.arange(200), np.arange(200) % 3)
     X = mixed(200, seed=5).iloc[rows]
     twice = calibration(fitted("two classes"), X, targets(mixed(200, seed=5), seed=6)["two"][rows])
-    found = Calibration.of(answers)
+    found = Calibration.of(predictions)
     np.testing.assert_allclose(found.observed, twice.observed)
     np.testing.assert_allclose(found.predicted, twice.predicted)
     with pytest.raises(InvalidParameterError, match="bins must be"):
-        Calibration.of(answers, bins=0)
+        Calibration.of(predictions, n_bins=0)
 
 
-# ---- confusion -----------------------------------------------------------------------------------
+# ---- confusion matrix ----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("weight", [None, WEIGHT], ids=["plain", "weighted"])
 def test_confusion_is_scikit_learns(weight):
-    answers = asked("three classes", weight)
-    y, said = answers.y, answers.said.argmax(axis=1)
-    found = Confusion.of(answers)
-    for how, other in ((None, None), ("true", "true"), ("predicted", "pred")):
-        expected = metrics.confusion_matrix(y, said, sample_weight=weight, normalize=other)
-        np.testing.assert_allclose(found.shares(how), expected)
+    predictions = predictions_of("three classes", weight)
+    y, said = predictions.y, predictions.y_pred.argmax(axis=1)
+    found = ConfusionMatrix.of(predictions)
+    for how in (None, "true", "pred"):
+        expected = metrics.confusion_matrix(y, said, sample_weight=weight, normalize=how)
+        np.testing.assert_allclose(found.normalized(how), expected)
     whole = metrics.precision_recall_fscore_support(y, said, sample_weight=weight)
     rows = found.by_class()
     for name, column in zip(("precision", "recall", "f1"), whole[:3], strict=True):
         np.testing.assert_allclose([row[name] for row in rows], column)
     assert [row["rows"] for row in rows] == np.bincount(y).tolist()
-    assert sum(row["weight"] for row in found.table()) == pytest.approx(answers.weight.sum())
+    assert sum(row["weight"] for row in found.table()) == pytest.approx(predictions.weight.sum())
 
 
 def test_confusion_is_about_classes():
     X = mixed(20)
-    with pytest.raises(InvalidParameterError, match="Pass a classifier"):
-        confusion(fitted("a number"), X, targets(X)["number"])
-    with pytest.raises(InvalidParameterError, match="normalise must be one of None"):
-        Confusion.of(asked("two classes")).shares("rows")
+    with pytest.raises(InvalidParameterError, match="needs a classifier"):
+        confusion_matrix(fitted("a number"), X, targets(X)["number"])
+    with pytest.raises(InvalidParameterError, match="normalize must be one of None"):
+        ConfusionMatrix.of(predictions_of("two classes")).normalized("rows")
 
 
 # ---- residuals -----------------------------------------------------------------------------------
 
 
-def test_residuals_are_what_is_left():
-    answers = asked("a number", WEIGHT)
-    found = Residuals.of(answers)
-    np.testing.assert_array_equal(found.residual, answers.y - answers.said)
+def test_residuals_are_observed_minus_predicted():
+    predictions = predictions_of("a number", WEIGHT)
+    found = Residuals.of(predictions)
+    np.testing.assert_array_equal(found.residual, predictions.y - predictions.y_pred)
     times = np.round(WEIGHT).astype(int)
     counted = Residuals(found.predicted, found.observed, found.residual, times.astype(float))
     repeated = np.repeat(found.residual, times)
@@ -200,13 +200,13 @@ def test_residuals_are_what_is_left():
     np.testing.assert_allclose(counted.quantiles([0.1, 0.5, 0.8]), expected)
     with pytest.raises(InvalidParameterError, match="shares must be numbers from 0 to 1"):
         found.quantiles([90])
-    with pytest.raises(InvalidParameterError, match="residuals is about a regression"):
+    with pytest.raises(InvalidParameterError, match="residuals needs a regressor"):
         residuals(fitted("two classes"), mixed(9), targets(mixed(9))["two"])
 
 
 def test_running_quartiles_are_those_of_neighbours():
-    found = Residuals.of(asked("a number"))
-    running = found.running(bins=4)
+    found = Residuals.of(predictions_of("a number"))
+    running = found.running(n_bins=4)
     order = np.argsort(found.predicted, kind="stable").reshape(4, 50)
     for g, rows in enumerate(order):
         assert running["predicted"][g] == pytest.approx(found.predicted[rows].mean())
@@ -221,7 +221,7 @@ def test_normal_errors_lie_on_the_diagonal():
     np.testing.assert_allclose(x, y, atol=0.02)
 
 
-# ---- learning ------------------------------------------------------------------------------------
+# ---- learning curves -----------------------------------------------------------------------------
 
 
 def test_curves_of_boosting_are_its_history(tmp_path):
@@ -234,7 +234,7 @@ def test_curves_of_boosting_are_its_history(tmp_path):
     np.testing.assert_array_equal(found.validation, model.validation_loss_)
     np.testing.assert_allclose(-np.diff(found.out_of_bag), model.oob_improvement_[1:])
     assert found.out_of_bag[0] == found.train[0]
-    assert (found.chosen, found.loss) == (model.n_iter_, "half the squared error")
+    assert (found.chosen, found.loss) == (model.n_iter_, "half squared error")
     assert pd.DataFrame(found.table()).columns.tolist()[0] == "rounds"
     model.save(tmp_path / "m.stgw")
     kept = learning_curves(load(tmp_path / "m.stgw"))
@@ -252,15 +252,15 @@ def test_forests_and_committees_have_the_path_outside_their_bags():
     np.testing.assert_array_equal(learning_curves(forest).validation, forest.validation_loss_)
     committee = BaggingRegressor(LinearRegression(), n_estimators=6, oob_score=True).fit(X, y)
     found = learning_curves(committee)
-    np.testing.assert_array_equal(found.out_of_bag, committee.oob_path_)
+    np.testing.assert_array_equal(found.out_of_bag, committee.oob_errors_)
     assert found.unit == "members"
 
 
-def test_a_model_without_history_says_so():
+def test_a_model_without_recorded_losses_is_an_error():
     X, y = mixed()[["a", "d"]], targets(mixed())["number"]
-    with pytest.raises(ValueError, match=r"no history.*oob_score=True"):
+    with pytest.raises(ValueError, match=r"recorded no losses.*oob_score=True"):
         learning_curves(fitted("extra trees"))
-    with pytest.raises(ValueError, match=r"left no rows out.*oob_score=True"):
+    with pytest.raises(ValueError, match=r"no out-of-bag losses.*oob_score=True"):
         learning_curves(BaggingRegressor(LinearRegression(), n_estimators=2).fit(X, y))
     with pytest.raises(TypeError, match="DecisionTreeRegressor is not"):
         learning_curves(DecisionTreeRegressor().fit(X, y))
@@ -270,14 +270,17 @@ def test_a_model_without_history_says_so():
         learning_curves(GradientBoostingClassifier())
 
 
-# ---- pictures ------------------------------------------------------------------------------------
+# ---- plots ---------------------------------------------------------------------------------------
 
 
 def test_every_fact_can_be_drawn():
-    two, number = asked("two classes"), asked("a number")
+    two, number = predictions_of("two classes"), predictions_of("a number")
     found = Thresholds.of(two)
     facts = [found, found.roc(), found.precision_recall(), found.cost(1, 3), Calibration.of(two)]
-    facts += [Confusion.of(asked("three classes")), learning_curves(fitted("a number"))]
+    facts += [
+        ConfusionMatrix.of(predictions_of("three classes")),
+        learning_curves(fitted("a number")),
+    ]
     for fact in facts:
         ax = fact.plot()
         assert ax.get_xlabel()
@@ -286,6 +289,6 @@ def test_every_fact_can_be_drawn():
         given = Figure().add_subplot()
         assert fact.plot(given) is given
     axes = Residuals.of(number).plot()
-    assert [ax.get_ylabel() for ax in axes] == ["observed", "residual", "residual / spread"]
+    assert [ax.get_ylabel() for ax in axes] == ["observed", "residual", "standardized residual"]
     axes[0].figure.canvas.draw()
-    assert Confusion.of(two).plot(normalise="true").texts[0].get_text().startswith("0.")
+    assert ConfusionMatrix.of(two).plot(normalize="true").texts[0].get_text().startswith("0.")

@@ -1,4 +1,4 @@
-"""What models say beside what is known: scores as scikit-learn has them, and their limits."""
+"""Predictions beside targets: scores equal to scikit-learn's, and their confidence limits."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from stagewise import (
     LinearRegression,
     StagewiseLinearRegressor,
 )
-from stagewise.inspection import Answers, Scores, scores
+from stagewise.inspection import Predictions, Scores, scores
 from stagewise.inspection import scores as door
 from stagewise.inspection.quality.metrics import metrics_of
 
 SINGLE = [name for name, (_, target) in MODELS.items() if target != "pair"]
 
 
-def asked(name, weight=None):
+def predictions_of(name, weight=None):
     X = mixed(200, seed=5)
     y = targets(X, seed=6)[MODELS[name][1]]
-    return Answers.of(fitted(name), X, y, weight)
+    return Predictions.of(fitted(name), X, y, weight)
 
 
 @pytest.fixture(scope="module")
@@ -37,20 +37,20 @@ def weight():
     return np.random.default_rng(0).uniform(0, 3, 200) * (np.arange(200) % 7 > 0)
 
 
-# ---- answers -------------------------------------------------------------------------------------
+# ---- predictions ---------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", SINGLE)
-def test_answers_are_what_a_model_says(name):
-    answers, model, X = asked(name), fitted(name), mixed(200, seed=5)
-    if answers.task == "regression":
-        np.testing.assert_array_equal(answers.said, model.predict(X))
-        assert answers.classes is None
+def test_predictions_are_those_of_the_estimator(name):
+    given, model, X = predictions_of(name), fitted(name), mixed(200, seed=5)
+    if given.task == "regression":
+        np.testing.assert_array_equal(given.y_pred, model.predict(X))
+        assert given.classes is None
     else:
-        np.testing.assert_array_equal(answers.said, model.predict_proba(X))
-        labels = np.asarray(answers.classes)[answers.y]
+        np.testing.assert_array_equal(given.y_pred, model.predict_proba(X))
+        labels = np.asarray(given.classes)[given.y]
         np.testing.assert_array_equal(labels, targets(X, seed=6)[MODELS[name][1]])
-    assert (answers.weight == 1).all()
+    assert (given.weight == 1).all()
 
 
 @pytest.mark.parametrize(
@@ -64,10 +64,10 @@ def test_answers_are_what_a_model_says(name):
     ],
     ids=lambda v: type(v).__name__ if hasattr(v, "fit") else v,
 )
-def test_any_fitted_estimator_can_be_asked(estimator, target):
+def test_any_fitted_estimator_can_be_scored(estimator, target):
     X = mixed()[["a", "d"]]
     y = targets(mixed())[target]
-    found = scores(estimator.fit(X, y), X, y, repeats=10)
+    found = scores(estimator.fit(X, y), X, y, n_resamples=10)
     assert len(found.scores) == (3 if target == "number" else 4)
     assert all(s.low <= s.high for s in found.scores)
 
@@ -76,32 +76,32 @@ def test_numbers_are_compared_with_classes_that_are_text():
     y = np.tile(["1", "2"], 30)
     model = DecisionTreeClassifier().fit(np.arange(60.0)[:, np.newaxis] % 2, y)
     X = np.arange(10.0)[:, np.newaxis] % 2
-    assert Answers.of(model, X, np.tile([1, 2], 5)).y.tolist() == [0, 1] * 5
+    assert Predictions.of(model, X, np.tile([1, 2], 5)).y.tolist() == [0, 1] * 5
 
 
-def test_what_cannot_be_judged_is_refused():
+def test_invalid_targets_are_errors():
     X, model = mixed(20), fitted("two classes")
     known = targets(X)["two"]
-    with pytest.raises(ValueError, match=r"'maybe' \(in 1 row\); its classes are 'no', 'yes'"):
-        Answers.of(model, X, [*known[:-1], "maybe"])
+    with pytest.raises(ValueError, match=r"'maybe' \(in 1 row\); the classes are 'no', 'yes'"):
+        Predictions.of(model, X, [*known[:-1], "maybe"])
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
-        Answers.of(model, X, known[:-1])
+        Predictions.of(model, X, known[:-1])
     with pytest.raises(ValueError, match="X has no rows"):
-        Answers.of(model, X.iloc[:0], known[:0])
+        Predictions.of(model, X.iloc[:0], known[:0])
     with pytest.raises(ValueError, match="all of sample_weight is zero"):
-        Answers.of(model, X, known, np.zeros(20))
+        Predictions.of(model, X, known, np.zeros(20))
     y = targets(X)["number"].copy()
     y[3] = np.nan
     with pytest.raises(ValueError, match="1 of 20 targets are missing, the first at row 3"):
-        Answers.of(fitted("a number"), X, y)
+        Predictions.of(fitted("a number"), X, y)
     with pytest.raises(ValueError, match="predicts 2 targets"):
-        Answers.of(fitted("two targets"), X, targets(X)["number"])
-    with pytest.raises(ValueError, match="Nothing was said of row 1"):
-        Answers.given([1.0, np.nan], [1.0, 2.0])
+        Predictions.of(fitted("two targets"), X, targets(X)["number"])
+    with pytest.raises(ValueError, match="The prediction for row 1 is not finite"):
+        Predictions.from_arrays([1.0, 2.0], [1.0, np.nan])
     with pytest.raises(TypeError, match="fitted estimator with predict"):
-        Answers.of("model", X, known)
+        Predictions.of("model", X, known)
     with pytest.raises(ValueError, match="not fitted"):
-        Answers.of(GradientBoostingRegressor(), X, known)
+        Predictions.of(GradientBoostingRegressor(), X, known)
 
 
 # ---- scores --------------------------------------------------------------------------------------
@@ -111,25 +111,25 @@ def test_what_cannot_be_judged_is_refused():
 @pytest.mark.parametrize("name", ["a number", "two classes", "three classes"])
 def test_scores_are_scikit_learns(name, weighted, weight):
     weight = weight if weighted else None
-    answers = asked(name, weight)
-    found = {s.name: s.value for s in Scores.of(answers, repeats=0).scores}
-    y, said = answers.y, answers.said
+    given = predictions_of(name, weight)
+    found = {s.name: s.value for s in Scores.of(given, n_resamples=0).scores}
+    y, predicted = given.y, given.y_pred
     if name == "a number":
         assert found == pytest.approx(
             {
-                "rmse": metrics.root_mean_squared_error(y, said, sample_weight=weight),
-                "mae": metrics.mean_absolute_error(y, said, sample_weight=weight),
-                "r2": metrics.r2_score(y, said, sample_weight=weight),
+                "rmse": metrics.root_mean_squared_error(y, predicted, sample_weight=weight),
+                "mae": metrics.mean_absolute_error(y, predicted, sample_weight=weight),
+                "r2": metrics.r2_score(y, predicted, sample_weight=weight),
             },
             rel=1e-12,
         )
         return
-    brier = ((said - np.eye(said.shape[1])[y]) ** 2).sum(axis=1)
-    areas = [metrics.roc_auc_score(y == k, said[:, k], sample_weight=weight) for k in set(y)]
+    brier = ((predicted - np.eye(predicted.shape[1])[y]) ** 2).sum(axis=1)
+    areas = [metrics.roc_auc_score(y == k, predicted[:, k], sample_weight=weight) for k in set(y)]
     assert found == pytest.approx(
         {
-            "log_loss": metrics.log_loss(y, said, sample_weight=weight),
-            "accuracy": metrics.accuracy_score(y, said.argmax(axis=1), sample_weight=weight),
+            "log_loss": metrics.log_loss(y, predicted, sample_weight=weight),
+            "accuracy": metrics.accuracy_score(y, predicted.argmax(axis=1), sample_weight=weight),
             "auc": np.mean(areas),
             "brier": np.average(brier / (2 if name == "two classes" else 1), weights=weight),
         },
@@ -143,92 +143,96 @@ def test_weight_two_is_the_row_twice_and_weight_zero_its_absence(name):
     y = targets(X, seed=6)[MODELS[name][1]]
     times = np.arange(60) % 3
     twice = np.repeat(np.arange(60), times)
-    by_weight = scores(fitted(name), X, y, times, repeats=0)
-    by_rows = scores(fitted(name), X.iloc[twice], y[twice], repeats=0)
+    by_weight = scores(fitted(name), X, y, sample_weight=times, n_resamples=0)
+    by_rows = scores(fitted(name), X.iloc[twice], y[twice], n_resamples=0)
     for one, other in zip(by_weight.scores, by_rows.scores, strict=True):
         assert one.value == pytest.approx(other.value, rel=1e-12)
     kept = times > 0
-    absent = scores(fitted(name), X[kept], y[kept], times[kept], repeats=20)
-    assert scores(fitted(name), X, y, times, repeats=20) == absent
+    absent = scores(fitted(name), X[kept], y[kept], sample_weight=times[kept], n_resamples=20)
+    assert scores(fitted(name), X, y, sample_weight=times, n_resamples=20) == absent
 
 
 def test_limits_are_quantiles_of_rows_drawn_again():
-    answers = asked("two classes")
-    found = Scores.of(answers, repeats=30, random_state=3, confidence=0.8)
+    given = predictions_of("two classes")
+    found = Scores.of(given, n_resamples=30, random_state=3, confidence_level=0.8)
     rng, drawn = np.random.default_rng(3), []
     for _ in range(30):
         rows = rng.integers(0, 200, 200)
-        again = Answers("classification", answers.y[rows], answers.said[rows], (0, 1), np.ones(200))
-        drawn.append([s.value for s in Scores.of(again, repeats=0).scores])
+        y, y_pred = given.y[rows], given.y_pred[rows]
+        again = Predictions("classification", y, y_pred, (0, 1), np.ones(200))
+        drawn.append([s.value for s in Scores.of(again, n_resamples=0).scores])
     limits = np.quantile(drawn, [0.1, 0.9], axis=0)
     np.testing.assert_allclose([[s.low, s.high] for s in found.scores], limits.T)
 
 
 @pytest.mark.parametrize("name", ["a number", "two classes", "three classes"])
 def test_influences_are_derivatives_by_the_weights(name, weight):
-    answers = asked(name, weight).counted()
-    for metric in metrics_of(answers):
-        found = metric.influence(answers.weight)
+    given = predictions_of(name, weight).with_weight()
+    for metric in metrics_of(given):
+        found = metric.influence(given.weight)
         for i in (0, 7, 30):
-            moved = np.zeros(len(answers.weight))
-            moved[i] = 1e-5 * answers.weight[i]
-            up, down = metric.value(answers.weight + moved), metric.value(answers.weight - moved)
+            moved = np.zeros(len(given.weight))
+            moved[i] = 1e-5 * given.weight[i]
+            up, down = (
+                metric.value(given.weight + moved),
+                metric.value(given.weight - moved),
+            )
             assert found[i] == pytest.approx((up - down) / 2e-5, abs=1e-7)
 
 
 @pytest.mark.parametrize("name", ["a number", "two classes", "three classes"])
 def test_many_rows_have_the_same_limits_without_draws(name, monkeypatch):
     X = mixed(3000, seed=8)
-    answers = Answers.of(fitted(name), X, targets(X, seed=9)[MODELS[name][1]])
-    drawn = Scores.of(answers, repeats=300)
+    given = Predictions.of(fitted(name), X, targets(X, seed=9)[MODELS[name][1]])
+    drawn = Scores.of(given, n_resamples=300)
     monkeypatch.setattr(sys.modules["stagewise.inspection.quality.scores"], "MOST_WORK", 0)
-    for one, other in zip(drawn.scores, Scores.of(answers, repeats=300).scores, strict=True):
+    for one, other in zip(drawn.scores, Scores.of(given, n_resamples=300).scores, strict=True):
         width = one.high - one.low
         assert one.low == pytest.approx(other.low, abs=0.15 * width)
         assert one.high == pytest.approx(other.high, abs=0.15 * width)
 
 
 def test_only_ratios_of_weights_matter(weight):
-    one = Scores.of(asked("two classes", weight * 2.0**1000), repeats=9)
-    assert one == Scores.of(asked("two classes", weight), repeats=9)
-    many = Scores.of(asked("three classes", weight * 2.0**1000), repeats=9)
-    assert many == Scores.of(asked("three classes", weight), repeats=9)
+    one = Scores.of(predictions_of("two classes", weight * 2.0**1000), n_resamples=9)
+    assert one == Scores.of(predictions_of("two classes", weight), n_resamples=9)
+    many = Scores.of(predictions_of("three classes", weight * 2.0**1000), n_resamples=9)
+    assert many == Scores.of(predictions_of("three classes", weight), n_resamples=9)
 
 
 def test_the_same_seed_gives_the_same_limits():
-    answers = asked("a number")
-    assert Scores.of(answers, repeats=20) == Scores.of(answers, repeats=20)
-    assert Scores.of(answers, repeats=20) != Scores.of(answers, repeats=20, random_state=1)
+    given = predictions_of("a number")
+    assert Scores.of(given, n_resamples=20) == Scores.of(given, n_resamples=20)
+    assert Scores.of(given, n_resamples=20) != Scores.of(given, n_resamples=20, random_state=1)
 
 
-def test_what_rows_do_not_have_is_not_a_number():
+def test_undefined_scores_are_nan_with_a_reason():
     X = mixed(20)
     one = scores(fitted("a number"), X[:1], [1.0])
     assert np.isnan([one["r2"].value, one["r2"].low, one["rmse"].low]).all()
-    assert "one row" in one["r2"].why
+    assert "one row" in one["r2"].reason
     same = scores(fitted("two classes"), X, ["no"] * 20)
     assert np.isnan([same["auc"].value, same["auc"].low]).all()
-    assert "all of one" in same["auc"].why
+    assert "all rows are of one class" in same["auc"].reason
     assert same["accuracy"].low <= same["accuracy"].value <= same["accuracy"].high
-    with pytest.raises(KeyError, match="there are log_loss, accuracy"):
+    with pytest.raises(KeyError, match="the scores are log_loss, accuracy"):
         same["r2"]
 
 
 @pytest.mark.parametrize(
     ("options", "name"),
     [
-        ({"confidence": 1.0}, "confidence"),
-        ({"repeats": -1}, "repeats"),
+        ({"confidence_level": 1.0}, "confidence_level"),
+        ({"n_resamples": -1}, "n_resamples"),
         ({"random_state": ""}, "r"),
     ],
 )
 def test_wrong_options_are_refused(options, name):
     with pytest.raises(InvalidParameterError, match=f"{name}.* must be"):
-        Scores.of(asked("a number"), **options)
+        Scores.of(predictions_of("a number"), **options)
 
 
-def test_scores_are_told_and_drawn():
-    found = door(fitted("two classes"), mixed(50), targets(mixed(50))["two"], repeats=20)
+def test_scores_are_printed_and_plotted():
+    found = door(fitted("two classes"), mixed(50), targets(mixed(50))["two"], n_resamples=20)
     assert pd.DataFrame(found.table()).score.tolist() == ["log_loss", "accuracy", "auc", "brier"]
-    assert "Scores of 50 rows, 95% limits" in str(found)
+    assert "Scores of 50 rows, 95% confidence limits" in str(found)
     assert len(found.plot()) == 4

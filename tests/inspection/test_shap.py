@@ -1,4 +1,4 @@
-"""Shapley values of estimators: what they add up to, what must not change them, what is refused."""
+"""Shapley values of estimators: additivity, invariance and errors."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 from scipy.sparse import csc_array, csr_array
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
-from sklearn.linear_model import LinearRegression
+from sklearn.linear_model import Ridge
 
 import stagewise
 from estimators.tables import CASES, fit_case, make_table
@@ -31,19 +31,25 @@ from stagewise import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
-from stagewise.boosting.progress import Lines
-from stagewise.inspection import decision_path, shap_values, size, staged_contributions
-from stagewise.inspection.fitted import Fitted
-from stagewise.inspection.shapley import values as shap_module
+from stagewise.boosting.progress import ProgressLines
+from stagewise.estimators.bases.scores import is_average
+from stagewise.inspection import (
+    decision_path,
+    memory_limits,
+    shap_values,
+    staged_contributions,
+)
+from stagewise.inspection.fitted_model import FittedModel
+from stagewise.inspection.shap import values as shap_module
 
 TABLE = make_table(600)
-KINDS = ("path", "interventional")
+KINDS = ("tree_path_dependent", "interventional")
 # Lines are no constants, and rows that go both ways have no path.
 WITHOUT = ("linear", "one tree of classes")
 CONSTANT_LEAVES = [name for name in CASES if not any(word in name for word in WITHOUT)]
 
 
-def explained(model: Any, X: Any, kind: str = "path", **options: Any) -> Any:
+def explained(model: Any, X: Any, kind: str = "tree_path_dependent", **options: Any) -> Any:
     if kind == "interventional":
         options.setdefault("background", X[:40])
     return shap_values(model, X, kind=kind, **options)
@@ -51,7 +57,7 @@ def explained(model: Any, X: Any, kind: str = "path", **options: Any) -> Any:
 
 def said(model: Any, X: Any) -> np.ndarray:
     """What credits must add up to."""
-    if model.averages and hasattr(model, "predict_proba"):
+    if is_average(model) and hasattr(model, "predict_proba"):
         p = model.predict_proba(X)
         return p[:, 1] if p.shape[1] == 2 else p
     if hasattr(model, "decision_function"):
@@ -70,7 +76,7 @@ def check_sums(model: Any, X: Any, why: Any) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("case", CONSTANT_LEAVES)
-def test_credits_of_every_estimator_add_up(case: str, kind: str) -> None:
+def test_shapley_values_of_every_estimator_add_up(case: str, kind: str) -> None:
     model = fit_case(case, TABLE)
     why = explained(model, TABLE.X, kind)
     assert why.values.shape[:2] == TABLE.X.shape
@@ -79,7 +85,7 @@ def test_credits_of_every_estimator_add_up(case: str, kind: str) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("forest", [RandomForestRegressor, ExtraTreesRegressor])
-def test_credits_of_deep_forests_add_up(forest: type, kind: str) -> None:
+def test_shapley_values_of_deep_forests_add_up(forest: type, kind: str) -> None:
     model = forest(n_estimators=3, random_state=0).fit(TABLE.X, TABLE.number)
     X = TABLE.X[:50]
     check_sums(model, X, explained(model, X, kind))
@@ -97,7 +103,7 @@ def test_credits_of_deep_forests_add_up(forest: type, kind: str) -> None:
     ],
     ids=repr,
 )
-def test_credits_of_averaged_trees_of_two_classes_are_of_the_probability(
+def test_shapley_values_of_averaged_trees_of_two_classes_are_of_the_probability(
     model: Any, kind: str
 ) -> None:
     model = clone(model).fit(TABLE.X, TABLE.two)
@@ -111,7 +117,7 @@ def test_credits_of_averaged_trees_of_two_classes_are_of_the_probability(
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_credits_of_a_forest_of_classes_are_of_its_probabilities(kind: str) -> None:
+def test_shapley_values_of_a_forest_of_classes_are_of_its_probabilities(kind: str) -> None:
     model = RandomForestClassifier(n_estimators=5, random_state=0).fit(TABLE.X, TABLE.many)
     why = explained(model, TABLE.X[:60], kind)
     total = why.base_values + why.values.sum(axis=1)
@@ -120,14 +126,14 @@ def test_credits_of_a_forest_of_classes_are_of_its_probabilities(kind: str) -> N
 
 
 @pytest.mark.parametrize("loss", ["poisson", "gamma"])
-def test_with_a_logarithmic_link_credits_are_of_the_logarithm(loss: str) -> None:
+def test_with_a_logarithmic_link_shapley_values_are_of_the_logarithm(loss: str) -> None:
     model = GradientBoostingRegressor(n_estimators=5, loss=loss).fit(TABLE.X, TABLE.number + 1)
     check_sums(model, TABLE.X, explained(model, TABLE.X))
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("interactions", [False, True])
-def test_credits_are_those_of_the_definition(kind: str, interactions: bool) -> None:
+def test_shapley_values_are_those_of_the_definition(kind: str, interactions: bool) -> None:
     X = TABLE.X[:, :4]
     weight = 1.0 + np.arange(len(X)) % 3
     model = GradientBoostingClassifier(n_estimators=3, categorical_features=[1], random_state=0)
@@ -152,7 +158,7 @@ def test_credits_are_those_of_the_definition(kind: str, interactions: bool) -> N
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_rows_of_interactions_add_up_to_the_credits(kind: str) -> None:
+def test_rows_of_interactions_add_up_to_the_shapley_values(kind: str) -> None:
     model = fit_case("five classes", TABLE)
     single = explained(model, TABLE.X, kind).values
     pairs = explained(model, TABLE.X, kind, interactions=True).values
@@ -196,7 +202,7 @@ def test_the_order_of_background_rows_does_not_matter() -> None:
     assert one.values.tobytes() == two.values.tobytes()
 
 
-def test_a_loaded_model_says_the_same(tmp_path: Any) -> None:
+def test_a_loaded_model_has_the_same_shapley_values(tmp_path: Any) -> None:
     model = fit_case("categories", TABLE)
     model.save(tmp_path / "model.stgw")
     plain = shap_values(model, TABLE.X)
@@ -225,7 +231,7 @@ def test_a_monotone_change_of_a_column_changes_nothing() -> None:
     assert one.values.tobytes() == two.values.tobytes()
 
 
-def test_a_feature_that_no_tree_asks_about_gets_nothing() -> None:
+def test_an_unused_feature_has_shapley_value_zero() -> None:
     X = np.column_stack([TABLE.X, np.zeros(600)])
     model = GradientBoostingRegressor(n_estimators=5).fit(X, TABLE.number)
     assert not shap_values(model, X).values[:, -1].any()
@@ -246,7 +252,7 @@ def cities() -> tuple[pd.DataFrame, np.ndarray]:
 
 
 @pytest.mark.parametrize("interactions", [False, True])
-def test_statistics_belong_to_their_features_in_equal_parts(interactions: bool) -> None:
+def test_target_encodings_are_divided_equally_among_their_sources(interactions: bool) -> None:
     X, y = cities()
     model = GradientBoostingRegressor(n_estimators=15, category_encoding="target").fit(X, y)
     sources = model.model_.features.sources
@@ -255,14 +261,14 @@ def test_statistics_belong_to_their_features_in_equal_parts(interactions: bool) 
     assert why.feature_names == ("city", "x", "day")
     check_sums(model, X.head(100), why)
     # By hand: the columns as they are, then shared out.
-    fitted = Fitted.of(model, "test")
-    raw, _ = shap_module._credits(
+    fitted = FittedModel.of(model, "test")
+    raw, _ = shap_module._compute(
         model.model_.ensemble,
         fitted.workers,
-        fitted.rows(X.head(100)).asked_dense(2**30),
+        fitted.rows(X.head(100)).dense_tree_columns(2**30),
         None,
         False,
-        Lines(0),
+        ProgressLines(0),
     )
     expected = np.zeros((100, 3))
     for column, features in enumerate(sources):
@@ -321,20 +327,21 @@ def test_an_explanation_of_the_package_shap(monkeypatch: pytest.MonkeyPatch) -> 
         shap_values(model, TABLE.X).as_shap()
 
 
-# ---- what is refused -----------------------------------------------------------------------------
+# ---- errors --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"kind": "tree"}, "kind must be 'path' or 'interventional'; got 'tree'"),
+        ({"kind": "tree"}, "kind must be 'tree_path_dependent' or 'interventional'.* got 'tree'"),
+        ({"kind": "path"}, "got 'path'. Write kind='tree_path_dependent'"),
         ({"kind": "interventional"}, "pass some as background"),
-        ({"background": TABLE.X}, "background was passed, but kind='path'"),
+        ({"background": TABLE.X}, "background was passed, but kind='tree_path_dependent'"),
         ({"interactions": 2}, "interactions must be True or False; got 2"),
         ({"verbose": "much"}, "verbose must be a whole number, 0 or more; got 'much'"),
     ],
 )
-def test_options_that_make_no_sense_are_refused(options: Any, message: str) -> None:
+def test_invalid_options_are_errors(options: Any, message: str) -> None:
     model = fit_case("squared error", TABLE)
     with pytest.raises(InvalidParameterError, match=message):
         shap_values(model, TABLE.X, **options)
@@ -351,11 +358,11 @@ def test_rows_that_do_not_match_are_refused() -> None:
         shap_values(model, frame, kind="interventional", background=frame.head(0))
 
 
-def test_what_has_no_trees_of_constants_is_refused() -> None:
+def test_models_without_constant_leaves_are_errors() -> None:
     with pytest.raises(NotFittedError):
         shap_values(GradientBoostingRegressor(), TABLE.X)
-    with pytest.raises(TypeError, match="LinearRegression has none"):
-        shap_values(LinearRegression(), TABLE.X)
+    with pytest.raises(TypeError, match="Ridge has none"):
+        shap_values(Ridge(), TABLE.X)
     committee = BaggingRegressor(n_estimators=2).fit(TABLE.X, TABLE.number)
     with pytest.raises(TypeError, match="one of its members"):
         shap_values(committee, TABLE.X)
@@ -367,18 +374,18 @@ def test_what_has_no_trees_of_constants_is_refused() -> None:
         explained(lines, TABLE.X)
 
 
-def test_too_many_credits_are_refused_with_their_size(monkeypatch: Any) -> None:
+def test_too_large_results_are_errors_with_their_size(monkeypatch: Any) -> None:
     model = fit_case("five classes", TABLE)
-    monkeypatch.setattr(size, "RESULT_BYTES", 100_000)
+    monkeypatch.setattr(memory_limits, "RESULT_BYTES", 100_000)
     message = "600 rows x 5 x 5 features x 5 outputs would take .* Pass at most 100 rows"
     with pytest.raises(ValueError, match=message):
         shap_values(model, TABLE.X, interactions=True)
-    message = "Credits of 600 rows x 5 features x 5 outputs would take .* Pass at most 500 rows"
+    message = "Shapley values of 600 rows x 5 features x 5 outputs .* Pass at most 500 rows"
     with pytest.raises(ValueError, match=message):
         shap_values(model, TABLE.X)
 
 
-def test_rows_that_go_both_ways_are_refused() -> None:
+def test_fractional_rows_are_errors() -> None:
     X = TABLE.X[:200]
     model = DecisionTreeRegressor(missing_strategy="probability").fit(X, TABLE.number[:200])
     with pytest.raises(InvalidParameterError, match=r"missing='probability'.*missing='learned'"):

@@ -1,4 +1,4 @@
-"""Sparse rows: every function says of them what it says of their dense copies."""
+"""Every function gives the same result for sparse rows and their dense copies."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from stagewise.inspection import (
     accumulated_effects,
     decision_path,
     interactions,
+    memory_limits,
     partial_dependence,
     permutation_importance,
     proximity,
     shap_values,
-    size,
     staged_contributions,
 )
 
@@ -28,11 +28,15 @@ DENSE = RNG.normal(size=(150, 6)) * (RNG.random((150, 6)) < 0.4)
 Y = DENSE[:, 1] + DENSE[:, 2] * DENSE[:, 3]
 
 ASKED = {
-    "partial_dependence": lambda m, X: partial_dependence(m, [1, 2], X, grid=4, max_rows=40).mean,
-    "traversal": lambda m, X: partial_dependence(m, 1, X, grid=4, method="traversal").mean,
-    "accumulated_effects": lambda m, X: accumulated_effects(m, 1, X, grid=4).effect,
-    "interactions": lambda m, X: interactions(m, X, [1, 2, 3], max_rows=30).h,
-    "permutation_importance": lambda m, X: permutation_importance(m, X, Y, repeats=2).value,
+    "partial_dependence": lambda m, X: (
+        partial_dependence(m, X, [1, 2], grid_resolution=4, max_samples=40).mean
+    ),
+    "recursion": lambda m, X: (
+        partial_dependence(m, X, 1, grid_resolution=4, method="recursion").mean
+    ),
+    "accumulated_effects": lambda m, X: accumulated_effects(m, X, 1, grid_resolution=4).effect,
+    "interactions": lambda m, X: interactions(m, X, [1, 2, 3], max_samples=30).h,
+    "permutation_importance": lambda m, X: permutation_importance(m, X, Y, n_repeats=2).value,
     "proximity": lambda m, X: proximity(m, X, X),
     "staged_contributions": lambda m, X: staged_contributions(m, X).rounds,
     "decision_path": lambda m, X: np.array([p.nodes[-1] for p in decision_path(m, X[[3]]).paths]),
@@ -67,7 +71,7 @@ def test_some_rows_and_columns_of_cells_are_those_of_all(form: Any, missing: Any
 def test_copies_that_are_too_large_are_refused_with_their_size(
     name: str, model: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(size, "COPY_BYTES", 100 * 6 * 8)
+    monkeypatch.setattr(memory_limits, "COPY_BYTES", 100 * 6 * 8)
     message = r"sparse matrix, and a dense copy of 150 .*GiB.*Pass at most 100 rows at a time"
     with pytest.raises(ValueError, match=message):
         ASKED[name](model, csr_array(DENSE))

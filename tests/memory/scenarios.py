@@ -169,13 +169,13 @@ asked(
     "shap, lines",
     lambda: inspection.shap_values(LINES, X[:10], kind="interventional", background=X[:10]).values,
 )
-asked("partial dependence", lambda: inspection.partial_dependence(BOOSTED, [0, 1]).mean)
-asked("partial dependence, rows", lambda: inspection.partial_dependence(BOOSTED, [0], X).mean)
-asked("accumulated effects", lambda: inspection.accumulated_effects(BOOSTED, [0], X).effect)
+asked("partial dependence", lambda: inspection.partial_dependence(BOOSTED, None, [0, 1]).mean)
+asked("partial dependence, rows", lambda: inspection.partial_dependence(BOOSTED, X, [0]).mean)
+asked("accumulated effects", lambda: inspection.accumulated_effects(BOOSTED, X, [0]).effect)
 SCENARIOS["interactions"] = lambda: repr(inspection.interactions(BOOSTED, X[:50]).table())
 asked(
     "permutation importance",
-    lambda: inspection.permutation_importance(BOOSTED, X, Y, repeats=2).value,
+    lambda: inspection.permutation_importance(BOOSTED, X, Y, n_repeats=2).value,
 )
 asked("workers", lambda: Workers(4).threads)
 

@@ -1,4 +1,4 @@
-"""What the tests of the native core share."""
+"""Fixtures of the tests of the native core."""
 
 from __future__ import annotations
 

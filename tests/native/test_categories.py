@@ -99,7 +99,7 @@ def test_each_rule_gives_the_brute_force_tree(name: str, weights: str) -> None:
 
 
 @pytest.mark.parametrize("levels", [(70, 0), (200, 3), (130, 130)])
-def test_many_levels(levels: tuple[int, ...]) -> None:
+def test_many_categories(levels: tuple[int, ...]) -> None:
     data = make_data(5, 400, levels)
     for chance in (0.0, 0.3):
         rules = Rules(max_leaves=6, category_smoothing=2.0, l2=1.0, category_chance=chance)
@@ -108,7 +108,7 @@ def test_many_levels(levels: tuple[int, ...]) -> None:
 
 
 @pytest.mark.parametrize("max_bins", [2, 5, 20])
-def test_rare_levels_share_a_bin(max_bins: int) -> None:
+def test_rare_categories_share_a_bin(max_bins: int) -> None:
     data = make_data(6, 300, (40, 0))
     rules = Rules(max_leaves=6, l2=1.0)
     for few_rows in (0, ALL_ROWS):
@@ -116,7 +116,7 @@ def test_rare_levels_share_a_bin(max_bins: int) -> None:
         assert_same(tree, brute_force(data, rules, max_bins), data.levels)
 
 
-def test_the_heaviest_levels_have_bins_of_their_own() -> None:
+def test_the_heaviest_categories_have_bins_of_their_own() -> None:
     x = np.repeat([0.0, 1.0, 2.0, 3.0, np.nan], [3, 50, 2, 40, 9])
     assert learn_category_bins(Columns([x]), 0, 4, None, 255).tolist() == [0, 1, 2, 3]
     assert learn_category_bins(Columns([x]), 0, 4, None, 3).tolist() == [2, 0, 2, 1]
@@ -125,7 +125,7 @@ def test_the_heaviest_levels_have_bins_of_their_own() -> None:
 
 
 @given(st.integers(0, 10_000), st.integers(2, 6))
-def test_no_subset_of_levels_is_better_than_the_best_cut_of_their_order(
+def test_no_subset_of_categories_is_better_than_the_best_cut_of_their_order(
     seed: int, n_levels: int
 ) -> None:
     """Fisher's theorem, where nothing is smoothed or penalised."""

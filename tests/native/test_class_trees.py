@@ -1,4 +1,4 @@
-"""Trees that tell classes apart are those of brute force.
+"""Trees for class targets equal those of brute force.
 
 Weights of rows are multiples of a power of two, and few: packed as integers they lose nothing.
 """
@@ -295,7 +295,7 @@ def test_sums_are_those_of_the_rows_of_a_leaf(weights: str) -> None:
         np.testing.assert_allclose(sums, expected, atol=1e-12)
 
 
-def test_responses_change_pairs_as_they_say() -> None:
+def test_transform_changes_pairs_as_documented() -> None:
     rng = np.random.default_rng(0)
     n = 5_000
     gradient = rng.normal(size=n).astype(np.float32).astype(float)

@@ -1,4 +1,4 @@
-"""What trees are told about features: where to rise, whom to meet, what to begin with."""
+"""Monotone and interaction constraints, forced splits, random thresholds, feature penalties."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def test_threads_do_not_matter(threads: int) -> None:
     assert same_trees(grow(X, g, h, rules, **more), grow(X, g, h, rules, threads=threads, **more))
 
 
-def test_other_values_of_leaves_are_put_in_order() -> None:
+def test_other_values_of_leaves_are_made_monotone() -> None:
     X, g, h = make_data(5, 300, 2)
     workers = Workers(1)
     bins, _ = bin_table(workers, X)
@@ -208,7 +208,7 @@ def test_random_thresholds_lie_between_the_values_of_the_node() -> None:
     assert max(t.gain[0] for t in trees) <= best * (1 + 1e-9)
 
 
-def test_random_subsets_of_levels_do_not_depend_on_the_search() -> None:
+def test_random_subsets_of_categories_do_not_depend_on_the_search() -> None:
     X, g, h = make_data(12, 400)
     workers = Workers(1)
     bins, _ = bin_levels(workers, X, [8, 8, 0])

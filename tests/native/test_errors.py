@@ -1,4 +1,4 @@
-"""Wrong arguments are answered with TypeError or ValueError: never a crash, never a wild read.
+"""Wrong arguments raise TypeError or ValueError: no crash, no read out of bounds.
 
 Each call runs in a forked child, so that a crash is one failed test and not the end of all.
 """

@@ -49,7 +49,7 @@ def test_a_cancelled_thread_ends_its_native_call(n_jobs: int) -> None:
     assert ended == [KeyboardInterrupt]
 
 
-def test_set_cancellation_a_cancelled_one_does_not_begin() -> None:
+def test_calls_of_a_cancelled_thread_do_not_start() -> None:
     outer = Cancellation()
     assert set_cancellation(outer) is None
     try:

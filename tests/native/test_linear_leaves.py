@@ -41,7 +41,7 @@ def odd_table(rng: np.random.Generator, n: int, features: int) -> Vector:
     st.sampled_from([np.float32, np.float64]),
     st.sampled_from(supported_isas()),
 )
-def test_a_forest_says_what_the_document_says(
+def test_a_forest_predicts_as_documented(
     seed: int, n: int, outputs: int, splits: int, dtype: type, isa: str
 ) -> None:
     rng = np.random.default_rng(seed)
@@ -121,7 +121,7 @@ def regression(seed: int, n: int) -> tuple[Vector, Vector, Vector]:
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("l2", [0.0, 0.1, 30.0])
 @pytest.mark.parametrize("bound", [0.0, 1.0])
-def test_lines_are_those_of_least_squares(monotone, weighted, l2, bound):
+def test_linear_leaves_are_those_of_least_squares(monotone, weighted, l2, bound):
     X, g, h = regression(1, 1500)
     weight = np.random.default_rng(2).integers(1, 4, len(X)).astype(float) if weighted else None
     fit = Fitted(X, g, h, weight, l2=l2, bound=bound, monotone=monotone)
@@ -169,7 +169,7 @@ def test_threads_instructions_and_memory_change_no_bit(isa, order):
 @pytest.mark.parametrize("isa", supported_isas())
 @pytest.mark.parametrize("bagged", [False, True])
 @pytest.mark.parametrize("form", [np.float64, np.float32])
-def test_training_scores_are_what_a_walk_says(isa, bagged, form):
+def test_training_scores_equal_those_of_a_walk(isa, bagged, form):
     X, g, h = regression(4, 900)
     X = X.astype(form)
     bag = np.arange(0, 900, 2, dtype=np.uint32) if bagged else None
@@ -195,7 +195,7 @@ def test_training_scores_are_what_a_walk_says(isa, bagged, form):
     np.testing.assert_array_equal(score, expected[rows])
 
 
-def test_lines_of_other_trees_or_rows_are_refused():
+def test_linear_leaves_of_other_trees_or_rows_are_refused():
     X, g, h = regression(5, 300)
     fit = Fitted(X, g, h)
     lines, score = fit.complete(), np.zeros(300)

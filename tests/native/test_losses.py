@@ -1,6 +1,6 @@
 """The losses' kernels equal the formulas in float64.
 
-Kernels answer in float32: a gradient of size 1 is right to 6e-8, a little less after exp.
+Kernels compute in float32: a gradient of size 1 is right to 6e-8, a little less after exp.
 """
 
 from __future__ import annotations

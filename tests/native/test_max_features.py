@@ -1,4 +1,4 @@
-"""Column sampling: a tree, a level, a node use no more than their share of the features."""
+"""Feature sampling: a tree, a depth, a node use no more than their share of the features."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_a_tree_uses_only_its_share(
     assert set().union(*sets) == set(range(FEATURES))
 
 
-def test_a_level_uses_only_its_share(
+def test_a_depth_uses_only_its_share(
     workers: Workers, problem: tuple[Bins, npt.NDArray[np.float64]]
 ) -> None:
     bins, gradient = problem

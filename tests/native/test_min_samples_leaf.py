@@ -1,6 +1,6 @@
 """No leaf is lighter than min_samples_leaf, and no split is refused that would have respected it.
 
-The grower proves most splits from hessians and counts rows only in doubt; here doubt is provoked.
+The grower proves most splits from hessians and counts rows otherwise; here rows must be counted.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What trees say of rows of which one or two numbers are known: Friedman's recursion, in boxes."""
+"""Partial dependence on one or two numeric columns equals Friedman's recursion."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from model_samples import random_tree
 from reference.inspection import expectation
 from stagewise._native import node_means
-from stagewise.inspection.effects.traversal import Traversal
+from stagewise.inspection.dependence.traversal import Traversal
 from stagewise.model.ensemble import Ensemble
 
 pytestmark = pytest.mark.native

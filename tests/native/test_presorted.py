@@ -1,4 +1,4 @@
-"""Trees from sorted rows: every value of a node is a candidate, or those that are proposed."""
+"""Trees from presorted rows: every value of a node is a candidate, or those of a proposal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Trees of classes from sorted rows: brute force, scikit-learn's trees, and those of bins."""
+"""Trees for class targets from presorted rows equal brute force, scikit-learn and binned trees."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ def test_splits_are_those_of_scikit_learn(criterion: str, k: int) -> None:
 
 @pytest.mark.parametrize("criterion", CRITERIA)
 @pytest.mark.parametrize("random_thresholds", [False, True])
-def test_levels_are_split_as_those_of_bins(criterion: str, random_thresholds: bool) -> None:
+def test_categories_are_split_as_in_binned_trees(criterion: str, random_thresholds: bool) -> None:
     rng = np.random.default_rng(3)
     X = rng.integers(0, 9, (300, 2)).astype(float)
     X[rng.random(X.shape) < 0.1] = np.nan

@@ -1,4 +1,4 @@
-"""Bags are what the slow versions draw, whatever the threads; multipliers keep every sum's mean."""
+"""Bags equal those of the reference for any number of threads; multipliers keep sums unbiased."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Shapley values of the core: the definition, on every way to them."""
+"""Shapley values of the core equal the definition, by tables, walks and pairs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from model_samples import random_tree, with_lines, with_sets
 from reference import shap as reference
 from stagewise._native import Columns, Workers, supported_isas
-from stagewise.inspection.shapley.values import _complete
+from stagewise.inspection.shap.values import _complete
 from stagewise.model.ensemble import Ensemble
 from stagewise.trees.linear_leaves import LinearLeaves
 from stagewise.trees.tree import Tree
@@ -161,7 +161,7 @@ def test_credits_add_up_to_the_score(
     st.sampled_from([0, 1, 5, 14]),
     st.booleans(),
 )
-def test_credits_of_lines_are_those_of_the_definition(
+def test_attributions_of_linear_leaves_are_those_of_the_definition(
     seed: int, features: int, splits: int, interactions: bool
 ) -> None:
     # Most of these lines are cut off somewhere, and some cells are missing or infinite.
@@ -194,7 +194,7 @@ def wide_line(terms: int, low: float, high: float) -> Ensemble:
     return Ensemble(terms, np.zeros(1), [replace(tree, linear_leaves=lines)])
 
 
-def test_a_line_of_many_terms_is_gone_through_where_that_can_be_done() -> None:
+def test_a_linear_leaf_of_many_terms_is_evaluated_if_possible() -> None:
     x, z = np.ones((1, 40)), np.zeros((1, 40))
     whole = credits_of(wide_line(40, -1.0, 41.0), x, z)[0]
     np.testing.assert_allclose(whole, np.ones((1, 40, 1)))

@@ -1,4 +1,4 @@
-"""Symmetric trees: every leaf of a level is asked the question that gains most in all of them."""
+"""Symmetric trees: all leaves of a depth have the split with the largest total gain."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def brute_force(X: Vector, g: Vector, h: Vector, rules: Rules) -> tuple[list[Any
     ],
     ids=["eight leaves", "three levels", "heavy"],
 )
-def test_levels_are_what_brute_force_finds(seed: int, rules: Rules) -> None:
+def test_the_split_of_each_depth_is_that_of_brute_force(seed: int, rules: Rules) -> None:
     X, g, h = make_data(seed)
     tree = grow(X, g, h, rules)
     asked, leaves = brute_force(X, g, h, rules)
@@ -123,7 +123,7 @@ def test_threads_do_not_matter(threads: int) -> None:
     assert same_trees(grow(X, g, h, rules), grow(X, g, h, rules, threads))
 
 
-def test_categories_are_asked_about_by_one_set_a_level() -> None:
+def test_categories_are_split_by_one_set_per_depth() -> None:
     X, g, h = make_data(9, 2000, missing=0.0)
     X[:, 0] = np.random.default_rng(9).integers(0, 30, 2000)
     g = g - np.sin(X[:, 0])

@@ -1,4 +1,4 @@
-"""What levels say about a target: the core against a reference that looks at every row."""
+"""Ordered target encoding equals a reference that computes every row separately."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ def make(seed: int, n: int = 300):
 
 
 def order_of(n: int, seed: int, version: int) -> list[int]:
-    """The order in which rows are told, read off a column that counts the rows before."""
+    """The order in which rows are encoded, read off a column that counts the rows before."""
     one = np.zeros((n, 1))
     pairs = np.tile(np.array([-1.0, 1.0], dtype=np.float32), n)
     keys = CategoryKeys(Workers(1), Columns(one), [[(0, 1)]], None)
-    told = keys.ordered_means(Workers(1), pairs, [1e6], seed, version)[0]
-    return np.argsort(told, kind="stable").tolist()
+    encoded = keys.ordered_means(Workers(1), pairs, [1e6], seed, version)[0]
+    return np.argsort(encoded, kind="stable").tolist()
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_rows_are_told_by_the_rows_before_them(seed) -> None:
+def test_rows_are_encoded_by_the_rows_before_them(seed) -> None:
     X, pairs = make(seed)
     workers = Workers(2)
     keys = CategoryKeys(workers, Columns(X), given_kinds(), None)
@@ -50,9 +50,9 @@ def test_rows_are_told_by_the_rows_before_them(seed) -> None:
     assert sorted(order) == list(range(len(X)))
     assert order != sorted(order)
     strength = [1.5, 3.0, 0.25, 10.0]
-    told = keys.ordered_means(workers, pairs.reshape(-1), strength, 7, seed)
+    encoded = keys.ordered_means(workers, pairs.reshape(-1), strength, 7, seed)
     g, h = pairs.astype(np.float64).T
-    for kind, own, s in zip(KINDS, told, strength, strict=True):
+    for kind, own, s in zip(KINDS, encoded, strength, strict=True):
         expected = ordered_means(keys_of(X, kind), g, h, order, s)
         np.testing.assert_allclose(own, expected, rtol=1e-6, atol=1e-7)
 
@@ -76,9 +76,9 @@ def test_a_gain_is_what_squares_fall_by(seed) -> None:
     flat = pairs.reshape(-1)
     strength = keys.strengths(workers, flat)
     finite = [s if np.isfinite(s) else 1.0 for s in strength]
-    told = keys.ordered_means(workers, flat, finite, 3, 1)
+    encoded = keys.ordered_means(workers, flat, finite, 3, 1)
     g, h = pairs.astype(np.float64).T
-    for (gain, error), s, m in zip(keys.gains(workers, flat, 3, 1), strength, told, strict=True):
+    for (gain, error), s, m in zip(keys.gains(workers, flat, 3, 1), strength, encoded, strict=True):
         if np.isinf(s):
             assert (gain, error) == (0.0, 0.0)
             continue
@@ -88,7 +88,7 @@ def test_a_gain_is_what_squares_fall_by(seed) -> None:
 
 
 @given(st.integers(0, 10_000), st.integers(0, 299))
-def test_no_row_has_a_say_in_what_it_is_told(seed, row) -> None:
+def test_the_encoding_of_a_row_does_not_depend_on_its_target(seed, row) -> None:
     X, pairs = make(seed)
     workers = Workers(1)
     other = pairs.copy()
@@ -103,19 +103,19 @@ def test_no_row_has_a_say_in_what_it_is_told(seed, row) -> None:
         np.testing.assert_array_equal(a[upto], b[upto])  # nor do those that come before it
 
 
-def test_rows_that_are_not_learned_from_are_told_by_all() -> None:
+def test_rows_outside_the_training_rows_are_encoded_by_all() -> None:
     X, pairs = make(0)
     workers = Workers(1)
     learned = np.flatnonzero(np.arange(len(X)) % 3 > 0).astype(np.uint32)
     others = np.setdiff1d(np.arange(len(X)), learned)
     own = np.ascontiguousarray(pairs[learned].reshape(-1))
     keys = CategoryKeys(workers, Columns(X), given_kinds(), learned)
-    told = keys.ordered_means(workers, own, [2.0] * 4, 0, 0)
+    encoded = keys.ordered_means(workers, own, [2.0] * 4, 0, 0)
     means = keys.means(workers, own, [2.0] * 4)
     for place, kind in enumerate(KINDS):
         sources = given_kinds([kind])[0]
         number = encode_keys(Columns(X), sources, keys.keys(place))
-        np.testing.assert_array_equal(told[place][others], means[place][number][others])
+        np.testing.assert_array_equal(encoded[place][others], means[place][number][others])
         g, h = pairs[learned].astype(np.float64).T
         its = keys_of(X[learned], kind)
         for row in others[:20]:
@@ -124,7 +124,7 @@ def test_rows_that_are_not_learned_from_are_told_by_all() -> None:
             assert means[place][number[row]] == pytest.approx(expected, rel=1e-5, abs=1e-7)
 
 
-def test_combinations_that_no_training_row_had_say_nothing() -> None:
+def test_unknown_combinations_are_encoded_as_zero() -> None:
     X = np.array([[0.0, 0.0], [1.0, 1.0]])
     pairs = np.array([-1, 1, 2, 1], dtype=np.float32)
     keys = CategoryKeys(Workers(1), Columns(X), [[(0, 2), (1, 2)]], None)
@@ -134,7 +134,7 @@ def test_combinations_that_no_training_row_had_say_nothing() -> None:
     assert means[number].tolist() == [0.0, 0.0, -1.0]
 
 
-def test_any_number_of_threads_says_the_same() -> None:
+def test_any_number_of_threads_gives_the_same() -> None:
     X, pairs = make(1, 5000)
     found = []
     for threads in (1, 2, 3):

@@ -1,4 +1,4 @@
-"""Trees with a vector in every leaf are those of brute force, and what one output says of them.
+"""Trees with a vector in every leaf equal those of brute force, and with one output usual trees.
 
 Gradients are multiples of a power of two, and few: packed as integers they lose nothing.
 """
@@ -119,7 +119,7 @@ def test_a_tree_is_that_of_brute_force(name: str, weights: str, curved: bool) ->
 
 
 @pytest.mark.parametrize("levels", [3, 9, 30])
-def test_levels_are_split_along_their_principal_direction(levels: int) -> None:
+def test_categories_are_split_along_their_principal_direction(levels: int) -> None:
     rules = Rules(
         max_leaves=6, min_samples_leaf=3, category_smoothing=5, category_l2=2, category_chance=0.5
     )
@@ -244,7 +244,7 @@ def test_parts_that_do_not_fit_are_refused() -> None:
         growth.grower.grow(VectorGradients(90, 2), None, 0, 0)
     with pytest.raises(ValueError, match="filled by a loss"):
         growth.grower.grow(VectorGradients(90, 3), None, 0, 0)
-    with pytest.raises(ValueError, match="know no such rule"):
+    with pytest.raises(ValueError, match="do not support such a rule"):
         Grower(
             growth.workers, growth.bins, None, TreeRules({"grow_policy": "symmetric"}), None, 0, 3
         )

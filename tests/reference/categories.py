@@ -1,4 +1,4 @@
-"""Levels of a categorical column, cell by cell, in exact fractions."""
+"""Categories of a categorical column, cell by cell, in exact fractions."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ def key_of(cell: Any) -> Key | None:
     return 0, cell if math.isinf(cell) else Fraction(cell)
 
 
-def slow_levels(cells: Sequence[Any], weights: Sequence[float]) -> list[Key]:
-    levels: list[Key] = []
+def slow_categories(cells: Sequence[Any], weights: Sequence[float]) -> list[Key]:
+    categories: list[Key] = []
     for cell, weight in zip(cells, weights, strict=True):
         key = key_of(cell)
-        if weight > 0 and key is not None and key not in levels:
-            levels.append(key)
-    return sorted(levels)
+        if weight > 0 and key is not None and key not in categories:
+            categories.append(key)
+    return sorted(categories)
 
 
 def spellings(number: Any) -> set[str]:
@@ -36,18 +36,18 @@ def spellings(number: Any) -> set[str]:
     return whole | ({str(double)} if double == number else set())
 
 
-def slow_number(levels: Sequence[Key], cell: Any) -> float | None:
-    """The number of a cell's level; NaN for a missing cell, None for one that is no level."""
+def slow_number(categories: Sequence[Key], cell: Any) -> float | None:
+    """The number of a cell's category; NaN for a missing cell, None for one that is no category."""
     key = key_of(cell)
     if key is None:
         return math.nan
-    if key in levels:
-        return float(levels.index(key))
-    kinds = {kind for kind, _ in levels}
+    if key in categories:
+        return float(categories.index(key))
+    kinds = {kind for kind, _ in categories}
     if kinds == {0} and key[0] == 1:
-        meant = [level for level in levels if key[1] in spellings(level[1])]
+        meant = [category for category in categories if key[1] in spellings(category[1])]
     elif kinds == {1} and key[0] == 0:
-        meant = [level for level in levels if level[1] in spellings(key[1])]
+        meant = [category for category in categories if category[1] in spellings(key[1])]
     else:
         meant = []
-    return float(levels.index(meant[0])) if len(meant) == 1 else None
+    return float(categories.index(meant[0])) if len(meant) == 1 else None

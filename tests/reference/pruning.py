@@ -18,8 +18,8 @@ __all__ = ["best_leaves", "both_ways", "fractions", "leaf_sets", "random_tree", 
 Vector = npt.NDArray[np.float64]
 
 
-def random_tree(seed: int, splits: int, features: int = 3, levels: int = 0) -> Tree:
-    """Split leaves at random; the last feature is a category if there are levels."""
+def random_tree(seed: int, splits: int, features: int = 3, n_categories: int = 0) -> Tree:
+    """Split leaves at random; the last feature is a category if n_categories is above 0."""
     rng = np.random.default_rng(seed)
     feature, left, right = [-1], [-1], [-1]
     starts, bits = [-1], []
@@ -27,9 +27,9 @@ def random_tree(seed: int, splits: int, features: int = 3, levels: int = 0) -> T
     for _ in range(splits):
         node = int(rng.choice([t for t, f in enumerate(feature) if f < 0]))
         feature[node] = int(rng.integers(features))
-        if levels and feature[node] == features - 1:
+        if n_categories and feature[node] == features - 1:
             starts[node] = len(bits)
-            words = levels // 64 + 1
+            words = n_categories // 64 + 1
             bits += [int(x) for x in rng.integers(0, 2**63, words)]
         else:
             threshold[node] = float(rng.integers(-3, 3) + 0.5)

@@ -1,4 +1,4 @@
-"""Models and tables that reports are written of."""
+"""Models and tables for the tests of reports."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a report says, without any page."""
+"""The data of a report, without a page."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from stagewise.inspection import (
     scores,
     thresholds,
 )
-from stagewise.inspection.fitted import Fitted
-from stagewise.inspection.quality.answers import Answers
+from stagewise.inspection.fitted_model import FittedModel
+from stagewise.inspection.quality.predictions import Predictions
 from stagewise.report.html import report_html
 from stagewise.report.page_facts import report_facts
-from stagewise.report.patience import patience
 from stagewise.report.payload import as_json, plain
 from stagewise.report.quality_facts import class_quality
+from stagewise.report.row_budget import row_budget
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +52,7 @@ def test_every_model_has_all_facts(facts, name):
     assert found.overview.estimator == type(model).__name__
     assert found.overview.fingerprint == model.fingerprint()
     assert found.overview.n_rows == (len(y) if weight is None else np.count_nonzero(weight))
-    assert found.carried.complete
+    assert found.exported_model.complete
     json.loads(as_json({"overview": found.overview, "rows": found.rows, "table": found.table}))
     assert len(report_html(found).encode()) < 3_000_000
 
@@ -61,7 +61,7 @@ def test_scores_are_those_of_scores(facts):
     model, X, y, weight = report_of("two classes")
     ((name, told),) = facts("two classes").overview.scores
     assert name == ""
-    assert told == scores(model, X, y, weight).scores
+    assert told == scores(model, X, y, sample_weight=weight).scores
 
 
 def test_every_target_has_scores(facts):
@@ -73,10 +73,10 @@ def test_every_target_has_scores(facts):
 @pytest.mark.parametrize(
     "name", ["number", "two classes", "three classes", "wide integers", "lines"]
 )
-def test_credits_add_up_to_what_is_said(facts, name):
+def test_shapley_values_sum_to_the_score(facts, name):
     model, X, _, _ = report_of(name)
     rows = facts(name).rows
-    total = rows.base + rows.credit.sum(axis=1) + rows.others
+    total = rows.base + rows.shap.sum(axis=1) + rows.other_shap
     some = X.iloc[rows.row] if hasattr(X, "iloc") else X[rows.row]
     if name == "two classes":
         said = model.decision_function(some)[:, np.newaxis]
@@ -84,7 +84,7 @@ def test_credits_add_up_to_what_is_said(facts, name):
         said = model.predict_proba(some) if name == "three classes" else model.predict(some)
     np.testing.assert_allclose(total, said.reshape(len(some), -1), rtol=1e-5, atol=1e-4)
     known = model.predict_proba(some) if "classes" in name else model.predict(some).reshape(-1, 1)
-    np.testing.assert_array_equal(rows.said, known)
+    np.testing.assert_array_equal(rows.y_pred, known)
 
 
 def test_rows_without_weight_are_not_shown(facts):
@@ -96,7 +96,12 @@ def test_curves_are_partial_dependence(facts):
     model, X, _, _ = report_of("number")
     curve = facts("number").dependence.curves[0]
     points = partial_dependence(
-        model, curve.axis.feature, X, response="mean", grid=curve.axis.codes, max_rows=None
+        model,
+        X,
+        curve.axis.feature,
+        response="mean",
+        grid_resolution=curve.axis.codes,
+        max_samples=None,
     )
     np.testing.assert_allclose(curve.mean, points.mean, rtol=1e-5)
     assert facts("number").dependence.unused == ("idle",)
@@ -112,7 +117,7 @@ def test_rankings_are_those_of_importance(facts):
     assert found.value[0] == 100.0
 
 
-def test_learning_is_what_the_fit_wrote_down(facts):
+def test_learning_curves_are_the_recorded_losses(facts):
     model, *_ = report_of("number")
     told = facts("number").learning
     assert told.chosen == model.best_iteration_
@@ -120,40 +125,40 @@ def test_learning_is_what_the_fit_wrote_down(facts):
     assert facts("one tree").learning is None
 
 
-def test_rows_that_go_both_ways_say_why_there_are_no_credits():
+def test_fractional_rows_have_a_reason_instead_of_shapley_values():
     X, y = np.random.default_rng(0).normal(size=(2, 60, 1))
     X[::5] = np.nan
     tree = sw.DecisionTreeRegressor(max_leaf_nodes=4, missing_strategy="probability").fit(
         X, y[:, 0]
     )
     rows = report_facts(tree, X, y[:, 0]).rows
-    assert "missing='probability'" in rows.why_not
-    assert rows.credit.shape[1] == 0
+    assert "missing='probability'" in rows.reason
+    assert rows.shap.shape[1] == 0
 
 
 def test_wide_integers_are_written_out(facts):
     _, X, _, _ = report_of("wide integers")
     rows = facts("wide integers").rows
-    ((place, written),) = rows.written
+    ((place, written),) = rows.texts
     assert place == 0
     assert [int(w) for w in written] == X["id"].iloc[rows.row].tolist()
 
 
-def test_moments_are_told_as_people_write_them(facts):
+def test_dates_and_times_are_shown_as_text(facts):
     _, X, _, _ = report_of("moments")
     found = facts("moments")
-    ((place, written),) = found.rows.written
+    ((place, written),) = found.rows.texts
     assert place == 0
     days = X["day"].iloc[found.rows.row]
     assert list(written) == ["" if pd.isna(d) else str(d.date()) for d in days]
     told = {c.name: c for c in found.table.columns}
     kinds = [told[name].kind for name in ("day", "lasts", "at")]
     assert kinds == ["date", "duration", "time of day"]
-    assert told["day"].in_words.least == str(X["day"].min().date())
-    assert told["at"].in_words.largest == str(max(X["at"]))
-    assert len(told["lasts"].in_words.quartiles) == 3
-    assert told["late"].in_words is None
-    moments = {curve.axis.feature: curve.axis.moment for curve in found.dependence.curves}
+    assert told["day"].formatted.min == str(X["day"].min().date())
+    assert told["at"].formatted.max == str(max(X["at"]))
+    assert len(told["lasts"].formatted.quartiles) == 3
+    assert told["late"].formatted is None
+    moments = {curve.axis.feature: curve.axis.temporal_type for curve in found.dependence.curves}
     assert moments == dict(enumerate(kinds))
 
 
@@ -181,15 +186,15 @@ def test_sparse_rows():
     assert found.rows.codes.shape[1] == 6
 
 
-def test_a_large_model_is_not_carried_whole():
+def test_a_large_model_is_exported_in_part():
     model, X, y, _ = report_of("large")
     found = report_facts(model, X[:100], y[:100])
-    assert not found.carried.complete
-    assert 0 < found.carried.n_trees < len(model.model_.ensemble.trees)
+    assert not found.exported_model.complete
+    assert 0 < found.exported_model.n_trees < len(model.model_.ensemble.trees)
     assert len(report_html(found).encode()) < 3_000_000
 
 
-def test_what_is_noticed_is_said_once_and_kept():
+def test_warnings_are_raised_once_and_kept():
     model, X, y, _ = report_of("number")
     strange = X.assign(kind="castle")
     with pytest.warns(UserWarning, match="castle") as said:
@@ -212,16 +217,16 @@ def test_plain_forms():
     packed = plain(np.arange(30, dtype=np.float32))
     assert (packed["$"], packed["shape"]) == ("f4", [30])
     assert as_json({"a": "</script>&"}) == '{"a":"\\u003c/script\\u003e\\u0026"}'
-    with pytest.raises(TypeError, match="object has no form"):
+    with pytest.raises(TypeError, match="object cannot be serialized"):
         plain(object())
 
 
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        ({"path": 3}, "path must say where"),
+        ({"path": 3}, "path must be a file name"),
         ({"title": 3}, "title must be text"),
-        ({"target": 3}, "target must be the name"),
+        ({"target": 3}, "target must be a name"),
         ({"random_state": -1}, "random_state must be"),
         ({"verbose": -1}, "verbose must be"),
         ({"y": np.zeros(5)}, "5"),
@@ -229,7 +234,7 @@ def test_plain_forms():
         ({"path": "no/such/folder/r.html"}, "directory does not exist"),
     ],
 )
-def test_what_cannot_be_reported(tmp_path, monkeypatch, change, says):
+def test_invalid_reports_are_errors(tmp_path, monkeypatch, change, says):
     monkeypatch.chdir(tmp_path)
     model, X, y, _ = report_of("number")
     given = {"X": X, "y": y, "path": "r.html", **change}
@@ -240,7 +245,7 @@ def test_what_cannot_be_reported(tmp_path, monkeypatch, change, says):
 
 def test_labels_the_model_never_saw(tmp_path):
     model, X, y, _ = report_of("two classes")
-    with pytest.raises(ValueError, match="never saw in training: 'free'"):
+    with pytest.raises(ValueError, match="not in the training data: 'free'"):
         model.report(X, np.where(y == "dear", "free", y), tmp_path / "r.html")
 
 
@@ -257,7 +262,7 @@ def test_progress(tmp_path, capsys):
     assert "explaining rows" in capsys.readouterr().err
 
 
-# ---- what a page must not get wrong --------------------------------------------------------------
+# ---- special cases -------------------------------------------------------------------------------
 
 
 def test_the_worst_prediction_is_shown():
@@ -291,7 +296,7 @@ def test_thresholds_of_the_slider_and_of_all_costs_are_exact():
 
 def test_probabilities_that_are_steps_of_the_slider_count_there():
     y, p = np.arange(2001) % 2, np.repeat(np.arange(667) / 1000, 3)
-    (quality,) = class_quality(Answers.given(np.column_stack([1 - p, p]), y, [0, 1]))
+    (quality,) = class_quality(Predictions.from_arrays(y, np.column_stack([1 - p, p]), [0, 1]))
     for k in range(0, 667, 3):
         own = quality.true_positive[np.flatnonzero(quality.threshold >= k / 1000)[-1]]
         assert own == np.sum(y[p >= k / 1000])
@@ -321,18 +326,18 @@ def test_wide_arrays_are_described_under_the_names_of_their_features():
     assert found.table.associations[0][0] == "x229"
     assert found.table.n_columns == 230
     assert len(found.table.columns) == 201
-    assert set(found.rows.asked.tolist()) == set(np.flatnonzero(model.feature_importances_))
+    assert set(found.rows.features.tolist()) == set(np.flatnonzero(model.feature_importances_))
     again = report_facts(model, scipy.sparse.coo_matrix(X), y)
     assert again.table.associations[0][0] == "x229"
 
 
-def test_cells_without_a_level_are_told():
+def test_unknown_categories_are_marked():
     X, y = houses(80)
     model = sw.GradientBoostingRegressor(n_estimators=3, handle_unknown="prior").fit(X, y)
     other = X.assign(kind=np.where(X["rooms"] > 4, "castle", "flat"))
     rows = report_facts(model, other, y).rows
-    assert {text for _, _, text in rows.unseen} == {"castle"}
-    strange = {i for i, _, _ in rows.unseen}
+    assert {text for _, _, text in rows.unknown} == {"castle"}
+    strange = {i for i, _, _ in rows.unknown}
     assert strange == set(np.flatnonzero(X["rooms"].to_numpy()[rows.row] > 4))
     assert (rows.codes[sorted(strange), 2] == 3).all()
 
@@ -362,24 +367,24 @@ def test_values_a_few_doubles_apart():
     assert len(report_facts(model, X, y).table.columns) == 3
 
 
-def test_large_models_are_asked_about_fewer_rows():
+def test_large_models_use_fewer_rows():
     X = np.random.default_rng(0).normal(size=(60, 2))
     few, many = (
         sw.GradientBoostingRegressor(n_estimators=n, max_leaf_nodes=4, min_samples_leaf=5)
         for n in (10, 2500)
     )
-    assert patience(Fitted.of(few.fit(X, X[:, 0]), "test")).of(500, 50) == 500
-    assert 50 <= patience(Fitted.of(many.fit(X, X[:, 0]), "test")).of(500, 50) < 500
+    assert row_budget(FittedModel.of(few.fit(X, X[:, 0]), "test")).limit(500, 50) == 500
+    assert 50 <= row_budget(FittedModel.of(many.fit(X, X[:, 0]), "test")).limit(500, 50) < 500
 
 
 def test_linear_terms_have_no_report(tmp_path):
     X = np.random.default_rng(0).normal(size=(50, 2))
     model = sw.StagewiseLinearRegressor(n_estimators=5).fit(X, X[:, 0])
-    with pytest.raises(ValueError, match="report is about leaves of trees"):
+    with pytest.raises(ValueError, match="report needs trees with splits"):
         model.report(X, X[:, 0], tmp_path / "r.html")
 
 
-def test_what_is_silenced_stays_silent():
+def test_ignored_warnings_stay_ignored():
     model, X, y, _ = report_of("number")
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -1,4 +1,4 @@
-"""Trees for people: text, rules and pictures say what the tree does."""
+"""Trees as text, rules and SVG drawings."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ from stagewise import (
     export_text,
     rules,
 )
-from stagewise.export.facts import tree_facts
 from stagewise.export.rules import leaf_rules
+from stagewise.export.tree_facts import tree_facts
 from stagewise.inspection import decision_path
 
 RECT = "{http://www.w3.org/2000/svg}rect"
@@ -70,8 +70,8 @@ def fitted():
 def holds(condition, cell):
     if cell is None or cell != cell:
         return condition.missing
-    if condition.levels is not None:
-        return cell in condition.levels
+    if condition.categories is not None:
+        return cell in condition.categories
     return condition.above < cell <= condition.at_most
 
 
@@ -88,7 +88,7 @@ def test_the_rule_of_a_leaf_holds_for_its_rows_and_no_others(fitted, name):
 
 
 @pytest.mark.parametrize("name", ["classes", "two"])
-def test_shares_of_leaves_are_what_is_predicted(fitted, name):
+def test_class_shares_of_leaves_are_the_probabilities(fitted, name):
     model = fitted[name]
     X, *_ = frame(200, 1)
     by_leaf = {row["leaf"]: row for row in rules(model)}
@@ -100,7 +100,7 @@ def test_shares_of_leaves_are_what_is_predicted(fitted, name):
         assert row["class"] == str(said)
 
 
-def test_numbers_of_leaves_are_what_is_predicted(fitted):
+def test_values_of_leaves_are_the_predictions(fitted):
     model = fitted["number"]
     X, *_ = frame(200, 1)
     by_leaf = {row["leaf"]: row["value"] for row in rules(model)}
@@ -134,10 +134,10 @@ def test_text_has_a_line_for_each_node(fitted):
     assert "size <= " in text
     assert "or missing" in text
     assert "or missing" not in export_text(fitted["both ways"])
-    assert " and a line" in export_text(fitted["lines"])
+    assert " plus a linear model" in export_text(fitted["lines"])
 
 
-def test_depth_is_limited_when_asked(fitted):
+def test_depth_can_be_limited(fitted):
     text = export_text(fitted["number"], max_depth=2)
     assert len(text.splitlines()) <= 7
     assert "leaves" in text
@@ -199,18 +199,18 @@ def test_a_tree_of_one_leaf_is_shown():
     ET.fromstring(export_svg(model))
 
 
-def test_what_cannot_be_shown_is_said(fitted):
+def test_models_and_trees_that_cannot_be_exported_are_errors(fitted):
     X, y, _ = frame()
-    with pytest.raises(IndexError, match="tree=7, but the model has 4 trees"):
+    with pytest.raises(IndexError, match="tree=7 is out of range: the model has 4 trees"):
         export_text(fitted["forest"], 7)
-    with pytest.raises(TypeError, match="tree must be the number of a tree"):
+    with pytest.raises(TypeError, match="tree must be the index of a tree"):
         export_text(fitted["forest"], "first")
     with pytest.raises(NotFittedError):
         rules(DecisionTreeRegressor())
     with pytest.raises(TypeError, match="Ridge has none"):
         export_svg(Ridge())
     boosted = StagewiseRegressor(learner=Ridge(), n_estimators=2).fit(X[["id"]], y)
-    with pytest.raises(TypeError, match="estimators of another kind"):
+    with pytest.raises(TypeError, match="are other estimators"):
         export_text(boosted)
     with pytest.raises(InvalidParameterError, match="max_depth must be a whole number at least 1"):
         export_text(fitted["two"], max_depth=0)
@@ -218,11 +218,11 @@ def test_what_cannot_be_shown_is_said(fitted):
         export_svg(fitted["two"], digits=0)
     with pytest.warns(UserWarning, match="one class"):
         one = DecisionTreeClassifier().fit([[0.0], [1.0]], [1, 1])
-    with pytest.raises(IndexError, match="all rows were of one class"):
+    with pytest.raises(IndexError, match="all training rows had the same class"):
         export_text(one)
 
 
-def test_moments_are_told_as_people_write_them():
+def test_dates_and_times_are_shown_as_text():
     model, *_ = report_of("moments")
     text = export_text(model)
     assert re.search(r"day <= 2020-0\d-\d\d( 12:00:00)? or missing", text)
@@ -231,13 +231,13 @@ def test_moments_are_told_as_people_write_them():
     assert not any(re.search(r"\d{10}", row["rule"]) for t in range(12) for row in rules(model, t))
     assert "day &lt;= 2020-0" in export_svg(model)
     # The words are the thresholds: they send the same rows left.
-    question = tree_facts(model).nodes[0].question
+    split = tree_facts(model).nodes[0].split
     said = pd.Timestamp(text.split("day <= ")[1].split(" or missing")[0])
-    assert (question.moment, said.value) == ("date", question.threshold)
+    assert (split.temporal_type, said.value) == ("date", split.threshold)
     assert export_text(pickle.loads(pickle.dumps(model))) == text
 
 
-def test_wide_integers_that_are_told_from_missing_ones():
+def test_wide_integers_beside_missing_values():
     wide = pd.Series(2**60 + np.arange(60), dtype="Int64").mask(np.arange(60) % 2 == 0)
     X = pd.DataFrame({"id": wide, "day": pd.to_datetime(wide.astype("float"), unit="ns")})
     y = np.arange(60) % 2

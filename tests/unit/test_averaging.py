@@ -54,7 +54,7 @@ def test_the_normal_distribution_comes_close():
 
 
 @pytest.mark.parametrize("method", ["exact", "normal"])
-def test_who_is_always_right_is_right_together(method):
+def test_members_without_errors_give_no_error(method):
     assert majority_vote_accuracy(7, 1.0, method=method) == 1.0
     assert majority_vote_accuracy(7, 0.0, method=method) == 0.0
     np.testing.assert_array_equal(
@@ -74,11 +74,11 @@ def test_who_is_always_right_is_right_together(method):
         (lambda: majority_vote_accuracy(3, 0.5, method="best"), "method must be .*got 'best'"),
         (lambda: variance_of_average(0.5, -1, 3), "sigma2 must be a variance.*got -1"),
         (lambda: variance_of_average(2, 1, 3), "rho must be a correlation.*got 2"),
-        (lambda: variance_of_average(-0.6, 1, 3), r"rho is -0.6.*-1/\(M - 1\) = -0.5.*lower M"),
+        (lambda: variance_of_average(-0.6, 1, 3), r"rho is -0.6.*-1/\(M - 1\) = -0.5.*smaller M"),
         (lambda: variance_of_average(0.1, math.inf, 3), "sigma2 must be .*got inf"),
         (lambda: ambiguity([1, 2], [1, 2]), r"two dimensions.*shape \(2,\).*np.stack"),
         (lambda: ambiguity(np.empty((0, 3)), [1, 2, 3]), "at least one of each"),
-        (lambda: ambiguity([[1, 2]], [1]), r"y has shape \(1,\).*about 2 rows"),
+        (lambda: ambiguity([[1, 2]], [1]), r"y has shape \(1,\).*have 2 rows"),
         (lambda: ambiguity([[1, math.nan]], [1, 2]), "predictions must be finite.*got nan"),
         (lambda: ambiguity([[1, 2]], ["a", "b"]), "y must be finite numbers"),
         (lambda: ambiguity([[1], [2]], [1], [1, -1]), "weights must be at least 0.*got -1"),
@@ -113,7 +113,7 @@ def test_limits_of_the_variance():
 
 
 @pytest.mark.slow
-def test_a_committee_of_trees_has_the_variance_that_the_formula_says():
+def test_an_average_of_trees_has_the_variance_of_the_formula():
     # ρ and σ² from pairs of members; the average from others, of the same 120 training sets.
     rng, M, sets = np.random.default_rng(0), 12, 120
     at = np.linspace(0.1, 0.9, 9)[:, np.newaxis]
@@ -160,8 +160,8 @@ def test_a_committee_is_never_worse_than_its_members_are_in_the_mean(committee):
     errors = [np.mean([(f - t) ** 2 for f, t in zip(row, y, strict=True)]) for row in said]
     assert found.average == pytest.approx(sum(a * e for a, e in zip(share, errors, strict=True)))
     assert found.ambiguity >= 0.0
-    assert found.committee <= found.average * (1 + 1e-9) + 1e-9
-    assert found.committee == pytest.approx(found.average - found.ambiguity, abs=1e-6)
+    assert found.ensemble <= found.average * (1 + 1e-9) + 1e-9
+    assert found.ensemble == pytest.approx(found.average - found.ambiguity, abs=1e-6)
 
 
 def test_members_that_agree_have_no_ambiguity():
@@ -172,4 +172,4 @@ def test_uncorrelated_errors_are_averaged_away():
     rng = np.random.default_rng(0)
     y = rng.normal(size=20_000)
     found = ambiguity(y + rng.normal(size=(10, 20_000)), y)
-    assert found.committee == pytest.approx(found.average / 10, rel=0.05)
+    assert found.ensemble == pytest.approx(found.average / 10, rel=0.05)

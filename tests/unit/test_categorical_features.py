@@ -1,4 +1,4 @@
-"""Are the right columns categorical, and are new data held to the levels of the old?"""
+"""Are the right columns categorical, and are new data held to the categories of the old?"""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from stagewise.data.reading.table import Table
 from stagewise.errors import UnknownCategoryWarning
 
 
-def read(X: Any, asked: Any = "from_dtype") -> Table:
-    return read_table(X, caller="Model", categorical=CategoricalFeatures(asked))
+def read(X: Any, selection: Any = "from_dtype") -> Table:
+    return read_table(X, caller="Model", categorical=CategoricalFeatures(selection))
 
 
-def learned(X: Any, asked: Any = "from_dtype", **options: Any) -> Features:
-    return Features.learn(read(X, asked), **options)
+def learned(X: Any, selection: Any = "from_dtype", **options: Any) -> Features:
+    return Features.learn(read(X, selection), **options)
 
 
-def levels(features: Features) -> list[tuple[Any, ...] | None]:
+def categories(features: Features) -> list[tuple[Any, ...] | None]:
     return [None if f.categories is None else f.categories.values for f in features]
 
 
@@ -81,36 +81,36 @@ TEXTS = {
 
 
 @pytest.mark.parametrize("X", FRAMES.values(), ids=FRAMES)
-@pytest.mark.parametrize("asked", ["from_dtype", "text", ("c",), (0,), (True, False)], ids=repr)
-def test_a_category_type_is_categorical(X: Any, asked: Any) -> None:
-    features = learned(X, asked)
-    assert levels(features) == [("blue", "red"), None]
+@pytest.mark.parametrize("selection", ["from_dtype", "text", ("c",), (0,), (True, False)], ids=repr)
+def test_a_category_type_is_categorical(X: Any, selection: Any) -> None:
+    features = learned(X, selection)
+    assert categories(features) == [("blue", "red"), None]
     assert features.n_categories_per_feature() == [2, 0]
     assert matched(features, X) == [[1, None, 0], [1, 2, 3]]
 
 
 @pytest.mark.parametrize("X", TEXTS.values(), ids=TEXTS)
-@pytest.mark.parametrize("asked", ["text", ("c",), (0,), (True, False)], ids=repr)
-def test_text_is_categorical_if_asked_for(X: Any, asked: Any) -> None:
-    features = learned(X, asked)
-    assert levels(features) == [("blue", "red"), None]
+@pytest.mark.parametrize("selection", ["text", ("c",), (0,), (True, False)], ids=repr)
+def test_text_is_categorical_if_selected(X: Any, selection: Any) -> None:
+    features = learned(X, selection)
+    assert categories(features) == [("blue", "red"), None]
     assert matched(features, X) == [[1, None, 0], [1, 2, 3]]
 
 
 @pytest.mark.parametrize("X", TEXTS.values(), ids=TEXTS)
-@pytest.mark.parametrize("asked", ["from_dtype", None, (), ("x",), (False, True)], ids=repr)
-def test_text_that_nobody_asked_for_is_refused_with_the_remedy(X: Any, asked: Any) -> None:
+@pytest.mark.parametrize("selection", ["from_dtype", None, (), ("x",), (False, True)], ids=repr)
+def test_text_that_is_not_selected_is_an_error_with_a_remedy(X: Any, selection: Any) -> None:
     remedy = r"categorical_features=\['c'\] \(or pass 'text'.*cast it to a category type"
     with pytest.raises(ValueError, match=rf"X column 'c' holds the text 'red' at row 0.*{remedy}"):
-        read(X, asked)
+        read(X, selection)
 
 
 @pytest.mark.parametrize("X", FRAMES.values(), ids=FRAMES)
-@pytest.mark.parametrize("asked", [None, ("x",), (False, False)], ids=repr)
-def test_categories_that_nobody_asked_for_are_refused_with_the_remedy(X: Any, asked: Any) -> None:
+@pytest.mark.parametrize("selection", [None, ("x",), (False, False)], ids=repr)
+def test_categories_that_are_not_selected_are_an_error(X: Any, selection: Any) -> None:
     words = r"X column 'c' is categorical .*'red' at row 0.*categorical_features=\['c'\]"
     with pytest.raises(ValueError, match=words):
-        read(X, asked)
+        read(X, selection)
 
 
 def test_an_object_column_is_text_if_a_cell_is() -> None:
@@ -121,9 +121,9 @@ def test_an_object_column_is_text_if_a_cell_is() -> None:
             "nothing": pd.Series([None] * 3, dtype=object),
         }
     )
-    assert levels(learned(X, "text")) == [None, ("a",), None]
+    assert categories(learned(X, "text")) == [None, ("a",), None]
     X = pd.DataFrame({"c": pd.Series([1] * 150 + ["a"], dtype=object)})
-    assert levels(learned(X, "text")) == [(1, "a")]
+    assert categories(learned(X, "text")) == [(1, "a")]
 
 
 @pytest.mark.parametrize(
@@ -140,13 +140,13 @@ def test_an_object_column_is_text_if_a_cell_is() -> None:
 def test_any_type_of_column_can_be_named(column: list[Any], expected: tuple[Any, ...]) -> None:
     X = np.empty((3, 2), dtype=object)
     X[:, 0], X[:, 1] = [1.5, 2.5, 3.5], column
-    for table, asked in (
+    for table, selection in (
         (X, (1,)),
         (X, (False, True)),
         (pd.DataFrame(X, columns=["a", "b"]), ("b",)),
     ):
-        features = learned(table, asked)
-        assert levels(features) == [None, expected]
+        features = learned(table, selection)
+        assert categories(features) == [None, expected]
         numbers = [[v for v in row if v is not None] for row in matched(features, table)]
         assert numbers[0] == [1.5, 2.5, 3.5]
         assert sorted(set(numbers[1])) == list(range(len(expected)))
@@ -157,7 +157,7 @@ def test_columns_of_an_array_can_be_named(dtype: Any) -> None:
     X = np.array([[1, 0], [0, 1], [1, 1]]).astype(dtype)
     features = learned(X, (0, 1) if dtype == "U3" else (1,))
     expected = ("0", "1") if dtype == "U3" else (0, 1)
-    assert levels(features)[1] == expected
+    assert categories(features)[1] == expected
     assert matched(features, X)[1] == [0, 1, 1]
 
 
@@ -172,7 +172,7 @@ def test_a_list_of_lists_may_mix_text_and_numbers() -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "words"),
+    ("selection", "words"),
     [
         (("c", "colour"), r"names the column 'colour', which X does not have.*'c', 'x'"),
         ((2,), r"names the column 2, and X has 2 columns, numbered from 0 to 1"),
@@ -183,9 +183,9 @@ def test_a_list_of_lists_may_mix_text_and_numbers() -> None:
         ((True, False, True), "is a mask of 3 booleans, but X has 2 columns"),
     ],
 )
-def test_columns_that_are_not_there_are_named(asked: Any, words: str) -> None:
+def test_columns_that_do_not_exist_are_named(selection: Any, words: str) -> None:
     with pytest.raises(ValueError, match=f"categorical_features {words}"):
-        read(TEXTS["polars"], asked)
+        read(TEXTS["polars"], selection)
 
 
 def test_names_are_of_no_use_without_names() -> None:
@@ -193,11 +193,11 @@ def test_names_are_of_no_use_without_names() -> None:
         read(np.zeros((2, 2)), ("c",))
 
 
-def test_columns_with_nothing_in_them_have_no_levels() -> None:
+def test_columns_with_nothing_in_them_have_no_categories() -> None:
     X = pl.DataFrame({"c": pl.Series([None, None], dtype=pl.Categorical)})
     for table in (X, X.to_arrow(), X.to_pandas()):
         features = learned(table)
-        assert levels(features) == [()]
+        assert categories(features) == [()]
         assert matched(features, table) == [[None, None]]
 
 
@@ -210,10 +210,10 @@ def test_columns_with_nothing_in_them_have_no_levels() -> None:
     ],
     ids=["pandas", "pandas nullable", "pyarrow"],
 )
-def test_large_integers_next_to_nulls_are_exact_levels(column: Any) -> None:
+def test_large_integers_next_to_nulls_are_exact_categories(column: Any) -> None:
     X = pa.table({"c": column}) if isinstance(column, pa.Array) else pd.DataFrame({"c": column})
     features = learned(X)
-    assert levels(features) == [(-(2**62) - 1, 2**60 + 1)]
+    assert categories(features) == [(-(2**62) - 1, 2**60 + 1)]
     assert matched(features, X) == [[1, None, 0]]
 
 
@@ -225,7 +225,7 @@ def test_categories_of_any_type_are_their_values(column: list[Any]) -> None:
         pa.table({"c": pa.array(column).dictionary_encode()}),
     ):
         features = learned(X)
-        assert levels(features) == [(first, last)]
+        assert categories(features) == [(first, last)]
         assert matched(features, X)[0][1] is None
 
 
@@ -235,20 +235,20 @@ def test_a_null_among_the_categories_themselves_is_missing() -> None:
     assert matched(learned(X), X) == [[0, None, None, 0]]
 
 
-# Which levels
+# Which categories
 
 
-def test_categories_that_no_row_holds_are_no_levels() -> None:
+def test_categories_that_no_row_holds_are_no_categories() -> None:
     X = pd.DataFrame({"c": pd.Categorical(["b", "a"], categories=["z", "b", "a", "q"])})
-    assert levels(learned(X)) == [("a", "b")]
+    assert categories(learned(X)) == [("a", "b")]
 
 
-def test_rows_that_do_not_count_have_no_levels() -> None:
+def test_rows_that_do_not_count_have_no_categories() -> None:
     X = pl.DataFrame({"c": ["a", "b", "c", "d"]})
     rows, weight = np.array([0, 2, 3], dtype=np.uint32), np.array([1.0, 1.0, 0.0, 2.0])
-    assert levels(learned(X, "text", rows=rows)) == [("a", "c", "d")]
-    assert levels(learned(X, "text", weight=weight)) == [("a", "b", "d")]
-    assert levels(learned(X, "text", rows=rows, weight=weight)) == [("a", "d")]
+    assert categories(learned(X, "text", rows=rows)) == [("a", "c", "d")]
+    assert categories(learned(X, "text", weight=weight)) == [("a", "b", "d")]
+    assert categories(learned(X, "text", rows=rows, weight=weight)) == [("a", "d")]
 
 
 def test_codes_and_their_order_do_not_matter() -> None:
@@ -265,7 +265,7 @@ def test_codes_and_their_order_do_not_matter() -> None:
             assert matched(features, table) == [[1, 0, None, 2]]
 
 
-def test_features_with_other_levels_are_others() -> None:
+def test_features_with_other_categories_are_others() -> None:
     one, two = (learned(pl.DataFrame({"c": [value]}), "text") for value in "ab")
     assert one != two
     assert one == learned(pl.DataFrame({"c": ["a", "a"]}), "text")
@@ -312,9 +312,7 @@ def test_columns_are_found_by_name_in_any_order() -> None:
         ([0.5, 2], ["x", "y"], r"'x', 'y'.* are text, but .* are numbers \(0\.5, 2\)"),
     ],
 )
-def test_unseen_values_of_another_kind_are_unseen_with_a_hint(
-    trained: Any, new: Any, words: str
-) -> None:
+def test_unknown_categories_of_another_kind_get_a_hint(trained: Any, new: Any, words: str) -> None:
     features = learned(pl.DataFrame({"c": trained}), ("c",))
     X = pl.DataFrame({"c": new})
     with pytest.warns(
@@ -330,7 +328,7 @@ def test_unseen_values_of_another_kind_are_unseen_with_a_hint(
     ("trained", "new"),
     [(["a"], ["b"]), ([1, 2], [3, 4]), ([0.5], [2, 3]), ([1, 2], [1, 0.5]), (["a", 1], [7, 8])],
 )
-def test_values_of_the_same_kind_are_only_unseen(trained: Any, new: Any) -> None:
+def test_unknown_categories_of_the_same_kind_get_no_hint(trained: Any, new: Any) -> None:
     tables = [pd.DataFrame({"c": pd.Series(cells, dtype=object)}) for cells in (trained, new)]
     with pytest.warns(UnknownCategoryWarning):
         learned(tables[0], ("c",)).match(tables[1], "Model")
@@ -347,7 +345,7 @@ def test_categories_and_text_where_numbers_were_are_refused(column: Any) -> None
         features.match(pd.DataFrame({"x": column}), "Model")
 
 
-# Values that are no level
+# Values that are no category
 
 NEW = pl.DataFrame({"c": ["b", "x", "y", None, "x"], "d": [1, 2, 3, 1, 9]})
 
@@ -356,7 +354,7 @@ def known() -> Features:
     return learned(pl.DataFrame({"c": ["a", "b"], "d": [1, 2]}), ("c", "d"))
 
 
-def test_an_unseen_value_is_missing_with_one_warning_a_call() -> None:
+def test_unknown_categories_are_missing_with_one_warning_per_call() -> None:
     with pytest.warns(UnknownCategoryWarning) as caught:
         assert matched(known(), NEW) == [[1, None, None, None, None], [0, 1, None, 0, None]]
     (warning,) = caught
@@ -367,13 +365,13 @@ def test_an_unseen_value_is_missing_with_one_warning_a_call() -> None:
     )
 
 
-def test_an_unseen_value_is_the_number_of_levels_by_prior() -> None:
+def test_the_code_of_an_unknown_category_is_the_number_of_categories_with_prior() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert matched(known(), NEW, "prior") == [[1, 2, 2, None, 2], [0, 1, 2, 0, 2]]
 
 
-def test_an_unseen_value_is_refused_if_asked() -> None:
+def test_an_unknown_category_is_an_error_with_error() -> None:
     with pytest.raises(
         ValueError, match=r"'c' has unknown .* 3 of 5 rows: 'x', 'y'.*handle_unknown='missing'"
     ):
@@ -381,18 +379,18 @@ def test_an_unseen_value_is_refused_if_asked() -> None:
     assert matched(known(), NEW[:1], "error") == [[1], [0]]
 
 
-def test_only_some_unseen_values_are_listed() -> None:
+def test_only_some_unknown_categories_are_listed() -> None:
     X = pl.DataFrame({"c": [f"new {n}" for n in range(9)] + ["a"], "d": [1] * 10})
     words = r"in 9 of 10 rows: 'new 0', 'new 1', 'new 2', 'new 3', 'new 4' and 4 more"
     with pytest.warns(UnknownCategoryWarning, match=words):
         matched(known(), X)
 
 
-def test_only_rows_that_are_looked_at_are_counted() -> None:
+def test_only_the_given_rows_are_counted() -> None:
     features = known()
-    unseen = UnknownCategories("missing", np.array([0, 1], dtype=np.uint32))
-    features.columns(features.read(NEW, "Model"), unseen)
-    assert unseen.rows_per_column == {0: 1}
+    unknown = UnknownCategories("missing", np.array([0, 1], dtype=np.uint32))
+    features.columns(features.read(NEW, "Model"), unknown)
+    assert unknown.rows_per_column == {0: 1}
 
 
 def test_no_rows_give_no_rows() -> None:
@@ -400,6 +398,6 @@ def test_no_rows_give_no_rows() -> None:
     assert matched(known(), X) == [[], []]
 
 
-def test_levels_are_equal_by_value() -> None:
+def test_categories_are_equal_by_value() -> None:
     assert Categories.of([1, "a"]) == Categories.of(["a", True, 1.0])
     assert hash(Categories.of([1, "a"])) == hash(Categories.of(["a", 1.0]))

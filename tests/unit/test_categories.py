@@ -1,4 +1,4 @@
-"""Are levels values, and does every cell get the number of its own?"""
+"""Are categories values, and does every cell get the number of its own?"""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reference.categories import slow_levels, slow_number
+from reference.categories import slow_categories, slow_number
 from stagewise.data.categories.categories import Categories, number_from_text
 from stagewise.data.categories.factor import Factor, factorise
 from stagewise.data.reading.missing_values import MissingValues
@@ -44,20 +44,20 @@ def factor_of(cells: list[Any]) -> Factor:
     return factorise(objects(cells), None, "X column 0")
 
 
-def numbers(levels: Categories, factor: Factor) -> list[float]:
-    return np.append(levels.encode(factor.values), np.nan)[factor.codes].tolist()
+def numbers(categories: Categories, factor: Factor) -> list[float]:
+    return np.append(categories.encode(factor.values), np.nan)[factor.codes].tolist()
 
 
 # Against the slow twin
 
 
 @given(st.lists(st.tuples(CELLS, st.sampled_from([0.0, 1.0, 2.5]))))
-def test_levels_are_those_of_the_rows_that_count(rows) -> None:
+def test_categories_are_those_of_the_rows_that_count(rows) -> None:
     cells, weights = [cell for cell, _ in rows], [weight for _, weight in rows]
-    levels = factor_of(cells).categories(None, np.array(weights))
-    slow = slow_levels(cells, weights)
-    assert [(isinstance(value, str), value) for value in levels.values] == slow
-    assert [type(v) for v in levels.values if not isinstance(v, str)] == [
+    categories = factor_of(cells).categories(None, np.array(weights))
+    slow = slow_categories(cells, weights)
+    assert [(isinstance(value, str), value) for value in categories.values] == slow
+    assert [type(v) for v in categories.values if not isinstance(v, str)] == [
         int if not math.isinf(v) and v.denominator == 1 and -(2**63) <= v < 2**64 else float
         for kind, v in slow
         if kind == 0
@@ -68,13 +68,13 @@ def test_levels_are_those_of_the_rows_that_count(rows) -> None:
     st.one_of(st.lists(TEXTS), st.lists(NUMBERS), st.lists(CELLS)),
     st.one_of(st.lists(TEXTS), st.lists(NUMBERS), st.lists(CELLS)),
 )
-def test_every_cell_has_the_number_of_its_level(cells, others) -> None:
-    levels = factor_of(cells).categories(None, None)
-    slow = slow_levels(cells, [1.0] * len(cells))
+def test_every_cell_has_the_number_of_its_category(cells, others) -> None:
+    categories = factor_of(cells).categories(None, None)
+    slow = slow_categories(cells, [1.0] * len(cells))
     for given_cells in (cells, others):
         expected = [slow_number(slow, cell) for cell in given_cells]
         expected = [math.nan if number is None else number for number in expected]
-        np.testing.assert_array_equal(numbers(levels, factor_of(given_cells)), expected)
+        np.testing.assert_array_equal(numbers(categories, factor_of(given_cells)), expected)
 
 
 @given(st.lists(CELLS), st.randoms())
@@ -84,23 +84,23 @@ def test_the_order_of_rows_does_not_matter(cells, random) -> None:
 
 
 @given(st.lists(st.one_of(st.integers(-5, 5), st.floats(width=32), st.none())))
-def test_typed_columns_have_the_levels_of_objects(cells) -> None:
+def test_typed_columns_have_the_categories_of_objects(cells) -> None:
     floats = np.array([math.nan if cell is None else cell for cell in cells], dtype=np.float64)
     assert factorise(floats, None, "x").categories(None, None) == Categories.of(
         value for value in floats.tolist() if value == value
     )
 
 
-# What is one level
+# What is one category
 
 
-def test_truth_values_and_whole_floats_are_the_numbers_they_equal() -> None:
+def test_booleans_and_whole_floats_are_the_integers_they_equal() -> None:
     assert factor_of([1, 1.0, True, np.int8(1), np.bool_(True), Decimal("1.0")]).values == [1]
     assert type(factor_of([True]).values[0]) is int
     assert factor_of([0.0, -0.0, False]).values == [0]
 
 
-def test_a_number_and_its_text_are_two_levels() -> None:
+def test_a_number_and_its_text_are_two_categories() -> None:
     assert Categories.of([1, "1", "a", 0.5]).values == (0.5, 1, "1", "a")
 
 
@@ -132,20 +132,20 @@ def test_numbers_rise_and_texts_follow_by_code_point() -> None:
         (objects([Decimal("0.1")]), 0.1),
     ],
 )
-def test_a_level_has_one_form_whatever_type_it_came_in(cells: np.ndarray, value: object) -> None:
-    (level,) = factorise(cells, None, "x").values
-    assert level == value
-    assert type(level) is type(value)
+def test_a_category_has_one_form_whatever_type_it_came_in(cells: np.ndarray, value: object) -> None:
+    (category,) = factorise(cells, None, "x").values
+    assert category == value
+    assert type(category) is type(value)
 
 
 @pytest.mark.parametrize("gone", [None, math.nan, np.float32("nan"), pd.NA, pd.NaT, Decimal("nan")])
-def test_missing_cells_are_no_level(gone: object) -> None:
+def test_missing_cells_are_no_category(gone: object) -> None:
     factor = factor_of(["a", gone, gone])
     assert factor.values == ["a"]
     assert factor.codes.tolist() == [0, -1, -1]
 
 
-def test_masked_cells_are_no_level() -> None:
+def test_masked_cells_are_missing() -> None:
     mask = np.array([False, True])
     for cells in (np.array([1, 2]), np.array(["a", "b"]), objects(["a", 2]), np.array([1.0, 2.0])):
         factor = factorise(cells, mask, "x")
@@ -185,7 +185,7 @@ def test_only_the_usual_spelling_is_a_number(text: str, number: object) -> None:
 
 
 @pytest.mark.parametrize(
-    ("levels", "values", "expected"),
+    ("categories", "values", "expected"),
     [
         ([1, 2, 3], ["1", "2.0", "03", "x"], [0, 1, None, None]),
         (["1", "2.0"], [1, 2, 2.0, 3, True], [0, 1, 1, None, 0]),
@@ -195,15 +195,13 @@ def test_only_the_usual_spelling_is_a_number(text: str, number: object) -> None:
         ([], ["a", 1], [None, None]),
     ],
 )
-def test_values_of_the_other_kind_are_meant_where_nothing_else_can_be(
-    levels, values, expected
-) -> None:
-    found = Categories.of(levels).encode([v if isinstance(v, str) else v + 0 for v in values])
+def test_values_of_the_other_kind_are_matched_if_unambiguous(categories, values, expected) -> None:
+    found = Categories.of(categories).encode([v if isinstance(v, str) else v + 0 for v in values])
     assert [None if math.isnan(number) else number for number in found] == expected
 
 
 @pytest.mark.parametrize(
-    ("levels", "kind"),
+    ("categories", "kind"),
     [
         ([], "nothing"),
         ([1, 2.0, True], "whole numbers"),
@@ -212,8 +210,8 @@ def test_values_of_the_other_kind_are_meant_where_nothing_else_can_be(
         ([0.5, "a"], "numbers and text"),
     ],
 )
-def test_levels_know_of_which_kind_they_are(levels, kind: str) -> None:
-    assert Categories.of(levels).kind == kind
+def test_categories_have_a_kind(categories, kind: str) -> None:
+    assert Categories.of(categories).kind == kind
 
 
 # Refusals
@@ -254,8 +252,8 @@ def test_a_million_texts_take_about_a_second() -> None:
     cells = cells[rng.integers(0, 10_000, 1_000_000)]
     begin = time.process_time()
     factor = factorise(cells, None, "x")
-    levels = factor.categories(None, None)
-    numbers(levels, factor)
+    categories = factor.categories(None, None)
+    numbers(categories, factor)
     # Measured 0.2 on the development machine; the rest is room for a busy one.
     assert time.process_time() - begin < 2.0
-    assert len(levels) == 10_000
+    assert len(categories) == 10_000

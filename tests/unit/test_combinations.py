@@ -9,44 +9,44 @@ from stagewise._native import Columns, Workers
 from stagewise.data.categories.combinations import MAX_COLUMNS, MAX_COMBINATIONS, find_combinations
 
 
-def search(X, levels, target, seed=0):
+def search(X, categories, target, seed=0):
     pairs = np.column_stack([-target, np.ones(len(target))]).astype(np.float32).reshape(-1)
-    return find_combinations(Workers(2), Columns(X), levels, [pairs], seed)
+    return find_combinations(Workers(2), Columns(X), categories, [pairs], seed)
 
 
-def table(n, levels, seed=0):
+def table(n, categories, seed=0):
     rng = np.random.default_rng(seed)
-    return np.column_stack([rng.integers(0, k, n).astype(float) for k in levels]), rng
+    return np.column_stack([rng.integers(0, k, n).astype(float) for k in categories]), rng
 
 
 def test_a_pair_with_an_effect_of_its_own_comes_first() -> None:
-    levels = [6, 20, 9, 4]
-    X, rng = table(8000, levels)
+    categories = [6, 20, 9, 4]
+    X, rng = table(8000, categories)
     effect = rng.normal(size=(20, 4))
     target = effect[X[:, 1].astype(int), X[:, 3].astype(int)] + rng.normal(size=8000)
-    assert search(X, levels, target)[0] == (1, 3)
+    assert search(X, categories, target)[0] == (1, 3)
 
 
 def test_effects_that_add_up_need_no_combination() -> None:
-    levels = [6, 20, 9]
-    X, rng = table(8000, levels)
-    target = sum(rng.normal(size=k)[X[:, j].astype(int)] for j, k in enumerate(levels))
-    assert search(X, levels, target + rng.normal(size=8000)) == []
+    categories = [6, 20, 9]
+    X, rng = table(8000, categories)
+    target = sum(rng.normal(size=k)[X[:, j].astype(int)] for j, k in enumerate(categories))
+    assert search(X, categories, target + rng.normal(size=8000)) == []
 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_chance_is_not_combined(seed) -> None:
-    levels = [3000, 50, 7, 12]
-    X, rng = table(6000, levels, seed)
-    assert search(X, levels, rng.normal(size=6000), seed) == []
+    categories = [3000, 50, 7, 12]
+    X, rng = table(6000, categories, seed)
+    assert search(X, categories, rng.normal(size=6000), seed) == []
 
 
 def test_three_columns_are_found_by_way_of_two() -> None:
-    levels = [12, 30, 7, 5]
-    X, rng = table(30_000, levels)
+    categories = [12, 30, 7, 5]
+    X, rng = table(30_000, categories)
     day = rng.normal(size=(12, 30))[X[:, 0].astype(int), X[:, 1].astype(int)]
     place = rng.normal(size=(12, 30, 5))[tuple(X[:, j].astype(int) for j in (0, 1, 3))]
-    found = search(X, levels, day + place + 0.5 * rng.normal(size=30_000))
+    found = search(X, categories, day + place + 0.5 * rng.normal(size=30_000))
     assert found[0] == (0, 1)
     assert (0, 1, 3) in found
 
@@ -58,21 +58,21 @@ def test_numbers_and_constant_columns_are_left_alone() -> None:
     assert search(X, [5, 5, 1, 0], target) == [(0, 1)]
 
 
-def test_of_very_many_columns_the_telling_ones_are_combined() -> None:
-    levels = [4] * (MAX_COLUMNS + 8)
-    X, rng = table(4000, levels)
+def test_of_very_many_columns_the_informative_ones_are_combined() -> None:
+    categories = [4] * (MAX_COLUMNS + 8)
+    X, rng = table(4000, categories)
     effect = rng.normal(size=(4, 4))
     target = effect[X[:, 3].astype(int), X[:, -1].astype(int)] + 0.3 * rng.normal(size=4000)
-    found = search(X, levels, target)
-    assert found[0] == (3, len(levels) - 1)
+    found = search(X, categories, target)
+    assert found[0] == (3, len(categories) - 1)
     assert len(found) <= MAX_COMBINATIONS
 
 
 def test_combinations_are_the_same_for_any_number_of_threads() -> None:
-    levels = [6, 20, 9, 4]
-    X, rng = table(3000, levels)
+    categories = [6, 20, 9, 4]
+    X, rng = table(3000, categories)
     effect = rng.normal(size=(20, 4))
     target = effect[X[:, 1].astype(int), X[:, 3].astype(int)] + rng.normal(size=3000)
     pairs = np.column_stack([-target, np.ones(3000)]).astype(np.float32).reshape(-1)
-    found = [find_combinations(Workers(t), Columns(X), levels, [pairs], 0) for t in (1, 2, 3)]
+    found = [find_combinations(Workers(t), Columns(X), categories, [pairs], 0) for t in (1, 2, 3)]
     assert found[0] == found[1] == found[2]

@@ -14,7 +14,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from model_samples import make_model, moment_features
+from model_samples import datetime_features, make_model
 from stagewise.data.features import Features
 from stagewise.data.reading.cell import TEMPORAL_TYPES
 from stagewise.data.reading.datetimes import (
@@ -66,18 +66,30 @@ def test_durations_are_written_as_pandas_takes_them_apart(numbers):
 
 
 def test_what_is_written_is_read_again(numbers):
-    for moment in ("date", "duration"):
-        assert [parse_datetime(format_datetime(n, moment), moment) for n in numbers] == numbers
+    for temporal_type in ("date", "duration"):
+        assert [
+            parse_datetime(format_datetime(n, temporal_type), temporal_type) for n in numbers
+        ] == numbers
     within = [n % DAY for n in numbers]
     again = [parse_datetime(format_datetime(n, "time of day"), "time of day") for n in within]
     assert again == within
 
 
-def test_words_for_what_is_no_moment():
-    for moment in TEMPORAL_TYPES:
-        assert format_datetime(None, moment) == format_datetime(np.nan, moment) == "missing"
-        assert format_datetime(np.inf, moment) == format_datetime(1e300, moment) == "inf"
-        assert format_datetime(-np.inf, moment) == format_datetime(-(2.0**64), moment) == "-inf"
+def test_values_that_are_not_datetimes_have_a_text():
+    for temporal_type in TEMPORAL_TYPES:
+        assert (
+            format_datetime(None, temporal_type)
+            == format_datetime(np.nan, temporal_type)
+            == "missing"
+        )
+        assert (
+            format_datetime(np.inf, temporal_type) == format_datetime(1e300, temporal_type) == "inf"
+        )
+        assert (
+            format_datetime(-np.inf, temporal_type)
+            == format_datetime(-(2.0**64), temporal_type)
+            == "-inf"
+        )
 
 
 def test_a_threshold_between_whole_nanoseconds_keeps_its_side():
@@ -111,7 +123,7 @@ def test_short_words_have_the_digits_that_count():
 
 
 @pytest.mark.parametrize(
-    ("text", "moment", "number"),
+    ("text", "temporal_type", "number"),
     [
         ("2024-03-01T14:05Z", "date", 1_709_301_900 * SECOND),
         (" 2024-03-01 16:05+02:00 ", "date", 1_709_301_900 * SECOND),
@@ -122,12 +134,12 @@ def test_short_words_have_the_digits_that_count():
         ("14:05", "time of day", (14 * 60 + 5) * 60 * SECOND),
     ],
 )
-def test_other_ways_to_write(text, moment, number):
-    assert parse_datetime(text, moment) == number
+def test_other_ways_to_write(text, temporal_type, number):
+    assert parse_datetime(text, temporal_type) == number
 
 
 @pytest.mark.parametrize(
-    ("text", "moment"),
+    ("text", "temporal_type"),
     [
         ("2023-02-29", "date"),
         ("2024-3-1", "date"),
@@ -143,26 +155,26 @@ def test_other_ways_to_write(text, moment, number):
         ("٣ d", "duration"),
     ],
 )
-def test_what_is_no_moment_is_refused_with_an_example(text, moment):
-    with pytest.raises(ValueError, match=f"is not a {moment}; write it as .* or "):
-        parse_datetime(text, moment)
+def test_text_that_is_not_a_datetime_is_an_error_with_an_example(text, temporal_type):
+    with pytest.raises(ValueError, match=f"is not a {temporal_type}; write it as .* or "):
+        parse_datetime(text, temporal_type)
 
 
 # ---- ticks ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("moment", TEMPORAL_TYPES)
-def test_ticks_are_few_and_inside_and_their_words_short(moment):
+@pytest.mark.parametrize("temporal_type", TEMPORAL_TYPES)
+def test_ticks_are_few_and_inside_and_their_words_short(temporal_type):
     rng = np.random.default_rng(1)
     for size in 2.0 ** rng.uniform(10, 62, 200):
-        middle = rng.uniform(-(2**61), 2**61) if moment == "date" else 0.0
-        ticks = datetime_ticks(middle - size / 2, middle + size / 2, moment)
+        middle = rng.uniform(-(2**61), 2**61) if temporal_type == "date" else 0.0
+        ticks = datetime_ticks(middle - size / 2, middle + size / 2, temporal_type)
         assert 1 <= len(ticks) <= 7
         assert ticks == sorted(set(ticks))
         assert all(abs(t - middle) <= size / 2 + 1024 for t in ticks)
         gaps = np.diff(ticks)
         assert len(gaps) < 2 or gaps.max() <= 1.2 * gaps.min()  # months are of several lengths
-    assert datetime_ticks(3.0, 3.0, moment) == []
+    assert datetime_ticks(3.0, 3.0, temporal_type) == []
 
 
 def test_ticks_of_dates_are_first_days_of_months():
@@ -192,7 +204,7 @@ FRAME = {"day": STAMPS, "lasts": LASTS, "at": TIMES, "x": [1.0, 2.0, 3.0]}
     ],
     ids=["pandas", "objects", "polars", "pyarrow", "arrow in pandas", "array", "list"],
 )
-def test_every_library_says_what_numbers_stand_for(table):
+def test_every_library_gives_temporal_types(table):
     read = read_table(table, caller="a test")
     assert read.temporal_types == {0: "date", 1: "duration", 2: "time of day"}
     assert [f.temporal_type for f in Features.learn(read)] == [
@@ -209,7 +221,7 @@ def test_arrays_of_numpys_own_types():
     assert read_table(np.array([[3]]), caller="").temporal_types == {}
 
 
-def test_a_missing_moment_makes_no_moments_of_numbers():
+def test_a_missing_datetime_gives_numbers_no_temporal_type():
     cells = np.array([1.5, np.datetime64("NaT")], dtype=object)
     assert temporal_type_of(cells) is None
     read = read_table(cells.reshape(-1, 1), caller="")
@@ -219,8 +231,8 @@ def test_a_missing_moment_makes_no_moments_of_numbers():
     assert temporal_type_of(late) == "date"
 
 
-def test_features_that_differ_in_moments_only_are_equal():
-    features = moment_features()
+def test_features_that_differ_in_temporal_types_only_are_equal():
+    features = datetime_features()
     plain = [replace(f, temporal_type=None) for f in features]
     assert Features(features) == Features(plain)
     assert hash(Features(features)) == hash(Features(plain))
@@ -232,8 +244,8 @@ def header_of(data: bytes) -> dict:
     return json.loads(data[24 : 24 + struct.unpack_from("<Q", data, 16)[0]])
 
 
-def test_a_file_remembers_moments_in_a_section_that_may_be_skipped():
-    model = make_model(features=moment_features())
+def test_a_file_stores_temporal_types_in_an_optional_section():
+    model = make_model(features=datetime_features())
     again, _ = decode(encode(model))
     assert [f.temporal_type for f in again.features] == [f.temporal_type for f in model.features]
     entries = {entry["name"]: entry for entry in header_of(encode(model))["sections"]}
@@ -242,8 +254,8 @@ def test_a_file_remembers_moments_in_a_section_that_may_be_skipped():
     assert "feature_moment" not in {entry["name"] for entry in header_of(encode(plain))["sections"]}
 
 
-def test_a_reader_that_does_not_know_moments_reads_the_rest():
-    model = make_model(features=moment_features())
+def test_a_reader_without_temporal_types_reads_the_rest():
+    model = make_model(features=datetime_features())
     data = encode(model)
     # The same bytes under a name that nobody knows, as this one is to an older reader.
     body = data.replace(b'"feature_moment"', b'"feature_memory"')[:-32]
@@ -253,26 +265,26 @@ def test_a_reader_that_does_not_know_moments_reads_the_rest():
 
 
 @pytest.mark.parametrize(
-    ("moments", "words"),
+    ("datetimes", "words"),
     [
         ([1, 0, 2, 4], "temporal types of its features"),
         ([1, 0, 2], "temporal types of its features"),
         ([0, 0, 0, 0], "temporal types of its features"),
     ],
 )
-def test_moments_that_cannot_be_are_refused(moments, words):
-    facts, arrays = pack(make_model(features=moment_features()), {})
-    arrays["feature_moment"] = np.array(moments, dtype=np.uint8)
+def test_invalid_temporal_types_are_refused(datetimes, words):
+    facts, arrays = pack(make_model(features=datetime_features()), {})
+    arrays["feature_moment"] = np.array(datetimes, dtype=np.uint8)
     with pytest.raises(ModelFormatError, match=words):
         unpack(facts, arrays)
 
 
-def test_levels_and_unsigned_integers_are_no_moments():
+def test_categories_and_unsigned_integers_have_no_temporal_type():
     for kind in (2, 3):
-        facts, arrays = pack(make_model(features=moment_features()), {})
+        facts, arrays = pack(make_model(features=datetime_features()), {})
         arrays["feature_kind"] = np.array([1, kind, 0, 0], dtype=np.uint8)
         arrays["feature_moment"] = np.array([1, 3, 0, 0], dtype=np.uint8)
-        levels = {"level_start": np.zeros(5, np.uint64), "level_type": np.empty(0, np.uint8)}
-        levels |= {"level_bits": np.empty(0, np.uint64), "level_text": np.empty(0, np.uint8)}
+        categories = {"level_start": np.zeros(5, np.uint64), "level_type": np.empty(0, np.uint8)}
+        categories |= {"level_bits": np.empty(0, np.uint64), "level_text": np.empty(0, np.uint8)}
         with pytest.raises(ModelFormatError, match="not hold signed integers"):
-            unpack(facts, {**arrays, **(levels if kind == 3 else {})})
+            unpack(facts, {**arrays, **(categories if kind == 3 else {})})

@@ -113,7 +113,7 @@ def test_labels_that_are_not_text_are_matched_too() -> None:
     assert matched(features, pd.DataFrame([[20, 10]], columns=[3, 7])) == [[10, 20]]
 
 
-def test_missing_features_are_named_in_known_words() -> None:
+def test_missing_features_are_named_as_in_scikit_learn() -> None:
     features = learned(pd.DataFrame({"a": [1], "b": [2]}))
     with pytest.raises(ValueError, match="feature names") as caught:
         features.match(pd.DataFrame({"a": [1]}), "Model")
@@ -130,7 +130,7 @@ def test_a_renamed_feature_is_named_before_and_after() -> None:
     assert str(caught.value).endswith("missing:\n- x0\n- x1\n- x2\n- x3\n- x4\n- ...\n")
 
 
-def test_an_array_where_names_were_known_warns_at_the_callers_line() -> None:
+def test_an_array_for_a_model_with_names_warns_at_the_callers_line() -> None:
     features = learned(pd.DataFrame({"a": [1.0]}))
     words = "X does not have valid feature names, but Model was fitted with feature names"
     with pytest.warns(UserWarning, match=words) as caught:
@@ -138,7 +138,7 @@ def test_an_array_where_names_were_known_warns_at_the_callers_line() -> None:
     assert caught[0].filename == __file__
 
 
-def test_names_where_none_were_known_warn() -> None:
+def test_names_for_a_model_without_names_warn() -> None:
     words = "X has feature names, but Model was fitted without feature names"
     with pytest.warns(UserWarning, match=words):
         assert matched(learned([[1.0]]), pd.DataFrame({"a": [3.0]})) == [[3.0]]
@@ -183,7 +183,7 @@ def test_dates_and_integers_of_nanoseconds_are_the_same() -> None:
 
 
 @given(st.lists(INT64, min_size=1), st.lists(INT64))
-def test_all_distinct_values_are_told_apart_when_they_are_few(values, others) -> None:
+def test_few_distinct_values_are_all_separated(values, others) -> None:
     cuts = learn_cuts(Column(np.array(values, np.int64), None), None, 255)
     distinct = sorted(set(values))
     rank = ranks(Column(np.array(distinct, np.int64), None), cuts)
@@ -193,7 +193,7 @@ def test_all_distinct_values_are_told_apart_when_they_are_few(values, others) ->
 
 
 @given(st.lists(UINT64, min_size=1))
-def test_unsigned_values_are_told_apart_too(values) -> None:
+def test_unsigned_values_are_separated_too(values) -> None:
     column = Column(np.array(values, np.uint64), None)
     distinct = sorted(set(values))
     rank = ranks(column, learn_cuts(column, None, 255))
@@ -236,7 +236,7 @@ def test_wide_integers_may_come_where_real_ones_were_learned() -> None:
     np.testing.assert_array_equal(columns[0], [np.nextafter(2.0**60, np.inf), np.nan])
 
 
-def test_many_values_get_at_most_the_cuts_asked_for() -> None:
+def test_many_values_get_at_most_max_bins_less_one_cuts() -> None:
     values = np.arange(10_000) + BIG
     cuts = learn_cuts(Column(values, None), None, 100)
     assert len(cuts) == 99

@@ -139,7 +139,7 @@ def test_a_stream_of_pandas_nanoseconds_is_exact() -> None:
     assert column(read(duration)) == [5, None]
 
 
-def test_numpys_own_moments_as_objects_are_read() -> None:
+def test_numpys_own_datetimes_as_objects_are_read() -> None:
     X = np.array([[np.datetime64("2020-01-01")], [np.datetime64("NaT")]], dtype=object)
     assert column(read(X)) == [MIDNIGHT_NS, None]
     X = np.array([[np.timedelta64(3, "s")], [None]], dtype=object)
@@ -173,7 +173,7 @@ def test_nan_among_dates_is_only_missing() -> None:
 @pytest.mark.parametrize(
     "cell", [dt.date(9999, 1, 1), dt.datetime(1600, 1, 1), dt.timedelta(10**6)], ids=repr
 )
-def test_moments_beyond_nanoseconds_are_refused(cell: Any) -> None:
+def test_datetimes_beyond_nanoseconds_are_refused(cell: Any) -> None:
     with pytest.raises(ValueError, match=r"X column 'c' holds .* at row 1.*1678 to 2262"):
         read(pd.DataFrame({"c": pd.Series([None, cell], dtype=object)}))
 

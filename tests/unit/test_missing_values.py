@@ -49,7 +49,7 @@ def test_equal_values_are_one_and_whole_ones_come_first() -> None:
     assert [type(v) for v in values.values] == [int] * 4 + [float] * 2
 
 
-def test_without_values_nothing_is_looked_at() -> None:
+def test_without_values_nothing_is_searched() -> None:
     assert not MissingValues.of([])
     assert MissingValues().mask_in(np.zeros(3)) is None
 
@@ -65,7 +65,7 @@ def test_a_whole_value_is_found_in_every_type_that_holds_it(dtype: str) -> None:
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float32])
 @pytest.mark.parametrize("value", [-999.9, 0.1, 1 / 3])
-def test_a_value_is_rounded_to_the_type_it_is_looked_for_in(dtype: type, value: float) -> None:
+def test_a_value_is_rounded_to_the_type_of_the_cells(dtype: type, value: float) -> None:
     column = np.array([value, np.nextafter(dtype(value), dtype(0))], dtype)
     assert float(column[0]) != value
     assert found(column, value) == [True, False]
@@ -147,7 +147,7 @@ def test_float_columns_of_a_large_frame_are_copied_only_if_they_hold_some(librar
     assert np.isnan(table.columns[1][0])
 
 
-def test_an_array_says_how_many_it_held() -> None:
+def test_missing_values_of_an_array_are_counted() -> None:
     X = np.array([[-999, 5, 1], [-999, 1e20, 2]])
     assert read(X, -999, 1e20).taken_as_missing == {0: 2, 1: 1}
     assert read(X.astype(object), -999, 1e20).taken_as_missing == {0: 2, 1: 1}

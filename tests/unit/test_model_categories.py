@@ -1,4 +1,4 @@
-"""Levels in a model file: every value comes back, and whatever is not their one form is refused."""
+"""Categories in a model file: every value is restored, and any other form is an error."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from stagewise.errors import ModelFormatError
 from stagewise.model.file.contents import pack, unpack
 from stagewise.model.file.format import MINOR, decode, encode
 
-# Five levels of a mixed feature, none of an empty one, two of text; a real one between them.
+# Five categories of a mixed feature, none of an empty one, two of text; a real one between them.
 MODEL = make_model(features=categorical_features(), seed=3)
 
 
-def with_levels(*columns: list[Any]) -> Any:
+def with_categories(*columns: list[Any]) -> Any:
     features = [Feature(None, "categorical", None, Categories.of(column)) for column in columns]
     return make_model(features=features)
 
@@ -42,8 +42,8 @@ def with_levels(*columns: list[Any]) -> Any:
         max_size=4,
     )
 )
-def test_every_level_comes_back(columns) -> None:
-    model = with_levels(*columns)
+def test_every_category_is_restored(columns) -> None:
+    model = with_categories(*columns)
     again, _ = decode(encode(model))
     assert again.features == model.features
     kinds = [[type(v) for v in f.categories.values] for f in again.features]
@@ -83,7 +83,7 @@ def test_one_wrong_number_is_refused(array: str, index: int, number: Any, words:
     facts, arrays = pack(MODEL, {})
     arrays[array] = arrays[array].copy()
     arrays[array][index] = number
-    if words is None:  # a feature without levels may be categorical
+    if words is None:  # a feature without categories may be categorical
         assert unpack(facts, arrays)[0].features.n_categories_per_feature() == [5, 0, 0, 2]
         return
     with pytest.raises(ModelFormatError, match=words):
@@ -104,12 +104,12 @@ def test_the_sections_come_together_or_not_at_all(array: str) -> None:
             unpack(facts, {**arrays, array: other.astype(whole.dtype)})
 
 
-def test_levels_of_no_categorical_feature_are_refused() -> None:
+def test_categories_of_no_categorical_feature_are_refused() -> None:
     facts, arrays = pack(make_model(), {})
-    _, others = pack(with_levels([], [], []), {})
-    levels = {name: others[name] for name in others if name.startswith("level_")}
+    _, others = pack(with_categories([], [], []), {})
+    categories = {name: others[name] for name in others if name.startswith("level_")}
     with pytest.raises(ModelFormatError, match="categories"):
-        unpack(facts, {**arrays, **levels})
+        unpack(facts, {**arrays, **categories})
 
 
 def test_a_categorical_feature_has_no_cuts() -> None:
@@ -130,13 +130,13 @@ def test_files_of_earlier_formats_are_read_as_before(minor: int) -> None:
     assert estimator == ESTIMATOR
 
 
-def test_levels_decide_the_fingerprint() -> None:
+def test_categories_decide_the_fingerprint() -> None:
     models = [
-        with_levels(["a", "b"], []),
-        with_levels(["a"], ["b"]),
-        with_levels(["ab"], []),
-        with_levels([1, 2], []),
-        with_levels(["1", "2"], []),
+        with_categories(["a", "b"], []),
+        with_categories(["a"], ["b"]),
+        with_categories(["ab"], []),
+        with_categories([1, 2], []),
+        with_categories(["1", "2"], []),
         make_model(features=[Feature(None, "real"), Feature(None, "real")]),
     ]
     assert len({model.fingerprint() for model in models}) == len(models)

@@ -255,7 +255,7 @@ def test_one_wrong_number_of_a_line_is_refused(
 
 
 @pytest.mark.parametrize("array", [name for name in pack(LINES, {})[1] if name.startswith("line_")])
-def test_lines_that_are_not_whole_are_refused(array: str) -> None:
+def test_incomplete_linear_leaves_are_refused(array: str) -> None:
     facts, arrays = pack(LINES, {})
     whole = arrays.pop(array)
     with pytest.raises(ModelFormatError, match="only some of the sections"):

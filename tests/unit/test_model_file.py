@@ -69,7 +69,7 @@ def test_reading_and_writing_again_gives_the_same_bytes(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", SAMPLES)
-def test_a_model_comes_back_bit_for_bit(name: str) -> None:
+def test_a_model_is_restored_bit_for_bit(name: str) -> None:
     model = SAMPLES[name]
     read, estimator = decode(encode(model, ESTIMATOR))
     assert estimator == ESTIMATOR
@@ -141,7 +141,7 @@ def test_labels_in_the_byte_order_of_another_machine_keep_their_values() -> None
         (np.empty(0, dtype=np.int64), "without classes"),
     ],
 )
-def test_a_label_that_would_not_come_back_is_refused(
+def test_a_label_that_cannot_be_restored_is_refused(
     classes: np.ndarray[Any, Any], words: str
 ) -> None:
     model = replace(make_model(classes=np.array([0, 1])), classes=classes)
@@ -172,7 +172,7 @@ def test_missing_values_keep_their_values_and_their_type() -> None:
     assert repr(read.features.missing_values.values) == repr(SENTINELS)
 
 
-def test_only_a_model_with_missing_values_needs_a_reader_that_knows_them() -> None:
+def test_only_a_model_with_missing_values_has_their_sections() -> None:
     def sections(model: Model) -> dict[str, bool]:
         data = encode(model)
         header = json.loads(data[24 : 24 + struct.unpack_from("<Q", data, 16)[0]])
@@ -204,7 +204,7 @@ PARAMS = {
 }
 
 
-def test_parameters_come_back_equal_and_of_the_same_types() -> None:
+def test_parameters_are_restored_with_their_types() -> None:
     _, estimator = decode(encode(make_model(), with_params(**PARAMS)))
     assert estimator == with_params(**PARAMS)
     assert repr(sorted(estimator["params"].items())) == repr(sorted(PARAMS.items()))

@@ -35,7 +35,7 @@ def example(text: str) -> bytes:
     return data
 
 
-def test_the_worked_example_is_the_model_it_is_said_to_be(example: bytes, text: str) -> None:
+def test_the_worked_example_is_the_described_model(example: bytes, text: str) -> None:
     model, estimator = decode(example)
     assert estimator == {"class": "GradientBoostingRegressor", "params": {"n_estimators": 1}}
     assert model.features.names == ["âge"]
@@ -53,12 +53,12 @@ def test_the_worked_example_is_what_would_be_written(example: bytes) -> None:
     assert encode(*decode(example)) == example
 
 
-def test_the_document_knows_every_section_and_its_type(text: str) -> None:
+def test_the_document_lists_every_section_and_its_type(text: str) -> None:
     rows = dict(re.findall(r"^\| `(\w+)` \| (\w+) \| [^|]* \| ", text, flags=re.MULTILINE))
     assert rows == {**SECTIONS, LABELS: "any"}
 
 
-def test_the_document_knows_the_limits(text: str) -> None:
+def test_the_document_states_the_limits(text: str) -> None:
     assert f"format {MAJOR}.{MINOR}" in text
     assert MAGIC.hex(" ") in text
     assert f"at most {MAX_HEADER:,}".replace(",", " ") in text

@@ -54,11 +54,11 @@ def assert_tree_is_sound(tree: Tree, n_features: int) -> None:
     assert min(*tree.gain.tolist(), *tree.cover.tolist(), 0.0) == 0.0
 
 
-def assert_levels_are_sound(levels: Sequence[Any]) -> None:
+def assert_categories_are_sound(categories: Sequence[Any]) -> None:
     """Numbers that rise, then texts by code point; whole numbers are integers of 64 bits."""
-    numbers = [level for level in levels if not isinstance(level, str)]
-    texts = [level for level in levels if isinstance(level, str)]
-    assert list(levels) == numbers + texts
+    numbers = [category for category in categories if not isinstance(category, str)]
+    texts = [category for category in categories if isinstance(category, str)]
+    assert list(categories) == numbers + texts
     for its in (numbers, [list(map(ord, text)) for text in texts]):
         assert all(a < b for a, b in pairwise(its))
     for number in numbers:
@@ -83,7 +83,7 @@ def assert_model_is_sound(model: Model) -> None:
     for feature in model.features:
         assert (feature.cuts is None) == (feature.kind != "wide_integer")
         assert (feature.categories is None) == (feature.kind != "categorical")
-        assert_levels_are_sound([] if feature.categories is None else feature.categories.values)
+        assert_categories_are_sound([] if feature.categories is None else feature.categories.values)
         cuts = [] if feature.cuts is None else feature.cuts.tolist()
         assert all(a < b for a, b in pairwise(cuts))
     assert (model.classes is None) == (model.task == "regression")

@@ -203,14 +203,14 @@ def test_a_relative_path_is_taken_from_the_working_directory(
     assert encode(read_model("model.stgw")[0]) == OLD_BYTES
 
 
-def test_saving_into_a_directory_that_does_not_exist_says_so(tmp_path: Path) -> None:
+def test_saving_into_a_directory_that_does_not_exist_is_an_error(tmp_path: Path) -> None:
     path = tmp_path / "models" / "model.stgw"
     with pytest.raises(FileNotFoundError, match="directory does not exist") as caught:
         write_model(path, OLD)
     assert caught.value.filename == str(path)
 
 
-def test_saving_over_a_directory_says_so(tmp_path: Path) -> None:
+def test_saving_over_a_directory_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(IsADirectoryError, match="a directory of that name"):
         write_model(tmp_path, OLD)
     assert list(tmp_path.iterdir()) == []
@@ -248,7 +248,7 @@ def test_loading_a_pickle_is_refused_and_runs_nothing(tmp_path: Path) -> None:
         (OLD_BYTES.replace(b"\r\n", b"\n"), "not a Stagewise model"),
     ],
 )
-def test_loading_what_is_not_a_whole_model_says_what_it_is(
+def test_loading_an_incomplete_model_names_the_reason(
     tmp_path: Path, content: bytes, words: str
 ) -> None:
     path = tmp_path / "thing"
@@ -259,12 +259,12 @@ def test_loading_what_is_not_a_whole_model_says_what_it_is(
     assert str(caught.value).count("\n") == 0
 
 
-def test_loading_a_directory_says_so(tmp_path: Path) -> None:
+def test_loading_a_directory_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(IsADirectoryError, match="not a file"):
         read_model(tmp_path)
 
 
-def test_loading_a_file_that_is_not_there_says_so(tmp_path: Path) -> None:
+def test_loading_a_file_that_does_not_exist_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match=r"missing\.stgw"):
         read_model(tmp_path / "missing.stgw")
 

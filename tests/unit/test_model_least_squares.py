@@ -31,7 +31,7 @@ def put(place, value):
 
 
 @pytest.mark.parametrize("intercept", [True, False])
-def test_a_fit_comes_back_as_it_was(intercept):
+def test_a_fit_is_restored(intercept):
     model = make_linear(intercept=intercept)
     twin, _ = decode(encode(model))
     assert twin.least_squares is not None

@@ -1,4 +1,4 @@
-"""Statistics in a model file: they come back, and whatever is not statistics is refused."""
+"""Target encodings in a model file: they are restored, and invalid ones are an error."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from stagewise.model.ensemble import Ensemble
 from stagewise.model.file.contents import pack, unpack
 from stagewise.model.file.format import decode, encode
 
-# Three levels, a number, two levels.
+# Three categories, a number, two categories.
 FEATURES = [
     Feature(None, "categorical", None, Categories.of(["a", "b", "c"])),
     Feature(None, "real"),
@@ -25,35 +25,38 @@ FEATURES = [
 ]
 
 
-def statistic(sources: tuple[int, ...], keys: list[int], outputs: int) -> TargetEncoding:
-    levels = tuple((3, 0, 2)[f] for f in sources)
-    n = len(keys) if len(sources) > 1 else levels[0] + 2
+def target_encoding(sources: tuple[int, ...], keys: list[int], outputs: int) -> TargetEncoding:
+    categories = tuple((3, 0, 2)[f] for f in sources)
+    n = len(keys) if len(sources) > 1 else categories[0] + 2
     values = np.arange(outputs * (n + 1), dtype=np.float32).reshape(outputs, n + 1) / 8
-    return TargetEncoding(sources, levels, np.array(keys, dtype=np.uint64), values)
+    return TargetEncoding(sources, categories, np.array(keys, dtype=np.uint64), values)
 
 
 def make(outputs: int = 1) -> Any:
     classes = np.arange(outputs) if outputs > 1 else None
     model = make_model(features=FEATURES, classes=classes)
-    statistics = [statistic((0,), [], outputs), statistic((0, 2), [0, 7, 19], outputs)]
-    features = model.features.with_target_encodings(statistics)
-    levels = features.n_categories_per_column()
-    ensemble = Ensemble(len(levels), np.zeros(outputs), model.ensemble.trees, levels)
+    target_encodings = [
+        target_encoding((0,), [], outputs),
+        target_encoding((0, 2), [0, 7, 19], outputs),
+    ]
+    features = model.features.with_target_encodings(target_encodings)
+    categories = features.n_categories_per_column()
+    ensemble = Ensemble(len(categories), np.zeros(outputs), model.ensemble.trees, categories)
     return replace(model, features=features, ensemble=ensemble)
 
 
 @pytest.mark.parametrize("outputs", [1, 3])
-def test_statistics_come_back(outputs) -> None:
+def test_target_encodings_are_restored(outputs) -> None:
     model = make(outputs)
     again, _ = decode(encode(model))
     assert again.features == model.features
     assert again.features.sources[3:] == [(0,)] * outputs + [(0, 2)] * outputs
     assert again.fingerprint() == model.fingerprint()
-    other = model.features.with_target_encodings([statistic((0,), [], outputs)] * 2)
+    other = model.features.with_target_encodings([target_encoding((0,), [], outputs)] * 2)
     assert other != model.features
 
 
-def test_what_levels_say_is_part_of_the_fingerprint() -> None:
+def test_target_encodings_are_part_of_the_fingerprint() -> None:
     model = make()
     before = model.fingerprint()
     model.features.target_encodings[1].values[0, 1] += 1
@@ -76,7 +79,7 @@ def test_what_levels_say_is_part_of_the_fingerprint() -> None:
         ("statistic_values", 3, np.inf, "not finite"),
     ],
 )
-def test_statistics_that_make_no_sense_are_refused(array, index, number, words) -> None:
+def test_target_encodings_that_make_no_sense_are_refused(array, index, number, words) -> None:
     facts, arrays = pack(make(), {})
     arrays[array] = arrays[array].copy()
     arrays[array][index] = number
@@ -104,7 +107,7 @@ def test_sections_of_the_wrong_length_are_refused(name, change, words) -> None:
         unpack(facts, arrays)
 
 
-def test_trees_cannot_ask_beyond_the_statistics() -> None:
+def test_trees_cannot_split_beyond_the_target_encodings() -> None:
     facts, arrays = pack(make(), {})
     for name in [name for name in arrays if name.startswith("statistic_")]:
         del arrays[name]

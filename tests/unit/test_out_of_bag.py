@@ -15,7 +15,7 @@ from stagewise.losses.class_squared_error import BinarySquaredError, ClassSquare
 
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("loss", [ClassSquaredError(11), BinarySquaredError()])
-def test_each_tree_leaves_the_mean_loss_of_all_that_was_said(loss: Loss, weighted: bool) -> None:
+def test_after_each_tree_the_loss_is_that_of_the_average(loss: Loss, weighted: bool) -> None:
     rng = np.random.default_rng(3)
     n, nodes = 3_000, 40
     y = rng.integers(0, 11 if loss.n_outputs > 1 else 2, n).astype(np.int32)
@@ -27,7 +27,7 @@ def test_each_tree_leaves_the_mean_loss_of_all_that_was_said(loss: Loss, weighte
         spoken_of = np.flatnonzero(rng.random(n) < 0.4).astype(np.uint32)
         leaf = rng.integers(0, nodes, len(spoken_of)).astype(np.int32)
         value = rng.random((nodes, loss.n_outputs))
-        judged = judge.take(value if loss.n_outputs > 1 else value[:, 0], spoken_of, leaf)
+        judged = judge.add(value if loss.n_outputs > 1 else value[:, 0], spoken_of, leaf)
         for row, node in zip(spoken_of, leaf, strict=True):
             total[:, row] += value[node]
             trees[row] += 1
@@ -40,7 +40,7 @@ def test_each_tree_leaves_the_mean_loss_of_all_that_was_said(loss: Loss, weighte
     np.testing.assert_allclose(judge.average.total, total, rtol=1e-13)
 
 
-def test_nobody_spoke_of_any_row() -> None:
+def test_without_out_of_bag_rows_there_is_no_loss() -> None:
     rows: Any = SimpleNamespace(y=np.zeros(5, dtype=np.int32), weight=None)
     none = np.zeros(0, dtype=np.uint32)
-    assert OutOfBag(ClassSquaredError(3), rows).take(np.zeros((1, 3)), none, none) is None
+    assert OutOfBag(ClassSquaredError(3), rows).add(np.zeros((1, 3)), none, none) is None

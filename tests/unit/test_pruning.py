@@ -62,7 +62,7 @@ def test_a_link_is_never_stronger_than_one_above_it(seed):
 
 
 @SEEDS
-def test_a_path_says_what_its_trees_are(seed):
+def test_a_path_describes_its_trees(seed):
     tree, cost = made(seed, 20, whole=seed % 2 == 0)
     strength = weakest_links(tree, cost)
     path = pruning_path(tree, cost, strength)
@@ -119,10 +119,10 @@ def test_reduced_errors_leave_the_tree_with_the_fewest_errors(seed):
 
 
 @SEEDS
-@pytest.mark.parametrize("levels", [0, 5, 64, 130])
-def test_what_is_left_after_a_cut_says_the_same(seed, levels):
+@pytest.mark.parametrize("n_categories", [0, 5, 64, 130])
+def test_what_is_left_after_a_cut_says_the_same(seed, n_categories):
     rng = np.random.default_rng(seed)
-    tree = random_tree(seed, 25, levels=levels)
+    tree = random_tree(seed, 25, n_categories=n_categories)
     at = (tree.feature >= 0) & (rng.random(len(tree.feature)) < 0.3)
     small = prune(tree, at)
     leaf = small.feature < 0
@@ -133,14 +133,14 @@ def test_what_is_left_after_a_cut_says_the_same(seed, levels):
     assert sorted([0, *small.left[inner], *small.right[inner]]) == list(range(len(small.feature)))
     answer = pruned_node_of(tree, at)
     X = rng.integers(-3, 4, (50, 3)).astype(float)
-    X[:, 2] = rng.integers(0, max(levels, 4), 50)
+    X[:, 2] = rng.integers(0, max(n_categories, 4), 50)
     for row in X:
         (old,), (new,) = fractions(tree, row), fractions(small, row)
         assert small.value[new] == tree.value[answer[old]]
 
 
 def test_a_tree_that_is_cut_at_its_root_is_a_leaf():
-    tree = random_tree(0, 9, levels=5)
+    tree = random_tree(0, 9, n_categories=5)
     small = prune(tree, np.arange(len(tree.feature)) == 0)
     assert small.feature.tolist() == [-1]
     assert small.category_sets is None
@@ -148,7 +148,7 @@ def test_a_tree_that_is_cut_at_its_root_is_a_leaf():
 
 
 def test_nothing_changes_without_a_cut():
-    tree = random_tree(3, 20, levels=70)
+    tree = random_tree(3, 20, n_categories=70)
     same = prune(tree, np.zeros(len(tree.feature), dtype=bool))
     for name in ("feature", "threshold", "missing_left", "left", "right", "value", "cover"):
         np.testing.assert_array_equal(getattr(same, name), getattr(tree, name))
@@ -163,22 +163,22 @@ def test_splits_were_made_in_the_order_of_children():
     assert tree.left[split_order(tree)].tolist() == list(range(1, 25, 2))
 
 
-def test_levels_of_nodes():
+def test_categories_of_nodes():
     tree = random_tree(2, 15)
     found = nodes_by_depth(tree)
     assert sorted(np.concatenate(found).tolist()) == list(range(31))
-    for level, below in pairwise(found):
-        parents = {int(t) for t in level if tree.feature[t] >= 0}
+    for category, below in pairwise(found):
+        parents = {int(t) for t in category if tree.feature[t] >= 0}
         assert all(any(child in (tree.left[t], tree.right[t]) for t in parents) for child in below)
 
 
 @SEEDS
-@pytest.mark.parametrize("levels", [0, 90])
-def test_rows_with_missing_cells_go_both_ways(seed, levels):
+@pytest.mark.parametrize("n_categories", [0, 90])
+def test_rows_with_missing_cells_go_both_ways(seed, n_categories):
     rng = np.random.default_rng(seed)
-    tree = random_tree(seed, 20, levels=levels)
+    tree = random_tree(seed, 20, n_categories=n_categories)
     X = rng.integers(-3, 4, (40, 3)).astype(float)
-    X[:, 2] = rng.integers(0, max(levels, 4) + 1, 40)  # the level that nobody knows included
+    X[:, 2] = rng.integers(0, max(n_categories, 4) + 1, 40)  # with the unknown category
     X[rng.random(X.shape) < 0.4] = np.nan
     expected = [both_ways(tree, row) for row in X]
     np.testing.assert_allclose(predict_fractional(tree, X)[:, 0], expected, atol=1e-12)

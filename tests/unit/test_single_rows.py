@@ -1,4 +1,4 @@
-"""Law: the number of a level does not depend on the other rows of the batch."""
+"""Law: the number of a category does not depend on the other rows of the batch."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def alone(features: Features, batch: Any, rule: Any) -> npt.NDArray[np.float64]:
 @pytest.mark.parametrize("rule", ["missing", "prior"])
 @settings(max_examples=50)
 @given(st.lists(CELLS, min_size=1, max_size=6))
-def test_a_row_has_the_same_level_alone_and_in_any_batch(
+def test_a_row_has_the_same_category_alone_and_in_any_batch(
     trained: list[Any], rule: str, cells: list[Any]
 ) -> None:
     features, batch = learned(trained), objects(cells)

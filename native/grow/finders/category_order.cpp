@@ -5,8 +5,8 @@
 namespace stagewise {
 namespace {
 
-// Between the two halves of an order of means that differ by chance lie 2 / pi of their squares.
-// The best cut of a number gains by chance, too: about the largest of twenty squares.
+// If sorted means differ by chance only, a cut in the middle explains 2 / pi of their squares. The
+// best cut of a numeric feature also gains by chance: about the largest of twenty squares.
 constexpr double kPerCategory = 0.6366197723675814, kNumericGain = 6.0;
 
 struct Ranked {

@@ -1,4 +1,4 @@
-// The part of GradientFinder that knows categorical features.
+// GradientFinder: splits of categorical features.
 #include <algorithm>
 
 #include "grow/finders/category_order.hpp"
@@ -7,7 +7,7 @@
 namespace stagewise {
 namespace {
 
-// The sums of some bins, in another order.
+// The sums of bins in another order.
 struct Reordered {
   std::vector<int64_t> packed_sums, counts;
   BinSums sums;
@@ -27,7 +27,7 @@ struct Reordered {
 
 }  // namespace
 
-// Every level against all others.
+// Each category against the rest.
 GradientFinder::Found GradientFinder::scan_one_vs_rest(const Search& search, const BinSums& sums,
                                                        const std::vector<uint32_t>& bins) const {
   Found best;
@@ -69,8 +69,8 @@ GradientFinder::Found GradientFinder::scan_categories(const Search& search,
   return found;
 }
 
-// Finds the levels again that the winning split sends left; all others go right, but for those that
-// no row of the node has.
+// Computes the order of the categories again, and from it the bins that go right. Categories
+// without rows in the node go to the heavier side.
 std::vector<uint8_t> GradientFinder::right_bins(const Search& search, size_t position,
                                                 const Found& found, bool heavier_left,
                                                 FinderScratch* finder_scratch) const {

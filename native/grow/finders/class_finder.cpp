@@ -11,11 +11,11 @@
 namespace stagewise {
 namespace {
 
-// Sums of so many bins and classes are read in the time in which a row is sorted and moved.
+// This many sums per bin and class are read in the time of sorting and moving one row.
 constexpr size_t kSumsPerRow = 8;
 constexpr int64_t kLogs = 4096;
 
-// Some bins of a category in an order of their own, and behind them the missing values.
+// Bins of categories in another order, followed by the missing values.
 struct ReorderedClasses {
   std::vector<int64_t> packed_sums, counts;
   ClassScanInput sums;
@@ -40,7 +40,7 @@ bool has_rows(const ClassScanInput& sums, size_t bin) {
   return false;
 }
 
-// Whether all weight is that of one class.
+// Whether at most one class has weight.
 bool is_pure(const std::vector<int64_t>& packed_sums) {
   return std::count_if(packed_sums.begin(), packed_sums.end(),
                        [](int64_t packed_sum) { return packed_gradient(packed_sum) != 0; }) < 2;
@@ -78,8 +78,8 @@ void ClassFinder::start_tree(const Scales& scales, const Gradients& gradients,
   if (rules_.criterion == ClassCriterion::entropy) share_unit();
 }
 
-// Of rows that count once, or a few times, most sums are small numbers whose logarithms are at
-// hand.
+// Divides all weights by their common power of two, so that most sums are small integers, whose
+// logarithms are tabulated.
 void ClassFinder::share_unit() {
   for (auto w = static_cast<int64_t>(logs_.size()); w < kLogs; ++w) logs_.push_back(whole_log(w));
   uint64_t bits = uint64_t{1} << 31;
@@ -113,7 +113,7 @@ void ClassFinder::set_child_sums(const Leaf& parent, const RowIndex& left,
   for (size_t k = 0; k < classes_; ++k) second->vector[k] -= first->vector[k];
   for (Leaf* child : {first, second}) {
     child->pure = is_pure(child->vector);
-    if (!splittable(*child)) child->vector = std::vector<int64_t>();  // nobody will ask again
+    if (!splittable(*child)) child->vector = std::vector<int64_t>();  // not needed again
   }
 }
 
@@ -151,7 +151,7 @@ ClassFinder::Found ClassFinder::scan(const Search& search, uint32_t feature,
   return found;
 }
 
-// A feature that is a number: the bins in their own order.
+// A numeric feature: the bins in their order.
 ClassFinder::Found ClassFinder::scan_bins(const Search& search, uint32_t feature,
                                           const ClassScanInput& sums, int64_t* sides) const {
   ClassScanInput in = sums;
@@ -169,7 +169,7 @@ ClassFinder::Found ClassFinder::scan_bins(const Search& search, uint32_t feature
   return found;
 }
 
-// By the share of each class in turn; where a cut is drawn, of one that is drawn.
+// Sorted by the share of each class in turn; with random cuts, of one random class.
 ClassFinder::Found ClassFinder::scan_categories(const Search& search, uint32_t feature,
                                                 const ClassScanInput& sums, int64_t* sides) const {
   Positions by{classes_ == 2 ? size_t{1} : 0, classes_};
@@ -194,8 +194,8 @@ ClassFinder::Found ClassFinder::scan_categories(const Search& search, uint32_t f
   return best;
 }
 
-// Finds the levels again that the winning split sends left; all others go right, but for those that
-// no row of the node has.
+// Computes the order of the categories again, and from it the bins that go right. Categories
+// without rows in the node go to the heavier side.
 std::vector<uint8_t> ClassFinder::right_bins(const Search& search, size_t position,
                                              const Found& found, bool heavier_left,
                                              FinderScratch* finder_scratch) const {
@@ -311,7 +311,7 @@ ClassFinder::Found ClassFinder::scan_bin_sums(const Search& search, uint32_t fea
   return found;
 }
 
-// All codes are but two bins where there is only one cut between them.
+// With a single cut, two bins are enough.
 ClassFinder::Found ClassFinder::scan_only_cut(const Search& search, uint32_t feature,
                                               const CodeEnds& range, Scratch* scratch) const {
   const auto missing = static_cast<int32_t>(bins_.value_bins(feature));

@@ -1,12 +1,9 @@
-// The best split of a node whose rows have classes.
-//
-// One idea: a node is as good as the weights of its classes are uneven (ClassCriterion), and a cut
-// is found by moving rows from one side to the other (kernels/class_split_scan.hpp): as sums per
-// bin and class where a node has a histogram or many rows, else as rows in the order of their codes
-// or ranks; where the cut is given or drawn, as sums of its two sides. All sums are integers, so
-// these ways choose the same split. Levels of a category are put in the order of the share of each
-// class in turn; of two classes one order is enough, and none is better (Breiman et al. 1984,
-// section 9.4). A leaf has no value of its own: a step gives it one.
+// Splits of trees for class targets: the gain is the decrease of an impurity (ClassCriterion;
+// kernels/class_split_scan.hpp). Candidates are sums per bin and class if a node has a histogram or
+// many rows, else rows sorted by code or rank; with a forced or random cut, the sums of its two
+// sides. All sums are integers, so all ways choose the same split. Categories are sorted by the
+// share of each class in turn; with two classes one order is enough and optimal (Breiman et al.
+// 1984, section 9.4). Leaf values are set later, by a step.
 #pragma once
 
 #include "grow/finders/packed_gradient_finder.hpp"
@@ -32,7 +29,7 @@ class ClassFinder final : public PackedGradientFinder {
     void reserve_bins(size_t n);
   };
 
-  // The classes are those of the histograms' planes.
+  // The classes are the planes of the histograms.
   ClassFinder(const Bins& bins, const Kernels& kernels, const TreeRules& rules,
               const RowWeights& weights, const Histograms& histograms);
 
@@ -62,7 +59,7 @@ class ClassFinder final : public PackedGradientFinder {
   double magnitude(const Leaf& leaf, const Found&) const override {
     return static_cast<double>(packed_gradient(leaf.packed_sum));
   }
-  // Of entropy: a unit for each logarithm of whole numbers, of which there are few per class.
+  // Of entropy: one unit for each logarithm, of which there are a few per class.
   double rounding() const override {
     return rules_.criterion == ClassCriterion::entropy
                ? scan_.logs.real * static_cast<double>(3 * (classes_ + 1))
@@ -73,7 +70,7 @@ class ClassFinder final : public PackedGradientFinder {
   // Pure nodes are not searched.
   bool is_uniform(const Search&) const override { return false; }
 
-  // What is known of rows by how they are called: by their numbers, or their places in a list.
+  // The classes and gradients of rows, by row number or by position in the node.
   struct Named {
     RowIndex rows;
     const int32_t* class_of;
@@ -82,12 +79,12 @@ class ClassFinder final : public PackedGradientFinder {
 
   std::vector<int64_t> class_sums(const RowIndex& rows) const;
   ClassNode node_of(const Leaf& leaf, bool counted) const;
-  bool summed(uint32_t feature, size_t rows) const;  // rather than sorted
+  bool summed(uint32_t feature, size_t rows) const;  // else sorted
   ClassScanInput histogram_sums(const Search& search, size_t position, const int64_t* counts) const;
-  // The classes and words of the rows, into the scratch, by their places.
+  // Copies the classes and gradients of the rows to the scratch, by position in the node.
   void list_rows(const RowIndex& rows, Scratch* scratch) const;
-  // Sums of the rows of which these and codes are listed, by bin(code); the last of the bins is
-  // that of missing values. In the scratch, which is then to be cleared of them.
+  // Sums of the listed rows by bin(code), in the scratch; the last bin has the missing values.
+  // clear() must follow.
   template <class Bin>
   ClassScanInput row_sums(const Search& search, uint32_t feature, size_t bins, Scratch* scratch,
                           Bin bin) const;
@@ -106,7 +103,7 @@ class ClassFinder final : public PackedGradientFinder {
   Found sweep(const Search& search, uint32_t feature, const SortedRow* rows, const Named& named,
               Scratch* scratch) const;
 
-  void share_unit();  // of all weights
+  void share_unit();  // of all weights: a power of two
 
   const int32_t* const class_of_;  // per row
   const size_t classes_;

@@ -10,7 +10,7 @@ GradientFinder::GradientFinder(const Bins& bins, const Kernels& kernels, const T
     : PackedGradientFinder(bins, kernels, rules, weights, histograms) {
   size_t all = 0;
   for (size_t f = 0; f < bins.features(); ++f) all += bins.value_bins(f);
-  if (bins.sparse()) {  // rows whose cells are fewer than half of all sums
+  if (bins.sparse()) {  // whose cells are fewer than half of all sums
     const double cells = std::max(bins.sparse_codes().cells_per_row(), 1.0);
     set_few_rows(static_cast<size_t>(static_cast<double>(all) / cells / 2.0));
   } else {
@@ -53,12 +53,12 @@ void GradientFinder::start_tree(const Scales& scales, const Gradients& gradients
   category_chance_ = rules_.categories.chance * dispersion * (gs * gs / hs);
 }
 
-// Half of what the sums of squares gain (Chen & Guestrin, eq. 7).
+// Half of the difference of scores (Chen & Guestrin, eq. 7).
 double GradientFinder::real_gain(double packed_gain) const {
   return 0.5 * packed_gain * (scales_.hessian / (scales_.gradient * scales_.gradient));
 }
 
-// What the node is worth as it is, and what its children pay for their distance from it.
+// The score of the node without a split, including the path smoothing of its children.
 double GradientFinder::unsplit_score(const Leaf& leaf) const {
   const auto g = static_cast<double>(packed_gradient(leaf.packed_sum));
   const auto h = static_cast<double>(packed_hessian(leaf.packed_sum));
@@ -100,7 +100,7 @@ void GradientFinder::set_child_sums(const Leaf& parent, const RowIndex& left,
   for (Leaf* child : {parent.left, parent.right}) child->value = value(child->packed_sum, &parent);
 }
 
-// The rules of a node's children, in units of the packed integers.
+// Sets the regularisation of the children of the node, in packed units.
 void GradientFinder::begin(const Leaf& leaf, const RowIndex& rows, std::vector<uint8_t> allowed,
                            NodeScan* scan) const {
   PackedGradientFinder::begin(leaf, rows, std::move(allowed), scan);
@@ -117,8 +117,8 @@ void GradientFinder::begin(const Leaf& leaf, const RowIndex& rows, std::vector<u
   own(scan)->rules.regularisation = r;
 }
 
-// The positions that leave at least the minimal count on both sides, of which `left` and `right`
-// are there in any case.
+// The positions with at least the minimal count on both sides. `left` and `right` are counts that
+// the sides have in any case.
 Positions GradientFinder::positions_with_min_count(const int64_t* counts, size_t bins, int64_t left,
                                                    int64_t right) const {
   Positions p{0, bins};
@@ -127,7 +127,7 @@ Positions GradientFinder::positions_with_min_count(const int64_t* counts, size_t
   return p;
 }
 
-// A feature that is a number: the bins in their own order.
+// A numeric feature: the bins in their order.
 GradientFinder::Found GradientFinder::scan_bins(const Search& search, const BinSums& sums,
                                                 const ScanRules& rules) const {
   ScanInput in;
@@ -182,8 +182,7 @@ GradientFinder::Found GradientFinder::scan_histogram(const Search& search, size_
   return scan(search, sums);
 }
 
-// Sums of words, and where they are needed of counts, per bin of one feature, and which bins they
-// are.
+// Sums of gradients, and of counts if they are needed, per bin of one feature; marks the bins.
 template <bool kCounts, class Code, class Decode>
 void GradientFinder::collect(const Code* codes, Decode own_code, size_t n, Scratch* scratch) const {
   int64_t* const packed_sums = scratch->few_sums.data();
@@ -200,7 +199,7 @@ void GradientFinder::collect(const Code* codes, Decode own_code, size_t n, Scrat
   }
 }
 
-// The same one behind the other; returns how many there are.
+// Lists the marked bins in increasing order and clears them; returns their number.
 template <bool kCounts>
 size_t GradientFinder::list_touched(uint32_t bins, Scratch* scratch) const {
   Scratch& s = *scratch;
@@ -251,8 +250,8 @@ void GradientFinder::scan_few_rows_of(const Code* codes, Search* search, Scratch
   }
 }
 
-// Whether all rows have the same gradient, each as often as it counts. They are compared with a row
-// that counts: one that weighs less than a unit would be like all others.
+// Whether all rows have the same gradient per unit of weight. They are compared with a row of
+// positive count, since a row of count 0 equals all others.
 bool GradientFinder::is_uniform(const Search& search) const {
   const RowIndex& rows = search.rows;
   size_t first = 0;

@@ -46,23 +46,25 @@ class GradientFinder final : public PackedGradientFinder {
   void scan_few_rows(NodeScan* scan, FinderScratch* scratch) const override;
   void scan_block(NodeScan* scan, size_t block) const override;
   void scan_few_rows_block(NodeScan* scan, size_t block, FinderScratch* scratch) const override;
-  // One feature of a node, as sums in the order of its codes.
+  // The best candidate of one feature of a node, from its sums in the order of the codes.
   Found scan(const Search& search, const BinSums& sums) const {
     return bins_.coding(sums.feature).categorical() ? scan_categories(search, sums)
                                                     : scan_bins(search, sums, search.rules);
   }
 
-  // For splits that are chosen by somebody else (symmetric_search.hpp). Adds what each cut is worth
-  // in a leaf, or what the leaf is worth where it could not be cut:
+  // For symmetric trees (symmetric_search.hpp): adds the score of each cut in a leaf, or the score
+  // of the leaf without a split if the cut is not possible.
   void add_scores(const Search& search, const BinSums& sums, double* right, double* left) const;
   double unsplit_score(const Leaf& leaf) const;
-  bool worth(double packed_gain) const { return real_gain(packed_gain) > rules_.min_gain; }
+  bool exceeds_min_gain(double packed_gain) const {
+    return real_gain(packed_gain) > rules_.min_gain;
+  }
   double category_smoothing() const { return category_smoothing_; }
-  // Fills in the sums, the gain, and where missing values go if there are none; false, and no
-  // split, if a side would be too light.
+  // Sets the sums and the gain of a split, and the side of missing values if the leaf has none.
+  // Returns false, and clears the split, if a side has too few rows.
   bool complete(const Search& search, size_t position, Scratch* scratch, Split* split) const;
 
-  // What a leaf with these sums says; parent: of which it is a child, or null.
+  // The value of a leaf with these sums; parent: null for the root.
   double value(int64_t packed_sum, const Leaf* parent) const;
   double value(double gradient, double hessian, const Leaf* parent) const;
 
@@ -101,7 +103,7 @@ class GradientFinder final : public PackedGradientFinder {
                                      int64_t right) const;
 
   double category_smoothing_ = 0.0;
-  double category_chance_ = 0.0;  // what one mean too many gains by chance
+  double category_chance_ = 0.0;  // expected gain by chance per additional category
 };
 
 }  // namespace stagewise

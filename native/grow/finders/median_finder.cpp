@@ -14,7 +14,7 @@ namespace {
 
 constexpr int kValueBits = 60, kWeightBits = 50;
 
-// The least e such that x < 2^e; of 0: 0.
+// The smallest e with x < 2^e; 0 for x = 0.
 int exponent_of(double x) {
   int exponent = 0;
   std::frexp(x, &exponent);
@@ -23,13 +23,13 @@ int exponent_of(double x) {
 
 }  // namespace
 
-MedianTarget::MedianTarget(const double* y, const double* weight, size_t rows)
+IntegerTarget::IntegerTarget(const double* y, const double* weight, size_t rows)
     : y_(y), rank_(rows) {
   std::vector<uint32_t> order(rows);
   for (size_t i = 0; i < rows; ++i) order[i] = static_cast<uint32_t>(i);
   radix_sort(&order, [=](uint32_t row) { return order_key<uint64_t>(y[row]); });
   if (rows == 0) return;
-  // About the middle, so that a large offset costs no precision.
+  // Relative to the middle, so that a large offset costs no precision.
   const double middle = y[order.front()] / 2 + y[order.back()] / 2;
   value_exponent_ =
       kValueBits - exponent_of(std::max(middle - y[order.front()], y[order.back()] - middle));
@@ -53,7 +53,7 @@ MedianTarget::MedianTarget(const double* y, const double* weight, size_t rows)
         static_cast<int64_t>(std::floor(std::ldexp(weight[i], weight_exponent_) + 0.5)));
 }
 
-double MedianTarget::real(double units) const {
+double IntegerTarget::real(double units) const {
   return std::ldexp(units, -value_exponent_ - weight_exponent_);
 }
 
@@ -104,7 +104,7 @@ bool MedianFinder::splittable(const Leaf& leaf) const {
   return !leaf.pure && leaf.count >= 2 * min_count_;
 }
 
-// The targets of the node in order, and the place that each row's has among them.
+// Lists the distinct targets of the node in order, and the position of each row's target.
 void MedianFinder::begin(const Leaf& leaf, const RowIndex& rows, std::vector<uint8_t> allowed,
                          NodeScan* scan) const {
   Search* const search = own(scan);
@@ -170,7 +170,7 @@ ScanResult MedianFinder::best_cut(const Search& search, const SortedRow* rows, s
   best.missing_seen = missing;
   for (const bool to_left : {false, true}) {
     if (to_left && !missing) break;
-    ScanResult own;  // the first of equals stays, also of those with missing values on the right
+    ScanResult own;  // ties: the first, and missing values on the right
     begin_side(to_left);
     for_each_block(within.last, [&](size_t begin, size_t end) {
       for (size_t i = begin; i < end; ++i) {
@@ -224,7 +224,7 @@ std::vector<uint32_t> MedianFinder::ordered_categories(const Search& search, con
     uint32_t code;
   };
   std::vector<Category> categories;
-  std::vector<std::pair<uint32_t, int64_t>> own;  // places and weights of a level's rows
+  std::vector<std::pair<uint32_t, int64_t>> own;  // positions and weights of the rows of a category
   for (size_t i = 0; i < present; ++i) {
     const uint32_t row = rows[i].row;
     if (target_.weight(row) > 0) own.emplace_back(place_[row], target_.weight(row));
@@ -252,7 +252,7 @@ MedianFinder::Found MedianFinder::scan_categories(const Search& search, uint32_t
   const size_t n = search.rows.n, bins = bins_.value_bins(feature);
   const size_t present = count_present(rows, n, static_cast<uint32_t>(bins));
   const std::vector<uint32_t> order = ordered_categories(search, rows, present);
-  std::vector<size_t> start(bins + 1, 0);  // where the rows of a level begin
+  std::vector<size_t> start(bins + 1, 0);  // the first row of each category
   for (size_t i = 0; i < present; ++i) ++start[rows[i].rank + 1];
   for (size_t b = 0; b < bins; ++b) start[b + 1] += start[b];
   std::vector<SortedRow> in_order;

@@ -1,12 +1,9 @@
-// The best split of a node of a tree of medians.
-//
-// One idea: a leaf says the weighted median of its targets, and costs sum_i w_i |y_i - median|;
-// what a split gains is the cost of the node less those of its sides (Breiman et al. 1984,
-// section 8.11). Rows go in the order of their codes, or ranks, from one end to the other and back,
-// into a running median (running_median.hpp): n log n for a feature of n rows. Targets and weights
-// are integers, so equal sides cost exactly the same. Levels of a category are put in the order of
-// their medians. There are no gradients and no histograms. Must not: know constraints on values, or
-// sparse tables.
+// Splits of trees for the absolute error: a leaf predicts the weighted median of its targets, its
+// cost is sum_i w_i |y_i - median|, and the gain of a split is the decrease of the cost (Breiman et
+// al. 1984, section 8.11). Rows are added to a running median (running_median.hpp) in the order of
+// their codes or ranks, from both ends: O(n log n) per feature. Targets and weights are integers,
+// so costs are exact. Categories are sorted by their medians. No gradients, no histograms, no
+// monotone constraints, no sparse tables.
 #pragma once
 
 #include "grow/finders/finder.hpp"
@@ -16,23 +13,23 @@
 
 namespace stagewise {
 
-// What trees of medians are fitted to: y, and the same and its weights as integers.
-class MedianTarget {
+// The targets, and targets and weights as integers.
+class IntegerTarget {
  public:
   // y: finite.
-  MedianTarget(const double* y, const double* weight, size_t rows);
+  IntegerTarget(const double* y, const double* weight, size_t rows);
 
   double y(size_t row) const { return y_[row]; }
-  uint32_t rank(size_t row) const { return rank_[row]; }  // among the different values
+  uint32_t rank(size_t row) const { return rank_[row]; }  // among the distinct values
   int64_t value(uint32_t rank) const { return values_[rank]; }
   int64_t weight(size_t row) const { return weight_.empty() ? 1 : weight_[row]; }
-  double real(double units) const;  // of a weight times a value
+  double real(double units) const;  // converts integer weight times value
 
  private:
   const double* y_;
   std::vector<uint32_t> rank_;   // per row
   std::vector<int64_t> values_;  // per rank: below 2^60
-  std::vector<int64_t> weight_;  // per row; together about 2^50 at most; empty: all 1
+  std::vector<int64_t> weight_;  // per row, with a sum of about 2^50 at most; empty: all 1
   int value_exponent_ = 0, weight_exponent_ = 0;
 };
 
@@ -91,19 +88,19 @@ class MedianFinder final : public Finder {
                      Scratch* scratch) const;
   Found scan_categories(const Search& search, uint32_t feature, const SortedRow* rows,
                         Scratch* scratch) const;
-  // The best cut behind one of the positions, which are those of the first `present` of n rows.
+  // The best cut after one of the positions among the first `present` of n rows.
   ScanResult best_cut(const Search& search, const SortedRow* rows, size_t n, size_t present,
                       const Positions& within, Scratch* scratch) const;
-  // The codes of levels that rows with a weight have, in the order of their medians.
+  // The categories of rows with a weight, sorted by their medians.
   std::vector<uint32_t> ordered_categories(const Search& search, const SortedRow* rows,
                                            size_t present) const;
 
   const Bins& bins_;
   const TreeRules& rules_;
   const RowWeights& weights_;
-  const MedianTarget target_;
+  const IntegerTarget target_;
   const int64_t min_count_;
-  LargeArray<uint32_t> place_;  // per row: of its target among those of the node it is in
+  LargeArray<uint32_t> place_;  // per row: position of its target among its node's
   const std::vector<uint32_t>* features_ = nullptr;  // of this tree
   uint64_t key_ = 0;
 };

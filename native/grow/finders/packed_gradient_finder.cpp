@@ -38,7 +38,7 @@ void PackedGradientFinder::start_tree(const Scales& scales, const Gradients& gra
   hessian_cap_ = bound > 0.0 ? std::floor(bound * hs) + 1.0 : 0.0;
   if (counts_needed_ && rules_.hessian_is_weight && rules_.hessian_bound * hs >= 1.0 &&
       weights_.whole()) {
-    // Powers of two: the packed hessian is the weight, exactly.
+    // The scale is a power of two: the packed hessian is exactly the weight.
     const double least = rules_.min_samples_leaf * rules_.hessian_bound * hs;
     scan_.min_hessian = std::max(scan_.min_hessian, least);
     counts_needed_ = false;
@@ -108,14 +108,13 @@ void PackedGradientFinder::count_bins(const Search& search, uint32_t feature,
   }
 }
 
-// What the gain of a split by the feature is less by, in packed units.
 double PackedGradientFinder::penalty(uint32_t feature) const {
   if (rules_.feature_penalty.empty() || used_[feature] != 0) return 0.0;
   return rules_.feature_penalty[feature] / real_gain(1.0);
 }
 
-// Whether a split that gains nothing is taken: a tree that grows to the end must go on, because the
-// splits below may gain (of an exclusive or, the first gains nothing).
+// Whether a split without gain is accepted: a tree that is grown until pure must go on, because
+// later splits may gain (the first split of an exclusive or has no gain).
 bool PackedGradientFinder::accepts_zero_gain(const Search& search, const Found& found,
                                              double packed_gain) const {
   return rules_.grow_until_pure && rules_.min_gain == 0.0 &&
@@ -128,7 +127,7 @@ Split PackedGradientFinder::choose_split(NodeScan* scan, FinderScratch* finder_s
   auto* const scratch = static_cast<Scratch*>(finder_scratch);
   const Leaf& leaf = *search->leaf;
   const bool penalised = !rules_.feature_penalty.empty();
-  std::vector<uint32_t> field;  // who is in it, where not all are
+  std::vector<uint32_t> field;  // the allowed positions, if not all are
   field.reserve(search->allowed.size());
   if (!search->allowed.empty())
     search->visit_allowed(features_->size(),
@@ -143,7 +142,7 @@ Split PackedGradientFinder::choose_split(NodeScan* scan, FinderScratch* finder_s
     const auto [best_score, index] = argmax.best();
     if (best_score == kNoSplit) return {};
     const size_t best = position(index);
-    if (search->is_found[best] == 0) {  // what leads is but a bound
+    if (search->is_found[best] == 0) {  // the best score is only an upper bound
       search->set(best, scan_histogram(*search, best, nullptr));
       argmax.update(index);
       continue;

@@ -1,4 +1,5 @@
-// The candidates of a sparse table's features; the part of finders that knows blocks.
+// Candidates of the features of sparse tables, block by block; parts of PackedGradientFinder and
+// GradientFinder.
 #include "grow/finders/gradient_finder.hpp"
 
 #include <algorithm>
@@ -7,9 +8,9 @@
 namespace stagewise {
 namespace {
 
-constexpr double kMostL2 = 0x1p60;  // above, a bound in floats would overflow
+constexpr double kMostL2 = 0x1p60;  // above, the bound in float would overflow
 
-// The rows of a node, to ask for single ones.
+// Tests whether a row belongs to a node.
 class NodeRows {
  public:
   NodeRows(const RowIndex& rows, std::vector<uint8_t>* marks) : rows_(rows), marks_(*marks) {
@@ -44,7 +45,8 @@ void visit_bits(const uint64_t* bits, size_t first, size_t last, Body&& body) {
 
 }  // namespace
 
-// One side of any split has none of the absent cells, so the others must be heavy enough together.
+// One side of any split has no row of the default bin, so the other rows must reach the minimal
+// count.
 void PackedGradientFinder::count_sparse_rows() {
   const SparseCodes& codes = bins_.sparse_codes();
   sparse_counts_.assign(bins_.features(), 0);
@@ -54,14 +56,14 @@ void PackedGradientFinder::count_sparse_rows() {
     });
 }
 
-// Whether the score of a number without missing values is the plain one, of which there is a bound.
+// Whether an upper bound of scores is available: no l1, bounds, path smoothing or constraints.
 bool GradientFinder::bounded(const Search& search) const {
   const Regularisation& r = search.rules.regularisation;
   return r.plain() && r.l2 <= kMostL2 && !rules_.random_thresholds &&
          search.leaf->forced_split < 0 && rules_.constraints.monotone.empty();
 }
 
-// From a position on, all features of two bins that lie behind each other; returns how many.
+// Bounds of consecutive features with two bins, from a position on; returns their number.
 size_t GradientFinder::bound_pairs(Search* search, const std::vector<uint32_t>& positions,
                                    size_t first) const {
   const auto pair = [&](size_t i) {
@@ -130,9 +132,8 @@ bool PackedGradientFinder::any_missing_cell(const Search& search, uint32_t featu
   return missing > 0;
 }
 
-// The sums of those bins of a feature that rows of the node fall into, in the order of their codes;
-// first: the place of the first bin in the block. No bins: too few rows have other cells than
-// absent ones.
+// The sums of the bins of a feature with rows of the node, in the order of the codes. first: the
+// position of the first bin in the block. No bins: too few rows are outside the default bin.
 BinSums GradientFinder::collect_cells(const Search& search, uint32_t feature, size_t first,
                                       Scratch* scratch) const {
   Scratch& s = *scratch;
@@ -141,8 +142,8 @@ BinSums GradientFinder::collect_cells(const Search& search, uint32_t feature, si
   const size_t span = bins_.span(feature);
   s.reserve_rows(span + 1);
   BinSums sums;
-  int64_t packed_sum = 0, count = 0;  // of all cells but the absent ones
-  size_t hole = SIZE_MAX;             // for these
+  int64_t packed_sum = 0, count = 0;  // of all bins except the default bin
+  size_t hole = SIZE_MAX;             // position of the default bin
   visit_bits(s.touched.data(), first, first + span, [&](size_t place) {
     const auto code = static_cast<uint32_t>(place - first);
     if (code == default_bin) return;
@@ -175,7 +176,7 @@ BinSums GradientFinder::collect_cells(const Search& search, uint32_t feature, si
   return sums;
 }
 
-// Only features are looked at that a row of the node has a cell of.
+// Only features with stored cells in the node are scanned.
 void GradientFinder::scan_few_rows_block(NodeScan* scan_state, size_t number,
                                          FinderScratch* finder_scratch) const {
   Search* const search = own(scan_state);

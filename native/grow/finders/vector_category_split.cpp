@@ -1,4 +1,4 @@
-// The part of VectorFinder that knows categorical features.
+// VectorFinder: splits of categorical features.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -9,7 +9,7 @@
 namespace stagewise {
 namespace {
 
-constexpr int kIterations = 20;  // of the power method; an order needs no digits
+constexpr int kIterations = 20;  // of the power method: an order needs little precision
 
 using Vector = std::vector<double>;
 
@@ -92,7 +92,7 @@ VectorFinder::Order VectorFinder::ordered(const int64_t* packed_sums, size_t bin
   return order;
 }
 
-// Every level against all others.
+// Each category against the rest.
 VectorFinder::Found VectorFinder::scan_one_vs_rest(const Leaf& leaf, const VectorSums& sums,
                                                    const Order& order, int64_t* left) const {
   Found best;
@@ -128,8 +128,8 @@ VectorFinder::Found VectorFinder::scan_categories(const Leaf& leaf, const Vector
   return found;
 }
 
-// Finds the levels again that the winning split sends left; all others go right, but for those that
-// no row of the node has.
+// Computes the order of the categories again, and from it the bins that go right. Categories
+// without rows in the node go to the heavier side.
 std::vector<uint8_t> VectorFinder::right_bins(const Search& search, size_t position,
                                               bool heavier_left, Scratch* scratch) const {
   const uint32_t feature = (*features_)[position];

@@ -9,7 +9,7 @@ namespace stagewise {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-// Up to this total a packed hessian that is the weight is so exactly.
+// Up to this total weight, packed hessians that are weights are exact.
 constexpr double kExactTotal = 268435456.0;
 
 }  // namespace
@@ -143,7 +143,7 @@ void VectorFinder::begin(const Leaf& leaf, const RowIndex& rows, std::vector<uin
   search->pure = false;
   search->allowed = std::move(allowed);
   search->found.resize(features_->size());
-  search->left.resize(features_->size() * 2 * lanes_);  // and room to scan in
+  search->left.resize(features_->size() * 2 * lanes_);  // and space for a scan
 }
 
 VectorFinder::Found VectorFinder::scan_bins(const Leaf& leaf, const VectorSums& sums,
@@ -235,7 +235,7 @@ void VectorFinder::scan_few_rows(NodeScan* scan_state, FinderScratch* finder_scr
   }
 }
 
-// What the node is worth as it is.
+// The score of the node without a split.
 double VectorFinder::unsplit_score(const Leaf& leaf) const {
   double sum = 0.0;
   for (size_t k = 0; k < outputs_; ++k) {

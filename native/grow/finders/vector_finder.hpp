@@ -1,15 +1,13 @@
-// Splits of trees whose leaves have a value for each of K outputs.
-//
-// One idea: the objective of a leaf is the sum of those of its outputs, so its values are K Newton
-// steps and what a split gains is the sum of what it gains in each:
+// Splits of trees whose leaves have a value for each of K outputs. The objective of a leaf is the
+// sum over its outputs, so its values are K Newton steps and the gain is
 //
 //     sum_k [ G_kL^2 / (H_kL + l2) + G_kR^2 / (H_kR + l2) - G_k^2 / (H_k + l2) ] / 2
 //
-// A side must have min_samples_leaf rows, and min_hessian in the mean of the outputs. The rows are
-// counted in a lane of their own, unless hessians are their weights anyway. Levels of a category
-// are put in the order of their leaf vectors along the first principal direction of these; what
-// chance gains from an order (category_split.cpp) is taken off for as much of their variance as
-// lies along it. Must not: know constraints on values, forced or random splits.
+// A side must have min_samples_leaf rows, and min_hessian in the mean of the outputs. Rows are
+// counted in a separate lane, unless hessians are weights. Categories are sorted by their leaf
+// vectors along the first principal direction; the expected gain by chance (category_order.hpp) is
+// subtracted in proportion to the variance along it. No monotone constraints, forced splits or
+// random cuts.
 #pragma once
 
 #include "gradients/vector_gradients.hpp"
@@ -19,7 +17,7 @@
 
 namespace stagewise {
 
-// Whether the weights of rows need a lane, or can be told from hessians.
+// Whether row weights need a separate lane.
 bool rows_counted(const TreeRules& rules, const RowWeights& weights);
 
 // The best candidate of one feature.
@@ -53,7 +51,7 @@ class VectorFinder final : public Finder {
 
   size_t outputs() const { return outputs_; }
   bool counted() const { return counted_; }
-  // dispersion: the sum over the outputs.
+  // dispersion: summed over the outputs.
   void start_tree(const VectorGradients& gradients, const std::vector<uint32_t>& features,
                   double dispersion);
 
@@ -76,16 +74,16 @@ class VectorFinder final : public Finder {
   static Search* own(NodeScan* scan) { return static_cast<Search*>(scan); }
   static Scratch* own(FinderScratch* scratch) { return static_cast<Scratch*>(scratch); }
 
-  struct VectorSums : BinSums {  // whose words are vectors
+  struct VectorSums : BinSums {  // a vector of sums per bin
     const int64_t* missing = nullptr;
   };
-  // What all lanes of a node's candidates are multiplied by and compared with.
+  // The parameters of each lane.
   struct Lanes {
     std::vector<double> unit, l1, l2, high, hessian_unit;
     VectorRules rules;
   };
-  // Some bins of a category that have rows, in an order, and how much of the variance of their leaf
-  // vectors lies along it.
+  // Sorted bins with rows, and the share of the variance of their leaf vectors along the sort
+  // direction.
   struct Order {
     std::vector<uint32_t> bins;
     double share = 1.0;
@@ -102,7 +100,7 @@ class VectorFinder final : public Finder {
   Found scan_one_vs_rest(const Leaf& leaf, const VectorSums& sums, const Order& order,
                          int64_t* left) const;
   Order ordered(const int64_t* packed_sums, size_t bins) const;
-  // The words of a feature's bins in the order of codes, summed up in the scratch.
+  // Sums of the bins of a feature, in the scratch.
   void collect(const RowIndex& rows, uint32_t feature, Scratch* scratch) const;
   std::vector<uint8_t> right_bins(const Search& search, size_t position, bool heavier_left,
                                   Scratch* scratch) const;
@@ -118,7 +116,7 @@ class VectorFinder final : public Finder {
   const size_t lanes_;
   const VectorGradients* gradients_ = nullptr;
   const std::vector<uint32_t>* features_ = nullptr;  // of this tree
-  Lanes numeric_lanes_, category_lanes_;  // of candidates that cut numbers, and orders of levels
+  Lanes numeric_lanes_, category_lanes_;             // for numeric and for categorical features
   double category_chance_ = 0.0;
 };
 

@@ -1,7 +1,6 @@
-// Who leads, where scores may still change.
-//
-// One idea: contestants run in heats, and when a score changes only its heat is held again; with
-// thousands of features, of which a few are looked at twice, that is most of the work saved.
+// The largest of n scores that may change: the maximum of blocks of scores. If a score changes,
+// only its block is scanned again, which matters with thousands of features of which few are
+// scanned twice.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +10,7 @@
 
 namespace stagewise {
 
-// score(i): of contestant i, below n. The first of equals leads.
+// score(i): for i < n. Ties go to the first.
 template <class Score>
 class BlockedArgmax {
  public:

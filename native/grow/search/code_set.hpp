@@ -1,8 +1,6 @@
-// A set of codes, emptied in increasing order.
-//
-// One idea: a bit for each code, and a bit for each block of 64 codes that has one. Emptying it
-// takes time for the codes that it has, not for those that it could have, so nodes with few rows
-// cost the same for any number of bins.
+// A set of codes that is emptied in increasing order: a bit for each code, and a bit for each block
+// of 64 codes. Emptying it takes time in proportion to its codes, so nodes with few rows cost the
+// same for any number of bins.
 #pragma once
 
 #include <bit>
@@ -19,7 +17,7 @@ class CodeSet {
   void reserve(size_t n) {
     if (blocks_.size() * 64 >= n) return;
     groups_.resize(n / 4096 + 1, 0);
-    blocks_.resize(n / 64 + 1, 0);  // last: it shows that all have their memory
+    blocks_.resize(n / 64 + 1, 0);  // last, because its size is compared
   }
 
   void add(size_t code) {
@@ -27,7 +25,7 @@ class CodeSet {
     groups_[code / 4096] |= uint64_t{1} << (code / 64 % 64);
   }
 
-  // visit(code) for every code below n, in increasing order; none is left.
+  // visit(code) for every code below n, in increasing order; empties the set.
   template <class Visit>
   void drain(size_t n, Visit&& visit) {
     for (size_t group = 0; group <= n / 4096; ++group)

@@ -59,7 +59,7 @@ void HistogramSearch::children(Workers& team, Workspace* workspace, Leaf* parent
 void HistogramSearch::after(const Leaf& parent) {
   for (Leaf* child : {parent.left, parent.right})
     if (!child->split.found() || histograms_.crowded())
-      child->hist = -1;  // nobody will look at it again, or its children do without
+      child->hist = -1;  // not needed again, or its children are searched without one
   for (const int slot : {parent.hist, parent.spare})
     if (slot >= 0 && parent.left->hist != slot && parent.right->hist != slot)
       histograms_.release(slot);
@@ -98,7 +98,7 @@ void HistogramSearch::search(Workers& team, Workspace* workspace, const Job& job
     }
 }
 
-// At other columns of a leaf, whose histogram is still there if it has one.
+// Scans the other features of a leaf; if it has a histogram, it is still valid.
 void HistogramSearch::rescan(Workspace* workspace, NodeScan* search) const {
   const bool sums = search->leaf->hist >= 0;
   if (histograms_.sparse()) {
@@ -116,11 +116,11 @@ void HistogramSearch::search_groups(Workers& team, Workspace* workspace, const J
                                     const Searches& searches) {
   Leaf *const built = job.built, *const rest = job.rest;
   if (job.remove_few) histograms_.remove(rest->hist, rows_.of(*job.few[0]), finder_.packed_rows());
-  // Of vectors the histograms look after the cache themselves.
+  // Histograms of vectors are blocked for the cache by Histograms.
   const size_t most = histograms_.lanes() == 1 ? kGroupBlock : histograms_.groups();
-  const bool interaction_groups = histograms_.groups() <= most;  // all groups of a row at once
+  const bool all_at_once = histograms_.groups() <= most;  // all groups of a row at once
   Histograms::Parts parts;
-  const bool parted = built != nullptr && interaction_groups && team.threads() > 1 &&
+  const bool parted = built != nullptr && all_at_once && team.threads() > 1 &&
                       built->rows() * histograms_.groups() >= kParallelUpdates;
   if (parted)
     parts = histograms_.add_in_parts(team, built->hist, rows_.of(*built), finder_.packed_rows());

@@ -1,7 +1,5 @@
-// Splits from histograms of packed gradients.
-//
-// One idea: the larger child's histogram is its parent's less the smaller one's; a node with few
-// rows needs none.
+// Splits from histograms of packed gradients. The histogram of the larger child is that of the
+// parent minus that of the smaller child; a node with few rows needs none.
 #pragma once
 
 #include "grow/search/histograms.hpp"
@@ -24,24 +22,24 @@ class HistogramSearch : public NodeSearch {
   void again(Workers& team, Leaf* leaf) override;
 
  protected:
-  // Up to two leaves: one whose histogram is to be built from its rows, its sibling, whose
-  // histogram is still its parent's, and leaves of few rows, the first of which must perhaps be
-  // removed from the histogram of its sibling.
+  // Up to two leaves: one whose histogram is built from its rows; its sibling, whose slot still has
+  // the histogram of the parent; leaves with few rows, of which the first may have to be
+  // subtracted, row by row, from the histogram of its sibling.
   struct Job {
     Leaf* built = nullptr;
     Leaf* rest = nullptr;
     Leaf* few[2] = {nullptr, nullptr};
     bool remove_few = false;
   };
-  // scan: whether to look for their splits, or only to make their histograms.
+  // scan: false: only the histograms are computed, not the splits.
   void search(Workers& team, Workspace* workspace, const Job& job, bool scan = true);
 
   Histograms& histograms_;
 
  private:
   struct Searches {
-    NodeScan* of_sums[2] = {};  // read from histograms
-    NodeScan* of_rows[2] = {};  // of few rows
+    NodeScan* of_sums[2] = {};  // with histograms
+    NodeScan* of_rows[2] = {};  // with few rows
     size_t n_sums = 0, n_rows = 0;
   };
   void rescan(Workspace* workspace, NodeScan* search) const;

@@ -8,10 +8,9 @@ namespace stagewise {
 namespace {
 
 constexpr size_t kLeastRows = 512, kMostRows = 8192;  // of a chunk
-constexpr size_t kVectorBytes = size_t{1} << 29;      // of histograms of vectors or planes
+constexpr size_t kVectorBytes = size_t{1} << 29;      // limit for histograms of vectors or planes
 constexpr size_t kLeastSlots = 8;
-// Words of the rows and of the bins that are worked on at once: both stay in the second-level
-// cache.
+// Integers of rows and of bins that are processed at once: both fit the second-level cache.
 constexpr size_t kVectorChunk = 32768, kVectorBins = 16384;
 
 }  // namespace
@@ -27,7 +26,7 @@ void Histograms::use_features(const std::vector<uint32_t>& features) {
   std::sort(used_.begin(), used_.end());
   used_.erase(std::unique(used_.begin(), used_.end()), used_.end());
   all_groups_ = bins_.sparse() || used_.size() == groups_.all().size();
-  // Even places are quicker to add to; a third of the memory may be wasted on them.
+  // Even strides are faster; up to a third of the memory may be padding.
   size_t needed = 0;
   for (const uint32_t g : used_) needed += groups_.all()[g].size;
   even_ =
@@ -66,7 +65,7 @@ void Histograms::use_features(const std::vector<uint32_t>& features) {
   }
 }
 
-// All blocks of a sparse table, whichever features are used; returns the end of them.
+// All blocks of a sparse table, for any features; returns their end.
 size_t Histograms::place_blocks(size_t begin) {
   const SparseCodes& codes = bins_.sparse_codes();
   block_at_ = begin;
@@ -261,7 +260,7 @@ void Histograms::subtract_block(int parent, int child, size_t number) {
                       bins_.sparse_codes().blocks()[number].n_sums);
 }
 
-// The sum of the absent cells is what the others leave of the sum of all rows.
+// The sum of the default bin is the sum of all rows minus the other bins.
 void Histograms::finish_block(int slot, size_t number) {
   const SparseCodes& codes = bins_.sparse_codes();
   const SparseCodes::Block& own = codes.blocks()[number];
@@ -274,7 +273,7 @@ void Histograms::finish_block(int slot, size_t number) {
       for (size_t b = 0; b < span; ++b) others += packed_sums[b];
       if (default_bin < span)
         packed_sums[default_bin] =
-            all - (others - packed_sums[default_bin]);  // else none is absent
+            all - (others - packed_sums[default_bin]);  // else all cells are stored
       packed_sums += span;
     }
   }

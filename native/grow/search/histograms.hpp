@@ -1,15 +1,11 @@
-// Histograms of packed gradients: one flat array of 64-bit sums per node.
-//
-// One idea: features lie behind each other, each with exactly its own number of bins or, where all
-// have nearly as many as a byte can tell apart, evenly (kEvenStride), and slots are recycled.
-// Features that share a code have one joint histogram, which finish() takes apart into their own
-// ones at the end of the slot. Where rows have classes a slot has a plane of all this for each.
-// Where trees have several outputs a bin has a vector of sums, `lanes` words beside each other, so
-// that a row's visit to a bin is one addition of vectors. The
-// steps after the sums work on one group, so that it can go
-// through all of them while it is in the cache, and groups can go to different threads. The sums of
-// a sparse table lie behind these, block by block (sparse_codes.hpp), and then one of all rows,
-// from which finish_block() makes those of the absent cells.
+// Histograms of packed gradients: one flat array of 64-bit sums per node. Features are adjacent,
+// each with its own number of bins or, if most have nearly 256, with an even stride (kEvenStride).
+// Slots are recycled. Features that share a code have a joint histogram, from which finish()
+// computes their own. With classes, a slot has a plane for each class. With several outputs, a bin
+// has a vector of `lanes` sums, so adding a row to a bin is one addition of vectors. All steps
+// after the sums work on one group of features, which stays in the cache; threads can work on
+// different groups. The sums of a sparse table follow, block by block (sparse_codes.hpp), then the
+// sum of all rows, from which finish_block() computes the default bins.
 #pragma once
 
 #include <memory>
@@ -19,7 +15,7 @@
 
 namespace stagewise {
 
-// What a row adds to its bins: one word, or where trees have several outputs a vector of them.
+// The packed gradients of the rows: one integer per row, or with several outputs a vector.
 struct PackedRows {
   const GradientSlot* slots = nullptr;
   const int64_t* vectors = nullptr;
@@ -36,7 +32,7 @@ class Histograms {
 
   int acquire();  // an uninitialised slot
   void release(int slot) { free_.push_back(slot); }
-  // Whether there are as many slots in use as vectors, or planes, should have memory for.
+  // Whether the slots in use exceed the memory limit for vectors or planes.
   bool crowded() const;
 
   size_t groups() const { return used_.size(); }
@@ -51,8 +47,8 @@ class Histograms {
     return at(slot) + position_at_[position] * lanes_;
   }
 
-  // The sums of some rows, for all groups. Every thread adds up for itself; what the others have
-  // must then be merged in, group by group.
+  // The sums of some rows, for all groups. Every thread has its own sums, which must then be
+  // merged, group by group.
   using Parts = std::vector<const int64_t*>;
   Parts add_in_parts(Workers& team, int slot, const RowIndex& rows, const PackedRows& packed);
   void merge(int slot, size_t group, const Parts& parts);
@@ -62,7 +58,7 @@ class Histograms {
   void subtract(int parent, int child, size_t group);
   void finish(int slot, size_t group);
 
-  // The same of a sparse table: first the sum of all rows, then block by block.
+  // The same for a sparse table: first the sum of all rows, then block by block.
   bool sparse() const { return bins_.sparse(); }
   double cells_per_row() const { return bins_.sparse_codes().cells_per_row(); }
   size_t blocks() const { return bins_.sparse_codes().blocks().size(); }
@@ -76,9 +72,9 @@ class Histograms {
   void remove_from_block(int slot, size_t block, const RowIndex& rows, const PackedRows& packed);
   void finish_block(int slot, size_t block);
 
-  // Up to how many rows removing them is quicker than building their histogram.
+  // Up to this many rows, removing them is faster than building their histogram.
   size_t few_to_remove(size_t few_rows) const { return sparse() ? few_rows : few_rows / 4; }
-  // Takes a few rows out of a histogram without building theirs.
+  // Subtracts a few rows from a histogram.
   void remove(int slot, const RowIndex& rows, const PackedRows& packed);
 
  private:
@@ -96,7 +92,7 @@ class Histograms {
   const Bins& bins_;
   const FeatureGroups& groups_;
   const Kernels& kernels_;
-  const size_t lanes_;  // words of a bin
+  const size_t lanes_;  // sums of a bin
 
   std::vector<uint32_t> features_;
   std::vector<size_t> position_at_;             // per feature of the list: its place in a slot
@@ -105,7 +101,7 @@ class Histograms {
   std::vector<size_t> apart_at_;                // per feature of the table: its place, if it shares
   std::vector<std::vector<uint32_t>> block_members_;
   size_t block_at_ = 0;    // where the sums of the blocks begin in a slot
-  size_t block_sums_ = 0;  // how many there are, and behind them the sum of all rows
+  size_t block_sums_ = 0;  // their number; the sum of all rows follows them
   bool all_groups_ = true;
   bool even_ = false;
   std::vector<uint32_t> offset_;  // per used group

@@ -1,7 +1,6 @@
-// Where the candidates of a node come from.
-//
-// One idea: a grower asks for the best splits of a node's children and does not care whether they
-// are read from histograms or from sorted rows; what a candidate is worth is Finder's.
+// A search strategy: where the candidates of a node come from (histograms, few rows, presorted
+// rows). The grower requests the best splits of the children of a node; a Finder computes the gains
+// of the candidates (finders/finder.hpp).
 #pragma once
 
 #include "grow/feature_sampler.hpp"
@@ -10,7 +9,7 @@
 
 namespace stagewise {
 
-// What one thread works with.
+// The memory of one thread.
 struct Workspace {
   explicit Workspace(const Finder& finder)
       : scratch(finder.make_scratch()), scans{finder.make_scan(), finder.make_scan()} {}
@@ -28,16 +27,16 @@ class NodeSearch {
   virtual ~NodeSearch() = default;
 
   virtual void start_tree(Workers& team) = 0;
-  // How much there is to do for a leaf, as updates of a histogram.
+  // The work for a leaf, in updates of a histogram.
   virtual size_t work(const Leaf& leaf) const = 0;
 
   virtual void root(Workers& team, Leaf* root) = 0;
-  // The splits of a leaf's children, whose rows are listed. Before and after it, by one thread:
-  // whatever the leaves share.
+  // The splits of the children of a leaf, after its rows were partitioned. before() and after() are
+  // called by one thread, for resources that leaves share.
   virtual void before(Leaf* parent) = 0;
   virtual void children(Workers& team, Workspace* workspace, Leaf* parent) = 0;
   virtual void after(const Leaf& parent) = 0;
-  // The split of a leaf once more, because its rules have changed.
+  // Searches a leaf again, because its bounds have changed.
   virtual void again(Workers& team, Leaf* leaf) = 0;
 
  protected:
@@ -45,8 +44,8 @@ class NodeSearch {
     finder_.begin(leaf, rows_.of(leaf), sampler_.allowed(leaf, attempt), search);
   }
 
-  // The best split of what was found; where trees grow to the end and there is none, that of the
-  // next columns, which look() scans.
+  // The best split that was found. If there is none and trees are grown until pure: of the next
+  // sample of features, which rescan() scans.
   template <class Rescan>
   void choose_split(Leaf* leaf, NodeScan* search, FinderScratch* scratch, Rescan look) const {
     leaf->split = finder_.choose_split(search, scratch);

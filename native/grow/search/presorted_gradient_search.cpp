@@ -5,7 +5,7 @@
 namespace stagewise {
 namespace {
 
-// The least multiple of a step that is above a sum; a step of 0 proposes every value.
+// The smallest multiple of a step above a sum; with a step of 0 every value is proposed.
 double next_multiple(double step, double sum) {
   return step > 0.0 ? step * (std::floor(sum / step) + 1.0) : sum;
 }
@@ -32,7 +32,7 @@ void PresortedGradientSearch::start_tree(Workers& team) {
   team.run(features.size(), [&](size_t i, int) { propose(features[i]); });
 }
 
-// Cuts where the hessians of the whole tree pass multiples of epsilon of their sum.
+// Cuts where the hessians of the whole tree pass multiples of sketch_eps times their sum.
 void PresortedGradientSearch::propose(size_t feature) {
   const SortedRow* const rows = rows_of_tree(feature);
   const uint32_t missing = bins_.value_bins(feature);
@@ -56,7 +56,7 @@ void PresortedGradientSearch::propose(size_t feature) {
   for (; rank < missing; ++rank) below[rank] = cuts;
 }
 
-// The sums of a leaf's rows, one for each run of values up to where `ends` says so.
+// The sums of a leaf's rows, one for each run of values which ends where ends() is true.
 template <class Ends>
 BinSums PresortedGradientSearch::collect(const Leaf& leaf, uint32_t feature,
                                          GradientFinder::Scratch* scratch, Ends ends) const {

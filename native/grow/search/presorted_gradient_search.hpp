@@ -1,7 +1,6 @@
-// Splits of numbers from sorted rows: every value is a candidate, or those that a proposal chooses.
-//
-// One idea: a scan of a leaf's sorted rows adds up the packed gradients of a run of values, equal
-// ones or those between two candidates, and then is the scan of a histogram with a bin for each.
+// Splits of trees with one output from presorted rows: every value is a candidate (exact greedy),
+// or those that a Proposal chooses. The packed gradients of a run of equal values, or of the values
+// between two candidates, are summed; the runs are then scanned like the bins of a histogram.
 #pragma once
 
 #include "grow/finders/gradient_finder.hpp"
@@ -28,7 +27,7 @@ class PresortedGradientSearch : public PresortedSearch {
   const RowWeights& weights_;
   const Proposal proposal_;
   const Gradients* gradients_ = nullptr;
-  std::vector<std::vector<uint32_t>> proposed_;  // per feature and rank: how many cuts are below it
+  std::vector<std::vector<uint32_t>> proposed_;  // per feature and rank: number of cuts below it
 };
 
 }  // namespace stagewise

@@ -10,7 +10,7 @@ namespace {
 
 constexpr size_t kParallelRows = 4096;  // times features; below, the caller is faster alone
 
-// body(i, desk) for all i, by the team or by whoever has the desk.
+// body(i, workspace) for all i, by the team, or by the caller in its own workspace.
 template <class Body>
 void run_in_workspaces(Workers& team, std::vector<Workspace>& workspaces, Workspace* own, size_t n,
                        size_t work, Body&& body) {
@@ -33,7 +33,7 @@ PresortedSearch::PresortedSearch(const Finder& finder, const RowPartition& rows,
       entries_(bins.features()),
       marks_(bins.rows(), 1) {}
 
-// By counting: ranks are small integers. Rows of equal values stay in their order.
+// A stable counting sort: ranks are small integers.
 void PresortedSearch::sort_rows(Workers& team) {
   const size_t n = bins_.rows();
   sorted_.resize(bins_.features());

@@ -1,8 +1,6 @@
-// Splits from sorted rows: every value is a candidate.
-//
-// One idea: each feature has a list of all rows in the order of its values, missing ones last, of
-// which a leaf has the same part as in the lists of rows; its children divide that part and keep
-// the order. A finder gets the part of a leaf and does with it what it likes.
+// Splits from presorted rows: every value is a candidate. Each feature has a list of all rows
+// sorted by value, missing values last. A leaf has the same range of it as in RowPartition; its
+// children divide the range and keep the order.
 #pragma once
 
 #include "grow/search/node_search.hpp"
@@ -23,7 +21,7 @@ class PresortedSearch : public NodeSearch {
   void again(Workers& team, Leaf* leaf) override;
 
  protected:
-  // One feature of the search's leaf.
+  // Scans one feature of a leaf.
   virtual void scan(NodeScan* search, size_t position, Workspace* workspace) const;
   const SortedRow* rows_of_tree(size_t feature) const { return entries_[feature].get(); }
   const SortedRow* rows_of(const Leaf& leaf, size_t feature) const {

@@ -7,7 +7,7 @@
 namespace stagewise {
 namespace {
 
-constexpr size_t kCodesPerRow = 1024;  // with more, sorting is faster than a search for codes
+constexpr size_t kCodesPerRow = 1024;  // with more codes, a comparison sort is faster
 
 bool earlier(const SortedRow& a, const SortedRow& b) { return a.rank < b.rank; }
 
@@ -44,7 +44,7 @@ CodeEnds copy_codes(const Bins& bins, const RowIndex& rows, size_t feature, int3
   return copy_codes(rows.n, [=, listed = rows.listed](size_t i) { return code(listed[i]); }, out);
 }
 
-// name(place): what a row is called.
+// name(place): the number that identifies a row in the result.
 template <class Name>
 const SortedRow* sort_named(size_t n, size_t codes, CodeSort* scratch, Name name) {
   CodeSort& s = *scratch;

@@ -1,8 +1,6 @@
-// The rows of a node in the order of the codes that they have of one feature.
-//
-// One idea: who needs rows in order, and not sums per bin, sorts them when a node is searched;
-// codes are small integers, so every row hangs itself on its code, and the codes that have rows are
-// gone through in order. Rows of equal codes stay in their order. Not of sparse tables.
+// Sorts the rows of a node by their codes of one feature. Codes are small integers, so rows are
+// bucket-sorted: linked lists of rows per code, visited in the order of the codes. Stable. Not for
+// sparse tables.
 #pragma once
 
 #include <algorithm>
@@ -38,21 +36,20 @@ struct CodeSort {
   CodeSet seen;  // the codes of the rows; empty between calls
 };
 
-// The codes of the rows, into scratch->row_codes, by their places; there is at least one.
-CodeEnds list_codes(const Bins& bins, const RowIndex& rows, size_t feature, CodeSort* scratch);
+// Writes the codes of the rows, at least one, to row_codes; returns their range.
+CodeEnds list_codes(const Bins& bins, const RowIndex& rows, size_t feature, CodeSort* sort);
 
-// Rows whose codes are listed, in the order of these, in scratch->sorted; a row is called by its
-// place.
-const SortedRow* sort_places(size_t n, size_t codes, CodeSort* scratch);
+// Sorts n rows whose codes are in row_codes; `row` of the result is the position in row_codes.
+const SortedRow* sort_places(size_t n, size_t codes, CodeSort* sort);
 
-// The same for rows whose codes are not listed yet, by their own numbers.
+// Lists the codes of rows and sorts them; `row` of the result is the row number.
 const SortedRow* sort_by_code(const Bins& bins, const RowIndex& rows, size_t feature,
-                              CodeSort* scratch);
+                              CodeSort* sort);
 
-// How many of n rows in the order of their codes come before those whose value is missing.
+// The number of rows before those with a missing value, of n sorted rows.
 size_t count_present(const SortedRow* rows, size_t n, uint32_t missing);
 
-// The first and the last code of rows with a say; both 0 if none has one. silent(row): it has none.
+// The smallest and the largest code of rows with a weight; both 0 if there is none.
 template <class Weightless>
 std::pair<size_t, size_t> weighted_code_range(const SortedRow* rows, size_t present,
                                               Weightless&& weightless) {

@@ -24,7 +24,7 @@ void SymmetricSearch::children(Workers& team, Workspace* workspace, Leaf* parent
   search(team, workspace, job, false);
 }
 
-// Of a category: its bins in the order of all leaves together; of a number: none.
+// Of a categorical feature: its bins, sorted by the sums of all leaves; else empty.
 std::vector<uint32_t> SymmetricSearch::order_of(const std::vector<Leaf*>& leaves,
                                                 size_t position) const {
   const uint32_t feature = sampler_.features()[position];
@@ -87,7 +87,8 @@ bool SymmetricSearch::split_level(Workers& team, const std::vector<Leaf*>& leave
   for (const Best& b : found)
     if (b.score > best.score) best = b;
   const double gain = best.score - unsplit;
-  if (!(gain > kRelativeGain * std::abs(best.score)) || !splits_.worth(gain)) return false;
+  if (!(gain > kRelativeGain * std::abs(best.score)) || !splits_.exceeds_min_gain(gain))
+    return false;
 
   const uint32_t feature = sampler_.features()[best.position];
   const std::vector<uint32_t> order = order_of(leaves, best.position);
@@ -98,7 +99,7 @@ bool SymmetricSearch::split_level(Workers& team, const std::vector<Leaf*>& leave
     split.bin = static_cast<uint32_t>(best.cut);
     split.next_bin = split.bin + 1;
     split.missing_left = best.missing_left;
-    split.forced = true;  // in this leaf it may gain nothing
+    split.forced = true;  // its gain in this leaf may be 0
     if (bins_.coding(feature).categorical()) {
       split.right_bins.assign(bins_.value_bins(feature), 1);
       for (size_t k = 0; k <= best.cut; ++k) split.right_bins[order[k]] = 0;

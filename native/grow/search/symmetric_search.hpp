@@ -1,8 +1,6 @@
-// One split for all leaves of a level: symmetric trees.
-//
-// One idea: what a candidate is worth is the sum of what it is worth in every leaf; a leaf in which
-// a side would be too light counts as it is, and stays unsplit. Levels of a category are put in the
-// order of all leaves together.
+// Symmetric (oblivious) trees: one split for all leaves of a depth. The score of a candidate is the
+// sum of its scores in all leaves; a leaf in which a side would have too few rows counts without a
+// split, and is not split. Categories are sorted by the sums of all leaves.
 #pragma once
 
 #include "grow/finders/gradient_finder.hpp"
@@ -19,13 +17,12 @@ class SymmetricSearch : public HistogramSearch {
         splits_(finder),
         bins_(bins) {}
 
-  // Histograms only: splits are found for a whole level.
+  // Histograms only: splits are found for all leaves of a depth at once.
   void root(Workers& team, Leaf* root) override;
   void children(Workers& team, Workspace* workspace, Leaf* parent) override;
   void after(const Leaf&) override {}
 
-  // Gives each of the leaves, all of one depth or less, its split, if the best common one improves
-  // it; false: there is none.
+  // Sets the splits of the leaves to the best common one. Returns false if there is none.
   bool split_level(Workers& team, const std::vector<Leaf*>& leaves);
 
  private:

@@ -6,7 +6,7 @@
 
 namespace stagewise {
 
-// Cuts as a search tree of 16-way nodes, outermost level first, padded with +inf.
+// Cuts as a search tree of 16-way nodes, outermost level of the tree first, padded with +inf.
 constexpr int kCutWays = 16;
 constexpr int kMaxCutDepth = 4;
 

@@ -6,7 +6,7 @@
 
 namespace stagewise {
 
-// Rows of a line's leaf that are summed together, and the lanes of such a sum.
+// Rows of a leaf that are summed at once, and the lanes of a sum.
 constexpr size_t kProductRows = 128, kProductLanes = 8;
 
 // Sums over rows; the arrays have room for what a kernel writes.

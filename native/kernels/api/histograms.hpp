@@ -9,33 +9,34 @@
 
 namespace stagewise {
 
-// A histogram has one plane, or one for each class, `words` apart.
+// A histogram has one plane, or one for each class, `n_sums` apart.
 struct Planes {
   const int32_t* of_row = nullptr;  // the class of every row; null: one plane
   size_t n_sums = 0;
   size_t n = 1;
 };
 
-constexpr size_t kLaneBlock = 4;  // words of a vector come in such blocks, the last ones zero
+constexpr size_t kLaneBlock = 4;  // vectors are padded with zeros to a multiple of it
 
-// Words between evenly laid histograms of byte codes: room for 256, and a line more, or the same
-// bin of every second feature would compete for the same few lines of the first-level cache.
+// The even stride of histograms of byte codes: 256 sums and one cache line more, because otherwise
+// the same bins of many features would map to the same lines of the first-level cache.
 constexpr size_t kEvenStride = 264;
 
 struct HistogramKernels {
-  // hist[offset[j] + code of the j-th listed feature] += word, for every row, in the row's plane;
-  // listed null: all.
+  // hist[offset[j] + code of the j-th listed feature] += packed gradient, for every row, in the
+  // row's plane; listed null: all.
   void (*histogram8)(const uint8_t* codes, size_t stride, const uint32_t* offset,
                      const uint32_t* listed, size_t features, const RowIndex& rows,
                      const Planes& planes, const GradientSlot* slots, int64_t* hist);
   void (*histogram16)(const uint16_t* codes, size_t stride, const uint32_t* offset,
                       const uint32_t* listed, size_t features, const RowIndex& rows,
                       const Planes& planes, const GradientSlot* slots, int64_t* hist);
-  // hist[j * kEvenStride + code of feature j] += word, for every row.
+  // hist[j * kEvenStride + code of feature j] += packed gradient, for every row.
   void (*even_histogram8)(const uint8_t* codes, size_t stride, size_t features,
                           const RowIndex& rows, const Planes& planes, const GradientSlot* slots,
                           int64_t* hist);
-  // hist[places[cell]] += sign * word, for every cell [start[row], start[row + 1]) of every row.
+  // hist[places[cell]] += sign * packed gradient, for every cell [start[row], start[row + 1]) of
+  // every row.
   void (*sparse_histogram)(const uint32_t* start, const uint32_t* places, const RowIndex& rows,
                            const Planes& planes, const GradientSlot* slots, int64_t sign,
                            int64_t* hist);

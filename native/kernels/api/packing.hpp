@@ -8,7 +8,7 @@
 
 namespace stagewise {
 
-// How the packed words of a tree are made from pairs of floats.
+// How pairs of floats are packed for a tree.
 struct Packing {
   Scales scales;
   bool whole_weights = false;  // round first, then multiply: k copies of a row are exactly weight k
@@ -17,7 +17,7 @@ struct Packing {
 };
 
 struct PackingKernels {
-  // Returns the sum of the words.
+  // Packs n rows; returns their packed sum.
   int64_t (*pack)(GradientSlot* slots, const double* weight, size_t n, uint32_t first_row,
                   const Packing& packing);
 };

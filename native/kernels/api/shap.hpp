@@ -7,14 +7,14 @@
 
 namespace stagewise {
 
-// A split as codes of 16 bits ask it (SplitCodes): codes above `code` go right.
+// A split as a comparison of 16-bit codes (SplitCodes): codes above `code` go right.
 struct CodedSplit {
   uint32_t place;
   int16_t code;
   bool missing_left;
 };
 
-constexpr size_t kDecisionRows = 32;         // rows whose answers lie together
+constexpr size_t kDecisionRows = 32;         // rows whose decisions are adjacent
 constexpr int16_t kDecisionMissing = 32767;  // the code of a missing value
 
 // That a row goes to one side of a split: right, or with flip -1 left.
@@ -31,9 +31,9 @@ struct PatternBits {
 };
 
 // An edge of a tree at one point t of a quadrature. Its feature has a factor in the products of the
-// leaves below, and an edge with the same feature above it, if there is one, had another before. A
-// row meets the conditions of both, has lost them here, or never met them: what the product is then
-// multiplied by, and what a sum of products is worth to the feature.
+// leaves below; an edge above with the same feature had another factor. A row meets the conditions
+// of both edges, fails this one, or failed before: the factors of the product in each case, and the
+// weights of a sum of products in the attribution of the feature.
 struct EdgeTerms {
   double met, lost, never;
   double attribution_met, attribution_lost;
@@ -52,7 +52,7 @@ struct ShapKernels {
   // whether it meets the conditions down to this edge, and those of the edge before.
   void (*edge_products)(const EdgeTerms* terms, size_t points, const int64_t* own,
                         const int64_t* before, const double* parent, double* out);
-  // credit[i] = what sums[q][i] are worth together.
+  // attribution[i] = the weighted sum of sums[q][i].
   void (*edge_attributions)(const EdgeTerms* terms, size_t points, const int64_t* own,
                             const int64_t* before, const double* sums, double* attribution);
 };

@@ -42,18 +42,17 @@ struct ScanInput {
 // How good a node of several classes is, from the weights W_k of its classes and their sum W; what
 // a split gains is the children's less their parent's: W times the decrease of the impurity.
 enum class ClassCriterion {
-  misclassification,  // max_k W_k: what one answer for all gets right
+  misclassification,  // max_k W_k: the weight of correct predictions
   gini,               // sum_k W_k^2 / W
   entropy,            // sum_k W_k log W_k - W log W
 };
 
-// A node of several classes. The gradient halves of the words are the weights of the classes, the
-// hessian halves counts.
+// A node with classes. The gradient halves of the packed sums are weights of classes, the hessian
+// halves are counts.
 struct ClassNode {
   const int64_t* packed_sums = nullptr;  // per class
   size_t classes = 0;
-  // In the units of whoever counts the rows of a side, and at least how many one must have; 0 and
-  // 0: nobody does.
+  // The count of the node and the minimal count of a side; both 0: not checked.
   int64_t count = 0, least_count = 0;
 };
 
@@ -65,7 +64,7 @@ struct ClassScanInput {
   size_t class_stride = 0;  // from one class to the next
   size_t bins = 0;
   bool has_missing = false;
-  const int64_t* counts = nullptr;  // per bin; null: nobody counts
+  const int64_t* counts = nullptr;  // per bin; null: not checked
   Positions within;                 // the positions to try
 
   int64_t packed_sum(size_t bin, size_t k) const { return packed_sums[bin + k * class_stride]; }
@@ -79,7 +78,7 @@ struct ClassSweepInput {
   size_t n = 0, present = 0;
   const int32_t* class_of = nullptr;  // by what the rows are called
   const GradientSlot* slots = nullptr;
-  const int64_t* counts = nullptr;  // per row of the node, in this order; null: nobody counts
+  const int64_t* counts = nullptr;  // per row of the node, in this order; null: not checked
   Positions within;
 };
 
@@ -98,7 +97,7 @@ struct ScanRules {
   WeightLogs logs;                                               // where it is entropy
 };
 
-// One feature of one node where trees have several outputs: a vector of `lanes` words for every
+// One feature of one node where trees have several outputs: a vector of `lanes` sums for every
 // bin, for the missing values and for the whole node.
 struct VectorScanInput {
   const int64_t* packed_sums = nullptr;
@@ -107,18 +106,18 @@ struct VectorScanInput {
   const int64_t* total = nullptr;
 };
 
-// What its candidates are worth: the sum over the outputs of unit * (gain(left) + gain(right)). A
-// number for each lane, 0 where the lane is not an output's; in units of the packed integers.
+// The score of a candidate is the sum over the outputs of unit * (gain(left) + gain(right)). Arrays
+// have a number for each lane, 0 if the lane is not an output, in packed units.
 struct VectorRules {
   size_t lanes = 0, outputs = 0;
-  const double* unit = nullptr;  // what a packed gain is worth
+  const double* unit = nullptr;  // gain per packed gain
   const double* l1 = nullptr;
   const double* l2 = nullptr;
   const double* high = nullptr;          // of values, up or down
   const double* hessian_unit = nullptr;  // what a packed hessian is
   bool plain = true;                     // neither l1 nor high matter
   double least_hessian = 0.0;            // of a side, in all outputs together
-  // Of a side, too: what the masked word of one lane must be at least.
+  // The minimal value of one masked lane of a side.
   size_t count_lane = 0;
   int64_t count_mask = 0;
   int64_t least_count = 0;
@@ -130,7 +129,7 @@ struct SplitScanKernels {
   // directions, and penalties other than l2.
   double (*score_bound)(const int64_t* packed_sums, size_t bins, int64_t total_sum,
                         const ScanRules& rules);
-  // The same for each of n features with two bins, behind each other.
+  // The same for each of n adjacent features with two bins.
   void (*score_bounds)(const int64_t* packed_sums, size_t n, int64_t total_sum,
                        const ScanRules& rules, double* out);
   // right[i] += the score of a cut behind bin i with missing values on the right, left[i] += that
@@ -142,8 +141,8 @@ struct SplitScanKernels {
   ScanResult (*sweep_classes)(const ClassSweepInput& input, const ScanRules& rules,
                               int64_t* scratch);
 
-  // left: receives the words of what goes left at the best cut, as far as there is one; scratch:
-  // as many.
+  // left: receives the sums of the left side of the best cut, if there is one; scratch: of the same
+  // length.
   ScanResult (*scan_vectors)(const VectorScanInput& input, const VectorRules& rules, int64_t* left,
                              int64_t* scratch);
 };

@@ -1,9 +1,8 @@
-"""What each member of a committee learns from: some rows, so many times each, and some columns.
+"""The rows and columns that each base estimator of a bagging ensemble is fitted to.
 
-The one idea: members differ by what they see. Bags are drawn as a round of boosting draws its own,
-keyed by (seed, number of the member), so a member does not depend on those before it. A row of
-weight k is k copies that are drawn one by one, and lie in one row again afterwards. Must not know
-estimators.
+Bags are drawn by the same code as in a round of boosting. The random numbers depend on the seed and
+on the number of the estimator only, so a bag does not depend on the bags before it. A row of weight
+k is k copies that are drawn one by one; the drawn copies are then merged into one row again.
 """
 
 from __future__ import annotations
@@ -19,66 +18,72 @@ from stagewise.training.folds import Folds
 from stagewise.training.row_set import RowSet
 from stagewise.workers import make_workers
 
-__all__ = ["Share", "copies", "deal_bags", "deal_folds", "draw_columns"]
+__all__ = [
+    "BagSample",
+    "draw_bag_samples",
+    "draw_columns",
+    "make_fold_samples",
+    "row_of_each_copy",
+]
 
 Vector = npt.NDArray[np.float64]
-Places = npt.NDArray[np.intp]
+Indices = npt.NDArray[np.intp]
 
-MOST_COPIES = 2**26
-"""How many copies of rows are drawn one by one, at most: as many rows as one might pass."""
+MAX_COPIES = 2**26
+"""The largest number of copies of rows that are drawn one by one."""
 COLUMNS = 0
-"""What the draws of columns are keyed by, besides seed and member."""
+"""The third part of the random key of column draws, after the seed and the number."""
 
 
 @dataclass(frozen=True, eq=False)
-class Share:
-    """What one member learns from.
+class BagSample:
+    """The rows that one base estimator is fitted to, and the rows that it is not fitted to.
 
     Parameters
     ----------
     number : int
-        Of the member, counted from 0.
+        The number of the estimator, from 0.
     rows, times : arrays
-        The rows that it sees, increasing, and how often each counts, weights included.
+        The rows in the bag, increasing, and how often each counts, sample weights included.
     held, held_weight : arrays
-        The rows that it does not see, and their weights.
+        The out-of-sample rows (out-of-bag or the held-out fold) and their weights.
     """
 
     number: int
-    rows: Places
+    rows: Indices
     times: Vector
-    held: Places
+    held: Indices
     held_weight: Vector
 
 
-def copies(weight: Vector | None) -> Places | None:
-    """Return for each copy of a row which row it is; None: rows are drawn as units.
+def row_of_each_copy(weight: Vector | None) -> Indices | None:
+    """Return the row of each copy of a row; None: rows are drawn as units.
 
     Parameters
     ----------
     weight : float64 array or None
-        Positive frequencies. Whole ones are copies; of others nobody knows what one copy is.
+        Positive weights. If all of them are whole numbers, they are numbers of copies.
     """
     if weight is None or not (weight == np.rint(weight)).all():
         return None
     total = int(weight.sum())
-    if total > MOST_COPIES:
+    if total > MAX_COPIES:
         raise ValueError(
-            f"sample_weight holds counts of {total:,} rows in all, and copies of rows are drawn "
-            f"one by one, {MOST_COPIES:,} at most. Divide the weights by their mean, say: then "
-            "each row is drawn as a unit."
+            f"sample_weight holds counts of {total:,} rows in all. Copies of rows are drawn one by "
+            f"one, and at most {MAX_COPIES:,} are possible. Divide the weights by their mean, for "
+            "example: then each row is drawn as a unit."
         )
     return np.repeat(np.arange(len(weight)), weight.astype(np.intp))
 
 
-def deal_bags(
+def draw_bag_samples(
     sampling: Sampling,
     groups: npt.NDArray[np.uint32] | None,
     sample: RowSet,
     seed: int,
-    members: int,
-) -> Iterator[Share]:
-    """Yield what each member sees of the rows of a sample, drawn by `sampling`.
+    n_estimators: int,
+) -> Iterator[BagSample]:
+    """Yield the bag of each base estimator, drawn by `sampling`.
 
     Parameters
     ----------
@@ -89,15 +94,15 @@ def deal_bags(
     sample : RowSet
         Rows, none of weight 0.
     seed : int
-        Keys the draws.
-    members : int
-        How many there are.
+        The seed of the draws.
+    n_estimators : int
+        The number of bags.
     """
     n, workers = len(sample.y), make_workers(1)
-    row_of = copies(sample.weight)
+    row_of = row_of_each_copy(sample.weight)
     drawn_from = n if row_of is None else len(row_of)
     weight = np.ones(n) if sample.weight is None else sample.weight
-    for number in range(members):
+    for number in range(n_estimators):
         bag = sampling.bag(Round(workers, drawn_from, None, seed, number, tuple, groups=groups))
         drawn = np.zeros(drawn_from)
         chosen = slice(None) if bag.rows is None else bag.rows
@@ -107,29 +112,29 @@ def deal_bags(
         else:
             times = np.bincount(row_of, drawn, minlength=n).astype(np.float64)
         rows, held = np.flatnonzero(times > 0.0), np.flatnonzero(times == 0.0)
-        yield Share(number, rows, times[rows], held, weight[held])
+        yield BagSample(number, rows, times[rows], held, weight[held])
 
 
-def deal_folds(folds: Folds, sample: RowSet) -> Iterator[Share]:
-    """Yield what each member sees: all folds but one."""
+def make_fold_samples(folds: Folds, sample: RowSet) -> Iterator[BagSample]:
+    """Yield the training rows and the held-out rows of each fold."""
     weight = np.ones(len(sample.y)) if sample.weight is None else sample.weight
     for number, (train, held) in enumerate(folds):
-        yield Share(number, train, weight[train], held, weight[held])
+        yield BagSample(number, train, weight[train], held, weight[held])
 
 
-def draw_columns(share: float, n_columns: int, seed: int, number: int) -> Places | None:
-    """Return the columns that a member sees, increasing; None: all.
+def draw_columns(fraction: float, n_columns: int, seed: int, number: int) -> Indices | None:
+    """Return the columns of a base estimator, increasing; None: all.
 
     Parameters
     ----------
-    share : float
-        In (0, 1]: how many of them, without replacement; at least one.
+    fraction : float
+        In (0, 1]: the fraction of the columns, drawn without replacement; at least one column.
     n_columns : int
-        How many there are.
+        The number of columns.
     seed, number : int
-        What the draw is keyed by.
+        The seed and the number of the estimator: the key of the draw.
     """
-    if share == 1.0:
+    if fraction == 1.0:
         return None
     order = np.random.default_rng([seed, number, COLUMNS]).permutation(n_columns)
-    return np.sort(order[: max(1, round(share * n_columns))])
+    return np.sort(order[: max(1, round(fraction * n_columns))])

@@ -1,7 +1,7 @@
-"""Bagging and cross-validation committees of any estimators.
+"""Bagging and cross-validation ensembles of any estimators.
 
-The one idea: averaging lowers the variance of models that follow their rows closely, the more so
-the less they have in common (docs/methods/bagging.md, docs/methods/committees.md).
+An average has less variance than the estimators that are averaged, and the more so the less their
+errors are correlated (docs/methods/bagging.md).
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from sklearn.base import ClassifierMixin, is_classifier, is_regressor
 from stagewise.bagging.base import BAGGING_RULES, BaseBagging
 from stagewise.data import as_frequencies, check_weight, read_labels, read_target, read_weight
 from stagewise.errors import InvalidParameterError
+from stagewise.estimators.bases.r_squared import ScoredByR2
 from stagewise.estimators.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
-from stagewise.estimators.r_squared import ScoredByR2
 from stagewise.learners.estimator import name_of
 from stagewise.training.class_weights import without_absent
 from stagewise.training.report import warn_of_one_class
@@ -32,66 +32,78 @@ Vector = npt.NDArray[np.float64]
 
 
 class BaggingRegressor(ScoredByR2, BaseBagging):
-    """A committee of regressors, each fitted to rows of its own: f(x) = Σ α_j h_j(x).
+    """Bagging of regressors: f(x) = Σ α_j h_j(x), each h_j fitted to a bag of the rows.
 
-    Breiman (1996), *Bagging predictors*; with sampling="folds" a cross-validation committee
-    (Krogh & Vedelsby 1995; Parmanto, Munro & Doyle 1996).
+    Breiman (1996), *Bagging predictors*; with sampling="folds" an ensemble of the models of a
+    cross-validation, called a cross-validation committee in the literature (Krogh & Vedelsby 1995;
+    Parmanto, Munro & Doyle 1996).
 
     Parameters
     ----------
     estimator : scikit-learn regressor or None, default=None
-        The member, of this library or any other; None: a decision tree, fully grown
-        (`DecisionTreeRegressor` with split="histogram"). It is cloned for every member, and each
-        ``random_state`` in it replaced by a number that depends on the committee's own and on the
-        member.
+        The base estimator, of this library or any other; None: a fully grown decision tree
+        (`DecisionTreeRegressor` with split="histogram"). It is cloned for every bag, and each
+        ``random_state`` in it is replaced by a number that depends on `random_state` and on the
+        bag.
     n_estimators : int, default=100
-        The number of members, at most. Folds have as many as there are folds.
+        The largest number of base estimators. With sampling="folds" it is the number of folds.
     combine : {"average", "weighted"}, default="average"
-        α_j: the same for all, or in proportion to 1/ε_j, where ε_j is the mean squared error of a
-        member on the rows that it did not see.
+        The weights α_j: equal, or proportional to 1/ε_j, where ε_j is the mean squared error of a
+        base estimator on its out-of-sample rows.
     sampling : {"bootstrap", "uniform", "group", "folds"}, default="bootstrap"
-        What a member sees: each row a Poisson number of times, `max_samples` in the mean; each row
-        with that probability; each group; or all folds of `cv` but one. A member whose `fit` takes
-        X_val and y_val, as the boosted models of this library do, stops early by the fold that is
-        left out; for all others it only measures.
+        The rows of a bag. "bootstrap": each row a Poisson number of times, with mean
+        `max_samples`. "uniform": each row with probability `max_samples`. "group": each group with
+        that probability. "folds": all folds of `cv` but one; a base estimator whose `fit` has the
+        arguments X_val and y_val, as the boosted models of this library, uses the held-out fold
+        for early stopping; for all others the held-out fold only measures the error.
     max_samples : float, default=1.0
-        The share of the rows, or of the groups, that a member sees; see `sampling`.
+        The fraction of the rows, or of the groups, in a bag; see `sampling`.
     max_features : float, default=1.0
-        The share of the columns that a member sees, drawn without replacement. Parameters of the
-        member that speak of columns by their place speak of these.
+        The fraction of the columns that a base estimator is fitted to, drawn without replacement.
+        Parameters of the base estimator that name columns by position refer to the drawn columns.
     cv : int, splitter or list of pairs of indices, default=5
-        The folds: their number, or what says them itself.
+        The folds of sampling="folds": their number, a scikit-learn splitter, or the folds.
     oob_score : bool, default=False
-        Whether members are asked about the rows that they did not see.
+        Whether to predict the out-of-bag rows of every base estimator.
     early_stopping : bool, default=False
-        Whether no more members are added when the error of rows out of bag no longer falls. All
-        members up to then are kept.
+        Whether to stop when the error of the out-of-bag rows no longer decreases. All base
+        estimators that were fitted are kept.
     n_iter_no_change : int, default=10
-        After how many members without a lower error that is.
+        The number of base estimators without an improvement after which the fit stops.
     tol : float, default=0.0
-        How much lower counts, as a share of the variance of y.
+        The smallest decrease of the error that counts as an improvement, as a fraction of the
+        variance of y.
     random_state : int, RandomState or None, default=0
-        Keys everything that is drawn; None draws a new seed.
+        The seed of everything random; None draws a new seed.
     n_jobs : int or None, default=None
-        How many members are fitted or asked side by side; None: as many as there are threads. If
-        more than one are, members that have ``n_jobs`` themselves are given 1. Threads are used,
-        unless ``joblib.parallel_config`` says otherwise. The result does not depend on it.
+        The number of base estimators that are fitted, or that predict, in parallel; None: the
+        number of threads. If it is more than one, every ``n_jobs`` of the base estimator is set to
+        1. Threads are used, unless ``joblib.parallel_config`` sets another backend. The result
+        does not depend on it.
 
     Attributes
     ----------
-    estimators_, estimators_columns_ : list
-        The members, and the places of the columns that each knows (None: all).
-    weights_ : array of shape (n_members,)
-        α, which sum to 1.
-    member_errors_ : array of shape (n_members,)
-        ε of each member, if it was measured.
+    estimators_ : list of fitted estimators
+        The base estimators.
+    estimators_features_ : list of arrays or None
+        The positions of the columns that each was fitted to; None: all.
+    estimator_weights_ : array of shape (n_estimators,)
+        The weights α; they sum to 1.
+    estimator_errors_ : array of shape (n_estimators,)
+        ε of each base estimator, if it was measured.
     oob_prediction_, oob_score_ : array of shape (n_rows,) and float
-        What members say of the rows that they did not see (NaN: all saw it), and its R²; with
+        The out-of-bag predictions (NaN for a row that is in every bag), and their R²; with
         `oob_score` or `early_stopping`.
-    oob_path_ : array of shape (n_members,)
-        The mean squared error of rows out of bag for 1, 2, ... members.
+    oob_errors_ : array of shape (n_estimators,)
+        The mean squared error of the out-of-bag rows for 1, 2, ... base estimators.
     oof_prediction_, oof_score_ : array of shape (n_rows,) and float
-        The same of folds.
+        The out-of-fold predictions and their R²; with sampling="folds".
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+    seed_ : int
+        The seed that was used.
+    fit_report_ : dict
+        Facts about the fit: see docs/fit-report.md.
 
     Examples
     --------
@@ -138,22 +150,22 @@ class BaggingRegressor(ScoredByR2, BaseBagging):
         self.n_jobs = n_jobs
 
     def predict(self, X: Any) -> Vector:
-        """Return the predicted number of every row."""
-        return self._said(X)[:, 0]
+        """Return the predicted value of every row."""
+        return self._combined(X)[:, 0]
 
     def staged_predict(self, X: Any) -> Iterator[Vector]:
-        """Yield the predictions of the first member, of the first two, and so on."""
-        for said in self._staged(X):
-            yield said[:, 0]
+        """Yield the predictions of the first base estimator, of the first two, and so on."""
+        for predicted in self._staged(X):
+            yield predicted[:, 0]
 
-    def _usual_member(self) -> Any:
-        return DecisionTreeRegressor(split="histogram")  # also of sparse matrices
+    def _default_estimator(self) -> Any:
+        return DecisionTreeRegressor(split="histogram")  # accepts sparse matrices too
 
-    def _check_member(self, member: Any, combine: str) -> None:
-        if not is_regressor(member):
+    def _check_estimator(self, estimator: Any, combine: str) -> None:
+        if not is_regressor(estimator):
             raise InvalidParameterError(
                 f"The parameter 'estimator' of {type(self).__name__} must be a regressor; got "
-                f"{short_repr(member)}."
+                f"{short_repr(estimator)}."
             )
 
     def _read_target(
@@ -164,42 +176,47 @@ class BaggingRegressor(ScoredByR2, BaseBagging):
 
 
 class BaggingClassifier(ClassifierMixin, BaseBagging):
-    """A committee of classifiers, each fitted to rows of its own.
+    """Bagging of classifiers: Σ α_j h_j(x), each h_j fitted to a bag of the rows.
 
-    A row gets Σ α_j h_j(x), where h_j is what member j says: the probability of every class, or 1
-    for one class; the answer is the class that gets most. Breiman (1996).
+    h_j(x) are the class probabilities of base estimator j, or its vote: 1 for one class and 0 for
+    the others. The predicted class has the largest sum; of equal sums, the first. Breiman (1996).
 
     Parameters
     ----------
     estimator : scikit-learn classifier or None, default=None
-        The member; see `BaggingRegressor`. Of a bag with one class the member always says that.
+        The base estimator; see `BaggingRegressor`. If a bag has only one class, its estimator
+        always predicts that class.
     combine : {"average", "vote", "weighted"}, default="average"
-        The mean of the members' probabilities; the share of their votes; or votes that count
-        α_j = log((1 - ε_j) / ε_j) + log(K - 1), where ε_j is the share of the rows that a member
-        did not see and has wrong, and K the number of classes.
+        "average": the mean of the probabilities. "vote": the fraction of the votes. "weighted":
+        votes with weights α_j = log((1 - ε_j) / ε_j) + log(K - 1), where ε_j is the error rate of
+        a base estimator on its out-of-sample rows, and K the number of classes.
     tol : float, default=0.0
-        How much lower the share of wrong rows must be to count.
+        The smallest decrease of the error rate that counts as an improvement.
     n_estimators, sampling, max_samples, max_features, cv, oob_score, early_stopping, \
 n_iter_no_change, random_state, n_jobs
-        As in `BaggingRegressor`. Early stopping goes by the share of rows that are wrong. Folds
-        have each class alike.
+        As in `BaggingRegressor`. Early stopping uses the error rate. Folds are stratified.
 
     Attributes
     ----------
     classes_ : array of shape (n_classes,)
         The labels, sorted.
     oob_prediction_, oof_prediction_ : array of shape (n_rows, n_classes)
-        What members say of the rows that they did not see: what `predict_proba` says of others.
-        `oob_score_` and `oof_score_` are accuracies, `oob_path_` shares of wrong rows; the other
-        attributes are those of `BaggingRegressor`.
+        The out-of-bag and the out-of-fold predictions, in the form of `predict_proba`.
+    oob_score_, oof_score_ : float
+        Their accuracies.
+    oob_errors_, estimator_errors_ : array of shape (n_estimators,)
+        Error rates.
+    estimators_, estimators_features_, estimator_weights_, n_features_in_, feature_names_in_, \
+seed_, fit_report_
+        As in `BaggingRegressor`.
 
     Examples
     --------
     >>> from sklearn.datasets import load_breast_cancer
     >>> from stagewise import BaggingClassifier, GradientBoostingClassifier
     >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> member = GradientBoostingClassifier(n_estimators=50)
-    >>> BaggingClassifier(member, sampling="folds", cv=3).fit(X, y).predict_proba(X[:2]).shape
+    >>> base = GradientBoostingClassifier(n_estimators=50)
+    >>> BaggingClassifier(base, sampling="folds", cv=3).fit(X, y).predict_proba(X[:2]).shape
     (2, 2)
     """
 
@@ -238,39 +255,39 @@ n_iter_no_change, random_state, n_jobs
         self.n_jobs = n_jobs
 
     def predict_proba(self, X: Any) -> Vector:
-        """Return the mean probability, or the share of the votes, of every class."""
-        return self._said(X)
+        """Return the mean probability, or the fraction of the votes, of every class."""
+        return self._combined(X)
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
-        """Return the class that gets most; of equals the first."""
-        return self._decided(self._said(X))
+        """Return the class with the largest probability; of equal ones, the first."""
+        return self._largest(self._combined(X))
 
     def staged_predict_proba(self, X: Any) -> Iterator[Vector]:
-        """Yield what the first member says, the first two, and so on."""
+        """Yield the probabilities of the first base estimator, of the first two, and so on."""
         yield from self._staged(X)
 
     def staged_predict(self, X: Any) -> Iterator[npt.NDArray[Any]]:
-        """Yield the class that the first member says, the first two, and so on."""
-        for said in self._staged(X):
-            yield self._decided(said)
+        """Yield the classes predicted by the first base estimator, the first two, and so on."""
+        for predicted in self._staged(X):
+            yield self._largest(predicted)
 
-    def _decided(self, said: Vector) -> npt.NDArray[Any]:
-        return np.asarray(self.classes_[said.argmax(axis=1)])
+    def _largest(self, predicted: Vector) -> npt.NDArray[Any]:
+        return np.asarray(self.classes_[predicted.argmax(axis=1)])
 
-    def _usual_member(self) -> Any:
+    def _default_estimator(self) -> Any:
         return DecisionTreeClassifier(split="histogram")
 
-    def _check_member(self, member: Any, combine: str) -> None:
-        who = type(self).__name__
-        if not is_classifier(member):
+    def _check_estimator(self, estimator: Any, combine: str) -> None:
+        name = type(self).__name__
+        if not is_classifier(estimator):
             raise InvalidParameterError(
-                f"The parameter 'estimator' of {who} must be a classifier; got "
-                f"{short_repr(member)}."
+                f"The parameter 'estimator' of {name} must be a classifier; got "
+                f"{short_repr(estimator)}."
             )
-        if combine == "average" and not hasattr(member, "predict_proba"):
+        if combine == "average" and not hasattr(estimator, "predict_proba"):
             raise InvalidParameterError(
-                f"combine='average' of {who} is about probabilities, and {name_of(member)} has no "
-                "predict_proba. Set combine='vote' or 'weighted', or take another estimator."
+                f"combine='average' of {name} averages probabilities, and {name_of(estimator)} has "
+                "no predict_proba. Set combine='vote' or 'weighted', or use another estimator."
             )
 
     def _read_target(

@@ -1,8 +1,8 @@
-"""What committees share: members that see different rows, and speak together.
+"""The base class of the bagging estimators.
 
-The one idea: a committee is its members and how much each has to say, Σ α_j h_j(x) / Σ α_j; rows
-that a member did not see measure it and the whole. Must not know what a member is, beyond an
-estimator with `fit` and `predict`.
+A bagging ensemble consists of base estimators, each fitted to its own bag of rows, and of their
+weights: it predicts Σ α_j h_j(x) / Σ α_j. Out-of-sample rows measure the error of each base
+estimator and of the ensemble. A base estimator is any estimator with `fit` and `predict`.
 """
 
 from __future__ import annotations
@@ -23,16 +23,27 @@ import numpy.typing as npt
 from sklearn.dummy import DummyClassifier
 from sklearn.exceptions import NotFittedError
 
-from stagewise.bagging.bag_samples import Share, copies, deal_bags, deal_folds
-from stagewise.bagging.combining import LeftOut, Sum, settled
-from stagewise.bagging.members import Ballot, Member, Training, columns_of, side_by_side
+from stagewise.bagging.bag_samples import (
+    BagSample,
+    draw_bag_samples,
+    make_fold_samples,
+    row_of_each_copy,
+)
+from stagewise.bagging.base_estimators import (
+    BaggedEstimator,
+    EstimatorTrainer,
+    PredictionKind,
+    select_columns,
+)
+from stagewise.bagging.combination import OutOfSample, WeightedSum, normalize_weights
+from stagewise.bagging.parallel import parallel_map
 from stagewise.boosting.stopping import EarlyStopping
 from stagewise.data import Feature, Features, UnknownCategories
 from stagewise.data.categories.categories import Categories
 from stagewise.errors import InvalidParameterError
-from stagewise.estimators.base import StagewiseEstimator
-from stagewise.estimators.model_estimator import ModelEstimator
-from stagewise.estimators.specs import choose_seed, make_sampling
+from stagewise.estimators.bases.estimator import StagewiseEstimator
+from stagewise.estimators.bases.model_estimator import ModelEstimator
+from stagewise.estimators.parameters.specs import choose_seed, make_sampling
 from stagewise.learners.estimator import can_be_fitted, name_of, weight_argument
 from stagewise.training.columns import FeatureReader
 from stagewise.training.folds import group_numbers, make_folds
@@ -56,7 +67,7 @@ Vector = npt.NDArray[np.float64]
 Matrix = npt.NDArray[np.float64]
 
 SMALL = 10_000
-"""Answers, rows times members, that are not worth a thread."""
+"""Up to this number of predictions (rows times estimators), one thread is faster than several."""
 
 BAGGING_RULES = MappingProxyType(
     {
@@ -68,16 +79,16 @@ BAGGING_RULES = MappingProxyType(
 FITTED = (
     "oob_prediction_",
     "oob_score_",
-    "oob_path_",
+    "oob_errors_",
     "oof_prediction_",
     "oof_score_",
-    "member_errors_",
+    "estimator_errors_",
 )
-"""Attributes that not every fit has."""
+"""Attributes that only some fits set."""
 
 
 class BaseBagging(StagewiseEstimator):
-    """Base of the two; see `BaggingRegressor` for the parameters."""
+    """Base class of bagging estimators; see `BaggingRegressor` for the parameters."""
 
     estimator: Any
     n_jobs: Any
@@ -86,7 +97,7 @@ class BaseBagging(StagewiseEstimator):
             ("n_estimators", "max_samples", "oob_score", "early_stopping"),
             "sampling",
             lambda sampling: sampling != "folds",
-            "say with cv how many members there are",
+            "set the number of estimators with cv",
         ),
         Use(("n_iter_no_change", "tol"), "early_stopping", bool, "set early_stopping=True"),
     )
@@ -98,53 +109,54 @@ class BaseBagging(StagewiseEstimator):
         """Return numbers or class codes, weights as frequencies, and classes or None."""
 
     @abstractmethod
-    def _usual_member(self) -> Any:
-        """Return the estimator that is meant by None."""
+    def _default_estimator(self) -> Any:
+        """Return the base estimator of estimator=None."""
 
     @abstractmethod
-    def _check_member(self, member: Any, combine: str) -> None:
-        """Raise InvalidParameterError unless members can be asked for what is combined."""
+    def _check_estimator(self, estimator: Any, combine: str) -> None:
+        """Raise InvalidParameterError unless the estimator has the predictions to combine."""
 
     # ---- fitting -------------------------------------------------------------------------------
 
     def _checked(self) -> dict[str, Any]:
-        params, who = check_parameters(self), type(self).__name__
+        params, name = check_parameters(self), type(self).__name__
         if params["estimator"] is None:
-            params["estimator"] = self._usual_member()
+            params["estimator"] = self._default_estimator()
         if not can_be_fitted(params["estimator"]):
             raise InvalidParameterError(
-                f"The parameter 'estimator' of {who} must be an estimator, not fitted, or None; "
+                f"The parameter 'estimator' of {name} must be an estimator, not fitted, or None; "
                 f"got {short_repr(params['estimator'])}."
             )
-        self._check_member(params["estimator"], params["combine"])
-        everything = params["sampling"] == "uniform" and params["max_samples"] == 1.0
-        for name, needs in (
+        self._check_estimator(params["estimator"], params["combine"])
+        all_rows = params["sampling"] == "uniform" and params["max_samples"] == 1.0
+        for option, needs_rows in (
             ("combine='weighted'", params["combine"] == "weighted"),
             ("early_stopping=True", params["early_stopping"]),
         ):
-            if needs and everything:
+            if needs_rows and all_rows:
                 raise InvalidParameterError(
-                    f"{name} of {who} goes by rows that a member did not see, and with "
-                    "sampling='uniform' and max_samples=1.0 members see all of them. Set "
-                    "max_samples below 1, or sampling='bootstrap'."
+                    f"{option} of {name} needs out-of-bag rows, and with sampling='uniform' and "
+                    "max_samples=1.0 there are none. Set max_samples below 1, or "
+                    "sampling='bootstrap'."
                 )
         return params
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None) -> Self:
-        """Fit the members.
+        """Fit the base estimators.
 
         Parameters
         ----------
         X : array-like, data frame or sparse matrix of shape (n_rows, n_features)
-            Whatever the members take; it is passed on as it is.
+            Any table that the base estimator accepts; it is passed on unchanged.
         y : array-like of shape (n_rows,)
             The target.
         sample_weight : array-like of shape (n_rows,) or None
-            Whole numbers are counts: 2 is the row twice, 0 its absence. Otherwise only the ratios
-            of the weights matter. Members that take no weights see rows repeated instead.
+            Whole numbers are counts: a row of weight 2 is the row twice, a row of weight 0 is left
+            out. Otherwise only the ratios of the weights matter. A base estimator whose `fit`
+            takes no weights gets repeated rows instead.
         groups : array-like of shape (n_rows,) or None
-            For sampling="folds": rows of one group are never in different folds. For
-            sampling="group": a member sees all of them, or none.
+            For sampling="folds": rows of one group are always in the same fold. For
+            sampling="group": a bag has all rows of a group, or none.
 
         Returns
         -------
@@ -159,40 +171,40 @@ class BaseBagging(StagewiseEstimator):
         assert header is not None
         target, weight, classes = self._read_target(y, sample_weight, passed.n_rows)
         self._check_weight(params["estimator"], weight)
-        told = self._check_cells(params, passed.X)
+        collected = self._check_values(params, passed.X)
         seed = choose_seed(params["random_state"])
         train = RowSet.choose(passed, rows_with_weight(weight), target, weight)
-        shares = self._shares(params, train, target, groups, seed, by_class=classes is not None)
+        samples = self._samples(params, train, target, groups, seed, by_class=classes is not None)
         votes = params["combine"] != "average"
         folds = params["sampling"] == "folds"
-        training = Training(
+        trainer = EstimatorTrainer(
             estimator=params["estimator"],
             X=train.table().X,
             y=train.y if classes is None else classes[train.y],
-            ballot=Ballot(classes, votes=classes is not None and votes),
+            kind=PredictionKind(classes, votes=classes is not None and votes),
             seed=seed,
-            column_share=params["max_features"],
-            measured=folds or params["combine"] == "weighted" or self._by_left_out(params),
-            stops=folds,
+            max_features=params["max_features"],
+            predicts_held=folds or params["combine"] == "weighted" or self._needs_oob(params),
+            stops_early=folds,
             threads=threads,
         )
         if classes is None and (train.y == train.y[0]).all():
-            told.append((ONE_VALUE, UserWarning))
-        for words, category in told:
-            warn_caller(words, category)
-        left_out = LeftOut(train.y, train.weight, 0 if classes is None else len(classes))
-        details = self._gather(params, training, shares, left_out, told)
-        self._ballot, self.seed_, self._header = training.ballot, seed, header
-        self._known_levels = _features(self._members(), header)
+            collected.append((ONE_VALUE, UserWarning))
+        for message, category in collected:
+            warn_caller(message, category)
+        held = OutOfSample(train.y, train.weight, 0 if classes is None else len(classes))
+        details = self._fit_estimators(params, trainer, samples, held, collected)
+        self._kind, self.seed_, self._header = trainer.kind, seed, header
+        self._categories = _categorical_features(self._fitted_estimators(), header)
         header.set_attributes(self)
         if classes is not None:
             self.classes_ = classes
-        self._keep_left_out(params, left_out, train, passed.n_rows)
+        self._set_out_of_sample(params, held, train, passed.n_rows)
         details |= {"seed": seed, "threads": threads, "seconds": time.perf_counter() - begin}
         self.fit_report_ = details
         return self
 
-    def _by_left_out(self, params: Mapping[str, Any]) -> bool:
+    def _needs_oob(self, params: Mapping[str, Any]) -> bool:
         return bool(params["oob_score"] or params["early_stopping"])
 
     def _check_groups(self, sampling: str, groups: Any) -> None:
@@ -209,24 +221,25 @@ class BaseBagging(StagewiseEstimator):
             return
         if not (weight == np.rint(weight)).all():
             raise ValueError(
-                f"{name_of(estimator)} takes no sample_weight, and these weights are no counts, so "
-                "rows cannot be repeated instead. Pass whole weights, none, or another estimator."
+                f"fit of {name_of(estimator)} has no argument sample_weight, and the weights are "
+                "not whole numbers, so rows cannot be repeated instead. Pass whole weights or no "
+                "weights, or use another estimator."
             )
 
-    def _check_cells(self, params: Mapping[str, Any], X: Any) -> list[CollectedWarning]:
-        """Read X as members of this library would, so that errors are about its own rows.
+    def _check_values(self, params: Mapping[str, Any], X: Any) -> list[CollectedWarning]:
+        """Read X as an estimator of this library does, so that errors name the rows of X.
 
-        Other members read it themselves; so do those that get some of the columns, whose places
-        their parameters are about.
+        Nothing is read for estimators of other libraries, or if estimators get some of the
+        columns: their parameters then refer to positions among these.
         """
-        member = params["estimator"]
-        if not isinstance(member, ModelEstimator) or params["max_features"] < 1.0:
+        estimator = params["estimator"]
+        if not isinstance(estimator, ModelEstimator) or params["max_features"] < 1.0:
             return []
-        with collect_warnings() as told:
-            FeatureReader(InputSpec.of(check_parameters(member)), type(self).__name__).read(X)
-        return told
+        with collect_warnings() as collected:
+            FeatureReader(InputSpec.of(check_parameters(estimator)), type(self).__name__).read(X)
+        return collected
 
-    def _shares(
+    def _samples(
         self,
         params: Mapping[str, Any],
         train: RowSet,
@@ -235,143 +248,153 @@ class BaseBagging(StagewiseEstimator):
         seed: int,
         *,
         by_class: bool,
-    ) -> Iterator[Share]:
-        """Return what each member learns from."""
+    ) -> Iterator[BagSample]:
+        """Return the rows of each base estimator."""
         if params["sampling"] == "folds":
             folds = make_folds(params["cv"], train, target, groups, seed, by_class=by_class)
-            return deal_folds(folds, train)
+            return make_fold_samples(folds, train)
         numbers = None
         if params["sampling"] == "group":
-            numbers, row_of = group_numbers(groups, train, len(target)), copies(train.weight)
+            numbers, row_of = (
+                group_numbers(groups, train, len(target)),
+                row_of_each_copy(train.weight),
+            )
             numbers = numbers if row_of is None else numbers[row_of]
         sampling = make_sampling(params)
-        return deal_bags(sampling, numbers, train, seed, params["n_estimators"])
+        return draw_bag_samples(sampling, numbers, train, seed, params["n_estimators"])
 
-    def _gather(
+    def _fit_estimators(
         self,
         params: Mapping[str, Any],
-        training: Training,
-        shares: Iterator[Share],
-        left_out: LeftOut,
-        known: list[CollectedWarning],
+        trainer: EstimatorTrainer,
+        samples: Iterator[BagSample],
+        held: OutOfSample,
+        shown: list[CollectedWarning],
     ) -> dict[str, Any]:
-        """Fit members until there are enough; set them and how much each has to say.
+        """Fit the base estimators, and set them and their weights.
 
-        `known` are the warnings that need not be given again.
+        `shown` are the warnings that were already shown.
         """
-        members: list[Member] = []
-        errors, say, path = [], [], []
-        told: list[list[CollectedWarning]] = []
-        patience = EarlyStopping(params["n_iter_no_change"], params["tol"])
-        unit = left_out.spread or 1.0  # so that tol has no unit
-        for share, (member, answers, its) in side_by_side(training.fit, shares, training.threads):
-            members.append(member)
-            told.append(its)
-            if answers is None:
+        fitted: list[BaggedEstimator] = []
+        errors, weights, path = [], [], []
+        collected: list[list[CollectedWarning]] = []
+        early_stopping = EarlyStopping(params["n_iter_no_change"], params["tol"])
+        unit = held.variance or 1.0  # so that tol has no unit
+        weighted = params["combine"] == "weighted"
+        fits = parallel_map(trainer.fit, samples, trainer.threads)
+        for sample, (estimator, predicted, its_warnings) in fits:
+            fitted.append(estimator)
+            collected.append(its_warnings)
+            if predicted is None:
                 continue
-            errors.append(left_out.error_of(answers, share.held))
-            weighted = params["combine"] == "weighted"
-            say.append(left_out.say_of(errors[-1], share) if weighted else 1.0)
-            path.append(left_out.add(share, answers, say[-1]))
+            errors.append(held.error(predicted, sample.held))
+            weights.append(held.weight(errors[-1], sample) if weighted else 1.0)
+            path.append(held.add(sample, predicted, weights[-1]))
             if not params["early_stopping"] or np.isnan(path[-1]):
                 continue
-            if patience.should_stop(len(path), path[-1] / unit):
+            if early_stopping.should_stop(len(path), path[-1] / unit):
                 break
-        if params["combine"] == "weighted" and np.isnan(say).all():
-            warn_caller("No member left a row out, so all members have the same to say.")
-        _warn_of_common(told, known)
-        self.estimators_ = [member.estimator for member in members]
-        self.estimators_columns_ = [member.columns for member in members]
-        self.weights_ = settled(np.array(say if say else np.ones(len(members))))
+        if weighted and np.isnan(weights).all():
+            warn_caller("No out-of-sample rows: all base estimators get equal weights.")
+        _warn_of_common(collected, shown)
+        self.estimators_ = [estimator.estimator for estimator in fitted]
+        self.estimators_features_ = [estimator.columns for estimator in fitted]
+        self.estimator_weights_ = normalize_weights(
+            np.array(weights if weights else np.ones(len(fitted)))
+        )
         for name in FITTED:
             self.__dict__.pop(name, None)
         if errors:
-            self.member_errors_ = left_out.unit * np.array(errors)
-            self.oob_path_ = left_out.unit * np.array(path)
-        constant = sum(type(m.estimator) is DummyClassifier for m in members)
-        return {"members": len(members), "members_of_one_class": constant}
+            self.estimator_errors_ = held.unit * np.array(errors)
+            self.oob_errors_ = held.unit * np.array(path)
+        constant = sum(type(e.estimator) is DummyClassifier for e in fitted)
+        return {"estimators_fitted": len(fitted), "estimators_with_one_class": constant}
 
-    def _keep_left_out(
-        self, params: Mapping[str, Any], left_out: LeftOut, train: RowSet, n_rows: int
+    def _set_out_of_sample(
+        self, params: Mapping[str, Any], held: OutOfSample, train: RowSet, n_rows: int
     ) -> None:
-        """Set what members said of the rows they had not seen; NaN elsewhere."""
+        """Set the out-of-bag or out-of-fold predictions and their score."""
         folds = params["sampling"] == "folds"
         if folds:
-            del self.oob_path_  # folds have no order that would mean anything
-        elif not self._by_left_out(params):
-            self.__dict__.pop("oob_path_", None)
+            del self.oob_errors_  # the order of folds has no meaning
+        elif not self._needs_oob(params):
+            self.__dict__.pop("oob_errors_", None)
             return
-        known = left_out.prediction
-        known = known[:, 0] if self._ballot.classes is None else known
-        kept = train.spread(known, n_rows)
+        predicted = held.prediction
+        predicted = predicted[:, 0] if self._kind.classes is None else predicted
+        predicted = train.spread(predicted, n_rows)
         if folds:
-            self.oof_prediction_, self.oof_score_ = kept, left_out.score()
+            self.oof_prediction_, self.oof_score_ = predicted, held.score()
         else:
-            self.oob_prediction_, self.oob_score_ = kept, left_out.score()
+            self.oob_prediction_, self.oob_score_ = predicted, held.score()
 
-    # ---- asking the members --------------------------------------------------------------------
+    # ---- prediction ----------------------------------------------------------------------------
 
-    def _members(self) -> list[Member]:
+    def _fitted_estimators(self) -> list[BaggedEstimator]:
         if not hasattr(self, "estimators_"):
             raise NotFittedError(
                 f"This {type(self).__name__} instance is not fitted yet. Call 'fit' with "
                 "appropriate arguments before using this estimator."
             )
-        both = zip(self.estimators_, self.estimators_columns_, strict=True)
-        return [Member(estimator, columns) for estimator, columns in both]
+        both = zip(self.estimators_, self.estimators_features_, strict=True)
+        return [BaggedEstimator(estimator, columns) for estimator, columns in both]
 
     def _staged(self, X: Any) -> Iterator[Matrix]:
-        """Yield Σ α_j h_j(x) / Σ α_j after every member. Each array is new."""
-        members = self._members()
+        """Yield Σ α_j h_j(x) / Σ α_j after every base estimator. Each array is new."""
+        fitted = self._fitted_estimators()
         passed = self._header.match(X, type(self).__name__)
-        self._check_levels(passed.X)
-        sums, total = Sum(passed.n_rows, self._ballot.n_columns), 0.0
-        relative = self.weights_ / self.weights_.max()  # equal weights are 1, without rounding
-        for answers, say in zip(self._answers(members, passed), relative, strict=True):
-            sums.add(answers, say)
-            total += say
-            yield sums.over(total)
+        self._check_categories(passed.X)
+        sums, total = WeightedSum(passed.n_rows, self._kind.n_columns), 0.0
+        relative = (
+            self.estimator_weights_ / self.estimator_weights_.max()
+        )  # equal weights are 1, without rounding
+        for predicted, weight in zip(self._predictions(fitted, passed), relative, strict=True):
+            sums.add(predicted, weight)
+            total += weight
+            yield sums.divide(total)
 
-    def _check_levels(self, X: Any) -> None:
-        """Apply `handle_unknown` of the members to values that are a category of none of them."""
-        places, features = self._known_levels
-        if not places:
+    def _check_categories(self, X: Any) -> None:
+        """Apply `handle_unknown` to values that are a category of no base estimator."""
+        columns, features = self._categories
+        if not columns:
             return
-        member = self._usual_member() if self.estimator is None else self.estimator
-        unseen = UnknownCategories(getattr(member, "handle_unknown", "error"))
-        asked = columns_of(X, np.array(places))
-        features.columns(features.read(asked, type(self).__name__), unseen)
-        unseen.refuse(features.names)
-        unseen.warn(features.names)
+        estimator = self._default_estimator() if self.estimator is None else self.estimator
+        unknown = UnknownCategories(getattr(estimator, "handle_unknown", "error"))
+        selected = select_columns(X, np.array(columns))
+        features.columns(features.read(selected, type(self).__name__), unknown)
+        unknown.refuse(features.names)
+        unknown.warn(features.names)
 
-    def _answers(self, members: list[Member], passed: UntouchedRows) -> Iterator[Matrix]:
-        small = passed.n_rows * len(members) <= SMALL
+    def _predictions(
+        self, fitted: list[BaggedEstimator], passed: UntouchedRows
+    ) -> Iterator[Matrix]:
+        small = passed.n_rows * len(fitted) <= SMALL
         threads = 1 if small else thread_count(self.n_jobs)
-        ask = partial(_answers_of, ballot=self._ballot, X=passed.X)
-        yield from (answers for _, answers in side_by_side(ask, members, threads))
+        predict = partial(_predict, kind=self._kind, X=passed.X)
+        yield from (predicted for _, predicted in parallel_map(predict, fitted, threads))
 
-    def _said(self, X: Any) -> Matrix:
-        """Return what all members say together, shape (n_rows, n_columns)."""
+    def _combined(self, X: Any) -> Matrix:
+        """Return the weighted average of all predictions, shape (n_rows, n_columns)."""
         *_, last = self._staged(X)
         return last
 
     def fingerprint(self) -> str:
-        """Return a digest of what was learned: equal for equal committees.
+        """Return a digest of the fitted ensemble: equal for equal ensembles.
 
-        Where members are estimators of this library, on every machine; else it is good for this
-        machine and these versions.
+        If the base estimators are estimators of this library, it is the same on every machine;
+        otherwise it may change with the machine and with the versions of libraries.
         """
         parts = hashlib.sha256()
-        for member, say in zip(self._members(), self.weights_, strict=True):
-            own = getattr(member.estimator, "fingerprint", None)
-            parts.update((own() if own else joblib.hash(member.estimator)).encode())
-            parts.update(np.float64(say).astype("<f8").tobytes())
-            parts.update(b"" if member.columns is None else member.columns.astype("<i8").tobytes())
+        for fitted, weight in zip(self._fitted_estimators(), self.estimator_weights_, strict=True):
+            own = getattr(fitted.estimator, "fingerprint", None)
+            parts.update((own() if own else joblib.hash(fitted.estimator)).encode())
+            parts.update(np.float64(weight).astype("<f8").tobytes())
+            parts.update(b"" if fitted.columns is None else fitted.columns.astype("<i8").tobytes())
         return parts.hexdigest()
 
     def save(self, path: str | PathLike[str], *, notes: Mapping[str, Any] | None = None) -> None:
-        """Refuse: a model file holds one additive model, and no code."""
-        self._members()
+        """Raise ValueError: a model file holds one additive model, and no code."""
+        self._fitted_estimators()
         raise ValueError(
             f"A {type(self).__name__} cannot be saved to a model file, which holds one additive "
             "model and no code. Pickle it instead (joblib.dump), or save its estimators_ one by "
@@ -379,58 +402,60 @@ class BaseBagging(StagewiseEstimator):
         )
 
     def recipe(self) -> str:
-        """Say in one line what a fit runs: rows x columns x member x number x combination."""
+        """Return the algorithm in one line: rows x columns x estimator x number x combination."""
         p = self._checked()
-        rows, number = "all folds but one", "one member a fold"
+        rows, number = "all folds but one", "one estimator for each fold"
         if p["sampling"] != "folds":
-            rows = make_sampling(p).words.replace("a round", "a member")
-            number = f"{p['n_estimators']} members"
-            number += ", stopped by rows out of bag" if p["early_stopping"] else ""
-        share = p["max_features"]
-        columns = "all columns" if share == 1.0 else f"{share:.0%} of the columns"
+            rows = make_sampling(p).description.replace("per round", "per estimator")
+            number = f"{p['n_estimators']} estimators"
+            number += ", early stopping by out-of-bag rows" if p["early_stopping"] else ""
+        fraction = p["max_features"]
+        columns = "all columns" if fraction == 1.0 else f"{fraction:.0%} of the columns"
         return f"{rows} x {columns} x {name_of(p['estimator'])} x {number} x {p['combine']}"
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        member = self._usual_member() if self.estimator is None else self.estimator
-        if hasattr(member, "__sklearn_tags__") and not isinstance(member, type):
-            theirs = member.__sklearn_tags__().input_tags
+        estimator = self._default_estimator() if self.estimator is None else self.estimator
+        if hasattr(estimator, "__sklearn_tags__") and not isinstance(estimator, type):
+            theirs = estimator.__sklearn_tags__().input_tags
             tags.input_tags.allow_nan = theirs.allow_nan
             tags.input_tags.categorical = theirs.categorical
             tags.input_tags.sparse = theirs.sparse
         return tags
 
 
-def _form(words: str) -> str:
-    """Return a message without its numbers, which are those of a bag."""
-    return re.sub(r"\d+", "0", words)
+def _without_numbers(message: str) -> str:
+    """Return a message without its numbers, which differ from bag to bag."""
+    return re.sub(r"\d+", "0", message)
 
 
-def _warn_of_common(told: list[list[CollectedWarning]], known: list[CollectedWarning]) -> None:
-    """Warn once of what all members were warned of; what only some were is about their bags."""
-    common = set.intersection(*({_form(words) for words, _ in its} for its in told))
-    common -= {_form(words) for words, _ in known}
-    for words, category in told[0]:
-        form = _form(words)
+def _warn_of_common(collected: list[list[CollectedWarning]], shown: list[CollectedWarning]) -> None:
+    """Warn once if all base estimators gave a warning; other warnings are about single bags."""
+    forms = ({_without_numbers(message) for message, _ in warnings} for warnings in collected)
+    common = set.intersection(*forms) - {_without_numbers(message) for message, _ in shown}
+    for message, category in collected[0]:
+        form = _without_numbers(message)
         if form not in common:
             continue
         common.remove(form)
-        same = all((words, category) in its for its in told)
-        warn_caller(words if same else f"Of the rows of the first member: {words}", category)
+        same = all((message, category) in warnings for warnings in collected)
+        warn_caller(message if same else f"In the first bag: {message}", category)
 
 
-def _features(members: list[Member], heading: Header) -> tuple[list[int], Features]:
-    """Return the places of the categorical columns, and these with the levels of all members."""
-    levels: dict[int, set[Any]] = {}
-    for member in members:
-        for place, its in member.levels().items():
-            levels.setdefault(place, set()).update(its.values)
-    names, places = heading.names or [None] * heading.n, sorted(levels)
-    return places, Features(
-        Feature(names[place], "categorical", None, Categories.from_distinct(levels[place]))
-        for place in places
+def _categorical_features(
+    fitted: list[BaggedEstimator], header: Header
+) -> tuple[list[int], Features]:
+    """Return the positions of the categorical columns, and their categories in all bags."""
+    values: dict[int, set[Any]] = {}
+    for estimator in fitted:
+        for column, categories in estimator.categories().items():
+            values.setdefault(column, set()).update(categories.values)
+    names, columns = header.names or [None] * header.n, sorted(values)
+    return columns, Features(
+        Feature(names[column], "categorical", None, Categories.from_distinct(values[column]))
+        for column in columns
     )
 
 
-def _answers_of(member: Member, *, ballot: Ballot, X: Any) -> Matrix:
-    return member.answers(ballot, X)
+def _predict(estimator: BaggedEstimator, *, kind: PredictionKind, X: Any) -> Matrix:
+    return estimator.predict(kind, X)

@@ -1,1 +1,1 @@
-"""The one loop, and the parts it is made of: recipe, step, sampling, stopping, monitor."""
+"""The boosting loop and its parts: recipe, response, step, sampling, dropout, stopping, monitor."""

@@ -23,23 +23,23 @@ __all__ = ["Dropout", "DroppedRounds"]
 Vector = npt.NDArray[np.float64]
 
 STEP = 2.0**-36
-"""Of scores, which are logarithms, or in units of about the target's spread."""
-FARTHEST = 2.0**16
-"""Scores up to here are less than 2^53 steps, so that float64 holds every one of them."""
-COARSE = 2.0**20
-"""A first tree whose values are all smaller than this many steps would lose its digits."""
-RESCALE = "Scale y, give the loss a `degree` so that it is done here, or set dropout=None."
+"""The step of scores, which are logarithms, or in units of about the target's spread."""
+MAX_SCORE = 2.0**16
+"""Scores up to this are less than 2^53 steps, so that float64 represents every step."""
+MIN_STEPS = 2.0**20
+"""A first tree whose values are all smaller than this many steps would lose precision."""
+RESCALE = "Scale y, give the loss a `degree` so that y is scaled here, or set dropout=None."
 
 
 @dataclass(frozen=True)
 class Dropout:
-    """Which rounds are dropped, and what becomes of them (Rashmi & Gilad-Bachrach 2015).
+    """Which rounds are dropped, and how they are scaled afterwards (Rashmi & Gilad-Bachrach 2015).
 
-    With k rounds dropped and the learning rate ν, the new round's trees b and the dropped ones are
-    put into the model as
+    With k rounds dropped and the learning rate ν, the trees b of the new round and the dropped
+    trees d enter the model as
 
-        "tree":    ν / (k + ν) · b    and    k / (k + ν) of what they were
-        "forest":  ν / (1 + ν) · b    and    1 / (1 + ν)
+        "tree":    ν / (k + ν) · b    and    k / (k + ν) · d
+        "forest":  ν / (1 + ν) · b    and    1 / (1 + ν) · d
 
     which for ν = 1 is the paper's 1/(k+1) and k/(k+1); with no round dropped, ν · b. These are the
     names and formulas that XGBoost documents.
@@ -49,11 +49,11 @@ class Dropout:
     rate : float
         The probability that a round is dropped; 0: there is no dropout.
     most : int or None
-        The most that are dropped at once; None: any number.
+        The largest number of rounds that are dropped at once; None: any number.
     skip : float
-        The probability that nothing is dropped in a round.
+        The probability that no round is dropped in a round.
     normalization : {"tree", "forest"}
-        Whether the new round weighs as much as one dropped round, or as all of them.
+        Whether the new round has the weight of one dropped round, or of all of them.
     """
 
     rate: float = 0.0
@@ -62,22 +62,22 @@ class Dropout:
     normalization: str = "tree"
 
     @property
-    def words(self) -> str:
-        """The dropout, for a recipe; empty if there is none."""
+    def description(self) -> str:
+        """The dropout as a part of `recipe()`; empty if there is none."""
         if self.rate == 0:
             return ""
         most = "" if self.most is None else f", at most {self.most},"
         return f", {self.rate:.0%} of the rounds{most} dropped in {1 - self.skip:.0%} of them"
 
     def drawn(self, n_rounds: int, seed: int, number: int) -> list[int]:
-        """Return which of the rounds so far are dropped for this one."""
+        """Return the rounds that are dropped while round `number` is fitted."""
         if self.rate == 0:
             return []
         drawn = draw_dropout(n_rounds, self.rate, self.most or 0, self.skip, seed, number)
         return [int(m) for m in drawn]
 
     def shares(self, dropped: int, learning_rate: float) -> tuple[float, float]:
-        """Return what the new trees and the dropped ones are multiplied by."""
+        """Return the factors of the new trees and of the dropped ones."""
         if dropped == 0:
             return learning_rate, 1.0
         k = float(dropped) if self.normalization == "tree" else 1.0
@@ -85,28 +85,31 @@ class Dropout:
 
     @property
     def grain(self) -> float:
-        """What trees say is a multiple of this; 0: as it comes."""
+        """The values of trees are multiples of this; 0: they are not rounded."""
         return STEP if self.rate > 0 else 0.0
 
     def round_values(self, value: Vector) -> Vector:
-        """Return values that can be taken out of a score and put back without a trace."""
+        """Return rounded values, which can be subtracted from a score and added back exactly."""
         return value if self.rate == 0 else np.rint(value / STEP) * STEP
 
     def scale(self, tree: Tree, share: float) -> Tree:
-        """Return a tree that says so much of what it did."""
-        lines = None if tree.linear_leaves is None else tree.linear_leaves.scaled(share, self.grain)
-        return replace(tree, value=self.round_values(share * tree.value), linear_leaves=lines)
+        """Return a tree with all values multiplied by `share`."""
+        leaves = tree.linear_leaves
+        leaves = None if leaves is None else leaves.scaled(share, self.grain)
+        return replace(tree, value=self.round_values(share * tree.value), linear_leaves=leaves)
 
     def check(self, value: Vector, score: npt.NDArray[np.float64], *, first: bool) -> None:
-        """Raise ValueError if the values of a term, or the scores, do not fit the steps."""
+        """Raise ValueError if the values of a term are too small, or the scores too large."""
         if self.rate == 0:
             return
         largest, farthest = float(np.abs(value).max()), float(np.abs(score).max())
-        if (first and 0.0 < largest < COARSE * STEP) or not farthest < FARTHEST:
+        if (first and 0.0 < largest < MIN_STEPS * STEP) or not farthest < MAX_SCORE:
             raise ValueError(
-                f"dropout=Dart(rate={self.rate:g}) keeps scores in steps of {STEP:.2g} up to "
-                f"{FARTHEST:g}, and those of this loss are of the order of "
-                f"{max(largest, farthest):.2g}. {RESCALE}"
+                f"dropout=Dart(rate={self.rate:g}) rounds scores to steps of {STEP:.2g} and needs "
+                "scores below "
+                f"{MAX_SCORE:g}; those of this loss are of the order of "
+                f"{max(largest, farthest):.2g}. "
+                f"{RESCALE}"
             )
 
 
@@ -116,11 +119,11 @@ class DroppedRounds:
     Parameters
     ----------
     rounds : sequence of int
-        Which.
+        The dropped rounds.
     ensemble : Ensemble
-        Whose.
+        The ensemble that they belong to.
     samples : iterable of EncodedRows
-        Whose scores they leave; each has its rows as the ensemble reads them.
+        The rows whose scores are changed.
     workers : Workers
         The threads.
     """
@@ -135,7 +138,7 @@ class DroppedRounds:
             self._add(self._part, -1.0)
 
     def restore(self, dropout: Dropout, share: float) -> None:
-        """Put the rounds back, multiplied by `share`, into the ensemble and into the scores."""
+        """Add the rounds, multiplied by `share`, to the ensemble and to the scores again."""
         if not self.rounds:
             return
         part = self._part

@@ -1,9 +1,8 @@
-"""Trees that are averaged: the loop without feedback.
+"""The loop of forests, whose trees are averaged and do not depend on each other.
 
-The one idea: f = (1/M) Σ b_m, where every tree is fitted to the same response, each on a bag of its
-own. No tree waits for another, so they are grown side by side, and the rows outside their bags say
-how good the average is after each of them. Which trees are kept does not depend on how many were
-grown at once.
+f = (1/M) Σ b_m, where every tree is fitted to the same target on its own bag. The trees are grown
+in parallel, and the out-of-bag rows measure the average after each tree. Which trees are kept does
+not depend on the number of threads.
 """
 
 from __future__ import annotations
@@ -24,26 +23,26 @@ from stagewise.learners.histogram_tree import tree_of
 from stagewise.losses import Loss
 from stagewise.model.ensemble import Ensemble
 
-__all__ = ["Average", "average"]
+__all__ = ["Average", "grow_forest"]
 
 PER_THREAD = 4
-"""How many trees each thread grows between two looks at the clock and the keyboard."""
+"""Trees that each thread grows between two checks of the time limit and of interrupts."""
 BLOCK = 8192
-"""Numbers that are worked on at once: larger arrays would be fresh pages of memory each time."""
+"""Numbers that are processed at once: larger arrays would allocate new memory pages each time."""
 
 
 @dataclass
 class Average:
-    """What some trees say of rows, in the mean: of each row those trees that have a say.
+    """The average prediction of trees for rows; each row has its own trees.
 
     Attributes
     ----------
     total : float64 array of shape (n_outputs, n_rows)
-        The sum; the outputs of a row lie beside each other, as in the values of trees.
+        The sums; the outputs of a row are contiguous in memory, as in the values of trees.
     trees : int64 array of shape (n_rows,)
-        How many trees it is of.
+        The number of trees in each sum.
     lowest, highest : float
-        The range of what was averaged, so that of the means too.
+        The range of the values, and so of their averages.
     """
 
     total: npt.NDArray[np.float64]
@@ -56,12 +55,12 @@ class Average:
         """Return the average of no trees."""
         return cls(np.zeros((n_rows, n_outputs)).T, np.zeros(n_rows, dtype=np.int64))
 
-    def take(
+    def add(
         self, value: npt.NDArray[np.float64], rows: npt.NDArray[Any], leaf: npt.NDArray[Any]
     ) -> npt.NDArray[np.float64]:
-        """Let a tree speak of some rows; return their means, of shape (n_outputs, len(rows)).
+        """Add a tree for some rows; return their averages, of shape (n_outputs, len(rows)).
 
-        `value` is what its nodes say, and `leaf` the node of each of the rows.
+        `value` has the values of the tree's nodes, and `leaf` the leaf of each of the rows.
         """
         sums = self.total.T.take(rows, axis=0)
         sums += value.reshape(-1, len(self.total)).take(leaf, axis=0)
@@ -69,7 +68,7 @@ class Average:
         self.trees[rows] += 1
         self.lowest = min(self.lowest, float(value.min()))
         self.highest = max(self.highest, float(value.max()))
-        trees = self.trees[rows].astype(np.float64)  # before it is broadcast, which is far quicker
+        trees = self.trees[rows].astype(np.float64)  # converted before the broadcast: faster
         return np.asarray((sums / trees[:, np.newaxis]).T)
 
     def copy(self) -> Average:
@@ -77,7 +76,7 @@ class Average:
         return Average(self.total.copy(), self.trees.copy(), self.lowest, self.highest)
 
     def scores(self) -> npt.NDArray[np.float64]:
-        """Return the means; NaN where nobody had a say."""
+        """Return the averages; NaN for rows without a tree."""
         with np.errstate(invalid="ignore"):
             return np.clip(self.total / self.trees, self.lowest, self.highest)
 
@@ -86,8 +85,8 @@ class Average:
 class ExactDivision:
     """Values of trees divided by M, so that their sum is within the range of the values.
 
-    The one idea: quotients are whole multiples of a unit so small that it is a rounding error, and
-    so large that sums of M of them are exact. The range is rounded inwards.
+    Quotients are whole multiples of a unit that is as small as a rounding error, and so large that
+    sums of M quotients are exact. The range is rounded inwards.
 
     Attributes
     ----------
@@ -111,9 +110,9 @@ class ExactDivision:
         Parameters
         ----------
         n_trees : int
-            How many trees there are.
+            The number of trees.
         low, high : float
-            The range of the targets, and so of the values.
+            The range of the targets, and so of the values of trees.
         """
         exponent = int(np.frexp(max(-low, high))[1]) - 53
         unit = Fraction(2) ** exponent * max(1, n_trees)
@@ -133,12 +132,12 @@ class ExactDivision:
 
 
 class OutOfBag:
-    """The mean loss of the rows that some tree has not seen; of a row it changes when one speaks.
+    """The mean loss of the out-of-bag predictions; a tree updates only its out-of-bag rows.
 
     Parameters
     ----------
     loss : Loss
-        By which the average is judged.
+        The loss that is measured.
     rows : EncodedRows
         The rows of the fit.
     """
@@ -149,14 +148,17 @@ class OutOfBag:
         self.average = Average.of(loss.n_outputs, len(rows.y))
         self._losses = np.zeros(len(rows.y))
 
-    def take(
+    def add(
         self, value: npt.NDArray[np.float64], rows: npt.NDArray[Any], leaf: npt.NDArray[Any]
     ) -> float | None:
-        """Let a tree speak of rows; return the mean loss of those that any spoke of, or None."""
+        """Add a tree for its out-of-bag rows; return the mean loss of rows with any tree, or None.
+
+        The arguments are those of `Average.add`.
+        """
         step = max(1, BLOCK // self.loss.n_outputs)
         for first in range(0, len(rows), step):
             some = rows[first : first + step]
-            scores = self.average.take(value, some, leaf[first : first + step])
+            scores = self.average.add(value, some, leaf[first : first + step])
             self._losses[some] = self.loss.loss(self.rows.y[some], scores)
         known = self.average.trees > 0
         if not known.any():
@@ -166,8 +168,8 @@ class OutOfBag:
         return float(np.average(self._losses[part], weights=weight))
 
 
-def average(
-    committee: ForestGrower,
+def grow_forest(
+    grower: ForestGrower,
     ensemble: Ensemble,
     loss: Loss,
     train: EncodedRows,
@@ -178,48 +180,50 @@ def average(
     seed: int,
     out_of_bag: bool,
 ) -> Average:
-    """Grow trees until the monitor has enough; give each its share of the sum.
+    """Grow trees until the monitor stops, and divide their values by the number of trees.
 
     Parameters
     ----------
-    committee : ForestGrower
-        Grows them.
+    grower : ForestGrower
+        Grows the trees.
     ensemble : Ensemble
-        Gets them; empty before.
+        Gets the trees; it is empty before.
     loss : Loss
-        By which the average is judged: on held-out rows or, without, on those outside the bags.
+        The loss of the average that is measured on held-out rows or, without them, on the
+        out-of-bag rows.
     train, valid : EncodedRows
         The rows of the fit; held-out rows, or None.
     monitor : Monitor
-        Says when to stop, and which number of trees was best.
+        Decides when to stop, and which number of trees is the best.
     workers : Workers
         The threads.
     seed : int
-        Keys all that is drawn, together with the number of a tree.
+        The key of all random numbers, together with the number of a tree.
     out_of_bag : bool
-        Whether there are rows outside the bags, and somebody wants to know about them.
+        Whether out-of-bag predictions are computed.
 
     Returns
     -------
     Average
-        What is said of the training rows by those trees that have not seen them.
+        The out-of-bag predictions of the training rows.
     """
-    unseen = OutOfBag(loss, train)
-    best = unseen.average
-    members = _members(committee, monitor.n_rounds, PER_THREAD * workers.threads, seed, out_of_bag)
-    for m, (grown, rows, leaf) in enumerate(members, start=1):
+    oob = OutOfBag(loss, train)
+    best = oob.average
+    batch = PER_THREAD * workers.threads
+    trees = _grow_in_batches(grower, monitor.n_rounds, batch, seed, out_of_bag)
+    for m, (grown, rows, leaf) in enumerate(trees, start=1):
         tree = tree_of(grown)
         ensemble.append(tree)
-        judged = None
+        measured = None
         if out_of_bag:
-            judged = unseen.take(tree.value, rows, leaf)
+            measured = oob.add(tree.value, rows, leaf)
         if valid is not None:
             valid.table.add_tree(workers, grown, tree.value.reshape(-1), valid.score.reshape(-1))
             losses = loss.loss(valid.y, valid.score / m)
-            judged = float(np.average(losses, weights=valid.weight))
-        stop = monitor.after_round(m, None, judged)
+            measured = float(np.average(losses, weights=valid.weight))
+        stop = monitor.after_round(m, None, measured)
         if monitor.early_stopping is not None and monitor.best_round == m:
-            best = unseen.average.copy()
+            best = oob.average.copy()
         if stop:
             break
     ensemble.truncate(monitor.best_round)
@@ -234,8 +238,9 @@ def average(
     return best
 
 
-def _members(
-    committee: ForestGrower, n: int, at_once: int, seed: int, unseen: bool
+def _grow_in_batches(
+    grower: ForestGrower, n: int, batch: int, seed: int, out_of_bag: bool
 ) -> Iterator[tuple[GrownTree, npt.NDArray[np.uint32], npt.NDArray[np.int32]]]:
-    for first in range(0, n, at_once):
-        yield from committee.grow(seed, first, min(at_once, n - first), unseen)
+    """Yield each tree, its out-of-bag rows and their leaves."""
+    for first in range(0, n, batch):
+        yield from grower.grow(seed, first, min(batch, n - first), out_of_bag)

@@ -99,8 +99,8 @@ class Boosting:
     workers : Workers
         The threads.
     seed : int
-        Keys all random numbers, together with the number of the round: a fit that continues an
-        earlier one draws what an uninterrupted fit would have drawn.
+        The key of all random numbers, together with the number of the round: a fit that continues
+        an earlier one draws the same numbers as an uninterrupted fit.
     """
 
     def __init__(
@@ -195,7 +195,7 @@ class Boosting:
         return dropped
 
     def _multiplied(self, outputs: Sequence[int], bag: Bag) -> Gradients | VectorGradients:
-        """Return what the next term is fitted to, times how often each row counts."""
+        """Return the response of the next term, times how often each row counts."""
         hessians = not self._recipe.response.of_classes
         multiplied = (
             bag.count(self._response(k), self._workers, self.train.weight, hessians=hessians)
@@ -216,7 +216,7 @@ class Boosting:
         return zip(outputs, result.values, strict=bool(result.values))
 
     def _response(self, output: int) -> Gradients:
-        """Return what a term of this output is fitted to, before rows are multiplied."""
+        """Return the response of an output, before rows are multiplied."""
         cached, self._cached = self._cached, None
         if cached is not None and cached[0] == output:
             return cached[1]  # the sampling has read it

@@ -137,7 +137,7 @@ class Monitor:
         for callback in self._callbacks:
             if callback(progress):
                 stop = True
-                self.stop_reason = f"callback {callback!r} asked to stop"
+                self.stop_reason = f"callback {callback!r} returned True"
         return stop
 
     def record_oob_improvement(self, improvement: float) -> None:

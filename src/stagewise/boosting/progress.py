@@ -1,4 +1,4 @@
-"""What the user sees while something takes long: nothing, a bar, or a line now and then."""
+"""Progress on standard error: a bar, or lines with the time so far."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 if TYPE_CHECKING:
     from stagewise.boosting.monitor import Progress
 
-__all__ = ["Lines", "ProgressDisplay"]
+__all__ = ["ProgressDisplay", "ProgressLines"]
 
 
 class ProgressDisplay:
@@ -18,7 +18,7 @@ class ProgressDisplay:
     Parameters
     ----------
     verbose : int
-        0: nothing. 1: a bar on a terminal (with rich, if it is installed), else about a line a
+        0: nothing. 1: a bar on a terminal (if rich is installed), otherwise about one line per
         second. 2: a line for every round.
     """
 
@@ -31,7 +31,7 @@ class ProgressDisplay:
     def show(self, progress: Progress) -> None:
         """Show one round."""
         stream = self._stream if self._stream is not None else sys.stderr
-        if self._verbose <= 0 or stream is None:  # a program without a console has none
+        if self._verbose <= 0 or stream is None:  # programs without a console have no stderr
             return
         if self._verbose == 1 and stream.isatty() and self._show_bar(progress, stream):
             return
@@ -41,7 +41,7 @@ class ProgressDisplay:
             print(self._line(progress), file=stream, flush=True)
 
     def close(self) -> None:
-        """Leave the terminal as it was."""
+        """Remove the bar from the terminal."""
         if self._bar is not None:
             self._bar.stop()
             self._bar = None
@@ -78,28 +78,29 @@ class ProgressDisplay:
         return True
 
 
-class Lines:
-    """Says on standard error what is done, and how long it has taken so far.
+class ProgressLines:
+    """Prints lines about the progress of a computation, with the time so far, on standard error.
 
     Parameters
     ----------
     verbose : int
-        0: nothing is said.
+        0: nothing is printed.
     prefix : str
-        What every line begins with.
+        The beginning of every line.
     seconds : float
-        How many pass from line to line, at least.
+        The least time between two lines.
     """
 
     def __init__(self, verbose: int, prefix: str = "", seconds: float = 0.0) -> None:
         self._on, self._prefix, self._seconds = verbose > 0, prefix, seconds
-        self._begin = self._said = time.monotonic()
+        self._begin = self._last_line = time.monotonic()
 
-    def say(self, words: str, *, last: bool = False) -> None:
-        """Say it, unless a line was said just now; the last one is said in any case."""
+    def show(self, text: str, *, last: bool = False) -> None:
+        """Print a line; if it is not `last`, only if enough time has passed since the previous."""
         now = time.monotonic()
-        if not self._on or (now - self._said < self._seconds and not last) or sys.stderr is None:
+        too_soon = now - self._last_line < self._seconds and not last
+        if not self._on or too_soon or sys.stderr is None:
             return
-        self._said = now
-        line = f"{self._prefix}{words}  {now - self._begin:.1f} s"
-        print(line, file=sys.stderr, flush=True)  # noqa: T201  asked for
+        self._last_line = now
+        line = f"{self._prefix}{text}  {now - self._begin:.1f} s"
+        print(line, file=sys.stderr, flush=True)  # noqa: T201  verbose output

@@ -1,10 +1,10 @@
-"""What a learner is fitted to.
+"""The response: the target and weights that a learner is fitted to.
 
-The one idea: a tree of numbers always solves weighted least squares, with targets -g/h and weights
-h, for one score at a time, or with a vector in every leaf for all of them. A response says which g
-and h these are: the loss's own (Newton), the gradient alone with h = 1 (Friedman), or the loss's
-own with -g/h bounded (LogitBoost's working response). A tree of classes is fitted to the classes
-themselves, with the loss's weights of the rows, for all scores at once (AdaBoost).
+A regression tree solves weighted least squares, with targets -g/h and weights h, for one score at a
+time, or with vector leaves for all scores at once. The response defines g and h: those of the loss
+(Newton), the gradient with h = 1 (Friedman), or those of the loss with -g/h bounded (LogitBoost's
+working response). A classification tree is fitted to the classes, with the row weights of the loss,
+for all scores at once (AdaBoost).
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ __all__ = ["Response", "classes", "gradient", "newton", "working"]
 
 @dataclass(frozen=True)
 class Response:
-    """How the derivatives of a loss become what a learner is fitted to.
+    """How the target and weights of a learner follow from the derivatives of a loss.
 
     Parameters
     ----------
     name : str
-        What it is called in a recipe.
+        Its name in `recipe()`.
     limit : float
         The largest absolute -g/h; 0: no limit.
     unit_hessians : bool
-        Whether every row has the weight 1, so that the gradient alone is fitted.
+        Whether every row has the hessian 1, so that the gradient alone is fitted.
     of_classes : bool
-        Whether classes are told apart, with weights, rather than numbers fitted.
+        Whether the target is the class, with row weights, for a classification tree.
     """
 
     name: str
@@ -43,7 +43,7 @@ class Response:
     of_classes: bool = False
 
     def turns(self, loss: Loss, *, joint: bool) -> Sequence[Sequence[int]]:
-        """Return the outputs that each term of a round adds to: one, or if joint all."""
+        """Return the outputs that each term of a round adds to: one, or all if terms are joint."""
         every = range(loss.n_outputs)
         return [every] if self.of_classes or joint else [[output] for output in every]
 
@@ -54,7 +54,7 @@ class Response:
         workers: Workers,
         weight: npt.NDArray[np.float64] | None,
     ) -> Gradients:
-        """Return what the next term of an output is fitted to."""
+        """Return the derivatives, or row weights, that the next term of an output is fitted to."""
         if self.of_classes:
             return bound.row_weights()
         derivatives = bound.gradients(output)
@@ -63,13 +63,14 @@ class Response:
         return derivatives
 
     def hessian_bound(self, loss: Loss) -> float:
-        """Return the most that a hessian can be, or 0 if nothing is known."""
+        """Return an upper bound of the hessian of a row of weight 1, or 0 if there is none."""
         return 1.0 if self.unit_hessians or self.of_classes else loss.hessian_bound
 
     def hessian_is_weight(self, loss: Loss, *, multiplied: bool) -> bool:
-        """Return whether every hessian is that bound.
+        """Return whether the hessian of every row equals that bound.
 
-        Where rows count more than once their hessians do too, unless these count rows of classes.
+        If rows count more than once (`multiplied`), so do their hessians, except those of a
+        classification tree, which count rows.
         """
         if self.of_classes:
             return True

@@ -1,10 +1,10 @@
-"""Which rows a round sees, and how often each of them counts.
+"""Row sampling: the rows of a round, and how often each of them counts.
 
-The one idea: a row is in the bag of round m if a hash of (seed, m, row number) says so, and perhaps
-what the loss says of it; nothing is drawn in sequence, so the bag does not depend on threads or on
-which rounds were run before. Rows that stand for others count more than once, and all that is made
-of a round's rows (sums, counts of classes, quantiles, line searches) counts them so; how heavy a
-leaf must be is about the rows themselves.
+Whether a row is in the bag of round m depends on a hash of (seed, m, row number), and for some
+methods on its gradient. Nothing is drawn in sequence, so a bag does not depend on threads or on the
+rounds before. A row that represents others counts more than once in everything that is computed
+from the bag (sums, counts of classes, quantiles, line searches); only the least weight of a leaf
+counts every row once.
 """
 
 from __future__ import annotations
@@ -74,21 +74,21 @@ class Bag:
 
 @dataclass(frozen=True, eq=False)
 class Round:
-    """What a draw may know.
+    """The inputs of a draw.
 
     Parameters
     ----------
     workers : Workers
         The threads.
     n_rows : int
-        How many rows the table has.
+        The number of rows of the table.
     weight : float64 array or None
-        Their weights; rows of weight 0 are absent.
+        Their weights; rows of weight 0 are never drawn.
     seed, number : int
-        What the draws of this round are keyed by.
+        The seed and the number of the round: the key of the draw.
     responses : callable
-        Returns what the terms of this round would be fitted to, one after the other; each is valid
-        until the next one is made.
+        Returns an iterator over the responses of the terms of this round; each is valid until the
+        next one is computed.
     unit : float
         One unit of the score: g is in units of a loss per unit, h per square of it.
     groups : uint32 array or None
@@ -113,19 +113,19 @@ class Round:
 
 
 class Sampling(Protocol):
-    """A choice of rows for every round."""
+    """A method of sampling rows in every round."""
 
     @property
     def draws(self) -> bool:
-        """Whether rounds see different rows."""
+        """Whether rounds have different rows."""
 
     @property
     def multiplies(self) -> bool:
         """Whether rows of a bag may count more than once."""
 
     @property
-    def words(self) -> str:
-        """The choice, for a recipe."""
+    def description(self) -> str:
+        """The sampling as a part of `recipe()`."""
 
     def bag(self, this: Round) -> Bag:
         """Return the rows of this round."""
@@ -138,7 +138,7 @@ class RowFraction:
     Parameters
     ----------
     share : float
-        In (0, 1]; 1 is every row, without drawing.
+        In (0, 1]; 1: all rows, and nothing is drawn.
     """
 
     share: float = 1.0
@@ -146,13 +146,13 @@ class RowFraction:
 
     @property
     def draws(self) -> bool:
-        """Whether rounds see different rows."""
+        """Whether rounds have different rows."""
         return self.share < 1.0
 
     @property
-    def words(self) -> str:
-        """The choice, for a recipe."""
-        return f"{self.share:.0%} of the rows a round" if self.draws else "all rows"
+    def description(self) -> str:
+        """The sampling as a part of `recipe()`."""
+        return f"{self.share:.0%} of the rows per round" if self.draws else "all rows"
 
     def bag(self, this: Round) -> Bag:
         """Return the rows of this round."""
@@ -165,15 +165,16 @@ class RowFraction:
 
 @dataclass(frozen=True)
 class Bootstrap:
-    """Each row a Poisson number of times, `rate` in the mean.
+    """Each row a Poisson number of times, with mean `rate`.
 
-    How often a row occurs in a bootstrap of n rows is binomial, (n, 1/n), and tends to Poisson(1);
-    drawn for each row by itself, the counts need no order (Oza & Russell 2001, online bagging).
+    The number of times that a row occurs in a bootstrap sample of n rows is binomial, (n, 1/n), and
+    tends to Poisson(1). The counts are drawn for each row independently (Oza & Russell 2001, online
+    bagging).
 
     Parameters
     ----------
     rate : float
-        In (0, 1]; 1 is as many draws as there are rows.
+        In (0, 1]; 1: on average as many draws as there are rows.
     """
 
     rate: float = 1.0
@@ -181,9 +182,9 @@ class Bootstrap:
     multiplies = True
 
     @property
-    def words(self) -> str:
-        """The choice, for a recipe."""
-        return f"a bootstrap of {self.rate:.0%} of the rows a round"
+    def description(self) -> str:
+        """The sampling as a part of `recipe()`."""
+        return f"bootstrap of {self.rate:.0%} of the rows per round"
 
     def bag(self, this: Round) -> Bag:
         """Return the rows of this round."""
@@ -196,16 +197,16 @@ class Bootstrap:
 
 @dataclass(frozen=True)
 class LargestGradients:
-    """The rows with the largest gradients, and some of the others for all others (GOSS).
+    """Gradient-based one-side sampling (GOSS): large gradients, and a sample of the others.
 
-    The `top` share of the rows with the largest ‖w·g‖ (over the outputs; of one output w·|g|)
+    The `top` fraction of the rows with the largest ‖w·g‖ (over the outputs; with one output w·|g|)
     count once; each of the others is drawn with probability b / (1 - a) and then counts
     (1 - a) / b times, so that every sum keeps its mean (Ke et al. 2017, Algorithm 2).
 
     Parameters
     ----------
     top, other : float
-        a and b: the shares of the rows that are kept for their gradients, and drawn.
+        a and b: the fractions of rows that are kept for their gradients, and that are drawn.
     """
 
     top: float = 0.2
@@ -214,11 +215,11 @@ class LargestGradients:
     multiplies = True
 
     @property
-    def words(self) -> str:
-        """The choice, for a recipe."""
+    def description(self) -> str:
+        """The sampling as a part of `recipe()`."""
         return (
-            f"the {self.top:.0%} of the rows with the largest gradients and {self.other:.0%} for "
-            "all others a round (GOSS)"
+            f"GOSS ({self.top:.0%} of the rows with the largest gradients and {self.other:.0%} of "
+            "the others per round)"
         )
 
     def bag(self, this: Round) -> Bag:
@@ -229,19 +230,19 @@ class LargestGradients:
 
 @dataclass(frozen=True)
 class MinimalVariance:
-    """Each row with a probability that grows with its derivatives, counted by its inverse (MVS).
+    """Minimal variance sampling (MVS): a row with probability p counts 1/p times.
 
         p = min(1, s / μ),    s = w √Σ_k (g_k² + λ h_k²),    Σ p = share · n
 
-    keeps the mean of every sum, and of all such choices makes the variance of the gains of splits
-    the least, to first order (Ibragimov & Gusev 2019, eqs. 6 to 9).
+    Every sum keeps its mean, and of all such probabilities these minimise the variance of the gains
+    of splits, to first order (Ibragimov & Gusev 2019, eqs. 6 to 9).
 
     Parameters
     ----------
     share : float
-        The mean share of the rows that are in the bag, in (0, 1).
+        The mean fraction of the rows in a bag, in (0, 1).
     ridge : float
-        λ, above 0: how much the second derivatives matter beside the first.
+        λ, above 0: the weight of the second derivatives.
     """
 
     share: float
@@ -250,9 +251,9 @@ class MinimalVariance:
     multiplies = True
 
     @property
-    def words(self) -> str:
-        """The choice, for a recipe."""
-        return f"{self.share:.0%} of the rows a round by minimal variance (MVS)"
+    def description(self) -> str:
+        """The sampling as a part of `recipe()`."""
+        return f"MVS ({self.share:.0%} of the rows per round)"
 
     def bag(self, this: Round) -> Bag:
         """Return the rows of this round."""
@@ -276,9 +277,9 @@ class WholeGroups:
     multiplies = False
 
     @property
-    def words(self) -> str:
-        """The choice, for a recipe."""
-        return f"{self.share:.0%} of the groups a round"
+    def description(self) -> str:
+        """The sampling as a part of `recipe()`."""
+        return f"{self.share:.0%} of the groups per round"
 
     def bag(self, this: Round) -> Bag:
         """Return the rows of this round."""
@@ -290,14 +291,14 @@ class WholeGroups:
 
 @dataclass(frozen=True, eq=False)
 class OnlyRows:
-    """Some rows of the table, as if there were no others: the training part of a fold.
+    """Sampling among some rows of the table only: the training rows of a fold.
 
     Parameters
     ----------
     rows : uint32 array
-        Increasing; all others have weight 0, so that no draw sees them.
+        Increasing; all others have weight 0, so that they are never drawn.
     inner : Sampling
-        What is drawn among them.
+        The sampling of these rows.
     """
 
     rows: Indices
@@ -305,7 +306,7 @@ class OnlyRows:
 
     @property
     def draws(self) -> bool:
-        """Whether rounds see different rows."""
+        """Whether rounds have different rows."""
         return self.inner.draws
 
     @property
@@ -314,11 +315,11 @@ class OnlyRows:
         return self.inner.multiplies
 
     @property
-    def words(self) -> str:
-        """The choice, for a recipe."""
-        return self.inner.words
+    def description(self) -> str:
+        """The sampling as a part of `recipe()`."""
+        return self.inner.description
 
     def bag(self, this: Round) -> Bag:
-        """Return the fold's rows of this round."""
+        """Return the rows of this round."""
         drawn = self.inner.bag(this)
         return Bag(self.rows) if drawn.rows is None else drawn

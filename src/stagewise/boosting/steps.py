@@ -1,9 +1,9 @@
-"""How far to go: from a fitted term to its values.
+"""Steps: the values of a fitted term.
 
-The one idea: a step sees one stage (the bound loss, the term, the scores before it) and returns the
-result: what the term adds to each of its outputs before shrinkage. `newton` keeps the tree's own
--G/(H+λ); `region_optimum` gives every region the best constant of the loss; `votes` and
-`log_odds` are AdaBoost's two ways to use a tree of classes.
+A step gets a fitted term with the loss and the scores before it (`StepInput`), and returns the
+values that the term adds to each of its outputs before shrinkage (`StepResult`). `newton` keeps the
+tree's own -G/(H+λ); `region_optimum` gives every region the best constant of the loss; `votes` and
+`log_odds` are AdaBoost's two ways to use a classification tree.
 """
 
 from __future__ import annotations
@@ -42,19 +42,19 @@ __all__ = [
 Vector = npt.NDArray[np.float64]
 
 ROUNDING = 1e-6
-"""Weights of rows have the 24 bits of a float32: less of the whole than this is nothing."""
+"""Row weights are float32, with 24 bits: a smaller share of their sum counts as 0."""
 
 
 @dataclass(frozen=True)
 class StepInput:
-    """One term on its way into the model.
+    """The inputs of a step: a fitted term, the loss and the scores before the term.
 
     Attributes
     ----------
     loss, bound : Loss, BoundLoss
-        What is minimised, and its derivatives at the scores before this term.
+        The loss, and its derivatives at the scores before this term.
     outputs : sequence of int
-        Which scores the term adds to.
+        The scores that the term adds to.
     learner, term : BoundLearner, Term
         The learner, and the term that it has fitted.
     y, weight : array, float64 array or None
@@ -66,9 +66,9 @@ class StepInput:
     workers : Workers
         The threads.
     drawn : bool
-        Whether the next round will see other rows.
-    source : Columns, or what else the ensemble reads
-        The rows before they were made ready for the learner.
+        Whether the next round will have other rows.
+    source : Columns, or another input of the ensemble
+        The rows before they were encoded for the learner.
     """
 
     loss: Loss
@@ -90,19 +90,19 @@ class StepInput:
         return self.bag.count(own, self.workers, self.weight, hessians=True)
 
     def row_weights(self) -> Gradients:
-        """Return the same of the weights that the loss gives the rows."""
+        """Return the row weights of the loss, times how often each row counts in this round."""
         own = self.bound.row_weights()
         return self.bag.count(own, self.workers, self.weight, hessians=False)
 
 
 @dataclass(frozen=True)
 class StepResult:
-    """What a step decides.
+    """The values that a step sets.
 
     Attributes
     ----------
     values : sequence of float64 array
-        The values of the term's nodes, for each of its outputs; none: the term is not taken.
+        The values of the term's nodes, for each of its outputs; empty: the term is rejected.
     stop_reason : str
         Why there can be no further round; empty: there can.
     linear_leaves : LinearLeaves or None
@@ -133,8 +133,8 @@ def region_optimum(max_step: float = 0.0) -> Step:
     """Return the step that takes each region's own optimum: γ_j = argmin Σ L(y, F + γ).
 
     Friedman (2001): a quantile of y - F (Algorithm 3), from the median one step of the Huber loss
-    (Algorithm 4), or what the sums of the region's derivatives say (Algorithms 5 and 6); clipped
-    to ±max_step (0: any), and put in order where the function must rise or fall.
+    (Algorithm 4), or the optimum by the sums of the region's derivatives (Algorithms 5 and 6);
+    clipped to ±max_step (0: not), and changed where it would break a monotone constraint.
     """
 
     def step(given: StepInput) -> StepResult:
@@ -160,20 +160,21 @@ def region_optimum(max_step: float = 0.0) -> Step:
 
 
 def tree_of(given: StepInput) -> tuple[BoundTree, GrownTerm]:
-    """Return the grower and the tree of a given, or raise ValueError if it is about none."""
+    """Return the learner and the tree of a step, or raise ValueError if the term is no tree."""
     learner, term = given.learner, given.term
     if isinstance(learner, BoundTree) and isinstance(term, GrownTerm):
         return learner, term
     raise ValueError(
-        "what a region says by itself needs a tree; use step='line_search' or 'votes'."
+        "this step sets the values of leaves, so the learner must be a tree; use "
+        "step='line_search' or 'votes'."
     )
 
 
 def line_search(given: StepInput) -> StepResult:
     """Return ρ times the term, ρ = argmin Σ L(y, F + ρ b(x)) (Friedman 2001, Algorithm 1).
 
-    The search starts from Newton's guess, -Σgb / Σhb². Where the loss may fall for ever (separated
-    classes, counts of nothing but zeros) no score moves by more than LONGEST.
+    The search starts from Newton's step, -Σgb / Σhb². Where the loss has no minimum (separated
+    classes, counts that are all zero) no score moves by more than MAX_STEP.
     """
     (output,) = given.outputs
     rows = slice(None) if given.bag.rows is None else given.bag.rows
@@ -194,31 +195,31 @@ def line_search(given: StepInput) -> StepResult:
         return found if math.isfinite(found) else math.inf
 
     guess = -slope / curve
-    # Brent's parabolas end where the loss no longer changes, at about the root of its precision.
+    # Brent's method ends where the loss no longer changes, at about the root of its precision.
     with np.errstate(over="ignore", invalid="ignore"):
         rho = float(minimize_scalar(total, bracket=(0.0, guess), options={"xtol": 1e-9}).x)
     if given.loss.degree is None:
-        most = MAX_STEP / np.abs(b).max()
-        rho = min(max(rho, -most), most)
+        limit = MAX_STEP / np.abs(b).max()
+        rho = min(max(rho, -limit), limit)
     return StepResult([(rho if total(rho) <= total(0.0) else 0.0) * given.term.value])
 
 
 def step_for(loss: Loss, max_step: float = 0.0) -> Step:
-    """Return the step a loss calls for; a Newton tree has clipped its values itself."""
+    """Return the default step of a loss; a Newton tree has already clipped its values."""
     return newton if loss.leaf_quantile is None else region_optimum(max_step)
 
 
 def votes(given: StepInput) -> StepResult:
-    """Return discrete AdaBoost's votes: every leaf says a class, and all say it equally loud.
+    """Return discrete AdaBoost's votes: every leaf votes for one class with the same weight β.
 
-    With err the share of weight that the tree gets wrong,
+    With err the share of the weight of misclassified rows,
 
         α = log((1 - err) / err) + log(K - 1)        value = β · (1 for its class, else -1/(K-1))
 
     with β = (K-1)²/K · α, the best step of the exponential loss (Freund & Schapire 1997; SAMME of
     Zhu et al. 2009). For two classes the value is ±½ log((1 - err) / err). A tree without errors
-    gets the α of one that has half a row wrong, and no other follows it; one that is no better than
-    chance is not taken, and none follows either. Where rows are drawn, a tree ends nothing.
+    gets the α of one with half a row wrong, and the fit ends; a tree that is no better than chance
+    is rejected, and the fit ends. With row sampling neither ends the fit.
     """
     sums = given.learner.node_sums(given.term, given.row_weights())
     k = sums.gradient.shape[1]
@@ -241,16 +242,16 @@ def votes(given: StepInput) -> StepResult:
 
 
 def log_odds(given: StepInput) -> StepResult:
-    """Return real AdaBoost's answers: (K-1) (log p_k - mean log p), p the leaf's shares of weight.
+    """Return real AdaBoost's values: (K-1) (log p_k - mean log p), p the class shares of a leaf.
 
     For two classes, ½ log(p / (1 - p)) (FHT 2000, Algorithm 2; SAMME.R of Zhu et al. 2009). Shares
-    below e^-8 count as e^-8, so that for two classes no leaf says more than ±4.
+    of weight below e^-8 count as e^-8, so that for two classes no value is beyond ±4.
     """
     learner, term = tree_of(given)
     weights = learner.node_sums(term, given.row_weights()).gradient
     k = weights.shape[1]
-    answer = np.array([_centred_logs(node) for node in weights.tolist()]) * (k - 1)
-    return StepResult([np.ascontiguousarray(answer[:, c]) for c in _classes(given.outputs, k)])
+    values = np.array([_centred_logs(node) for node in weights.tolist()]) * (k - 1)
+    return StepResult([np.ascontiguousarray(values[:, c]) for c in _classes(given.outputs, k)])
 
 
 def _centred_logs(weights: list[float]) -> list[float]:
@@ -264,5 +265,5 @@ def _centred_logs(weights: list[float]) -> list[float]:
 
 
 def _classes(outputs: Sequence[int], n_classes: int) -> Sequence[int]:
-    """Return the class that each output is the score of; one output alone is that of class 1."""
+    """Return the class of each output; a single output is the score of class 1."""
     return [1] if len(outputs) < n_classes else outputs

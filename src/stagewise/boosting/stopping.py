@@ -1,4 +1,4 @@
-"""When to stop before the last round."""
+"""Rules that stop a fit before the last round: early stopping and a time limit."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class EarlyStopping:
     rounds : int
         The number of rounds without an improvement after which the fit stops.
     min_delta : float
-        A loss is an improvement if it is lower by more than this than that of the last improvement.
+        A loss is an improvement if it is below the last improvement by more than this.
     """
 
     rounds: int
@@ -41,7 +41,7 @@ class EarlyStopping:
 
 @dataclass
 class TimeLimit:
-    """Stops a fit before a round that would end too late, if it took as long as the longest one.
+    """Stops a fit if a round as long as the longest one so far would end after the limit.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
-"""Which column plays which part: target, weight, features, or none.
+"""The roles of columns: target, weight, features, or ignored.
 
-The one idea: every column that is left out is left out because the user said so. Text is learned
-from as categories; what is neither numbers nor text is refused by name, never dropped in silence.
+Text columns become categorical features. A column that is neither numbers nor text is an error that
+names it; no column is dropped silently.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from stagewise.cli.complaint import Complaint, listing
+from stagewise.cli.errors import InputError, listing
 from stagewise.cli.files import pick
 from stagewise.cli.screen import amount
 
@@ -24,19 +24,19 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Roles",
+    "drop_unlabelled",
     "feature_table",
-    "labelled",
     "labels",
     "numbers",
-    "refuse_columns",
-    "strange_columns",
     "text_columns",
+    "unsupported_columns",
+    "unsupported_columns_error",
 ]
 
 
 @dataclass(frozen=True)
 class Roles:
-    """The parts the user gave to columns by name."""
+    """The roles of columns, as named by the user."""
 
     target: str
     weight: str | None = None
@@ -44,7 +44,7 @@ class Roles:
     categorical: tuple[str, ...] = ()
 
     def check(self, table: pa.Table, path: Path) -> None:
-        """Complain if a column is not there, or has two parts."""
+        """Raise if a column does not exist or has two roles."""
         pick(table, self.target, option="--target", path=path)
         if self.weight is not None:
             pick(table, self.weight, option="--weight", path=path)
@@ -53,11 +53,14 @@ class Roles:
         for name in self.categorical:
             pick(table, name, option="--categorical", path=path)
             if name in (self.target, self.weight, *self.ignore):
-                raise Complaint(f"--categorical: {name!r} is no feature; it has another part.")
+                raise InputError(
+                    f"--categorical: {name!r} is not a feature: it is the target, the weight or "
+                    "ignored."
+                )
         if self.weight == self.target:
-            raise Complaint(f"{self.target!r} cannot be target and weight; name two columns.")
+            raise InputError(f"{self.target!r} cannot be both target and weight; name two columns.")
         if self.target in self.ignore:
-            raise Complaint(f"{self.target!r} is the target and cannot be ignored as well.")
+            raise InputError(f"{self.target!r} is the target and cannot be ignored.")
 
     def features(self, table: pa.Table) -> pa.Table:
         """Return the table without target, weight and ignored columns."""
@@ -66,12 +69,12 @@ class Roles:
 
 
 def text_columns(table: pa.Table) -> list[str]:
-    """Return the names of columns that hold text, or categories of whatever type."""
+    """Return the names of columns with text or a dictionary (category) type."""
     return [field.name for field in table.schema if _is_text(field.type)]
 
 
-def strange_columns(table: pa.Table) -> list[str]:
-    """Return the names of columns that hold neither text nor numbers, truth values or times."""
+def unsupported_columns(table: pa.Table) -> list[str]:
+    """Return the names of columns that have neither text, numbers, booleans nor times."""
     return [
         field.name
         for field in table.schema
@@ -104,10 +107,9 @@ def _is_number(kind: pa.DataType) -> bool:
 
 
 def feature_table(table: pa.Table, names: Sequence[str]) -> pa.Table:
-    """Return columns in a form every reader of frames understands.
+    """Return columns with types that all data frame readers support.
 
-    A column without any value has no type in a file and becomes missing numbers; a date becomes
-    the moment it begins. Neither changes what a model could learn.
+    A column without any value has no type in a file and becomes NaN; a date becomes a timestamp.
     """
     import pyarrow as pa
     from pyarrow import types
@@ -124,15 +126,15 @@ def feature_table(table: pa.Table, names: Sequence[str]) -> pa.Table:
 
 
 def numbers(table: pa.Table, name: str, part: str) -> npt.NDArray[np.float64]:
-    """Return a column as floating-point numbers without gaps, for a target or a weight."""
+    """Return a column without missing values as floats, for a target or a weight."""
     import pyarrow as pa
     from pyarrow import types
 
-    column = _whole(table, name, part)
+    column = _complete(table, name, part)
     kind = column.type
     if not (types.is_boolean(kind) or types.is_integer(kind) or types.is_floating(kind)):
-        raise Complaint(
-            f"The {part} {name!r} must be numbers, and holds {_plain(kind)}; "
+        raise InputError(
+            f"The {part} {name!r} must be numbers, but has {_plain(kind)}; "
             "name another column, or convert it."
         )
     if types.is_boolean(kind):
@@ -141,10 +143,10 @@ def numbers(table: pa.Table, name: str, part: str) -> npt.NDArray[np.float64]:
 
 
 def labels(table: pa.Table, name: str) -> npt.NDArray[Any]:
-    """Return a column of class labels without gaps: truth values, whole numbers, floats or text."""
+    """Return class labels without missing values: booleans, integers, floats or text."""
     from pyarrow import types
 
-    column = _whole(table, name, "target")
+    column = _complete(table, name, "target")
     if types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     kind = column.type
@@ -152,43 +154,47 @@ def labels(table: pa.Table, name: str) -> npt.NDArray[Any]:
         return np.asarray(column.to_pylist(), dtype=np.str_)
     if types.is_boolean(kind) or types.is_integer(kind) or types.is_floating(kind):
         return np.asarray(column.to_numpy())
-    raise Complaint(
-        f"The target {name!r} holds {_plain(kind)}, which cannot be class labels; "
+    raise InputError(
+        f"The target {name!r} has {_plain(kind)}, which cannot be class labels; "
         "convert it to text or whole numbers."
     )
 
 
-def labelled(table: pa.Table, name: str) -> pa.Table:
-    """Return the rows whose target is known."""
+def drop_unlabelled(table: pa.Table, name: str) -> pa.Table:
+    """Return the rows with a target."""
     from pyarrow import compute
 
-    rows = table.filter(compute.invert(_gaps(table.column(name))))
+    rows = table.filter(compute.invert(_missing(table.column(name))))
     if rows.num_rows == 0:
-        raise Complaint(f"The target {name!r} is missing in every row; name another column.")
+        raise InputError(f"The target {name!r} is missing in every row; name another column.")
     return rows
 
 
-def _gaps(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return which values are missing: a NaN in a file means that as well."""
+def _missing(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return a mask of missing values; NaN is missing too."""
     from pyarrow import types
 
     return column.is_null(nan_is_null=types.is_floating(column.type))
 
 
-def _whole(table: pa.Table, name: str, part: str) -> pa.ChunkedArray:
+def _complete(table: pa.Table, name: str, part: str) -> pa.ChunkedArray:
     column = table.column(name)
-    gaps = np.asarray(_gaps(column).to_numpy())
-    if gaps.any():
-        remedy = "leave these rows out with --drop-unlabelled" if part == "target" else "fill it in"
-        raise Complaint(
-            f"The {part} {name!r} is missing in {gaps.sum()} of {amount(len(gaps), 'row')} "
-            f"(first in row {gaps.argmax() + 1}); {remedy}."
+    missing = np.asarray(_missing(column).to_numpy())
+    if missing.any():
+        remedy = (
+            "leave these rows out with --drop-unlabelled"
+            if part == "target"
+            else "fill in the values"
+        )
+        raise InputError(
+            f"The {part} {name!r} is missing in {missing.sum()} of {amount(len(missing), 'row')} "
+            f"(first in row {missing.argmax() + 1}); {remedy}."
         )
     return column
 
 
 def _plain(kind: pa.DataType) -> str:
-    """Return a type's name in words."""
+    """Return the name of a type."""
     from pyarrow import types
 
     if _is_text(kind):
@@ -196,13 +202,13 @@ def _plain(kind: pa.DataType) -> str:
     return "times" if types.is_temporal(kind) else str(kind)
 
 
-def refuse_columns(table: pa.Table, names: Sequence[str]) -> Complaint:
-    """Return the complaint about columns that nobody can learn from or said to leave out."""
+def unsupported_columns_error(table: pa.Table, names: Sequence[str]) -> InputError:
+    """Return the error for columns of unsupported types."""
     kinds = sorted({_plain(table.schema.field(name).type) for name in names})
     several = len(names) > 1
-    return Complaint(
-        f"Column{'s' * several} {listing(names)} {'hold' if several else 'holds'} "
-        f"{' and '.join(kinds)}, and only numbers and text can be learned from; leave "
+    return InputError(
+        f"Column{'s' * several} {listing(names)} {'have' if several else 'has'} "
+        f"{' and '.join(kinds)}, and only numbers and text are supported; leave "
         f"{'them' if several else 'it'} out with --ignore {shlex.join(names)} "
-        "(or all columns without numbers with --drop-text), or give each part a column of its own."
+        "(or all columns without numbers with --drop-text), or split nested values into columns."
     )

@@ -1,8 +1,7 @@
-"""``make demo``: the main job from a table to a saved model, on a table scikit-learn ships.
+"""``make demo``: train, score, save and reload a model on a table of scikit-learn.
 
-The one idea: it does what a user would do, with the public names, prints what a user would want to
-see, and leaves files behind that the command line can go on with. It fails if the loaded model
-answers otherwise than the trained one.
+It uses the public interface only, prints the results, and writes files for the command line. It
+fails if the reloaded model predicts differently.
 """
 
 from __future__ import annotations
@@ -17,12 +16,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import stagewise
-from stagewise.cli.evaluate import WORDS, figures
+from stagewise.cli.evaluate import SCORE_LABELS, score_tables
 from stagewise.cli.files import require, write_columns
 from stagewise.cli.models import save_model
 from stagewise.cli.screen import Screen, amount
-from stagewise.cli.show import important
-from stagewise.inspection import Answers
+from stagewise.cli.show import top_importances
+from stagewise.inspection import Predictions
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -34,7 +33,7 @@ HELD_OUT = 0.25
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Train, score, save, load, compare; return 0 if the loaded model answers the same."""
+    """Train, score, save, load and compare; return 0 if the loaded model predicts the same."""
     parser = argparse.ArgumentParser(prog="demo", description=__doc__)
     parser.add_argument("--out", type=Path, default=Path("stagewise-demo"), metavar="FOLDER")
     folder = parser.parse_args(argv).out
@@ -42,8 +41,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     screen = Screen()
     train, test = _tables()
     screen.line(
-        f"Breast cancer (Wisconsin), a table that ships with scikit-learn: "
-        f"{amount(train.num_rows, 'row')} to learn from, {test.num_rows} held out, "
+        f"Breast cancer (Wisconsin), a table of scikit-learn: "
+        f"{amount(train.num_rows, 'training row')}, {test.num_rows} test rows, "
         f"{train.num_columns - 1} features."
     )
     for name, table in (("train", train), ("test", test)):
@@ -65,17 +64,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     screen.line()
     screen.line(
         f"Saved the model, loaded it again, predicted {amount(test.num_rows, 'row')}: "
-        + ("every probability is the same to the last bit." if same else "ANSWERS DIFFER.")
+        + ("all probabilities are identical." if same else "PREDICTIONS DIFFER.")
     )
     y_test = np.asarray(test[TARGET].to_pylist())
     page = model.report(X_test, y_test, folder / "report.html", target=TARGET)
-    screen.line(f"Wrote {page}: open it in a browser to look into the model and ask it questions.")
+    screen.line(f"Wrote {page}: open the report in a browser.")
     _next(folder, screen)
     return 0 if same else 1
 
 
 def _tables() -> tuple[pa.Table, pa.Table]:
-    """Return the rows to learn from, and the rows held out to measure on."""
+    """Return the training rows and the test rows."""
     require()
     import pyarrow as pa
     from sklearn.datasets import load_breast_cancer
@@ -92,23 +91,23 @@ def _tables() -> tuple[pa.Table, pa.Table]:
 
 def _report(model: stagewise.GradientBoostingClassifier, test: pa.Table, screen: Screen) -> None:
     y = np.asarray(test[TARGET].to_pylist())
-    scores, per_class = figures(Answers.of(model, test.drop_columns([TARGET]), y))
+    scores, per_class = score_tables(Predictions.of(model, test.drop_columns([TARGET]), y))
     screen.line()
-    stopped = f", stopped early at the best of {model.n_estimators}" * (
+    stopped = f", early stopping, at most {model.n_estimators}" * (
         model.n_iter_ < model.n_estimators
     )
     screen.pairs(
-        f"Held-out scores ({amount(int(model.n_iter_), 'round')}{stopped})",
-        {WORDS[name]: value for name, value in scores.items()},
+        f"Test scores ({amount(int(model.n_iter_), 'round')}{stopped})",
+        {SCORE_LABELS[name]: value for name, value in scores.items()},
     )
     screen.line()
     screen.table("Each class", per_class)
     screen.line()
-    screen.bars("Most important features (share of the total gain)", important(model, top=10))
+    screen.bars("Most important features (share of the total gain)", top_importances(model, top=10))
 
 
 def _next(folder: Path, screen: Screen) -> None:
-    """Print where the files are, and commands that go on from here."""
+    """Print the files and the next commands."""
     program = "stagewise"
     if shutil.which(program) is None:
         program = str(Path(sys.executable).with_name(program))
@@ -118,7 +117,7 @@ def _next(folder: Path, screen: Screen) -> None:
     screen.line(
         f"Files in {folder}: model.stgw (the model), report.html, train.csv, test.csv (the tables)."
     )
-    screen.line("Next, type:")
+    screen.line("Next steps:")
     screen.line(f"  {program} show {folder}/model.stgw")
     screen.line(f"  {program} evaluate {folder}/model.stgw {folder}/test.csv")
     screen.line(f"  {program} predict {folder}/model.stgw {folder}/test.csv --proba")

@@ -1,4 +1,4 @@
-"""``stagewise describe``: what is in a table, before anything is learned from it."""
+"""``stagewise describe``: describe a table before training."""
 
 from __future__ import annotations
 
@@ -11,20 +11,24 @@ from stagewise.inspection import describe
 
 __all__ = ["SUMMARY", "add_arguments", "run"]
 
-SUMMARY = "say what is in a table, and what to look at before training"
+SUMMARY = "describe a table and list possible problems before training"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what the command takes."""
+    """Add the arguments of the command."""
     parser.add_argument("data", type=Path, help="a CSV or Parquet file")
-    parser.add_argument("--target", metavar="COLUMN", help="the column that is to be predicted")
+    parser.add_argument("--target", metavar="COLUMN", help="the column to predict")
     parser.add_argument(
-        "--top", type=int, default=10, metavar="N", help="lines of each ranking (default: 10)"
+        "--top",
+        type=int,
+        default=10,
+        metavar="N",
+        help="number of lines of each ranking (default: 10)",
     )
 
 
 def run(args: argparse.Namespace, screen: Screen) -> None:
-    """Read the table, and print what is in it."""
+    """Read the table and print its description."""
     table = read_file(args.data)
     if args.target is not None:
         pick(table, args.target, option="--target", path=args.data)
@@ -36,20 +40,20 @@ def run(args: argparse.Namespace, screen: Screen) -> None:
             "target": found.target,
             "associations": found.associations,
             "pairs": found.pairs,
-            "hints": [{"column": h.column, "kind": h.kind, "words": h.words} for h in found.hints],
+            "hints": [{"column": h.column, "kind": h.kind, "text": h.text} for h in found.hints],
         }
     )
     size = f"{amount(found.n_rows, 'row')}, {amount(len(found.columns), 'column')}"
     screen.table(f"{args.data}: {size}", found.table())
     screen.line()
-    title = f"What columns say about {args.target!r}, the most telling first"
+    title = f"Association with {args.target!r}, the strongest first"
     screen.table(title, found.associations[: args.top])
     if found.pairs:
         screen.line()
-        screen.table("Columns that go together", found.pairs[: args.top])
+        screen.table("Correlated columns", found.pairs[: args.top])
     screen.line()
-    screen.line("To look at")
+    screen.line("Hints")
     for hint in found.hints:
-        screen.line(f"  {hint.words}")
+        screen.line(f"  {hint.text}")
     if not found.hints:
-        screen.line("  nothing stands out")
+        screen.line("  none")

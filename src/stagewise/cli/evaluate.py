@@ -1,4 +1,4 @@
-"""``stagewise evaluate``: how good a saved model is on rows with known answers."""
+"""``stagewise evaluate``: score a saved model on rows with known targets."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from stagewise.cli.complaint import Complaint
-from stagewise.cli.judged import add_judged_arguments, read_judged
+from stagewise.cli.errors import InputError
+from stagewise.cli.evaluation_data import add_evaluation_arguments, read_evaluation_data
 from stagewise.cli.screen import Screen, amount
-from stagewise.inspection import Answers, Confusion, Scores
+from stagewise.inspection import ConfusionMatrix, Predictions, Scores
 
-__all__ = ["SUMMARY", "WORDS", "add_arguments", "figures", "run", "scores_of"]
+__all__ = ["SCORE_LABELS", "SUMMARY", "add_arguments", "model_scores", "run", "score_tables"]
 
-SUMMARY = "measure a saved model on a table with known answers"
+SUMMARY = "score a saved model on a table with known targets"
 
-# What is shown, and how it is called on the screen.
-WORDS = {
+# The scores that are printed, and their labels.
+SCORE_LABELS = {
     "rmse": "RMSE",
     "mae": "MAE",
     "r2": "R²",
@@ -29,49 +29,49 @@ WORDS = {
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what the command takes."""
-    add_judged_arguments(parser)
+    """Add the arguments of the command."""
+    add_evaluation_arguments(parser)
 
 
 def run(args: argparse.Namespace, screen: Screen) -> None:
-    """Predict, compare, and print the figures."""
-    judged = read_judged(args)
-    scores, per_class = scores_of(
-        judged.estimator, judged.features, judged.y, judged.target, judged.weight
+    """Predict, and print the scores."""
+    data = read_evaluation_data(args)
+    scores, per_class = model_scores(
+        data.estimator, data.features, data.y, data.target, data.weight
     )
     screen.pairs(
-        f"{args.model.name} on {amount(len(judged.y), 'row')} of {args.data.name}",
-        {WORDS[name]: value for name, value in scores.items()},
+        f"{args.model.name} on {amount(len(data.y), 'row')} of {args.data.name}",
+        {SCORE_LABELS[name]: value for name, value in scores.items()},
     )
     if per_class:
         screen.line()
         screen.table("Each class", per_class)
-    result: dict[str, Any] = {"task": judged.estimator.model_.task, "target": judged.target}
-    result |= {"rows": len(judged.y), "scores": scores}
+    result: dict[str, Any] = {"task": data.estimator.model_.task, "target": data.target}
+    result |= {"rows": len(data.y), "scores": scores}
     screen.result(result | ({"classes": per_class} if per_class else {}))
 
 
-def scores_of(
+def model_scores(
     estimator: Any,
     features: Any,
     y: npt.NDArray[Any],
     target: str,
     weight: npt.NDArray[np.float64] | None,
 ) -> tuple[dict[str, float], list[dict[str, Any]]]:
-    """Return a model's figures on rows, and those of each class if it has classes."""
+    """Return the scores of a model, and those of each class for a classifier."""
     numeric = estimator.model_.task == "regression"
     classes = None if numeric else estimator.classes_
-    said = estimator.predict(features) if numeric else estimator.predict_proba(features)
+    y_pred = estimator.predict(features) if numeric else estimator.predict_proba(features)
     try:
-        answers = Answers.given(said, y, classes, weight)
+        predictions = Predictions.from_arrays(y, y_pred, classes, weight)
     except ValueError as error:
-        # The words are those for y; say which column is meant.
-        raise Complaint(f"With {target!r} as y: {error}") from None
-    return figures(answers)
+        # The message is about y; add the name of the column.
+        raise InputError(f"With {target!r} as y: {error}") from None
+    return score_tables(predictions)
 
 
-def figures(answers: Answers) -> tuple[dict[str, float], list[dict[str, Any]]]:
-    """Return the figures that are shown, by their names, and those of each class."""
-    scores = {score.name: score.value for score in Scores.of(answers, repeats=0).scores}
-    per_class = Confusion.of(answers).by_class() if answers.classes else []
-    return {name: scores[name] for name in WORDS if name in scores}, per_class
+def score_tables(predictions: Predictions) -> tuple[dict[str, float], list[dict[str, Any]]]:
+    """Return the printed scores by name, and those of each class."""
+    scores = {score.name: score.value for score in Scores.of(predictions, n_resamples=0).scores}
+    per_class = ConfusionMatrix.of(predictions).by_class() if predictions.classes else []
+    return {name: scores[name] for name in SCORE_LABELS if name in scores}, per_class

@@ -1,7 +1,7 @@
-"""Tables in files: CSV or Parquet in, CSV or Parquet out.
+"""Reads and writes tables as CSV or Parquet files.
 
-The one idea: a file becomes a pyarrow table whose column types are those of the whole file, not of
-its first lines. What the columns mean is decided elsewhere; nothing is dropped or filled in here.
+The column types of a CSV file are those of the whole file, not of its first lines. Nothing is
+dropped or filled in here.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from stagewise.cli.complaint import Complaint, did_you_mean, listing
+from stagewise.cli.errors import InputError, did_you_mean, listing
 from stagewise.model.file.atomic import replace_file
 
 if TYPE_CHECKING:
@@ -32,9 +32,9 @@ _LARGEST_BLOCK = 2**31 - 1
 
 
 def require() -> None:
-    """Complain if pyarrow, which reads all tables, is not installed."""
+    """Raise if pyarrow, which reads all tables, is not installed."""
     if importlib.util.find_spec("pyarrow") is None:
-        raise Complaint(
+        raise InputError(
             "Reading tables needs pyarrow; install it with: pip install 'stagewise[cli]'"
         )
 
@@ -45,30 +45,30 @@ def read_file(path: Path, as_text: Collection[str] = ()) -> pa.Table:
     Parameters
     ----------
     path : Path
-        Its ending says what it is; a file with an unknown ending is Parquet if it begins so.
+        The suffix determines the format; with an unknown suffix, the first bytes do.
     as_text : collection of str
-        Columns that CSV shall not be taken for numbers in, so that 007 is not 7.
+        Columns of a CSV file that stay text, so that 007 does not become 7.
 
     Returns
     -------
     pyarrow.Table
-        With at least one row and one column, and no two columns of one name.
+        With at least one row and one column, and distinct column names.
     """
     require()
     import pyarrow as pa
 
     if not path.exists():
-        raise Complaint(f"There is no file {str(path)!r}; check the path.")
+        raise InputError(f"There is no file {str(path)!r}; check the path.")
     if path.is_dir():
-        raise Complaint(f"{str(path)!r} is a folder; name one CSV or Parquet file in it.")
+        raise InputError(f"{str(path)!r} is a folder; name one CSV or Parquet file in it.")
     if path.stat().st_size == 0:
-        raise Complaint(f"{str(path)!r} is empty; it needs a line of column names and rows.")
+        raise InputError(f"{str(path)!r} is empty; it needs a header line and rows.")
     kind = "Parquet" if _is_parquet(path) else "CSV"
     try:
         table = _read_parquet(path) if kind == "Parquet" else _read_csv(path, as_text)
     except (pa.ArrowException, UnicodeDecodeError, EOFError) as error:
         reason = str(error).strip().splitlines()[0].rstrip(".")
-        raise Complaint(f"{str(path)!r} cannot be read as {kind}: {reason}.") from error
+        raise InputError(f"{str(path)!r} cannot be read as {kind}: {reason}.") from error
     return _checked(table, path)
 
 
@@ -76,11 +76,11 @@ def _is_parquet(path: Path) -> bool:
     if path.suffix.lower() in PARQUET:
         return True
     with path.open("rb") as file:
-        return _csv_ending(path) == "" and file.read(4) == b"PAR1"
+        return _csv_suffix(path) == "" and file.read(4) == b"PAR1"
 
 
-def _csv_ending(path: Path) -> str:
-    """Return the ending that makes a name a CSV file's, below any compression, or nothing."""
+def _csv_suffix(path: Path) -> str:
+    """Return the CSV suffix of a file name, below a compression suffix; empty if there is none."""
     endings = [ending.lower() for ending in path.suffixes]
     if endings and endings[-1] in _PACKED:
         endings.pop()
@@ -98,7 +98,7 @@ def _read_csv(path: Path, as_text: Collection[str]) -> pa.Table:
     from pyarrow import csv
 
     parse = csv.ParseOptions(delimiter=_delimiter(path), newlines_in_values=True)
-    # An empty cell in a text column is missing too; a quoted "" is a text without letters.
+    # An empty cell of a text column is missing; a quoted "" is an empty text.
     convert = csv.ConvertOptions(
         strings_can_be_null=True,
         quoted_strings_can_be_null=False,
@@ -115,13 +115,13 @@ def _read_csv(path: Path, as_text: Collection[str]) -> pa.Table:
 
 
 def _delimiter(path: Path) -> str:
-    """Return the sign that parts the column names, seen in the first line most often."""
+    """Return the delimiter: the most frequent candidate in the first line."""
     import pyarrow as pa
 
     with pa.input_stream(str(path), compression="detect") as stream:
         head = stream.read(2**16).splitlines()
     if not head:
-        raise Complaint(f"{str(path)!r} is empty; it needs a line of column names and rows.")
+        raise InputError(f"{str(path)!r} is empty; it needs a header line and rows.")
     return max(",;\t|", key=lambda sign: head[0].count(sign.encode()))
 
 
@@ -129,18 +129,18 @@ def _checked(table: pa.Table, path: Path) -> pa.Table:
     times = Counter(table.column_names)
     doubles = [name for name, count in times.items() if count > 1]
     if doubles:
-        raise Complaint(
+        raise InputError(
             f"{str(path)!r} has more than one column named {listing(doubles)}; rename them."
         )
     if table.num_rows == 0:
-        raise Complaint(f"{str(path)!r} has column names but no rows; add rows.")
+        raise InputError(f"{str(path)!r} has a header but no rows; add rows.")
     return table
 
 
 def pick(table: pa.Table, name: str, *, option: str, path: Path) -> pa.ChunkedArray:
-    """Return a column by name, or complain with the nearest name there is."""
+    """Return a column by name; the error suggests the nearest name."""
     if name not in table.column_names:
-        raise Complaint(
+        raise InputError(
             f"{option}: {str(path)!r} has no column {name!r}"
             f"{did_you_mean(name, table.column_names)}; "
             f"its columns are {listing(table.column_names)}."
@@ -152,29 +152,29 @@ def pick(table: pa.Table, name: str, *, option: str, path: Path) -> pa.ChunkedAr
 
 
 def check_writable(path: Path, endings: Sequence[str] = ()) -> None:
-    """Complain, before any work is done, if a file cannot be written where it shall be."""
+    """Raise, before any work, if a file cannot be written."""
     if endings and path.suffix.lower() not in endings:
-        raise Complaint(
-            f"{str(path)!r}: the ending says what is written; use one of {', '.join(endings)}."
+        raise InputError(
+            f"{str(path)!r}: the suffix determines the format; use one of {', '.join(endings)}."
         )
     if path.is_dir():
-        raise Complaint(f"{str(path)!r} is a folder; name a file in it.")
+        raise InputError(f"{str(path)!r} is a folder; name a file in it.")
     folder = path.parent
     if not folder.is_dir():
-        raise Complaint(f"There is no folder {str(folder)!r} to write {path.name!r} in; make it.")
+        raise InputError(f"There is no folder {str(folder)!r} for {path.name!r}; create it.")
     if not os.access(folder, os.W_OK):
-        raise Complaint(f"The folder {str(folder)!r} cannot be written to; choose another.")
+        raise InputError(f"The folder {str(folder)!r} is not writable; choose another.")
 
 
 def write_columns(columns: Mapping[str, Any], path: Path | None) -> None:
-    """Write columns as a table: to a file by its ending, or as CSV to standard output.
+    """Write columns as a table: to a file, or as CSV to standard output.
 
     Parameters
     ----------
     columns : mapping of str to array
-        What to write, in this order.
+        The columns, in this order.
     path : Path or None
-        A ``.csv`` or ``.parquet`` file, replaced whole or not at all; None is standard output.
+        A ``.csv`` or ``.parquet`` file, replaced atomically; None: standard output.
     """
     import pyarrow as pa
     from pyarrow import csv

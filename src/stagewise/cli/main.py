@@ -1,16 +1,16 @@
 """The ``stagewise`` command: its arguments, its errors and its exit codes.
 
-The one idea: commands raise, and this file alone turns what they raise into one line on standard
-error and an exit code. With ``--debug`` the traceback is shown as well.
+Commands raise exceptions; only this file turns them into one line on standard error and an exit
+code. ``--debug`` also prints the traceback.
 
 Exit codes
 ----------
 0
-    All went well.
+    Success.
 1
-    A file, its data or a parameter is wrong; standard error says which, and what to do.
+    A file, its data or a parameter is wrong; the message on standard error has a remedy.
 2
-    The command was not typed as ``--help`` says.
+    Wrong usage; see ``--help``.
 130
     Interrupted with Ctrl-C; no file was changed.
 """
@@ -25,7 +25,7 @@ import warnings
 from collections.abc import Sequence
 
 from stagewise.cli import describe, evaluate, predict, report, show, train
-from stagewise.cli.complaint import Complaint
+from stagewise.cli.errors import InputError
 from stagewise.cli.screen import Screen
 
 __all__ = ["main"]
@@ -44,8 +44,8 @@ examples:
   stagewise describe houses.csv --target price
   stagewise report houses.stgw test.parquet
 
-exit codes: 0 all went well, 1 a file or a parameter is wrong, 2 the command was
-mistyped, 130 interrupted. Results go to standard output, all else to standard error.
+exit codes: 0 success, 1 wrong file or parameter, 2 wrong usage, 130 interrupted.
+Results go to standard output, all other messages to standard error.
 """
 
 
@@ -55,11 +55,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     Parameters
     ----------
     argv : sequence of str, optional
-        The arguments after the program's name; those of the process by default.
+        The arguments without the program name; by default those of the process.
     """
     try:
         args = _parser().parse_args(argv)
-    except SystemExit as stop:  # argparse has already said why
+    except SystemExit as stop:  # argparse has printed the error
         return stop.code if isinstance(stop.code, int) else USAGE
     screen = Screen(as_json=args.json, quiet=args.quiet)
     with warnings.catch_warnings():
@@ -74,15 +74,15 @@ def _run(args: argparse.Namespace, screen: Screen) -> int:
     except KeyboardInterrupt:
         return _fail(args, "Interrupted; no file was changed.", INTERRUPTED)
     except BrokenPipeError:
-        # Whoever read our output has seen enough; leave nothing for Python to flush at exit.
+        # The reader of the pipe has closed it; leave nothing for Python to flush at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    except Complaint as complaint:
-        return _fail(args, str(complaint), BAD_INPUT)
+    except InputError as error:
+        return _fail(args, str(error), BAD_INPUT)
     except (ValueError, TypeError) as error:
-        # The library's own words about the data, a parameter or a model file.
+        # The library's own message about the data, a parameter or a model file.
         return _fail(args, str(error), BAD_INPUT)
     except MemoryError:
-        return _fail(args, "There is not enough memory; use fewer rows or columns.", BAD_INPUT)
+        return _fail(args, "Not enough memory; use fewer rows or columns.", BAD_INPUT)
     except OSError as error:
         where = f"{error.filename!r}: " if error.filename else ""
         return _fail(args, f"{where}{error.strerror or error}.", BAD_INPUT)
@@ -105,16 +105,16 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="stagewise",
         description="Boosting, forests and linear models from the command line: train a model on "
-        "a table in a file, predict with it, measure it, look into it.",
+        "a table, predict with it, evaluate it and inspect it.",
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"stagewise {__version__}")
     shared = argparse.ArgumentParser(add_help=False)
-    group = shared.add_argument_group("how to answer")
+    group = shared.add_argument_group("output")
     group.add_argument("--json", action="store_true", help="print the result as JSON")
-    group.add_argument("--quiet", action="store_true", help="say nothing on the way")
-    group.add_argument("--debug", action="store_true", help="show the traceback of an error")
+    group.add_argument("--quiet", action="store_true", help="print no progress messages")
+    group.add_argument("--debug", action="store_true", help="print the traceback of an error")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     for command in _COMMANDS:
         name = command.__name__.rpartition(".")[2]

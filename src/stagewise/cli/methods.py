@@ -1,7 +1,7 @@
-"""The chapters of the notes, by the names that ``stagewise train --method`` knows.
+"""The methods of ``stagewise train --method``.
 
-The one idea: a method is an estimator for each task, and parameters that make it what it is called;
-whatever else differs between methods is read off the estimator's own signature.
+A method has an estimator for each task, and parameters that it sets. All other differences between
+methods are read from the signature of the estimator.
 """
 
 from __future__ import annotations
@@ -12,29 +12,29 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
-from stagewise.cli.complaint import Complaint
+from stagewise.cli.errors import InputError
 
-__all__ = ["METHODS", "Method", "takes", "watches"]
+__all__ = ["METHODS", "Method", "has_parameter", "uses_validation_rows"]
 
 
 @dataclass(frozen=True)
 class Method:
-    """What a method is called in the library.
+    """A method and its estimators.
 
     Parameters
     ----------
-    words : str
-        What it is, for the help.
+    description : str
+        The description in the help text.
     regression, classification : str or None
-        The names of its estimators; None: it has none for such a task.
-    own : mapping of str
-        What it sets unless the user does.
+        The names of its estimators; None: it does not support the task.
+    parameters : mapping of str
+        Parameters that it sets unless the user does.
     """
 
-    words: str
+    description: str
     regression: str | None
     classification: str | None
-    own: Mapping[str, Any] = field(default_factory=dict)
+    parameters: Mapping[str, Any] = field(default_factory=dict)
 
     def estimator(self, task: str, name: str) -> type:
         """Return the class for a task."""
@@ -42,20 +42,20 @@ class Method:
 
         chosen = self.regression if task == "regression" else self.classification
         if chosen is None:
-            tells = "classes apart" if self.regression is None else "numbers"
+            own = "classification" if self.regression is None else "regression"
             fitting = [
                 other for other, m in METHODS.items() if getattr(m, task) and other != "boosting"
             ]
-            raise Complaint(
-                f"--method {name} tells {tells}, and the task is {task}; take boosting, "
-                f"{', '.join(fitting)}, or say --task."
+            raise InputError(
+                f"--method {name} supports {own} only, and the task is {task}; use boosting, "
+                f"{', '.join(fitting)}, or set --task."
             )
         kind: type = getattr(stagewise, chosen)
         return kind
 
 
-def _both(words: str, name: str, own: Mapping[str, Any] | None = None) -> Method:
-    return Method(words, f"{name}Regressor", f"{name}Classifier", own or {})
+def _both(description: str, name: str, parameters: Mapping[str, Any] | None = None) -> Method:
+    return Method(description, f"{name}Regressor", f"{name}Classifier", parameters or {})
 
 
 METHODS: Mapping[str, Method] = MappingProxyType(
@@ -73,12 +73,12 @@ METHODS: Mapping[str, Method] = MappingProxyType(
 )
 
 
-def takes(callable_: Any, name: str) -> bool:
+def has_parameter(callable_: Any, name: str) -> bool:
     """Return whether a class or a method has a parameter of this name."""
     return name in inspect.signature(callable_).parameters
 
 
-def watches(estimator: Any) -> bool:
-    """Return whether a fit looks at held-out rows; a single tree does if it is cut by them."""
-    cut = getattr(estimator, "pruning", "early_stopping") in ("reduced_error", "early_stopping")
-    return takes(estimator.fit, "X_val") and cut
+def uses_validation_rows(estimator: Any) -> bool:
+    """Return whether a fit uses validation rows; a single tree does if it is pruned by them."""
+    pruned = getattr(estimator, "pruning", "early_stopping") in ("reduced_error", "early_stopping")
+    return has_parameter(estimator.fit, "X_val") and pruned

@@ -1,7 +1,7 @@
-"""A saved model, and what it wants from a table.
+"""Loads and saves models, and selects the columns that a model needs from a table.
 
-The one idea: a model that remembers its columns takes them from the table by name, whatever else
-the table holds and in whatever order; one trained on a nameless array takes columns as they come.
+A model trained with column names selects columns by name, in any order and among others. A model
+trained on an array without names uses all columns in their order.
 """
 
 from __future__ import annotations
@@ -13,9 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from stagewise.cli.columns import feature_table, refuse_columns, strange_columns, text_columns
-from stagewise.cli.complaint import Complaint, did_you_mean, listing
-from stagewise.cli.methods import takes
+from stagewise.cli.columns import (
+    feature_table,
+    text_columns,
+    unsupported_columns,
+    unsupported_columns_error,
+)
+from stagewise.cli.errors import InputError, did_you_mean, listing
+from stagewise.cli.methods import has_parameter
 from stagewise.data import Features
 from stagewise.model.file.format import read_model
 
@@ -24,68 +29,72 @@ if TYPE_CHECKING:
 
 __all__ = [
     "add_input_arguments",
-    "columns_of_text",
     "learning_rate_of",
-    "levels_of",
     "model_input",
+    "n_categories_of",
     "named_input",
     "names_of",
     "open_model",
-    "remembered_target",
     "save_model",
+    "saved_target_name",
+    "text_category_columns",
 ]
 
 
 def open_model(path: Path, threads: int | None = None) -> Any:
-    """Load a model as the estimator it was saved from."""
+    """Load a model as the estimator that was saved."""
     import stagewise
 
     if not path.exists():
-        raise Complaint(f"There is no model {str(path)!r}; make one with: stagewise train.")
+        raise InputError(f"There is no model {str(path)!r}; train one with: stagewise train.")
     if path.is_dir():
-        raise Complaint(f"{str(path)!r} is a folder; name the model file in it.")
+        raise InputError(f"{str(path)!r} is a folder; name the model file in it.")
     estimator = stagewise.load(path)
-    if threads is not None and takes(type(estimator), "n_jobs"):
+    if threads is not None and has_parameter(type(estimator), "n_jobs"):
         estimator.set_params(n_jobs=threads)
     return estimator
 
 
 def save_model(estimator: Any, path: Path, target: str) -> None:
-    """Save an estimator, and with it the name of the column it was trained to predict."""
-    # How the training was watched is nothing to remember.
-    if takes(type(estimator), "verbose"):
+    """Save an estimator with the name of its target column."""
+    # The verbosity of the training is not part of the model.
+    if has_parameter(type(estimator), "verbose"):
         estimator.set_params(verbose=0)
     estimator.save(path, notes={"target": target})
 
 
-def remembered_target(path: Path) -> str | None:
-    """Return the name of the column a saved model was trained to predict, if it says."""
+def saved_target_name(path: Path) -> str | None:
+    """Return the name of the target column of a saved model; None if it has none."""
     _, notes = read_model(path)
     target = notes.get("target")
     return target if isinstance(target, str) else None
 
 
 def names_of(estimator: Any) -> list[str]:
-    """Return the features' names, made up where the model has none."""
+    """Return the names of the features; x0, x1, … if the model has none."""
     names = estimator.model_.features.names
     return list(names) if names else [f"x{k}" for k in range(estimator.n_features_in_)]
 
 
 def learning_rate_of(estimator: Any) -> float | None:
-    """Return the ν of a fit, where the method has one."""
+    """Return the learning rate of a fit; None if the method has none."""
     rate = getattr(estimator, "learning_rate_", None)
-    return float(rate) if rate is not None and takes(type(estimator), "learning_rate") else None
+    return (
+        float(rate)
+        if rate is not None and has_parameter(type(estimator), "learning_rate")
+        else None
+    )
 
 
-def levels_of(estimator: Any) -> dict[str, int]:
-    """Return the categorical features and how many levels each has."""
+def n_categories_of(estimator: Any) -> dict[str, int]:
+    """Return the number of categories of each categorical feature."""
     names, features = names_of(estimator), estimator.model_.features
     counts = features.n_categories_per_feature()
     return {names[k]: counts[k] for k in sorted(features.categorical)}
 
 
-def columns_of_text(estimator: Any) -> list[str]:
-    """Return the columns whose levels are text, which a file must not be taken for numbers in."""
+def text_category_columns(estimator: Any) -> list[str]:
+    """Return the categorical columns with text categories, which must be read as text."""
     return [
         feature.name
         for feature in estimator.model_.features
@@ -96,30 +105,32 @@ def columns_of_text(estimator: Any) -> list[str]:
 
 
 def add_input_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare how a saved model reads a table."""
+    """Add the arguments for the input table of a saved model."""
     parser.add_argument(
         "--ignore",
         nargs="+",
         default=[],
         metavar="COLUMN",
-        help="columns that are no features (needed only for models trained without names)",
+        help="columns to leave out (needed only for models trained without column names)",
     )
-    parser.add_argument("--threads", type=int, metavar="N", help="threads to use (default: all)")
+    parser.add_argument(
+        "--threads", type=int, metavar="N", help="number of threads (default: all cores)"
+    )
 
 
 def model_input(estimator: Any, table: pa.Table, path: Path, besides: Collection[str] = ()) -> Any:
-    """Return the columns of a table that a model predicts from.
+    """Return the feature columns of a model from a table.
 
     Parameters
     ----------
     estimator : fitted estimator
-        Its model says which columns.
+        A fitted estimator.
     table : pyarrow.Table
         All columns of the file.
     path : Path
         The file, for messages.
     besides : collection of str
-        Columns that are no features; only a model without names needs to be told.
+        Columns that are not features; used only for a model without column names.
     """
     features = estimator.model_.features
     if features.names is None:
@@ -131,29 +142,29 @@ def model_input(estimator: Any, table: pa.Table, path: Path, besides: Collection
 def named_input(
     names: Sequence[str], table: pa.Table, path: Path, categorical: Collection[str]
 ) -> pa.Table:
-    """Return the columns of these names, in this order; only categorical ones may hold text."""
+    """Return the named columns, in this order; only categorical columns may have text."""
     missing = [name for name in names if name not in table.column_names]
     if missing:
         hint = did_you_mean(missing[0], table.column_names) if len(missing) == 1 else ""
-        raise Complaint(
-            f"{str(path)!r} lacks {len(missing)} of the {len(names)} columns the model was trained "
-            f"on: {listing(missing)}{hint}; add them (empty cells count as missing values)."
+        raise InputError(
+            f"{str(path)!r} lacks {len(missing)} of the {len(names)} feature columns of the model: "
+            f"{listing(missing)}{hint}; add them (empty cells are missing values)."
         )
     chosen = table.select(names)
-    _refuse_other_kinds(chosen, path, categorical)
+    _check_types(chosen, path, categorical)
     return feature_table(chosen, names)
 
 
-def _refuse_other_kinds(table: pa.Table, path: Path, categorical: Collection[str]) -> None:
+def _check_types(table: pa.Table, path: Path, categorical: Collection[str]) -> None:
     text = [name for name in text_columns(table) if name not in categorical]
     if text:
-        raise Complaint(
-            f"{str(path)!r} holds text in {listing(text)}, where the model was trained on numbers; "
-            "mend these columns."
+        raise InputError(
+            f"{str(path)!r} has text in {listing(text)}, but the model was trained on numbers; "
+            "correct these columns."
         )
-    strange = strange_columns(table)
-    if strange:
-        raise refuse_columns(table, strange)
+    unsupported = unsupported_columns(table)
+    if unsupported:
+        raise unsupported_columns_error(table, unsupported)
 
 
 def _nameless_input(
@@ -161,12 +172,12 @@ def _nameless_input(
 ) -> Any:
     names = [name for name in table.column_names if name not in besides]
     if len(names) != features.n:
-        raise Complaint(
+        raise InputError(
             f"The model was trained on {features.n} columns without names, and {str(path)!r} has "
-            f"{len(names)} that could be meant; leave out the others with --ignore."
+            f"{len(names)}; leave out the others with --ignore."
         )
     chosen = table.select(names)
-    _refuse_other_kinds(chosen, path, [names[k] for k in features.categorical])
+    _check_types(chosen, path, [names[k] for k in features.categorical])
     columns = feature_table(chosen, names)
     if not features.categorical:
         return np.column_stack([columns.column(name).to_numpy() for name in names])

@@ -1,7 +1,6 @@
 """Estimator parameters from a TOML file and from the command line.
 
-The one idea: the estimator's own signature is the list of what may be set, so a parameter added
-there can be given here the same day. Whether a value makes sense is for the estimator to say.
+The signature of the estimator is the list of parameters; the estimator checks their values.
 """
 
 from __future__ import annotations
@@ -12,16 +11,16 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from stagewise.cli.complaint import Complaint, did_you_mean
+from stagewise.cli.errors import InputError, did_you_mean
 
 __all__ = ["parameter_names", "parse_setting", "read_parameters"]
 
-# These are objects, or belong to the command line itself.
+# Not available: objects, and parameters that the command line sets.
 _NOT_HERE = {"callbacks", "verbose", "warm_start"}
 
 
 def parameter_names(estimator: type) -> list[str]:
-    """Return the names that may be set for an estimator, in the order of its signature."""
+    """Return the parameters of an estimator that can be set, in the order of its signature."""
     return [name for name in inspect.signature(estimator).parameters if name not in _NOT_HERE]
 
 
@@ -35,7 +34,7 @@ def read_parameters(path: Path | None, settings: Sequence[str], estimator: type)
     settings : sequence of str
         Such as ``"learning_rate=0.05"``.
     estimator : type
-        The class whose parameters they are; another name is refused with the nearest one.
+        The class of the estimator; an unknown name is an error that suggests the nearest.
     """
     known = parameter_names(estimator)
     parameters: dict[str, Any] = {}
@@ -54,19 +53,19 @@ def _read_toml(path: Path) -> dict[str, Any]:
     try:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
-        raise Complaint(f"There is no parameter file {str(path)!r}; check --params.") from None
+        raise InputError(f"There is no parameter file {str(path)!r}; check --params.") from None
     except (OSError, UnicodeDecodeError) as error:
-        raise Complaint(f"{str(path)!r} cannot be read: {error}.") from error
+        raise InputError(f"{str(path)!r} cannot be read: {error}.") from error
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise Complaint(
-            f"{str(path)!r} is not TOML: {error}; write lines such as learning_rate = 0.05."
+        raise InputError(
+            f"{str(path)!r} is not valid TOML: {error}; write lines such as learning_rate = 0.05."
         ) from error
 
 
 def parse_setting(setting: str) -> tuple[str, Any]:
-    """Split ``name=value``; the value is read as TOML, and as plain text where that fails.
+    """Split ``name=value``; the value is parsed as TOML, or else is plain text.
 
     Examples
     --------
@@ -76,13 +75,13 @@ def parse_setting(setting: str) -> tuple[str, Any]:
     name, sign, text = setting.partition("=")
     name, text = name.strip(), text.strip()
     if not sign or not name or not text:
-        raise Complaint(f"--set takes name=value, such as learning_rate=0.05, not {setting!r}.")
+        raise InputError(f"--set takes name=value, such as learning_rate=0.05, not {setting!r}.")
     if text in ("none", "None"):
         return name, None
     try:
         return name, tomllib.loads(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:
-        # Python's spelling of truth values is what most users type.
+        # Accept Python's spelling of booleans.
         return name, {"True": True, "False": False}.get(text, text)
 
 
@@ -91,4 +90,4 @@ def _check_name(name: str, known: Sequence[str], where: str) -> None:
         return
     hint = did_you_mean(name, known)
     remedy = "" if hint else f"; the parameters are {', '.join(known)}"
-    raise Complaint(f"{where} names an unknown parameter {name!r}{hint}{remedy}.")
+    raise InputError(f"{where} has an unknown parameter {name!r}{hint}{remedy}.")

@@ -1,8 +1,8 @@
-"""What a person sees: sentences, tables and bar charts; and what a program sees: JSON.
+"""Prints results: text, tables and bar charts for people, JSON for programs.
 
-The one idea: a command makes one dictionary. With ``--json`` it is printed as it is; otherwise the
-same figures are laid out for reading, by rich in a terminal that has it, and in plain text
-elsewhere. Results go to standard output; everything said on the way goes to standard error.
+A command produces one dictionary. With ``--json`` it is printed as JSON; otherwise its values are
+formatted, with rich in a terminal if it is installed. Results go to standard output, messages to
+standard error.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["Screen", "amount", "figure"]
+__all__ = ["Screen", "amount", "format_value"]
 
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
 _NARROWEST_BAR = 10
@@ -25,47 +25,47 @@ _WIDEST_BAR = 40
 
 @dataclass(frozen=True)
 class Screen:
-    """Where a command's words and figures go.
+    """Prints the messages and results of a command.
 
     Parameters
     ----------
     as_json : bool
-        Print results as JSON, and nothing else on standard output.
+        Print only JSON on standard output.
     quiet : bool
-        Say nothing on the way.
+        Print no progress messages.
     """
 
     as_json: bool = False
     quiet: bool = False
 
-    def say(self, sentence: str) -> None:
-        """Tell what is being done, on standard error."""
+    def message(self, sentence: str) -> None:
+        """Print a progress message on standard error."""
         if not self.quiet and not self.as_json:
             sys.stderr.write(sentence + "\n")
 
     def warn(self, sentence: str) -> None:
-        """Tell what the user should know even when nothing else is told."""
+        """Print a warning on standard error, also with ``--quiet``."""
         sys.stderr.write(f"Warning: {sentence}\n")
 
     def result(self, values: Mapping[str, Any]) -> None:
-        """Print a command's result as JSON, if JSON was asked for."""
+        """Print the result as JSON, with ``--json``."""
         if self.as_json:
             print_line(json.dumps(_plain(values), ensure_ascii=False, allow_nan=False, indent=2))
 
     def line(self, text: str = "") -> None:
-        """Print a line for a reader."""
+        """Print a line of text, without ``--json``."""
         if not self.as_json:
             print_line(text)
 
     def pairs(self, title: str, values: Mapping[str, Any]) -> None:
-        """Print names and their values, one a line."""
+        """Print names and values, one per line."""
         self.line(title)
         width = max((len(name) for name in values), default=0)
         for name, value in values.items():
-            self.line(f"  {name:<{width}}  {figure(value)}")
+            self.line(f"  {name:<{width}}  {format_value(value)}")
 
     def table(self, title: str, rows: Sequence[Mapping[str, Any]]) -> None:
-        """Print rows of figures under their names; numbers to the right, words to the left."""
+        """Print a table; numbers are right-aligned, text left-aligned."""
         if self.as_json or not rows:
             return
         if _terminal_with_rich():
@@ -74,7 +74,7 @@ class Screen:
             _plain_table(title, rows)
 
     def bars(self, title: str, values: Mapping[str, float]) -> None:
-        """Print a bar chart of shares: a line for each, the longest bar for the largest."""
+        """Print a bar chart of shares, one line per value."""
         if self.as_json or not values:
             return
         self.line(title)
@@ -89,7 +89,7 @@ class Screen:
 
 
 def print_line(text: str) -> None:
-    """Print to standard output, with what its encoding cannot show replaced."""
+    """Print to standard output; characters outside its encoding are replaced."""
     encoding = sys.stdout.encoding or "utf-8"
     sys.stdout.write(text.encode(encoding, "replace").decode(encoding) + "\n")
 
@@ -101,8 +101,8 @@ def _bar(length: float) -> str:
     return ("█" * (eighths // 8) + _EIGHTHS[eighths % 8]).rstrip()
 
 
-def figure(value: Any) -> str:
-    """Return a value for reading: six digits of a number with a fraction, thousands parted."""
+def format_value(value: Any) -> str:
+    """Format a value: six significant digits, thousands separators for integers."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, int):
@@ -110,17 +110,17 @@ def figure(value: Any) -> str:
     if isinstance(value, float):
         return "–" if math.isnan(value) else f"{value:.6g}"
     if isinstance(value, Mapping):
-        return ", ".join(f"{name} {figure(each)}" for name, each in value.items())
+        return ", ".join(f"{name} {format_value(each)}" for name, each in value.items())
     return "none" if value is None else str(value)
 
 
 def amount(count: int, noun: str) -> str:
-    """Return a number with its noun, in the singular where there is one of it."""
+    """Return a count with its noun in singular or plural."""
     return f"{count:,} {noun}" + ("" if count == 1 else "s")
 
 
 def _plain(value: Any) -> Any:
-    """Return a value as JSON can hold it: no infinities, no arrays, keys of text."""
+    """Return a JSON-compatible value: no infinities, no arrays, text keys."""
     if isinstance(value, Mapping):
         return {str(name): _plain(each) for name, each in value.items()}
     if isinstance(value, list | tuple):
@@ -138,7 +138,7 @@ def _terminal_with_rich() -> bool:
     return sys.stdout.isatty() and importlib.util.find_spec("rich") is not None
 
 
-def _is_figure(value: Any) -> bool:
+def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
@@ -150,17 +150,17 @@ def _rich_table(title: str, rows: Sequence[Mapping[str, Any]]) -> None:
 
     table = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE)
     for name, value in rows[0].items():
-        table.add_column(escape(name), justify="right" if _is_figure(value) else "left")
+        table.add_column(escape(name), justify="right" if _is_number(value) else "left")
     for row in rows:
-        table.add_row(*(escape(figure(value)) for value in row.values()))
+        table.add_row(*(escape(format_value(value)) for value in row.values()))
     Console().print(table)
 
 
 def _plain_table(title: str, rows: Sequence[Mapping[str, Any]]) -> None:
     print_line(title)
-    cells = [[figure(value) for value in row.values()] for row in rows]
+    cells = [[format_value(value) for value in row.values()] for row in rows]
     heads = list(rows[0])
-    right = [_is_figure(value) for value in rows[0].values()]
+    right = [_is_number(value) for value in rows[0].values()]
     widths = [max(map(len, column)) for column in zip(heads, *cells, strict=True)]
     for line in [heads, ["-" * width for width in widths], *cells]:
         aligned = (

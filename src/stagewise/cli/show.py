@@ -1,4 +1,4 @@
-"""``stagewise show``: what is in a model file."""
+"""``stagewise show``: show the contents of a model file."""
 
 from __future__ import annotations
 
@@ -10,24 +10,28 @@ import numpy as np
 
 from stagewise.cli.models import (
     learning_rate_of,
-    levels_of,
+    n_categories_of,
     names_of,
     open_model,
-    remembered_target,
+    saved_target_name,
 )
 from stagewise.cli.parameters import parameter_names
-from stagewise.cli.screen import Screen, amount, figure
+from stagewise.cli.screen import Screen, amount, format_value
 
-__all__ = ["SUMMARY", "add_arguments", "describe", "important", "run"]
+__all__ = ["SUMMARY", "add_arguments", "describe", "run", "top_importances"]
 
-SUMMARY = "show what is in a saved model"
+SUMMARY = "show the contents of a saved model"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what the command takes."""
+    """Add the arguments of the command."""
     parser.add_argument("model", type=Path, help="a model file written by train")
     parser.add_argument(
-        "--top", type=int, default=20, metavar="N", help="features in the chart (default: 20)"
+        "--top",
+        type=int,
+        default=20,
+        metavar="N",
+        help="number of features in the chart (default: 20)",
     )
 
 
@@ -50,23 +54,23 @@ def run(args: argparse.Namespace, screen: Screen) -> None:
         if facts["learning_rate"] is not None:
             head["learning rate"] = facts["learning_rate"]
         head["trees"] = (
-            f"{facts['trees']:,} with {facts['leaves']:,} leaves, at most {facts['depth']} deep"
+            f"{facts['trees']:,} with {facts['leaves']:,} leaves, depth at most {facts['depth']}"
         )
     head["features"] = facts["features"]
-    if facts["levels"]:
-        head["levels"] = facts["levels"]
+    if facts["categories"]:
+        head["categories"] = facts["categories"]
     for name in ("train loss", "validation loss"):
         losses = facts[name.replace(" ", "_")]
         if losses:
-            head[name] = f"{figure(losses[0])} → {figure(losses[-1])}"
+            head[name] = f"{format_value(losses[0])} → {format_value(losses[-1])}"
     head["fingerprint"] = facts["fingerprint"]
     head["file size"] = f"{facts['bytes']:,} bytes"
     screen.pairs(str(args.model), head)
     screen.line()
     if linear:
-        _show_slopes(estimator, facts["coefficients"], screen)
+        _show_coefficients(estimator, facts["coefficients"], screen)
     else:
-        screen.bars("Importance (share of the total gain)", important(estimator, args.top))
+        screen.bars("Importance (share of the total gain)", top_importances(estimator, args.top))
         used = int(np.count_nonzero(estimator.feature_importances_))
         screen.line(f"  {amount(used, 'feature')} of {facts['features']:,} used")
     screen.line()
@@ -74,13 +78,13 @@ def run(args: argparse.Namespace, screen: Screen) -> None:
 
 
 def describe(estimator: Any, path: Path) -> dict[str, Any]:
-    """Return all there is to know about a model, as one dictionary."""
+    """Return the contents of a model as one dictionary."""
     model = estimator.model_
     flat = model.ensemble.flat()
     parameters = estimator.get_params(deep=False)
     return {
         "task": model.task,
-        "target": remembered_target(path),
+        "target": saved_target_name(path),
         "targets": None if model.targets is None else ", ".join(model.targets),
         "loss": model.loss,
         "classes": None if model.classes is None else model.classes.tolist(),
@@ -90,9 +94,9 @@ def describe(estimator: Any, path: Path) -> dict[str, Any]:
         "leaves": int(np.count_nonzero(flat["feature"] < 0)),
         "depth": max((int(t.depths.max()) for t in model.ensemble.trees), default=0),
         "features": len(names_of(estimator)),
-        "levels": levels_of(estimator),
-        "coefficients": slopes(estimator),
-        "importance": None if hasattr(estimator, "coef_") else important(estimator, top=None),
+        "categories": n_categories_of(estimator),
+        "coefficients": coefficients_of(estimator),
+        "importance": None if hasattr(estimator, "coef_") else top_importances(estimator, top=None),
         "train_loss": model.train_loss.tolist(),
         "validation_loss": model.valid_loss.tolist(),
         "parameters": {name: parameters[name] for name in parameter_names(type(estimator))},
@@ -101,16 +105,16 @@ def describe(estimator: Any, path: Path) -> dict[str, Any]:
     }
 
 
-def slopes(estimator: Any) -> dict[str, float] | None:
-    """Return the coefficients of a linear model; of any other None."""
+def coefficients_of(estimator: Any) -> dict[str, float] | None:
+    """Return the coefficients of a linear model; None for other models."""
     if not hasattr(estimator, "coef_"):
         return None
     named = dict(zip(estimator.coef_names_, estimator.coef_.tolist(), strict=True))
     return {"intercept": float(estimator.intercept_), **named}
 
 
-def _show_slopes(estimator: Any, named: dict[str, float], screen: Screen) -> None:
-    """Print what a linear model says: with its tests, if it has any."""
+def _show_coefficients(estimator: Any, named: dict[str, float], screen: Screen) -> None:
+    """Print the summary of a linear model, or its coefficients if it has no summary."""
     if not hasattr(estimator, "summary"):
         screen.pairs("Coefficients", named)
         return
@@ -118,7 +122,7 @@ def _show_slopes(estimator: Any, named: dict[str, float], screen: Screen) -> Non
         screen.line(line)
 
 
-def important(estimator: Any, top: int | None) -> dict[str, float]:
+def top_importances(estimator: Any, top: int | None) -> dict[str, float]:
     """Return features and their importance, the most important first."""
     shares = np.asarray(estimator.feature_importances_, dtype=np.float64)
     names = names_of(estimator)

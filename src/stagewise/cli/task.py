@@ -1,7 +1,7 @@
-"""Guesses from a target column whether to learn numbers or classes.
+"""Guesses from the target column whether the task is regression or classification.
 
-The one idea: a guess is worth nothing without its reason, so the two come together. The rules look
-at the type of the column and at how many different values it holds, and at nothing else.
+The guess depends only on the type of the column and on the number of distinct values, and comes
+with a reason.
 """
 
 from __future__ import annotations
@@ -9,15 +9,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from stagewise.cli.complaint import Complaint
+from stagewise.cli.errors import InputError
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 __all__ = ["Guess", "guess_task"]
 
-# Whole numbers with at most so many different values are class labels, if each value is met
-# often enough that it could be one: a table of ten rows and ten ages is not ten classes.
+# Integers with at most MOST_CLASSES distinct values are class labels if there are at least
+# ROWS_PER_CLASS rows per value: ten rows with ten ages are not ten classes.
 MOST_CLASSES = 20
 ROWS_PER_CLASS = 5
 
@@ -26,7 +26,7 @@ Task = Literal["regression", "classification"]
 
 @dataclass(frozen=True)
 class Guess:
-    """A task, and why it was chosen."""
+    """A task and the reason for it."""
 
     task: Task
     reason: str
@@ -50,20 +50,20 @@ def guess_task(column: pa.ChunkedArray, name: str) -> Guess:
 
     kind = column.type
     if types.is_boolean(kind):
-        return Guess("classification", f"{name!r} holds true and false")
+        return Guess("classification", f"{name!r} has booleans")
     if types.is_string(kind) or types.is_large_string(kind) or types.is_dictionary(kind):
-        return Guess("classification", f"{name!r} holds text")
+        return Guess("classification", f"{name!r} has text")
     if not (types.is_integer(kind) or types.is_floating(kind)):
-        raise Complaint(
-            f"The target {name!r} holds {kind}, which is neither numbers nor labels; "
+        raise InputError(
+            f"The target {name!r} has {kind}, which is neither numbers nor labels; "
             "name another column with --target."
         )
     values = compute.unique(column.drop_null())
     if types.is_floating(kind):
         if len(values) == 2 and all(value.is_integer() for value in values.to_pylist()):
-            return Guess("classification", f"{name!r} holds only two values")
-        return Guess("regression", f"{name!r} holds floating-point numbers")
+            return Guess("classification", f"{name!r} has only two values")
+        return Guess("regression", f"{name!r} has floating-point numbers")
     few = len(values) <= MOST_CLASSES and len(column) >= ROWS_PER_CLASS * len(values)
     if few or len(values) == 2:
-        return Guess("classification", f"{name!r} holds only {len(values)} different whole numbers")
-    return Guess("regression", f"{name!r} holds {len(values)} different whole numbers")
+        return Guess("classification", f"{name!r} has only {len(values)} different integers")
+    return Guess("regression", f"{name!r} has {len(values)} different integers")

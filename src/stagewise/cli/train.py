@@ -1,4 +1,4 @@
-"""``stagewise train``: a table and the name of its target in, a model file out."""
+"""``stagewise train``: train a model on a table and save it."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ import numpy.typing as npt
 
 from stagewise.cli.columns import (
     Roles,
+    drop_unlabelled,
     feature_table,
-    labelled,
     labels,
     numbers,
-    refuse_columns,
-    strange_columns,
     text_columns,
+    unsupported_columns,
+    unsupported_columns_error,
 )
-from stagewise.cli.complaint import Complaint, listing
-from stagewise.cli.evaluate import WORDS, scores_of
+from stagewise.cli.errors import InputError, listing
+from stagewise.cli.evaluate import SCORE_LABELS, model_scores
+from stagewise.cli.evaluation_data import target_values
 from stagewise.cli.files import check_writable, read_file
-from stagewise.cli.judged import known_answers
-from stagewise.cli.methods import METHODS, takes, watches
-from stagewise.cli.models import learning_rate_of, levels_of, named_input, save_model
+from stagewise.cli.methods import METHODS, has_parameter, uses_validation_rows
+from stagewise.cli.models import learning_rate_of, n_categories_of, named_input, save_model
 from stagewise.cli.parameters import read_parameters
 from stagewise.cli.screen import Screen, amount
 from stagewise.cli.task import Guess, guess_task
@@ -42,69 +42,56 @@ SUMMARY = "train a model on a table and save it"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what the command takes."""
-    parser.add_argument("data", type=Path, help="a CSV or Parquet file, a row an example")
-    parser.add_argument("--target", required=True, metavar="COLUMN", help="what to predict")
-    parser.add_argument(
-        "--model", type=Path, metavar="FILE", help="where to save (default: the data's name, .stgw)"
-    )
-    parser.add_argument(
-        "--task",
-        choices=("regression", "classification"),
-        help="learn numbers or classes (default: guessed from the target)",
-    )
-    columns = parser.add_argument_group("columns")
-    columns.add_argument("--weight", metavar="COLUMN", help="how much each row counts")
-    columns.add_argument(
-        "--ignore", nargs="+", default=[], metavar="COLUMN", help="columns to leave out"
-    )
-    columns.add_argument(
+    """Add the arguments of the command."""
+    add = parser.add_argument
+    add("data", type=Path, help="a CSV or Parquet file, one row per sample")
+    add("--target", required=True, metavar="COLUMN", help="the column to predict")
+    add("--model", type=Path, metavar="FILE", help="the model file (default: name of DATA, .stgw)")
+    tasks = ("regression", "classification")
+    add("--task", choices=tasks, help="the task (default: guessed from the target)")
+    _add_column_arguments(parser.add_argument_group("columns"))
+    _add_training_arguments(parser.add_argument_group("training"))
+
+
+def _add_column_arguments(group: argparse._ArgumentGroup) -> None:
+    several: dict[str, Any] = {"nargs": "+", "default": [], "metavar": "COLUMN"}
+    add = group.add_argument
+    add("--weight", metavar="COLUMN", help="column with sample weights")
+    add("--ignore", **several, help="columns to leave out")
+    add(
         "--categorical",
-        nargs="+",
-        default=[],
-        metavar="COLUMN",
-        help="columns of categories besides text, also as one,two; from CSV as they are written",
+        **several,
+        help="categorical columns besides text columns, also as one,two; read from CSV as text",
     )
-    columns.add_argument(
-        "--drop-text", action="store_true", help="leave out every column that holds no numbers"
-    )
-    columns.add_argument(
-        "--drop-unlabelled", action="store_true", help="leave out rows whose target is missing"
-    )
-    learning = parser.add_argument_group("learning")
-    learning.add_argument(
-        "--method",
-        choices=tuple(METHODS),
-        default="boosting",
-        help="; ".join(f"{name}: {method.words}" for name, method in METHODS.items())
-        + " (default: boosting)",
-    )
-    learning.add_argument(
-        "--params", type=Path, metavar="FILE", help="a TOML file of lines such as max_depth = 6"
-    )
-    learning.add_argument(
+    add("--drop-text", action="store_true", help="leave out all columns that are not numbers")
+    add("--drop-unlabelled", action="store_true", help="leave out rows with a missing target")
+
+
+def _add_training_arguments(group: argparse._ArgumentGroup) -> None:
+    methods = "; ".join(f"{name}: {method.description}" for name, method in METHODS.items())
+    methods += " (default: boosting)"
+    add = group.add_argument
+    add("--method", choices=tuple(METHODS), default="boosting", help=methods)
+    add("--params", type=Path, metavar="FILE", help="a TOML file of lines such as max_depth = 6")
+    add(
         "--set",
         action="append",
         default=[],
         metavar="NAME=VALUE",
         dest="settings",
-        help="one parameter, as in the estimators; overrides --params; may be repeated",
+        help="a parameter of the estimator; overrides --params; can be repeated",
     )
-    learning.add_argument(
-        "--valid", type=Path, metavar="FILE", help="a table to measure on, if there are rounds each"
-    )
-    learning.add_argument(
-        "--early-stopping",
-        action="store_true",
-        help="stop when the loss on --valid (or else on rows held out) no longer falls",
-    )
-    learning.add_argument("--seed", type=int, metavar="N", help="the random_state (default: 0)")
-    learning.add_argument("--threads", type=int, metavar="N", help="threads to use (default: all)")
+    valid = "a validation table: scored after training, and after each round if there are rounds"
+    add("--valid", type=Path, metavar="FILE", help=valid)
+    stopping = "stop when the loss on --valid (default: on held-out rows) no longer decreases"
+    add("--early-stopping", action="store_true", help=stopping)
+    add("--seed", type=int, metavar="N", help="the random_state (default: 0)")
+    add("--threads", type=int, metavar="N", help="number of threads (default: all cores)")
 
 
 @dataclass(frozen=True)
 class Data:
-    """A table with its columns in their parts."""
+    """A table with its features, target and weights."""
 
     table: pa.Table
     features: pa.Table
@@ -113,27 +100,27 @@ class Data:
 
 
 def run(args: argparse.Namespace, screen: Screen) -> None:
-    """Read, train, save, and tell."""
+    """Read the table, train, save the model, and print a summary."""
     path = args.model or Path(args.data.name.partition(".")[0] + ".stgw")
     check_writable(path)
     categorical = tuple(name for word in args.categorical for name in word.split(","))
     roles = Roles(args.target, args.weight, tuple(args.ignore), categorical)
     table = _read(args.data, roles, categorical, args, screen)
     guess = _task(args, table, screen)
-    # Parameters are looked at before the data: their mistakes are cheaper to find.
+    # Parameters are checked before the data is converted.
     estimator = _estimator(guess.task, args, screen)
     names, dropped = _feature_names(roles, table, args, screen)
     data = Data(table, feature_table(table, names), *_target_and_weight(table, roles, guess.task))
     chosen = _choose_categorical(estimator, roles, data.features)
     valid = _validation(roles, guess.task, data.features, chosen, args, screen)
-    screen.say(
+    screen.message(
         f"Training on {amount(table.num_rows, 'row')} and {amount(len(names), 'feature')} "
         f"of {args.data} …"
     )
     start = perf_counter()
     _fit(estimator, data, valid)
     seconds = perf_counter() - start
-    _warn_of_many_levels(estimator, table.num_rows, screen)
+    _warn_of_many_categories(estimator, table.num_rows, screen)
     save_model(estimator, path, args.target)
     result = {
         "model": str(path),
@@ -145,42 +132,42 @@ def run(args: argparse.Namespace, screen: Screen) -> None:
         "features": len(names),
         "dropped": dropped,
         "seconds": seconds,
-        **_learned(estimator, valid, args),
+        **_summary(estimator, valid, args),
     }
-    _tell(result, args, screen)
+    _print_summary(result, args, screen)
     screen.result(result)
 
 
 def _read(
     path: Path, roles: Roles, as_text: Collection[str], args: argparse.Namespace, screen: Screen
 ) -> pa.Table:
-    """Return a table that has the target and the weight, without rows it was told to leave out."""
+    """Read a table and check its columns; drop rows without a target if requested."""
     table = read_file(path, as_text)
     roles.check(table, path)
     if not args.drop_unlabelled:
         return table
-    known = labelled(table, roles.target)
+    known = drop_unlabelled(table, roles.target)
     left_out = table.num_rows - known.num_rows
     if left_out:
         screen.warn(f"left out {amount(left_out, 'row')} of {path} without a target.")
     return known
 
 
-def _learned(estimator: Any, valid: Data | None, args: argparse.Namespace) -> dict[str, Any]:
-    """Return what is to be told about a model just trained."""
+def _summary(estimator: Any, valid: Data | None, args: argparse.Namespace) -> dict[str, Any]:
+    """Return the summary of a trained model."""
     model, rate = estimator.model_, learning_rate_of(estimator)
     facts: dict[str, Any] = {
         **({"rounds": int(estimator.n_iter_)} if hasattr(estimator, "n_iter_") else {}),
         **({"learning_rate": rate} if rate is not None else {}),
-        "levels": levels_of(estimator),
+        "categories": n_categories_of(estimator),
         "fingerprint": estimator.fingerprint(),
     }
     for name, losses in (("train_loss", model.train_loss), ("validation_loss", model.valid_loss)):
         if len(losses):
             facts[name] = float(losses[-1])
     if valid is not None:
-        known = known_answers(estimator, valid.table, args.target)
-        facts["validation"], _ = scores_of(
+        known = target_values(estimator, valid.table, args.target)
+        facts["validation"], _ = model_scores(
             estimator, valid.features, known, args.target, valid.weight
         )
     return facts
@@ -188,17 +175,17 @@ def _learned(estimator: Any, valid: Data | None, args: argparse.Namespace) -> di
 
 def _task(args: argparse.Namespace, table: pa.Table, screen: Screen) -> Guess:
     if args.task:
-        return Guess(args.task, "as --task says")
+        return Guess(args.task, "--task was given")
     guess = guess_task(table.column(args.target), args.target)
-    screen.say(f"Task: {guess.task}, since {guess.reason} (--task overrides this).")
+    screen.message(f"Task: {guess.task}, since {guess.reason} (--task overrides this).")
     return guess
 
 
 def _estimator(task: str, args: argparse.Namespace, screen: Screen) -> Any:
-    """Return an estimator with the parameters of file and command line."""
+    """Return an estimator with the parameters of the file and the command line."""
     method = METHODS[args.method]
     kind = method.estimator(task, args.method)
-    parameters = {**method.own, **read_parameters(args.params, args.settings, kind)}
+    parameters = {**method.parameters, **read_parameters(args.params, args.settings, kind)}
     given = {
         "early_stopping": ("--early-stopping", args.early_stopping or None),
         "random_state": ("--seed", args.seed),
@@ -207,10 +194,12 @@ def _estimator(task: str, args: argparse.Namespace, screen: Screen) -> Any:
     for name, (option, value) in given.items():
         if value is None:
             continue
-        if not takes(kind, name):
-            raise Complaint(f"{option} has no use with --method {args.method}; leave it out.")
+        if not has_parameter(kind, name):
+            raise InputError(
+                f"{option} is not available with --method {args.method}; leave it out."
+            )
         parameters[name] = value
-    if takes(kind, "verbose"):
+    if has_parameter(kind, "verbose"):
         parameters["verbose"] = 0 if screen.quiet or screen.as_json else 1
     return kind(**parameters)
 
@@ -218,12 +207,12 @@ def _estimator(task: str, args: argparse.Namespace, screen: Screen) -> Any:
 def _feature_names(
     roles: Roles, table: pa.Table, args: argparse.Namespace, screen: Screen
 ) -> tuple[list[str], list[str]]:
-    """Return the columns to learn from, and those dropped because they hold no numbers."""
+    """Return the feature columns, and the columns dropped because they are not numbers."""
     features = roles.features(table)
-    strange = strange_columns(features)
-    if strange and not args.drop_text:
-        raise refuse_columns(features, strange)
-    without = {*strange, *text_columns(features)} - {*roles.categorical}
+    unsupported = unsupported_columns(features)
+    if unsupported and not args.drop_text:
+        raise unsupported_columns_error(features, unsupported)
+    without = {*unsupported, *text_columns(features)} - {*roles.categorical}
     dropped = [name for name in features.column_names if args.drop_text and name in without]
     if dropped:
         screen.warn(
@@ -231,35 +220,35 @@ def _feature_names(
         )
     names = [name for name in features.column_names if name not in dropped]
     if not names:
-        raise Complaint(f"{str(args.data)!r} has no column left to learn from; ignore fewer.")
+        raise InputError(f"{str(args.data)!r} has no feature columns left; ignore fewer.")
     if "" in names:
         screen.warn("a column without a name (row numbers?) is used; --ignore '' leaves it out.")
     return names, dropped
 
 
 def _choose_categorical(estimator: Any, roles: Roles, features: pa.Table) -> list[str]:
-    """Tell the estimator which columns are categorical, unless a parameter does; return them."""
+    """Set the categorical columns of the estimator, unless a parameter does; return them."""
     text = text_columns(features)
     if estimator.categorical_features != "from_dtype":
         if roles.categorical:
-            raise Complaint(
-                "--categorical and the parameter categorical_features both say which columns are "
-                "categorical; leave one of them out."
+            raise InputError(
+                "--categorical and the parameter categorical_features both set the categorical "
+                "columns; leave one of them out."
             )
-        return list(features.column_names)  # whether text is meant is for the estimator to say
+        return list(features.column_names)  # the estimator checks text columns
     chosen = [name for name in features.column_names if name in {*text, *roles.categorical}]
     if chosen:
         estimator.set_params(categorical_features=chosen)
     return chosen
 
 
-def _warn_of_many_levels(estimator: Any, n_rows: int, screen: Screen) -> None:
-    """Say which columns look like names or numbers of the rows, from which nothing is learned."""
-    many = [name for name, levels in levels_of(estimator).items() if levels > n_rows / 2]
+def _warn_of_many_categories(estimator: Any, n_rows: int, screen: Screen) -> None:
+    """Warn about categorical columns that look like identifiers of the rows."""
+    many = [name for name, n in n_categories_of(estimator).items() if n > n_rows / 2]
     if many:
         screen.warn(
-            f"{listing(many)} {'have' if len(many) > 1 else 'has'} a level of its own for most of "
-            f"the {amount(n_rows, 'row')}; if these are only names of rows, leave them out with "
+            f"{listing(many)} {'have' if len(many) > 1 else 'has'} a different category in most of "
+            f"the {amount(n_rows, 'row')}; if these are identifiers, leave them out with "
             f"--ignore {shlex.join(many)}."
         )
 
@@ -285,7 +274,7 @@ def _validation(
 ) -> Data | None:
     if args.valid is None:
         return None
-    # What was text in training stays text, even if all of it looks like numbers here.
+    # Text columns of the training table stay text, even if all values look like numbers.
     as_text = [name for name in categorical if name in text_columns(trained)]
     table = _read(args.valid, replace(roles, ignore=(), categorical=()), as_text, args, screen)
     features = named_input(trained.column_names, table, args.valid, categorical)
@@ -293,7 +282,7 @@ def _validation(
 
 
 def _fit(estimator: Any, data: Data, valid: Data | None) -> None:
-    if valid is None or not watches(estimator):
+    if valid is None or not uses_validation_rows(estimator):
         estimator.fit(data.features, data.y, data.weight)
     else:
         estimator.fit(
@@ -306,24 +295,24 @@ def _fit(estimator: Any, data: Data, valid: Data | None) -> None:
         )
 
 
-def _tell(result: dict[str, Any], args: argparse.Namespace, screen: Screen) -> None:
+def _print_summary(result: dict[str, Any], args: argparse.Namespace, screen: Screen) -> None:
     screen.pairs(
         f"Trained in {result['seconds']:.2f} s",
         {
             **({"rounds": result["rounds"]} if "rounds" in result else {}),
             **({"learning rate": result["learning_rate"]} if "learning_rate" in result else {}),
-            **({"levels": result["levels"]} if result["levels"] else {}),
+            **({"categories": result["categories"]} if result["categories"] else {}),
             **{
                 name: result[name.replace(" ", "_")]
                 for name in ("train loss", "validation loss")
                 if name.replace(" ", "_") in result
             },
             **{
-                f"{WORDS[name]} on {args.valid.name}": value
+                f"{SCORE_LABELS[name]} on {args.valid.name}": value
                 for name, value in result.get("validation", {}).items()
             },
             "fingerprint": result["fingerprint"][:16],
             "model": result["model"],
         },
     )
-    screen.say(f"Next: stagewise show {result['model']}")
+    screen.message(f"Next: stagewise show {result['model']}")

@@ -1,4 +1,4 @@
-"""scikit-learn faces over recipes."""
+"""The scikit-learn estimators."""
 
 from stagewise.estimators.ada_boost import AdaBoostClassifier
 from stagewise.estimators.decision_tree import (

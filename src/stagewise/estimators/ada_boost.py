@@ -1,4 +1,4 @@
-"""AdaBoost with scikit-learn's face."""
+"""AdaBoost."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Any
 import numpy.typing as npt
 
 from stagewise.boosting.recipe import DISCRETE, REAL, Recipe
-from stagewise.estimators.boosting_base import BaseBoosting
-from stagewise.estimators.classifier import ClassifierPredictions
-from stagewise.estimators.scores import TreeAttributes
+from stagewise.estimators.bases.boosting import BaseBoosting
+from stagewise.estimators.bases.classifier import ClassifierPredictions
+from stagewise.estimators.bases.scores import TreeAttributes
 from stagewise.losses import CLASSIFICATION_LOSSES, Loss
 from stagewise.validation.parameters import suggests_names
 
@@ -17,35 +17,37 @@ __all__ = ["AdaBoostClassifier"]
 
 
 class AdaBoostClassifier(ClassifierPredictions, TreeAttributes, BaseBoosting):
-    """AdaBoost: trees of classes, each fitted where those before it were wrong.
+    """AdaBoost: classification trees with row weights that grow with the errors so far.
 
     Weights w = e^(-margin) start equal. Every round fits a classification tree with these weights
-    and adds what it says to the scores, which is forward stagewise additive modelling with the
+    and adds its values to the scores, which is forward stagewise additive modelling with the
     exponential loss:
 
     - "discrete" (AdaBoost.M1, Freund & Schapire 1997; SAMME, Zhu et al. 2009): the tree votes with
       α = log((1 - err) / err) + log(K - 1), err its weighted error;
-    - "real" (Friedman, Hastie & Tibshirani 2000, Algorithm 2; SAMME.R): every leaf says
+    - "real" (Friedman, Hastie & Tibshirani 2000, Algorithm 2; SAMME.R): every leaf has the values
       (K-1) (log p_k - mean log p), for two classes ½ log(p / (1-p)), p its shares of weight.
 
-    `decision_function` is F: its sign is the vote of two classes, its largest that of K.
+    `decision_function` is F. With two classes its sign is the predicted class; with K classes the
+    predicted class has the largest score.
 
     Parameters
     ----------
     algorithm : {"discrete", "real"}, default="discrete"
-        What a tree adds to the scores.
+        The values that a tree adds to the scores.
     criterion : {"misclassification", "gini", "entropy"}, default="misclassification"
-        What a split improves: the weight that its sides get right, or their purity. Trees deeper
-        than a stump are better grown by "gini" or "entropy".
+        The impurity that a split lowers. For trees deeper than a stump, "gini" and "entropy" work
+        better.
     learning_rate : float, default=1.0
-        ν: what every tree's values are multiplied by.
+        ν, the factor of every tree.
     n_estimators : int, default=100
-        The number of rounds, at most.
+        The largest number of rounds.
     max_leaf_nodes, max_depth : int or None, default=None and 1
-        Limits of a tree; by default it is a stump.
+        The largest number of leaves, and the largest number of splits between the root and a leaf.
+        By default a tree is a stump.
     min_samples_leaf : float, default=1
-        The least number of rows in a leaf; with weights, the least sum of these, exactly. 1: one
-        row is enough, if it has a thousandth of the mean weight.
+        The smallest number of rows in a leaf; with weights, the smallest sum of weights, exactly.
+        With 1, one row is enough, if it has a thousandth of the mean weight.
     subsample, max_bins, missing_values, categorical_features, handle_unknown, early_stopping, \
 validation_fraction, n_iter_no_change, tol, time_limit, warm_start, random_state, n_jobs, verbose, \
 callbacks, class_weight

@@ -1,4 +1,4 @@
-"""Single decision trees, of classes and of numbers."""
+"""Single decision trees for classification and regression."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy.typing as npt
 
-from stagewise.estimators.classifier import ClassifierPredictions
-from stagewise.estimators.regressor import RegressorPredictions
-from stagewise.estimators.tree_base import TREE_RULES, BaseDecisionTree
+from stagewise.estimators.bases.classifier import ClassifierPredictions
+from stagewise.estimators.bases.regressor import RegressorPredictions
+from stagewise.estimators.bases.tree import TREE_RULES, BaseDecisionTree
 from stagewise.losses import CLASSIFICATION_LOSSES, REGRESSION_LOSSES, Loss
 from stagewise.validation.parameters import suggests_names
 from stagewise.validation.rules import OneOf
@@ -18,59 +18,62 @@ __all__ = ["DecisionTreeClassifier", "DecisionTreeRegressor"]
 
 
 class DecisionTreeClassifier(ClassifierPredictions, BaseDecisionTree):
-    """A decision tree that tells classes apart.
+    """A decision tree classifier.
 
         p_k(x) = share of class k in the leaf that x reaches
 
-    A leaf is split by the question that lowers its impurity most, again and again (Breiman et al.
-    1984; by entropy it is the information gain of Quinlan 1986).
+    Leaves are split again and again, each by the split that lowers the impurity most (Breiman et
+    al. 1984; with entropy this is the information gain of Quinlan 1986).
 
     Parameters
     ----------
     criterion : {"gini", "entropy", "misclassification"}, default="gini"
-        What a split lowers: Σ p_k (1 - p_k), -Σ p_k log p_k (in nats), or 1 - max p_k.
+        The impurity that a split lowers: Σ p_k (1 - p_k), -Σ p_k log p_k (in nats), or
+        1 - max p_k.
     grow_policy : {"best_first", "depth_wise"}, default="best_first"
-        Which leaf is split next: the one that lowers the impurity most, or one level after the
-        other. It matters to `max_leaf_nodes` and `pruning="early_stopping"` only.
+        Which leaf is split next: the one with the largest gain, or those of the smallest depth. It
+        matters only with `max_leaf_nodes` and with pruning="early_stopping".
     max_depth, max_leaf_nodes : int or None, default=None
-        Limits of the tree; without, it grows until its leaves are pure.
+        The largest number of splits between the root and a leaf, and the largest number of leaves.
+        None: the tree grows until its leaves are pure.
     min_samples_leaf : float, default=1
-        The least number of rows in a leaf; with weights, the least sum of these, exactly. 1: one
-        row is enough, if it has a thousandth of the mean weight.
+        The smallest number of rows in a leaf; with weights, the smallest sum of weights, exactly.
+        With 1, one row is enough, if it has a thousandth of the mean weight.
     min_impurity_decrease : float, default=0.0
         A split must lower the impurity of the whole tree by more than this:
         N_t / N · (i(t) - N_L / N_t · i(t_L) - N_R / N_t · i(t_R)).
     max_features : {"sqrt", "log2", "third"}, int, float or None, default=None
-        How many columns are drawn for every node, or which share of them; None: all. Where none of
-        those drawn splits the node, others are drawn.
+        The features that are drawn for every node: a number, a fraction (float), √p, log₂ p, p/3,
+        or None for all. If none of them splits the node, others are drawn.
     split : {"exact", "histogram"} or SplitSearch, default="exact"
         Where a node may be split: between all values, or between at most `max_bins` bins.
         SplitSearch(method="exact", random_thresholds=True) tries one random threshold per feature.
     pruning : {None, "cost_complexity", "reduced_error", "early_stopping"}, default=None
-        What becomes of the grown tree. "cost_complexity": the part of it that minimises impurity +
-        `ccp_alpha` · (number of leaves). "reduced_error": from the leaves up, splits are removed
-        that do not lower the error of held-out rows. "early_stopping": the splits after the one
-        with the smallest loss of held-out rows are removed; growing stops when
-        `n_iter_no_change` splits do not lower that loss by more than `tol`. Held-out rows are X_val
-        and y_val of `fit`, or a fraction `validation_fraction` of the rows.
+        How the grown tree is pruned; None: it is not. "cost_complexity": to the subtree that
+        minimises impurity + `ccp_alpha` · (number of leaves). "reduced_error": from the leaves up,
+        splits are removed that do not lower the error of held-out rows. "early_stopping": the
+        splits after the one with the smallest loss of held-out rows are removed; growing stops
+        when `n_iter_no_change` splits do not lower that loss by more than `tol`. Held-out rows are
+        X_val and y_val of `fit`, or a fraction `validation_fraction` of the rows.
     ccp_alpha : "cv" or float, default="cv"
-        α, the price of a leaf; "cv": the one whose trees err least on folds that are held out. A
-        number above 0 implies pruning="cost_complexity".
+        α, the complexity parameter of cost-complexity pruning. "cv": the α with the smallest
+        cross-validated error. A number above 0 implies pruning="cost_complexity".
     ccp_cv : int, splitter or list of pairs, default=5
-        The folds that choose it.
+        The folds of ccp_alpha="cv".
     one_standard_error : bool, default=False
-        Take the largest α whose error is within one standard error of the least.
+        Take the largest α whose error is within one standard error of the smallest error.
     validation_fraction : float, default=0.2
-        The share of rows that is held out, each class alike, unless `fit` gets X_val.
+        The fraction of rows that is held out, stratified by class, unless X_val is passed to `fit`.
     n_iter_no_change : int, default=10
         See `pruning`.
     tol : float, default=0.0
         See `pruning`.
     missing_strategy : {"learned", "mean", "probability"}, default="learned"
-        Where rows go whose cell is missing: to the side that every split has learned; as if it held
-        the column's mean (of categories the commonest level); or to both sides, with the
-        probability that other rows went there. For the latter, missing cells of training rows are
-        drawn from the other cells of their column.
+        Where rows with a missing value go. "learned": to the side that every split has learned.
+        "mean": the value is replaced by the mean of the column (of categories, by the most frequent
+        one). "probability": to both sides, weighted by the fraction of the training rows on each
+        side (the fractional instances of C4.5); missing values of training rows are drawn from the
+        other values of their column.
     max_bins, missing_values, categorical_features, handle_unknown, random_state, n_jobs, \
 class_weight
         As in `GradientBoostingClassifier`.
@@ -78,12 +81,12 @@ class_weight
     Attributes
     ----------
     ccp_alpha_, pruning_path_
-        With pruning="cost_complexity": the price of a leaf, and what others would have given.
+        With pruning="cost_complexity": the α of the tree, and the trees of other α.
     validation_loss_ : array
         With pruning="early_stopping": the loss of held-out rows after no, one, two, … splits; with
         "reduced_error": their error; with ccp_alpha="cv": that of the folds for each α of the path.
     oof_prediction_ : array
-        With ccp_alpha="cv": what the trees of the folds say of the rows that they have not seen.
+        With ccp_alpha="cv": the predictions of the rows that each fold held out.
     model_, feature_importances_, n_features_in_, feature_names_in_, fit_report_, \
 classes_
         As in `GradientBoostingClassifier`.
@@ -160,72 +163,74 @@ classes_
 
 
 class DecisionTreeRegressor(RegressorPredictions, BaseDecisionTree):
-    """A decision tree for numbers.
+    """A decision tree regressor.
 
         f(x) = mean (or median) target in the leaf that x reaches
 
-    A leaf is split by the question that lowers its squared (or absolute) error most, again and
-    again (Breiman et al. 1984, chapter 8).
+    Leaves are split again and again, each by the split that lowers the squared (or absolute) error
+    most (Breiman et al. 1984, chapter 8).
 
     Parameters
     ----------
     criterion : {"squared_error", "absolute_error"}, default="squared_error"
-        What a split lowers: the variance, or the mean distance from the median; leaves say the
-        mean, or the median.
+        The impurity that a split lowers: the variance, or the mean absolute deviation from the
+        median. The value of a leaf is the mean, or the median.
     grow_policy : {"best_first", "depth_wise"}, default="best_first"
-        Which leaf is split next: the one that lowers the impurity most, or one level after the
-        other. It matters to `max_leaf_nodes` and `pruning="early_stopping"` only.
+        Which leaf is split next: the one with the largest gain, or those of the smallest depth. It
+        matters only with `max_leaf_nodes` and with pruning="early_stopping".
     max_depth, max_leaf_nodes : int or None, default=None
-        Limits of the tree; without, it grows until its leaves are pure.
+        The largest number of splits between the root and a leaf, and the largest number of leaves.
+        None: the tree grows until its leaves are pure.
     min_samples_leaf : float, default=1
-        The least number of rows in a leaf; with weights, the least sum of these, exactly. 1: one
-        row is enough, if it has a thousandth of the mean weight.
+        The smallest number of rows in a leaf; with weights, the smallest sum of weights, exactly.
+        With 1, one row is enough, if it has a thousandth of the mean weight.
     min_impurity_decrease : float, default=0.0
         A split must lower the impurity of the whole tree by more than this:
         N_t / N · (i(t) - N_L / N_t · i(t_L) - N_R / N_t · i(t_R)).
     max_features : {"sqrt", "log2", "third"}, int, float or None, default=None
-        How many columns are drawn for every node, or which share of them; None: all. Where none of
-        those drawn splits the node, others are drawn.
+        The features that are drawn for every node: a number, a fraction (float), √p, log₂ p, p/3,
+        or None for all. If none of them splits the node, others are drawn.
     split : {"exact", "histogram"} or SplitSearch, default="exact"
         Where a node may be split: between all values, or between at most `max_bins` bins.
         SplitSearch(method="exact", random_thresholds=True) tries one random threshold per feature.
     pruning : {None, "cost_complexity", "reduced_error", "early_stopping"}, default=None
-        What becomes of the grown tree. "cost_complexity": the part of it that minimises impurity +
-        `ccp_alpha` · (number of leaves). "reduced_error": from the leaves up, splits are removed
-        that do not lower the error of held-out rows. "early_stopping": the splits after the one
-        with the smallest loss of held-out rows are removed; growing stops when
-        `n_iter_no_change` splits do not lower that loss by more than `tol`. Held-out rows are X_val
-        and y_val of `fit`, or a fraction `validation_fraction` of the rows.
+        How the grown tree is pruned; None: it is not. "cost_complexity": to the subtree that
+        minimises impurity + `ccp_alpha` · (number of leaves). "reduced_error": from the leaves up,
+        splits are removed that do not lower the error of held-out rows. "early_stopping": the
+        splits after the one with the smallest loss of held-out rows are removed; growing stops
+        when `n_iter_no_change` splits do not lower that loss by more than `tol`. Held-out rows are
+        X_val and y_val of `fit`, or a fraction `validation_fraction` of the rows.
     ccp_alpha : "cv" or float, default="cv"
-        α, the price of a leaf; "cv": the one whose trees err least on folds that are held out. A
-        number above 0 implies pruning="cost_complexity".
+        α, the complexity parameter of cost-complexity pruning. "cv": the α with the smallest
+        cross-validated error. A number above 0 implies pruning="cost_complexity".
     ccp_cv : int, splitter or list of pairs, default=5
-        The folds that choose it.
+        The folds of ccp_alpha="cv".
     one_standard_error : bool, default=False
-        Take the largest α whose error is within one standard error of the least.
+        Take the largest α whose error is within one standard error of the smallest error.
     validation_fraction : float, default=0.2
-        The share of rows that is held out, each class alike, unless `fit` gets X_val.
+        The fraction of rows that is held out, unless X_val is passed to `fit`.
     n_iter_no_change : int, default=10
         See `pruning`.
     tol : float, default=0.0
         See `pruning`.
     missing_strategy : {"learned", "mean", "probability"}, default="learned"
-        Where rows go whose cell is missing: to the side that every split has learned; as if it held
-        the column's mean (of categories the commonest level); or to both sides, with the
-        probability that other rows went there. For the latter, missing cells of training rows are
-        drawn from the other cells of their column.
+        Where rows with a missing value go. "learned": to the side that every split has learned.
+        "mean": the value is replaced by the mean of the column (of categories, by the most frequent
+        one). "probability": to both sides, weighted by the fraction of the training rows on each
+        side (the fractional instances of C4.5); missing values of training rows are drawn from the
+        other values of their column.
     max_bins, missing_values, categorical_features, handle_unknown, random_state, n_jobs
         As in `GradientBoostingRegressor`.
 
     Attributes
     ----------
     ccp_alpha_, pruning_path_
-        With pruning="cost_complexity": the price of a leaf, and what others would have given.
+        With pruning="cost_complexity": the α of the tree, and the trees of other α.
     validation_loss_ : array
         With pruning="early_stopping": the loss of held-out rows after no, one, two, … splits; with
         "reduced_error": their error; with ccp_alpha="cv": that of the folds for each α of the path.
     oof_prediction_ : array
-        With ccp_alpha="cv": what the trees of the folds say of the rows that they have not seen.
+        With ccp_alpha="cv": the predictions of the rows that each fold held out.
     model_, feature_importances_, n_features_in_, feature_names_in_, fit_report_
         As in `GradientBoostingRegressor`.
 

@@ -1,39 +1,44 @@
 """Extremely randomised trees.
 
-The one idea: the average of many trees whose cuts are drawn, not searched for; of those that a node
-draws, the best is taken.
+The average of many trees whose thresholds are drawn at random, one for each feature of a node; the
+best of these splits is used.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from stagewise.estimators.forest_base import BaseForest, ForestClassifierMixin, ForestRegressorMixin
+from stagewise.estimators.bases.forest import (
+    BaseForest,
+    ForestClassifierMixin,
+    ForestRegressorMixin,
+)
 from stagewise.validation.parameters import suggests_names
 
 __all__ = ["ExtraTreesClassifier", "ExtraTreesRegressor"]
 
 
 class ExtraTreesClassifier(ForestClassifierMixin, BaseForest):
-    """Extremely randomised trees: classes by the average of trees with random cuts.
+    """An extra-trees classifier: the average of trees with random thresholds.
 
         p_k(x) = (1/M) Σ_m (share of class k in the leaf of tree m that x reaches)
 
-    Every node draws some columns and, for each, one cut between its smallest and largest value
-    there; the best of these is taken (Geurts, Ernst & Wehenkel 2006). By default trees see all
-    rows.
+    Every node draws some features and, for each, one threshold between its smallest and its largest
+    value in the node; the best of these splits is used (Geurts, Ernst & Wehenkel 2006). By default
+    every tree is grown on all rows.
 
     Parameters
     ----------
     n_estimators : int, default=100
         M, the largest number of trees.
     criterion : {"gini", "entropy", "misclassification"}, default="gini"
-        What a split lowers: Σ p_k (1 - p_k), -Σ p_k log p_k, or 1 - max p_k.
+        The impurity that a split lowers: Σ p_k (1 - p_k), -Σ p_k log p_k, or 1 - max p_k.
     max_features : {"sqrt", "log2", "third"}, int, float or None, default="sqrt"
         The features that are drawn for every node: a number, a fraction (float), √p, log₂ p, p/3,
         or None for all. If none of them splits the node, others are drawn.
     max_depth, max_leaf_nodes : int or None, default=None
-        The limits of a tree. None: it grows until its leaves are pure.
+        The largest number of splits between the root and a leaf, and the largest number of leaves.
+        None: the tree grows until its leaves are pure.
     min_samples_leaf : float, default=1
         The smallest number of rows in a leaf, counted as often as they were drawn; with weights,
         the smallest sum of weights, exactly. With 1, one row is enough, if it has a thousandth of
@@ -142,26 +147,27 @@ classes_
 
 
 class ExtraTreesRegressor(ForestRegressorMixin, BaseForest):
-    """Extremely randomised trees: numbers by the average of trees with random cuts.
+    """An extra-trees regressor: the average of trees with random thresholds.
 
         f(x) = (1/M) Σ_m (mean target in the leaf of tree m that x reaches)
 
-    Every node draws some columns and, for each, one cut between its smallest and largest value
-    there; the best of these is taken (Geurts, Ernst & Wehenkel 2006). By default trees see all
-    rows.
+    Every node draws some features and, for each, one threshold between its smallest and its largest
+    value in the node; the best of these splits is used (Geurts, Ernst & Wehenkel 2006). By default
+    every tree is grown on all rows.
 
     Parameters
     ----------
     n_estimators : int, default=100
         M, the largest number of trees.
     criterion : {"squared_error", "absolute_error"}, default="squared_error"
-        What a split lowers: the variance, or the mean distance from the median; leaves say the
-        mean, or the median.
+        The impurity that a split lowers: the variance, or the mean absolute deviation from the
+        median. The value of a leaf is the mean, or the median.
     max_features : {"sqrt", "log2", "third"}, int, float or None, default=None
         The features that are drawn for every node: a number, a fraction (float), √p, log₂ p, p/3,
         or None for all. If none of them splits the node, others are drawn.
     max_depth, max_leaf_nodes : int or None, default=None
-        The limits of a tree. None: it grows until its leaves are pure.
+        The largest number of splits between the root and a leaf, and the largest number of leaves.
+        None: the tree grows until its leaves are pure.
     min_samples_leaf : float, default=1
         The smallest number of rows in a leaf, counted as often as they were drawn; with weights,
         the smallest sum of weights, exactly. With 1, one row is enough, if it has a thousandth of

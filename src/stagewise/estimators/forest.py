@@ -1,39 +1,44 @@
 """Random forests.
 
-The one idea: the average of many trees, each grown to the end on a bag of its own and allowed a few
-columns a node, so that they err in different ways.
+A random forest is the average of many trees. Each is grown until its leaves are pure on its own
+bag, with a random subset of the features for every node, so that the errors of trees differ.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from stagewise.estimators.forest_base import BaseForest, ForestClassifierMixin, ForestRegressorMixin
+from stagewise.estimators.bases.forest import (
+    BaseForest,
+    ForestClassifierMixin,
+    ForestRegressorMixin,
+)
 from stagewise.validation.parameters import suggests_names
 
 __all__ = ["RandomForestClassifier", "RandomForestRegressor"]
 
 
 class RandomForestClassifier(ForestClassifierMixin, BaseForest):
-    """A random forest: classes by the average of trees that differ by chance.
+    """A random forest classifier: the average of randomised trees.
 
         p_k(x) = (1/M) Σ_m (share of class k in the leaf of tree m that x reaches)
 
-    Every tree sees a bootstrap sample of the rows, every node some of the columns (Breiman 2001).
-    The variance of the average is ρσ² + (1 - ρ) σ²/M: many trees take away the second part, and
-    drawing columns makes the correlation ρ small.
+    Every tree is grown on a bootstrap sample of the rows, and every node uses a random subset of
+    the features (Breiman 2001). The variance of the average is ρσ² + (1 - ρ) σ²/M: with many trees
+    the second part vanishes, and drawing features lowers the correlation ρ.
 
     Parameters
     ----------
     n_estimators : int, default=100
         M, the largest number of trees.
     criterion : {"gini", "entropy", "misclassification"}, default="gini"
-        What a split lowers: Σ p_k (1 - p_k), -Σ p_k log p_k, or 1 - max p_k.
+        The impurity that a split lowers: Σ p_k (1 - p_k), -Σ p_k log p_k, or 1 - max p_k.
     max_features : {"sqrt", "log2", "third"}, int, float or None, default="sqrt"
         The features that are drawn for every node: a number, a fraction (float), √p, log₂ p, p/3,
         or None for all. If none of them splits the node, others are drawn.
     max_depth, max_leaf_nodes : int or None, default=None
-        The limits of a tree. None: it grows until its leaves are pure.
+        The largest number of splits between the root and a leaf, and the largest number of leaves.
+        None: the tree grows until its leaves are pure.
     min_samples_leaf : float, default=1
         The smallest number of rows in a leaf, counted as often as they were drawn; with weights,
         the smallest sum of weights, exactly. With 1, one row is enough, if it has a thousandth of
@@ -140,26 +145,27 @@ classes_
 
 
 class RandomForestRegressor(ForestRegressorMixin, BaseForest):
-    """A random forest: numbers by the average of trees that differ by chance.
+    """A random forest regressor: the average of randomised trees.
 
         f(x) = (1/M) Σ_m (mean target in the leaf of tree m that x reaches)
 
-    Every tree sees a bootstrap sample of the rows, every node some of the columns (Breiman 2001).
-    The variance of the average is ρσ² + (1 - ρ) σ²/M: many trees take away the second part, and
-    drawing columns makes the correlation ρ small.
+    Every tree is grown on a bootstrap sample of the rows, and every node uses a random subset of
+    the features (Breiman 2001). The variance of the average is ρσ² + (1 - ρ) σ²/M: with many trees
+    the second part vanishes, and drawing features lowers the correlation ρ.
 
     Parameters
     ----------
     n_estimators : int, default=100
         M, the largest number of trees.
     criterion : {"squared_error", "absolute_error"}, default="squared_error"
-        What a split lowers: the variance, or the mean distance from the median; leaves say the
-        mean, or the median.
+        The impurity that a split lowers: the variance, or the mean absolute deviation from the
+        median. The value of a leaf is the mean, or the median.
     max_features : {"sqrt", "log2", "third"}, int, float or None, default="third"
         The features that are drawn for every node: a number, a fraction (float), √p, log₂ p, p/3,
         or None for all. If none of them splits the node, others are drawn.
     max_depth, max_leaf_nodes : int or None, default=None
-        The limits of a tree. None: it grows until its leaves are pure.
+        The largest number of splits between the root and a leaf, and the largest number of leaves.
+        None: the tree grows until its leaves are pure.
     min_samples_leaf : float, default=1
         The smallest number of rows in a leaf, counted as often as they were drawn; with weights,
         the smallest sum of weights, exactly. With 1, one row is enough, if it has a thousandth of

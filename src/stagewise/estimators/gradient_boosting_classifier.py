@@ -7,10 +7,10 @@ from typing import Any
 import numpy.typing as npt
 
 from stagewise.boosting.recipe import BY_RESPONSE, Recipe
-from stagewise.estimators.boosting_base import BaseBoosting, OutOfBagMixin
-from stagewise.estimators.classifier import ClassifierPredictions, make_class_loss
-from stagewise.estimators.scores import TreeAttributes
-from stagewise.estimators.specs import BOOSTING_RULES, BOOSTING_USES, tree_learner
+from stagewise.estimators.bases.boosting import BaseBoosting, OutOfBagMixin
+from stagewise.estimators.bases.classifier import ClassifierPredictions, make_class_loss
+from stagewise.estimators.bases.scores import TreeAttributes
+from stagewise.estimators.parameters.specs import BOOSTING_RULES, BOOSTING_USES, tree_learner
 from stagewise.losses import Loss
 from stagewise.training.specs import LearnerSpec
 from stagewise.validation.parameters import suggests_names
@@ -29,7 +29,7 @@ class GradientBoostingClassifier(
     Parameters
     ----------
     loss : {"log_loss", "exponential"} or Loss, default="log_loss"
-        What is minimised: the deviance, or AdaBoost's exponential loss, both for two or for more
+        The loss to minimise: the deviance, or AdaBoost's exponential loss, both for two or for more
         classes; or an object derived from `stagewise.losses.Loss` whose `mean` are probabilities.
     l1_regularization, l2_regularization : float, default=0.0 and 3.0
         α and λ of the regularised objective. A leaf is -sign(G) max(|G| - α, 0) / (H + λ).
@@ -43,8 +43,8 @@ class GradientBoostingClassifier(
         largest.
     class_weight : dict, "balanced" or None, default=None
         The factor of the weights of each class's rows. "balanced" gives every class the same sum of
-        weights. A class of weight 0 is absent. These weights count for `min_samples_leaf` as any
-        others do; 1 is one row of any class.
+        weights. A class of weight 0 is absent. `min_samples_leaf` counts these weights as it counts
+        sample weights; with 1, one row of any class is enough.
     response, learning_rate, max_leaf_nodes, max_depth, min_samples_leaf, min_hessian, min_gain, \
 max_step, grow_policy, path_smoothing, max_features, subsample, sampling, oob_score, dropout, \
 monotonic_cst, interaction_cst, feature_penalty, split, max_bins, missing_values, \

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from stagewise.boosting.recipe import BY_RESPONSE, Recipe
-from stagewise.estimators.boosting_base import BaseBoosting, OutOfBagMixin
-from stagewise.estimators.regressor import RegressionLossParameters, RegressorPredictions
-from stagewise.estimators.scores import TreeAttributes
-from stagewise.estimators.specs import BOOSTING_RULES, BOOSTING_USES, tree_learner
+from stagewise.estimators.bases.boosting import BaseBoosting, OutOfBagMixin
+from stagewise.estimators.bases.regressor import RegressionLossParameters, RegressorPredictions
+from stagewise.estimators.bases.scores import TreeAttributes
+from stagewise.estimators.parameters.specs import BOOSTING_RULES, BOOSTING_USES, tree_learner
 from stagewise.training.specs import LearnerSpec
 from stagewise.validation.parameters import suggests_names
 
@@ -30,13 +30,13 @@ class GradientBoostingRegressor(
     Parameters
     ----------
     loss : str or Loss, default="squared_error"
-        What is minimised: "squared_error", "absolute_error", "huber" or "quantile"; for targets
+        The loss to minimise: "squared_error", "absolute_error", "huber" or "quantile"; for targets
         that are never negative "poisson", "gamma" or "tweedie" (these predict e^F); or an object of
         `stagewise.losses`, such as `Tweedie(power=1.2)`, or derived from `Loss`.
     response : {"newton", "gradient"}, default="newton"
-        What trees are fitted to. "newton": -g/h with weights h, so that leaves are Newton steps (as
-        in XGBoost). "gradient": the negative gradient; then every leaf takes the optimum of its
-        region (Friedman's gradient boosting).
+        The target of a tree. "newton": -g/h with weights h, so that leaves are Newton steps (as in
+        XGBoost). "gradient": the negative gradient; then every leaf takes the optimum of its region
+        (Friedman's gradient boosting).
     learning_rate : float or "auto", default="auto"
         ν, the factor of every tree. "auto": 0.1 · min(1, (100 / n_estimators)^¼), which is 0.1 up
         to 100 rounds, 0.056 with 1000 and 0.047 with 2000. `fit_report_` and `recipe` have the
@@ -73,12 +73,13 @@ class GradientBoostingRegressor(
         The features that a node may use, drawn at random: a fraction (float), a number (int),
         "sqrt", "log2", "third", or None for all. "auto": 0.7, which makes trees differ and the
         model generalise a little better; with grow_policy="symmetric", whose nodes share a split,
-        all. `FeatureSampling` also draws features for trees and levels. See docs/defaults.md.
+        all. `FeatureSampling` also draws features for each tree and each depth. See
+        docs/defaults.md.
     subsample : float, default=1.0
         The fraction of the rows that a round uses, drawn anew in each round.
     sampling : {"uniform", "bootstrap", "goss", "mvs", "group"}, Goss or Mvs, default="uniform"
         How rows are drawn. "uniform": each with the same probability. "bootstrap": with replacement
-        (a Poisson number of times, `subsample` in the mean). "goss": rows with large gradients and
+        (a Poisson number of times, with mean `subsample`). "goss": rows with large gradients and
         a part of the others; see `Goss`. "mvs": with probabilities of minimal variance; see `Mvs`.
         "group": all rows of a group that is passed to `fit`, or none. `min_samples_leaf` counts a
         row once, however often it was drawn.
@@ -88,8 +89,9 @@ class GradientBoostingRegressor(
     dropout : None, "dart" or Dart, default=None
         Fit each round without some of the earlier rounds; see `Dart`.
     monotonic_cst : dict or list of {-1, 0, 1}, or None, default=None
-        By name or for each feature: 1, predictions do not fall when the feature rises; -1, they do
-        not rise; 0, no constraint. The value of a leaf is bounded by those of the leaves around it.
+        By name or for each feature: 1, predictions do not decrease when the feature increases; -1,
+        they do not increase; 0, no constraint. The value of a leaf is bounded by those of the
+        leaves around it.
     interaction_cst : {"pairwise", "no_interactions"}, list of groups or None, default=None
         Which features, by name or position, may be on one path from the root to a leaf: at most two
         different ones, one, or those of one group. Features in no group form a group together.
@@ -116,9 +118,10 @@ class GradientBoostingRegressor(
         `OrderedTargetEncoding`. "auto": "target" if a feature has more than 50 categories and there
         are at most eight outputs, else "sets".
     handle_unknown : {"missing", "error", "prior"}, default="missing"
-        What happens to categories that no training row has, at predict and in `X_val`: they are
+        How categories that no training row has are handled, at predict and in `X_val`: they are
         missing values (with a warning at predict), an error, or a category without training rows.
-        Rows that the fit itself holds out are never refused; `fit_report_` counts them.
+        Such categories in rows that the fit itself holds out are never an error; `fit_report_`
+        counts them.
     early_stopping : bool, "cv", int, splitter or list of folds, default=False
         True: hold rows out and stop when their loss no longer improves. Passing `X_val` and `y_val`
         to `fit` does the same with these rows. "cv": the mean loss of five folds chooses the number
@@ -169,8 +172,8 @@ class GradientBoostingRegressor(
     target_names_ : array of str
         The names of several targets, if y has names.
     fit_report_ : dict
-        Facts about the fit: constant features, the number of values taken as missing, threads,
-        seed, why it stopped, and the values of "auto".
+        Facts about the fit, such as constant features, the numbers of missing values and unknown
+        categories, why the fit stopped, and the values of "auto"; see docs/fit-report.md.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Reading a model file back into the estimator that wrote it."""
+"""The function `load`, which reads a model file into a fitted estimator."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from stagewise.estimators.linear.least_squares import LinearRegression
 from stagewise.estimators.linear.stagewise_linear import StagewiseLinearRegressor
 from stagewise.estimators.linear.stepwise import StepwiseRegressor
 from stagewise.estimators.logit_boost import GentleBoostClassifier, LogitBoostClassifier
-from stagewise.estimators.saved_parameters import CLASS_NAMES, read_parameters
+from stagewise.estimators.parameters.saved_parameters import CLASS_NAMES, read_parameters
 from stagewise.estimators.stagewise import StagewiseClassifier, StagewiseRegressor
 from stagewise.model.file.format import read_model
 from stagewise.validation.parameters import RULES
@@ -66,7 +66,7 @@ def load(path: str | PathLike[str]) -> Any:
     Raises
     ------
     ModelFormatError
-        If the file is not a whole and sound model file.
+        If the file is not a complete and valid model file.
     """
     model, notes = read_model(path)
     name = notes.get("class")

@@ -7,9 +7,9 @@ from typing import Any
 import numpy.typing as npt
 
 from stagewise.boosting.recipe import GENTLE, Recipe, logit_boost
-from stagewise.estimators.boosting_base import BaseBoosting
-from stagewise.estimators.classifier import ClassifierPredictions
-from stagewise.estimators.scores import TreeAttributes
+from stagewise.estimators.bases.boosting import BaseBoosting
+from stagewise.estimators.bases.classifier import ClassifierPredictions
+from stagewise.estimators.bases.scores import TreeAttributes
 from stagewise.losses import CLASSIFICATION_LOSSES, Loss
 from stagewise.validation.parameters import suggests_names
 
@@ -17,7 +17,7 @@ __all__ = ["GentleBoostClassifier", "LogitBoostClassifier"]
 
 
 class LogitBoostClassifier(ClassifierPredictions, TreeAttributes, BaseBoosting):
-    """LogitBoost: the deviance by Newton's method, one weighted least-squares tree at a time.
+    """LogitBoost: minimises the deviance by Newton steps, with weighted least-squares trees.
 
     Every round fits, for each class (for two classes, once), the working response
 
@@ -29,16 +29,17 @@ class LogitBoostClassifier(ClassifierPredictions, TreeAttributes, BaseBoosting):
     Parameters
     ----------
     z_max : float, default=4.0
-        The largest absolute z: rows that are badly wrong must not decide alone.
+        The largest absolute z. It limits the influence of rows that are badly predicted.
     learning_rate : float, default=1.0
-        ν: what every tree's values are multiplied by.
+        ν, the factor of every tree.
     n_estimators : int, default=100
-        The number of rounds, at most.
+        The largest number of rounds.
     max_leaf_nodes, max_depth : int or None, default=None and 1
-        Limits of a tree; by default it is a stump.
+        The largest number of leaves, and the largest number of splits between the root and a leaf.
+        By default a tree is a stump.
     min_samples_leaf : float, default=1
-        The least number of rows in a leaf; with weights, the least sum of these, exactly. 1: one
-        row is enough, if it has a thousandth of the mean weight.
+        The smallest number of rows in a leaf; with weights, the smallest sum of weights, exactly.
+        With 1, one row is enough, if it has a thousandth of the mean weight.
     subsample, max_bins, missing_values, categorical_features, handle_unknown, early_stopping, \
 validation_fraction, n_iter_no_change, tol, time_limit, warm_start, random_state, n_jobs, verbose, \
 callbacks, class_weight
@@ -118,7 +119,7 @@ classes_, n_features_in_, feature_names_in_, fit_report_
 
 
 class GentleBoostClassifier(ClassifierPredictions, TreeAttributes, BaseBoosting):
-    """Gentle AdaBoost: the exponential loss by Newton's method.
+    """Gentle AdaBoost: minimises the exponential loss by Newton steps.
 
     With y = ±1 and weights w = e^(-yF), every round fits y by least squares with these weights
     (leaves are weighted means, between -1 and 1) and adds it to F, which starts at 0 (Friedman,
@@ -127,14 +128,15 @@ class GentleBoostClassifier(ClassifierPredictions, TreeAttributes, BaseBoosting)
     Parameters
     ----------
     learning_rate : float, default=1.0
-        ν: what every tree's values are multiplied by.
+        ν, the factor of every tree.
     n_estimators : int, default=100
-        The number of rounds, at most.
+        The largest number of rounds.
     max_leaf_nodes, max_depth : int or None, default=None and 1
-        Limits of a tree; by default it is a stump.
+        The largest number of leaves, and the largest number of splits between the root and a leaf.
+        By default a tree is a stump.
     min_samples_leaf : float, default=1
-        The least number of rows in a leaf; with weights, the least sum of these, exactly. 1: one
-        row is enough, if it has a thousandth of the mean weight.
+        The smallest number of rows in a leaf; with weights, the smallest sum of weights, exactly.
+        With 1, one row is enough, if it has a thousandth of the mean weight.
     subsample, max_bins, missing_values, categorical_features, handle_unknown, early_stopping, \
 validation_fraction, n_iter_no_change, tol, time_limit, warm_start, random_state, n_jobs, verbose, \
 callbacks, class_weight

@@ -1,7 +1,7 @@
 """Forward stagewise additive modelling with any loss and any learner.
 
-The one idea: the general tool. Every other estimator is a case of it; here each part of the recipe
-is a parameter, and the learner may be a tree of the core or any scikit-learn estimator.
+The other boosting estimators are special cases. Here each part of the recipe is a parameter, and
+the learner is a `HistogramTree` or any scikit-learn estimator.
 """
 
 from __future__ import annotations
@@ -12,10 +12,13 @@ from typing import Any
 import numpy.typing as npt
 
 from stagewise.errors import InvalidParameterError
-from stagewise.estimators.classifier import ClassifierPredictions, make_class_loss
-from stagewise.estimators.regressor import RegressionLossParameters, RegressorPredictions
-from stagewise.estimators.stagewise_base import RESPONSES, STAGEWISE_RULES, STEPS, BaseStagewise
+from stagewise.estimators.bases.boosting import BaseBoosting
+from stagewise.estimators.bases.classifier import ClassifierPredictions, make_class_loss
+from stagewise.estimators.bases.regressor import RegressionLossParameters, RegressorPredictions
+from stagewise.estimators.bases.scores import TreeAttributes
+from stagewise.estimators.bases.stagewise import RESPONSES, STEPS, StagewiseMixin
 from stagewise.losses import Loss
+from stagewise.options import OPTION_RULES
 from stagewise.validation.messages import short_repr
 from stagewise.validation.parameters import suggests_names
 from stagewise.validation.rules import OneOf
@@ -23,8 +26,10 @@ from stagewise.validation.rules import OneOf
 __all__ = ["StagewiseClassifier", "StagewiseRegressor"]
 
 
-class StagewiseRegressor(RegressionLossParameters, RegressorPredictions, BaseStagewise):
-    """Forward stagewise additive modelling of a number, with any loss and any learner.
+class StagewiseRegressor(
+    StagewiseMixin, RegressionLossParameters, RegressorPredictions, TreeAttributes, BaseBoosting
+):
+    """Forward stagewise additive regression with any loss and any learner.
 
     F_m = F_(m-1) + ν · step(b_m), where b_m is fitted to the response at F_(m-1): by weighted least
     squares, targets -g/h and weights h, with g and h the derivatives of the loss.
@@ -34,34 +39,44 @@ class StagewiseRegressor(RegressionLossParameters, RegressorPredictions, BaseSta
     loss : str or Loss, default="squared_error"
         As in `GradientBoostingRegressor`.
     learner : HistogramTree, scikit-learn regressor or None, default=None
-        What is fitted in every round: a tree of the core with rules of your own
-        (`stagewise.learners.HistogramTree`; None: its defaults), or any regressor: linear models,
-        nearest neighbours, networks, splines, pipelines, a boosted model itself.
+        The learner that is fitted in every round: a tree (`stagewise.learners.HistogramTree`; None:
+        with its defaults), or any regressor, such as a linear model, nearest neighbours, a neural
+        network, splines, a pipeline or a boosted model.
     response : {"newton", "gradient"}, default="newton"
-        What it is fitted to: -g/h with weights h, or the negative gradient with equal weights.
+        The target of the learner: -g/h with weights h, or the negative gradient with equal weights.
     step : {"auto", "newton", "region_optimum", "line_search"}, default="auto"
-        How far to go: as fitted; every leaf to its region's own optimum (trees); or one number for
-        the whole term, ρ = argmin Σ L(y, F + ρ b). "auto" is as fitted for Newton's response; else,
-        and for losses without curvature, the optimum of regions for trees and a line search for
-        other learners.
+        The values of a term. "newton": as fitted. "region_optimum" (trees only): every leaf takes
+        the optimum of its region. "line_search": the term is multiplied by
+        ρ = argmin_ρ Σ L(y, F + ρ b). "auto": "newton" for response="newton"; for
+        response="gradient" and for losses without curvature, "region_optimum" for trees and
+        "line_search" for other learners.
     learning_rate : float, default=0.1
-        ν: what every term is multiplied by.
+        ν, the factor of every term.
     n_estimators : int, default=100
-        The number of rounds, at most. A round is one term for each score.
+        The largest number of rounds. A round is one term for each score.
     subsample, sampling : default=1.0 and "uniform"
-        Which rows a round sees; as in `GradientBoostingRegressor`. Rows that count more than once
-        do so by ``sample_weight`` where the learner is an estimator.
+        The rows of a round, as in `GradientBoostingRegressor`. If the learner is a scikit-learn
+        estimator, rows that count more than once do so by ``sample_weight``.
     resample : bool, default=False
-        Whether a learner that takes no ``sample_weight`` gets rows drawn in proportion to their
-        weights instead. Without it, weights that such a learner cannot take are an error.
+        Whether a learner whose `fit` has no argument ``sample_weight`` gets rows that are drawn in
+        proportion to their weights instead. If False, different weights are an error for such a
+        learner.
     max_bins, missing_values, categorical_features, handle_unknown
         As in `GradientBoostingRegressor`; for trees only.
     early_stopping, validation_fraction, n_iter_no_change, tol, time_limit, random_state, \
 n_jobs, verbose, callbacks
-        As in `GradientBoostingRegressor`. `n_jobs` are the threads of the loss and of trees; other
-        learners have their own.
+        As in `GradientBoostingRegressor`. `n_jobs` is the number of threads of the loss and of
+        trees; other learners have their own parameter.
     quantile : float or None, default=None
         As in `GradientBoostingRegressor`.
+
+    Attributes
+    ----------
+    model_ : Model or TermModel
+        The fitted model; a `TermModel` if the learner is a scikit-learn estimator.
+    n_iter_, best_iteration_, learning_rate_, train_loss_, validation_loss_, \
+feature_importances_, n_features_in_, feature_names_in_, fit_report_
+        As in `GradientBoostingRegressor`; `feature_importances_` only for trees.
 
     Examples
     --------
@@ -126,40 +141,51 @@ n_jobs, verbose, callbacks
         self.quantile = quantile
 
 
-class StagewiseClassifier(ClassifierPredictions, BaseStagewise):
-    """Forward stagewise additive modelling of classes, with any loss and any learner.
+class StagewiseClassifier(StagewiseMixin, ClassifierPredictions, TreeAttributes, BaseBoosting):
+    """Forward stagewise additive classification with any loss and any learner.
+
+    See `StagewiseRegressor` for the algorithm.
 
     Parameters
     ----------
     loss : {"log_loss", "exponential"} or Loss, default="log_loss"
         As in `GradientBoostingClassifier`.
     learner : HistogramTree, scikit-learn estimator or None, default=None
-        What is fitted in every round; see `StagewiseRegressor`. With response="classes" it is a
-        classifier, else a regressor, also for classes.
+        The learner that is fitted in every round; see `StagewiseRegressor`. It is a classifier with
+        response="classes", and otherwise a regressor.
     response : {"newton", "gradient", "classes"}, default="newton"
-        What it is fitted to: numbers, as in `StagewiseRegressor`; or the classes themselves, with
-        the weights that the exponential loss gives the rows (AdaBoost).
+        The target of the learner: numbers, as in `StagewiseRegressor`; or the classes, with the row
+        weights of the exponential loss (AdaBoost).
     step : {"auto", "newton", "region_optimum", "line_search", "votes", "log_odds"}, default="auto"
-        As in `StagewiseRegressor`. For classes: "votes" (discrete AdaBoost; also "auto") or
-        "log_odds" (real AdaBoost, trees only).
+        As in `StagewiseRegressor`. With response="classes": "votes" (discrete AdaBoost; also
+        "auto") or "log_odds" (real AdaBoost, trees only).
     learning_rate : float, default=0.1
-        ν: what every term is multiplied by.
+        ν, the factor of every term.
     n_estimators : int, default=100
-        The number of rounds, at most. A round is one term for each score.
+        The largest number of rounds. A round is one term for each score.
     subsample, sampling : default=1.0 and "uniform"
-        Which rows a round sees; as in `GradientBoostingRegressor`. Rows that count more than once
-        do so by ``sample_weight`` where the learner is an estimator.
+        The rows of a round, as in `GradientBoostingRegressor`. If the learner is a scikit-learn
+        estimator, rows that count more than once do so by ``sample_weight``.
     resample : bool, default=False
-        Whether a learner that takes no ``sample_weight`` gets rows drawn in proportion to their
-        weights instead. Without it, weights that such a learner cannot take are an error.
+        Whether a learner whose `fit` has no argument ``sample_weight`` gets rows that are drawn in
+        proportion to their weights instead. If False, different weights are an error for such a
+        learner.
     max_bins, missing_values, categorical_features, handle_unknown
         As in `GradientBoostingRegressor`; for trees only.
     early_stopping, validation_fraction, n_iter_no_change, tol, time_limit, random_state, \
 n_jobs, verbose, callbacks
-        As in `GradientBoostingRegressor`. `n_jobs` are the threads of the loss and of trees; other
-        learners have their own.
+        As in `GradientBoostingRegressor`. `n_jobs` is the number of threads of the loss and of
+        trees; other learners have their own parameter.
     class_weight : dict, "balanced" or None, default=None
         As in `GradientBoostingClassifier`.
+
+    Attributes
+    ----------
+    classes_ : array
+        The labels, sorted.
+    model_, n_iter_, best_iteration_, learning_rate_, train_loss_, validation_loss_, \
+feature_importances_, n_features_in_, feature_names_in_, fit_report_
+        As in `StagewiseRegressor`.
 
     Examples
     --------
@@ -174,7 +200,7 @@ n_jobs, verbose, callbacks
 
     _rules = MappingProxyType(
         {
-            **STAGEWISE_RULES,
+            "sampling": OPTION_RULES["sampling"],
             "response": OneOf(tuple(RESPONSES)),
             "step": OneOf(("auto", *STEPS)),
         }
@@ -237,7 +263,7 @@ n_jobs, verbose, callbacks
         if params["response"] == "classes" and params["loss"] != "exponential":
             raise InvalidParameterError(
                 f"The parameter 'loss' of {type(self).__name__} must be 'exponential' with "
-                "response='classes', because only it weighs rows; got "
+                "response='classes', because no other loss has row weights; got "
                 f"{short_repr(params['loss'])}."
             )
         return params

@@ -1,4 +1,4 @@
-"""Trees as text, pictures and rules."""
+"""Trees as text, SVG drawings and tables of rules."""
 
 from stagewise.export.rules import rules
 from stagewise.export.svg import export_svg

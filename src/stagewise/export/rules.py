@@ -1,7 +1,7 @@
-"""The leaves of a tree as rules.
+"""The leaves of a tree as decision rules.
 
-The one idea: a path asks about a feature several times, but what it says of it is one interval, or
-one set of levels.
+A path may test a feature several times; its conditions are merged into one interval, or into one
+set of categories.
 """
 
 from __future__ import annotations
@@ -12,124 +12,129 @@ from typing import Any
 
 from stagewise.data.categories.categories import Category
 from stagewise.data.reading.datetimes import TemporalType
-from stagewise.export.facts import NodeFacts, TreeFacts, tree_facts
-from stagewise.export.words import DIGITS, cell_words, levels_words
-from stagewise.inspection.fitted import checked
+from stagewise.export.formatting import DIGITS, format_categories, format_value
+from stagewise.export.tree_facts import NodeFacts, TreeFacts, tree_facts
+from stagewise.inspection.fitted_model import check_argument
 
 __all__ = ["Condition", "Rule", "leaf_rules", "rules"]
 
 
 @dataclass(frozen=True)
 class Condition:
-    """What is true of one column in a leaf.
+    """The merged condition of one column on the path to a leaf.
 
     Attributes
     ----------
     name : str
         The column.
     above, at_most : float or int
-        Of numbers: above < x <= at_most; perhaps infinite.
-    levels : tuple of levels, or None
-        Of a category: which it may be.
+        Numeric column: above < x <= at_most; a missing bound is infinite.
+    categories : tuple of categories, or None
+        Categorical column: the categories that reach the leaf.
     missing : bool
-        Whether rows whose cell is missing come here, perhaps among other leaves.
-    moment : {"date", "duration", "time of day"}, or None
-        What its numbers stand for, if these are nanoseconds.
+        Whether rows with a missing value can reach the leaf.
+    temporal_type : {"date", "duration", "time of day"}, or None
+        The temporal type of the bounds, if they are in nanoseconds.
     """
 
     name: str
     above: float | int = -math.inf
     at_most: float | int = math.inf
-    levels: tuple[Category, ...] | None = None
+    categories: tuple[Category, ...] | None = None
     missing: bool = True
-    moment: TemporalType | None = None
+    temporal_type: TemporalType | None = None
 
-    def words(self, digits: int = 4) -> str:
-        """Return the condition as a person would write it."""
-        low, high = (cell_words(x, self.moment, digits) for x in (self.above, self.at_most))
-        if self.levels is not None:
-            words = f"{self.name} in {{{levels_words(self.levels)}}}"
+    def text(self, digits: int = 4) -> str:
+        """Return the condition as text."""
+        low, high = (
+            format_value(x, self.temporal_type, digits) for x in (self.above, self.at_most)
+        )
+        if self.categories is not None:
+            text = f"{self.name} in {{{format_categories(self.categories)}}}"
         elif self.above == -math.inf:
-            words = f"{self.name} <= {high}"
+            text = f"{self.name} <= {high}"
         elif self.at_most == math.inf:
-            words = f"{self.name} > {low}"
+            text = f"{self.name} > {low}"
         else:
-            words = f"{low} < {self.name} <= {high}"
-        return f"({words} or missing)" if self.missing else words
+            text = f"{low} < {self.name} <= {high}"
+        return f"({text} or missing)" if self.missing else text
 
 
 @dataclass(frozen=True)
 class Rule:
-    """A leaf, and what is true of the rows in it.
+    """A leaf and the conditions of the path to it.
 
     Attributes
     ----------
     leaf : NodeFacts
         The leaf.
     conditions : tuple of Condition
-        All of which hold, one for each column asked about; in the order of the questions.
+        One for each tested column, in the order of the first test; all of them hold.
     """
 
     leaf: NodeFacts
     conditions: tuple[Condition, ...]
 
-    def words(self, digits: int = 4) -> str:
-        """Return the conditions, joined."""
-        return " and ".join(c.words(digits) for c in self.conditions) or "all rows"
+    def text(self, digits: int = 4) -> str:
+        """Return the conditions, joined by "and"."""
+        return " and ".join(c.text(digits) for c in self.conditions) or "all rows"
 
 
 def leaf_rules(facts: TreeFacts) -> list[Rule]:
-    """Return a rule for each leaf, in the order in which one reads a tree."""
+    """Return a rule for each leaf, in pre-order."""
     known: dict[int, dict[str, Condition]] = {0: {}}
     found = []
     for node in facts.ordered():
-        if node.question is None:
+        if node.split is None:
             found.append(Rule(node, tuple(known[node.number].values())))
             continue
         for child, left in ((node.left, True), (node.right, False)):
             own = known[node.number]
-            before = own.get(node.question.name, Condition(node.question.name))
+            before = own.get(node.split.name, Condition(node.split.name))
             known[child] = {**own, before.name: _narrowed(before, node, left=left)}
     return found
 
 
 def _narrowed(before: Condition, node: NodeFacts, *, left: bool) -> Condition:
-    question = node.question
-    assert question is not None
-    missing = before.missing and question.missing in ("both", "left" if left else "right")
-    if question.threshold is None:
-        assert question.left is not None
-        assert question.right is not None
-        side = question.left if left else question.right
-        levels = side if before.levels is None else tuple(v for v in before.levels if v in side)
-        return Condition(before.name, levels=levels, missing=missing)
-    above = before.above if left else max(before.above, question.threshold)
-    at_most = min(before.at_most, question.threshold) if left else before.at_most
-    return Condition(before.name, above, at_most, missing=missing, moment=question.moment)
+    split = node.split
+    assert split is not None
+    missing = before.missing and split.missing in ("both", "left" if left else "right")
+    if split.threshold is None:
+        assert split.left is not None
+        assert split.right is not None
+        side = split.left if left else split.right
+        kept = before.categories
+        kept = side if kept is None else tuple(v for v in kept if v in side)
+        return Condition(before.name, categories=kept, missing=missing)
+    above = before.above if left else max(before.above, split.threshold)
+    at_most = min(before.at_most, split.threshold) if left else before.at_most
+    return Condition(
+        before.name, above, at_most, missing=missing, temporal_type=split.temporal_type
+    )
 
 
-def rules(model: Any, tree: int = 0, *, digits: int = 4) -> list[dict[str, Any]]:
-    """Return a tree as a table: a row for each leaf.
+def rules(estimator: Any, tree: int = 0, *, digits: int = 4) -> list[dict[str, Any]]:
+    """Return the leaves of a tree as a table of rules, one row per leaf.
 
-    ``pandas.DataFrame(rules(model))`` and ``polars.DataFrame(rules(model))`` make a frame of it.
+    ``pandas.DataFrame(rules(estimator))`` turns it into a data frame; so does polars.
 
     Parameters
     ----------
-    model : estimator
-        Fitted: a single tree, a forest, a boosted model.
+    estimator : estimator
+        A fitted tree, forest or boosted model.
     tree : int, default=0
-        Which of its trees.
+        The index of the tree; negative values count from the end.
     digits : int, default=4
-        How many digits of thresholds to show.
+        The number of significant digits of thresholds.
 
     Returns
     -------
     list of dict
-        ``leaf`` (its number, as `apply` says it), ``rule`` (the conditions in words), ``weight``
-        (the sum of the weights of its training rows), ``share`` (of all rows); of classes
-        ``class``, and ``p(…)`` for each; else ``value``, or one of ``value(…)`` for each output.
-        With linear leaves also ``line``: whether the leaf says a line, of which ``value`` is the
-        constant.
+        ``leaf`` (its number, as returned by `apply`), ``rule`` (the conditions as text), ``weight``
+        (the sum of the weights of its training rows) and ``share`` (of the weight of all rows).
+        Classification: ``class`` and ``p(…)`` for each class; otherwise ``value``, or ``value(…)``
+        for each output. With linear leaves also ``line``: whether the leaf has a linear model, of
+        which ``value`` is the constant.
 
     Examples
     --------
@@ -140,21 +145,21 @@ def rules(model: Any, tree: int = 0, *, digits: int = 4) -> list[dict[str, Any]]
     >>> table[0]["rule"], table[0]["p(0)"]
     ('petal length (cm) <= 2.45', 1.0)
     """
-    digits = checked("digits", DIGITS, digits)
-    facts = tree_facts(model, tree)
+    digits = check_argument("digits", DIGITS, digits)
+    facts = tree_facts(estimator, tree)
     lines = any(node.line for node in facts.nodes)
     table = []
     for rule in leaf_rules(facts):
         node = rule.leaf
         row: dict[str, Any] = {
             "leaf": node.number,
-            "rule": rule.words(digits),
+            "rule": rule.text(digits),
             "weight": node.weight,
             "share": facts.share(node),
         }
-        if facts.says == "shares":
+        if facts.value_kind == "shares":
             row["class"] = facts.names[max(range(len(node.value)), key=node.value.__getitem__)]
-        what = "p" if facts.says == "shares" else "value"
+        what = "p" if facts.value_kind == "shares" else "value"
         for name, value in zip(facts.names, node.value, strict=True):
             row[f"{what}({name})" if name else what] = value
         if lines:

@@ -1,7 +1,7 @@
-"""A tree as a picture: SVG text, made without any other program.
+"""Draws a tree as SVG text, without other programs.
 
-The one idea: the root is on the left and leaves are below each other, so that words lie as they are
-read and a large tree is long, not wide. Must not know models: it draws facts.
+The root is on the left and the leaves are below each other, so that text is horizontal and a large
+tree is long, not wide.
 """
 
 from __future__ import annotations
@@ -10,20 +10,20 @@ from dataclasses import dataclass
 from typing import Any
 from xml.sax.saxutils import escape
 
-from stagewise.export.facts import NodeFacts, TreeFacts, tree_facts
+from stagewise.export.formatting import DIGITS, format_condition, format_node_value, format_weight
 from stagewise.export.text import leaves_below
-from stagewise.export.words import DIGITS, says_words, side_words, weight_words
-from stagewise.inspection.fitted import checked
+from stagewise.export.tree_facts import NodeFacts, TreeFacts, tree_facts
+from stagewise.inspection.fitted_model import check_argument
 from stagewise.validation.rules import Number
 
 __all__ = ["Picture", "export_svg"]
 
 COLUMN, ROW, WIDTH, HEIGHT, MARGIN, LEGEND = 256, 52, 196, 42, 16, 28
-"""Distances of nodes, the size of their boxes, and what is around them, in pixels."""
+"""Distances between nodes, size of boxes, margins and height of the legend, in pixels."""
 LETTERS = 31
-"""How many of them fit into a box."""
+"""The number of letters that fit into a box."""
 MOST_NODES = 511
-"""Larger trees are shown down to the depth at which they have no more nodes than this."""
+"""A larger tree is drawn down to the greatest depth at which it has at most this many nodes."""
 CLASSES_NAMED = 12
 COLOURS = ("#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#ee7733", "#009988")
 LOW, MIDDLE, HIGH = (0x44, 0x77, 0xAA), (0xC4, 0xC8, 0xCC), (0xEE, 0x77, 0x33)
@@ -43,7 +43,7 @@ text { font: 11px system-ui, -apple-system, "Segoe UI", "DejaVu Sans", sans-seri
 
 
 class Picture(str):
-    """The text of an SVG file, which a notebook shows as a picture."""
+    """The text of an SVG file; a notebook displays it as a picture."""
 
     __slots__ = ()
 
@@ -52,26 +52,27 @@ class Picture(str):
 
 
 def export_svg(
-    model: Any, tree: int = 0, *, max_depth: int | None = None, digits: int = 4
+    estimator: Any, tree: int = 0, *, max_depth: int | None = None, digits: int = 4
 ) -> Picture:
-    """Return a picture of a tree as the text of an SVG file.
+    """Return a drawing of a tree as the text of an SVG file.
 
-    A box has a question, or what a leaf says; below it how many training rows come there, and what
-    they would be told. Rows of which it is true go up. A box has the colour of its commonest class,
-    over the shares of all; or a colour and a bar for its number, between the least and the largest
-    of the tree. Lines are as broad as many rows go along them.
+    A box shows the split of a node, or the value of a leaf; below it the weight of its training
+    rows and its prediction. Rows for which the condition is true go up ("yes"). Classification: a
+    box has the colour of the most frequent class and a bar with the shares of all classes.
+    Otherwise colour and bar show the value, between the smallest and the largest of the tree. The
+    width of an edge is proportional to the number of rows; "?" marks the side of missing values.
 
     Parameters
     ----------
-    model : estimator
-        Fitted: a single tree, a forest, a boosted model.
+    estimator : estimator
+        A fitted tree, forest or boosted model.
     tree : int, default=0
-        Which of its trees.
+        The index of the tree; negative values count from the end.
     max_depth : int or None, default=None
-        Show no more levels of questions; None: all, of trees with more than 511 nodes as many as
-        have no more than that.
+        The greatest depth to draw. None: the whole tree; of a tree with more than 511 nodes the
+        greatest depth at which it has at most 511.
     digits : int, default=4
-        How many digits of numbers to show.
+        The number of significant digits.
 
     Examples
     --------
@@ -81,15 +82,15 @@ def export_svg(
     >>> export_svg(DecisionTreeClassifier(max_leaf_nodes=3).fit(X, y))[:4]
     '<svg'
     """
-    depth = checked("max_depth", Number(1, whole=True, or_none=True), max_depth)
-    digits = checked("digits", DIGITS, digits)
-    facts = tree_facts(model, tree)
+    depth = check_argument("max_depth", Number(1, whole=True, or_none=True), max_depth)
+    digits = check_argument("digits", DIGITS, digits)
+    facts = tree_facts(estimator, tree)
     drawing = _Drawing(facts, _limit(facts) if depth is None else depth, digits)
     return Picture(drawing.svg())
 
 
 def _limit(facts: TreeFacts) -> int:
-    """Return the depth down to which a tree is shown."""
+    """Return the greatest depth to draw."""
     per_depth: dict[int, int] = {}
     for node in facts.nodes:
         per_depth[node.depth] = per_depth.get(node.depth, 0) + 1
@@ -103,7 +104,7 @@ def _limit(facts: TreeFacts) -> int:
 
 @dataclass
 class _Drawing:
-    """The nodes that are drawn, and where."""
+    """The drawn nodes and their positions."""
 
     facts: TreeFacts
     depth: int
@@ -111,7 +112,7 @@ class _Drawing:
 
     def __post_init__(self) -> None:
         self.nodes = [node for node in self.facts.ordered() if node.depth <= self.depth]
-        self.top = MARGIN + (LEGEND if self.facts.says == "shares" else 0)
+        self.top = MARGIN + (LEGEND if self.facts.value_kind == "shares" else 0)
         self.y: dict[int, float] = {}
         rows = 0
         for node in self.nodes:
@@ -127,13 +128,13 @@ class _Drawing:
         self.height = self.top + ROW * (rows - 1) + HEIGHT + MARGIN
 
     def _ends(self, node: NodeFacts) -> bool:
-        return node.question is None or node.depth == self.depth
+        return node.split is None or node.depth == self.depth
 
     def _x(self, node: NodeFacts) -> float:
         return MARGIN + COLUMN * node.depth
 
     def svg(self) -> str:
-        legend = self._legend() if self.facts.says == "shares" else []
+        legend = self._legend() if self.facts.value_kind == "shares" else []
         size = f"{self.width:g} {self.height:g}"
         parts = [
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {size}" role="img"',
@@ -148,14 +149,14 @@ class _Drawing:
 
     def _edge(self, node: NodeFacts) -> str:
         parent = self.facts.nodes[node.parent]
-        assert parent.question is not None
+        assert parent.split is not None
         x0, y0 = self._x(parent) + WIDTH, self.y[parent.number]
         x1, y1 = self._x(node), self.y[node.number]
         bend = (x0 + x1) / 2
         broad = 1 + 9 * self.facts.share(node)
         is_left = parent.left == node.number
         words = "yes" if is_left else "no"
-        if parent.question.missing == ("left" if is_left else "right"):
+        if parent.split.missing == ("left" if is_left else "right"):
             words += ", ?"
         at = y1 - 6 if is_left else y1 + 13
         return (
@@ -167,13 +168,13 @@ class _Drawing:
     def _box(self, node: NodeFacts) -> str:
         facts, digits = self.facts, self.digits
         x, y = self._x(node), self.y[node.number] - HEIGHT / 2
-        said, rows = says_words(facts, node, digits), weight_words(facts, node)
-        first, second = said, rows
-        if node.question is not None:
-            first = side_words(node.question, left=True, digits=digits, missing=False)
-            second = f"{rows}; {said}"
+        value, rows = format_node_value(facts, node, digits), format_weight(facts, node)
+        first, second = value, rows
+        if node.split is not None:
+            first = format_condition(node.split, left=True, digits=digits, missing=False)
+            second = f"{rows}; {value}"
             if self._ends(node):
-                first, second = f"{said} …", f"{rows}; {leaves_below(facts, node)} leaves"
+                first, second = f"{value} …", f"{rows}; {leaves_below(facts, node)} leaves"
         colour = self._colour(node)
         return (
             f"<g><title>{escape(f'node {node.number}: {first}; {second}')}</title>"
@@ -185,8 +186,8 @@ class _Drawing:
         )
 
     def _bar(self, node: NodeFacts, x: float, y: float, width: float) -> str:
-        """Draw the shares of the classes, or how large the number is."""
-        if self.facts.says != "shares":
+        """Draw the shares of the classes, or a bar for the value."""
+        if self.facts.value_kind != "shares":
             span = self.high - self.low
             part = (node.value[0] - self.low) / span if span > 0 else 0.5
             return self._piece(x, y, max(2.0, width * part), self._colour(node))
@@ -216,9 +217,9 @@ class _Drawing:
         return parts
 
     def _colour(self, node: NodeFacts) -> str:
-        if self.facts.says == "shares":
+        if self.facts.value_kind == "shares":
             return self._class_colour(max(range(len(node.value)), key=node.value.__getitem__))
-        half = self.high / 2 - self.low / 2  # the whole span may be beyond all floats
+        half = self.high / 2 - self.low / 2  # halves, because the difference could overflow
         part = (node.value[0] / 2 - self.low / 2) / half * 2 - 1 if half > 0 else 0.0
         end, part = (HIGH if part > 0 else LOW), abs(part)
         mixed = (round(m + part * (e - m)) for m, e in zip(MIDDLE, end, strict=True))
@@ -227,7 +228,7 @@ class _Drawing:
     def _class_colour(self, k: int) -> str:
         if k < len(COLOURS):
             return COLOURS[k]
-        return f"hsl({137.5 * k % 360:.0f}, 55%, 55%)"  # the golden angle keeps them apart
+        return f"hsl({137.5 * k % 360:.0f}, 55%, 55%)"  # the golden angle gives well separated hues
 
 
 def _fitting(words: str) -> str:

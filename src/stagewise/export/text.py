@@ -1,30 +1,32 @@
-"""A tree as text."""
+"""Prints a tree as text."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from stagewise.export.facts import NodeFacts, TreeFacts, tree_facts
-from stagewise.export.words import DIGITS, says_words, side_words, weight_words
-from stagewise.inspection.fitted import checked
+from stagewise.export.formatting import DIGITS, format_condition, format_node_value, format_weight
+from stagewise.export.tree_facts import NodeFacts, TreeFacts, tree_facts
+from stagewise.inspection.fitted_model import check_argument
 from stagewise.validation.rules import Number
 
 __all__ = ["export_text"]
 
 
-def export_text(model: Any, tree: int = 0, *, max_depth: int | None = None, digits: int = 4) -> str:
-    """Return a tree as text, one line a node.
+def export_text(
+    estimator: Any, tree: int = 0, *, max_depth: int | None = None, digits: int = 4
+) -> str:
+    """Return a tree as text, one line per node.
 
     Parameters
     ----------
-    model : estimator
-        Fitted: a single tree, a forest, a boosted model.
+    estimator : estimator
+        A fitted tree, forest or boosted model.
     tree : int, default=0
-        Which of its trees.
+        The index of the tree; negative values count from the end.
     max_depth : int or None, default=None
-        Show no more levels of questions; None: all.
+        The greatest depth to show; None: the whole tree.
     digits : int, default=4
-        How many digits of numbers to show.
+        The number of significant digits.
 
     Examples
     --------
@@ -39,9 +41,9 @@ def export_text(model: Any, tree: int = 0, *, max_depth: int | None = None, digi
        ├─ petal width (cm) <= 1.75 or missing: 1 90.7 % (n 54, 36 %)
        └─ petal width (cm) > 1.75: 2 97.8 % (n 46, 30.7 %)
     """
-    depth = checked("max_depth", Number(1, whole=True, or_none=True), max_depth)
-    digits = checked("digits", DIGITS, digits)
-    facts = tree_facts(model, tree)
+    depth = check_argument("max_depth", Number(1, whole=True, or_none=True), max_depth)
+    digits = check_argument("digits", DIGITS, digits)
+    facts = tree_facts(estimator, tree)
     lines, prefix = [], {0: ""}
     for node in facts.ordered():
         if depth is not None and node.depth > depth:
@@ -49,26 +51,26 @@ def export_text(model: Any, tree: int = 0, *, max_depth: int | None = None, digi
         branch, words = "", "all rows"
         if node.parent >= 0:
             parent = facts.nodes[node.parent]
-            assert parent.question is not None
+            assert parent.split is not None
             is_left = parent.left == node.number
             above = prefix[parent.number]
             branch = above + ("├─ " if is_left else "└─ ")
             prefix[node.number] = above + ("│  " if is_left else "   ")
-            words = side_words(parent.question, left=is_left, digits=digits)
+            words = format_condition(parent.split, left=is_left, digits=digits)
         end = ""
-        if depth is not None and node.depth == depth and node.question is not None:
+        if depth is not None and node.depth == depth and node.split is not None:
             end = f" … {leaves_below(facts, node)} leaves"
-        said = f"{says_words(facts, node, digits)} ({weight_words(facts, node)})"
-        lines.append(f"{branch}{words}: {said}{end}")
+        value = f"{format_node_value(facts, node, digits)} ({format_weight(facts, node)})"
+        lines.append(f"{branch}{words}: {value}{end}")
     return "\n".join(lines)
 
 
 def leaves_below(facts: TreeFacts, node: NodeFacts) -> int:
-    """Return how many leaves a node leads to."""
+    """Return the number of leaves below a node."""
     count, stack = 0, [node]
     while stack:
         top = stack.pop()
-        if top.question is None:
+        if top.split is None:
             count += 1
         else:
             stack += [facts.nodes[top.left], facts.nodes[top.right]]

@@ -1,11 +1,19 @@
-"""Looking into fitted models, and at tables: importance, dependence, quality, summaries."""
+"""Inspection of fitted models and of tables."""
 
-from stagewise.inspection.effects.ale import AccumulatedEffects, accumulated_effects
-from stagewise.inspection.effects.dependence import Dependence, partial_dependence
-from stagewise.inspection.effects.interaction import Interactions, interactions
-from stagewise.inspection.importances.importance import Importance
-from stagewise.inspection.importances.permutation import permutation_importance
-from stagewise.inspection.importances.worth import importance, importance_table
+from stagewise.inspection.dependence import (
+    AccumulatedEffects,
+    Dependence,
+    Interactions,
+    accumulated_effects,
+    interactions,
+    partial_dependence,
+)
+from stagewise.inspection.importances import (
+    Importance,
+    importance,
+    importance_table,
+    permutation_importance,
+)
 from stagewise.inspection.leaves import (
     Contributions,
     DecisionPath,
@@ -13,27 +21,32 @@ from stagewise.inspection.leaves import (
     proximity,
     staged_contributions,
 )
-from stagewise.inspection.quality.answers import Answers
-from stagewise.inspection.quality.calibration import Calibration, calibration
-from stagewise.inspection.quality.confusion import Confusion, confusion
-from stagewise.inspection.quality.learning import LearningCurves, learning_curves
-from stagewise.inspection.quality.residuals import Residuals, residuals
-from stagewise.inspection.quality.scores import Score, Scores, scores
-from stagewise.inspection.quality.thresholds import (
+from stagewise.inspection.quality import (
+    Calibration,
+    ConfusionMatrix,
     CostCurve,
+    LearningCurves,
     PrecisionRecall,
+    Predictions,
+    Residuals,
     RocCurve,
+    Score,
+    Scores,
     Thresholds,
+    calibration,
+    confusion_matrix,
+    learning_curves,
+    residuals,
+    scores,
     thresholds,
 )
-from stagewise.inspection.shapley.values import ShapValues, shap_values
-from stagewise.inspection.tables.description import Description, describe
+from stagewise.inspection.shap import ShapValues, shap_values
+from stagewise.inspection.tables import Description, describe
 
 __all__ = [
     "AccumulatedEffects",
-    "Answers",
     "Calibration",
-    "Confusion",
+    "ConfusionMatrix",
     "Contributions",
     "CostCurve",
     "DecisionPath",
@@ -43,6 +56,7 @@ __all__ = [
     "Interactions",
     "LearningCurves",
     "PrecisionRecall",
+    "Predictions",
     "Residuals",
     "RocCurve",
     "Score",
@@ -51,7 +65,7 @@ __all__ = [
     "Thresholds",
     "accumulated_effects",
     "calibration",
-    "confusion",
+    "confusion_matrix",
     "decision_path",
     "describe",
     "importance",
@@ -67,3 +81,8 @@ __all__ = [
     "staged_contributions",
     "thresholds",
 ]
+
+
+def __dir__() -> list[str]:
+    """Return the public names: functions and result classes, no modules."""
+    return sorted(__all__)

@@ -1,6 +1,6 @@
-"""Rows as trees see them: which leaf they reach, how they got there, what it adds.
+"""Leaves of rows: proximity, contributions of rounds, decision paths.
 
-The one idea: everything that can be said of one prediction is in the leaves that its row reaches.
+All three are computed from the leaf that a row reaches in each tree.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ import numpy.typing as npt
 from stagewise.data.feature import Feature
 from stagewise.data.reading.datetimes import format_datetime_short
 from stagewise.data.reading.wide_integers import threshold_as_integer
-from stagewise.inspection import size
-from stagewise.inspection.fitted import Fitted, Vector, checked
-from stagewise.inspection.rows import Rows
+from stagewise.inspection import memory_limits
+from stagewise.inspection.encoded_rows import EncodedRows
+from stagewise.inspection.fitted_model import FittedModel, Vector, check_argument
 from stagewise.trees.tree import Tree
 from stagewise.validation.messages import short_repr
 from stagewise.validation.rules import Number
@@ -32,42 +32,42 @@ __all__ = [
 ]
 
 PAIRS = 2**17
-"""How many pairs of rows are compared at once."""
-LEVELS_SHOWN = 6
+"""The number of pairs of rows that are compared at once."""
+CATEGORIES_SHOWN = 6
 DIGITS = 6
-"""How many digits of thresholds are shown."""
+"""The number of significant digits of thresholds."""
 
 
 # ---- proximity ---------------------------------------------------------------------------------
 
 
-def proximity(model: Any, X: Any, Z: Any = None) -> Vector:
-    """Return the share of trees in which rows share a leaf (Breiman 2001).
+def proximity(estimator: Any, X: Any, Z: Any = None) -> Vector:
+    """Return the share of trees in which two rows reach the same leaf (Breiman 2001).
 
     Parameters
     ----------
-    model : estimator
+    estimator : estimator
         A fitted boosting estimator, forest or tree.
     X : array-like, data frame or sparse matrix
         Rows.
     Z : array-like, data frame or sparse matrix, or None
-        Other rows, such as those of the training; None: X itself.
+        Other rows, such as training rows; None: X itself.
 
     Returns
     -------
     float64 array of shape (rows of X, rows of Z)
-        From 0 to 1; a row and itself have 1. The nearest training rows of the first row of X are
-        ``np.argsort(-proximity(model, X, Z)[0])``.
+        From 0 to 1; the proximity of a row to itself is 1. The nearest training rows of the first
+        row of X are ``np.argsort(-proximity(estimator, X, Z)[0])``.
     """
-    fitted = Fitted.of(model, "proximity")
+    fitted = FittedModel.of(estimator, "proximity")
     fitted.check_leaves("proximity")
     one = _leaves(fitted, fitted.rows(X))
     two = one if Z is None else _leaves(fitted, fitted.rows(Z, "Z"))
     n_trees = one.shape[1]
     if not n_trees:
         return np.ones((len(one), len(two)))
-    pairs = f"Proximity of {len(one)} rows of X and {len(two)} others"
-    size.check_size(pairs, len(one), 8 * len(two), size.RESULT_BYTES)
+    pairs = f"Proximity of {len(one)} rows of X and {len(two)} other rows"
+    memory_limits.check_size(pairs, len(one), 8 * len(two), memory_limits.RESULT_BYTES)
     out = np.empty((len(one), len(two)))
     step, trees = max(1, PAIRS // max(len(two), 1)), np.ascontiguousarray(two.T)
     for first in range(0, len(one), step):
@@ -79,12 +79,12 @@ def proximity(model: Any, X: Any, Z: Any = None) -> Vector:
     return out
 
 
-def _leaves(fitted: Fitted, rows: Rows) -> npt.NDArray[np.int32]:
+def _leaves(fitted: FittedModel, rows: EncodedRows) -> npt.NDArray[np.int32]:
     """Return the leaf that each row reaches, shape (n_rows, n_trees)."""
-    fitted.check_one_way(rows)
+    fitted.check_one_leaf(rows)
     ensemble = fitted.model.ensemble
     out = np.empty((rows.n, len(ensemble.trees)), dtype=np.int32)
-    ensemble.forest.leaves(fitted.workers, rows.asked(), out.reshape(-1))
+    ensemble.forest.leaves(fitted.workers, rows.tree_columns(), out.reshape(-1))
     return out
 
 
@@ -93,16 +93,16 @@ def _leaves(fitted: Fitted, rows: Rows) -> npt.NDArray[np.int32]:
 
 @dataclass(frozen=True, eq=False)
 class Contributions:
-    """What every round adds to the scores of rows.
+    """The contribution of every round to the scores of rows.
 
     Attributes
     ----------
     outputs : tuple of str
         The classes or targets.
     base : float64 array of shape (n_outputs,)
-        Where all scores begin.
+        The initial scores.
     rounds : float64 array of shape (n_rows, n_rounds, n_outputs)
-        What each round adds; of a forest, each tree.
+        The contribution of each round; of a forest, of each tree.
     """
 
     outputs: tuple[str, ...]
@@ -114,16 +114,16 @@ class Contributions:
         return np.asarray(self.base + np.cumsum(self.rounds, axis=1))
 
     def table(self, row: int = 0) -> list[dict[str, Any]]:
-        """Return a line for each round and output of one row."""
+        """Return one line per round and output, for one row."""
         if not len(self.rounds):
-            raise ValueError("There are no rows to tell of. Ask about at least one.")
-        row = checked("row", Number(0, len(self.rounds) - 1, whole=True), row)
+            raise ValueError("There are no rows. Compute the contributions of at least one row.")
+        row = check_argument("row", Number(0, len(self.rounds) - 1, whole=True), row)
         after = self.scores()[row]
         return [
             {
                 "round": m + 1,
                 "output": output,
-                "adds": float(self.rounds[row, m, k]),
+                "contribution": float(self.rounds[row, m, k]),
                 "score": float(after[m, k]),
             }
             for m in range(self.rounds.shape[1])
@@ -131,12 +131,12 @@ class Contributions:
         ]
 
 
-def staged_contributions(model: Any, X: Any) -> Contributions:
-    """Return what every round adds to the scores of rows.
+def staged_contributions(estimator: Any, X: Any) -> Contributions:
+    """Return the contribution of every round to the scores of rows.
 
     Parameters
     ----------
-    model : estimator
+    estimator : estimator
         A fitted boosting estimator, forest or tree.
     X : array-like, data frame or sparse matrix
         Rows.
@@ -144,19 +144,19 @@ def staged_contributions(model: Any, X: Any) -> Contributions:
     Returns
     -------
     Contributions
-        Of a regression in the units of the target (with the losses "poisson", "gamma" and "tweedie"
-        of its logarithm), of a classification in those of `decision_function`.
+        Regression: in the units of the target (of its logarithm with the losses "poisson", "gamma"
+        and "tweedie"). Classification: in the units of `decision_function`.
     """
-    fitted = Fitted.of(model, "staged_contributions")
+    fitted = FittedModel.of(estimator, "staged_contributions")
     ensemble = fitted.model.ensemble
     given = fitted.rows(X)
-    fitted.check_one_way(given)
-    columns, n, per_round = given.asked(), given.n, ensemble.trees_per_round
-    size.check_size(
-        f"What {ensemble.n_rounds} rounds add to {ensemble.n_outputs} scores of {n} rows",
+    fitted.check_one_leaf(given)
+    columns, n, per_round = given.tree_columns(), given.n, ensemble.trees_per_round
+    memory_limits.check_size(
+        f"Contributions of {ensemble.n_rounds} rounds to {ensemble.n_outputs} scores of {n} rows",
         n,
         8 * ensemble.n_rounds * ensemble.n_outputs,
-        size.RESULT_BYTES,
+        memory_limits.RESULT_BYTES,
     )
     rounds = np.zeros((ensemble.n_rounds, n, ensemble.n_outputs))
     for m, out in enumerate(rounds):
@@ -165,8 +165,8 @@ def staged_contributions(model: Any, X: Any) -> Contributions:
             fitted.workers, columns, first, first + per_round, out.reshape(-1)
         )
     offset, scale = fitted.score_units
-    base, told = offset + scale * ensemble.base, rounds.transpose(1, 0, 2) * scale
-    return Contributions(fitted.outputs("score"), base, told)
+    base, scaled = offset + scale * ensemble.base, rounds.transpose(1, 0, 2) * scale
+    return Contributions(fitted.outputs("score"), base, scaled)
 
 
 # ---- paths -------------------------------------------------------------------------------------
@@ -174,110 +174,110 @@ def staged_contributions(model: Any, X: Any) -> Contributions:
 
 @dataclass(frozen=True, eq=False)
 class Path:
-    """The way of one row through one tree.
+    """The decision path of one row in one tree.
 
     Attributes
     ----------
     tree : int
-        The number of the tree.
+        The index of the tree.
     nodes : tuple of int
         From the root to the leaf.
     rule : tuple of str
-        What the row has to fulfil, a condition for each feature that was asked about.
+        The conditions of the path, one for each tested feature.
     value : float64 array
-        What the leaf adds: to the score of the tree's output, or to those of all.
-    surprise : float64 array
-        The same less what the tree, by its constants, says of the training rows on average.
+        The value of the leaf: for the output of the tree, or for all outputs.
+    deviation : float64 array
+        `value` minus the mean leaf constant of the tree over the training rows.
     cover : float
         The weight of the training rows in the leaf.
     output : int or None
-        Whose tree it is; None: it has a value for all.
-    line : tuple of str
-        The features of the line that the leaf says; empty: it says a constant.
+        The output of the tree; None: the tree has a value for every output.
+    linear_features : tuple of str
+        The features of the linear model of the leaf; empty if it is a constant.
     """
 
     tree: int
     nodes: tuple[int, ...]
     rule: tuple[str, ...]
     value: Vector
-    surprise: Vector
+    deviation: Vector
     cover: float
     output: int | None
-    line: tuple[str, ...] = ()
+    linear_features: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
 class DecisionPath:
-    """The ways of one row through all trees, those first that move its score most.
+    """The decision paths of one row in all trees, the largest deviations first.
 
     Attributes
     ----------
     paths : tuple of Path
-        Ordered by the size of their `surprise`.
+        Ordered by the absolute value of `deviation`, the largest first.
     outputs : tuple of str
         The classes or targets.
     score : float64 array
-        What the model says of the row: of a regression the prediction (with the losses "poisson",
-        "gamma" and "tweedie" its logarithm), of a classification `decision_function`.
+        Regression: the prediction of the row (its logarithm with the losses "poisson", "gamma" and
+        "tweedie"). Classification: `decision_function`.
     """
 
     paths: tuple[Path, ...]
     outputs: tuple[str, ...]
     score: Vector
 
-    def words(self, top: int | None = 5) -> str:
-        """Return the first paths as sentences.
+    def text(self, top: int | None = 5) -> str:
+        """Return the first paths as text, one line per tree.
 
         Parameters
         ----------
         top : int or None
-            How many; None: all.
+            The number of paths; None: all.
         """
-        most = checked("top", Number(1, whole=True, or_none=True), top)
+        most = check_argument("top", Number(1, whole=True, or_none=True), top)
         scores = ", ".join(f"{s:.6g}" for s in self.score)
-        lines = [f"said {scores}; {len(self.paths)} trees, those first that move it most"]
-        lines += [self._sentence(path) for path in self.paths[:most]]
+        lines = [f"score {scores}; {len(self.paths)} trees, the largest deviations first"]
+        lines += [self._line(path) for path in self.paths[:most]]
         return "\n".join(lines)
 
-    def _sentence(self, path: Path) -> str:
+    def _line(self, path: Path) -> str:
         adds = ", ".join(f"{v:+.4g}" for v in path.value)
         several = path.output is not None and len(self.outputs) > 1
         whose = f" of {self.outputs[path.output]}" if several and path.output is not None else ""
         rule = " and ".join(path.rule) or "always"
-        line = f" on a line in {', '.join(path.line)}" if path.line else ""
-        return f"tree {path.tree}{whose}: {rule}: adds {adds}{line} (cover {path.cover:g})"
+        names = ", ".join(path.linear_features)
+        linear = f" by a linear model of {names}" if names else ""
+        return f"tree {path.tree}{whose}: {rule}: adds {adds}{linear} (cover {path.cover:g})"
 
     def __str__(self) -> str:
-        return self.words()
+        return self.text()
 
 
-def decision_path(model: Any, row: Any) -> DecisionPath:
-    """Return how one row got to its prediction: the rule of the leaf that it reaches in each tree.
+def decision_path(estimator: Any, X: Any) -> DecisionPath:
+    """Return the decision path of one row in each tree.
 
     Parameters
     ----------
-    model : estimator
+    estimator : estimator
         A fitted boosting estimator, forest or tree.
-    row : array-like, data frame or sparse matrix of shape (1, n_features)
-        The row; of a frame ``X.iloc[[0]]``.
+    X : array-like, data frame or sparse matrix of shape (1, n_features)
+        One row; of a data frame ``X.iloc[[0]]``.
 
     Returns
     -------
     DecisionPath
-        Its `words` are for reading. Conditions of one feature are merged: a number lies in one
-        interval, a level is one of a set. A leaf that says a line counts with what it adds to the
-        row.
+        `text()` formats it. Conditions on one feature are merged into one interval, or into one set
+        of categories. The value of a leaf with a linear model is its prediction for the row.
     """
-    fitted = Fitted.of(model, "decision_path")
+    fitted = FittedModel.of(estimator, "decision_path")
     fitted.check_leaves("decision_path")
-    given = fitted.rows(row, "row")
+    given = fitted.rows(X)
     if given.n != 1:
-        raise ValueError(f"decision_path is about one row; got {given.n}. Pass X[:1].")
-    fitted.check_one_way(given)
+        raise ValueError(f"decision_path needs exactly one row; got {given.n}. Pass X[:1].")
+    fitted.check_one_leaf(given)
     ensemble, columns = fitted.model.ensemble, given.columns()
-    table = given.asked_dense(size.COPY_BYTES)
-    x = np.array([c[0] for c in fitted.extended(columns)])
-    # In the units of what is predicted, each output with its own.
+    table = given.dense_tree_columns(memory_limits.COPY_BYTES)
+    x = np.array([c[0] for c in fitted.append_encodings(columns)])
+    # In the units of the predictions.
     offset, scale = fitted.score_units
     paths = []
     for number, tree in enumerate(ensemble.trees):
@@ -288,18 +288,18 @@ def decision_path(model: Any, row: Any) -> DecisionPath:
         mine = slice(None) if output is None else [output]
         value = scale[mine] * out[mine]
         nodes = _walk(tree, x, ensemble.n_categories)
-        surprise = value - scale[mine] * _mean(tree)
+        deviation = value - scale[mine] * _mean(tree)
         rule = tuple(_rule(fitted, tree, nodes, x))
         cover = float(tree.cover[nodes[-1]])
-        line = _line(fitted, tree, nodes[-1])
-        paths.append(Path(number, nodes, rule, value, surprise, cover, output, line))
-    paths.sort(key=lambda path: (-float(np.abs(path.surprise).max()), path.tree))
-    said = offset + scale * fitted.score(columns)[0]
-    return DecisionPath(tuple(paths), fitted.outputs("score"), said)
+        linear = _linear_features(fitted, tree, nodes[-1])
+        paths.append(Path(number, nodes, rule, value, deviation, cover, output, linear))
+    paths.sort(key=lambda path: (-float(np.abs(path.deviation).max()), path.tree))
+    score = offset + scale * fitted.score(columns)[0]
+    return DecisionPath(tuple(paths), fitted.outputs("score"), score)
 
 
-def _line(fitted: Fitted, tree: Tree, leaf: int) -> tuple[str, ...]:
-    """Return the features of a leaf's line."""
+def _linear_features(fitted: FittedModel, tree: Tree, leaf: int) -> tuple[str, ...]:
+    """Return the features of the linear model of a leaf."""
     if tree.linear_leaves is None or leaf not in tree.linear_leaves.node:
         return ()
     at = int(np.searchsorted(tree.linear_leaves.node, leaf))
@@ -308,87 +308,89 @@ def _line(fitted: Fitted, tree: Tree, leaf: int) -> tuple[str, ...]:
 
 
 def _mean(tree: Tree) -> Vector:
-    """Return what the constants of a tree say of its training rows on average."""
+    """Return the mean of the leaf constants over the training rows."""
     leaf = tree.feature < 0
     value = tree.value.reshape(len(leaf), -1)
     return np.asarray(np.average(value[leaf], axis=0, weights=tree.cover[leaf]))
 
 
-def _goes_left(tree: Tree, node: int, x: float, n_levels: int) -> bool:
+def _goes_left(tree: Tree, node: int, x: float, n_categories: int) -> bool:
     if np.isnan(x):
         return bool(tree.missing_left[node])
-    if n_levels:
+    if n_categories:
         assert tree.category_sets is not None
-        return bool(tree.category_sets.goes_left(node, n_levels)[int(x)])
+        return bool(tree.category_sets.goes_left(node, n_categories)[int(x)])
     return bool(x <= tree.threshold[node])
 
 
-def _walk(tree: Tree, x: Vector, levels: Sequence[int]) -> tuple[int, ...]:
+def _walk(tree: Tree, x: Vector, n_categories: Sequence[int]) -> tuple[int, ...]:
     nodes = [0]
     while tree.feature[nodes[-1]] >= 0:
         node = nodes[-1]
         column = int(tree.feature[node])
-        left = _goes_left(tree, node, x[column], levels[column] if len(levels) else 0)
+        left = _goes_left(tree, node, x[column], n_categories[column] if len(n_categories) else 0)
         nodes.append(int((tree.left if left else tree.right)[node]))
     return tuple(nodes)
 
 
-def _rule(fitted: Fitted, tree: Tree, nodes: Sequence[int], x: Vector) -> list[str]:
-    """Return a condition for each column that was asked about, in the order of the first time."""
-    asked: dict[int, list[int]] = {}
+def _rule(fitted: FittedModel, tree: Tree, nodes: Sequence[int], x: Vector) -> list[str]:
+    """Return a condition for each tested column, in the order of the first test."""
+    tested: dict[int, list[int]] = {}
     for node in nodes[:-1]:
-        asked.setdefault(int(tree.feature[node]), []).append(node)
+        tested.setdefault(int(tree.feature[node]), []).append(node)
     features = fitted.model.features
     rules = []
-    for column, where in asked.items():
+    for column, where in tested.items():
         name = _column_name(fitted, column)
-        levels = features[column].categories if column < features.n else None
+        categories = features[column].categories if column < features.n else None
         if np.isnan(x[column]):
             rules.append(f"{name} is missing")
-        elif levels is not None:
-            if int(x[column]) >= len(levels):
-                rules.append(f"{name} is no level the model knows")
+        elif categories is not None:
+            if int(x[column]) >= len(categories):
+                rules.append(f"{name} is an unknown category")
             else:
-                rules.append(f"{name} is {_set_words(tree, where, int(x[column]), levels.values)}")
+                rules.append(
+                    f"{name} is {_format_set(tree, where, int(x[column]), categories.values)}"
+                )
         else:
             feature = features[column] if column < features.n else None
-            rules.append(_interval_words(name, tree.threshold[where], x[column], feature))
+            rules.append(_format_interval(name, tree.threshold[where], x[column], feature))
     return rules
 
 
-def _column_name(fitted: Fitted, column: int) -> str:
+def _column_name(fitted: FittedModel, column: int) -> str:
     features = fitted.model.features
     names = [fitted.names[j] for j in features.sources[column]]
-    return names[0] if column < features.n else f"what {' and '.join(names)} says"
+    return names[0] if column < features.n else f"target encoding of {' × '.join(names)}"
 
 
-def _interval_words(name: str, cuts: Vector, x: float, feature: Feature | None) -> str:
-    """Say between which thresholds a number lies; of wide integers, between which integers."""
+def _format_interval(name: str, cuts: Vector, x: float, feature: Feature | None) -> str:
+    """Format the interval of thresholds around a value; wide integers exactly."""
     above, below = cuts[cuts < x], cuts[cuts >= x]
-    wide, moment = (None, None) if feature is None else (feature.cuts, feature.temporal_type)
+    wide, temporal_type = (None, None) if feature is None else (feature.cuts, feature.temporal_type)
 
-    def word(cut: float) -> str:
+    def text(cut: float) -> str:
         number = cut if wide is None else threshold_as_integer(cut, wide)
-        if moment is not None:
-            return format_datetime_short(number, moment, DIGITS)
+        if temporal_type is not None:
+            return format_datetime_short(number, temporal_type, DIGITS)
         return f"{number:.{DIGITS}g}" if wide is None else str(number)
 
     if len(above) and len(below):
-        return f"{word(above.max())} < {name} ≤ {word(below.min())}"
-    return f"{name} > {word(above.max())}" if len(above) else f"{name} ≤ {word(below.min())}"
+        return f"{text(above.max())} < {name} ≤ {text(below.min())}"
+    return f"{name} > {text(above.max())}" if len(above) else f"{name} ≤ {text(below.min())}"
 
 
-def _set_words(tree: Tree, where: Sequence[int], level: int, values: Sequence[Any]) -> str:
-    """Say which levels go the same way as one at all nodes that ask."""
+def _format_set(tree: Tree, where: Sequence[int], category: int, values: Sequence[Any]) -> str:
+    """Format the set of categories that take the same path as the given one."""
     assert tree.category_sets is not None
     same = np.ones(len(values), dtype=bool)
     for node in where:
         left = tree.category_sets.goes_left(node, len(values))[: len(values)]
-        same &= left == left[level]
-    together = np.flatnonzero(same).tolist()
-    if len(together) == 1:
-        return short_repr(values[level])
-    first = [level, *(k for k in together if k != level)][:LEVELS_SHOWN]
+        same &= left == left[category]
+    matching = np.flatnonzero(same).tolist()
+    if len(matching) == 1:
+        return short_repr(values[category])
+    first = [category, *(k for k in matching if k != category)][:CATEGORIES_SHOWN]
     names = ", ".join(short_repr(values[k]) for k in sorted(first))
-    more = len(together) - len(first)
+    more = len(matching) - len(first)
     return f"in {{{names}{f', and {more} more' if more else ''}}}"

@@ -1,4 +1,4 @@
-"""Learners: from rows, gradients and hessians to one term of the additive model."""
+"""Learners: they fit one term of the additive model to gradients and hessians."""
 
 from stagewise.learners.histogram_tree import HistogramTree
 

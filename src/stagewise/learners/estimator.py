@@ -1,8 +1,8 @@
-"""Any scikit-learn estimator as a learner.
+"""Any scikit-learn estimator as a learner of boosting.
 
-The one idea: a term is a combination of basis functions. A regressor has one, its prediction, and
-solves the weighted least squares of a response; a classifier has one for each class, whether it
-says so, and is fitted to the classes with the weights of the rows. Must not know losses.
+A term is a linear combination of basis functions. A regressor has one basis function, its
+prediction, and is fitted to the response by weighted least squares. A classifier has one for each
+class, the indicator of the predicted class, and is fitted to the classes with row weights.
 """
 
 from __future__ import annotations
@@ -40,16 +40,16 @@ Matrix = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class EstimatorTerm:
-    """A fitted estimator and how much of each of its basis functions is added.
+    """A fitted estimator and the coefficients of its basis functions.
 
     Parameters
     ----------
     estimator : fitted scikit-learn estimator
         A regressor, or a classifier of class codes.
     value : float64 array
-        A number for each basis function.
+        The coefficient of each basis function.
     n_classes : int
-        For a classifier, of how many classes; 0: a regressor.
+        The number of classes of a classifier; 0: a regressor.
     """
 
     estimator: Any
@@ -58,7 +58,7 @@ class EstimatorTerm:
 
     @property
     def part(self) -> EstimatorTerm:
-        """What the model keeps."""
+        """The part of the term that the model keeps."""
         return self
 
     def with_values(self, value: Vector) -> EstimatorTerm:
@@ -67,35 +67,36 @@ class EstimatorTerm:
 
     def basis(self, X: Any) -> Matrix:
         """Return the basis functions at the rows of X, shape (n_rows, n_functions)."""
-        if X.shape[0] == 0:  # which many estimators refuse
+        if X.shape[0] == 0:  # many estimators raise an error
             return np.empty((0, max(1, self.n_classes)))
-        said = np.asarray(self.estimator.predict(X))
-        if said.ndim > 1 and said.shape[1:] != (1,):
+        predicted = np.asarray(self.estimator.predict(X))
+        if predicted.ndim > 1 and predicted.shape[1:] != (1,):
             raise ValueError(
-                f"{name_of(self.estimator)} predicts {said.shape[1]} numbers a row; a learner must "
-                "predict one."
+                f"{name_of(self.estimator)} predicts {predicted.shape[1]} numbers for each row; a "
+                "learner must predict one."
             )
-        said = said.reshape(len(said))
+        predicted = predicted.reshape(len(predicted))
         if self.n_classes:
-            return np.eye(self.n_classes)[said.astype(np.intp)]
-        return finite(said.astype(np.float64)[:, np.newaxis], self.estimator)
+            return np.eye(self.n_classes)[predicted.astype(np.intp)]
+        return finite(predicted.astype(np.float64)[:, np.newaxis], self.estimator)
 
     def of(self, X: Any) -> Vector:
-        """Return what the term adds to the score of every row of X."""
+        """Return the value that the term adds to the score of every row of X."""
         return np.asarray(self.basis(X) @ self.value)
 
 
 @dataclass(frozen=True)
 class EstimatorLearner:
-    """How terms are fitted.
+    """A learner whose terms are clones of a scikit-learn estimator.
 
     Parameters
     ----------
     estimator : scikit-learn estimator
-        Is cloned for every term; a ``random_state`` of None is replaced by a number of the fit's.
+        Is cloned for every term; a ``random_state`` of None is replaced by a number that depends on
+        the seed of the fit and on the term.
     resample : bool
-        Whether an estimator that takes no ``sample_weight`` gets rows drawn in proportion to their
-        weights, with replacement, instead.
+        Whether an estimator whose `fit` has no argument ``sample_weight`` gets rows that are drawn
+        with replacement, in proportion to their weights, instead.
     """
 
     estimator: Any
@@ -112,25 +113,25 @@ class EstimatorLearner:
         hessian_is_weight: bool,
         outputs: int = 0,
     ) -> BoundEstimator:
-        """Begin a fit on these rows."""
+        """Return the learner bound to the rows of a fit."""
         if outputs:
-            raise ValueError("an estimator predicts one number a row, so its terms are not joint.")
+            raise ValueError("an estimator predicts one number for each row: no vector leaves.")
         uneven = classes is not None or not hessian_is_weight
         if weight is not None:
             some = weight[weight > 0.0]
             uneven = uneven or bool(np.ptp(some) > 0.0)
         if uneven and not self.resample and weight_argument(self.estimator) is None:
             raise ValueError(
-                f"{name_of(self.estimator)} takes no sample_weight, and the rows of this fit do "
-                "not count the same. Use resample=True to draw rows in proportion to their "
-                "weights, response='gradient' (without sample_weight, and unless sampling says "
-                "otherwise, all rows then count the same), or another learner."
+                f"fit of {name_of(self.estimator)} has no argument sample_weight, and the rows of "
+                "this fit have different weights. Use resample=True to draw rows in proportion to "
+                "their weights, response='gradient' (all rows then have the same weight, unless "
+                "sample_weight is passed or sampling weights the rows), or another learner."
             )
         return BoundEstimator(self, table, weight, classes)
 
 
 class BoundEstimator:
-    """Fits the terms of one fit, and remembers what the last one says of the training rows."""
+    """An `EstimatorLearner` bound to the rows of one fit; it keeps the last term's predictions."""
 
     def __init__(
         self,
@@ -161,7 +162,7 @@ class BoundEstimator:
         rows = np.arange(len(weight)) if bag is None else bag.astype(np.intp)
         self._bag = rows = rows[weight[rows] > 0.0]
         if not len(rows):
-            raise ValueError("no row has any weight left, so there is nothing to fit a term to.")
+            raise ValueError("all rows of the bag have weight 0, so no term can be fitted.")
         if self._classes is None:
             target: npt.NDArray[Any] = -gradient[rows] / hessian[rows]
             values = np.ones(1)
@@ -184,7 +185,7 @@ class BoundEstimator:
         passed: Mapping[str, Any] = MappingProxyType({})
         argument = weight_argument(estimator)
         if argument is not None:
-            # As they are: a penalty of the learner's then counts a row twice if its weight is 2.
+            # Unscaled: a row of weight 2 then counts as two rows beside the learner's penalty.
             passed = {argument: weight} if (weight != 1.0).any() else passed
         elif np.ptp(weight) > 1e-6 * weight.max():
             drawn = rng.choice(len(rows), size=len(rows), p=weight / weight.sum())
@@ -192,20 +193,20 @@ class BoundEstimator:
         return estimator.fit(_safe_indexing(self._table, rows), target, **passed)
 
     def node_sums(self, term: EstimatorTerm, derivatives: Gradients) -> NodeSums:
-        """Return the sums over the rows of the bag for which each class is said."""
+        """Return the sums over the rows of the bag for which each class is predicted."""
         pairs = derivatives.pairs().astype(np.float64).reshape(-1, 2)[self._bag]
         if self._classes is None:
             raise ValueError("a regressor has no regions to sum over.")
-        said = self._basis[self._bag].argmax(axis=1)
+        predicted = self._basis[self._bag].argmax(axis=1)
         k, weight = self._n_classes, self._weight[self._bag]
-        cells = said * k + self._classes[self._bag]
-        sums = np.bincount(cells, weight * pairs[:, 0], minlength=k * k)
-        counts = np.bincount(said, weight, minlength=k)
+        entry = predicted * k + self._classes[self._bag]  # of the confusion matrix
+        sums = np.bincount(entry, weight * pairs[:, 0], minlength=k * k)
+        counts = np.bincount(predicted, weight, minlength=k)
         each = np.arange(k)
         return NodeSums(sums.astype(float).reshape(k, k), counts.astype(float), each, each)
 
     def predictions(self, term: EstimatorTerm, source: Any) -> Vector:
-        """Return what the last term, with its values, says of the training rows."""
+        """Return the predictions of the last term, with its values, for the training rows."""
         return np.asarray(self._basis @ term.value)
 
     def add(self, term: EstimatorTerm, source: Any, score: Vector) -> None:
@@ -220,28 +221,29 @@ class BoundEstimator:
 
 
 def seeded(estimator: Any, rng: np.random.Generator, *, anew: bool = False) -> Any:
-    """Return a clone that draws what the generator says.
+    """Return a clone whose random states are set by a generator.
 
     Parameters
     ----------
     estimator : scikit-learn estimator
         Is not changed.
     rng : numpy Generator
-        Where the seeds come from.
+        The source of the seeds.
     anew : bool
-        Whether every ``random_state``, of its parts too, is replaced; else those that are None.
+        Whether every ``random_state``, also of nested estimators, is replaced; otherwise only
+        those that are None.
     """
-    twin = clone(estimator)
+    copy = clone(estimator)
     seeds = [
         name
-        for name, value in twin.get_params().items()
+        for name, value in copy.get_params().items()
         if (name == "random_state" or name.endswith("__random_state")) and (anew or value is None)
     ]
-    return twin.set_params(**{name: int(rng.integers(2**31 - 1)) for name in seeds})
+    return copy.set_params(**{name: int(rng.integers(2**31 - 1)) for name in seeds})
 
 
 def weight_argument(estimator: Any) -> str | None:
-    """Return how `fit` calls the weights of the rows, or None if it takes none."""
+    """Return the name of the argument of `fit` for row weights, or None if there is none."""
     if isinstance(estimator, Pipeline):
         name, last = estimator.steps[-1]
         return f"{name}__sample_weight" if has_fit_parameter(last, "sample_weight") else None
@@ -249,13 +251,13 @@ def weight_argument(estimator: Any) -> str | None:
 
 
 def can_be_fitted(estimator: Any) -> bool:
-    """Whether this is an estimator, rather than a class of them or something else."""
+    """Return whether this is an estimator, not a class or another object."""
     needed = ("fit", "predict", "get_params")
     return not isinstance(estimator, type) and all(hasattr(estimator, name) for name in needed)
 
 
 def check_learner(estimator: Any, *, of_classes: bool) -> None:
-    """Raise ValueError unless this is an estimator of the kind that is needed."""
+    """Raise ValueError unless this is an unfitted classifier, or a regressor, as is needed."""
     kind = "classifier" if of_classes else "regressor"
     if not can_be_fitted(estimator):
         raise ValueError(f"a scikit-learn {kind}, not fitted, or a HistogramTree")
@@ -263,26 +265,26 @@ def check_learner(estimator: Any, *, of_classes: bool) -> None:
         raise ValueError(f"a {kind} for this response")
 
 
-def finite(answers: Matrix, estimator: Any) -> Matrix:
-    """Return the answers of an estimator, shape (n_rows, n_numbers), if all are finite.
+def finite(predicted: Matrix, estimator: Any) -> Matrix:
+    """Return the predictions of an estimator, shape (n_rows, n_columns), if all are finite.
 
     Raises
     ------
     ValueError
-        Naming the estimator, the number and the row: a sum would spread it over everything else.
+        If a prediction is not finite: sums of it would not be finite either.
     """
-    wrong = ~np.isfinite(answers)
+    wrong = ~np.isfinite(predicted)
     if wrong.any():
         row, place = (int(index[0]) for index in np.nonzero(wrong))
         raise ValueError(
-            f"{name_of(estimator)} predicts {answers[row, place]} for row {row}, as for "
-            f"{int(wrong.any(axis=1).sum())} of {len(answers)} rows in all, which cannot be added "
-            "up. Rescale X and y, or take another estimator."
+            f"{name_of(estimator)} predicts {predicted[row, place]} for row {row}, and values that "
+            f"are not finite for {int(wrong.any(axis=1).sum())} of {len(predicted)} rows. They "
+            "cannot be added up. Rescale X and y, or use another estimator."
         )
-    return answers
+    return predicted
 
 
 def name_of(estimator: Any) -> str:
-    """Return what an estimator is called; a pipeline, by its last step."""
+    """Return the class name of an estimator; that of the last step of a pipeline."""
     last = estimator.steps[-1][1] if isinstance(estimator, Pipeline) else estimator
     return type(last).__name__

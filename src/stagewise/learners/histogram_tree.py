@@ -1,7 +1,7 @@
-"""The default learner: a regression tree grown on binned rows by the native core.
+"""The default learner: a tree grown on binned rows by the native core.
 
-The one idea: a learner is a set of rules; a fit starts it on its bins and gets back a growth, which
-turns gradients into trees until the fit ends. Must not know losses by name or count rounds.
+`HistogramTree` has the rules of a tree. `start` binds it to the bins of a fit and returns a
+`BoundTree`, which grows a tree from gradients in every round.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ Times = npt.NDArray[np.float32]
 SHARES = ("max_features", "max_features_per_tree", "max_features_per_level")
 
 ANY_ROW = 2.0**-10
-"""The weight of a leaf of one row, unless the row has next to none beside the mean weight, 1."""
+"""The least weight of a leaf with min_samples_leaf=1: one row, unless its weight is almost 0."""
 
 
 @dataclass(frozen=True)
@@ -46,58 +46,64 @@ class HistogramTree:
     Parameters
     ----------
     max_leaf_nodes, max_depth : int or None
-        Limits of size; None: no limit.
+        The largest number of leaves, and the largest depth; None: no limit.
     min_samples_leaf : float
-        The least sum of weights of a leaf, exactly; 1: one row is enough (`ANY_ROW`).
+        The least sum of weights of a leaf, computed exactly; 1: one row is enough (`ANY_ROW`).
     min_hessian : float
         The least sum of hessians of a leaf.
     l1, l2, min_gain, max_step : float
-        α, λ, γ of the regularised objective, and the largest absolute leaf value (0: any).
+        α, λ, γ of the regularised objective, and the largest absolute leaf value (0: no limit).
     criterion : {"misclassification", "gini", "entropy", "absolute_error"}
-        How good a node is whose rows have classes, with weights W_k and their sum W: max W_k,
-        Σ W_k² / W or Σ W_k log W_k - W log W; see `votes` of `stagewise.boosting.steps`. What a
-        split gains is W times the decrease of the impurity (Breiman et al. 1984, section 4.3).
-        "absolute_error": of trees of medians, which the core grows from a target.
+        The purity of a node of a classification tree, with class weights W_k and their sum W:
+        max W_k, Σ W_k² / W or Σ W_k log W_k - W log W; see `votes` of `stagewise.boosting.steps`.
+        The gain of a split is W times the decrease of the impurity (Breiman et al. 1984, section
+        4.3). "absolute_error": regression trees of medians, which the core grows from a target.
     grow_policy : {"best_first", "depth_wise", "symmetric"}
-        Split the best leaf next, or one level after the other, or all leaves of a level at once and
-        by the same question, the one that gains most in all of them together.
+        Split the leaf with the largest gain next; or all leaves of one depth before those of the
+        next; or all leaves of one depth by the same split, the one with the largest sum of gains.
     max_features_per_tree, max_features_per_level, max_features : float, int, str or None
-        The features that a tree, a level of it and a node of that level may use: a fraction
-        (float), a number (int), "sqrt", "log2", "third", or None for all.
+        The features that are drawn for a tree, among these for each depth of it, and among these
+        for each node: a fraction (float), a number (int), "sqrt", "log2", "third", or None for all.
     grow_until_pure : bool
-        Where none of the columns drawn for a node splits it, draw others until one does or none is
-        left; and round targets so that equal ones stay equal.
+        If no feature drawn for a node splits it, draw others until one does or none is left; and
+        round targets so that equal targets stay equal.
     one_vs_rest : int
-        Of a categorical feature with at most this many levels in a node, each is tried against the
-        rest. More are put in the order of g / (h + category_smoothing), and the order is cut.
+        If a categorical feature has at most this many categories in a node, each is tried against
+        the rest. More categories are sorted by g / (h + category_smoothing), and a split cuts this
+        order.
     category_smoothing, category_l2 : float
-        The smoothing of that order, and what is added to λ in the gain of such a split.
+        The smoothing of that order, and the number that is added to λ in the gain of such a split.
     category_chance : float
-        How many times the gain of such a split is lessened by what chance gains from L levels,
-        φ/2 · max(0, 2/π (L - 1) - 6) with φ = Σg² / Σh of the tree: of L means that differ by
-        chance 2/π of the squares lie between the best two halves; a number gains about 6.
+        This many times the gain that L categories have by chance is subtracted from the gain of
+        such a split: φ/2 · max(0, 2/π (L - 1) - 6) with φ = Σg² / Σh of the tree. Of L means that
+        differ by chance, 2/π of the squares lie between the best two halves; a numeric feature
+        gains about 6 by chance.
     path_smoothing : float
-        s of the pull ½ s (w - u)² of a value w towards u, that of the parent.
+        s of the penalty ½ s (w - u)² that shrinks a value w towards the value u of the parent.
     random_thresholds : bool
-        Draw one cut a feature and node, between the smallest and the largest value there, and take
-        the best of these (Geurts, Ernst & Wehenkel 2006).
+        Draw one threshold for each feature and node, between the smallest and the largest value
+        there, and take the best of these (Geurts, Ernst & Wehenkel 2006).
     monotone : tuple of int
-        1 for each feature that F must not fall in, -1 where it must not rise, else 0; empty: all 0.
+        For each feature 1 if F must not decrease in it, -1 if F must not increase, otherwise 0;
+        empty: all 0.
     interaction_groups, max_interaction_order
-        Groups of features that may meet on a path from the root to a leaf, and how many different
-        ones may; empty and 0: all.
+        Groups of features that may occur together on a path from the root to a leaf, and the
+        largest number of different features on a path; empty and 0: no limit.
     feature_penalty : tuple of float
-        For each feature what a split by it must gain more as long as no tree has used it; empty: 0.
+        For each feature the number that is subtracted from the gain of its splits as long as no
+        tree has used the feature; empty: 0.
     used_features : tuple of int
-        The features that trees of an earlier fit, which this one continues, have used.
+        The features that are used by the trees of an earlier fit that is continued.
     feature_weights : tuple of float
-        By which columns are drawn, in proportion and without replacement; empty: all alike.
+        Features are drawn with probabilities proportional to these weights, without replacement;
+        empty: equal weights.
     proposal, sketch_eps
-        Where every value has a code of its own, which are candidates: "all", or those where the sum
-        of hessians passes multiples of ε of that of the tree ("global") or the node ("local").
+        If every value has a code of its own, the candidate thresholds: "all", or those where the
+        sum of hessians passes multiples of ε times the sum of the tree ("global") or of the node
+        ("local").
     forced_splits : tuple of (feature, threshold, left, right)
-        Splits that every tree begins with: the root's, and behind it those that `left` and `right`
-        (-1: none) refer to by their place. A threshold means the nearest cut between bins.
+        The first splits of every tree: that of the root, and after it those that `left` and `right`
+        (-1: none) refer to by their position. A threshold becomes the nearest cut between bins.
     """
 
     max_leaf_nodes: int | None = 31
@@ -131,7 +137,7 @@ class HistogramTree:
     forced_splits: tuple[tuple[int, float, int, int], ...] = ()
 
     def __post_init__(self) -> None:
-        # A file has lists.
+        # Model files have lists.
         for name in (
             "monotone",
             "interaction_groups",
@@ -153,11 +159,12 @@ class HistogramTree:
         hessian_is_weight: bool,
         outputs: int = 0,
     ) -> BoundTree:
-        """Begin a fit on these rows. The two facts about the hessian make counting cheap.
+        """Return the learner bound to the rows of a fit.
 
-        With the classes of the rows, trees tell these apart; without, they fit numbers: one, or
-        where `outputs` says so that many at once, a vector in every leaf. Where the rows have
-        several tables, trees take turns in which one they see.
+        With `classes` it grows classification trees, otherwise regression trees: with one output,
+        or with `outputs` > 0 with that many outputs and vector leaves. If there are several tables
+        of the rows, the trees use them in turn. `hessian_bound` and `hessian_is_weight` make sums
+        of hessians cheaper.
         """
         table = tables[0]
         rules = self.native(table, hessian_bound=hessian_bound, hessian_is_weight=hessian_is_weight)
@@ -166,7 +173,7 @@ class HistogramTree:
         return BoundTree(workers, growers, table.n_rows, monotone=any(self.monotone))
 
     def native(self, table: Bins, *, hessian_bound: float, hessian_is_weight: bool) -> TreeRules:
-        """Return the rules as the core reads them."""
+        """Return the rules for the native core."""
         rules = {
             **vars(self),
             "max_leaves": self.max_leaf_nodes or 0,
@@ -184,7 +191,7 @@ class HistogramTree:
 
 
 def feature_share(max_features: Any, n_features: int) -> float:
-    """Return the share of the features that a node may use.
+    """Return `max_features` as a fraction of the features.
 
     Parameters
     ----------
@@ -209,14 +216,14 @@ def feature_share(max_features: Any, n_features: int) -> float:
 
 
 def _native_share(max_features: Any, n_features: int) -> float:
-    """Return the share as the core reads it, which rounds fractions itself."""
+    """Return the fraction for the native core, which rounds fractions itself."""
     if isinstance(max_features, float):
         return max_features
     return feature_share(max_features, n_features)
 
 
 def version_of(number: int, versions: int) -> int:
-    """Return which of several tables a tree sees; not in step with the outputs of a round."""
+    """Return the table that a tree uses: in turn, shifted so that no output keeps one table."""
     return (number + number // versions) % versions
 
 
@@ -225,7 +232,7 @@ def _tuples(value: Any) -> Any:
 
 
 def tree_of(grown: GrownTree) -> Tree:
-    """Return the arrays of a tree that the core has grown."""
+    """Return a tree that the native core has grown."""
     start, bits = grown.category_sets()
     tree = Tree(*grown.arrays(), CategorySets(start, bits) if len(bits) else None)
     return tree if grown.outputs == 1 else tree.with_values(tree.value.reshape(-1, grown.outputs))
@@ -233,28 +240,28 @@ def tree_of(grown: GrownTree) -> Tree:
 
 @dataclass(slots=True)
 class GrownTerm:
-    """A tree fresh from the grower: its arrays, with leaf values still to be settled by a step."""
+    """A tree that was just grown; a step may still change its leaf values."""
 
     grown: GrownTree
     tree: Tree
 
     @property
     def part(self) -> Tree:
-        """What the model keeps."""
+        """The part of the term that the model keeps."""
         return self.tree
 
     @property
     def value(self) -> Vector:
-        """A number for each node, or one for each node and output."""
+        """The values of the nodes, one for each output."""
         return self.tree.value
 
     def with_values(self, value: Vector) -> GrownTerm:
-        """Return the same tree with other node values, all of them constants."""
+        """Return the same tree with other node values and without linear leaves."""
         return GrownTerm(self.grown, self.tree.with_values(value))
 
-    def with_linear_leaves(self, lines: LinearLeaves) -> GrownTerm:
-        """Return the same tree with lines in some of its leaves."""
-        return GrownTerm(self.grown, replace(self.tree, linear_leaves=lines))
+    def with_linear_leaves(self, leaves: LinearLeaves) -> GrownTerm:
+        """Return the same tree with linear models in some of its leaves."""
+        return GrownTerm(self.grown, replace(self.tree, linear_leaves=leaves))
 
 
 @dataclass(frozen=True)
@@ -268,7 +275,7 @@ class NodeSums:
     leaves : integer array
         The numbers of the nodes that are leaves.
     majority : integer array of shape (n_nodes,)
-        With classes: the one with the largest weight.
+        With classes: the class with the largest weight.
     """
 
     gradient: npt.NDArray[np.float64]
@@ -278,18 +285,18 @@ class NodeSums:
 
 
 class BoundTree:
-    """Grows the trees of one fit; owns the memory that they share.
+    """A `HistogramTree` bound to the rows of one fit: it grows the trees.
 
     Parameters
     ----------
     workers : Workers
-        The fit's threads.
+        The threads.
     growers : sequence of Grower
-        The native ones, one for each table of the rows.
+        The native growers, one for each table of the rows.
     n_rows : int
-        How many rows the fit has.
+        The number of rows.
     monotone : bool
-        Whether features have directions.
+        Whether there are monotone constraints.
     """
 
     def __init__(
@@ -316,17 +323,17 @@ class BoundTree:
     def leaf_quantiles(
         self, value: Vector, residual: Vector, q: float, times: Times | None
     ) -> Vector:
-        """Return node values of the last tree, each leaf's the q-quantile of its residuals.
+        """Return node values of the last tree: of each leaf, the q-quantile of its residuals.
 
-        `value` says what the other nodes have; `times` how often each row counts besides its
-        weight; None: once.
+        `value` has the values of the other nodes. `times` is how often each row counts, besides
+        its weight; None: once.
         """
         return self._with_leaves(value, self._grower.leaf_quantiles(residual, q, times))
 
     def leaf_huber_means(
         self, value: Vector, residual: Vector, width: float, times: Times | None
     ) -> Vector:
-        """Return the same with every leaf's Huber step: from the median, within ±width of it."""
+        """Return the same with the Huber step of each leaf: from the median, within ±width."""
         return self._with_leaves(value, self._grower.leaf_huber_means(residual, width, times))
 
     def _with_leaves(self, value: Vector, leaves: Vector) -> Vector:
@@ -342,7 +349,7 @@ class BoundTree:
         return changed
 
     def monotone_bounds(self, value: Vector) -> tuple[Vector, Vector] | None:
-        """Return between which numbers the nodes' lines may go, if features have directions."""
+        """Return the bounds of linear leaves by node; None without monotone constraints."""
         if not self._monotone:
             return None
         leaves = self._grower.leaf_nodes()
@@ -355,8 +362,8 @@ class BoundTree:
     ) -> LinearLeafSlopes:
         """Return slopes for the leaves of the last tree, fitted to these derivatives.
 
-        `source` has the training rows before they were made ready for the grower; `bound` is the
-        most that the hessian of a row of weight 1 can be, or 0 if nothing is known.
+        `source` has the training rows before they were encoded; `bound` is an upper bound of the
+        hessian of a row of weight 1, or 0 if there is none.
         """
         return LinearLeafSlopes(
             *self._grower.fit_linear_leaves(term.grown, source, derivatives, l2, bound)
@@ -377,29 +384,29 @@ class BoundTree:
         return NodeSums(gradient, hessian, leaves, gradient.argmax(axis=1))
 
     def predictions(self, term: GrownTerm, source: Any) -> Vector:
-        """Return what the last tree, with its values, says of the training rows."""
+        """Return the predictions of the last tree, with its values, for the training rows."""
         out = np.zeros(self._n_rows)
         self.add(term, source, out)
         return out
 
     def add(self, term: GrownTerm, source: Any, score: Vector) -> None:
         """Add the last tree's values to the training scores, of one output or of all."""
-        said = _said_by_lines(term.tree, source)
-        self._grower.add_scores(term.grown, term.tree.value.reshape(-1), score.reshape(-1), *said)
+        value, score = term.tree.value.reshape(-1), score.reshape(-1)
+        self._grower.add_scores(term.grown, value, score, *_leaf_models(term.tree, source))
 
     def add_to_other_rows(
         self, term: GrownTerm, table: Bins | Columns, source: Any, score: Vector
     ) -> None:
-        """Add a tree's values to the scores of other rows, coded in the same way or not at all."""
-        value, (lines, columns) = term.tree.value.reshape(-1), _said_by_lines(term.tree, source)
+        """Add a tree's values to the scores of other rows, which are binned or not."""
+        value, (models, columns) = term.tree.value.reshape(-1), _leaf_models(term.tree, source)
         if isinstance(table, Columns):
-            table.add_tree(self._workers, term.grown, value, score.reshape(-1), lines)
+            table.add_tree(self._workers, term.grown, value, score.reshape(-1), models)
         else:
-            table.add_tree(self._workers, term.grown, value, score.reshape(-1), lines, columns)
+            table.add_tree(self._workers, term.grown, value, score.reshape(-1), models, columns)
 
 
-def _said_by_lines(tree: Tree, source: Any) -> tuple[LeafModels | None, Columns | None]:
-    """Return the lines of a tree and the values they are in, if it has any."""
+def _leaf_models(tree: Tree, source: Any) -> tuple[LeafModels | None, Columns | None]:
+    """Return the linear models of the leaves and the columns that they use, if there are any."""
     if tree.linear_leaves is None:
         return None, None
     return tree.linear_leaves.native(len(tree.feature), source.n_features), source

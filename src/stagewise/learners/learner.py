@@ -1,4 +1,4 @@
-"""What the loop asks of a learner, whatever it is."""
+"""The protocols of learners: a learner, a learner bound to the rows of a fit, and a term."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ class Term(Protocol):
 
     @property
     def value(self) -> Vector:
-        """The values: of the nodes of a tree, or what a prediction is multiplied by.
+        """The values of the nodes of a tree, or the coefficients of the basis functions.
 
-        Of a joint term there is a column of them for each output.
+        A joint term has a column of values for each output.
         """
 
     @property
     def part(self) -> Any:
-        """What the model keeps."""
+        """The part of the term that the model keeps."""
 
     def with_values(self, value: Vector) -> Any:
         """Return the same basis functions with other values."""
 
 
 class BoundLearner(Protocol):
-    """A learner at work on the rows of one fit."""
+    """A learner bound to the rows of one fit."""
 
     def grow(
         self,
@@ -46,9 +46,9 @@ class BoundLearner(Protocol):
         """Fit the next term to the rows in the bag (None: all rows)."""
 
     def predictions(self, term: Any, source: Any) -> Vector:
-        """Return what the last term, with its values, says of the training rows.
+        """Return the predictions of the last term, with its values, for the training rows.
 
-        Here and below, `source` has rows before they were made ready for the learner.
+        Here and below, `source` has the rows before they were encoded for the learner.
         """
 
     def node_sums(self, term: Any, derivatives: Gradients) -> NodeSums:
@@ -62,7 +62,7 @@ class BoundLearner(Protocol):
 
 
 class Learner(Protocol):
-    """What is fitted in every round."""
+    """Fits a term in every round."""
 
     def start(
         self,
@@ -75,7 +75,7 @@ class Learner(Protocol):
         hessian_is_weight: bool,
         outputs: int = 0,
     ) -> BoundLearner:
-        """Begin a fit on these rows; with classes, terms tell these apart.
+        """Return the learner bound to the rows of a fit; with classes, terms are classifiers.
 
-        `outputs`: of how many a term has values, where terms are joint; 0: they are not.
+        `outputs` is the number of outputs of a joint term; 0: a term has one output.
         """

@@ -108,6 +108,10 @@ class Loss(ABC):
     leaf_quantile: float | None = None
     parameter_names: tuple[str, ...] = ()
 
+    def __repr__(self) -> str:
+        own = ", ".join(f"{name}={getattr(self, name)!r}" for name in self.parameter_names)
+        return f"{type(self).__name__}({own})"
+
     @abstractmethod
     def loss(self, y: npt.NDArray[Any], score: Matrix) -> Vector:
         """Return L(y, F) for every row; score has shape (n_outputs, n_rows)."""

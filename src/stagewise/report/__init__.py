@@ -1,1 +1,1 @@
-"""A report of a model: one page that explains it."""
+"""The model report: one HTML page."""

@@ -1,7 +1,7 @@
-"""How predictions depend on features, for a page where one picks them.
+"""Partial dependence for the report page.
 
-The one idea: the curves of the features that matter are made beforehand, over a sample of rows and
-with some rows' own curves; so are the maps of the few pairs that matter most.
+The curves of the most important features, with ICE curves, and the maps of a few pairs are computed
+in advance, over a sample of the rows.
 """
 
 from __future__ import annotations
@@ -13,44 +13,44 @@ from typing import Any
 import numpy as np
 
 from stagewise.data.reading.datetimes import TemporalType
-from stagewise.inspection.effects.dependence import over_rows
-from stagewise.inspection.effects.grid import Grid, make_grids, quantile_points
-from stagewise.inspection.fitted import Fitted, Vector
-from stagewise.inspection.rows import drawn_rows
-from stagewise.report.patience import patience
+from stagewise.inspection.dependence.grid import Grid, make_grids, quantile_points
+from stagewise.inspection.dependence.partial_dependence import over_rows
+from stagewise.inspection.encoded_rows import sample_rows
+from stagewise.inspection.fitted_model import FittedModel, Vector
 from stagewise.report.payload import compact
+from stagewise.report.row_budget import row_budget
 from stagewise.report.row_facts import take
 
 __all__ = ["Axis", "Curve", "DependenceFacts", "Map", "dependence_facts"]
 
 ROWS, ROWS_OF_MAPS = 500, 150
-"""Over how many rows predictions are averaged."""
+"""The number of rows to average over: of curves, and of maps."""
 CURVES = 40
-"""How many rows' own curves are kept."""
+"""The maximum number of ICE curves of a feature."""
 POINTS, POINTS_OF_MAPS = 32, 14
 FEATURES, FEATURES_OF_MAPS = 24, 6
 MOST_NUMBERS = 120_000
-"""How many numbers the curves of rows may take."""
+"""The maximum number of values of all ICE curves."""
 
 
 @dataclass(frozen=True, eq=False)
 class Axis:
-    """The points of a feature.
+    """The grid points of a feature.
 
     Attributes
     ----------
     feature : int
-        Its place.
+        The index of the feature.
     codes : float64 array
-        The points as the model reads them.
+        The encoded points.
     x : float64 array
-        Where they are drawn.
+        The coordinates of the points.
     labels : tuple of str, or None
-        What levels are called; None of numbers.
+        The names of the categories; None for a numeric feature.
     deciles : float64 array
-        Of the rows.
-    moment : {"date", "duration", "time of day"}, or None
-        What `x` stands for, if it is in nanoseconds.
+        The deciles of the rows.
+    temporal_type : {"date", "duration", "time of day"}, or None
+        The temporal type of `x`, if it is in nanoseconds.
     """
 
     feature: int
@@ -58,21 +58,21 @@ class Axis:
     x: Vector
     labels: tuple[str, ...] | None
     deciles: Vector
-    moment: TemporalType | None
+    temporal_type: TemporalType | None
 
 
 @dataclass(frozen=True, eq=False)
 class Curve:
-    """What is said on average, and of single rows, when a feature is changed.
+    """Partial dependence and ICE curves of one feature.
 
     Attributes
     ----------
     axis : Axis
-        The points.
+        The grid points.
     mean : float array of shape (n_points, n_outputs)
-        The averages.
+        The partial dependence.
     rows : float array of shape (n_rows, n_points, n_outputs)
-        What is said of single rows.
+        The ICE curves.
     """
 
     axis: Axis
@@ -82,14 +82,14 @@ class Curve:
 
 @dataclass(frozen=True, eq=False)
 class Map:
-    """The same of two features.
+    """Partial dependence on two features.
 
     Attributes
     ----------
     first, second : Axis
-        The points of both.
+        The grid points of both features.
     mean : float array of shape (n_points, n_points, n_outputs)
-        The averages.
+        The partial dependence.
     """
 
     first: Axis
@@ -99,22 +99,22 @@ class Map:
 
 @dataclass(frozen=True, eq=False)
 class DependenceFacts:
-    """Curves and maps.
+    """The curves and maps of the page.
 
     Attributes
     ----------
     outputs : tuple of str
-        What predictions are of: classes or targets.
+        The classes or targets.
     n_rows : int
-        Over how many rows averages are.
+        The number of rows that are averaged.
     curves : tuple of Curve
-        Of the features that matter most, the first of them first.
+        The curves of the most important features, in this order.
     maps : tuple of Map
-        Of pairs of the first few of them.
+        The maps of pairs of the first few features.
     unused : tuple of str
-        Features whose curves would be flat, since the model never asks about them.
+        Features that the model does not use; their curves are constant.
     empty : tuple of str
-        Features without a finite value in these rows, of which nothing can be drawn.
+        Features without a finite value in the sample; they have no curve.
     """
 
     outputs: tuple[str, ...]
@@ -126,33 +126,33 @@ class DependenceFacts:
 
 
 def dependence_facts(
-    fitted: Fitted, X: Any, weight: Vector, order: list[int], seed: int
+    fitted: FittedModel, X: Any, weight: Vector, order: list[int], seed: int
 ) -> DependenceFacts:
-    """Make the curves.
+    """Compute the curves and maps.
 
     Parameters
     ----------
-    fitted : Fitted
+    fitted : FittedModel
         The model.
     X : table
         The rows.
     weight : float64 array
-        How much they count.
+        The sample weights.
     order : list of int
         The features, the most important first.
     seed : int
-        Keys which rows are looked at.
+        The seed of the sampling.
     """
-    time = patience(fitted)
-    rows = drawn_rows(weight, time.of(ROWS, 50), seed)
+    budget = row_budget(fitted)
+    rows = sample_rows(weight, budget.limit(ROWS, 50), seed)
     columns, own = fitted.columns(take(X, rows)), weight[rows]
-    few = drawn_rows(own, time.of(ROWS_OF_MAPS, 20), seed)
+    few = sample_rows(own, budget.limit(ROWS_OF_MAPS, 20), seed)
     fewer, own_fewer = [column[few] for column in columns], own[few]
-    # A column without numbers, all missing or infinite, has no points to be looked at.
-    asked = [j for j in order if j in fitted.used]
-    empty = [j for j in asked if not np.isfinite(columns[j]).any()]
-    used = [j for j in asked if j not in empty][: time.of(FEATURES, 10)]
-    n_points, mapped = time.of(POINTS, 16), time.of(FEATURES_OF_MAPS, 3)
+    # A column without finite values has no grid.
+    candidates = [j for j in order if j in fitted.used]
+    empty = [j for j in candidates if not np.isfinite(columns[j]).any()]
+    used = [j for j in candidates if j not in empty][: budget.limit(FEATURES, 10)]
+    n_points, mapped = budget.limit(POINTS, 16), budget.limit(FEATURES_OF_MAPS, 3)
     outputs = fitted.outputs("mean")
     kept = MOST_NUMBERS // (max(1, len(used)) * n_points * len(outputs))
     n_curves = int(np.clip(kept, 5, min(CURVES, len(rows))))
@@ -166,18 +166,18 @@ def dependence_facts(
         curves.append(Curve(_axis(found.grids[0]), compact(found.mean), compact(found.individual)))
     for pair in combinations(used[:mapped], 2):
         points = {j: fewer[j] for j in pair}
-        grids = make_grids(fitted, pair, time.of(POINTS_OF_MAPS, 8), points, own_fewer)
+        grids = make_grids(fitted, pair, budget.limit(POINTS_OF_MAPS, 8), points, own_fewer)
         both = over_rows(fitted, grids, fewer, own_fewer, "mean")
         maps.append(Map(_axis(both.grids[0]), _axis(both.grids[1]), compact(both.mean)))
     unused = tuple(name for j, name in enumerate(fitted.names) if j not in fitted.used)
-    hollow = tuple(fitted.names[j] for j in empty)
-    return DependenceFacts(outputs, len(rows), tuple(curves), tuple(maps), unused, hollow)
+    empty_names = tuple(fitted.names[j] for j in empty)
+    return DependenceFacts(outputs, len(rows), tuple(curves), tuple(maps), unused, empty_names)
 
 
-def _points(fitted: Fitted, place: int, x: Vector, weight: Vector, n: int) -> Any:
-    """Return where to look at a feature: two thirds of the points where rows are, the rest evenly.
+def _points(fitted: FittedModel, place: int, x: Vector, weight: Vector, n: int) -> Any:
+    """Return grid points of a feature: two thirds at quantiles, the rest at equal distances.
 
-    Quantiles alone leave the ends of a long tail to straight lines.
+    Quantiles alone would leave few points in a long tail.
     """
     feature = fitted.model.features[place]
     if feature.kind != "real" or feature.temporal_type is not None:
@@ -191,4 +191,4 @@ def _points(fitted: Fitted, place: int, x: Vector, weight: Vector, n: int) -> An
 
 def _axis(grid: Grid) -> Axis:
     labels = None if grid.labels is None else tuple(grid.labels)
-    return Axis(grid.place, grid.codes, grid.x, labels, grid.deciles, grid.moment)
+    return Axis(grid.place, grid.codes, grid.x, labels, grid.deciles, grid.temporal_type)

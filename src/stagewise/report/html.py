@@ -1,7 +1,7 @@
-"""A report as one file: facts and model as data, and the scripts that show them.
+"""Writes the report as one HTML file: data, model and scripts.
 
-The one idea: the file is complete. It asks no network for anything (its own policy forbids it), and
-whatever comes from data stands in it as JSON, never as markup. Must not compute facts.
+The file is self-contained: its content security policy forbids all network access and all other
+scripts. Everything that comes from data is JSON, never markup.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from stagewise.boosting.progress import Lines
+from stagewise.boosting.progress import ProgressLines
 from stagewise.errors import InvalidParameterError
-from stagewise.inspection.fitted import checked
+from stagewise.inspection.fitted_model import check_argument
 from stagewise.model.file.atomic import replace_file
-from stagewise.report.carried import engine
+from stagewise.report.exported_model import model_script
 from stagewise.report.page_facts import ReportFacts, report_facts
 from stagewise.report.payload import as_json
 from stagewise.validation.messages import short_repr
@@ -35,7 +35,7 @@ SCRIPTS = (
     "importance.js",
     "explain.js",
     "tree_browser.js",
-    "whatif.js",
+    "what_if.js",
     "main.js",
 )
 PAGE = """<!doctype html>
@@ -59,7 +59,7 @@ script-src '{script_hash}'; style-src '{style_hash}'">
 
 
 def write_report(
-    model: Any,
+    estimator: Any,
     X: Any,
     y: Any,
     path: str | os.PathLike[str],
@@ -70,41 +70,41 @@ def write_report(
     random_state: int = 0,
     verbose: int = 0,
 ) -> Path:
-    """Write a page about a model, to be opened in a browser.
+    """Write an HTML report about a model.
 
-    The page is one file that needs no server and no network: how good the model is, with confidence
-    limits and thresholds to move; what it learned from; which features matter, and how; every
-    sampled row explained; its trees; and the model itself, which can be asked what it would say if
-    a row were different.
+    The page is one file that needs no server and no network. It has scores with confidence limits,
+    an adjustable threshold, a description of the table, feature importance, partial dependence,
+    Shapley values of sampled rows, the trees, and the model itself, which predicts edited rows
+    ("What if").
 
     Parameters
     ----------
-    model : estimator
+    estimator : estimator
         A fitted boosting estimator, forest or tree.
     X, y : array-like or data frame, and array-like
-        Rows with known answers; best such that the model has not seen.
+        Rows and their targets, preferably not used for training.
     path : str or path
-        Where to write; by custom the name ends in .html. The file is replaced whole, or not at all.
+        The file to write, usually with the suffix .html. An existing file is replaced atomically.
     sample_weight : array-like or None
-        How much each row counts.
+        Sample weights.
     title : str or None
-        The page's title. None: what is predicted.
+        The title of the page. None: "Predicting" and the target.
     target : str or None
-        What the target is called. None: the name of y, if it has one.
+        The name of the target. None: the name of y, if it has one.
     random_state : int, default=0
-        The seed of what is drawn: rows that are shown, and rows to average over.
+        The seed of the sampled rows.
     verbose : int, default=0
-        1: say on standard error what is done.
+        1: print the progress on standard error.
 
     Returns
     -------
     Path
-        Where the page is.
+        The path of the page.
 
     Notes
     -----
-    The same model and rows give the same bytes. Rows and cells of the sample (up to 251 rows) are
-    in the file: share it with whom you would share the table.
+    The same model and rows give the same bytes. The file contains the sampled rows (at most 251):
+    share it only with people who may see the table.
 
     Examples
     --------
@@ -119,37 +119,39 @@ def write_report(
     True
     """
     if not isinstance(path, (str, os.PathLike)):
-        raise InvalidParameterError(
-            f"path must say where to write the page; got {short_repr(path)}."
-        )
+        raise InvalidParameterError(f"path must be a file name; got {short_repr(path)}.")
     if title is not None and not isinstance(title, str):
         raise InvalidParameterError(f"title must be text; got {short_repr(title)}.")
     target_path = Path(path)
-    say = Lines(checked("verbose", Number(0, whole=True), verbose), "report: ").say
+    progress = ProgressLines(
+        check_argument("verbose", Number(0, whole=True), verbose), "report: "
+    ).show
     facts = report_facts(
-        model,
+        estimator,
         X,
         y,
         sample_weight,
         title=title,
         target=target,
         random_state=random_state,
-        say=say,
+        progress=progress,
     )
-    # Names of columns need not be valid text; in a title, what is none is shown as a mark.
+    # Column names may contain invalid Unicode; in the title it is replaced.
     replace_file(target_path, report_html(facts).encode("utf-8", "replace"))
-    say(f"wrote {target_path}")
+    progress(f"wrote {target_path}")
     return target_path
 
 
 def report_html(facts: ReportFacts) -> str:
-    """Return facts as the text of a page."""
+    """Return the HTML text of a report."""
     folder = files("stagewise.report") / "page"
-    parts = [engine(), *((folder / name).read_text(encoding="utf-8") for name in SCRIPTS)]
+    parts = [model_script(), *((folder / name).read_text(encoding="utf-8") for name in SCRIPTS)]
     script = "\n".join(["(() => {", '"use strict";', *parts, "})();"])
     style = (folder / "style.css").read_text(encoding="utf-8")
     shown_facts = {
-        field.name: getattr(facts, field.name) for field in fields(facts) if field.name != "carried"
+        field.name: getattr(facts, field.name)
+        for field in fields(facts)
+        if field.name != "exported_model"
     }
     return PAGE.format(
         title=html.escape(facts.overview.title),
@@ -159,18 +161,18 @@ def report_html(facts: ReportFacts) -> str:
         script_hash=_digest(script),
         scores=_scores(facts),
         facts=as_json(shown_facts),
-        model=as_json(facts.carried.payload()),
+        model=as_json(facts.exported_model.payload()),
     )
 
 
 def _digest(text: str) -> str:
-    """Return by what a page's policy knows a script or style of ours from anything else."""
+    """Return the hash of a script or style for the content security policy."""
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode("ascii")
 
 
 def _scores(facts: ReportFacts) -> str:
     lines = [
-        f"<li>{html.escape(f'{name} {score.words}'.strip())}: {score.value:.4g}</li>"
+        f"<li>{html.escape(f'{name} {score.label}'.strip())}: {score.value:.4g}</li>"
         for name, scores in facts.overview.scores
         for score in scores
     ]

@@ -1,8 +1,7 @@
-"""What the scores of a model mean, as a formula that needs no estimator.
+"""The link from scores to predictions, as a formula that needs no estimator.
 
-The one idea: a link is known by what it does. The few formulas that there are get the same scores
-as the estimator, and the one that gives the same answers is its link; so a loss of one's own has
-one, too, if its mean is one of them. Must not know losses by name.
+The link is identified by its values: the formula that gives the same predictions as the estimator
+at probe scores is its link. This also works for custom losses with one of these links.
 """
 
 from __future__ import annotations
@@ -15,17 +14,17 @@ from typing import Any
 import numpy as np
 from scipy.special import expit, softmax
 
-from stagewise.estimators.scores import predict_scores
-from stagewise.inspection.fitted import Fitted, Vector
+from stagewise.estimators.bases.scores import predict_scores
+from stagewise.inspection.fitted_model import FittedModel, Vector
 
 __all__ = ["Link", "link_of"]
 
 PROBES = np.array([-30.0, -3.0, -0.9, -0.3, 0.0, 0.4, 1.2, 2.5, 30.0])
-"""Scores at which answers are compared: within all that links keep apart, and beyond it."""
+"""Scores at which formulas are compared, including values beyond saturation."""
 
 
 def _both(p: Vector) -> Vector:
-    """Return the probabilities of two classes from those of the second."""
+    """Return the probabilities of both classes from those of the second."""
     return np.hstack([1.0 - p, p])
 
 
@@ -47,23 +46,23 @@ FORMULAS: Mapping[str, Callable[[Vector], Vector]] = MappingProxyType(
         "shares": _shares,
     }
 )
-"""What rows of scores predict. "certain" is the answer of a model of one class, "margin" and
-"shares" those of scores that are shares of classes."""
+"""Predictions from rows of scores. "certain" is for a model of one class; "margin" and "shares" are
+for scores that are class shares."""
 
 
 @dataclass(frozen=True, eq=False)
 class Link:
-    """From scores F to answers: ``offset + scale * g(F / divisor)``.
+    """The link from scores F to predictions: ``offset + scale * g(F / divisor)``.
 
     Attributes
     ----------
     kind : str
         The name of g, one of `FORMULAS`.
     divisor : float
-        What scores are divided by first: ½ for the exponential loss of two classes, whose score is
-        half the log odds; K - 1 for that of K classes.
+        The divisor of the scores: ½ for the exponential loss of two classes, whose score is half
+        the log odds; K - 1 for that of K classes.
     offset, scale : float64 array
-        Of each answer, back to the units of the target; 0 and 1 for classes.
+        Conversion of each prediction to the units of the target; 0 and 1 for classes.
     """
 
     kind: str
@@ -71,12 +70,12 @@ class Link:
     offset: Vector
     scale: Vector
 
-    def gives(self, said: Vector, score: Vector) -> bool:
-        """Whether the link makes these answers of these scores, up to rounding."""
-        meant = FORMULAS[self.kind](score / self.divisor)
-        if meant.shape != said.shape:
+    def gives(self, predicted: Vector, score: Vector) -> bool:
+        """Whether the link maps the scores to the predictions, up to rounding."""
+        found = FORMULAS[self.kind](score / self.divisor)
+        if found.shape != predicted.shape:
             return False
-        return np.allclose(self.offset + self.scale * meant, said, rtol=1e-12, atol=1e-14)
+        return np.allclose(self.offset + self.scale * found, predicted, rtol=1e-12, atol=1e-14)
 
     def payload(self) -> dict[str, Any]:
         """Return the link as plain data."""
@@ -88,33 +87,33 @@ class Link:
         }
 
 
-def link_of(fitted: Fitted) -> Link | None:
-    """Return the link of an estimator; None: its loss is one whose mean is none of the formulas."""
+def link_of(fitted: FittedModel) -> Link | None:
+    """Return the link of an estimator; None if it is none of the formulas."""
     score = _probes(fitted.model.ensemble.n_outputs)
-    said = np.asarray(predict_scores(fitted.estimator, score)).reshape(len(score), -1)
-    candidates = _candidates(fitted, said.shape[1], said)
-    return next((link for link in candidates if link.gives(said, score)), None)
+    predicted = np.asarray(predict_scores(fitted.estimator, score)).reshape(len(score), -1)
+    candidates = _candidates(fitted, predicted.shape[1], predicted)
+    return next((link for link in candidates if link.gives(predicted, score)), None)
 
 
 def _probes(n_outputs: int) -> Vector:
-    """Return rows of scores in which outputs differ: each goes through the probes at its own."""
+    """Return rows of probe scores in which the outputs have different values."""
     return np.column_stack([np.roll(PROBES, 2 * k) * (1 + k / 8) for k in range(n_outputs)])
 
 
-def _candidates(fitted: Fitted, n_answers: int, said: Vector) -> Iterator[Link]:
-    zero, one = np.zeros(n_answers), np.ones(n_answers)
+def _candidates(fitted: FittedModel, n_predictions: int, predicted: Vector) -> Iterator[Link]:
+    zero, one = np.zeros(n_predictions), np.ones(n_predictions)
     if fitted.model.classes is not None:
         n_classes = len(fitted.model.classes)
         for kind in FORMULAS:
             for divisor in sorted({1.0, 0.5, max(1.0, n_classes - 1.0)}, key=lambda d: d != 1.0):
                 yield Link(kind, divisor, zero, one)
         return
-    offset = np.broadcast_to(fitted.model.offset, n_answers).astype(np.float64)
-    scale = np.broadcast_to(fitted.model.scale, n_answers).astype(np.float64)
+    offset = np.broadcast_to(fitted.model.offset, n_predictions).astype(np.float64)
+    scale = np.broadcast_to(fitted.model.scale, n_predictions).astype(np.float64)
     yield Link("identity", 1.0, offset, scale)
     yield Link("exp", 1.0, offset, scale)
-    # Any other line through two of the probes, target by target.
-    score = _probes(n_answers)
+    # Any other affine link, from two of the probes, target by target.
+    score = _probes(n_predictions)
     with np.errstate(all="ignore"):
-        slope = (said[1] - said[0]) / (score[1] - score[0])
-    yield Link("identity", 1.0, said[0] - slope * score[0], slope)
+        slope = (predicted[1] - predicted[0]) / (score[1] - score[0])
+    yield Link("identity", 1.0, predicted[0] - slope * score[0], slope)

@@ -1,8 +1,7 @@
-"""Arrays as text that a page can carry, and a browser unpack.
+"""Packs arrays as compact text for a web page.
 
-The one idea: numbers take no more bytes than they need, and the bytes of a kind lie side by side
-(all first bytes, then all second bytes), where gzip finds what they have in common. Must not know
-what the arrays are about.
+Numbers use the narrowest type that holds them, and the bytes are grouped (all first bytes, then all
+second bytes, …), which compresses better.
 """
 
 from __future__ import annotations
@@ -28,10 +27,9 @@ def narrow(values: Array, *, exact: bool = True) -> Array:
     Parameters
     ----------
     values : array
-        Of any numbers.
+        Numbers.
     exact : bool
-        Of numbers that are not whole: whether all their digits count. If not, float32 will do
-        wherever it does not overflow.
+        Whether non-integers must be exact. If not, float32 is used unless it overflows.
     """
     flat = np.ascontiguousarray(values).reshape(-1)
     if not flat.size or (flat.min() >= 0 and np.array_equal(flat, np.floor(flat))):
@@ -39,7 +37,7 @@ def narrow(values: Array, *, exact: bool = True) -> Array:
             if flat.max(initial=0) <= np.iinfo(kind).max:
                 return flat.astype(kind)
     if flat.dtype.kind != "f":
-        raise ValueError("only numbers from 0 to 2**32 - 1 have a narrow type")
+        raise ValueError("integers must be from 0 to 2**32 - 1")
     with np.errstate(over="ignore"):
         short = flat.astype(np.float32)
     fits = np.array_equal(short, flat) if exact else bool(np.isfinite(short).all())
@@ -47,18 +45,18 @@ def narrow(values: Array, *, exact: bool = True) -> Array:
 
 
 def pack(arrays: Mapping[str, Array]) -> tuple[list[list[Any]], str]:
-    """Return what is in which place, and all of it as text.
+    """Pack arrays into one text.
 
     Parameters
     ----------
     arrays : mapping of str to array
-        Of types that a browser knows as well.
+        Arrays of types that a browser supports.
 
     Returns
     -------
     list of [name, type, length], str
-        Types as numpy writes them without the order of bytes, which is little-endian; the text is
-        the base64 form of the gzip form of the arrays, each with its bytes by kind.
+        The layout, with numpy's type names without the byte order (little-endian); and the text:
+        base64 of gzip of all arrays, each with its bytes grouped by significance.
     """
     places, parts = [], []
     for name, array in arrays.items():
@@ -66,6 +64,6 @@ def pack(arrays: Mapping[str, Array]) -> tuple[list[list[Any]], str]:
         little = flat.astype(flat.dtype.newbyteorder("<"), copy=False)
         places.append([name, little.dtype.str[1:], len(little)])
         parts.append(little.view(np.uint8).reshape(-1, little.itemsize).T.tobytes())
-    # No time of making: the same model is always the same text.
+    # Without a time stamp: the same model always gives the same text.
     packed = gzip.compress(b"".join(parts), compresslevel=9, mtime=0)
     return places, base64.b64encode(packed).decode("ascii")

@@ -1,7 +1,7 @@
-"""All that a report page says of a model, as facts that need no page to be read.
+"""All data of a report page.
 
-The one idea: a report is made of the same facts that `stagewise.inspection` gives one by one, of
-one model on one table; nothing is computed for the page alone. How facts look is decided in page/.
+A report combines the results of `stagewise.inspection` for one model and one table. The scripts in
+page/ display them.
 """
 
 from __future__ import annotations
@@ -15,25 +15,25 @@ import numpy as np
 
 from stagewise.data import match_targets, read_targets
 from stagewise.errors import InvalidParameterError, UnknownCategoryWarning
-from stagewise.inspection.fitted import Fitted, Vector, checked
-from stagewise.inspection.importances.importance import Importance
+from stagewise.inspection.encoded_rows import sample_rows
+from stagewise.inspection.fitted_model import FittedModel, Vector, check_argument
+from stagewise.inspection.importances.importance import importance, shap_importance
 from stagewise.inspection.importances.permutation import permutation_importance
-from stagewise.inspection.importances.worth import credit_importance, importance
-from stagewise.inspection.quality.answers import Answers
-from stagewise.inspection.quality.confusion import Confusion
+from stagewise.inspection.importances.split_importance import Importance
+from stagewise.inspection.quality.confusion import ConfusionMatrix
 from stagewise.inspection.quality.learning import LearningCurves, learning_curves
+from stagewise.inspection.quality.predictions import Predictions
 from stagewise.inspection.quality.scores import Score, Scores
-from stagewise.inspection.rows import drawn_rows
-from stagewise.inspection.shapley.values import ShapValues
-from stagewise.report.carried import Carried, carry
+from stagewise.inspection.shap.values import ShapValues
 from stagewise.report.dependence_facts import DependenceFacts, dependence_facts
-from stagewise.report.patience import patience
+from stagewise.report.exported_model import ExportedModel, export_model
 from stagewise.report.quality_facts import (
     ClassQuality,
     NumberQuality,
     class_quality,
     number_quality,
 )
+from stagewise.report.row_budget import row_budget
 from stagewise.report.row_facts import RowFacts, row_facts, take
 from stagewise.report.table_facts import TableFacts, table_facts
 from stagewise.training.report import VERSION
@@ -43,44 +43,44 @@ from stagewise.validation.rules import Number
 __all__ = ["ImportanceFacts", "Overview", "Quality", "ReportFacts", "report_facts"]
 
 ROWS_OF_PERMUTATION = 2000
-REPEATS = 5
-CONFIDENCE = 0.95
+N_REPEATS = 5
+CONFIDENCE_LEVEL = 0.95
 FEATURES = 60
-"""How many features a ranking has."""
-KINDS = {
+"""The maximum number of features of a ranking."""
+KIND_LABELS = {
     "squared_improvement": "Friedman's relative importance",
-    "gain": "Gain of splits",
+    "gain": "Gain",
     "shap": "Mean |Shapley value|",
-    "permutation": "Loss without the feature",
+    "permutation": "Permutation importance",
     "splits": "Number of splits",
-    "cover": "Rows parted",
+    "cover": "Cover",
 }
 
 
 @dataclass(frozen=True, eq=False)
 class Overview:
-    """What the model is, and how good.
+    """The model, its parameters and scores.
 
     Attributes
     ----------
     title, estimator, task, target, loss, recipe : str
-        What was fitted, to what end, and how.
+        Title of the page, class, task, target, loss and algorithm.
     features, outputs : tuple of str
-        Names of columns, and of classes or targets.
+        The names of the features, and of the classes or targets.
     n_rows, n_used, n_trees, n_leaves, depth : int
-        Of the table and of the model.
+        Rows of the table; used features, trees, leaves and depth of the model.
     weighted : bool
-        Whether rows count differently.
+        Whether sample weights were passed.
     scores : tuple of (str, tuple of Score)
-        Figures with confidence limits, by target; one empty name where there is one.
-    confidence : float
-        Of these limits.
+        Scores with confidence limits, by target; the name is empty if there is one target.
+    confidence_level : float
+        The confidence level of these limits.
     fingerprint, version : str
-        What the model is known by, and what wrote the page.
+        The fingerprint of the model, and the version of the library.
     parameters : tuple of (str, str, bool)
-        Names, values, and whether they are the defaults.
+        Names, values, and whether they are defaults.
     notes : tuple of str
-        What was noticed on the way.
+        Warnings raised while the report was computed.
     """
 
     title: str
@@ -98,7 +98,7 @@ class Overview:
     depth: int
     weighted: bool
     scores: tuple[tuple[str, tuple[Score, ...]], ...]
-    confidence: float
+    confidence_level: float
     fingerprint: str
     version: str
     parameters: tuple[tuple[str, str, bool], ...]
@@ -111,22 +111,22 @@ class ImportanceFacts:
 
     Attributes
     ----------
-    kind, words, unit : str
-        How it was measured.
+    kind, label, unit : str
+        The kind of importance, its name on the page, and its unit.
     feature : int64 array
-        Places of the features, the most important first.
+        Indices of the features, the most important first.
     value : float64 array
         Their importance.
     low, high : float64 arrays, or None
         Confidence limits.
     outputs : tuple of str
-        Classes or targets with importances of their own.
+        The classes or targets of `by_output`.
     by_output : float64 array of shape (n_outputs, n_features), or None
-        These importances.
+        The importances for each output.
     """
 
     kind: str
-    words: str
+    label: str
     unit: str
     feature: Any
     value: Vector
@@ -138,18 +138,18 @@ class ImportanceFacts:
 
 @dataclass(frozen=True, eq=False)
 class Quality:
-    """How good the model is, in detail.
+    """The quality of the predictions.
 
     Attributes
     ----------
     classes : tuple of ClassQuality
-        How well each class is told from the rest; of two only the second.
+        The quality of each class against the rest; for two classes only the second.
     names : tuple of str
         The classes.
     confusion : float64 array of shape (n_classes, n_classes)
-        Which (row) are taken for which (column), by weight.
+        The confusion matrix by weight: true classes (rows) and predicted classes (columns).
     numbers : tuple of NumberQuality
-        Of a regression, for each target.
+        Regression: the quality of each target.
     """
 
     classes: tuple[ClassQuality, ...]
@@ -160,7 +160,7 @@ class Quality:
 
 @dataclass(frozen=True, eq=False)
 class ReportFacts:
-    """A report; each attribute is a section."""
+    """The data of a report; each attribute is a section or the model."""
 
     overview: Overview
     table: TableFacts
@@ -169,11 +169,11 @@ class ReportFacts:
     importance: tuple[ImportanceFacts, ...]
     dependence: DependenceFacts
     rows: RowFacts
-    carried: Carried
+    exported_model: ExportedModel
 
 
 def report_facts(
-    model: Any,
+    estimator: Any,
     X: Any,
     y: Any,
     sample_weight: Any = None,
@@ -181,78 +181,75 @@ def report_facts(
     title: str | None = None,
     target: str | None = None,
     random_state: int = 0,
-    say: Callable[[str], None] = lambda words: None,
+    progress: Callable[[str], None] = lambda text: None,
 ) -> ReportFacts:
-    """Find all that a report says; see `write_report` for the parameters.
+    """Compute the data of a report; see `write_report` for the parameters.
 
     Parameters
     ----------
-    model, X, y, sample_weight, title, target, random_state
-        As there.
-    say : callable
-        Is told what is done next.
+    estimator, X, y, sample_weight, title, target, random_state
+        As in `write_report`.
+    progress : callable
+        Called with a message before each step.
     """
-    fitted = Fitted.of(model, "report")
+    fitted = FittedModel.of(estimator, "report")
     fitted.check_leaves("report")
-    seed = checked("random_state", Number(0, whole=True), random_state)
+    seed = check_argument("random_state", Number(0, whole=True), random_state)
     name = _target_name(fitted, y, target)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        gathering = _Gathering(fitted, X, y, sample_weight, name, seed, say)
-        # Later parts look at some of the same rows, and would say of them what was said of all.
+        computation = _Computation(fitted, X, y, sample_weight, name, seed, progress)
+        # Later steps use some of the same rows, and would repeat the warning.
         warnings.simplefilter("ignore", UnknownCategoryWarning)
-        facts = gathering.facts(title)
-    # Numbers beyond all doubles are shown as what they are; nothing is to be done about them.
+        facts = computation.facts(title)
+    # Overflow is displayed as infinity; the user cannot do anything about it.
     noticed = {str(w.message): w.category for w in caught if w.category is not RuntimeWarning}
-    for words, category in noticed.items():
-        warn_caller(words, category)
+    for text, category in noticed.items():
+        warn_caller(text, category)
     return replace(facts, overview=replace(facts.overview, notes=tuple(noticed)))
 
 
-def _target_name(fitted: Fitted, y: Any, target: Any) -> str:
+def _target_name(fitted: FittedModel, y: Any, target: Any) -> str:
     if target is not None and not isinstance(target, str):
-        raise InvalidParameterError(
-            f"target must be the name of what is predicted; got {short_repr(target)}."
-        )
+        raise InvalidParameterError(f"target must be a name; got {short_repr(target)}.")
     listed = ", ".join(fitted.model.targets or ())
     return target or listed or str(getattr(y, "name", None) or "target")
 
 
-class _Gathering:
-    """Makes the facts, each from what was made before."""
+class _Computation:
+    """Computes the sections one after the other."""
 
     def __init__(
         self,
-        fitted: Fitted,
+        fitted: FittedModel,
         X: Any,
         y: Any,
         sample_weight: Any,
         target: str,
         seed: int,
-        say: Callable[[str], None],
+        progress: Callable[[str], None],
     ) -> None:
-        self.fitted, self.X, self.y, self.seed, self.say = fitted, X, y, seed, say
+        self.fitted, self.X, self.y, self.seed, self.progress = fitted, X, y, seed, progress
         self.target, self.weighted = target, sample_weight is not None
-        say("predicting")
-        self.answers = _answers(fitted, X, y, sample_weight)
-        self.weight = next(iter(self.answers.values())).weight
+        progress("predicting")
+        self.predictions = _predict(fitted, X, y, sample_weight)
+        self.weight = next(iter(self.predictions.values())).weight
 
     def facts(self, title: str | None) -> ReportFacts:
         fitted, X, seed = self.fitted, self.X, self.seed
-        model = fitted.estimator
-        self.say("packing the model")
-        carried = carry(model)
-        ranking = importance(model, "gain")
-        self.say("describing the table")
-        aim = next(iter(self.answers)) or self.target
-        table = table_facts(fitted, X, self._known_column(), aim, ranking.order, seed)
-        self.say("judging predictions")
+        self.progress("exporting the model")
+        exported = export_model(fitted.estimator)
+        ranking = importance(fitted.estimator, "gain")
+        self.progress("describing the table")
+        target = next(iter(self.predictions)) or self.target
+        table = table_facts(fitted, X, self._target_column(), target, ranking.order, seed)
+        self.progress("computing scores")
         quality, scored = self._quality(), self._scores()
-        self.say("explaining rows")
-        rows, why = row_facts(fitted, X, self._known(), self.weight, self._wrong(), seed)
-        self.say("shuffling columns")
-        rankings = self._importance(why)
-        self.say("following features")
+        self.progress("explaining rows")
+        rows, shap = row_facts(fitted, X, self._true_targets(), self.weight, self._errors(), seed)
+        self.progress("computing importances")
+        rankings = self._importance(shap)
+        self.progress("computing partial dependence")
         dependence = dependence_facts(fitted, X, self.weight, ranking.order, seed)
         return ReportFacts(
             self._overview(title, scored),
@@ -262,39 +259,39 @@ class _Gathering:
             rankings,
             dependence,
             rows,
-            carried,
+            exported,
         )
 
-    # ---- what is known -------------------------------------------------------------------------
+    # ---- targets -------------------------------------------------------------------------------
 
-    def _known(self) -> Any:
-        """Return the answers as rows show them: labels, or a column of numbers for each target."""
-        first = next(iter(self.answers.values()))
+    def _true_targets(self) -> Any:
+        """Return the true targets for display: labels, or a column of numbers per target."""
+        first = next(iter(self.predictions.values()))
         if first.classes is not None:
             return [first.names[k] for k in first.y.tolist()]
-        return np.column_stack([answers.y for answers in self.answers.values()])
+        return np.column_stack([predictions.y for predictions in self.predictions.values()])
 
     def _target(self) -> Any:
-        """Return the answers as a fit would be given them."""
-        first = next(iter(self.answers.values()))
+        """Return the true targets in the form of the argument y."""
+        first = next(iter(self.predictions.values()))
         if first.classes is not None:
             return np.asarray(self.fitted.model.classes)[first.y]
-        return first.y if len(self.answers) == 1 else self._known()
+        return first.y if len(self.predictions) == 1 else self._true_targets()
 
-    def _known_column(self) -> Any:
-        """Return the answers as a column that can be described; of several targets the first."""
-        first = next(iter(self.answers.values()))
-        known = self._known()
+    def _target_column(self) -> Any:
+        """Return the targets as a column to describe; of several targets the first."""
+        first = next(iter(self.predictions.values()))
+        known = self._true_targets()
         return np.array(known, dtype=object) if first.classes is not None else first.y
 
-    def _wrong(self) -> Vector:
-        """Return how far predictions are off: what the true class was not given, or residuals."""
-        first = next(iter(self.answers.values()))
+    def _errors(self) -> Vector:
+        """Return the error of each row: 1 - probability of the true class, or |residual|."""
+        first = next(iter(self.predictions.values()))
         if first.classes is not None:
-            return np.asarray(1.0 - first.said[np.arange(len(first.y)), first.y])
-        return np.abs(first.y - first.said)
+            return np.asarray(1.0 - first.y_pred[np.arange(len(first.y)), first.y])
+        return np.abs(first.y - first.y_pred)
 
-    # ---- parts ---------------------------------------------------------------------------------
+    # ---- sections ------------------------------------------------------------------------------
 
     def _overview(
         self, title: str | None, scored: tuple[tuple[str, tuple[Score, ...]], ...]
@@ -323,7 +320,7 @@ class _Gathering:
             max((int(t.depths.max()) for t in model.ensemble.trees), default=0),
             self.weighted,
             scored,
-            CONFIDENCE,
+            CONFIDENCE_LEVEL,
             estimator.fingerprint(),
             VERSION,
             parameters,
@@ -332,77 +329,84 @@ class _Gathering:
 
     def _scores(self) -> tuple[tuple[str, tuple[Score, ...]], ...]:
         return tuple(
-            (name, Scores.of(answers, confidence=CONFIDENCE, random_state=self.seed).scores)
-            for name, answers in self.answers.items()
+            (
+                name,
+                Scores.of(
+                    predictions, confidence_level=CONFIDENCE_LEVEL, random_state=self.seed
+                ).scores,
+            )
+            for name, predictions in self.predictions.items()
         )
 
     def _quality(self) -> Quality:
-        first = next(iter(self.answers.values()))
+        first = next(iter(self.predictions.values()))
         if first.classes is not None:
-            return Quality(class_quality(first), first.names, Confusion.of(first).counts, ())
+            return Quality(class_quality(first), first.names, ConfusionMatrix.of(first).counts, ())
         numbers = tuple(
-            number_quality(answers, name or self.target, self.seed)
-            for name, answers in self.answers.items()
+            number_quality(predictions, name or self.target, self.seed)
+            for name, predictions in self.predictions.items()
         )
         return Quality((), (), np.zeros((0, 0)), numbers)
 
     def _learning(self) -> LearningCurves | None:
         try:
             return learning_curves(self.fitted.estimator)
-        except (TypeError, ValueError):  # nothing was written down
+        except (TypeError, ValueError):  # no losses were recorded
             return None
 
-    def _importance(self, why: ShapValues | None) -> tuple[ImportanceFacts, ...]:
-        model = self.fitted.estimator
+    def _importance(self, shap: ShapValues | None) -> tuple[ImportanceFacts, ...]:
+        estimator = self.fitted.estimator
         every = list(range(len(self.fitted.names)))
-        found = {kind: (importance(model, kind), every) for kind in ("squared_improvement", "gain")}
-        if why is not None:
-            found["shap"] = credit_importance(why, np.ones(len(why.values))), every
-        most = patience(self.fitted).of(ROWS_OF_PERMUTATION, 200)
-        drawn = drawn_rows(self.weight, most, self.seed)
+        found = {
+            kind: (importance(estimator, kind), every) for kind in ("squared_improvement", "gain")
+        }
+        if shap is not None:
+            found["shap"] = shap_importance(shap, np.ones(len(shap.values))), every
+        most = row_budget(self.fitted).limit(ROWS_OF_PERMUTATION, 200)
+        drawn = sample_rows(self.weight, most, self.seed)
         if len(drawn) > 1:
-            # Of wide tables only the columns that can be among the first are worth the time.
+            # Of a wide table only the columns with the largest gain are permuted.
             some = sorted(found["gain"][0].order[:FEATURES])
             shuffled = permutation_importance(
-                model,
+                estimator,
                 take(self.X, drawn),
                 self._target()[drawn],
-                self.weight[drawn],
+                sample_weight=self.weight[drawn],
                 groups={str(j): j for j in some},
-                repeats=REPEATS,
+                n_repeats=N_REPEATS,
                 random_state=self.seed,
             )
             found["permutation"] = shuffled, some
-        found |= {kind: (importance(model, kind), every) for kind in ("splits", "cover")}
+        found |= {kind: (importance(estimator, kind), every) for kind in ("splits", "cover")}
         return tuple(_ranked(kind, own, places) for kind, (own, places) in found.items())
 
 
-def _answers(fitted: Fitted, X: Any, y: Any, sample_weight: Any) -> dict[str, Answers]:
-    """Return what is said beside what is known, by the names of the targets."""
+def _predict(fitted: FittedModel, X: Any, y: Any, sample_weight: Any) -> dict[str, Predictions]:
+    """Return the predictions beside the true targets, by the name of the target."""
     n = fitted.model.ensemble.n_outputs
     if fitted.model.classes is not None or n == 1:
-        return {"": Answers.of(fitted.estimator, X, y, sample_weight)}
-    said = fitted.estimator.predict(X)
-    known = read_targets(match_targets(y, fitted.model.targets), len(said), caller="report")
+        return {"": Predictions.of(fitted.estimator, X, y, sample_weight)}
+    y_pred = fitted.estimator.predict(X)
+    known = read_targets(match_targets(y, fitted.model.targets), len(y_pred), caller="report")
     if known.ndim != 2 or known.shape[1] != n:
         raise ValueError(
-            f"The model predicts {n} targets, and y has shape {known.shape}. Pass a column for "
-            f"each: {', '.join(fitted.outputs('mean'))}."
+            f"The model predicts {n} targets, and y has shape {known.shape}. Pass one column per "
+            f"target: {', '.join(fitted.outputs('mean'))}."
         )
     return {
-        name: Answers.given(said[:, k], known[:, k], None, sample_weight)
+        name: Predictions.from_arrays(known[:, k], y_pred[:, k], None, sample_weight)
         for k, name in enumerate(fitted.outputs("mean"))
     }
 
 
 def _ranked(kind: str, found: Importance, places: list[int]) -> ImportanceFacts:
-    """Return the first of a ranking, given which features it is about."""
+    """Return the most important features of a ranking; `places` are the feature indices."""
     first = found.order[:FEATURES]
     limits = (None if ends is None else ends[first] for ends in (found.low, found.high))
     low, high = limits
     return ImportanceFacts(
         kind,
-        KINDS[kind],
+        KIND_LABELS[kind],
         found.unit,
         np.array([places[i] for i in first], dtype=np.int64),
         found.value[first],

@@ -1,8 +1,7 @@
-"""Facts as text that a web page reads.
+"""Serializes the data of a report as JSON for a web page.
 
-The one idea: facts are dataclasses, and every array, number and text in them has one form in JSON.
-What comes from data is only ever a value, never a name, so no column can be taken for a sign of
-ours. Must not know any particular fact.
+Data classes, arrays, numbers and text each have one JSON form. Text from data is only ever a value,
+never a key, so a column name cannot be mistaken for a key of the format.
 """
 
 from __future__ import annotations
@@ -20,16 +19,16 @@ import numpy.typing as npt
 __all__ = ["as_json", "compact", "plain"]
 
 SHORT = 24
-"""Arrays with at most this many numbers are written out."""
+"""Arrays with at most this many numbers become JSON lists."""
 KINDS = {"f4": "f4", "f8": "f8", "i4": "i4", "i8": "f8", "u1": "u1", "b1": "u1"}
-"""How an array is packed, by its type; whole numbers of 64 bits as doubles, which hold counts."""
+"""The packed type of each dtype; 64-bit integers become doubles, which represent counts exactly."""
 
 
 def compact(values: npt.NDArray[np.float64]) -> npt.NDArray[Any]:
-    """Return numbers in half the bytes, if a picture of them stays the same; else as they are.
+    """Return numbers as float32 if a plot of them stays the same; otherwise unchanged.
 
-    Single precision has seven digits, which is nothing for numbers that differ in the eighth, and
-    ends at 3e38.
+    float32 has seven digits, which is not enough for numbers that differ in the eighth, and a
+    maximum of 3e38.
     """
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         small = values.astype(np.float32)
@@ -42,10 +41,10 @@ def compact(values: npt.NDArray[np.float64]) -> npt.NDArray[Any]:
 
 
 def plain(value: Any) -> Any:
-    """Return facts as dictionaries, lists, numbers and texts.
+    """Return data as dictionaries, lists, numbers and strings.
 
-    An array becomes ``{"$": kind, "of": base64, "shape": […]}``, its bytes little-endian in the
-    order of rows; a number that JSON does not know becomes ``{"$": "number", "of": "inf"}``.
+    An array becomes ``{"$": kind, "of": base64, "shape": […]}``, its bytes little-endian in C
+    order; a number that JSON does not support becomes ``{"$": "number", "of": "inf"}``.
     """
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {f.name: plain(getattr(value, f.name)) for f in dataclasses.fields(value)}
@@ -61,7 +60,7 @@ def plain(value: Any) -> Any:
         return {"$": "number", "of": str(value)}
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
-    raise TypeError(f"{type(value).__name__} has no form in a page")
+    raise TypeError(f"{type(value).__name__} cannot be serialized")
 
 
 def _array(array: npt.NDArray[Any]) -> Any:
@@ -69,14 +68,14 @@ def _array(array: npt.NDArray[Any]) -> Any:
         return [plain(v) for v in array.tolist()]
     kind = KINDS[f"{array.dtype.kind}{array.dtype.itemsize}"]
     packed = np.ascontiguousarray(array, dtype=np.dtype(kind).newbyteorder("<"))
-    words = base64.b64encode(packed.tobytes()).decode("ascii")
-    return {"$": kind, "of": words, "shape": list(array.shape)}
+    text = base64.b64encode(packed.tobytes()).decode("ascii")
+    return {"$": kind, "of": text, "shape": list(array.shape)}
 
 
 def as_json(value: Any) -> str:
-    """Return facts as JSON that can stand inside a script element: it has no ``<`` and no ``&``."""
+    """Return JSON text that is safe inside a script element: it has no ``<``, ``>`` or ``&``."""
     text = json.dumps(plain(value), allow_nan=False, separators=(",", ":"))
-    # Inside strings only can these occur, where JSON lets any sign be written by its number.
+    # These occur only inside strings, where JSON allows escapes.
     for sign in "<>&":
         text = text.replace(sign, f"\\u{ord(sign):04x}")
     return text

@@ -1,8 +1,7 @@
-"""How good a model is, for a page where thresholds and costs can be moved.
+"""The quality of predictions for the report page, with adjustable threshold and costs.
 
-The one idea: of two classes, or one against the rest, everything follows from how many rows of
-either lie above each threshold; of numbers, from predictions beside what came true. Both are kept
-thin enough to be carried, and what is drawn was all counted on every row.
+For classes, everything follows from the true and false positives at each threshold; for numbers
+from predicted and observed values. All counts use every row; curves and dots are thinned.
 """
 
 from __future__ import annotations
@@ -13,51 +12,51 @@ import numpy as np
 import numpy.typing as npt
 from scipy.optimize import isotonic_regression
 
-from stagewise.inspection.fitted import Vector
-from stagewise.inspection.quality.answers import Answers
+from stagewise.inspection.encoded_rows import sample_rows
+from stagewise.inspection.fitted_model import Vector
 from stagewise.inspection.quality.calibration import Calibration
+from stagewise.inspection.quality.predictions import Predictions
 from stagewise.inspection.quality.residuals import Residuals
 from stagewise.inspection.quality.thresholds import Thresholds
-from stagewise.inspection.rows import drawn_rows
 from stagewise.report.payload import compact
 
 __all__ = ["ClassQuality", "NumberQuality", "class_quality", "number_quality"]
 
 STEP, COARSE_STEP = 0.001, 0.01
-"""Of the slider of thresholds; the second where many classes have one each."""
+"""The step of the threshold slider; the second if there are many classes."""
 FEW_CLASSES = 3
 CURVE_POINTS = 150
 POINTS = 1200
-"""How many rows are drawn as dots."""
+"""The maximum number of rows drawn as dots."""
 BANDS = 24
-"""Into how many parts of equal weight predictions are divided, each with its quartiles."""
+"""The maximum number of bands of equal weight, each with its quartiles."""
 ROWS_OF_A_BAND = 10
-"""Fewer rows have no quartiles worth a picture."""
+"""The minimum number of rows of a band."""
 BARS = 41
 QUANTILES = 120
 
 
 @dataclass(frozen=True, eq=False)
 class ClassQuality:
-    """How well one class is told from the rest.
+    """The quality of one class against the rest.
 
     Attributes
     ----------
-    positive : str
+    pos_label : str
         The class.
     step : float
-        In steps of what the threshold can be moved.
+        The step of the threshold slider.
     threshold, true_positive, false_positive : float64 arrays
-        What counts as that class from each threshold on, by weight; thresholds decrease.
+        Decreasing thresholds, and the weights of true and false positives at each.
     positives, negatives : float
-        The weight of all rows of the class, and of all others.
+        The weight of all rows of the class, and of all other rows.
     area, average_precision : float
-        Under the ROC curve; of the precision over recall.
+        The area under the ROC curve, and the average precision.
     calibration : Calibration
-        Probabilities beside shares that came true.
+        Predicted probabilities against observed shares.
     """
 
-    positive: str
+    pos_label: str
     step: float
     threshold: Vector
     true_positive: Vector
@@ -71,24 +70,24 @@ class ClassQuality:
 
 @dataclass(frozen=True, eq=False)
 class NumberQuality:
-    """How close predictions of a number come.
+    """The quality of predictions of a numeric target.
 
     Attributes
     ----------
     target : str
-        What is predicted.
+        The name of the target.
     row : int64 array
-        The rows drawn as dots.
+        The indices of the rows drawn as dots.
     predicted, observed, residual : float arrays
-        Of these rows.
+        The values of these rows.
     middle : float64 array of shape (n_bands,)
-        The mean predictions of parts of equal weight.
+        The mean prediction of each band of equal weight.
     lower, median, upper : float64 arrays of shape (n_bands,)
-        The quartiles of the residuals there.
+        The quartiles of the residuals of each band.
     edges, share : float64 arrays
-        The distribution of residuals: edges of bars, and the share of rows between them.
+        The histogram of the residuals: bin edges and shares of rows.
     normal, quantile : float64 arrays
-        Normal quantiles, and residuals in units of their spread that belong to them.
+        Normal quantiles, and the standardized residuals.
     """
 
     target: str
@@ -106,26 +105,26 @@ class NumberQuality:
     quantile: Vector
 
 
-def class_quality(answers: Answers) -> tuple[ClassQuality, ...]:
-    """Return how well classes are told from the rest: the second of two, or each of more.
+def class_quality(predictions: Predictions) -> tuple[ClassQuality, ...]:
+    """Return the quality of each class against the rest; of two classes only the second.
 
-    Classes that none of the rows has, or all, cannot be told from anything and are left out.
+    Classes without rows are left out; the result is empty if all rows are of one class.
     """
-    codes = np.unique(answers.y[answers.weight > 0])
-    if len(codes) < 2 or len(answers.names) < 2:
+    codes = np.unique(predictions.y[predictions.weight > 0])
+    if len(codes) < 2 or len(predictions.names) < 2:
         return ()
-    asked = [1] if len(answers.names) == 2 else codes.tolist()
-    return tuple(_of_class(answers, int(k)) for k in asked)
+    indices = [1] if len(predictions.names) == 2 else codes.tolist()
+    return tuple(_of_class(predictions, int(k)) for k in indices)
 
 
-def _of_class(answers: Answers, k: int) -> ClassQuality:
-    assert answers.classes is not None
-    label = answers.classes[k]
-    counted = Thresholds.of(answers, label)
-    step = STEP if len(answers.names) <= FEW_CLASSES else COARSE_STEP
+def _of_class(predictions: Predictions, k: int) -> ClassQuality:
+    assert predictions.classes is not None
+    label = predictions.classes[k]
+    counted = Thresholds.of(predictions, label)
+    step = STEP if len(predictions.names) <= FEW_CLASSES else COARSE_STEP
     kept = _kept(counted, step)
     return ClassQuality(
-        answers.names[k],
+        predictions.names[k],
         step,
         counted.threshold[kept],
         counted.true_positive[kept],
@@ -134,43 +133,45 @@ def _of_class(answers: Answers, k: int) -> ClassQuality:
         counted.negatives,
         counted.roc().area,
         counted.precision_recall().average,
-        Calibration.of(answers, label),
+        Calibration.of(predictions, label),
     )
 
 
 def _kept(counted: Thresholds, step: float) -> npt.NDArray[np.intp]:
-    """Return the thresholds that a page cannot do without.
+    """Return the indices of the thresholds that the page needs.
 
-    Those in force at each step of its slider; the corners of the hull of the ROC curve, where the
-    least costs lie, whatever they are; and some between, so that curves look as they do.
+    These are the thresholds that apply at each step of the slider; the corners of the convex hull
+    of the ROC curve, which contain the lowest cost for any costs; and some for smooth curves.
     """
     t = counted.threshold
     n = round(1 / step)
-    steps = np.arange(n + 1) / n  # the doubles that a slider gives: 0.3, not the sum of its steps
-    in_force = len(t) - np.searchsorted(t[::-1], steps, side="left") - 1
+    steps = np.arange(n + 1) / n  # the values of a slider: 0.3, not a sum of steps
+    active = len(t) - np.searchsorted(t[::-1], steps, side="left") - 1
     own = np.diff(counted.true_positive, prepend=0.0)
     both = own + np.diff(counted.false_positive, prepend=0.0)
-    # The hull of the curve is what isotonic regression makes of its slopes (Fawcett & Niculescu-
-    # Mizil 2007): a corner is where a block ends.
+    # The convex hull is the isotonic regression of the slopes (Fawcett & Niculescu-Mizil 2007):
+    # a corner is the end of a block.
     steep = np.flatnonzero(both > 0)
     slopes, weights = own[steep] / both[steep], both[steep]
     blocks = isotonic_regression(slopes, weights=weights, increasing=False).blocks
     corners = steep[blocks[1:] - 1]
     thin = np.searchsorted(-t, -counted.thinned(CURVE_POINTS).threshold)
-    kept = np.concatenate([in_force[in_force >= 0], corners, thin])
+    kept = np.concatenate([active[active >= 0], corners, thin])
     return np.unique(kept).astype(np.intp)
 
 
-def number_quality(answers: Answers, target: str, seed: int) -> NumberQuality:
-    """Return how close the predictions of one number come."""
-    found = Residuals.of(answers)
+def number_quality(predictions: Predictions, target: str, seed: int) -> NumberQuality:
+    """Return the quality of the predictions of one target."""
+    found = Residuals.of(predictions)
     residual, weight = found.residual, found.weight
-    rows = drawn_rows(weight, POINTS, seed)
+    rows = sample_rows(weight, POINTS, seed)
     bands = int(np.clip(len(rows) // ROWS_OF_A_BAND, 1, BANDS))
     running = found.running(bands)
-    # Symmetric about 0, without the farthest half percent.
+    # Symmetric about 0, without the most extreme 0.5 %.
     far = np.max(np.abs(found.quantiles([0.0025, 0.9975]))) or 1.0
-    bars = int(np.clip(2 * np.sqrt(len(rows)), 5, BARS)) | 1  # odd: one of them has 0 in its middle
+    bars = (
+        int(np.clip(2 * np.sqrt(len(rows)), 5, BARS)) | 1
+    )  # odd, so that 0 is the centre of a bar
     edges = np.linspace(-far, far, bars + 1)
     share, _ = np.histogram(residual, bins=edges, weights=weight)
     normal, own = found.against_normal()

@@ -1,8 +1,7 @@
-"""Some rows of a table: what is in them, what a model says of them, and why.
+"""Sampled rows of the table with their predictions and Shapley values.
 
-The one idea: a page shows a sample, drawn by a seed and small enough to be carried, and says so.
-Rows are known by their place in the table; cells are kept as the model reads them, so that the page
-can change them and ask again.
+A page contains a random sample of the rows. Rows are identified by their index in the table; values
+are stored as encoded by the model, so that the page can change them and predict again.
 """
 
 from __future__ import annotations
@@ -19,85 +18,83 @@ from stagewise.data.reading.column import Column
 from stagewise.data.reading.datetimes import TemporalType, format_datetime
 from stagewise.data.reading.frame import open_frame
 from stagewise.data.reading.table import Table, exact_array
-from stagewise.estimators.scores import is_average
-from stagewise.inspection.fitted import Fitted, Vector
-from stagewise.inspection.rows import drawn_rows
-from stagewise.inspection.shapley.values import ShapValues, shap_values
-from stagewise.report.patience import patience
+from stagewise.estimators.bases.scores import is_average
+from stagewise.inspection.encoded_rows import sample_rows
+from stagewise.inspection.fitted_model import FittedModel, Vector
+from stagewise.inspection.shap.values import ShapValues, shap_values
 from stagewise.report.payload import compact
+from stagewise.report.row_budget import row_budget
 
 __all__ = ["RowFacts", "row_facts", "take"]
 
 MOST_ROWS, FEWEST_ROWS = 250, 20
-"""How many rows are shown: as many as fit, between these."""
+"""The largest and the smallest sample of rows."""
 MOST_NUMBERS = 120_000
-"""How many cells, and how many credits, a page has."""
+"""The maximum number of values, and of Shapley values, of a page."""
 MOST_EXACT = 30_000
-"""Up to so many credits are kept with all their digits, so that they add up to what is said."""
+"""Up to this many Shapley values are stored exactly, so that they sum to the prediction."""
 BACKGROUND = 100
-"""How many rows linear leaves are compared with."""
+"""The number of background rows for linear leaves."""
 MOST_CELLS = 100
-"""Tables with more columns show only those that the model uses."""
+"""With more columns, only those that the model uses are stored."""
 MOST_FEATURES = 60
-"""Credits are kept of so many features; those of the others are added up."""
+"""The maximum number of features with their own Shapley values; the others are summed."""
 
 
 @dataclass(frozen=True, eq=False)
 class RowFacts:
-    """Rows that are shown one by one.
+    """The sampled rows of the page.
 
     Attributes
     ----------
     row : int64 array of shape (n,)
-        Their places in the table.
-    asked : int64 array of shape (m,)
-        The features whose cells are kept: all, or of a wide table those that the model uses.
+        The row indices in the table.
+    features : int64 array of shape (m,)
+        The stored features: all, or of a wide table those that the model uses.
     codes : float64 array of shape (n, m)
-        These cells, as the model reads them.
-    unseen : tuple of (int, int, str)
-        Cells that hold no level that the model knows: the place of the row among these rows, that
-        of the feature, and the cell.
-    written : tuple of (int, tuple of str)
-        The cells of integers beyond 2**53 as they are written, by the place of the feature;
-        moments as people write them.
-    known : tuple of str or float64 array
-        Their answers: labels, or numbers with a column for each target.
-    said : float64 array of shape (n, n_outputs)
-        What the model says: numbers, or probabilities of all classes.
-    credited : int64 array of shape (m,)
-        The features with credits of their own.
-    base : float64 array of shape (n_credited_outputs,)
-        What the model says when nothing is known.
-    credit : float array of shape (n, m, n_credited_outputs)
-        Shapley values.
-    others : float array of shape (n, n_credited_outputs)
-        Those of all other features together.
+        The encoded values of these features.
+    unknown : tuple of (int, int, str)
+        Unknown categories: the index in the sample, the feature and the value.
+    texts : tuple of (int, tuple of str)
+        Features with integers beyond 2**53, which dates may be: the index and the values as text.
+    y_true : tuple of str or float64 array
+        The true targets: labels, or numbers with a column for each target.
+    y_pred : float64 array of shape (n, n_outputs)
+        The predictions: numbers, or probabilities of all classes.
+    explained : int64 array of shape (k,)
+        The features with their own Shapley values.
+    base : float64 array of shape (n_explained_outputs,)
+        The base values.
+    shap : float array of shape (n, k, n_explained_outputs)
+        The Shapley values.
+    other_shap : float array of shape (n, n_explained_outputs)
+        The sum of the Shapley values of all other features.
     unit : str
-        What credits are measured in.
-    compared : str
-        With whom rows are compared: whose values features have that are not known.
-    why_not : str or None
-        Why there are no credits, if so.
+        The unit of the Shapley values.
+    baseline : str
+        The rows over which the base value is averaged.
+    reason : str or None
+        Why there are no Shapley values; None if there are.
     """
 
     row: npt.NDArray[np.int64]
-    asked: npt.NDArray[np.int64]
+    features: npt.NDArray[np.int64]
     codes: Vector
-    unseen: tuple[tuple[int, int, str], ...]
-    written: tuple[tuple[int, tuple[str, ...]], ...]
-    known: tuple[str, ...] | Vector
-    said: Vector
-    credited: npt.NDArray[np.int64]
+    unknown: tuple[tuple[int, int, str], ...]
+    texts: tuple[tuple[int, tuple[str, ...]], ...]
+    y_true: tuple[str, ...] | Vector
+    y_pred: Vector
+    explained: npt.NDArray[np.int64]
     base: Vector
-    credit: Vector
-    others: Vector
+    shap: Vector
+    other_shap: Vector
     unit: str
-    compared: str
-    why_not: str | None
+    baseline: str
+    reason: str | None
 
 
 def take(X: Any, rows: npt.NDArray[np.int64]) -> Any:
-    """Return some rows of a table of any kind that the library reads."""
+    """Return some rows of a table of any supported type."""
     frame = open_frame(X, "report")
     if frame is not None:
         return frame.frame[rows.tolist()].to_native()
@@ -107,75 +104,77 @@ def take(X: Any, rows: npt.NDArray[np.int64]) -> Any:
 
 
 def row_facts(
-    fitted: Fitted, X: Any, known: Any, weight: Vector, wrong: Vector, seed: int
+    fitted: FittedModel, X: Any, y_true: Any, weight: Vector, errors: Vector, seed: int
 ) -> tuple[RowFacts, ShapValues | None]:
-    """Draw rows, the one that is predicted worst among them, and explain what is said of them.
+    """Sample rows, including the worst prediction, and compute their Shapley values.
 
     Parameters
     ----------
-    fitted : Fitted
+    fitted : FittedModel
         The model.
     X : table
         All rows.
-    known : sequence of str, or float64 array
-        Their labels, or numbers.
-    weight, wrong : float64 arrays
-        How much they count (rows without weight are not drawn), and how far predictions are off.
+    y_true : sequence of str, or float64 array
+        Their labels or numbers.
+    weight, errors : float64 arrays
+        The sample weights (rows with weight 0 are not sampled), and the errors of the predictions.
     seed : int
-        Keys what is drawn.
+        The seed of the sampling.
 
     Returns
     -------
     RowFacts, and ShapValues or None
-        The rows; and what was found of them, if anything could be.
+        The rows, and their Shapley values if these are available.
     """
     p, outputs = len(fitted.names), fitted.model.ensemble.n_outputs
-    asked = range(p) if p <= MOST_CELLS else sorted(fitted.used)
-    fits = MOST_NUMBERS // max(len(asked), min(p, MOST_FEATURES) * outputs, 1)
-    most = patience(fitted).of(MOST_ROWS, FEWEST_ROWS)
-    drawn = drawn_rows(weight, min(max(fits, FEWEST_ROWS), most), seed)
-    rows = np.union1d(drawn, [np.argmax(np.where(weight > 0, wrong, -1.0))])
+    stored = range(p) if p <= MOST_CELLS else sorted(fitted.used)
+    fits = MOST_NUMBERS // max(len(stored), min(p, MOST_FEATURES) * outputs, 1)
+    most = row_budget(fitted).limit(MOST_ROWS, FEWEST_ROWS)
+    drawn = sample_rows(weight, min(max(fits, FEWEST_ROWS), most), seed)
+    rows = np.union1d(drawn, [np.argmax(np.where(weight > 0, errors, -1.0))])
     some = take(X, rows)
     columns = fitted.columns(some)
-    said = fitted.respond(fitted.score(columns), "mean")
-    answers = known[rows] if isinstance(known, np.ndarray) else tuple(known[i] for i in rows)
-    places = np.array(asked, dtype=np.int64)
-    codes = np.column_stack([columns[j] for j in asked]) if len(asked) else np.zeros((len(rows), 0))
+    y_pred = fitted.respond(fitted.score(columns), "mean")
+    targets = y_true[rows] if isinstance(y_true, np.ndarray) else tuple(y_true[i] for i in rows)
+    places = np.array(stored, dtype=np.int64)
+    codes = (
+        np.column_stack([columns[j] for j in stored]) if len(stored) else np.zeros((len(rows), 0))
+    )
     table = None if _as_read(fitted) else fitted.model.features.read(some, "report")
-    unseen, written = _unseen(fitted, table, columns), _written(fitted, table)
-    shared = (rows, places, codes, unseen, written, answers, said)
-    compared, options = _comparison(fitted, X, weight, seed)
+    unknown, texts = _unknown(fitted, table, columns), _texts(fitted, table)
+    shared = (rows, places, codes, unknown, texts, targets, y_pred)
+    baseline, options = _baseline(fitted, X, weight, seed)
     try:
-        why = shap_values(fitted.estimator, some, **options)
+        shap = shap_values(fitted.estimator, some, **options)
     except ValueError as error:
         none = np.zeros((len(rows), 0, outputs))
-        nobody, nothing = np.empty(0, dtype=np.int64), np.zeros(outputs)
-        rest, said_why = none.sum(axis=1), str(error)
-        return RowFacts(*shared, nobody, nothing, none, rest, "", "", said_why), None
-    credit = why.values.reshape(len(rows), p, -1)
-    size = np.abs(credit).mean(axis=(0, 2))
-    credited = np.argsort(-size, kind="stable")[:MOST_FEATURES]
-    credited = credited[np.isin(credited, places)]
-    rest = np.delete(credit, credited, axis=1).sum(axis=1)
-    kept, base = credit[:, credited], np.atleast_1d(why.base_values)
+        no_features, base = np.empty(0, dtype=np.int64), np.zeros(outputs)
+        rest = none.sum(axis=1)
+        return RowFacts(*shared, no_features, base, none, rest, "", "", str(error)), None
+    values = shap.values.reshape(len(rows), p, -1)
+    size = np.abs(values).mean(axis=(0, 2))
+    explained = np.argsort(-size, kind="stable")[:MOST_FEATURES]
+    explained = explained[np.isin(explained, places)]
+    rest = np.delete(values, explained, axis=1).sum(axis=1)
+    kept, base = values[:, explained], np.atleast_1d(shap.base_values)
     if kept.size > MOST_EXACT:
         kept = compact(kept)
     unit = _unit(fitted)
-    return RowFacts(*shared, credited, base, kept, rest, unit, compared, None), why
+    return RowFacts(*shared, explained, base, kept, rest, unit, baseline, None), shap
 
 
-def _comparison(fitted: Fitted, X: Any, weight: Vector, seed: int) -> tuple[str, dict[str, Any]]:
-    """Return with whom rows are compared, and what Shapley values have to be told of it."""
-    if not fitted.has_lines:
+def _baseline(fitted: FittedModel, X: Any, weight: Vector, seed: int) -> tuple[str, dict[str, Any]]:
+    """Return a description of the baseline rows, and the arguments of `shap_values`."""
+    if not fitted.has_linear_leaves:
         return "the training rows", {}
-    # Lines say something even where their features are not known, so these need values.
-    others = drawn_rows(weight, BACKGROUND, seed)
+    # Linear leaves need interventional Shapley values.
+    others = sample_rows(weight, BACKGROUND, seed)
     background = {"kind": "interventional", "background": take(X, others)}
     return f"{len(others):,} rows of this table", background
 
 
-def _unit(fitted: Fitted) -> str:
-    """Return what scores are measured in."""
+def _unit(fitted: FittedModel) -> str:
+    """Return the unit of the scores."""
     if fitted.model.classes is None:
         return "prediction" if fitted.mean_is_affine else "logarithm of the prediction"
     if is_average(fitted.estimator):
@@ -184,37 +183,37 @@ def _unit(fitted: Fitted) -> str:
     return "log odds" if odds else "score"
 
 
-def _as_read(fitted: Fitted) -> bool:
-    """Whether all cells can be told from what the model reads."""
+def _as_read(fitted: FittedModel) -> bool:
+    """Whether all values can be restored from the encoded values."""
     return all(feature.kind == "real" for feature in fitted.model.features)
 
 
-def _unseen(
-    fitted: Fitted, table: Table | None, columns: list[Vector]
+def _unknown(
+    fitted: FittedModel, table: Table | None, columns: list[Vector]
 ) -> tuple[tuple[int, int, str], ...]:
-    """Return cells of categories that are there, and are no level of the model."""
+    """Return values of categorical features that are unknown categories."""
     found: list[tuple[int, int, str]] = []
     for j, factor in table.factors.items() if table is not None else ():
         levels = fitted.model.features[j].categories
         assert levels is not None
-        strange = np.flatnonzero((factor.codes >= 0) & ~(columns[j] < len(levels)))
-        found += [(i, j, str(factor.values[factor.codes[i]])) for i in strange.tolist()]
+        unknown = np.flatnonzero((factor.codes >= 0) & ~(columns[j] < len(levels)))
+        found += [(i, j, str(factor.values[factor.codes[i]])) for i in unknown.tolist()]
     return tuple(found)
 
 
-def _written(fitted: Fitted, table: Table | None) -> tuple[tuple[int, tuple[str, ...]], ...]:
-    """Return the cells of wide integers, of which the model only knows between which cuts."""
+def _texts(fitted: FittedModel, table: Table | None) -> tuple[tuple[int, tuple[str, ...]], ...]:
+    """Return the values of wide integers as text: their encoded values are only ranks."""
     features = fitted.model.features
     wide = [j for j, feature in enumerate(features) if feature.cuts is not None]
     if table is None:
         return ()
-    return tuple((j, tuple(_words(table.column(j), features[j].temporal_type))) for j in wide)
+    return tuple((j, tuple(_format(table.column(j), features[j].temporal_type))) for j in wide)
 
 
-def _words(column: Column, moment: TemporalType | None) -> list[str]:
+def _format(column: Column, temporal_type: TemporalType | None) -> list[str]:
     gone = np.isnan(column.values) if column.missing is None else column.missing
     words: Callable[[Any], str] = (
-        str if moment is None else partial(format_datetime, temporal_type=moment)
+        str if temporal_type is None else partial(format_datetime, temporal_type=temporal_type)
     )
     cells = zip(column.values.tolist(), gone.tolist(), strict=True)
     return ["" if absent else words(cell) for cell, absent in cells]

@@ -1,6 +1,6 @@
-"""A table in a page: a line and a small picture for each column, and what to look at.
+"""The description of the table for the report page.
 
-The one idea: `describe` has found all there is to say; what is chosen here is how much of it fits.
+`describe` computes the description; this module selects the part that fits on the page.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ import numpy as np
 from stagewise.data.categories.categorical_features import CategoricalFeatures
 from stagewise.data.reading.frame import open_frame
 from stagewise.data.reading.table import Table, exact_array, read_table
-from stagewise.export.words import number_words
-from stagewise.inspection.fitted import Fitted, Vector
-from stagewise.inspection.rows import drawn_rows
+from stagewise.export.formatting import format_number
+from stagewise.inspection.encoded_rows import sample_rows
+from stagewise.inspection.fitted_model import FittedModel, Vector
 from stagewise.inspection.tables.description import Description, describe_table
 from stagewise.inspection.tables.hints import Hint
 from stagewise.inspection.tables.profile import Profile
@@ -26,51 +26,51 @@ from stagewise.report.row_facts import take
 __all__ = ["ColumnFacts", "TableFacts", "table_facts"]
 
 ROWS = 100_000
-"""Larger tables are described by this many of their rows."""
+"""Larger tables are described from a sample of this many rows."""
 COLUMNS = 200
 LINES = 20
 
 
 @dataclass(frozen=True)
-class MomentFacts:
-    """Where the dates, durations or times of a column lie, in words.
+class FormattedFacts:
+    """The quantiles and the mean of a column of dates or times, as text.
 
     Attributes
     ----------
-    least, largest, mean : str
-        As of `ColumnFacts`.
+    min, max, mean : str
+        As in `ColumnFacts`.
     quartiles : tuple of str
-        Likewise.
+        As in `ColumnFacts`.
     """
 
-    least: str
+    min: str
     quartiles: tuple[str, ...]
-    largest: str
+    max: str
     mean: str
 
 
 @dataclass(frozen=True, eq=False)
 class ColumnFacts:
-    """A column.
+    """One column of the table.
 
     Attributes
     ----------
     name, kind : str
-        What it is called, and what it holds.
+        The name, and the kind of values.
     is_target : bool
-        Whether it is what is predicted.
+        Whether it is the target.
     missing, distinct, outliers : int
-        How many cells are missing, values differ, numbers lie far out.
-    least, quartiles, largest, mean, deviation : floats
-        Of numbers; NaN of categories.
+        The numbers of missing values, distinct values and outliers.
+    min, quartiles, max, mean, deviation : floats
+        Summary of a numeric column; NaN for categories.
     bars : float64 array
-        How many numbers lie in equal parts of the range.
-    levels : tuple of (str, int)
-        The most frequent values, and their rows.
+        The counts of a histogram with equal bins.
+    frequent : tuple of (str, int)
+        The most frequent values and their numbers of rows.
     is_number : bool
-        Whether its values have an order.
-    in_words : MomentFacts or None
-        Of moments: the same as people write it.
+        Whether the column is numeric.
+    formatted : FormattedFacts or None
+        Dates and times: the summary as text.
     """
 
     name: str
@@ -79,40 +79,39 @@ class ColumnFacts:
     missing: int
     distinct: int
     outliers: int
-    least: float
+    min: float
     quartiles: Vector
-    largest: float
+    max: float
     mean: float
     deviation: float
     bars: Vector
-    levels: tuple[tuple[str, int], ...]
+    frequent: tuple[tuple[str, int], ...]
     is_number: bool
-    in_words: MomentFacts | None = None
+    formatted: FormattedFacts | None = None
 
 
 @dataclass(frozen=True, eq=False)
 class TableFacts:
-    """A table.
+    """The description of the table.
 
     Attributes
     ----------
-    n_rows, n_looked_at, n_columns : int
-        Its rows, how many of them were looked at, and its columns, of which `columns` may have
-        fewer.
+    n_rows, n_described, n_columns : int
+        The numbers of rows, of sampled rows, and of columns; `columns` may have fewer.
     target : str
-        What is predicted.
+        The name of the target.
     columns : tuple of ColumnFacts
         The target first, then the features.
     associations : tuple of (str, str, float, float)
         Column, the name and value of its correlation with the target, and mutual information.
     pairs : tuple of (str, float)
-        Columns that go together, and their rank correlation.
+        Correlated pairs of columns and their rank correlation.
     hints : tuple of Hint
-        What to look at.
+        Possible problems.
     """
 
     n_rows: int
-    n_looked_at: int
+    n_described: int
     n_columns: int
     target: str
     columns: tuple[ColumnFacts, ...]
@@ -128,37 +127,39 @@ MEASURES = {
     "cramers_v": "Cramér's V",
 }
 CHOSEN = ("spearman", "eta", "cramers_v")
-"""One for every pairing of kinds."""
+"""One measure for every combination of kinds."""
 
 
 def table_facts(
-    fitted: Fitted, X: Any, y: Any, name: str, order: Sequence[int], seed: int
+    fitted: FittedModel, X: Any, y: Any, name: str, order: Sequence[int], seed: int
 ) -> TableFacts:
-    """Describe rows and their answers.
+    """Describe the rows and the target.
 
     Parameters
     ----------
-    fitted : Fitted
+    fitted : FittedModel
         The model, whose features are described.
     X : table
         The rows.
     y : array
-        Their answers: numbers or labels.
+        The target: numbers or labels.
     name : str
-        What the target is called.
+        The name of the target.
     order : sequence of int
         The features, the most important first; of a wide table only the first are described.
     seed : int
-        Keys which rows of a large table are looked at.
+        The seed of the sample of a large table.
     """
     n_rows = len(y)
-    rows = drawn_rows(np.ones(n_rows), ROWS, seed)
+    rows = sample_rows(np.ones(n_rows), ROWS, seed)
     places = sorted(order[:COLUMNS]) if len(order) > COLUMNS else list(range(len(order)))
     some = _columns(fitted, X if len(rows) == n_rows else take(X, rows), places)
     found = describe_table(some, np.asarray(y)[rows])
-    aim = found.target
-    profiles = sorted(found.columns, key=lambda c: c.name != aim)
-    columns = tuple(_column(c, name if c.name == aim else c.name, c.name == aim) for c in profiles)
+    target = found.target
+    profiles = sorted(found.columns, key=lambda c: c.name != target)
+    columns = tuple(
+        _column(c, name if c.name == target else c.name, c.name == target) for c in profiles
+    )
     return TableFacts(
         n_rows,
         len(rows),
@@ -171,8 +172,8 @@ def table_facts(
     )
 
 
-def _columns(fitted: Fitted, X: Any, places: list[int]) -> Table:
-    """Return the columns of some features, under their names; other columns are not described."""
+def _columns(fitted: FittedModel, X: Any, places: list[int]) -> Table:
+    """Return the columns of some features, by their names."""
     frame, named = open_frame(X, "report"), fitted.model.features.names is not None
     if frame is not None:
         given = frame.names if named else None
@@ -201,28 +202,30 @@ def _column(profile: Profile, name: str, is_target: bool) -> ColumnFacts:
         profile.mean,
         profile.deviation,
         counts.astype(np.float64),
-        tuple((_level(profile, k), rows) for k, (_, rows) in enumerate(profile.levels[:8])),
+        tuple((_format(profile, k), rows) for k, (_, rows) in enumerate(profile.frequent[:8])),
         profile.is_number,
-        None if profile.moment is None else _in_words(profile),
+        None if profile.temporal_type is None else _formatted(profile),
     )
 
 
-def _in_words(profile: Profile) -> MomentFacts:
+def _formatted(profile: Profile) -> FormattedFacts:
     row = profile.row()
-    return MomentFacts(row["min"], (row["q1"], row["median"], row["q3"]), row["max"], row["mean"])
+    return FormattedFacts(
+        row["min"], (row["q1"], row["median"], row["q3"]), row["max"], row["mean"]
+    )
 
 
-def _level(profile: Profile, place: int) -> str:
-    level, _ = profile.levels[place]
-    if profile.moment is None and isinstance(level, float) and isfinite(level):
-        return number_words(level, 6)
-    return profile.level_words(place)
+def _format(profile: Profile, place: int) -> str:
+    value, _ = profile.frequent[place]
+    if profile.temporal_type is None and isinstance(value, float) and isfinite(value):
+        return format_number(value, 6)
+    return profile.format_frequent(place)
 
 
 def _associations(found: Description) -> tuple[tuple[str, str, float, float], ...]:
     lines = []
     for row in found.associations[:LINES]:
         measure = next((m for m in CHOSEN if row[m] == row[m]), "pearson")
-        told = float(row["mutual_information"])
-        lines.append((str(row["column"]), MEASURES[measure], float(row[measure]), told))
+        nats = float(row["mutual_information"])
+        lines.append((str(row["column"]), MEASURES[measure], float(row[measure]), nats))
     return tuple(lines)

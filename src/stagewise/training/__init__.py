@@ -1,1 +1,1 @@
-"""From parameters and rows to a fitted model."""
+"""Specifications of fits, training data, and one trainer for each kind of model."""

@@ -1,7 +1,6 @@
-"""What `class_weight` makes of the weights of the rows.
+"""Row weights from `class_weight`.
 
-The one idea: a class's factor multiplies the weights of its rows, and a row is then worth what the
-product says, 0 included: a class of weight 0 is absent. Must not know losses or trees.
+The factor of a class multiplies the weights of its rows. A class with the factor 0 is absent.
 """
 
 from __future__ import annotations
@@ -26,22 +25,22 @@ Codes = npt.NDArray[np.int32]
 def class_weighted(
     class_weight: Any, classes: npt.NDArray[Any], codes: Codes, weight: Vector | None
 ) -> Vector | None:
-    """Multiply the weights of each class's rows by the factor of the class.
+    """Return the weights of rows, multiplied by the factors of their classes.
 
     Parameters
     ----------
     class_weight : mapping of label to number, "balanced" or None
         The parameter. A class that a mapping does not name has the factor 1.
     classes, codes : array
-        The labels, and the place of each row's label among them.
+        The labels, and the position of each row's label among them.
     weight : float64 array or None
-        Checked weights, as the caller gave them.
+        Checked weights, as the caller passed them.
 
     Returns
     -------
     float64 array or None
-        How often each row counts: counts stay counts where the products are whole numbers, and
-        otherwise the products are scaled so that they sum to what the rows counted before.
+        How often each row counts. Products that are whole numbers are counts; otherwise the
+        products are scaled so that their sum is that of the weights before.
     """
     counted = None if weight is None else as_frequencies(weight)
     if class_weight is None:
@@ -57,7 +56,7 @@ def class_weighted(
 
 
 def _sums(codes: Codes, weight: Vector | None, n_classes: int) -> Vector:
-    """Return the sum of the weights of each class, whatever the order of the rows."""
+    """Return the sum of the weights of each class, independent of the order of the rows."""
     if weight is None:
         return np.bincount(codes, minlength=n_classes).astype(np.float64)
     return np.array([math.fsum(weight[codes == k]) for k in range(n_classes)])
@@ -66,7 +65,7 @@ def _sums(codes: Codes, weight: Vector | None, n_classes: int) -> Vector:
 def without_absent(
     classes: npt.NDArray[Any], codes: Codes, weight: Vector | None
 ) -> tuple[npt.NDArray[Any], Codes]:
-    """Forget the classes of which every row has weight zero; such rows keep any code."""
+    """Return the classes that have a row of positive weight, and codes; others have any code."""
     if weight is None or weight.min() > 0.0:
         return classes, codes
     alive = np.bincount(codes[weight > 0], minlength=len(classes)) > 0
@@ -84,7 +83,7 @@ def _given(class_weight: Any, classes: npt.NDArray[Any]) -> Vector:
     left_out = [label for label in labels if label not in class_weight]
     unknown = [label for label in class_weight if label not in set(labels)]
     if left_out and unknown:
-        # One of the two alone has an innocent reason; both together are a misspelt label.
+        # One of the two alone may be intended; both together are a misspelt label.
         raise InvalidParameterError(
             f"The parameter 'class_weight' names {short_repr(unknown[0])}, which is not a label of "
             f"y, and leaves out {short_repr(left_out[0])}, which is."

@@ -1,4 +1,4 @@
-"""How X becomes columns with names and kinds, which the model keeps.
+"""Reading X into columns with names and types, which the model keeps.
 
 A fit learns the columns from its training rows alone. A fit that is continued matches X to the
 columns of its model, as new data are matched.
@@ -64,7 +64,7 @@ class FeatureReader:
             return read_table(
                 X, caller=self.caller, missing_values=missing, categorical=categorical
             )
-        anew = "Fit with warm_start=False to begin anew."
+        anew = "Fit with warm_start=False to start a new model."
         if missing != known.missing_values:
             raise ValueError(
                 f"warm_start continues a model with missing_values="

@@ -61,7 +61,7 @@ class ComponentLearnerSpec:
     def find_constant(
         self, encoded: ComponentTable, data: TrainingData, features: Any
     ) -> tuple[list[str], list[str] | None]:
-        """Return the constant features; warn if nothing can be learned."""
+        """Return the constant features; warn if the model can only be constant."""
         design, matrix = encoded.design, encoded.matrix
         constant = [
             name

@@ -1,4 +1,4 @@
-"""A fit in one line: its parts in the order of the recipe, and of trees what is not the default."""
+"""The texts of `recipe()`: a fit in one line, with those rules of trees that are not defaults."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from stagewise.training.tree_learner import TreeLearnerSpec
 __all__ = ["STOPPED", "describe_boosting", "describe_forest", "describe_tree"]
 
 STOPPED = MappingProxyType(
-    {False: "", True: " at most, by held-out rows", "cv": " at most, as many as folds choose"}
+    {False: "", True: " at most, early stopping", "cv": " at most, chosen by cross-validation"}
 )
 """How the number of rounds is chosen."""
 
@@ -58,9 +58,9 @@ def describe_boosting(spec: BoostingSpec, loss: str, method: str) -> str:
     return (
         f"{loss} x {method} x trees "
         f"({', '.join([tree.grow_policy.replace('_', '-'), *kind, *_size(tree), *penalties])}) x "
-        f"{recipe.sampling.words} x {stopping.n_estimators} rounds"
+        f"{recipe.sampling.description} x {stopping.n_estimators} rounds"
         f"{STOPPED[stopping.early_stopping]}, "
-        f"ν={recipe.learning_rate:g}{recipe.dropout.words}"
+        f"ν={recipe.learning_rate:g}{recipe.dropout.description}"
     )
 
 
@@ -72,17 +72,17 @@ def describe_forest(spec: ForestSpec, criterion: str, *, by_validation_rows: boo
     spec : ForestSpec
         The fit.
     criterion : str
-        What splits lower.
+        The impurity that splits lower.
     by_validation_rows : bool
-        Whether X_val must stop the fit.
+        Whether only X_val can stop the fit.
     """
     share = spec.max_samples
     if spec.bootstrap:
         rows = f"bootstrap of {share:g} of the rows" if share < 1 else "bootstrap"
     else:
         rows = f"{share:g} of the rows" if share < 1 else "all rows"
-    stopped = " at most, by out-of-bag rows" if spec.stops_by_bags else ""
-    stopped = " at most, by X_val" if by_validation_rows else stopped
+    stopped = " at most, early stopping by out-of-bag rows" if spec.stops_by_bags else ""
+    stopped = " at most, early stopping by X_val" if by_validation_rows else stopped
     tree = ", ".join(_tree_kind(spec.tree, spec.split))
     n_trees = spec.stopping.n_estimators
     return f"{criterion} x trees ({tree}) x {rows} x average of {n_trees} trees{stopped}"
@@ -104,10 +104,10 @@ def _size(tree: HistogramTree) -> list[str]:
 
 
 def _tree_kind(tree: HistogramTree, split: str) -> list[str]:
-    """Return how trees are grown that are averaged, or are alone."""
+    """Return the rules of the trees of a forest, or of a single tree."""
     limits = _size(tree)
     least = tree.min_samples_leaf
-    limits += [f"at least {least:g} rows a leaf"] if least > 1 else []
+    limits += [f"at least {least:g} rows per leaf"] if least > 1 else []
     limits += [f"impurity lowered by {tree.min_gain:g}"] if tree.min_gain > 0 else []
     return [
         f"{split} splits",
@@ -121,8 +121,8 @@ def _features_per(part: str, max_features: Any) -> list[str]:
     if max_features is None:
         return []
     if isinstance(max_features, int):
-        return [f"{max_features} feature{'' if max_features == 1 else 's'} a {part}"]
+        return [f"{max_features} feature{'' if max_features == 1 else 's'} per {part}"]
     if isinstance(max_features, float):
-        return [f"{max_features:g} of the features a {part}"] if max_features < 1 else []
+        return [f"{max_features:g} of the features per {part}"] if max_features < 1 else []
     number = {"sqrt": "√p", "log2": "log₂ p", "third": "p/3"}[max_features]
-    return [f"{number} features a {part}"]
+    return [f"{number} features per {part}"]

@@ -63,7 +63,7 @@ class EstimatorLearnerSpec:
     def find_constant(
         self, encoded: Any, data: TrainingData, features: Any
     ) -> tuple[list[str], list[str] | None]:
-        """Return no feature: the columns are not looked at. Warn if y has one value."""
+        """Return no feature: the columns are not read. Warn if y has one value."""
         if data.classes is not None and len(data.classes) == 1:
             warn_of_one_class(data.classes)
         elif data.classes is None and (data.train.y == data.train.y[0]).all():

@@ -42,7 +42,7 @@ class FeatureRules:
     forced_splits: Any = None
 
     def of(self, features: Features, tree: HistogramTree) -> dict[str, Any]:
-        """Return the fields of a `HistogramTree` that follow for these features."""
+        """Return the fields of a `HistogramTree` for these features."""
         encoded = features.sources[features.n :]  # target-encoded columns behind the features
         directions = self._directions(features)
         groups, largest = _interactions(self.interaction_cst, features)
@@ -91,18 +91,18 @@ class FeatureRules:
 def _numbers_by_feature(
     value: Any, features: Features, name: str, allowed: str, *, of: Iterable[Any] | None = None
 ) -> tuple[float, ...]:
-    """Return one number for each feature, from a mapping by name (others: 0) or one for each.
+    """Return one number for each feature, from a mapping by name (others: 0) or a sequence.
 
     Parameters
     ----------
     value : mapping, sequence or None
-        What the caller gave; None: nothing.
+        The parameter; None: not set.
     features : Features
-        Those of the fit.
+        The features of the fit.
     name, allowed : str
-        The parameter, and what its numbers may be, for messages.
+        The name of the parameter and the allowed numbers, for messages.
     of : iterable or None
-        The only numbers that are allowed; None: any that is finite and not negative.
+        The allowed numbers; None: all that are finite and not negative.
 
     Returns
     -------
@@ -133,9 +133,9 @@ def _numbers_by_feature(
 
 
 def _interactions(value: Any, features: Features) -> tuple[tuple[tuple[int, ...], ...], int]:
-    """Return groups of features that may meet on a path, and how many may at most (0: any).
+    """Return groups of features that may be on one path, and the largest number on it (0: any).
 
-    As in scikit-learn, features that no group names form one more group together.
+    As in scikit-learn, the features that are in no group form one more group.
     """
     if value is None:
         return (), 0
@@ -161,7 +161,7 @@ def _interactions(value: Any, features: Features) -> tuple[tuple[tuple[int, ...]
 
 
 def _forced_splits(value: Any, features: Features) -> ForcedSplits:
-    """Return the splits that every tree begins with, from nested mappings.
+    """Return the first splits of every tree, from nested mappings.
 
     ``{"feature": "age", "threshold": 30, "left": {…}, "right": {…}}``; the last two may be absent.
     """
@@ -212,7 +212,7 @@ def _fits(number: Any, of: Iterable[Any] | None) -> bool:
 
 
 def _feature_label(features: Features, position: int) -> str:
-    """Return what messages call a feature: its name, or else its position."""
+    """Return the label of a feature in messages: its name, or its position without names."""
     name = list(features)[position].name
     return str(position) if name is None else repr(name)
 

@@ -34,7 +34,7 @@ def hold_out(
     by_class: bool,
     option: str = "early_stopping=True",
 ) -> tuple[Indices, Indices]:
-    """Split rows at random into training rows and held-out rows, each class alike if asked.
+    """Split rows at random into training rows and held-out rows, stratified with `by_class`.
 
     Parameters
     ----------
@@ -43,63 +43,63 @@ def hold_out(
     y : array
         Targets or class codes of all rows.
     share : float
-        The share to hold out, in (0, 1); at least one row, and at least one stays.
+        The fraction to hold out, in (0, 1). At least one row is held out, and at least one is not.
     seed : int
-        Keys the choice.
+        The seed of the split.
     by_class : bool
-        Whether y holds class codes; every class then keeps at least one training row.
+        Whether y has class codes; every class then keeps at least one training row.
     option : str
-        Which parameter wants it, for messages.
+        The parameter that holds rows out, for messages.
     """
     rows = np.arange(len(y), dtype=np.uint32) if rows is None else rows
     n = len(rows)
     if n < 2:
         raise ValueError(
-            f"{option} holds rows out, and X has only one row (n_samples=1). Pass X_val and y_val "
-            f"to fit, or do without {option}."
+            f"{option} holds rows out, but X has only one row (n_samples=1). Pass X_val and y_val "
+            f"to fit, or do not set {option}."
         )
     order = np.random.default_rng([seed, n]).permutation(n)
     held = np.zeros(n, dtype=bool)
     groups = y[rows[order]] if by_class else np.zeros(n, dtype=np.int32)
     for group in np.unique(groups):
-        members = order[groups == group]
-        held[members[: min(len(members) - 1, round(share * len(members)))]] = True
+        rows_of_group = order[groups == group]
+        held[rows_of_group[: min(len(rows_of_group) - 1, round(share * len(rows_of_group)))]] = True
     if not held.any():
         counts = np.bincount(groups)
         if by_class and len(counts) > 2 and counts.max() == 1:
             raise ValueError(
-                f"{option} holds rows out, and every class of y has only one row. Pass X_val and "
-                f"y_val to fit, or do without {option}."
+                f"{option} holds rows out, but every class of y has only one row. Pass X_val and "
+                f"y_val to fit, or do not set {option}."
             )
-        members = order[groups == int(np.argmax(counts))]
-        held[members[: max(1, len(members) - 1) if n == 2 else 1]] = True
+        rows_of_group = order[groups == int(np.argmax(counts))]
+        held[rows_of_group[: max(1, len(rows_of_group) - 1) if n == 2 else 1]] = True
     return rows[~held], rows[held]
 
 
 def make_folds(
     cv: Any, rows: RowSet, y: npt.NDArray[Any], groups: Any, seed: int, *, by_class: bool
 ) -> Folds:
-    """Return the folds of a sample as (training places, held-out places).
+    """Return the folds of rows as pairs of (training positions, held-out positions).
 
     Parameters
     ----------
     cv : int, splitter or list of pairs of indices
-        A number of folds, drawn at random and each class alike; or what says them itself, of all
-        rows that were given.
+        The number of folds, which are then drawn at random, stratified with `by_class`; or a
+        splitter, or the folds, of all rows that were passed.
     rows : RowSet
         The rows to divide.
     y : array
-        Targets or class codes of all rows that were given.
+        Targets or class codes of all rows that were passed.
     groups : array-like or None
-        For every row that was given, the group that must not be torn apart.
+        The group of every row that was passed; all rows of a group are in one fold.
     seed : int
-        Keys the choice.
+        The seed of the draw.
     by_class : bool
-        Whether y holds class codes, all of which every training part must have.
+        Whether y has class codes; the training rows of every fold must then have all classes.
     """
     own = None if groups is None else _read_groups(groups, len(y))
     if isinstance(cv, int):
-        # Rows of weight 0 are absent, so they have no say in who is drawn.
+        # Rows of weight 0 are absent, so they must not change the folds of the others.
         n = len(rows.y)
         if cv > n:
             raise ValueError(
@@ -108,7 +108,7 @@ def make_folds(
         largest = int(np.bincount(rows.y).max()) if by_class else n
         if cv > largest:
             raise ValueError(
-                f"cv={cv} folds hold each class alike, and the largest class has only {largest} "
+                f"cv={cv} folds are stratified by class, and the largest class has only {largest} "
                 "rows. Use fewer folds."
             )
         kind: Any = StratifiedKFold if by_class else KFold
@@ -123,11 +123,11 @@ def make_folds(
         folds = [(_known(place[train]), _known(place[held])) for train, held in given]
     for number, (train, held) in enumerate(folds, start=1):
         if not len(train) or not len(held):
-            raise ValueError(f"fold {number} of cv has no rows to learn from or to hold out.")
+            raise ValueError(f"fold {number} of cv has no training rows or no held-out rows.")
         if by_class and len(np.unique(rows.y[train])) < len(np.unique(rows.y)):
             raise ValueError(
-                f"a class has no row in the training part of fold {number}: it has too few rows "
-                "for this many folds. Use fewer folds, or hold rows out in another way."
+                f"a class has no training row in fold {number}: it has too few rows for this many "
+                "folds. Use fewer folds, or another splitter."
             )
     return folds
 
@@ -142,14 +142,14 @@ def out_of_fold(
     folds : Folds
         The folds.
     scores : sequence of float64 arrays of shape (n_outputs, n_held)
-        One for each fold.
+        The scores of each fold.
     n_rows : int
-        How many rows there are.
+        The number of rows.
 
     Returns
     -------
     float64 array of shape (n_outputs, n_rows)
-        NaN where no fold held a row out.
+        NaN for rows that no fold held out.
     """
     found = np.full((len(scores[0]), n_rows), np.nan)
     for (_, held), own in zip(folds, scores, strict=True):
@@ -158,16 +158,16 @@ def out_of_fold(
 
 
 def group_numbers(groups: Any, rows: RowSet, n_rows: int) -> Indices:
-    """Return the group of every row of a sample, numbered in the order of what they are called.
+    """Return the number of the group of every row; groups are numbered in sorted order.
 
     Parameters
     ----------
     groups : array-like
-        The group of every row that was given.
+        The group of every row that was passed.
     rows : RowSet
-        The rows to number.
+        The rows of the result.
     n_rows : int
-        How many rows were given.
+        The number of rows that were passed.
     """
     own = _read_groups(groups, n_rows)
     own = own if rows.rows is None else own[rows.rows]
@@ -189,7 +189,7 @@ def _known(places: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
 
 def _split(splitter: Any, y: npt.NDArray[Any], groups: Any) -> Folds:
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="The least populated class")  # answered later
+        warnings.filterwarnings("ignore", message="The least populated class")  # checked later
         pairs = list(splitter.split(np.zeros((len(y), 1)), y, groups))
     folds = []
     for number, pair in enumerate(pairs, start=1):
@@ -199,7 +199,7 @@ def _split(splitter: Any, y: npt.NDArray[Any], groups: Any) -> Folds:
         whole = all(np.issubdtype(p.dtype, np.integer) for p in (train, held))
         if not whole or (len(both) and not 0 <= both.min() <= both.max() < len(y)):
             raise ValueError(
-                f"fold {number} of cv must be two lists of row numbers below {len(y)}."
+                f"fold {number} of cv must be two lists of row numbers from 0 to {len(y) - 1}."
             )
         if len(np.unique(both)) < len(both):
             raise ValueError(f"fold {number} of cv has a row twice, or in both of its parts.")

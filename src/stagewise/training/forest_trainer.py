@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from stagewise._native import Bins, ForestGrower
-from stagewise.boosting.forest_loop import Average, average
+from stagewise.boosting.forest_loop import Average, grow_forest
 from stagewise.boosting.loop import EncodedRows
 from stagewise.errors import ModelFormatError
 from stagewise.learners.histogram_tree import HistogramTree, feature_share
@@ -68,7 +68,7 @@ def train_forest(
     try:
         if not data.one_class:
             tree = bind_tree(spec.tree, features, rows, loss, scale)
-            oob_average = average(
+            oob_average = grow_forest(
                 forest_grower(
                     tree, rows, bins[0], loss, data, context, spec.bootstrap, spec.max_samples
                 ),
@@ -149,7 +149,7 @@ def check_averages(model: Model, name: str) -> None:
     if model.loss not in ("squared_error", "absolute_error"):
         raise ModelFormatError(f"a {name} does not have the loss {model.loss!r}.")
     if ensemble.trees and ensemble.outputs_per_tree != ensemble.n_outputs:
-        raise ModelFormatError(f"the leaves of a {name} have the shares of all classes.")
+        raise ModelFormatError(f"a leaf of a {name} must have the shares of all classes.")
     largest = max((float(np.abs(tree.value).max()) for tree in ensemble.trees), default=0.0)
     with np.errstate(over="ignore"):
         reached = np.abs(model.offset) + model.scale * len(ensemble.trees) * largest

@@ -27,38 +27,38 @@ Vector = npt.NDArray[np.float64]
 
 
 class Imputation:
-    """Leaves missing cells as they are: every split learns their side.
+    """Leaves missing values as they are: every split learns their side.
 
     Parameters
     ----------
     train : RowSet
         The rows to learn from.
     features : Features
-        What is known of their columns.
+        The description of their columns.
     seed : int
-        Keys what is drawn.
+        The seed of the draws.
     """
 
     def __init__(self, train: RowSet, features: Features, seed: int) -> None:
         pass
 
     def fill(self, sample: RowSet, number: int) -> RowSet:
-        """Return the rows without missing cells; `number` tells training rows, 0, from others."""
+        """Return the rows without missing values; `number` is 0 for training rows."""
         return sample
 
     def set_missing_sides(self, tree: Tree) -> Tree:
-        """Return the tree with the sides to which rows go whose cell is missing."""
+        """Return the tree with the side of each split for missing values."""
         return tree
 
 
 class _Known(Imputation, ABC):
-    """Base of the rules that fill cells from those that are known."""
+    """Base class of the imputations by the values of the column that are not missing."""
 
     def __init__(self, train: RowSet, features: Features, seed: int) -> None:
         self.seed = seed
         table = train.table()
         self.known: list[tuple[Vector, Vector | None]] = []
-        """Of every column, the values of the cells that are not missing, and their weights."""
+        """The values of each column that are not missing, and their weights."""
         for place in range(features.n):
             values = table.column(place)
             there = ~np.isnan(values)
@@ -77,11 +77,11 @@ class _Known(Imputation, ABC):
 
     @abstractmethod
     def _fillers(self, place: int, n: int, number: int) -> Vector:
-        """Return what stands in n missing cells of a column."""
+        """Return n values for missing values of a column."""
 
 
 class _Mean(_Known):
-    """The mean of the known cells of the column; of categories, the commonest level."""
+    """Imputes the mean of the column; for categories, the most frequent one."""
 
     def __init__(self, train: RowSet, features: Features, seed: int) -> None:
         super().__init__(train, features, seed)
@@ -99,8 +99,8 @@ class _Mean(_Known):
                 self.mean[place] = infinite[0]
             else:
                 raise ValueError(
-                    f"{column_label(features.names, place)} holds inf and -inf, which have no mean "
-                    "to fill missing cells with. Replace them, or set missing_strategy='learned'."
+                    f"{column_label(features.names, place)} has inf and -inf, so it has no mean "
+                    "for its missing values. Replace them, or set missing_strategy='learned'."
                 )
 
     def _fillers(self, place: int, n: int, number: int) -> Vector:
@@ -118,7 +118,7 @@ class _Mean(_Known):
 
 
 class _Draws(_Known):
-    """For every missing cell, one of the known cells of the column, drawn by weight."""
+    """Imputes a value of the column, drawn in proportion to the weights."""
 
     def _fillers(self, place: int, n: int, number: int) -> Vector:
         values, weight = self.known[place]
@@ -130,7 +130,7 @@ class _Draws(_Known):
         return np.asarray(values[place_of])
 
     def set_missing_sides(self, tree: Tree) -> Tree:
-        """Rows go both ways; who asks for one leaf gets the more probable one."""
+        """Return the tree with the more probable side, for `apply`; predictions use both sides."""
         left, right = (tree.cover[children] for children in (tree.left, tree.right))
         return replace(tree, missing_left=((tree.feature >= 0) & (left >= right)).astype(np.uint8))
 
@@ -138,4 +138,4 @@ class _Draws(_Known):
 IMPUTATIONS: Mapping[str, Callable[[RowSet, Features, int], Imputation]] = MappingProxyType(
     {"learned": Imputation, "mean": _Mean, "probability": _Draws}
 )
-"""By the value of the parameter `missing_strategy`."""
+"""The imputations by the value of the parameter `missing_strategy`."""

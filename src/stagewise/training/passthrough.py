@@ -39,7 +39,7 @@ class UntouchedRows:
 
 @dataclass(frozen=True)
 class Header:
-    """What is remembered of the columns of a table that is passed on.
+    """The number and the names of the columns of a table that is passed on.
 
     Parameters
     ----------
@@ -48,9 +48,9 @@ class Header:
     names : tuple of str or None
         Their names, if they have any.
     labels : tuple
-        What the frame itself calls the columns that have names.
+        The labels of these columns in the frame.
     library : str
-        The library of that frame, as narwhals names it.
+        The narwhals name of the library of the frame.
     """
 
     n: int
@@ -59,7 +59,7 @@ class Header:
     library: str = ""
 
     def n_categories_per_column(self) -> list[int]:
-        """Return that the columns are numbers: whatever else they are is the learner's business."""
+        """Return 0 for every column: the learner handles categories itself."""
         return [0] * self.n
 
     def append_encoded(self, columns: UntouchedRows) -> UntouchedRows:
@@ -67,7 +67,7 @@ class Header:
         return columns
 
     def set_attributes(self, estimator: Any) -> None:
-        """Set what scikit-learn's estimators remember of their columns."""
+        """Set `n_features_in_` and `feature_names_in_`."""
         estimator.n_features_in_ = self.n
         if self.names is not None:
             estimator.feature_names_in_ = np.array(self.names, dtype=object)
@@ -75,12 +75,12 @@ class Header:
             estimator.__dict__.pop("feature_names_in_", None)
 
     def match(self, X: Any, caller: str) -> UntouchedRows:
-        """Read new rows, and put their columns in the order of the heading.
+        """Return new rows with the columns in the order of the header.
 
         Parameters
         ----------
         X : array-like, data frame or sparse matrix of shape (n_rows, n)
-            Columns of a frame are found by name; those that are no features are left out.
+            Columns of a frame are selected by name; others are dropped.
         caller : str
             The estimator's name, for messages.
 
@@ -105,14 +105,14 @@ class Header:
         return UntouchedRows(array if frame is None else frame.native())
 
     def _named(self, array: npt.NDArray[Any]) -> Any:
-        """Return an array as a frame like that of the fit."""
+        """Return an array as a frame of the library and with the labels of the fit."""
         objects = array.dtype.kind == "O"
-        cells = {
+        values = {
             f"{place}": column.tolist() if objects else column
             for place, column in enumerate(array.T)
         }
         library: Any = self.library
-        native = nw.from_dict(cells, backend=library).to_native()
+        native = nw.from_dict(values, backend=library).to_native()
         if hasattr(native, "rename_columns"):
             return native.rename_columns(list(self.labels))
         native.columns = list(self.labels)
@@ -160,7 +160,7 @@ class PassthroughReader:
 
 
 def _open(X: Any, caller: str, *, allow_empty: bool) -> tuple[Frame | None, Any]:
-    """Return X as a frame, or as an array or sparse matrix of rows that can be chosen."""
+    """Return X as a frame, or as an array or a sparse matrix by rows."""
     if scipy.sparse.issparse(X):
         X = X.tocsr()
         check_shape(np.empty(X.shape) if 0 in X.shape else np.empty((1, 1)), caller, allow_empty)

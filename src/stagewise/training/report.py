@@ -1,4 +1,4 @@
-"""Warnings about data from which nothing can be learned, and the report of a fit."""
+"""The report of a fit (`fit_report_`), and warnings about constant data."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from stagewise._native import Bins, Workers
 from stagewise.data import Features
 from stagewise.validation.messages import short_repr, warn_caller
 
-__all__ = ["ONE_VALUE", "fit_report", "rows_of_columns", "warn_if_constant", "warn_of_one_class"]
+__all__ = ["ONE_VALUE", "counts_by_name", "fit_report", "warn_if_constant", "warn_of_one_class"]
 
 VERSION = version("stagewise")
 
@@ -21,9 +21,9 @@ VERSION = version("stagewise")
 def warn_if_constant(
     bins: Bins, features: Features, y: npt.NDArray[Any], classes: npt.NDArray[Any] | None
 ) -> tuple[list[str], list[str]]:
-    """Return the constant features, and those that also have missing values.
+    """Return the constant features, and those with missing values and at most one other value.
 
-    Warns if nothing can be learned.
+    Warns if the model can only predict a constant.
     """
     names = _names(features.names, features.n)
     constant: list[str] = []
@@ -31,7 +31,7 @@ def warn_if_constant(
     for position, name in enumerate(names):
         if bins.value_bins(position) > 1:
             continue
-        # One bin of values: everything is equal, or missing, or both.
+        # One bin of values: they are all equal or missing.
         (constant if not bins.has_missing(position) else missing).append(name)
     same = "so the model predicts the same for all rows."
     if classes is not None and len(classes) == 1:
@@ -52,8 +52,8 @@ def warn_of_one_class(classes: npt.NDArray[Any]) -> None:
     warn_caller(f"y has only one class, {short_repr(classes[0])}, {same}")
 
 
-def rows_of_columns(features: Features, rows: Mapping[int, int]) -> dict[str, int]:
-    """Return numbers of rows by the names of their columns."""
+def counts_by_name(features: Features, rows: Mapping[int, int]) -> dict[str, int]:
+    """Return the counts of columns by name; without names, by "column 0" and so on."""
     names = _names(features.names, features.n)
     return {names[position]: count for position, count in rows.items()}
 
@@ -63,14 +63,14 @@ def _names(names: list[str] | None, n: int) -> list[str]:
 
 
 def _no_two_bins(bins: Bins) -> bool:
-    """Whether every feature has all rows in one bin, that of missing values included."""
+    """Return whether every feature has all rows in one bin; the bin of missing values counts."""
     return all(bins.is_constant(position) for position in range(bins.n_features))
 
 
 def fit_report(
     details: dict[str, Any], estimator: Any, workers: Workers, begin: float
 ) -> dict[str, Any]:
-    """Return the machine-readable report of a fit."""
+    """Return `fit_report_`, a dictionary of facts about a fit; docs/fit-report.md has its keys."""
     return {
         **details,
         "rounds_kept": estimator.n_iter_,

@@ -1,4 +1,4 @@
-"""What a fit does, as frozen values: one specification for each kind of model.
+"""Specifications of fits, as frozen values: one for each kind of model.
 
 An estimator checks its parameters and turns them into a specification. Below the estimators there
 are no parameter dictionaries, and nothing here depends on data.
@@ -76,7 +76,7 @@ class InputSpec(_FromParameters):
 
 @dataclass(frozen=True)
 class StoppingSpec(_FromParameters):
-    """When a fit ends, and what is shown of it.
+    """When a fit ends, and which progress it shows.
 
     Attributes
     ----------
@@ -95,7 +95,7 @@ class StoppingSpec(_FromParameters):
     callbacks : tuple of callable
         Called after every round.
     verbose : int
-        What is printed.
+        Which progress is printed; see `ProgressDisplay`.
     reason : str
         The parameter that holds rows out, for messages.
     """
@@ -146,7 +146,7 @@ class LearnerSpec(Protocol):
     def find_constant(
         self, encoded: Any, data: Any, features: Any
     ) -> tuple[list[str], list[str] | None]:
-        """Return the features that no term can use; warn if nothing can be learned."""
+        """Return the features that no term can use; warn if the model can only be constant."""
 
     def new_ensemble(self, features: Any, base: Vector) -> Any:
         """Return an ensemble without terms."""
@@ -178,7 +178,7 @@ class BoostingSpec:
     recipe : Recipe
         The algorithm.
     learner : LearnerSpec
-        What is fitted in every round, and how it reads rows.
+        The learner that is fitted in every round, and how it reads rows.
     stopping : StoppingSpec
         When the fit ends.
     category_encoding : {"auto", "sets", "target"}
@@ -240,11 +240,11 @@ class SingleTreeSpec:
     pruning : {None, "cost_complexity", "reduced_error", "early_stopping"}
         How the grown tree is pruned.
     ccp_alpha : float or "cv"
-        The price of a leaf.
+        The complexity parameter: the cost of a leaf.
     one_standard_error : bool
         Whether the largest α within one standard error is chosen.
     missing_strategy : {"learned", "mean", "probability"}
-        What happens to rows with a missing value.
+        How rows with a missing value are handled.
     stopping : StoppingSpec
         How rows are held out for pruning, and when "early_stopping" ends.
     """
@@ -261,7 +261,7 @@ class SingleTreeSpec:
 
 @dataclass(frozen=True)
 class FitContext:
-    """What a fit runs with.
+    """The threads, the seed and the start time of a fit.
 
     Attributes
     ----------
@@ -293,8 +293,7 @@ class FitResult:
     method_ended : bool
         Whether the method itself had no further round.
     constant_features, missing_features : list of str
-        The features with one value, and those with nothing but missing values or one value beside
-        them.
+        The features with one value, and those with missing values and at most one other value.
     oob_improvement : list of float
         The decrease of the loss of the out-of-bag rows in every round, if it was measured.
     oof_scores : float64 array of shape (n_outputs, n_rows) or None
@@ -312,13 +311,13 @@ class FitResult:
 
     def report(self) -> dict[str, Any]:
         """Return the facts, by the names of `fit_report_`."""
-        only_missing = {}
+        missing = {}
         if self.missing_features is not None:
-            only_missing = {"features_known_only_as_missing": self.missing_features}
+            missing = {"constant_or_missing_features": self.missing_features}
         return {
             "constant_features": self.constant_features,
-            **only_missing,
-            "stopped_because": self.stop_reason,
+            **missing,
+            "stop_reason": self.stop_reason,
             "rounds_run": self.rounds_run,
             "method_ended": self.method_ended,
         }
@@ -341,12 +340,12 @@ class ForestResult(FitResult):
 
     def report(self) -> dict[str, Any]:
         """Return the facts, by the names of `fit_report_`."""
-        return {**super().report(), "judged_by_held_out_rows": self.used_validation_rows}
+        return {**super().report(), "used_validation_rows": self.used_validation_rows}
 
 
 @dataclass(frozen=True)
 class PrunedTree:
-    """What pruning did to a tree.
+    """The result of pruning.
 
     Attributes
     ----------

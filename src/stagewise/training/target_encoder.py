@@ -1,8 +1,8 @@
-"""The target encoder of a fit: chooses the features to encode, and encodes them.
+"""The target encodings of a fit: which features are encoded, and from which rows.
 
-The encoding of a category is the Newton step that a leaf with its rows would take from the best
-constant, so it is defined for every loss and every number of classes. It is learned from the
-training rows only. This module must not import trees.
+The encoding of a category is the step that a leaf with its rows would take from the best constant,
+so target encodings exist for every loss and every number of classes. They are learned from the
+training rows alone, as everything else that is learned before the first round.
 """
 
 from __future__ import annotations
@@ -27,29 +27,30 @@ __all__ = ["TargetEncoder", "few_cuts"]
 Pairs = list[npt.NDArray[np.float32]]
 
 FEW = 4
-"""Features with at most this many categories are not encoded: category sets suffice."""
+"""Features with at most this many categories are split by sets of categories only."""
 MANY = 50
-"""With categorical="auto", features with more categories than this are encoded."""
-MOST_OUTPUTS = 8
-"""With categorical="auto", nothing is encoded if there are more outputs: each has own columns."""
-MOST_CUTS = 31
-"""The largest number of cuts of an encoded column; finer differences are mostly noise."""
-MOST_ROWS = 100_000
-"""The largest number of rows from which combinations are searched."""
+"""With category_encoding="auto", a table is encoded if a feature has more categories than this."""
+MAX_OUTPUTS = 8
+"""With category_encoding="auto", a table is encoded for at most this many outputs: each has its
+own columns."""
+MAX_CUTS = 31
+"""The largest number of cuts of a target-encoded column: finer differences are mostly chance."""
+MAX_ROWS = 100_000
+"""The largest number of rows from which combinations are found."""
 
 
 @dataclass(frozen=True)
 class TargetEncoder:
-    """The target encoder of one fit.
+    """Learns the target encodings of a fit.
 
     Parameters
     ----------
     workers : Workers
         The threads.
     loss : Loss
-        The loss whose gradients are averaged.
+        The loss whose Newton steps are the encodings.
     seed : int
-        Determines the permutations of the rows.
+        The seed of the orders of the rows.
     sources : sequence of tuple of int
         The features, and combinations of features, to encode; empty: none.
     n_orderings : int
@@ -85,7 +86,7 @@ class TargetEncoder:
         context : FitContext
             Threads and seed.
         loss : Loss
-            Whose steps are averaged.
+            The loss whose Newton steps are the encodings.
         rows : RowSet
             The training rows.
         y : array
@@ -93,7 +94,7 @@ class TargetEncoder:
         features : Features
             The description of the columns.
         known : Features or None
-            That of the model that is continued; its encodings are used again.
+            The description of the columns of a model that is continued; its encodings are used.
         """
         none = cls(context.workers, loss, context.seed)
         if known is not None:
@@ -104,13 +105,13 @@ class TargetEncoder:
         categories = features.n_categories_per_feature()
         least = FEW if mode == "target" else MANY
         alone = [(f,) for f, n in enumerate(categories) if n > least]
-        too_many = mode == "auto" and loss.n_outputs > MOST_OUTPUTS
+        too_many = mode == "auto" and loss.n_outputs > MAX_OUTPUTS
         if too_many or not alone:
             return none
         pairs = none._pairs(y, rows.weight)
         table = rows.table()
-        if len(y) > MOST_ROWS:
-            some = np.linspace(0, len(y), MOST_ROWS, endpoint=False).astype(np.uint32)
+        if len(y) > MAX_ROWS:
+            some = np.linspace(0, len(y), MAX_ROWS, endpoint=False).astype(np.uint32)
             table = rows.part(some.astype(np.intp)).table()
             pairs = [p.reshape(-1, 2)[some].reshape(-1) for p in pairs]
         combined = find_combinations(none.workers, table, categories, pairs, none.seed)
@@ -123,25 +124,25 @@ class TargetEncoder:
         features: Any,
         rows_to_encode: RowSet | None = None,
     ) -> tuple[Any, list[Columns]]:
-        """Learn the target encodings from a sample.
+        """Learn the target encodings of training rows, and encode rows.
 
         Parameters
         ----------
         sample : RowSet
             The training rows.
         y : array
-            Their targets, as the loss uses them.
+            Their targets, in the units of the loss.
         features : Features
-            The features.
+            The description of the columns.
         rows_to_encode : RowSet or None
-            The rows to encode, of the same table; None: the training rows.
+            The rows to encode, of the same table; None: those of `sample`.
 
         Returns
         -------
         features : Features
             With the target encodings.
         tables : list of Columns
-            The rows to encode with the encoded columns, one version per permutation.
+            The encoded rows, one table for each order.
         """
         rows_to_encode = sample if rows_to_encode is None else rows_to_encode
         if not self.sources:
@@ -168,10 +169,10 @@ class TargetEncoder:
 
 
 def few_cuts(codings: list[Any], first: int) -> list[Any]:
-    """Return codings with at most `MOST_CUTS` cuts from some feature on, evenly chosen."""
+    """Return codings with at most `MAX_CUTS` evenly chosen cuts for the features from `first`."""
     thinned = [
-        cuts[np.linspace(0, len(cuts), MOST_CUTS + 2)[1:-1].astype(np.intp)]
-        if len(cuts) > MOST_CUTS
+        cuts[np.linspace(0, len(cuts), MAX_CUTS + 2)[1:-1].astype(np.intp)]
+        if len(cuts) > MAX_CUTS
         else cuts
         for cuts in codings[first:]
     ]

@@ -1,4 +1,4 @@
-"""How y becomes the targets of a loss: numbers, or codes of classes."""
+"""Reading y: numbers, or codes of classes."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ class ReadTable(NamedTuple):
 
 
 class TableReader(Protocol):
-    """How X becomes columns that a learner reads."""
+    """Reads X into the columns of a learner."""
 
     def read(self, X: Any) -> Any:
         """Return the table of X, checked; it has `n_rows`."""
@@ -83,7 +83,7 @@ class TableReader(Protocol):
 
 @dataclass(frozen=True)
 class TrainingData:
-    """What a trainer gets.
+    """The rows and targets that a trainer gets.
 
     Attributes
     ----------
@@ -120,7 +120,7 @@ class TrainingData:
 
     @property
     def one_class(self) -> bool:
-        """Whether there is nothing to classify."""
+        """Whether y has only one class."""
         return self.classes is not None and len(self.classes) == 1
 
 

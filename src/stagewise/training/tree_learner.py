@@ -1,4 +1,4 @@
-"""Boosting of trees: how rows become bins, and parameters become the rules of a tree."""
+"""Boosting of trees: rows are binned, and parameters become the rules of a tree."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class TreeLearnerSpec:
     def find_constant(
         self, encoded: list[Bins], data: TrainingData, features: Any
     ) -> tuple[list[str], list[str] | None]:
-        """Return the features that cannot be split; warn if nothing can be learned."""
+        """Return the features that cannot be split; warn if the model can only be constant."""
         return warn_if_constant(encoded[0], features, data.train.y, data.classes)
 
     def new_ensemble(self, features: Any, base: Vector) -> Ensemble:
@@ -91,8 +91,8 @@ class TreeLearnerSpec:
         if (previous.outputs_per_tree > 1) != self.vector_leaves:
             kind = "all outputs" if previous.outputs_per_tree > 1 else "each output"
             raise InvalidParameterError(
-                f"warm_start continues a model with one tree a round for {kind}; leaves "
-                "must stay as it was. Fit with warm_start=False to begin anew."
+                f"warm_start continues a model with one tree per round for {kind}; leaves must "
+                "stay as it was. Fit with warm_start=False to start a new model."
             )
         categories = features.n_categories_per_column()
         return replace(previous, trees=list(previous.trees), n_categories=categories)

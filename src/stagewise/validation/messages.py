@@ -1,7 +1,7 @@
-"""Texts of messages, and warnings that point to the caller's line.
+"""Parts of error messages and warnings.
 
-A message names the column, the row and the value as in the caller's data, and then the remedy. This
-module must not validate anything.
+A message names the column, the row and the value as in the caller's data, and then the remedy. A
+warning points to the caller's line, outside this package.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ PACKAGE = str(Path(__file__).resolve().parents[1]) + os.sep
 CollectedWarning = tuple[str, type[Warning]]
 """The message and the category of a warning."""
 
-_collection: ContextVar[list[CollectedWarning] | None] = ContextVar("_collection", default=None)
+_collected: ContextVar[list[CollectedWarning] | None] = ContextVar("_collected", default=None)
 
 
 def column_label(names: Sequence[str] | None, position: int) -> str:
-    """Return the label of a column of X in messages: its name or, without one, its position."""
+    """Return the label of a column of X: its name if it has one, otherwise its position."""
     return f"X column {position}" if names is None else f"X column {names[position]!r}"
 
 
@@ -42,10 +42,9 @@ def short_repr(value: object) -> str:
 def warn_caller(message: str, category: type[Warning] = UserWarning) -> None:
     """Warn at the first line outside this package.
 
-    That line passed the data. Python shows a warning once per line, so each place in the caller's
-    code that passes such data gets one warning.
+    This is the line that passed the data. Python shows a warning once for each line.
     """
-    collected = _collection.get()
+    collected = _collected.get()
     if collected is not None:
         collected.append((message, category))
         return
@@ -61,11 +60,11 @@ def warn_caller(message: str, category: type[Warning] = UserWarning) -> None:
 def collect_warnings() -> Iterator[list[CollectedWarning]]:
     """Collect the warnings of this package in a list, in this thread, instead of showing them.
 
-    `warnings.catch_warnings` would affect all threads.
+    `warnings.catch_warnings` would do so in all threads.
     """
     collected: list[CollectedWarning] = []
-    before = _collection.set(collected)
+    before = _collected.set(collected)
     try:
         yield collected
     finally:
-        _collection.reset(before)
+        _collected.reset(before)

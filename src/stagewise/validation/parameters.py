@@ -1,7 +1,7 @@
-"""What each parameter may be, and what is said when it is something else.
+"""The checks of the parameters of estimators.
 
-The one idea: one rule per name, in one table; a message says the name, what is allowed and what was
-given. Must not know data.
+One table has one rule for each name. An error message has the name of the parameter, the allowed
+values and the value that was passed. The checks do not depend on data.
 """
 
 from __future__ import annotations
@@ -83,7 +83,19 @@ RULES: Mapping[str, Rule] = MappingProxyType(
 
 @dataclass(frozen=True)
 class Use:
-    """Parameters that matter only where another one has some value."""
+    """Parameters that have an effect only for some values of another parameter.
+
+    Attributes
+    ----------
+    names : tuple of str
+        The parameters.
+    of : str
+        The other parameter.
+    matters : callable
+        Returns whether they have an effect with its value.
+    remedy : str
+        The remedy in the message.
+    """
 
     names: tuple[str, ...]
     of: str
@@ -111,31 +123,31 @@ USES = (
 
 
 def _check_uses(estimator: Any, params: Mapping[str, Any]) -> None:
-    """Raise InvalidParameterError if a parameter was set that has no effect beside the others."""
-    usuals, who = default_parameters(type(estimator)), type(estimator).__name__
+    """Raise InvalidParameterError if a parameter was set that has no effect with the others."""
+    defaults, estimator_name = default_parameters(type(estimator)), type(estimator).__name__
     for use in (*USES, *getattr(estimator, "_uses", ())):
         if use.of not in params or use.matters(params[use.of]):
             continue
         for name in use.names:
-            usual = usuals[name] if name in params else None
-            if name in params and params[name] != usual:
+            default = defaults[name] if name in params else None
+            if name in params and params[name] != default:
                 raise InvalidParameterError(
-                    f"The parameter {name!r} of {who} has no effect with "
-                    f"{use.of}={getattr(estimator, use.of)!r}; {use.remedy}, or leave "
-                    f"{name!r} at {usual!r}. Got {short_repr(params[name])}."
+                    f"The parameter {name!r} of {estimator_name} has no effect with "
+                    f"{use.of}={getattr(estimator, use.of)!r}; {use.remedy}, or leave {name!r} at "
+                    f"{default!r}. Got {short_repr(params[name])}."
                 )
 
 
-def _check_rows(params: Mapping[str, Any], who: str) -> None:
-    """Raise InvalidParameterError if sampling and out-of-bag estimates do not go together."""
+def _check_rows(params: Mapping[str, Any], estimator_name: str) -> None:
+    """Raise InvalidParameterError if sampling and out-of-bag estimates cannot be combined."""
     sampling = params.get("sampling", "uniform")
     kind = sampling if isinstance(sampling, str) else type(sampling).__name__.lower()
     name = "max_samples" if "max_samples" in params else "subsample"
     share = params.get(name, 1.0)
     if kind in ("mvs", "group") and share >= 1:
         raise InvalidParameterError(
-            f"The parameter {name!r} of {who} must be below 1 with sampling={kind!r}, so that rows "
-            f"are left out; got {share:g}."
+            f"The parameter {name!r} of {estimator_name} must be below 1 with sampling={kind!r}, "
+            f"so that rows are left out; got {share:g}."
         )
     if params.get("oob_score") is not True:
         return
@@ -146,22 +158,22 @@ def _check_rows(params: Mapping[str, Any], who: str) -> None:
         )
     if kind in ("goss", "mvs"):
         raise InvalidParameterError(
-            f"oob_score=True needs rows that were left out by chance, but sampling={kind!r} "
-            "leaves out those with small gradients, whose loss is not that of other rows. Set "
-            "oob_score=False, or sampling='uniform', 'bootstrap' or 'group'."
+            f"oob_score=True needs rows that were left out at random, but sampling={kind!r} "
+            "leaves out rows with small gradients, whose loss does not represent that of other "
+            "rows. Set oob_score=False, or sampling='uniform', 'bootstrap' or 'group'."
         )
 
 
 def default_parameters(kind: type) -> dict[str, Any]:
-    """Return the parameters of an estimator's class and of those above it, with their defaults.
+    """Return the parameters of a class and of its base classes, with their defaults.
 
-    A subclass may have a constructor with fewer parameters; the others are set by the constructor
-    that it calls.
+    A subclass may have a constructor with fewer parameters; the constructor that it calls sets the
+    others.
     """
     found: dict[str, Any] = {}
-    for above in reversed(kind.__mro__):
-        if "__init__" in vars(above) and above is not object:
-            named = list(inspect.signature(above.__init__).parameters.values())[1:]  # type: ignore[misc]
+    for base in reversed(kind.__mro__):
+        if "__init__" in vars(base) and base is not object:
+            named = list(inspect.signature(base.__init__).parameters.values())[1:]  # type: ignore[misc]
             found |= {
                 p.name: p.default for p in named if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)
             }
@@ -169,21 +181,21 @@ def default_parameters(kind: type) -> dict[str, Any]:
 
 
 def all_parameters(estimator: Any) -> dict[str, Any]:
-    """Return the parameters of an estimator, those that a subclass does not show included."""
+    """Return the parameters of an estimator, with those that a subclass hides."""
     names = default_parameters(type(estimator))
     return {name: getattr(estimator, name) for name in names if hasattr(estimator, name)}
 
 
 def check_parameters(estimator: Any) -> dict[str, Any]:
-    """Return an estimator's parameters, checked and in their plain types.
+    """Return the parameters of an estimator, checked and converted to plain Python types.
 
-    Where its class has `_rules`, these come before the table's. What would have no effect beside
-    the others is refused, by `USES` and by the `_uses` of the class.
+    The rules of its class (`_rules`) take precedence over the table. A parameter that would have no
+    effect with the others is an error, by `USES` and by the `_uses` of the class.
 
     Raises
     ------
     InvalidParameterError
-        Naming the parameter, what it may be, and what it is.
+        With the name of the parameter, the allowed values, and the value.
     """
     checked = all_parameters(estimator)
     for name in {**RULES, **getattr(estimator, "_rules", {})}:
@@ -217,11 +229,11 @@ LEARNER_RULES: Mapping[str, Rule] = MappingProxyType(
         "forced_splits": tuple,
     }
 )
-"""Of a HistogramTree, where they are not an estimator's."""
+"""The rules of the parameters of `HistogramTree` that estimators do not have."""
 
 
 def check_parameter(estimator: Any, name: str) -> Any:
-    """Return one parameter of an estimator, checked and in its plain type."""
+    """Return one parameter of an estimator, checked and converted to a plain Python type."""
     rule: Rule = {**RULES, **getattr(estimator, "_rules", {})}[name]
     value = getattr(estimator, name)
     if name == "verbose" and isinstance(value, bool):
@@ -235,8 +247,8 @@ def check_parameter(estimator: Any, name: str) -> Any:
         ) from None
 
 
-def check_tree(tree: Any, who: str) -> None:
-    """Raise InvalidParameterError unless the rules of a HistogramTree make sense."""
+def check_tree(tree: Any, estimator_name: str) -> None:
+    """Raise InvalidParameterError unless all parameters of a HistogramTree are allowed."""
     for name, value in vars(tree).items():
         if name == "sketch_eps" and value == 0:
             continue
@@ -247,8 +259,8 @@ def check_tree(tree: Any, who: str) -> None:
             rule(value)
         except ValueError as error:
             raise InvalidParameterError(
-                f"The learner of {who}, a HistogramTree, has {name}={short_repr(value)}; it must "
-                f"be {error}."
+                f"The learner of {estimator_name}, a HistogramTree, has "
+                f"{name}={short_repr(value)}; it must be {error}."
             ) from None
 
 
@@ -290,7 +302,7 @@ def name_hint(name: str, kind: type, names: Iterable[str]) -> str:
 
 
 def suggests_names(init: Callable[..., None]) -> Callable[..., None]:
-    """Make the error for an unknown parameter of a constructor suggest ours."""
+    """Decorate a constructor: the error for an unknown parameter suggests the right name."""
     names = [n for n in inspect.signature(init).parameters if n != "self"]
 
     @functools.wraps(init)

@@ -1,8 +1,7 @@
-"""Kinds of rules for what a parameter may be.
+"""The kinds of rules for parameters.
 
-The one idea: a rule is called with a value; it returns the value to use, in its plain type, or
-raises ValueError with what is allowed, for a message that knows whose value it was. Must not know
-parameters by name.
+A rule is called with a value. It returns the value as a plain Python type, or raises ValueError
+with a description of the allowed values; the caller adds the name of the parameter.
 """
 
 from __future__ import annotations
@@ -31,12 +30,12 @@ __all__ = [
 ]
 
 Rule = Callable[[Any], Any]
-"""Returns the value to use, or raises ValueError(what is allowed)."""
+"""Returns the value to use, or raises ValueError with the allowed values."""
 
 
 @dataclass(frozen=True)
 class Number:
-    """A number in an interval; None if that is allowed."""
+    """A number in an interval, or None with `or_none`."""
 
     low: float
     high: float = math.inf
@@ -46,7 +45,7 @@ class Number:
     or_none: bool = False
 
     def __call__(self, value: Any) -> Any:
-        """Return the number, or raise ValueError(what is allowed)."""
+        """Return the number, or raise ValueError with the allowed values."""
         if value is None and self.or_none:
             return None
         if not self._fits(value):
@@ -58,7 +57,7 @@ class Number:
             return False
         try:
             number = float(value)
-        except OverflowError:  # an integer or a fraction beyond all floats
+        except OverflowError:  # an integer or a fraction beyond the range of float
             return False
         if not math.isfinite(number) or (self.whole and number != int(number)):
             return False
@@ -76,20 +75,20 @@ class Number:
 
 @dataclass(frozen=True)
 class OneOf:
-    """One of some values, by identity or as equal text."""
+    """One of some values, compared by identity, or strings by equality."""
 
     choices: tuple[Any, ...]
 
     def __call__(self, value: Any) -> Any:
-        """Return the value, or raise ValueError(what is allowed)."""
+        """Return the value, or raise ValueError with the allowed values."""
         if not any(value is c or (isinstance(value, str) and value == c) for c in self.choices):
             raise ValueError("one of " + ", ".join(repr(c) for c in self.choices))
         return value
 
 
 def flag(value: Any) -> bool:
-    """Return True or False, or raise ValueError(what is allowed)."""
-    # numpy's booleans come out of parameter grids
+    """Return True or False, or raise ValueError with the allowed values."""
+    # Parameter grids have booleans of numpy.
     if type(value).__name__ not in ("bool", "bool_"):
         raise ValueError("True or False")
     return bool(value)
@@ -136,7 +135,7 @@ def stopping(value: Any) -> Any:
 
 
 def folds(value: Any) -> Any:
-    """Return a number of folds, or what says them itself."""
+    """Return a number of folds, a splitter, or a list of folds."""
     whole = isinstance(value, (int, float, np.integer, np.floating)) and value == value // 1
     if type(value) is not bool and whole and value >= 2:
         return int(value)
@@ -152,7 +151,7 @@ def folds(value: Any) -> Any:
 
 
 def seed(value: Any) -> Any:
-    """Return a seed of one of scikit-learn's kinds; integers up to what the core's hash takes."""
+    """Return None, a RandomState, or a seed below 2**64, as the native core takes."""
     if value is None or isinstance(value, np.random.RandomState):
         return value
     whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
@@ -162,7 +161,7 @@ def seed(value: Any) -> Any:
 
 
 def callbacks(value: Any) -> tuple[Any, ...]:
-    """Return all that is to be called, in a tuple."""
+    """Return the callbacks as a tuple."""
     if value is None:
         return ()
     if callable(value):
@@ -175,7 +174,7 @@ def callbacks(value: Any) -> tuple[Any, ...]:
 
 
 def missing_values(value: Any) -> tuple[int | float, ...]:
-    """Return all numbers that stand for missing cells, in a tuple."""
+    """Return the numbers that mark missing values as a tuple."""
     if value is None:
         return ()
     found = [_plain_number(v) for v in (value if isinstance(value, (list, tuple)) else [value])]
@@ -189,7 +188,7 @@ def missing_values(value: Any) -> tuple[int | float, ...]:
 
 
 def categorical(value: Any) -> Any:
-    """Return one of the words, None, or a tuple of names, of places or of truth values."""
+    """Return "from_dtype", "text", None, or a tuple of names, of positions or of booleans."""
     if value is None or (isinstance(value, str) and value in ("from_dtype", "text")):
         return value
     items = value.tolist() if hasattr(value, "tolist") else value  # also an index of pandas
@@ -198,13 +197,13 @@ def categorical(value: Any) -> Any:
         if any({type(item) for item in plain} <= {kind} for kind in (str, int, bool)):
             return plain
     raise ValueError(
-        "'from_dtype', 'text', None, or a list: of column names, of places counted from 0, or of "
-        "one truth value for each column"
+        "'from_dtype', 'text', None, or a list: of column names, of positions counted from 0, or "
+        "of one boolean for each column"
     )
 
 
 def _plain_number(value: Any) -> int | float | None:
-    """Return a number as Python has it, or None for what is none that a model file can hold."""
+    """Return an int or float, or None for a value that a model file cannot store."""
     if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
         return int(value) if -(2**63) <= int(value) < 2**64 else None
     if isinstance(value, (float, np.floating)) and math.isfinite(value):

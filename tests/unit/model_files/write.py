@@ -79,11 +79,11 @@ KINDS: dict[str, Callable[[], Any]] = {
     "categories": lambda: boosted(["x", "city"], categorical_features=["city"]),
     "classifier_categories": lambda: classifier(["x", "city"], categorical_features=["city"]),
     "target_encodings": lambda: boosted(
-        ["x", "city"], categorical_features=["city"], categorical="statistics"
+        ["x", "city"], categorical_features=["city"], category_encoding="target"
     ),
     "linear_leaves": lambda: boosted(["x", "größe"], leaves="linear"),
     "targets": lambda: other(
-        "GradientBoostingRegressor", NUMERIC, TARGETS, "predict", multi_output="vector", **SMALL
+        "GradientBoostingRegressor", NUMERIC, TARGETS, "predict", leaves="vector", **SMALL
     ),
     "forest": lambda: other("RandomForestRegressor", NUMERIC, Y, "predict", **FOREST),
     "forest_classifier": lambda: other(
@@ -92,7 +92,9 @@ KINDS: dict[str, Callable[[], Any]] = {
     "decision_tree": lambda: other(
         "DecisionTreeClassifier", NUMERIC, CLASSES, "predict_proba", max_depth=3
     ),
-    "linear_model": lambda: other("LinearModel", FULL, Y, "predict", categorical_features=["city"]),
+    "linear_model": lambda: other(
+        "LinearRegression", FULL, Y, "predict", categorical_features=["city"]
+    ),
     "stagewise_linear": lambda: other(
         "StagewiseLinearRegressor", FULL[["größe", "sentinel"]], Y, "predict", n_estimators=30
     ),

@@ -101,9 +101,9 @@ class UnknownCategories:
         """Warn if the rule is "missing" and there are unknown categories."""
         if self.rule == "missing" and self._found:
             warn_caller(
-                f"{self._sentence(names)}. They are treated as missing values; handle_unknown="
-                "'error' raises an error instead, and 'prior' treats them as categories without "
-                "rows.",
+                f"{self._sentence(names)}. They are treated as missing values; "
+                "handle_unknown='error' raises an error instead, and 'prior' treats them as "
+                "categories without rows.",
                 UnknownCategoryWarning,
             )
 

@@ -1,7 +1,7 @@
 """Dates, durations and times of day: formats nanoseconds as text, and parses such text.
 
 A model stores temporal values as whole nanoseconds, together with their type. This is the only
-Python module that formats and parses them; `report/page/moments.js` does the same in JavaScript,
+Python module that formats and parses them; `report/page/datetimes.js` does the same in JavaScript,
 and a test compares the two. This module must not import columns or features.
 """
 

@@ -1,1 +1,1 @@
-"""Linear models as estimators."""
+"""The linear models: least squares, stepwise selection and forward stagewise regression."""

@@ -1,7 +1,7 @@
-"""What the linear models fitted by least squares share: predictions, intervals, tests, a summary.
+"""The base class of least-squares models: predictions, intervals, tests, a summary.
 
-The one idea: everything is read off the fit that the model keeps, so a loaded model has its tests
-and intervals too. Must not know how columns were chosen.
+Everything is computed from the least-squares fit that the model keeps, so a model that was loaded
+from a file has tests and intervals too.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ import numpy.typing as npt
 
 from stagewise.data.bins import core_columns
 from stagewise.errors import InvalidParameterError, ModelFormatError
+from stagewise.estimators.bases.model_estimator import ModelEstimator
+from stagewise.estimators.bases.r_squared import ScoredByR2
 from stagewise.estimators.linear.columns import LinearRows, match_linear
 from stagewise.estimators.linear.summary import summary_of
-from stagewise.estimators.model_estimator import ModelEstimator
-from stagewise.estimators.r_squared import ScoredByR2
 from stagewise.linear.design import Design
 from stagewise.linear.least_squares import LeastSquares
 from stagewise.linear.reduction import Reduction
@@ -36,22 +36,22 @@ NAMES_SHOWN = 5
 
 
 class LinearEstimator(ScoredByR2, ModelEstimator):
-    """Base class of the estimators that end in one least-squares fit."""
+    """Base class of the estimators whose model is one least-squares fit."""
 
     def _keep(self, rows: LinearRows, reduction: Reduction, columns: Sequence[int]) -> None:
-        """Make the model of a fit of some columns; warn of collinear columns and too few rows."""
+        """Set the model of a fit of some columns; warn of collinear columns and too few rows."""
         fit, features, y = reduction.fit(columns), rows.design.features, rows.rows.y
         with np.errstate(over="ignore"):
             rows.design.check_slopes(fit.columns.tolist(), fit.slope, fit.slope / fit.scale)
         names = [rows.design.names[c] for c in fit.columns]
         if (y == y[0]).all():
-            warn_caller("y has only one value, so there is nothing to explain.")
+            warn_caller("y has only one value, so the model predicts the same for all rows.")
         elif reduction.all_constant:
             warn_caller("Every feature is constant, so the model predicts the same for all rows.")
         elif fit.df == 0:
             warn_caller(
-                f"The fit has {fit.rank} coefficients for {fit.weight:g} rows, so no residuals are "
-                "left to estimate errors from: standard errors, tests and intervals are NaN. Use "
+                f"The fit has {fit.rank} coefficients for {fit.weight:g} rows, so there are no "
+                "residual degrees of freedom: standard errors, tests and intervals are NaN. Use "
                 "fewer columns or more rows."
             )
         elif fit.dependent:
@@ -88,7 +88,7 @@ class LinearEstimator(ScoredByR2, ModelEstimator):
     def _check_model(cls, model: Model) -> None:
         super()._check_model(model)
         if model.least_squares is None:
-            raise ModelFormatError(f"a {cls.__name__} has coefficients, and this model has none.")
+            raise ModelFormatError(f"a {cls.__name__} has coefficients, but this model has none.")
 
     def _adopt(self, model: Model) -> None:
         fit = model.least_squares
@@ -244,9 +244,9 @@ class LinearEstimator(ScoredByR2, ModelEstimator):
         Parameters
         ----------
         X, y
-            Rows to look at, those of the fit for instance.
+            The rows, for example those of the fit.
         axes : sequence of three matplotlib axes, or None
-            Where to draw; None: on a new figure.
+            The axes to draw on; None: a new figure.
 
         Returns
         -------
@@ -271,19 +271,19 @@ def _check_level(level: Any) -> float:
 
 
 def _collinear(fit: LeastSquares, names: list[str]) -> str:
-    said = []
+    relations = []
     for place, others in fit.dependent[:NAMES_SHOWN]:
         if not others:
-            said.append(f"{names[place]!r} is constant")
+            relations.append(f"{names[place]!r} is constant")
             continue
         listed = ", ".join(repr(names[i]) for i in others[:NAMES_SHOWN])
         more = ", …" if len(others) > NAMES_SHOWN else ""
-        said.append(f"{names[place]!r} is a combination of {listed}{more}")
-    more = (
-        f"; and {len(fit.dependent) - NAMES_SHOWN} more" if len(said) < len(fit.dependent) else ""
-    )
+        relations.append(f"{names[place]!r} is a linear combination of {listed}{more}")
+    rest = len(fit.dependent) - len(relations)
+    more = f"; and {rest} more" if rest else ""
     return (
-        f"Columns are collinear: {'; '.join(said)}{more}. Predictions are those of the other "
-        "columns alone, and of all coefficients that give them these have the smallest squares; "
-        "their tests say little. Leave such columns out."
+        f"Columns are collinear: {'; '.join(relations)}{more}. The predictions are the same as "
+        "without these columns. Of all coefficients with these predictions, those with the "
+        "smallest sum of squares were chosen, so their tests are not meaningful. Leave such "
+        "columns out."
     )

@@ -1,7 +1,7 @@
-"""From the X of a linear model to the columns that have coefficients.
+"""Reads X into the design matrix of a linear model.
 
-Tables are read as for trees, with the same names, categories and errors. Missing and infinite
-values and unknown categories are refused.
+Tables are read as for trees, with the same names, categories and errors. Missing values, infinite
+values and unknown categories are errors.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ __all__ = ["LinearRows", "linear_reader", "match_linear", "read_linear"]
 
 @dataclass(frozen=True)
 class LinearRows:
-    """The rows of a fit.
+    """The rows of a fit of a linear model.
 
     Parameters
     ----------
     design : Design
         The columns that have coefficients.
     matrix : float64 array of shape (n_columns, n_rows)
-        Their values in the rows that count.
+        Their values in the rows of positive weight.
     rows : RowSet
         Target and weights of these rows.
     y : float64 array
@@ -56,7 +56,7 @@ class LinearRows:
 def linear_reader(
     params: Mapping[str, Any], caller: str, previous: Model | None = None
 ) -> FeatureReader:
-    """Return how linear models read tables.
+    """Return the reader of X for linear models.
 
     A category that only validation rows have gets no dummy variable.
     """
@@ -72,7 +72,7 @@ def read_linear(
     Raises
     ------
     ValueError, TypeError
-        Naming the column, the row and the remedy.
+        If X or y cannot be read; the message names the column, the row and the remedy.
     """
     reader = linear_reader(params, caller)
     table = reader.read(X)

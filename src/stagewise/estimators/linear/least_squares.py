@@ -14,11 +14,11 @@ __all__ = ["LinearRegression"]
 
 
 class LinearRegression(LinearEstimator):
-    """Least squares, with standard errors, tests and intervals.
+    """Linear regression by least squares, with standard errors, tests and intervals.
 
     β̂ = argmin Σ_i w_i (y_i - β_0 - Σ_j β_j x_ij)² (Hastie, Tibshirani & Friedman, *The Elements of
-    Statistical Learning*, section 3.2). Where columns are collinear, of all solutions the one with
-    the smallest Σ β², as the pseudo-inverse has it, with a warning that names the columns.
+    Statistical Learning*, section 3.2). If columns are collinear, the solution has the smallest
+    Σ β², as that of the pseudo-inverse, and a warning names the columns.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ covariance_
 
     Notes
     -----
-    Missing and infinite values are refused, as are unknown categories. Weights are frequencies:
+    Missing values, infinite values and unknown categories are errors. Weights are frequencies:
     whole numbers are counts, so a row of weight 2 is the row twice, for standard errors too; other
     weights are divided by their mean, as in weighted least squares.
 
@@ -74,12 +74,13 @@ covariance_
         Parameters
         ----------
         X : array-like or data frame of shape (n_rows, n_features)
-            Numbers and, as `categorical_features` says, categories; all of them present and finite.
+            Numbers, and categories in the columns that `categorical_features` selects; no missing
+            or infinite values.
         y : array-like of shape (n_rows,)
             The target.
         sample_weight : array-like of shape (n_rows,) or None
-            Whole numbers are counts: 2 is the row twice, 0 its absence. Otherwise only the ratios
-            of the weights matter.
+            Whole numbers are counts: a row of weight 2 is the row twice, a row of weight 0 is left
+            out. Otherwise only the ratios of the weights matter.
 
         Returns
         -------

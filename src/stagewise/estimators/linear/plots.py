@@ -1,4 +1,4 @@
-"""Pictures of linear models."""
+"""Plots of linear models."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ __all__ = ["plot_paths", "plot_residuals", "plot_selection"]
 
 Vector = npt.NDArray[np.float64]
 
-MOST_NAMES = 12
+MAX_NAMES = 12
 
 
 def plot_residuals(
     fit: LeastSquares, X: Vector, predicted: Vector, y: Any, caller: str, axes: Any
 ) -> Any:
-    """Draw three looks at the residuals of rows; see `LinearEstimator.plot_residuals`."""
+    """Draw three plots of the residuals of rows; see `LinearEstimator.plot_residuals`."""
     residual = read_target(y, len(predicted), caller=caller) - predicted
     figure, (fan, normal, weight) = new_axes(3, axes, "plot_residuals")
     fan.plot(predicted, residual, ".", color=DOTS, ms=4)
@@ -35,23 +35,23 @@ def plot_residuals(
     normal.axline((0.0, 0.0), slope=1.0, color=LINE, lw=1)
     normal.set(xlabel="normal quantile", ylabel="residual / σ", title="normal errors")
     leverage = fit.leverage(X)
-    # A row pulls its own residual towards 0, the more the farther out it is.
+    # The larger the leverage of a row, the smaller the variance of its residual.
     with np.errstate(divide="ignore", invalid="ignore"):
         own = residual / (fit.sigma * np.sqrt(np.maximum(1.0 - leverage, 0.0)))
     weight.plot(leverage, np.where(np.isfinite(own), own, np.nan), ".", color=DOTS, ms=4)
     weight.axhline(0.0, color=LINE, lw=1)
-    weight.set(xlabel="leverage", ylabel="standardised residual", title="rows that pull")
+    weight.set(xlabel="leverage", ylabel="standardised residual", title="influence")
     return figure
 
 
 def plot_paths(
     x: Vector, paths: Vector, names: Sequence[str], labels: tuple[str, str], axes: Any, what: str
 ) -> Any:
-    """Draw one line for each column of `paths`; the legend has those that end farthest from 0."""
+    """Draw a line for each column of `paths`; the legend has those with the largest last values."""
     figure, (ax,) = new_axes(1, axes, what)
     ax.axhline(0.0, color=LINE, lw=0.8)
     lines = [ax.plot(x, column, lw=1.2)[0] for column in paths.T]
-    far = np.argsort(-np.abs(paths[-1]), kind="stable")[:MOST_NAMES]
+    far = np.argsort(-np.abs(paths[-1]), kind="stable")[:MAX_NAMES]
     listed = [j for j in far.tolist() if paths[-1, j] != 0]
     beside = {"loc": "center left", "bbox_to_anchor": (1.0, 0.5), "frameon": False}
     ax.legend([lines[j] for j in listed], [names[j] for j in listed], **beside)
@@ -60,7 +60,7 @@ def plot_paths(
 
 
 def plot_selection(path: Mapping[str, Any], column: str, label: str, axes: Any) -> Any:
-    """Draw one column of a path of sets of features, with what happened in every step."""
+    """Draw one column of the path of a stepwise selection, with the move of every step."""
     figure, (ax,) = new_axes(1, axes, "plot_path")
     step, y = path["step"], path[column]
     ax.plot(step, y, "o-", color=DOTS, ms=4, lw=1.2)

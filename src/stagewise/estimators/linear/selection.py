@@ -1,8 +1,8 @@
-"""Which features a linear model has, found one step at a time.
+"""Stepwise selection of the features of a linear model.
 
-The one idea: a search moves from one set of features to the next by adding or dropping one, always
-the best such move, and a criterion says what is best and when to stop. All dummies of a category
-move together. Every set is judged on rows that were reduced once. Must not know tables.
+The search moves from one set of features to the next by adding or removing one feature. A criterion
+chooses the best move and decides when to stop. All dummy variables of a categorical feature move
+together. The rows are reduced once (`Reduction`), and every set is fitted to the reduction.
 """
 
 from __future__ import annotations
@@ -29,27 +29,27 @@ __all__ = [
 ]
 
 PERFECT = 1e-24
-"""What is left of the squares of y where a fit is perfect but for rounding."""
+"""The squared error of a perfect fit, relative to the squares of y: less is rounding."""
 BETTER = 1e-10
-"""By how much, in relation to it, a score must fall to be better: less is rounding."""
+"""A score is better if it is lower by more than this, relative to its size: less is rounding."""
 
 
 @dataclass(frozen=True)
 class Visit:
-    """One set of features on the way.
+    """A set of features on the path of the search.
 
     Attributes
     ----------
     features : frozenset of int
         The set.
     action, moved : str, int
-        "start", "add" or "remove", and which feature (-1 at the start).
+        "start", "add" or "remove", and the feature that moved (-1 at the start).
     rss, rank : float, int
-        The squared error of its fit, and how many coefficients that has.
+        The squared error of its fit, and the number of its coefficients.
     p : float
-        Of the F test of the feature that moved, between the two fits; NaN at the start.
+        The p value of the F test of the feature that moved, between the two fits; NaN at the start.
     score : float
-        What the criterion says of it.
+        The value of the criterion.
     """
 
     features: frozenset[int]
@@ -62,10 +62,10 @@ class Visit:
 
 
 class Criterion(Protocol):
-    """Which moves are worth making."""
+    """Chooses the moves of a search."""
 
     def score(self, features: frozenset[int], rss: float, rank: int) -> float:
-        """Return how good a set is: the less, the better. NaN where only moves are judged."""
+        """Return the score of a set, smaller is better; NaN if only moves are compared."""
 
     def best(self, now: Visit, moves: Sequence[Visit]) -> Visit | None:
         """Return the move to make, or None to stop."""
@@ -73,7 +73,7 @@ class Criterion(Protocol):
 
 @dataclass(frozen=True)
 class Selection:
-    """The problem that is searched.
+    """A search for features.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ class Selection:
     places : sequence of sequences of int
         The columns of each feature.
     direction : {"forward", "backward", "both"}
-        From nothing by adding, from everything by removing, or from nothing by either.
+        Add features to none, remove features from all, or start with none and do both.
     """
 
     reduction: Reduction
@@ -94,14 +94,14 @@ class Selection:
         return [place for feature in sorted(features) for place in self.places[feature]]
 
     def path(self, criterion: Criterion) -> list[Visit]:
-        """Search, and return every set that was moved to."""
-        everything = frozenset(f for f, places in enumerate(self.places) if places)
-        begin = everything if self.direction == "backward" else frozenset[int]()
+        """Search, and return every set on the path."""
+        all_features = frozenset(f for f, places in enumerate(self.places) if places)
+        begin = all_features if self.direction == "backward" else frozenset[int]()
         rss, rank = self.error(begin)
         now = Visit(begin, "start", -1, rss, rank, math.nan, criterion.score(begin, rss, rank))
         visits, seen = [now], {begin}
         while True:
-            moves = list(self._moves(now, everything, criterion))
+            moves = list(self._moves(now, all_features, criterion))
             best = criterion.best(now, moves)
             if best is None or best.features in seen:
                 return visits
@@ -110,20 +110,20 @@ class Selection:
             seen.add(now.features)
 
     def error(self, features: frozenset[int]) -> tuple[float, int]:
-        """Return the squared error of a set, not below what rounding leaves, and the rank."""
+        """Return the squared error of a set, at least that of a perfect fit, and the rank."""
         rss, rank = self.reduction.error(self.columns(features))
         return max(rss, PERFECT * self.reduction.squares), rank
 
     def _moves(
-        self, now: Visit, everything: frozenset[int], criterion: Criterion
+        self, now: Visit, all_features: frozenset[int], criterion: Criterion
     ) -> Iterator[Visit]:
-        for feature in sorted(everything):
+        for feature in sorted(all_features):
             adds = feature not in now.features
             if adds == (self.direction == "backward") and self.direction != "both":
                 continue
             features = now.features ^ {feature}
             rss, rank = self.error(features)
-            # Nothing new, or nothing left to judge it by.
+            # The feature is collinear, or no residual degrees of freedom would be left.
             if adds and (rank == now.rank or rank >= self.reduction.weight):
                 continue
             p = self._p(*((now.rss, now.rank, rss, rank) if adds else (rss, rank, *_of(now))))
@@ -146,7 +146,7 @@ def _of(visit: Visit) -> tuple[float, int]:
 
 @dataclass(frozen=True)
 class Information:
-    """AIC or BIC: -2 log likelihood + price · rank, 2 or log N a coefficient."""
+    """AIC or BIC: -2 log likelihood + price · rank, with the price 2 or log N."""
 
     reduction: Reduction
     price: float
@@ -157,20 +157,20 @@ class Information:
         return self.price * rank - 2 * log_likelihood(rss, self.reduction.weight, scale)
 
     def best(self, now: Visit, moves: Sequence[Visit]) -> Visit | None:
-        """Return the move to the least score, if that is better."""
+        """Return the move to the smallest score, if that is better than the present one."""
         return _least(now, moves)
 
 
 @dataclass(frozen=True)
 class FoldError:
-    """The mean squared error of rows that are held out, fold by fold.
+    """The mean squared error of the held-out rows of folds.
 
     Parameters
     ----------
     selection : Selection
-        The problem.
+        The search.
     folds : sequence of pairs of Reduction
-        The rows to learn from, and those to predict.
+        The training rows and the held-out rows of each fold.
     """
 
     selection: Selection
@@ -190,7 +190,7 @@ class FoldError:
         return mean * self.selection.reduction.target.loss_unit(2)
 
     def best(self, now: Visit, moves: Sequence[Visit]) -> Visit | None:
-        """Return the move to the least score, if that is better."""
+        """Return the move to the smallest score, if that is better than the present one."""
         return _least(now, moves)
 
 
@@ -203,29 +203,29 @@ def _least(now: Visit, moves: Sequence[Visit]) -> Visit | None:
 
 @dataclass(frozen=True)
 class Significance:
-    """Features enter with a small p and leave with a large one.
+    """Features enter with a small p value and are removed with a large one.
 
     Parameters
     ----------
     enter, remove : float
-        The largest p to enter with, and the largest to stay with.
+        The largest p value to enter with, and the largest one to stay with.
     """
 
     enter: float
     remove: float
 
     def score(self, features: frozenset[int], rss: float, rank: int) -> float:
-        """Return NaN: only moves have a p."""
+        """Return NaN: only moves have a p value."""
         return math.nan
 
     def best(self, now: Visit, moves: Sequence[Visit]) -> Visit | None:
-        """Return the feature to drop, if there is one; else the one to add, if there is one."""
-        gone = max(_with(moves, "remove"), key=lambda move: move.p, default=None)
-        if gone is not None and gone.p > self.remove:
-            return gone
-        # Of p that are all 0 in floating point the largest fall of the error is the smallest p.
-        come = min(_with(moves, "add"), key=lambda move: (move.p, move.rss), default=None)
-        return come if come is not None and come.p <= self.enter else None
+        """Return the move that removes a feature, otherwise one that adds one, otherwise None."""
+        removed = max(_with(moves, "remove"), key=lambda move: move.p, default=None)
+        if removed is not None and removed.p > self.remove:
+            return removed
+        # If several p values underflow to 0, the smallest error has the smallest p value.
+        added = min(_with(moves, "add"), key=lambda move: (move.p, move.rss), default=None)
+        return added if added is not None and added.p <= self.enter else None
 
 
 def _with(moves: Sequence[Visit], action: str) -> list[Visit]:
@@ -233,7 +233,7 @@ def _with(moves: Sequence[Visit], action: str) -> list[Visit]:
 
 
 def table_of(visits: Sequence[Visit], selection: Selection, names: Sequence[str]) -> dict[str, Any]:
-    """Return a path as a table: a list or an array for each of its columns."""
+    """Return a path as a table: a dictionary with a list or an array for each column."""
     reduction = selection.reduction
     fits = [reduction.fit(selection.columns(visit.features)) for visit in visits]
     rss = np.array([visit.rss for visit in visits])

@@ -14,11 +14,11 @@ from stagewise.boosting.componentwise import epsilon_step, full_step
 from stagewise.boosting.recipe import Recipe
 from stagewise.data.bins import core_columns
 from stagewise.errors import ModelFormatError
-from stagewise.estimators.boosting_base import BaseBoosting
+from stagewise.estimators.bases.boosting import BaseBoosting
+from stagewise.estimators.bases.regressor import RegressorPredictions
 from stagewise.estimators.linear.columns import linear_reader, match_linear
 from stagewise.estimators.linear.plots import plot_paths
-from stagewise.estimators.regressor import RegressorPredictions
-from stagewise.estimators.specs import stopping_spec
+from stagewise.estimators.parameters.specs import stopping_spec
 from stagewise.linear.design import Design
 from stagewise.linear.terms import merge_linear_terms, slopes_of
 from stagewise.losses import Loss, SquaredError
@@ -38,31 +38,31 @@ Vector = npt.NDArray[np.float64]
 
 
 class StagewiseLinearRegressor(RegressorPredictions, BaseBoosting):
-    """Linear regression, one column and one step at a time.
+    """Forward stagewise linear regression: every round changes one coefficient.
 
-    From f = ȳ, every round finds the column most correlated with the residual r = y - f and moves
+    From f = ȳ, every round finds the column most correlated with the residual r = y - f and changes
     its coefficient alone (Hastie, Tibshirani & Friedman, *The Elements of Statistical Learning*,
     section 3.3.3 and Algorithm 3.4):
 
         j = argmax |corr(x_j, r)|,    β_j ← β_j + ν ⟨x_j, r⟩ / ⟨x_j, x_j⟩   or   β_j ± ε.
 
-    With all rounds it ends at least squares; stopped before, coefficients are shrunk and most
-    columns have none. With small ε the path comes close to that of the lasso.
+    With enough rounds the result is that of least squares. If the fit stops earlier, coefficients
+    are shrunk and most are 0. With small ε the path is close to that of the lasso.
 
     Parameters
     ----------
     step_size : float or None, default=None
-        None: a round goes to the least-squares slope of the residual on the column, times
-        `learning_rate`. A number: it goes by ε in the direction of the correlation, in standard
+        None: the step of a round is the least-squares slope of the residual on the column, times
+        `learning_rate`. A number: the step is ±ε with the sign of the correlation, in standard
         deviations of y per standard deviation of the column.
     learning_rate : float, default=1.0
         ν, for step_size=None. Smaller steps shrink more smoothly (componentwise L2 boosting,
         Bühlmann & Yu 2003).
     n_estimators : int, default=1000
-        The number of rounds, at most: the fit ends where no step lowers the error any more.
+        The largest number of rounds. The fit also ends when no step lowers the error.
     categorical_features : default="from_dtype"
-        Which columns are categorical; as in `LinearRegression`. Each dummy variable is a column of
-        its own here.
+        Which columns are categorical, as in `LinearRegression`. Each dummy variable is a column of
+        its own.
     early_stopping, validation_fraction, n_iter_no_change, tol, time_limit, warm_start, \
 random_state, n_jobs, verbose, callbacks
         As in `GradientBoostingRegressor`.
@@ -70,13 +70,16 @@ random_state, n_jobs, verbose, callbacks
     Attributes
     ----------
     coef_, intercept_, coef_names_
-        As of `LinearRegression`.
+        As in `LinearRegression`.
     coef_path_ : float64 array of shape (n_iter_ + 1, n_columns)
         The coefficients before the first round, and after each.
+    model_, n_iter_, best_iteration_, learning_rate_, train_loss_, validation_loss_, \
+n_features_in_, feature_names_in_, fit_report_
+        As in `GradientBoostingRegressor`.
 
     Notes
     -----
-    Missing and infinite cells are refused, as are levels that no training row had.
+    Missing values, infinite values and unknown categories are errors.
 
     Examples
     --------
@@ -149,7 +152,7 @@ random_state, n_jobs, verbose, callbacks
             design = Design.of(model.features)
             self._terms = merge_linear_terms(trees, design)
         except ValueError as error:
-            raise ModelFormatError(f"the model is no {type(self).__name__}: {error}") from None
+            raise ModelFormatError(f"the model is not a {type(self).__name__}: {error}") from None
         slope, start = slopes_of(trees, design)
         with np.errstate(over="ignore"):
             design.check_slopes(range(len(design)), model.scale * slope.sum(axis=0))
@@ -172,7 +175,7 @@ random_state, n_jobs, verbose, callbacks
         return match_linear(model.features, X, type(self).__name__)
 
     def _score(self, X: Any) -> Vector:
-        """Return F, all rounds of a column in one term."""
+        """Return F, with all rounds of a column merged into one term."""
         model = self._fitted()
         ensemble = model.ensemble
         whole = Ensemble(ensemble.n_features, ensemble.base, self._terms, ensemble.n_categories)
@@ -182,22 +185,20 @@ random_state, n_jobs, verbose, callbacks
         return whole.score(columns, make_workers(1))
 
     def _check_reach(self, model: Model, columns: Any) -> None:
-        design, lines = (
-            Design.of(model.features),
-            [t.linear_leaves for t in self._terms if t.linear_leaves],
-        )
+        design = Design.of(model.features)
+        leaves = [t.linear_leaves for t in self._terms if t.linear_leaves]
         places = {c.feature: j for j, c in enumerate(design.columns) if c.category is None}
-        for line in lines:
-            own = [places[int(feature)] for feature in line.feature]
-            design.check_reach(columns, own, model.scale * line.slope, line.centre)
+        for leaf in leaves:
+            own = [places[int(feature)] for feature in leaf.feature]
+            design.check_reach(columns, own, model.scale * leaf.slope, leaf.centre)
 
     def plot_path(self, *, axes: Any = None) -> Any:
-        """Draw the coefficients, round by round.
+        """Draw the coefficients after every round.
 
         Parameters
         ----------
         axes : matplotlib axes, or None
-            Where to draw; None: on a new figure.
+            The axes to draw on; None: a new figure.
 
         Returns
         -------
@@ -208,7 +209,7 @@ random_state, n_jobs, verbose, callbacks
         return plot_paths(rounds, path, self.coef_names_, labels, axes, "plot_path")
 
     def recipe(self) -> str:
-        """Say in one line what a fit runs."""
+        """Return the fit in one line: loss x response x step x learner x rows x rounds."""
         p = self._parameters()
         size = p["step_size"]
         how = "full steps" if size is None else f"steps of ε={size:g}"

@@ -1,4 +1,4 @@
-"""Stepwise linear regression: least squares with features that are chosen."""
+"""Stepwise linear regression: least squares with selected features."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from stagewise.estimators.linear.selection import (
     Significance,
     table_of,
 )
-from stagewise.estimators.specs import choose_seed
+from stagewise.estimators.parameters.specs import choose_seed
 from stagewise.linear.design import Design
 from stagewise.linear.reduction import Reduction
 from stagewise.model.model import Model
@@ -33,50 +33,53 @@ __all__ = ["StepwiseRegressor"]
 
 
 class StepwiseRegressor(LinearEstimator):
-    """Least squares with features that enter and leave one at a time.
+    """Linear regression with stepwise selection of features.
 
     Forward selection starts with the intercept and adds the feature that improves the fit most;
-    backward elimination starts with all and drops the one that is missed least; "both" may do
-    either in every step (Hastie, Tibshirani & Friedman, *The Elements of Statistical Learning*,
-    section 3.3.2). The dummies of a category enter and leave together.
+    backward elimination starts with all features and removes the one that worsens the fit least;
+    "both" may do either in every step (Hastie, Tibshirani & Friedman, *The Elements of Statistical
+    Learning*, section 3.3.2). The dummy variables of a categorical feature enter and leave
+    together.
 
     Parameters
     ----------
     direction : {"forward", "backward", "both"}, default="forward"
-        Which moves are made; "both" starts with the intercept.
+        Whether features are added, removed, or both; "both" starts with the intercept.
     criterion : {"aic", "bic", "p_value", "cv"}, default="aic"
-        What a move must improve: an information criterion, or the squared error of held-out folds.
-        With "p_value" a feature enters with the smallest p of its F test, if that is at most
-        `alpha_enter`, and leaves with the largest, if that is above `alpha_remove`.
+        The criterion that a move must improve: an information criterion, or the squared error of
+        held-out folds. With "p_value" the feature with the smallest p value of its F test enters if
+        that is at most `alpha_enter`, and the feature with the largest one is removed if that is
+        above `alpha_remove`.
     alpha_enter, alpha_remove : float, default=0.05 and 0.1
         For criterion="p_value".
     cv : int, splitter or list of pairs of indices, default=5
         For criterion="cv": the folds.
-    intercept : bool, default=True
-        Whether β_0 is estimated; it never leaves.
+    fit_intercept : bool, default=True
+        Whether β_0 is estimated; it is never removed.
     categorical_features : default="from_dtype"
-        Which columns are categories; as in `LinearRegression`.
+        Which columns are categorical, as in `LinearRegression`.
     random_state : int, RandomState or None, default=0
-        Keys the folds.
+        The seed of the folds.
 
     Attributes
     ----------
     path_ : dict
-        The sets of features on the way, a list or an array for each column: ``step``, ``action``
-        ("start", "add" or "remove"), ``feature``, ``n_features``, ``rank``, ``rss``, ``r2``,
-        ``adjusted_r2``, ``aic``, ``bic``, ``p`` (of the F test of the feature that moved) and
-        ``score`` (the criterion). Data frames take it as it is. Not in files.
+        The sets of features on the path of the search, a list or an array for each column:
+        ``step``, ``action`` ("start", "add" or "remove"), ``feature``, ``n_features``, ``rank``,
+        ``rss``, ``r2``, ``adjusted_r2``, ``aic``, ``bic``, ``p`` (of the F test of the feature that
+        moved) and ``score`` (the criterion). The constructor of a data frame accepts it. It is not
+        part of model files.
     selected_features_ : list of str
-        Those of the last set.
+        The features of the last set.
     support_ : bool array of shape (n_features,)
-        Whether each feature is one of them.
+        Whether each feature is selected.
     coef_, coef_names_, intercept_, r2_, …
-        Of the last fit, as of `LinearRegression`.
+        As in `LinearRegression`, of the last fit.
 
     Notes
     -----
-    The tests and intervals of the last fit take its features as given: they do not know that the
-    same rows chose them, and look better than they are.
+    The tests and intervals of the last fit ignore that the same rows have selected its features:
+    p values are too small, and intervals too narrow.
 
     Examples
     --------
@@ -120,14 +123,14 @@ class StepwiseRegressor(LinearEstimator):
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None) -> Self:
-        """Choose features and fit the model.
+        """Select features and fit the model.
 
         Parameters
         ----------
         X, y, sample_weight
             As in `LinearRegression`.
         groups : array-like of shape (n_rows,) or None
-            For criterion="cv": rows of one group are never in different folds.
+            For criterion="cv": rows of one group are always in the same fold.
 
         Returns
         -------
@@ -155,7 +158,7 @@ class StepwiseRegressor(LinearEstimator):
         if params["direction"] == "both" and stays < enters:
             raise InvalidParameterError(
                 f"The parameter 'alpha_remove' of {type(self).__name__} must be at least "
-                "'alpha_enter', or a feature could enter and leave for ever; got "
+                "'alpha_enter', otherwise a feature could enter and leave endlessly; got "
                 f"{stays:g} and {enters:g}."
             )
 
@@ -165,9 +168,9 @@ class StepwiseRegressor(LinearEstimator):
         rank = selection.reduction.error(range(n_columns))[1]
         if rank >= selection.reduction.weight:
             raise ValueError(
-                f"direction='backward' starts with all columns, but {rank} coefficients leave no "
-                f"residuals of {selection.reduction.weight:g} rows to judge them by. Use "
-                "direction='forward', more rows, or fewer columns."
+                f"direction='backward' starts with all columns, but with {rank} coefficients for "
+                f"{selection.reduction.weight:g} rows there are no residual degrees of freedom. "
+                "Use direction='forward', more rows, or fewer columns."
             )
 
     def _reduced(self, rows: LinearRows, places: Any, params: dict[str, Any]) -> Reduction:
@@ -211,22 +214,22 @@ class StepwiseRegressor(LinearEstimator):
         by = {
             "aic": "AIC",
             "bic": "BIC",
-            "cv": "the error of folds",
+            "cv": "cross-validation",
             "p_value": f"p values ({alphas[direction]})",
         }[name]
         constant = "with" if params["fit_intercept"] else "without"
         return (
-            f"squared_error x columns chosen {way[direction]} by {by}, {constant} intercept x "
+            f"squared_error x columns selected {way[direction]} by {by}, {constant} intercept x "
             "all rows x least squares"
         )
 
     def plot_path(self, *, axes: Any = None) -> Any:
-        """Draw the criterion (of "p_value", the R²) step by step, with the features that moved.
+        """Draw the criterion (with "p_value", R²) of every step, with the features that moved.
 
         Parameters
         ----------
         axes : matplotlib axes, or None
-            Where to draw; None: on a new figure.
+            The axes to draw on; None: a new figure.
 
         Returns
         -------
@@ -235,7 +238,7 @@ class StepwiseRegressor(LinearEstimator):
         self._fitted()
         if not hasattr(self, "path_"):
             raise AttributeError(
-                f"this {type(self).__name__} was read from a file, which keeps no path_; fit again."
+                f"this {type(self).__name__} was read from a file, which has no path_; fit again."
             )
         column = "r2" if self.criterion == "p_value" else "score"
         label = {"r2": "R²"}.get(column, self.criterion.upper())

@@ -1,208 +1,282 @@
-"""What features are worth to a model, read off the splits of its trees.
+"""All kinds of feature importance through one function.
 
-The one idea: a split is worth something, and that belongs to the feature it asks about; kinds of
-importance differ in what a split is worth and in how sums are scaled. One result, `Importance`, is
-what all kinds, permutation included, are told in. Must not look at data.
+Each kind declares the arguments that it needs and uses; other arguments are rejected. Every kind
+returns an `Importance`; `importance_table` puts several kinds into one tidy table.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
+from scipy.special import ndtri
 
-from stagewise.inspection.effects.plots import plot_bars
-from stagewise.inspection.fitted import Fitted, Vector, checked
-from stagewise.model.model import Model
-from stagewise.validation.messages import warn_caller
-from stagewise.validation.rules import Number
+from stagewise.errors import InvalidParameterError
+from stagewise.estimators.bases.forest import BaseForest
+from stagewise.inspection.fitted_model import FittedModel, Vector
+from stagewise.inspection.importances.permutation import permutation_importance
+from stagewise.inspection.importances.split_importance import KINDS, Importance, split_importance
+from stagewise.inspection.shap.values import ShapValues, shap_values
+from stagewise.validation.messages import short_repr
+from stagewise.validation.parameters import nearest_name
 
-__all__ = ["KINDS", "Importance", "split_importance"]
+__all__ = ["importance", "importance_table", "shap_importance"]
+
+CONFIDENCE_LEVEL = 0.95
 
 
-@dataclass(frozen=True, eq=False)
-class Importance:
-    """What each feature, or group of features, is worth.
+def importance(
+    estimator: Any,
+    kind: str = "squared_improvement",
+    *,
+    X: Any = None,
+    y: Any = None,
+    sample_weight: Any = None,
+) -> Importance:
+    """Return the importance of each feature of a model.
 
-    Attributes
+    Parameters
     ----------
+    estimator : estimator
+        A fitted boosting estimator, forest or tree.
     kind : str
-        How it was measured.
-    unit : str
-        What the numbers are.
-    features : tuple of str
-        Names of features or groups, in the order of the table.
-    value : float64 array of shape (n_features,)
-        Their importance.
-    outputs : tuple of str
-        The classes or targets that `by_output` is about; empty without.
-    by_output : float64 array of shape (n_outputs, n_features)
-        The importance for each of them.
-    error, low, high : float64 arrays of shape (n_features,), or None
-        Standard errors and confidence limits, of kinds that are estimates.
-    """
+        Computed from the splits of the trees:
 
-    kind: str
-    unit: str
-    features: tuple[str, ...]
-    value: Vector
-    outputs: tuple[str, ...] = ()
-    by_output: Vector | None = None
-    error: Vector | None = None
-    low: Vector | None = None
-    high: Vector | None = None
+        - "squared_improvement": I_j = √( (1/M) Σ_m Σ_{splits of T_m on j} i² ), the largest being
+          100 (Friedman 2001, eqs. 44 and 45). i² is the gain of a split: for trees of
+          gradients half the improvement of the squared error of -g/h with weights h, less
+          penalties. For K classes or targets there is an I_jk of the trees of each, and I_j²
+          is their mean square (Hastie, Tibshirani & Friedman 2009, eqs. 10.45 and 10.46).
+        - "gain": the share of the total gain of all splits, as `feature_importances_`.
+        - "splits": the number of splits on the feature.
+        - "cover": the share of the total weight of the training rows that pass through its splits.
 
-    @property
-    def order(self) -> list[int]:
-        """The places of the features, the most important first."""
-        return [int(j) for j in np.argsort(-self.value, kind="stable")]
+        Estimated from rows, with a standard error and 95 % confidence limits:
 
-    def table(self, top: int | None = None) -> list[dict[str, Any]]:
-        """Return a row for each feature, the most important first.
-
-        Parameters
-        ----------
-        top : int or None
-            At most this many; None: all.
-        """
-        rows = []
-        for j in self.order[: checked("top", Number(1, whole=True, or_none=True), top)]:
-            row: dict[str, Any] = {"feature": self.features[j], "importance": float(self.value[j])}
-            for name in ("error", "low", "high"):
-                column = getattr(self, name)
-                if column is not None:
-                    row[name] = float(column[j])
-            if self.by_output is not None:
-                row |= {
-                    o: float(v) for o, v in zip(self.outputs, self.by_output[:, j], strict=True)
-                }
-            rows.append(row)
-        return rows
-
-    def plot(self, ax: Any = None, *, top: int = 20) -> Any:
-        """Draw bars, the longest on top, with confidence limits where there are any.
-
-        Parameters
-        ----------
-        ax : matplotlib axes, or None
-            Where to draw; None: on a new figure.
-        top : int
-            At most this many features.
-
-        Returns
-        -------
-        matplotlib axes
-        """
-        chosen = self.order[: checked("top", Number(1, whole=True), top)]
-        limits = None
-        if self.low is not None and self.high is not None:
-            limits = np.stack([self.low[chosen], self.high[chosen]])
-        names = [self.features[j] for j in chosen]
-        return plot_bars(names, self.value[chosen], limits, f"{self.kind} ({self.unit})", ax)
-
-    def __str__(self) -> str:
-        lines = [f"Importance by {self.kind} ({self.unit})"]
-        width = max(map(len, self.features))
-        lines += [f"  {row['feature']:<{width}}  {row['importance']:.6g}" for row in self.table(20)]
-        return "\n".join(lines)
-
-
-@dataclass(frozen=True)
-class _Kind:
-    """What a split is worth, and how the sums of the features are told."""
-
-    worth: Callable[[Mapping[str, Any]], Vector]
-    scaled: Callable[[Vector], Vector]
-    unit: str
-
-
-def _relative(total: Vector) -> Vector:
-    # Whether these are sums over trees or means is gone once the largest is 100.
-    root = np.sqrt(total)
-    largest = root.max(initial=0.0)
-    return np.asarray(100.0 * root / largest if largest > 0 else root)
-
-
-def _share(total: Vector) -> Vector:
-    everything = total.sum()
-    return np.asarray(total / everything if everything > 0 else total)
-
-
-KINDS: Mapping[str, _Kind] = MappingProxyType(
-    {
-        "squared_improvement": _Kind(lambda s: s["gain"], _relative, "largest = 100"),
-        "gain": _Kind(lambda s: s["gain"], _share, "share of the gain of all splits"),
-        "splits": _Kind(lambda s: np.ones(len(s["gain"])), lambda t: t, "number of splits"),
-        "cover": _Kind(lambda s: s["cover"], _share, "share of the weight that splits part"),
-    }
-)
-
-
-def split_importance(model: Any, kind: str) -> Importance:
-    """Return what each feature is worth to the splits of a model, by one of `KINDS`.
-
-        What linear leaves add to their constants is not in any of them; see `shap_values` and
-        `permutation_importance`.
+        - "shap": the mean absolute Shapley value over the rows of X; of several outputs the mean
+          over the outputs (Lundberg et al. 2020).
+        - "permutation": the increase of the loss on X and y when a column is permuted; see
+          `permutation_importance`, which has more options. Pass rows that were not used for
+          training.
+        - "permutation_oob": the same for a forest, tree by tree, on out-of-bag rows (Breiman 2001,
+          section 10). Pass the training rows.
+    X, y, sample_weight : array-like or data frame, or None
+        The rows for the kinds that are estimated from rows; "shap" needs no y. An error for other
+        kinds.
 
     Returns
     -------
     Importance
-        For several classes or targets also `by_output`. A tree with vector leaves tells what its
-        splits are worth to each output by w_L w_R / (w_L + w_R) · (v_L - v_R)² (Friedman 2001, eq.
-        35), w being covers and v values. What a statistic of levels is worth belongs to its
-        features in equal parts.
+        For several classes or targets also `by_output`, except for "permutation".
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from stagewise import GradientBoostingRegressor
+    >>> from stagewise.inspection import importance
+    >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
+    >>> model = GradientBoostingRegressor(n_estimators=20, random_state=0).fit(X, y)
+    >>> importance(model).table(top=1)[0]["feature"]
+    'bmi'
+    >>> importance(model, "shap", X=X).unit
+    'mean absolute Shapley value'
     """
-    fitted = Fitted.of(model, "importance")
-    rule, learned = KINDS[kind], fitted.model
-    if not any((tree.feature >= 0).any() for tree in learned.ensemble.trees):
-        warn_caller(
-            "The model has no splits; what its lines are worth is told by permutation_importance."
-            if fitted.has_lines
-            else "The model has no splits, so no feature is worth anything to it."
+    rule = _rule(kind)
+    given = {"X": X, "y": y, "sample_weight": sample_weight}
+    _refuse_unused(given, [kind])
+    return _measure(estimator, kind, rule, given)
+
+
+def importance_table(
+    estimator: Any,
+    kinds: Sequence[str] = ("squared_improvement", "gain", "splits", "cover"),
+    *,
+    X: Any = None,
+    y: Any = None,
+    sample_weight: Any = None,
+) -> list[dict[str, Any]]:
+    """Return several kinds of importance as one tidy table.
+
+    Parameters
+    ----------
+    estimator : estimator
+        A fitted boosting estimator, forest or tree.
+    kinds : sequence of str
+        Different kinds of `importance`. "permutation" and "permutation_oob" cannot be combined: the
+        first needs held-out rows, the second training rows.
+    X, y, sample_weight : array-like or data frame, or None
+        The rows for the kinds that are estimated from rows; an error if there are none.
+
+    Returns
+    -------
+    list of dict
+        One row per kind and feature (output None), the most important first; for several classes or
+        targets also one row per output. The keys are kind, feature, output, importance, error, low
+        and high; values that a kind does not have are None. ``pandas.DataFrame(rows)`` makes a
+        data frame of it.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from stagewise import GradientBoostingRegressor
+    >>> from stagewise.inspection import importance_table
+    >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
+    >>> model = GradientBoostingRegressor(n_estimators=20, random_state=0).fit(X, y)
+    >>> rows = importance_table(model, ["gain", "shap"], X=X)
+    >>> [(row["kind"], row["feature"]) for row in rows[::10]]
+    [('gain', 'bmi'), ('shap', 'bmi')]
+    """
+    if isinstance(kinds, str) or not len(kinds) or len(set(kinds)) < len(kinds):
+        raise InvalidParameterError(
+            f"kinds must be a list of different kinds of importance; got {short_repr(kinds)}."
         )
-    totals = _totals(learned, rule)
-    several = learned.ensemble.n_outputs > 1
-    value = rule.scaled(totals.sum(axis=0))
-    by_output = np.stack([rule.scaled(t) for t in totals]) if several else None
-    outputs = fitted.outputs("score") if several else ()
-    return Importance(kind, rule.unit, fitted.names, value, outputs, by_output)
+    rules = [_rule(kind) for kind in kinds]
+    if {"permutation", "permutation_oob"} <= set(kinds):
+        raise InvalidParameterError(
+            "kinds: 'permutation' needs held-out rows and 'permutation_oob' needs training rows. "
+            "Compute them in two calls, each with its own X and y."
+        )
+    given = {"X": X, "y": y, "sample_weight": sample_weight}
+    _refuse_unused(given, kinds)
+    rows: list[dict[str, Any]] = []
+    for kind, rule in zip(kinds, rules, strict=True):
+        rows += _tidy(_measure(estimator, kind, rule, given))
+    return rows
 
 
-def _totals(model: Model, rule: _Kind) -> Vector:
-    """Return what all splits are worth, shape (n_outputs, n_features)."""
-    ensemble, sources = model.ensemble, model.features.sources
-    flat = ensemble.flat()
-    inner = np.flatnonzero(flat["feature"] >= 0)
-    start = flat["tree_start"].astype(np.int64)
-    root = np.repeat(start[:-1], np.diff(start))
-    tree = np.repeat(np.arange(len(start) - 1), np.diff(start))[inner]
-    left, right = ((root + flat[side])[inner] for side in ("left", "right"))
-    splits = {name: flat[name][inner] for name in ("gain", "cover")}
-    worth = rule.worth(splits)
-    if ensemble.outputs_per_tree == 1:
-        shares = np.zeros((ensemble.n_outputs, len(inner)))
-        shares[tree % ensemble.n_outputs, np.arange(len(inner))] = worth
-    else:
-        shares = worth * _shares_of_outputs(flat, left, right)
-    asked = np.zeros((ensemble.n_outputs, len(sources)))
-    for k, own in enumerate(shares):
-        asked[k] = np.bincount(flat["feature"][inner], weights=own, minlength=len(sources))
-    total = np.zeros((ensemble.n_outputs, model.features.n))
-    for column, places in enumerate(sources):
-        total[:, list(places)] += asked[:, [column]] / len(places)
-    return total
+# ---- kinds ---------------------------------------------------------------------------------------
 
 
-def _shares_of_outputs(flat: Mapping[str, Any], left: Any, right: Any) -> Vector:
-    """Return how much of the worth of each split of a vector tree is each output's."""
-    cover, value = flat["cover"], flat["value"]
-    both = np.maximum(cover[left] + cover[right], np.finfo(np.float64).tiny)
-    weight = cover[left] * cover[right] / both
-    moved = weight[:, np.newaxis] * (value[left] - value[right]) ** 2
-    whole = moved.sum(axis=1, keepdims=True)
-    equal = np.full_like(moved, 1.0 / moved.shape[1])
-    # A split of classes can gain while both sides say the same; it is then nobody's in particular.
-    return np.asarray(np.divide(moved, whole, out=equal, where=whole > 0).T)
+@dataclass(frozen=True)
+class _Rule:
+    """The required and the accepted arguments of a kind, and the function that computes it."""
+
+    needs: tuple[str, ...]
+    uses: tuple[str, ...]
+    measure: Callable[..., Importance]
+    remedy: str = ""
+
+
+def _by_splits(kind: str) -> Callable[..., Importance]:
+    return lambda estimator: split_importance(estimator, kind)
+
+
+def _by_shap(estimator: Any, *, X: Any, sample_weight: Any) -> Importance:
+    shap = shap_values(estimator, X)
+    n = len(shap.values)
+    if n == 0:
+        raise ValueError("X has no rows. Pass at least one row.")
+    return shap_importance(shap, FittedModel.of(estimator, "importance").weight(sample_weight, n))
+
+
+def shap_importance(shap: ShapValues, weight: Vector) -> Importance:
+    """Return the weighted mean over rows of absolute Shapley values, with its standard error."""
+    size = np.abs(shap.values).reshape(len(shap.values), len(shap.feature_names), -1)
+    weight = weight / weight.max()  # only ratios matter; squares must not overflow
+    own = size.mean(axis=2)  # the mean over the outputs, row by row
+    value = np.average(own, axis=0, weights=weight)
+    spread = np.average((own - value) ** 2, axis=0, weights=weight)
+    count = weight.sum() ** 2 / (weight**2).sum()
+    error = np.sqrt(spread / max(count - 1, 1))
+    several = shap.output_names is not None
+    by_output = np.average(size, axis=0, weights=weight).T if several else None
+    unit = "mean absolute Shapley value"
+    low, high = _limits(value, error)
+    outputs = shap.output_names or ()
+    return Importance("shap", unit, shap.feature_names, value, outputs, by_output, error, low, high)
+
+
+def _by_oob(estimator: Any, *, X: Any, y: Any, sample_weight: Any) -> Importance:
+    fitted = FittedModel.of(estimator, "importance")
+    if not isinstance(estimator, BaseForest):
+        raise TypeError(
+            f"kind='permutation_oob' needs a forest, and {type(estimator).__name__} is not one. "
+            "Use kind='permutation' with held-out rows."
+        )
+    found = estimator.oob_importances(X, y, sample_weight)
+    low, high = _limits(found.mean, found.error)
+    unit = f"increase of the {'squared error' if found.by_class is None else 'error rate'}"
+    outputs = () if found.by_class is None else fitted.outputs("mean")
+    return Importance(
+        "permutation_oob",
+        f"{unit} on out-of-bag rows",
+        fitted.names,
+        found.mean,
+        outputs,
+        found.by_class,
+        found.error,
+        low,
+        high,
+    )
+
+
+def _limits(value: Vector, error: Vector) -> tuple[Vector, Vector]:
+    reach = ndtri((1 + CONFIDENCE_LEVEL) / 2) * error
+    return value - reach, value + reach
+
+
+ROWS = ("X", "y", "sample_weight")
+RULES: Mapping[str, _Rule] = MappingProxyType(
+    {
+        **{kind: _Rule((), (), _by_splits(kind)) for kind in KINDS},
+        "shap": _Rule(("X",), ("X", "sample_weight"), _by_shap, "rows such as X_test"),
+        "permutation": _Rule(
+            ("X", "y"), ROWS, permutation_importance, "held-out rows and their targets"
+        ),
+        "permutation_oob": _Rule(
+            ("X", "y"), ROWS, _by_oob, "the training rows of the forest and their targets"
+        ),
+    }
+)
+
+
+def _rule(kind: Any) -> _Rule:
+    if not isinstance(kind, str) or kind not in RULES:
+        raise InvalidParameterError(
+            f"kind must be one of {', '.join(map(repr, RULES))}; got {short_repr(kind)}."
+            f"{nearest_name(str(kind), RULES)}"
+        )
+    return RULES[kind]
+
+
+def _refuse_unused(given: Mapping[str, Any], kinds: Sequence[str]) -> None:
+    used = {name for kind in kinds for name in RULES[kind].uses}
+    for name, value in given.items():
+        if value is not None and name not in used:
+            names = " and ".join(map(repr, kinds))
+            raise InvalidParameterError(
+                f"{name} was passed, but {names} {'does' if len(kinds) == 1 else 'do'} not use it. "
+                f"Leave {name} out."
+            )
+
+
+def _measure(estimator: Any, kind: str, rule: _Rule, given: Mapping[str, Any]) -> Importance:
+    for name in rule.needs:
+        if given[name] is None:
+            raise InvalidParameterError(f"kind={kind!r} needs {name}: pass {rule.remedy}.")
+    return rule.measure(estimator, **{name: given[name] for name in rule.uses})
+
+
+def _tidy(found: Importance) -> list[dict[str, Any]]:
+    """Return one row per feature, then one per output and feature."""
+
+    def row(j: int, output: str | None, value: float, errors: bool) -> dict[str, Any]:
+        columns = {"error": found.error, "low": found.low, "high": found.high}
+        return {
+            "kind": found.kind,
+            "feature": found.features[j],
+            "output": output,
+            "importance": float(value),
+        } | {
+            name: float(column[j]) if errors and column is not None else None
+            for name, column in columns.items()
+        }
+
+    rows = [row(j, None, found.value[j], True) for j in found.order]
+    if found.by_output is not None:
+        for output, own in zip(found.outputs, found.by_output, strict=True):
+            rows += [row(j, output, own[j], False) for j in found.order]
+    return rows

@@ -1,1 +1,40 @@
-"""How good a model is."""
+"""The quality of predictions: scores, thresholds, calibration, residuals."""
+
+from stagewise.inspection.quality.calibration import Calibration, calibration
+from stagewise.inspection.quality.confusion import ConfusionMatrix, confusion_matrix
+from stagewise.inspection.quality.learning import LearningCurves, learning_curves
+from stagewise.inspection.quality.predictions import Predictions
+from stagewise.inspection.quality.residuals import Residuals, residuals
+from stagewise.inspection.quality.scores import Score, Scores, scores
+from stagewise.inspection.quality.thresholds import (
+    CostCurve,
+    PrecisionRecall,
+    RocCurve,
+    Thresholds,
+    thresholds,
+)
+
+__all__ = [
+    "Calibration",
+    "ConfusionMatrix",
+    "CostCurve",
+    "LearningCurves",
+    "PrecisionRecall",
+    "Predictions",
+    "Residuals",
+    "RocCurve",
+    "Score",
+    "Scores",
+    "Thresholds",
+    "calibration",
+    "confusion_matrix",
+    "learning_curves",
+    "residuals",
+    "scores",
+    "thresholds",
+]
+
+
+def __dir__() -> list[str]:
+    """Return the public names: functions and result classes, no modules."""
+    return sorted(__all__)

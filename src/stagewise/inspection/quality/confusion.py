@@ -1,4 +1,4 @@
-"""Which classes are taken for which."""
+"""The confusion matrix."""
 
 from __future__ import annotations
 
@@ -8,28 +8,28 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from stagewise.inspection.fitted import Vector, checked
-from stagewise.inspection.quality.answers import Answers
+from stagewise.inspection.fitted_model import Vector, check_argument
 from stagewise.inspection.quality.plots import plot_confusion
+from stagewise.inspection.quality.predictions import Predictions
 from stagewise.validation.rules import OneOf
 
-__all__ = ["Confusion", "confusion"]
+__all__ = ["ConfusionMatrix", "confusion_matrix"]
 
-NORMALISE = OneOf((None, "true", "predicted"))
+NORMALIZE = OneOf((None, "true", "pred"))
 
 
 @dataclass(frozen=True, eq=False)
-class Confusion:
-    """Which classes are taken for which.
+class ConfusionMatrix:
+    """A confusion matrix.
 
     Attributes
     ----------
     classes : tuple
-        The labels.
+        The class labels.
     counts : float64 array of shape (n_classes, n_classes)
-        The weight of rows of a class (row of the matrix) that are said to be of a class (column).
+        The weight of the rows with a true class (row of the matrix) and a predicted class (column).
     rows : int array of shape (n_classes,)
-        How many rows of each class there are, whatever their weights.
+        The number of rows of each class, regardless of weights.
     """
 
     classes: tuple[Any, ...]
@@ -37,18 +37,20 @@ class Confusion:
     rows: npt.NDArray[np.intp]
 
     @classmethod
-    def of(cls, answers: Answers) -> Confusion:
-        """Count what has been said already."""
-        answers.require("classification", "confusion")
-        assert answers.classes is not None
-        n, said = len(answers.classes), answers.said.argmax(axis=1)
-        cells = np.bincount(answers.y * n + said, weights=answers.weight, minlength=n * n)
-        rows = np.bincount(answers.y, minlength=n)
-        return cls(answers.classes, cells.reshape(n, n).astype(np.float64), rows)
+    def of(cls, predictions: Predictions) -> ConfusionMatrix:
+        """Count predictions."""
+        predictions.require("classification", "confusion_matrix")
+        assert predictions.classes is not None
+        n, predicted = len(predictions.classes), predictions.y_pred.argmax(axis=1)
+        cells = np.bincount(
+            predictions.y * n + predicted, weights=predictions.weight, minlength=n * n
+        )
+        rows = np.bincount(predictions.y, minlength=n)
+        return cls(predictions.classes, cells.reshape(n, n).astype(np.float64), rows)
 
-    def shares(self, normalise: str | None) -> Vector:
-        """Return the counts, or shares of each true or of each predicted class; 0 of nothing."""
-        how = checked("normalise", NORMALISE, normalise)
+    def normalized(self, normalize: str | None) -> Vector:
+        """Return counts, or shares of each true or predicted class; 0 for a class without rows."""
+        how = check_argument("normalize", NORMALIZE, normalize)
         if how is None:
             return self.counts
         whole = self.counts.sum(axis=1 if how == "true" else 0, keepdims=True)
@@ -56,13 +58,13 @@ class Confusion:
         return np.asarray(share, dtype=np.float64)
 
     def by_class(self) -> list[dict[str, Any]]:
-        """Return for each class the number of rows, precision, recall and F1; 0 of nothing."""
+        """Return the number of rows, precision, recall and F1 of each class; 0 where undefined."""
         right, wrong = np.diag(self.counts), self.counts - np.diag(np.diag(self.counts))
         both = 2 * right + wrong.sum(axis=0) + wrong.sum(axis=1)
         f1 = np.divide(2 * right, both, out=np.zeros_like(right), where=both > 0)
         columns = {
-            "precision": np.diag(self.shares("predicted")),
-            "recall": np.diag(self.shares("true")),
+            "precision": np.diag(self.normalized("pred")),
+            "recall": np.diag(self.normalized("true")),
             "f1": f1,
         }
         return [
@@ -72,57 +74,60 @@ class Confusion:
         ]
 
     def table(self) -> list[dict[str, Any]]:
-        """Return a row for each pair of a true and a predicted class."""
-        share = self.shares("true")
+        """Return one row per pair of a true and a predicted class."""
+        share = self.normalized("true")
         return [
             {
                 "true": true,
-                "predicted": said,
+                "predicted": predicted,
                 "weight": float(self.counts[i, j]),
                 "share_of_true": float(share[i, j]),
             }
             for i, true in enumerate(self.classes)
-            for j, said in enumerate(self.classes)
+            for j, predicted in enumerate(self.classes)
         ]
 
-    def plot(self, ax: Any = None, *, normalise: str | None = None) -> Any:
-        """Draw the matrix; return the axes.
+    def plot(self, ax: Any = None, *, normalize: str | None = None) -> Any:
+        """Plot the matrix; return the axes.
 
         Parameters
         ----------
         ax : matplotlib axes, or None
             Where to draw; None: on a new figure.
-        normalise : {None, "true", "predicted"}
-            Counts, or shares of each true (recall on the diagonal) or predicted class (precision).
+        normalize : {None, "true", "pred"}
+            Counts, or shares of each true class (recall on the diagonal) or predicted class
+            (precision on the diagonal).
         """
         names = [str(label) for label in self.classes]
-        return plot_confusion(names, self.shares(normalise), ax)
+        return plot_confusion(names, self.normalized(normalize), ax)
 
 
-def confusion(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Confusion:
-    """Return which classes are taken for which: the most probable one against the true one.
+def confusion_matrix(
+    estimator: Any, X: Any, y: Any, *, sample_weight: Any = None
+) -> ConfusionMatrix:
+    """Return the confusion matrix: true classes against the most probable classes.
 
     Parameters
     ----------
-    model : estimator
+    estimator : estimator
         A fitted classifier.
     X, y : array-like or data frame, and array-like
-        Rows with known classes, best such that the model has not seen.
+        Rows and their classes, preferably not used for training.
     sample_weight : array-like or None
-        How much each row counts.
+        Sample weights.
 
     Returns
     -------
-    Confusion
+    ConfusionMatrix
 
     Examples
     --------
     >>> from sklearn.datasets import load_iris
     >>> from stagewise import RandomForestClassifier
-    >>> from stagewise.inspection import confusion
+    >>> from stagewise.inspection import confusion_matrix
     >>> X, y = load_iris(return_X_y=True)
     >>> model = RandomForestClassifier(n_estimators=20).fit(X[::2], y[::2])
-    >>> confusion(model, X[1::2], y[1::2]).counts[0].tolist()
+    >>> confusion_matrix(model, X[1::2], y[1::2]).counts[0].tolist()
     [25.0, 0.0, 0.0]
     """
-    return Confusion.of(Answers.of(model, X, y, sample_weight))
+    return ConfusionMatrix.of(Predictions.of(estimator, X, y, sample_weight))

@@ -1,7 +1,6 @@
-"""How a model got better, round by round.
+"""Learning curves: the losses that were recorded during a fit.
 
-The one idea: what a fit wrote down while it ran is all there is; nothing is predicted again, so a
-model from a file has its curves as well. Must not know how rounds are run.
+Nothing is predicted again, so a model loaded from a file has its curves too.
 """
 
 from __future__ import annotations
@@ -12,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from stagewise.bagging.base import BaseBagging
-from stagewise.estimators.forest_base import BaseForest
-from stagewise.estimators.scores import ModelScores
-from stagewise.estimators.tree_base import BaseDecisionTree
-from stagewise.inspection.fitted import Vector
+from stagewise.estimators.bases.forest import BaseForest
+from stagewise.estimators.bases.scores import ModelScores
+from stagewise.estimators.bases.tree import BaseDecisionTree
+from stagewise.inspection.fitted_model import Vector
 from stagewise.inspection.quality.plots import plot_learning
 
 __all__ = ["LearningCurves", "learning_curves"]
@@ -23,20 +22,20 @@ __all__ = ["LearningCurves", "learning_curves"]
 
 @dataclass(frozen=True, eq=False)
 class LearningCurves:
-    """Losses after every round of a fit.
+    """The loss after each round of a fit.
 
     Attributes
     ----------
     loss : str
-        What was measured.
+        The name of the loss.
     train, validation, out_of_bag : float64 arrays of shape (n_rounds,), or None
-        The loss of the rows that were learned from, of held-out rows (or the mean over folds), and
-        of rows outside the bags. Of boosting only the change of the last one is known: it begins
+        The loss on the training rows, on validation rows (or the mean over folds), and on
+        out-of-bag rows. Boosting records only the change of the out-of-bag loss; its curve starts
         at the training loss of the first round.
     chosen : int
-        How many rounds predictions use.
+        The number of rounds that predictions use.
     unit : str
-        What is counted: rounds, trees or members.
+        The unit of the x axis: rounds, trees or members.
     """
 
     loss: str
@@ -48,16 +47,16 @@ class LearningCurves:
 
     @property
     def curves(self) -> dict[str, Vector]:
-        """The curves that there are, by their names."""
+        """The recorded curves, by name."""
         names = {
             "training": self.train,
-            "held-out": self.validation,
-            "out of bag": self.out_of_bag,
+            "validation": self.validation,
+            "out-of-bag": self.out_of_bag,
         }
         return {name: curve for name, curve in names.items() if curve is not None}
 
     def table(self) -> list[dict[str, Any]]:
-        """Return a row for each round, with the curves that there are."""
+        """Return one row per round, with a column for each recorded curve."""
         n = max(map(len, self.curves.values()))
         return [
             {self.unit: i + 1}
@@ -66,18 +65,18 @@ class LearningCurves:
         ]
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw the curves, with the number of rounds that was chosen; return the axes."""
+        """Plot the curves and the chosen number of rounds; return the axes."""
         return plot_learning(self.curves, (self.unit, self.loss), self.chosen, ax)
 
 
-def learning_curves(model: Any) -> LearningCurves:
-    """Return the losses that a fit wrote down, round by round.
+def learning_curves(estimator: Any) -> LearningCurves:
+    """Return the losses that were recorded during a fit, round by round.
 
     Parameters
     ----------
-    model : estimator
-        A fitted boosting estimator; a forest or a committee that was fitted with rows outside its
-        bags, or a forest with held-out rows.
+    estimator : estimator
+        A fitted boosting estimator; a forest or bagging ensemble that was fitted with
+        ``oob_score=True``; or a forest that was fitted with validation rows.
 
     Returns
     -------
@@ -86,7 +85,7 @@ def learning_curves(model: Any) -> LearningCurves:
     Raises
     ------
     ValueError
-        If the fit wrote nothing down; with what would have made it do so.
+        If the fit recorded no losses.
 
     Examples
     --------
@@ -99,43 +98,43 @@ def learning_curves(model: Any) -> LearningCurves:
     >>> len(curves.validation) >= curves.chosen
     True
     """
-    kind = model.__name__ if isinstance(model, type) else type(model).__name__
-    if isinstance(model, BaseBagging):
-        return _of_committee(model, kind)
-    if not isinstance(model, ModelScores) or isinstance(model, BaseDecisionTree):
+    kind = estimator.__name__ if isinstance(estimator, type) else type(estimator).__name__
+    if isinstance(estimator, BaseBagging):
+        return _of_bagging(estimator, kind)
+    if not isinstance(estimator, ModelScores) or isinstance(estimator, BaseDecisionTree):
         raise TypeError(
-            f"learning_curves is about models that are made round by round, and {kind} is not. "
-            "Pass a boosting estimator, a forest or a committee."
+            f"learning_curves needs a model that is fitted in rounds, and {kind} is not. "
+            "Pass a boosting estimator, a forest or a bagging ensemble."
         )
-    model.fingerprint()  # raises where nothing was fitted
-    learned = model.model_
+    estimator.fingerprint()  # raises if the estimator is not fitted
+    learned = estimator.model_
     train, validation = (c if len(c) else None for c in (learned.train_loss, learned.valid_loss))
-    chosen, unit, out_of_bag = model.best_iteration_, "rounds", None
-    if isinstance(model, BaseForest):
+    chosen, unit, out_of_bag = estimator.best_iteration_, "rounds", None
+    if isinstance(estimator, BaseForest):
         unit = "trees"
-        # A file does not say whose losses these are; bags are what forests are judged by.
-        report = getattr(model, "fit_report_", {})
-        if not report.get("judged_by_held_out_rows", not model.out_of_bag):
+        # A model file does not record which rows the losses are of; forests use out-of-bag rows.
+        report = getattr(estimator, "fit_report_", {})
+        if not report.get("used_validation_rows", not estimator.oob_score):
             out_of_bag, validation = validation, None
-    elif len(improvement := getattr(model, "oob_improvement_", ())) and train is not None:
+    elif len(improvement := getattr(estimator, "oob_improvement_", ())) and train is not None:
         gained = np.cumsum(improvement)
         out_of_bag = train[0] + gained[0] - gained
     if train is None and validation is None and out_of_bag is None:
         raise ValueError(
-            f"This {kind} has no history. Fit it with oob_score=True or pass X_val and y_val to "
-            "fit."
+            f"This {kind} recorded no losses. Fit it with oob_score=True or pass X_val and "
+            "y_val to fit."
         )
-    loss = "half the squared error" if learned.loss == "squared_error" else learned.loss
+    loss = "half squared error" if learned.loss == "squared_error" else learned.loss
     return LearningCurves(loss, train, validation, out_of_bag, chosen, unit)
 
 
-def _of_committee(model: BaseBagging, kind: str) -> LearningCurves:
-    n = len(getattr(model, "estimators_", ()))
-    path = getattr(model, "oob_path_", None)
+def _of_bagging(estimator: BaseBagging, kind: str) -> LearningCurves:
+    n = len(getattr(estimator, "estimators_", ()))
+    path = getattr(estimator, "oob_errors_", None)
     if not n or path is None:
         raise ValueError(
-            f"This {kind} has no history: {'its members left no rows out' if n else 'not fitted'}. "
+            f"This {kind} {'has no out-of-bag losses' if n else 'is not fitted'}. "
             "Fit it with oob_score=True."
         )
-    loss = "share of wrong rows" if hasattr(model, "classes_") else "squared error"
+    loss = "error rate" if hasattr(estimator, "classes_") else "squared error"
     return LearningCurves(loss, None, None, path, n, "members")

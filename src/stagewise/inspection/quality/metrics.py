@@ -1,7 +1,7 @@
-"""Scores as functions of how much each row counts.
+"""Metrics as functions of the row weights.
 
-The one idea: whatever depends on rows alone (their losses, their order) is found once; what is left
-is fast enough to be asked for hundreds of times with other counts. Must not know about limits.
+Everything that does not depend on the weights (the losses of the rows, their order) is computed
+once, so that a metric can be evaluated hundreds of times for the bootstrap.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from stagewise.inspection.fitted import Vector
-from stagewise.inspection.importances.row_losses import OF_CLASSES, OF_NUMBERS
-from stagewise.inspection.quality.answers import Answers
+from stagewise.inspection.fitted_model import Vector
+from stagewise.inspection.quality.predictions import Predictions
+from stagewise.inspection.row_losses import CLASSIFICATION_LOSSES, REGRESSION_LOSSES
 
 __all__ = ["Metric", "metrics_of"]
 
@@ -22,33 +22,33 @@ NAN = float("nan")
 
 
 class Metric(ABC):
-    """A score as a function of how much each row counts."""
+    """A metric as a function of the row weights."""
 
     name: str
-    words: str
+    label: str
     larger_is_better = False
     ends: tuple[float, float] = (0.0, float("inf"))
-    """Between what it lies, whatever the rows."""
-    passes = 1  # how often a value goes through the rows
+    """The smallest and the largest possible value."""
+    passes = 1  # passes over the rows per evaluation
 
     @abstractmethod
     def value(self, weight: Vector) -> float:
-        """Return the score; NaN where there is none."""
+        """Return the metric; NaN if it is undefined."""
 
     @abstractmethod
     def influence(self, weight: Vector) -> Vector:
-        """Return w_i times the derivative of the score by w_i, for each row."""
+        """Return w_i · ∂metric/∂w_i for each row."""
 
-    def why(self, n_rows: int) -> str:
-        """Say why there is no score or no limits; nothing where there are."""
-        return "" if n_rows > 1 else "one row has no limits"
+    def reason(self, n_rows: int) -> str:
+        """Return why the metric or its limits are undefined; empty if they are defined."""
+        return "" if n_rows > 1 else "one row is not enough for confidence limits"
 
 
 class _Mean(Metric):
-    """A mean of losses, times the unit that these are measured in."""
+    """A weighted mean of losses, times their unit."""
 
-    def __init__(self, name: str, words: str, loss: Vector, unit: float = 1.0) -> None:
-        self.name, self.words, self._loss, self._unit = name, words, loss, unit
+    def __init__(self, name: str, label: str, loss: Vector, unit: float = 1.0) -> None:
+        self.name, self.label, self._loss, self._unit = name, label, loss, unit
 
     def _mean(self, weight: Vector) -> float:
         return float(np.average(self._loss, weights=weight))
@@ -62,7 +62,7 @@ class _Mean(Metric):
 
 
 class _Root(_Mean):
-    """The root of a mean."""
+    """The square root of a weighted mean."""
 
     def value(self, weight: Vector) -> float:
         return self._unit * float(np.sqrt(self._mean(weight)))
@@ -74,16 +74,16 @@ class _Root(_Mean):
 
 
 class _Right(_Mean):
-    """A mean of what is not lost."""
+    """A mean that is better when larger."""
 
     larger_is_better = True
     ends = (0.0, 1.0)
 
 
 class _Explained(Metric):
-    """R²: what is left of the squared distance to the mean."""
+    """The coefficient of determination, R²."""
 
-    name, words, larger_is_better = "r2", "R²", True
+    name, label, larger_is_better = "r2", "R²", True
     ends = (float("-inf"), 1.0)
 
     def __init__(self, y: Vector, loss: Vector) -> None:
@@ -98,7 +98,7 @@ class _Explained(Metric):
         whole, _, left = self._parts(weight)
         if np.count_nonzero(weight) < 2:
             return NAN
-        if whole == 0:  # as scikit-learn has it
+        if whole == 0:  # as in scikit-learn
             return 1.0 if left == 0 else 0.0
         return 1.0 - left / whole
 
@@ -109,24 +109,26 @@ class _Explained(Metric):
         moved = (self._loss - left) / whole - left * (far - whole) / whole**2
         return np.asarray(-weight * moved / weight.sum())
 
-    def why(self, n_rows: int) -> str:
-        return "" if n_rows > 1 else "R² compares rows with their mean, and there is one row"
+    def reason(self, n_rows: int) -> str:
+        return "" if n_rows > 1 else "R² is undefined for one row"
 
 
 class _Area(Metric):
-    """The area under the ROC curve, of one class or the mean of several against the rest."""
+    """The area under the ROC curve; of several classes the mean of one-vs-rest areas."""
 
-    name, words, larger_is_better = "auc", "AUC", True
+    name, label, larger_is_better = "auc", "AUC", True
     ends = (0.0, 1.0)
 
-    def __init__(self, answers: Answers) -> None:
-        assert answers.classes is not None
-        met = np.bincount(answers.y, minlength=len(answers.classes))
-        # One column says all there is to say about two classes.
+    def __init__(self, predictions: Predictions) -> None:
+        assert predictions.classes is not None
+        met = np.bincount(predictions.y, minlength=len(predictions.classes))
+        # For two classes the column of the second is enough.
         columns = [1] if len(met) == 2 else range(len(met))
-        n = len(answers.y)
+        n = len(predictions.y)
         self._sorted = [
-            _Ranked.of(answers.said[:, k], answers.y == k) for k in columns if 0 < met[k] < n
+            _Ranked.of(predictions.y_pred[:, k], predictions.y == k)
+            for k in columns
+            if 0 < met[k] < n
         ]
         self.passes = max(1, len(self._sorted))
 
@@ -140,27 +142,27 @@ class _Area(Metric):
             return np.full(len(weight), NAN)
         return np.asarray(np.mean([ranked.influence(weight) for ranked in self._sorted], axis=0))
 
-    def why(self, n_rows: int) -> str:
-        return "" if self._sorted else "AUC compares classes, and these rows are all of one"
+    def reason(self, n_rows: int) -> str:
+        return "" if self._sorted else "AUC is undefined: all rows are of one class"
 
 
 @dataclass(frozen=True, eq=False)
 class _Ranked:
-    """Rows in the order of a probability, those of one class apart from the rest."""
+    """Rows sorted by a probability, with a mask of the positive class."""
 
     order: npt.NDArray[np.intp]
     starts: npt.NDArray[np.intp]
     positive: npt.NDArray[np.bool_]
 
     @classmethod
-    def of(cls, said: Vector, positive: npt.NDArray[np.bool_]) -> _Ranked:
-        order = np.argsort(said, kind="stable")
-        ranked = said[order]
+    def of(cls, score: Vector, positive: npt.NDArray[np.bool_]) -> _Ranked:
+        order = np.argsort(score, kind="stable")
+        ranked = score[order]
         starts = np.flatnonzero(np.r_[True, ranked[1:] != ranked[:-1]])
         return cls(order, starts, positive[order])
 
     def _sums(self, weight: Vector) -> tuple[Vector, Vector, Vector]:
-        """Return the weights in order, and those of the class and the rest at each value."""
+        """Return the sorted weights, and their sums by value for the class and for the rest."""
         own = weight[self.order]
         inside = np.where(self.positive, own, 0.0)
         if len(self.starts) == len(own):  # no ties
@@ -187,23 +189,24 @@ class _Ranked:
         return back
 
 
-def metrics_of(answers: Answers) -> list[Metric]:
-    """Return the scores of a task, ready to be asked for."""
-    if answers.task == "regression":
-        # Numbers of any size have squares that are numbers: the unit is a power of two near them.
-        largest = float(np.max(np.abs([answers.y, answers.said]), initial=0.0))
+def metrics_of(predictions: Predictions) -> list[Metric]:
+    """Return the metrics of a task for these predictions."""
+    if predictions.task == "regression":
+        # Squares must not overflow or vanish: values are divided by a power of two near the
+        # largest.
+        largest = float(np.max(np.abs([predictions.y, predictions.y_pred]), initial=0.0))
         unit = 2.0 ** float(np.frexp(largest)[1] - 1) if 0 < largest < np.inf else 1.0
-        y, said = answers.y / unit, answers.said / unit
-        squared = OF_NUMBERS["squared_error"](y, said)
+        y, y_pred = predictions.y / unit, predictions.y_pred / unit
+        squared = REGRESSION_LOSSES["squared_error"](y, y_pred)
         return [
             _Root("rmse", "RMSE", squared, unit),
-            _Mean("mae", "MAE", OF_NUMBERS["absolute_error"](y, said), unit),
+            _Mean("mae", "MAE", REGRESSION_LOSSES["absolute_error"](y, y_pred), unit),
             _Explained(y, squared),
         ]
-    y, said = answers.y, answers.said
+    y, y_pred = predictions.y, predictions.y_pred
     return [
-        _Mean("log_loss", "log loss", OF_CLASSES["log_loss"](y, said)),
-        _Right("accuracy", "accuracy", 1.0 - OF_CLASSES["error"](y, said)),
-        _Area(answers),
-        _Mean("brier", "Brier", OF_CLASSES["brier"](y, said)),
+        _Mean("log_loss", "log loss", CLASSIFICATION_LOSSES["log_loss"](y, y_pred)),
+        _Right("accuracy", "accuracy", 1.0 - CLASSIFICATION_LOSSES["error"](y, y_pred)),
+        _Area(predictions),
+        _Mean("brier", "Brier", CLASSIFICATION_LOSSES["brier"](y, y_pred)),
     ]

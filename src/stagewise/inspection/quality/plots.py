@@ -1,7 +1,7 @@
-"""Pictures of how good a model is; matplotlib is asked for only where a picture is drawn.
+"""Plots of the quality of a model.
 
-The one idea: as in `plots`: a drawing function takes plain arrays and gives axes back. Must not
-compute anything that a reader of the result could want as a number.
+Each function takes plain arrays and returns matplotlib axes; matplotlib is imported only when
+something is drawn. Every displayed number is computed by the caller.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ import numpy as np
 import numpy.typing as npt
 
 from stagewise.axes import DOTS, LINE, new_axes
-from stagewise.inspection.effects.plots import COLOURS
+from stagewise.inspection.plots import COLOURS
 
 __all__ = [
     "plot_calibration",
     "plot_confusion",
     "plot_intervals",
     "plot_learning",
-    "plot_three_looks",
-    "plot_trade",
+    "plot_residuals",
+    "plot_tradeoff",
 ]
 
 Vector = npt.NDArray[np.float64]
@@ -30,38 +30,38 @@ MOST_DOTS = 4000
 
 
 def plot_intervals(names: Sequence[str], ends: Vector, axes: Any) -> list[Any]:
-    """Draw a dot and its limits for each row (value, low, high) of `ends`, on axes of its own."""
+    """Plot each row (value, low, high) of `ends` as a dot with its limits, on its own axes."""
     _, drawn = new_axes(len(names), axes, "plot")
     for ax, name, (value, low, high) in zip(drawn, names, ends, strict=True):
         ax.hlines(0.0, low, high, color=DOTS, lw=5, alpha=0.35)
         ax.plot([value], [0.0], "o", color=DOTS, ms=8)
-        told = "no number" if value != value else f"{value:.4g}"
-        ax.set(yticks=[], title=f"{name}: {told}")
+        text = "undefined" if value != value else f"{value:.4g}"
+        ax.set(yticks=[], title=f"{name}: {text}")
         ax.margins(x=0.25)
         ax.grid(visible=False, axis="y")
     return list(drawn)
 
 
-def plot_trade(
+def plot_tradeoff(
     x: Vector,
     y: Vector,
     labels: tuple[str, str],
     title: str,
     ax: Any,
     *,
-    guess: Vector | None = None,
+    chance: Vector | None = None,
     mark: tuple[float, float] | None = None,
     steps: str = "default",
 ) -> Any:
-    """Draw what is gained against what it costs; `guess` has the ends of a line to compare with.
+    """Plot a trade-off curve; `chance` has the end points of the reference line.
 
-    `steps` is how matplotlib connects points: "steps-pre" has the value of the right end of each
-    interval in the order of the points, "steps-post" that of the left one.
+    `steps` is matplotlib's drawstyle: "steps-pre" uses the value at the right end of each interval
+    in the order of the points, "steps-post" the value at the left end.
     """
     _, (ax,) = new_axes(1, ax, "plot")
     ax.plot(x, y, color=DOTS, lw=2, drawstyle=steps)
-    if guess is not None:
-        ax.plot([0.0, 1.0], guess, color=LINE, lw=1, ls="--")
+    if chance is not None:
+        ax.plot([0.0, 1.0], chance, color=LINE, lw=1, ls="--")
         ax.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.05))
     if mark is not None:
         ax.plot(*mark, "o", color=COLOURS[1], ms=7)
@@ -73,7 +73,7 @@ def plot_trade(
 def plot_calibration(
     predicted: Vector, observed: Vector, limits: Vector, title: str, ax: Any
 ) -> Any:
-    """Draw observed shares against probabilities; `limits` has rows of low and of high ends."""
+    """Plot observed shares against predicted probabilities; `limits` has rows low and high."""
     _, (ax,) = new_axes(1, ax, "plot")
     ax.plot([0.0, 1.0], [0.0, 1.0], color=LINE, lw=1, ls="--")
     ax.vlines(predicted, limits[0], limits[1], color=DOTS, lw=3, alpha=0.35)
@@ -84,7 +84,7 @@ def plot_calibration(
 
 
 def plot_confusion(names: Sequence[str], cells: Vector, ax: Any) -> Any:
-    """Draw a matrix of true against predicted classes, each cell with its number."""
+    """Plot a confusion matrix with the number of each cell."""
     _, (ax,) = new_axes(1, ax, "plot")
     place, largest = np.arange(len(names)), cells.max(initial=0.0)
     ax.imshow(cells, cmap="Blues", vmin=0.0, vmax=largest or 1.0)
@@ -103,12 +103,12 @@ def plot_confusion(names: Sequence[str], cells: Vector, ax: Any) -> Any:
     return ax
 
 
-def plot_three_looks(
+def plot_residuals(
     rows: Vector, running: Mapping[str, Vector], normal: tuple[Vector, Vector], axes: Any
 ) -> list[Any]:
-    """Draw observed against predicted, residuals against predicted, residuals against the normal.
+    """Plot observed and residual against predicted values, and a normal quantile plot.
 
-    `rows` has predictions, observations and residuals; of many rows some are drawn.
+    `rows` has predicted, observed and residual values; a sample is drawn if there are many.
     """
     _, drawn = new_axes(3, axes, "plot")
     fit, left, shape = drawn
@@ -119,25 +119,25 @@ def plot_three_looks(
     dots = {"color": DOTS, "ms": 3, "alpha": 0.4 if len(some) > 300 else 0.8, "mew": 0}
     fit.plot(predicted[some], observed[some], "o", **dots)
     fit.axline((float(predicted.mean()),) * 2, slope=1.0, color=LINE, lw=1, ls="--")
-    fit.set(xlabel="predicted", ylabel="observed", title="observed and predicted")
+    fit.set(xlabel="predicted", ylabel="observed", title="observed vs predicted")
     left.plot(predicted[some], residual[some], "o", **dots)
     left.axhline(0.0, color=LINE, lw=1, ls="--")
     x = running["predicted"]
     band = {"color": COLOURS[1], "alpha": 0.45, "lw": 0, "zorder": 3}
     left.fill_between(x, running["lower"], running["upper"], **band)
     left.plot(x, running["median"], color="#a85f06", lw=2, zorder=4)
-    left.set(xlabel="predicted", ylabel="residual", title="median and middle half")
+    left.set(xlabel="predicted", ylabel="residual", title="median and quartiles")
     kept = np.unique(np.linspace(0, len(normal[0]) - 1, MOST_DOTS).astype(np.intp))
     shape.axline((0.0, 0.0), slope=1.0, color=LINE, lw=1, ls="--", zorder=3)
     shape.plot(normal[0][kept], normal[1][kept], "o", **dots)
-    shape.set(xlabel="normal quantile", ylabel="residual / spread", title="normal errors")
+    shape.set(xlabel="normal quantile", ylabel="standardized residual", title="normal Q-Q plot")
     return list(drawn)
 
 
 def plot_learning(
     curves: Mapping[str, Vector], labels: tuple[str, str], chosen: int, ax: Any
 ) -> Any:
-    """Draw losses by round, and a line at the round that was chosen."""
+    """Plot losses by round, and a line at the chosen round."""
     _, (ax,) = new_axes(1, ax, "plot")
     for k, (name, curve) in enumerate(curves.items()):
         ax.plot(np.arange(1, len(curve) + 1), curve, color=COLOURS[k], lw=1.8, label=name)

@@ -1,4 +1,4 @@
-"""What a model of numbers leaves over."""
+"""Residuals of a regression."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import numpy as np
 from scipy.special import ndtri
 
 from stagewise.errors import InvalidParameterError
-from stagewise.inspection.fitted import Vector, checked
-from stagewise.inspection.quality.answers import Answers
-from stagewise.inspection.quality.plots import plot_three_looks
-from stagewise.inspection.quality.quantiles import weighted_quantiles
+from stagewise.inspection.fitted_model import Vector, check_argument
+from stagewise.inspection.quality.plots import plot_residuals
+from stagewise.inspection.quality.predictions import Predictions
+from stagewise.inspection.quantiles import weighted_quantiles
 from stagewise.validation.messages import short_repr
 from stagewise.validation.rules import Number
 
@@ -24,14 +24,14 @@ QUARTILES = (0.25, 0.5, 0.75)
 
 @dataclass(frozen=True, eq=False)
 class Residuals:
-    """What was said of rows, what they are, and the difference.
+    """Predictions, true targets and residuals of a regression.
 
     Attributes
     ----------
     predicted, observed, residual : float64 arrays of shape (n_rows,)
         residual = observed - predicted.
     weight : float64 array of shape (n_rows,)
-        How much each row counts.
+        The sample weights.
     """
 
     predicted: Vector
@@ -40,34 +40,39 @@ class Residuals:
     weight: Vector
 
     @classmethod
-    def of(cls, answers: Answers) -> Residuals:
-        """Subtract what has been said already."""
-        answers.require("regression", "residuals")
-        return cls(answers.said, answers.y, answers.y - answers.said, answers.weight)
+    def of(cls, predictions: Predictions) -> Residuals:
+        """Compute the residuals of predictions."""
+        predictions.require("regression", "residuals")
+        return cls(
+            predictions.y_pred,
+            predictions.y,
+            predictions.y - predictions.y_pred,
+            predictions.weight,
+        )
 
     def quantiles(self, shares: Any = SHARES) -> Vector:
-        """Return the residuals below which these shares of the weight are."""
-        asked = np.asarray(shares, dtype=np.float64)
-        if asked.ndim > 1 or not ((asked >= 0) & (asked <= 1)).all():
+        """Return weighted quantiles of the residuals."""
+        wanted = np.asarray(shares, dtype=np.float64)
+        if wanted.ndim > 1 or not ((wanted >= 0) & (wanted <= 1)).all():
             raise InvalidParameterError(
                 f"shares must be numbers from 0 to 1, such as 0.9; got {short_repr(shares)}."
             )
-        return weighted_quantiles(self.residual, self.weight, asked)
+        return weighted_quantiles(self.residual, self.weight, wanted)
 
-    def running(self, bins: int = 20) -> dict[str, Vector]:
-        """Return quartiles of the residuals of rows that are predicted alike.
+    def running(self, n_bins: int = 20) -> dict[str, Vector]:
+        """Return quartiles of the residuals in groups of similar predictions.
 
         Parameters
         ----------
-        bins : int, default=20
-            How many groups of equal weight, in the order of the predictions.
+        n_bins : int, default=20
+            The number of groups of equal weight, in the order of the predictions.
 
         Returns
         -------
         dict of float64 arrays of shape (n_groups,)
             "predicted" (the mean of a group), "lower", "median" and "upper".
         """
-        most = checked("bins", Number(1, whole=True), bins)
+        most = check_argument("n_bins", Number(1, whole=True), n_bins)
         kept = np.flatnonzero(self.weight > 0)
         order = kept[np.argsort(self.predicted[kept], kind="stable")]
         own = self.weight[order]
@@ -79,11 +84,11 @@ class Residuals:
         return {"predicted": np.array(middle), "lower": lower, "median": median, "upper": upper}
 
     def against_normal(self) -> tuple[Vector, Vector]:
-        """Return quantiles of the standard normal, and residuals in units of their spread.
+        """Return standard normal quantiles, and the sorted standardized residuals.
 
-        The i-th smallest residual r, less the mean and divided by the standard deviation, belongs
-        to the quantile of the share of weight below its middle. Points on the diagonal: normal
-        errors.
+        A standardized residual is (r - mean) / standard deviation. Its normal quantile is that of
+        the share of the weight below it, half of its own weight included. Normally distributed
+        errors lie on the diagonal.
         """
         kept = np.flatnonzero(self.weight > 0)
         order = kept[np.argsort(self.residual[kept], kind="stable")]
@@ -94,13 +99,13 @@ class Residuals:
         return ndtri(share), (r - mean) / (spread if spread > 0 else 1.0)
 
     def table(self) -> list[dict[str, float]]:
-        """Return a row for each row."""
+        """Return one row per sample."""
         names = ("predicted", "observed", "residual", "weight")
         columns = [getattr(self, name).tolist() for name in names]
         return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw three looks: observed against predicted, what is left of it, and its distribution.
+        """Plot observed and residual against predicted values, and a normal quantile plot.
 
         Parameters
         ----------
@@ -110,25 +115,25 @@ class Residuals:
         Returns
         -------
         list of matplotlib axes
-            On the first the diagonal is a perfect model; on the second the band has the middle half
-            of the residuals, the line their median; on the third the diagonal is normal errors.
+            First: the diagonal is a perfect model. Second: the line is the median of the residuals,
+            the band their quartiles. Third: the diagonal is a normal distribution.
         """
         kept = self.weight > 0
         rows = np.stack([self.predicted, self.observed, self.residual])[:, kept]
-        return plot_three_looks(rows, self.running(), self.against_normal(), ax)
+        return plot_residuals(rows, self.running(), self.against_normal(), ax)
 
 
-def residuals(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Residuals:
-    """Return what a model of numbers leaves over.
+def residuals(estimator: Any, X: Any, y: Any, *, sample_weight: Any = None) -> Residuals:
+    """Return the residuals of a regressor, observed - predicted.
 
     Parameters
     ----------
-    model : estimator
+    estimator : estimator
         A fitted regressor.
     X, y : array-like or data frame, and array-like
-        Rows with known numbers, best such that the model has not seen.
+        Rows and their targets, preferably not used for training.
     sample_weight : array-like or None
-        How much each row counts.
+        Sample weights.
 
     Returns
     -------
@@ -144,4 +149,4 @@ def residuals(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Residual
     >>> left.quantiles([0.5]).round(6).tolist()
     [2.0]
     """
-    return Residuals.of(Answers.of(model, X, y, sample_weight))
+    return Residuals.of(Predictions.of(estimator, X, y, sample_weight))

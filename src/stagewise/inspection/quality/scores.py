@@ -1,8 +1,8 @@
-"""How good a model is on rows with known answers, in a few numbers with their limits.
+"""Scores of a model with confidence limits.
 
-The one idea: every score is a function of how often each row counts. Drawing the rows again
-(bootstrap) changes only these counts, so rows are predicted, compared and sorted once. Where even
-that is too much, the derivatives of the score by the counts give its standard error.
+Every score is a function of the row weights. A bootstrap resample changes only the weights, so rows
+are predicted, compared and sorted once. For very many rows, the derivatives of the score by the
+weights give its standard error instead (infinitesimal jackknife).
 """
 
 from __future__ import annotations
@@ -14,115 +14,119 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtri
 
-from stagewise.inspection.fitted import Vector, checked
-from stagewise.inspection.quality.answers import Answers
+from stagewise.inspection.fitted_model import Vector, check_argument
 from stagewise.inspection.quality.metrics import Metric, metrics_of
 from stagewise.inspection.quality.plots import plot_intervals
+from stagewise.inspection.quality.predictions import Predictions
 from stagewise.validation.rules import Number
 
 __all__ = ["Score", "Scores", "scores"]
 
 NAN = float("nan")
 MOST_WORK = 20_000_000
-"""Rows times draws times areas, beyond which limits are those of the normal distribution."""
+"""Rows × resamples × passes; beyond this the limits use the normal approximation."""
 
 
 @dataclass(frozen=True)
 class Score:
-    """One figure of a model, and between which limits it would be with other such rows.
+    """One score with its confidence limits.
 
     Attributes
     ----------
-    name, words : str
-        What it is called in tables, and by people.
+    name, label : str
+        The name in tables and the name for display.
     value : float
-        The score; NaN where these rows do not have one.
+        The score; NaN if it is undefined for these rows.
     low, high : float
-        Its confidence limits; NaN where there are none.
+        The confidence limits; NaN if there are none.
     larger_is_better : bool
-        Which way is up.
-    why : str
-        Why a number is missing; empty where none is.
+        Whether larger values are better.
+    reason : str
+        Why a value is NaN; empty if none is.
     """
 
     name: str
-    words: str
+    label: str
     value: float
     low: float
     high: float
     larger_is_better: bool
-    why: str = ""
+    reason: str = ""
 
 
 @dataclass(frozen=True)
 class Scores:
-    """The figures of a model on some rows.
+    """The scores of a model on some rows.
 
     Attributes
     ----------
     task : {"regression", "classification"}
-        What is predicted.
+        The kind of target.
     n_rows : int
-        How many rows count.
-    confidence : float
-        Of the limits.
+        The number of rows with a positive weight.
+    confidence_level : float
+        The confidence level of the limits.
     scores : tuple of Score
-        Of a regression rmse, mae and r2; of a classification log_loss, accuracy, auc and brier.
+        Regression: rmse, mae and r2; classification: log_loss, accuracy, auc and brier.
     """
 
     task: str
     n_rows: int
-    confidence: float
+    confidence_level: float
     scores: tuple[Score, ...]
 
     @classmethod
     def of(
         cls,
-        answers: Answers,
+        predictions: Predictions,
         *,
-        confidence: float = 0.95,
-        repeats: int = 200,
+        confidence_level: float = 0.95,
+        n_resamples: int = 200,
         random_state: int = 0,
     ) -> Scores:
-        """Score what has been said already; the parameters are those of `scores`."""
-        share = checked("confidence", Number(0.0, 1.0, open_low=True, open_high=True), confidence)
-        n_repeats = checked("repeats", Number(0, whole=True), repeats)
-        seed = checked("random_state", Number(0, whole=True), random_state)
-        counting = answers.counted()
-        # Only ratios of weights matter. A power of two leaves every digit in place, and products
-        # of the weights finite.
-        weight = np.ldexp(counting.weight, -np.frexp(counting.weight.max())[1])
-        metrics = metrics_of(counting)
-        n = len(counting.y)
+        """Score predictions; the parameters are those of `scores`."""
+        share = check_argument(
+            "confidence_level", Number(0.0, 1.0, open_low=True, open_high=True), confidence_level
+        )
+        n_draws = check_argument("n_resamples", Number(0, whole=True), n_resamples)
+        seed = check_argument("random_state", Number(0, whole=True), random_state)
+        rows = predictions.with_weight()
+        # Only ratios of weights matter. Division by a power of two is exact and keeps products
+        # of weights finite.
+        weight = np.ldexp(rows.weight, -np.frexp(rows.weight.max())[1])
+        metrics = metrics_of(rows)
+        n = len(rows.y)
         low, high = np.full((2, len(metrics)), NAN)
-        if n > 1 and n_repeats:
-            work = n * n_repeats * max(m.passes for m in metrics)
+        if n > 1 and n_draws:
+            work = n * n_draws * max(m.passes for m in metrics)
             if work <= MOST_WORK:
-                low, high = _drawn(metrics, weight, share, n_repeats, seed)
+                low, high = _bootstrap(metrics, weight, share, n_draws, seed)
             else:
                 low, high = _normal(metrics, weight, share)
-        told = tuple(
-            Score(m.name, m.words, m.value(weight), a, b, m.larger_is_better, m.why(n))
+        scored = tuple(
+            Score(m.name, m.label, m.value(weight), a, b, m.larger_is_better, m.reason(n))
             for m, a, b in zip(metrics, low.tolist(), high.tolist(), strict=True)
         )
-        return cls(counting.task, n, share, told)
+        return cls(rows.task, n, share, scored)
 
     def __getitem__(self, name: str) -> Score:
         """Return the score of this name."""
         for score in self.scores:
             if score.name == name:
                 return score
-        raise KeyError(f"{name!r}: there are {', '.join(s.name for s in self.scores)}")
+        raise KeyError(
+            f"{name!r} is not a score; the scores are {', '.join(s.name for s in self.scores)}"
+        )
 
     def table(self) -> list[dict[str, Any]]:
-        """Return a row for each score."""
+        """Return one row per score."""
         return [
-            {"score": s.name, "value": s.value, "low": s.low, "high": s.high, "why": s.why}
+            {"score": s.name, "value": s.value, "low": s.low, "high": s.high, "reason": s.reason}
             for s in self.scores
         ]
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw every score that is a number with its limits, each on a scale of its own.
+        """Plot each score with its limits, on its own axes.
 
         Parameters
         ----------
@@ -133,58 +137,57 @@ class Scores:
         -------
         list of matplotlib axes
         """
-        names = [s.words for s in self.scores]
+        names = [s.label for s in self.scores]
         ends = np.array([[s.value, s.low, s.high] for s in self.scores])
         return plot_intervals(names, ends, ax)
 
     def __str__(self) -> str:
-        lines = [f"Scores of {self.n_rows:,} rows, {self.confidence:.0%} limits"]
+        lines = [f"Scores of {self.n_rows:,} rows, {self.confidence_level:.0%} confidence limits"]
         lines += [
-            f"  {s.words:<9} {s.value:.6g}  [{s.low:.6g}, {s.high:.6g}]  {s.why}"
+            f"  {s.label:<9} {s.value:.6g}  [{s.low:.6g}, {s.high:.6g}]  {s.reason}"
             for s in self.scores
         ]
         return "\n".join(line.rstrip() for line in lines)
 
 
 def scores(
-    model: Any,
+    estimator: Any,
     X: Any,
     y: Any,
-    sample_weight: Any = None,
     *,
-    confidence: float = 0.95,
-    repeats: int = 200,
+    sample_weight: Any = None,
+    confidence_level: float = 0.95,
+    n_resamples: int = 200,
     random_state: int = 0,
 ) -> Scores:
-    """Return how good a model is on rows with known answers, with confidence limits.
+    """Return the scores of a model on rows with known targets, with confidence limits.
 
     ============  =====================================================================
     rmse          √ of the mean of (y - f)²
-    mae           the mean of the absolute values of y - f
+    mae           mean of |y - f|
     r2            1 - Σ w (y - f)² / Σ w (y - ȳ)²
-    log_loss      the mean of -log of the probability of the class that it was
-    accuracy      the share of rows whose most probable class it was
-    auc           how often a row of a class has a larger probability of it than a row of
-                  the rest, ties counting half; of more than two classes the plain mean
-                  over those that are met
-    brier         the mean of (p - y)²; of more than two classes of Σ_k (p_k - 1[y = k])²
+    log_loss      mean of -log(predicted probability of the true class)
+    accuracy      share of rows whose most probable class is the true class
+    auc           area under the ROC curve, ties counting half; of more than two classes the
+                  unweighted mean of the one-vs-rest areas of the classes in y
+    brier         mean of (p - y)²; of more than two classes of Σ_k (p_k - 1[y = k])²
     ============  =====================================================================
 
     Parameters
     ----------
-    model : estimator
-        Any fitted estimator: boosting, forest, tree, committee, linear model.
+    estimator : estimator
+        Any fitted estimator with `predict`, or `predict_proba` for classes.
     X, y : array-like or data frame, and array-like
-        Rows with known answers, best such that the model has not seen.
+        Rows and their targets, preferably not used for training.
     sample_weight : array-like or None
-        How much each row counts.
-    confidence : float, default=0.95
-        Of the limits.
-    repeats : int, default=200
-        How often the rows are drawn again, with replacement, to see how much the scores move; the
-        limits are quantiles of what comes out (percentile bootstrap, Efron 1979). 0: no limits.
+        Sample weights.
+    confidence_level : float, default=0.95
+        The confidence level of the limits.
+    n_resamples : int, default=200
+        The number of bootstrap resamples; the limits are quantiles of the resampled scores
+        (percentile bootstrap, Efron 1979). 0: no limits.
     random_state : int, default=0
-        The seed of these draws.
+        The seed of the bootstrap.
 
     Returns
     -------
@@ -192,11 +195,11 @@ def scores(
 
     Notes
     -----
-    Rows are drawn and then counted with their weights. If that is more work than 20 million rows
-    in all draws (200 draws of 100,000 rows), the limits are value ± z · standard error, the error
-    being √ Σ_i U_i² with U_i the derivative of the score by how often row i counts (infinitesimal
-    jackknife, Jaeckel 1972; of the AUC this is that of DeLong et al. 1988). With so many rows the
-    two hardly differ.
+    Rows are resampled with equal probability and keep their weights. If all resamples together have
+    more than 20 million rows (200 × 100,000 rows), the limits are value ± z · standard error. The
+    standard error is √ Σ_i U_i², with U_i = w_i · ∂score/∂w_i (infinitesimal jackknife, Jaeckel
+    1972; for the AUC this is the estimate of DeLong et al. 1988). With so many rows the two methods
+    hardly differ.
 
     Examples
     --------
@@ -211,27 +214,31 @@ def scores(
     >>> found["r2"].low < found["r2"].value < found["r2"].high
     True
     """
-    answers = Answers.of(model, X, y, sample_weight)
-    return Scores.of(answers, confidence=confidence, repeats=repeats, random_state=random_state)
+    return Scores.of(
+        Predictions.of(estimator, X, y, sample_weight),
+        confidence_level=confidence_level,
+        n_resamples=n_resamples,
+        random_state=random_state,
+    )
 
 
-def _counts(n: int, repeats: int, seed: int) -> Iterator[Vector]:
-    """Yield how often each row is drawn, n times with replacement."""
+def _counts(n: int, n_resamples: int, seed: int) -> Iterator[Vector]:
+    """Yield the number of times each row is in a bootstrap resample."""
     rng = np.random.default_rng(seed)
-    for _ in range(repeats):
+    for _ in range(n_resamples):
         yield np.bincount(rng.integers(0, n, n), minlength=n).astype(np.float64)
 
 
-def _drawn(
-    metrics: Sequence[Metric], weight: Vector, share: float, repeats: int, seed: int
+def _bootstrap(
+    metrics: Sequence[Metric], weight: Vector, share: float, n_resamples: int, seed: int
 ) -> tuple[Vector, Vector]:
     found = np.array(
-        [[m.value(weight * c) for m in metrics] for c in _counts(len(weight), repeats, seed)]
+        [[m.value(weight * c) for m in metrics] for c in _counts(len(weight), n_resamples, seed)]
     )
     limits = np.full((2, len(metrics)), NAN)
     for j, column in enumerate(found.T):
-        known = column[np.isfinite(column)]  # a draw may be all of one class
-        if 2 * len(known) > repeats:
+        known = column[np.isfinite(column)]  # a resample may have only one class
+        if 2 * len(known) > n_resamples:
             limits[:, j] = np.quantile(known, [(1 - share) / 2, (1 + share) / 2])
     return limits[0], limits[1]
 
@@ -245,6 +252,6 @@ def _normal(metrics: Sequence[Metric], weight: Vector, share: float) -> tuple[Ve
 
 
 def _length(moved: Vector) -> float:
-    """Return the root of the sum of squares, also where squares are no numbers."""
+    """Return the Euclidean norm without overflow or underflow."""
     largest = float(np.max(np.abs(moved)))
     return largest * float(np.sqrt(((moved / largest) ** 2).sum())) if largest > 0 else largest

@@ -1,7 +1,7 @@
-"""What is gained and what is lost when rows above a probability are called positive.
+"""Classification thresholds: ROC curve, precision and recall, costs.
 
-The one idea: two running sums over the rows in the order of their probability say it all; the ROC
-curve, precision and recall, and costs are ratios of these. Must not predict.
+All curves are ratios of two cumulative sums over the rows in decreasing order of probability: the
+weight of true positives and of false positives at each threshold.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from stagewise.inspection.fitted import Vector, checked
-from stagewise.inspection.quality.answers import Answers
-from stagewise.inspection.quality.plots import plot_trade
+from stagewise.inspection.fitted_model import Vector, check_argument
+from stagewise.inspection.quality.plots import plot_tradeoff
+from stagewise.inspection.quality.predictions import Predictions
 from stagewise.validation.rules import Number
 
 __all__ = ["CostCurve", "PrecisionRecall", "RocCurve", "Thresholds", "thresholds"]
@@ -21,56 +21,56 @@ __all__ = ["CostCurve", "PrecisionRecall", "RocCurve", "Thresholds", "thresholds
 
 @dataclass(frozen=True, eq=False)
 class RocCurve:
-    """Which share of the positives is found, at the price of which share of the negatives.
+    """The receiver operating characteristic (ROC) curve.
 
     Attributes
     ----------
-    positive : str
-        The class that is told from the rest.
+    pos_label : str
+        The positive class.
     threshold, false_positive_rate, true_positive_rate : float64 arrays of shape (n_points,)
-        From "no row" (infinity) to "all rows".
+        From threshold infinity (no row is predicted positive) to the smallest (all rows are).
     area : float
-        Under the curve: how often a positive row has the larger probability, ties counting half.
+        The area under the curve.
     """
 
-    positive: str
+    pos_label: str
     threshold: Vector
     false_positive_rate: Vector
     true_positive_rate: Vector
 
     @property
     def area(self) -> float:
-        """Under the curve, by trapezoids."""
+        """The area under the curve, by the trapezoidal rule."""
         return float(np.trapezoid(self.true_positive_rate, self.false_positive_rate))
 
     def table(self) -> list[dict[str, float]]:
-        """Return a row for each threshold."""
+        """Return one row per threshold."""
         names = ("threshold", "false_positive_rate", "true_positive_rate")
         return _rows({name: getattr(self, name) for name in names})
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw the curve, and the diagonal of guessing; return the axes."""
-        labels = ("false positives", "true positives")
-        title = f"{self.positive}: area {self.area:.3f}"
+        """Plot the curve and the chance diagonal; return the axes."""
+        labels = ("false positive rate", "true positive rate")
+        title = f"{self.pos_label}: area {self.area:.3f}"
         x, y = self.false_positive_rate, self.true_positive_rate
-        return plot_trade(x, y, labels, title, ax, guess=np.array([0.0, 1.0]))
+        return plot_tradeoff(x, y, labels, title, ax, chance=np.array([0.0, 1.0]))
 
 
 @dataclass(frozen=True, eq=False)
 class PrecisionRecall:
-    """Which share of the positives is found, and which share of what is called positive is so.
+    """The precision-recall curve.
 
     Attributes
     ----------
-    positive : str
-        The class that is told from the rest.
+    pos_label : str
+        The positive class.
     threshold, recall, precision : float64 arrays of shape (n_points,)
-        By decreasing threshold; the precision of no row at all is 1.
+        By decreasing threshold; the precision is 1 if no row is predicted positive.
     share : float
-        Of positives among all rows: the precision of guessing.
+        The share of positives among all rows: the precision of random guessing.
     """
 
-    positive: str
+    pos_label: str
     threshold: Vector
     recall: Vector
     precision: Vector
@@ -82,33 +82,33 @@ class PrecisionRecall:
         return float(np.diff(self.recall, prepend=0.0) @ self.precision)
 
     def table(self) -> list[dict[str, float]]:
-        """Return a row for each threshold."""
+        """Return one row per threshold."""
         return _rows({name: getattr(self, name) for name in ("threshold", "recall", "precision")})
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw the curve, and the share of positives, which guessing reaches; return the axes."""
-        title = f"{self.positive}: average precision {self.average:.3f}"
-        guess = np.full(2, self.share)
+        """Plot the curve and the share of positives (chance level); return the axes."""
+        title = f"{self.pos_label}: average precision {self.average:.3f}"
+        chance = np.full(2, self.share)
         labels = ("recall", "precision")
         x, y = self.recall, self.precision
-        return plot_trade(x, y, labels, title, ax, guess=guess, steps="steps-pre")
+        return plot_tradeoff(x, y, labels, title, ax, chance=chance, steps="steps-pre")
 
 
 @dataclass(frozen=True, eq=False)
 class CostCurve:
-    """What mistakes cost, by threshold.
+    """The mean cost of errors by threshold.
 
     Attributes
     ----------
-    positive : str
-        The class that is told from the rest.
+    pos_label : str
+        The positive class.
     threshold, cost : float64 arrays of shape (n_points,)
-        By decreasing threshold; the mean cost of a row.
+        By decreasing threshold; the mean cost per row.
     false_positive, false_negative : float
-        What a mistake of each kind costs.
+        The cost of one false positive and of one false negative.
     """
 
-    positive: str
+    pos_label: str
     threshold: Vector
     cost: Vector
     false_positive: float
@@ -116,50 +116,50 @@ class CostCurve:
 
     @property
     def best(self) -> int:
-        """The place of the least cost; of several the one with the largest threshold."""
+        """The index of the lowest cost; of ties the one with the largest threshold."""
         return int(np.argmin(self.cost))
 
     @property
     def best_threshold(self) -> float:
-        """The threshold of the least cost; infinity: call no row positive."""
+        """The threshold with the lowest cost; infinity: predict no row positive."""
         return float(self.threshold[self.best])
 
     @property
     def best_cost(self) -> float:
-        """The least cost."""
+        """The lowest cost."""
         return float(self.cost[self.best])
 
     def table(self) -> list[dict[str, float]]:
-        """Return a row for each threshold."""
+        """Return one row per threshold."""
         return _rows({"threshold": self.threshold, "cost": self.cost})
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw the cost by threshold, with the least one marked; return the axes."""
-        labels = ("threshold", "cost of a row")
-        title = f"{self.positive}: least cost {self.best_cost:.3g} at {self.best_threshold:.2g}"
-        # Infinity is not on the axis; what it stands for holds for all thresholds above the last.
+        """Plot the cost by threshold and mark the lowest; return the axes."""
+        labels = ("threshold", "cost per row")
+        title = f"{self.pos_label}: lowest cost {self.best_cost:.3g} at {self.best_threshold:.2g}"
+        # Infinity cannot be drawn; all thresholds above the largest probability are equivalent.
         x = np.minimum(self.threshold, 1.0)
         mark = (x[self.best], self.best_cost)
-        return plot_trade(x, self.cost, labels, title, ax, mark=mark, steps="steps-post")
+        return plot_tradeoff(x, self.cost, labels, title, ax, mark=mark, steps="steps-post")
 
 
 @dataclass(frozen=True, eq=False)
 class Thresholds:
-    """Which rows are called positive, by threshold.
+    """True and false positives by threshold.
 
     Attributes
     ----------
-    positive : str
-        The class that is told from the rest.
+    pos_label : str
+        The positive class.
     threshold : float64 array of shape (n_points,)
-        Probabilities, decreasing; the first is infinity, which calls no row positive.
+        Probabilities, decreasing; the first is infinity (no row is predicted positive).
     true_positive, false_positive : float64 arrays of shape (n_points,)
-        The weight of rows of the class, and of the rest, whose probability is at least that.
+        The weight of positive and of negative rows with a probability of at least the threshold.
     positives, negatives : float
-        The weight of all rows of the class, and of the rest.
+        The weight of all positive and of all negative rows.
     """
 
-    positive: str
+    pos_label: str
     threshold: Vector
     true_positive: Vector
     false_positive: Vector
@@ -167,23 +167,23 @@ class Thresholds:
     negatives: float
 
     @classmethod
-    def of(cls, answers: Answers, positive: Any = None) -> Thresholds:
-        """Go through what has been said already; the parameters are those of `thresholds`."""
-        place = answers.place(positive, "thresholds")
-        rows = answers.counted()
-        own, said, name = rows.y == place, rows.said[:, place], answers.names[place]
+    def of(cls, predictions: Predictions, pos_label: Any = None) -> Thresholds:
+        """Compute the counts of predictions; the parameters are those of `thresholds`."""
+        place = predictions.class_index(pos_label, "thresholds")
+        rows = predictions.with_weight()
+        own, p, name = rows.y == place, rows.y_pred[:, place], predictions.names[place]
         if own.all() or not own.any():
             only = f"only the class {name!r}" if own.any() else f"no row of the class {name!r}"
             raise ValueError(
-                f"y holds {only}, and a threshold tells it from the rest. Pass rows of both."
+                f"y has {only}; thresholds need positive and negative rows. Pass rows of both."
             )
-        order = np.argsort(-said, kind="stable")
-        last = np.flatnonzero(np.r_[np.diff(said[order]) != 0, True])  # of rows that are tied
+        order = np.argsort(-p, kind="stable")
+        last = np.flatnonzero(np.r_[np.diff(p[order]) != 0, True])  # of tied rows
         inside = np.cumsum(np.where(own, rows.weight, 0.0)[order])[last]
         outside = np.cumsum(np.where(own, 0.0, rows.weight)[order])[last]
         return cls(
             name,
-            np.r_[np.inf, said[order][last]],
+            np.r_[np.inf, p[order][last]],
             np.r_[0.0, inside],
             np.r_[0.0, outside],
             float(inside[-1]),
@@ -191,54 +191,54 @@ class Thresholds:
         )
 
     def at(self, threshold: float) -> dict[str, float]:
-        """Return the weights of the four cells of a threshold, as tp, fp, fn and tn.
+        """Return the weights of true and false positives and negatives: tp, fp, fn and tn.
 
         Parameters
         ----------
         threshold : float
-            Rows whose probability is at least this are called positive.
+            Rows with a probability of at least this are predicted positive.
         """
-        least = checked("threshold", Number(0.0), threshold)
+        least = check_argument("threshold", Number(0.0), threshold)
         i = int(np.searchsorted(-self.threshold, -least, side="right")) - 1
         tp, fp = float(self.true_positive[i]), float(self.false_positive[i])
         return {"tp": tp, "fp": fp, "fn": self.positives - tp, "tn": self.negatives - fp}
 
     def roc(self) -> RocCurve:
-        """Return the receiver operating characteristic."""
+        """Return the ROC curve."""
         false, true = self.false_positive / self.negatives, self.true_positive / self.positives
-        return RocCurve(self.positive, self.threshold, false, true)
+        return RocCurve(self.pos_label, self.threshold, false, true)
 
     def precision_recall(self) -> PrecisionRecall:
-        """Return precision against recall."""
+        """Return the precision-recall curve."""
         called = self.true_positive + self.false_positive
         precision = np.divide(
             self.true_positive, called, out=np.ones(len(called)), where=called > 0
         )
         recall = self.true_positive / self.positives
         share = self.positives / (self.positives + self.negatives)
-        return PrecisionRecall(self.positive, self.threshold, recall, precision, share)
+        return PrecisionRecall(self.pos_label, self.threshold, recall, precision, share)
 
     def cost(self, false_positive: float = 1.0, false_negative: float = 1.0) -> CostCurve:
-        """Return the mean cost of a row, c_fp · FP + c_fn · FN over all, and where it is least.
+        """Return the mean cost per row, (c_fp · FP + c_fn · FN) / n, at each threshold.
 
         Parameters
         ----------
         false_positive, false_negative : float, default=1.0
-            What it costs to call a row positive that is not, and to miss one that is. With
-            probabilities that are right the best threshold is c_fp / (c_fp + c_fn).
+            The cost of one false positive and of one false negative. With calibrated probabilities
+            the best threshold is c_fp / (c_fp + c_fn).
         """
-        each = checked("false_positive", Number(0.0), false_positive)
-        missed = checked("false_negative", Number(0.0), false_negative)
+        each = check_argument("false_positive", Number(0.0), false_positive)
+        missed = check_argument("false_negative", Number(0.0), false_negative)
         wrong = each * self.false_positive + missed * (self.positives - self.true_positive)
         cost = wrong / (self.positives + self.negatives)
-        return CostCurve(self.positive, self.threshold, cost, each, missed)
+        return CostCurve(self.pos_label, self.threshold, cost, each, missed)
 
     def thinned(self, n: int) -> Thresholds:
-        """Return at most n of the thresholds, the first and the last among them.
+        """Return at most n of the thresholds, including the first and the last.
 
-        They are taken at equal steps along the ROC curve (of the sum of both rates).
+        They are taken at equal steps of the sum of true and false positive rate.
         """
-        most = checked("n", Number(2, whole=True), n)
+        most = check_argument("n", Number(2, whole=True), n)
         if len(self.threshold) <= most:
             return self
         way = self.true_positive / self.positives + self.false_positive / self.negatives
@@ -247,7 +247,7 @@ class Thresholds:
         return replace(self, **{name: getattr(self, name)[kept] for name in parts})
 
     def table(self) -> list[dict[str, float]]:
-        """Return a row for each threshold, with the four cells, precision and recall."""
+        """Return one row per threshold with tp, fp, fn, tn, precision and recall."""
         return _rows(
             {
                 "threshold": self.threshold,
@@ -261,30 +261,30 @@ class Thresholds:
         )
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw the ROC curve; see also `precision_recall` and `cost`. Return the axes."""
+        """Plot the ROC curve; return the axes. See also `precision_recall` and `cost`."""
         return self.roc().plot(ax)
 
 
 def thresholds(
-    model: Any, X: Any, y: Any, *, positive: Any = None, sample_weight: Any = None
+    estimator: Any, X: Any, y: Any, *, pos_label: Any = None, sample_weight: Any = None
 ) -> Thresholds:
-    """Return what is found and what is missed when rows above a probability are called positive.
+    """Return true and false positives at every threshold of a probability.
 
     Parameters
     ----------
-    model : estimator
+    estimator : estimator
         A fitted classifier.
     X, y : array-like or data frame, and array-like
-        Rows with known classes, best such that the model has not seen.
-    positive : label or None
-        The class that is told from the rest. None: the second of two.
+        Rows and their classes, preferably not used for training.
+    pos_label : label or None
+        The positive class, compared with all others. None: the second of two classes.
     sample_weight : array-like or None
-        How much each row counts.
+        Sample weights.
 
     Returns
     -------
     Thresholds
-        With `roc()`, `precision_recall()`, `cost()` and `at()` a threshold.
+        Its methods are `roc()`, `precision_recall()`, `cost()` and `at(threshold)`.
 
     Examples
     --------
@@ -299,7 +299,7 @@ def thresholds(
     >>> sum(found.at(0.5).values())
     169.0
     """
-    return Thresholds.of(Answers.of(model, X, y, sample_weight), positive)
+    return Thresholds.of(Predictions.of(estimator, X, y, sample_weight), pos_label)
 
 
 def _rows(columns: dict[str, Vector]) -> list[dict[str, float]]:

@@ -1,8 +1,7 @@
-"""How much one column says about another, as one number.
+"""Measures of association between two columns.
 
-The one idea: a column is numbers or codes of levels, and for each pairing of the two there is a
-measure from 0 (or -1) to 1. Cells that are missing in either column have no say. Must not know
-tables.
+A column has numbers or category codes; each combination has its own measure. Rows with a missing
+value in either column are left out.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ Vector = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.intp]
 
 BINS = 10
-"""Into how many groups of equally many rows numbers are put for mutual information."""
+"""The number of quantile bins of numeric columns for mutual information."""
 
 
 def pearson(x: Vector, y: Vector) -> float:
@@ -38,7 +37,7 @@ def pearson(x: Vector, y: Vector) -> float:
 
 
 def _standardised(v: Vector) -> Vector:
-    """Return a column about its mean, in units in which squares neither vanish nor overflow."""
+    """Return a centred column, scaled so that squares neither underflow nor overflow."""
     largest = np.abs(v).max(initial=0.0)
     v = v / largest if largest > 0 else v
     moved = v - v.mean() if len(v) else v
@@ -46,7 +45,7 @@ def _standardised(v: Vector) -> Vector:
 
 
 def spearman(x: Vector, y: Vector) -> float:
-    """Return the correlation of the ranks, equal values sharing theirs (Spearman 1904)."""
+    """Return the correlation of the ranks, with average ranks for ties (Spearman 1904)."""
     both = ~(np.isnan(x) | np.isnan(y))
     return pearson(rankdata(x[both]), rankdata(y[both])) if both.any() else float("nan")
 
@@ -54,8 +53,8 @@ def spearman(x: Vector, y: Vector) -> float:
 def rank_correlations(columns: list[Vector]) -> Vector:
     """Return Spearman's correlations of all pairs of columns, shape (n, n).
 
-    Ranks are those of the whole column, and a missing cell has the mean rank of its column, so that
-    all pairs cost one product of matrices.
+    Ranks are computed once per column and missing values get the mean rank, so that all pairs need
+    only one matrix product.
     """
     ranks = np.zeros((len(columns[0]), len(columns)))
     for j, x in enumerate(columns):
@@ -69,24 +68,24 @@ def rank_correlations(columns: list[Vector]) -> Vector:
 
 
 def correlation_ratio(codes: Codes, y: Vector) -> float:
-    """Return η = √(variance between the levels / variance of all) (Pearson 1905).
+    """Return η = √(variance between categories / total variance) (Pearson 1905).
 
     A code below 0 is missing. NaN if y is constant.
     """
     both = (codes >= 0) & np.isfinite(y)
     if not both.any():
         return float("nan")
-    level, value = codes[both], _standardised(y[both])
+    category, value = codes[both], _standardised(y[both])
     whole = float((value**2).sum())
     if whole == 0:
         return float("nan")
-    rows = np.bincount(level)
-    means = np.bincount(level, value) / np.maximum(rows, 1)
+    rows = np.bincount(category)
+    means = np.bincount(category, value) / np.maximum(rows, 1)
     return float(np.sqrt(np.clip((rows * means**2).sum() / whole, 0.0, 1.0)))
 
 
 def cramers_v(a: Codes, b: Codes) -> float:
-    """Return √(χ² / (n · (min(levels) - 1))) of two categories (Cramér 1946)."""
+    """Return √(χ² / (n · (min(categories) - 1))) of two categorical columns (Cramér 1946)."""
     table = _counts(a, b)
     table = table[table.sum(axis=1) > 0][:, table.sum(axis=0) > 0]
     least = min(table.shape) - 1
@@ -105,11 +104,11 @@ def _counts(a: Codes, b: Codes) -> Vector:
 
 
 def mutual_information(a: Any, b: Any) -> float:
-    """Return Σ p(a, b) log( p(a, b) / (p(a) p(b)) ) in nats; floats are put into 10 groups.
+    """Return Σ p(a, b) log( p(a, b) / (p(a) p(b)) ) in nats; floats are binned by deciles.
 
-    That a cell of a is missing is one more thing that it can say; rows without b are left out. What
-    tables of so many cells have by chance, (levels of a - 1) (levels of b - 1) / 2n, is taken off
-    (Miller 1955), so that many levels with few rows each do not look as if they said much.
+    A missing value of a is one more category; rows with a missing b are left out. The expected
+    value under independence, (categories of a - 1) (categories of b - 1) / 2n, is subtracted
+    (Miller 1955), so that many categories with few rows each do not get a large value.
     """
     table = _counts(_grouped(a) + 1, _grouped(b))
     if not table[1:].sum():
@@ -117,9 +116,9 @@ def mutual_information(a: Any, b: Any) -> float:
     p = table / table.sum()
     apart = np.outer(p.sum(axis=1), p.sum(axis=0))
     some = p > 0
-    told = (p[some] * np.log(p[some] / apart[some])).sum()
-    met = [(p.sum(axis=axis) > 0).sum() - 1 for axis in (0, 1)]
-    return float(max(told - met[0] * met[1] / (2 * table.sum()), 0.0))
+    found = (p[some] * np.log(p[some] / apart[some])).sum()
+    degrees = [(p.sum(axis=axis) > 0).sum() - 1 for axis in (0, 1)]
+    return float(max(found - degrees[0] * degrees[1] / (2 * table.sum()), 0.0))
 
 
 def _grouped(column: Any) -> Codes:

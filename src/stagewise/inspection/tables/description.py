@@ -1,7 +1,6 @@
-"""What is in a table, column by column, before anything is learned from it.
+"""Description of a table: columns, associations with a target, hints.
 
-The one idea: a table is read exactly as a fit reads it (text counts as categories), and every
-column is told in one line, the same line for all. Must not change or repair anything.
+The table is read exactly as a fit reads it, with text as categories; it is never changed.
 """
 
 from __future__ import annotations
@@ -25,38 +24,38 @@ from stagewise.inspection.tables.association import (
     spearman,
 )
 from stagewise.inspection.tables.hints import Hint, find_hints
-from stagewise.inspection.tables.profile import Profile, profile_levels, profile_numbers
+from stagewise.inspection.tables.profile import Profile, profile_categories, profile_numbers
 from stagewise.validation.messages import short_repr
 from stagewise.validation.parameters import nearest_name
 
 __all__ = ["Description", "describe", "describe_table"]
 
 PAIRS = 20
-"""How many of the strongest pairs of columns are kept."""
+"""The maximum number of correlated pairs of columns."""
 WEAKEST = 0.3
-"""Below this a pair of columns is not worth a line."""
+"""The smallest absolute rank correlation of a listed pair."""
 
 
 @dataclass(frozen=True, eq=False)
 class Description:
-    """What is in a table.
+    """The description of a table.
 
     Attributes
     ----------
     n_rows : int
-        How many rows there are.
+        The number of rows.
     columns : tuple of Profile
-        What is in each column.
+        The profile of each column.
     target : str or None
-        What the target is called.
+        The name of the target.
     associations : list of dict
-        How much each column says about the target, the most telling first: Pearson's and Spearman's
-        correlation, η of a category and a number, Cramér's V of two categories, and mutual
-        information in nats, of which every pairing has one.
+        The association of each column with the target, the strongest first: Pearson's and
+        Spearman's correlation (two numbers), η (a number and a category), Cramér's V (two
+        categories), and mutual information in nats (always).
     pairs : list of dict
-        The pairs of columns of numbers with the strongest rank correlations.
+        The pairs of numeric columns with the strongest rank correlations.
     hints : tuple of Hint
-        What to look at before a fit.
+        Possible problems to check before a fit.
     """
 
     n_rows: int
@@ -67,30 +66,30 @@ class Description:
     hints: tuple[Hint, ...] = ()
 
     def table(self) -> list[dict[str, Any]]:
-        """Return a row for each column."""
+        """Return one row per column."""
         return [profile.row() for profile in self.columns]
 
-    def words(self) -> str:
-        """Return the hints as sentences, one a line."""
+    def hints_text(self) -> str:
+        """Return the hints as text, one per line."""
         if not self.hints:
-            return "Nothing stands out."
-        return "\n".join(hint.words for hint in self.hints)
+            return "No hints."
+        return "\n".join(hint.text for hint in self.hints)
 
     def __str__(self) -> str:
         lines = [f"{self.n_rows:,} rows, {len(self.columns)} columns"]
         lines += [f"  {profile}" for profile in self.columns]
-        return "\n".join([*lines, self.words()])
+        return "\n".join([*lines, self.hints_text()])
 
 
 def describe(table: Any, target: Any = None) -> Description:
-    """Return what is in a table: columns, what they say about a target, and what to look at.
+    """Describe a table: columns, associations with a target, hints.
 
     Parameters
     ----------
     table : array-like or data frame
-        What a fit would be given, with or without the target.
+        The table, with or without the target column.
     target : str, array-like or None
-        The name of a column of the table, or a target of its own.
+        The name of a column of the table, or the values of the target.
 
     Returns
     -------
@@ -107,28 +106,33 @@ def describe(table: Any, target: Any = None) -> Description:
     read = read_table(table, caller="describe", categorical=CategoricalFeatures("text"))
     if isinstance(read.columns, SparseCells):
         raise TypeError(
-            "describe reads dense columns, and X is a sparse matrix. Pass X.toarray(), perhaps of "
-            "some of its columns."
+            "describe does not support sparse matrices. Pass X.toarray(), perhaps of some of its "
+            "columns."
         )
     return describe_table(read, target)
 
 
 def describe_table(read: Table, target: Any = None) -> Description:
-    """Return the same of a table of dense columns that has been read."""
+    """Describe a table that has been read."""
     names = read.names or [f"x{j}" for j in range(read.n_features)]
-    values = {name: _values(read, j) for j, name in enumerate(names)}
-    profiles = {name: _profile(read, j, name) for j, name in enumerate(names)}
-    aim, known = _target(target, values, profiles, read.n_rows)
-    others = {n: v for n, v in values.items() if n != aim}
-    told = [] if known is None else _associations(others, known)
-    hints = find_hints(profiles, others, aim, known, told)
+    values = {column: _values(read, j) for j, column in enumerate(names)}
+    profiles = {column: _profile(read, j, column) for j, column in enumerate(names)}
+    name, known = _target(target, values, profiles, read.n_rows)
+    others = {n: v for n, v in values.items() if n != name}
+    associations = [] if known is None else _associations(others, known)
+    hints = find_hints(profiles, others, name, known, associations)
     return Description(
-        read.n_rows, tuple(profiles.values()), aim, told, _pairs(others), tuple(hints)
+        read.n_rows,
+        tuple(profiles.values()),
+        name,
+        associations,
+        _pairs(others),
+        tuple(hints),
     )
 
 
 def _values(table: Table, place: int) -> npt.NDArray[Any]:
-    """Return a column as floats with NaN, or as codes with -1, for missing cells."""
+    """Return a column as floats (NaN for missing) or category codes (-1 for missing)."""
     if place in table.factors:
         return table.factors[place].codes
     column = table.column(place)
@@ -138,14 +142,14 @@ def _values(table: Table, place: int) -> npt.NDArray[Any]:
 
 def _profile(table: Table, place: int, name: str) -> Profile:
     if place in table.factors:
-        return profile_levels(name, table.factors[place])
+        return profile_categories(name, table.factors[place])
     return profile_numbers(name, table.column(place))
 
 
 def _target(
     target: Any, values: dict[str, Any], profiles: dict[str, Profile], n_rows: int
 ) -> tuple[str | None, npt.NDArray[Any] | None]:
-    """Return the name of the target and its cells, floats or codes."""
+    """Return the name of the target and its values, floats or codes."""
     if target is None:
         return None, None
     if isinstance(target, str):
@@ -172,7 +176,7 @@ def _target(
 def _associations(
     columns: dict[str, npt.NDArray[Any]], target: npt.NDArray[Any]
 ) -> list[dict[str, Any]]:
-    """Return how much each column says about the target, the most telling first."""
+    """Return the associations of the columns with the target, the strongest first."""
     nothing = float("nan")
     is_number, rows = target.dtype.kind == "f", []
     for name, x in columns.items():
@@ -192,7 +196,7 @@ def _associations(
 
 
 def _pairs(columns: dict[str, npt.NDArray[Any]]) -> list[dict[str, Any]]:
-    """Return the pairs of columns of numbers with the strongest rank correlations."""
+    """Return the pairs of numeric columns with the strongest rank correlations."""
     numbers = {name: x for name, x in columns.items() if x.dtype.kind == "f"}
     if len(numbers) < 2:
         return []

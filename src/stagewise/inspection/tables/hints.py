@@ -1,7 +1,7 @@
-"""What to look at in a table before anything is learned from it.
+"""Hints about possible problems of a table before training.
 
-The one idea: a hint is a column, a word for what it looks like, and a sentence that says why and
-what to do; each rule is one function. Hints are guesses: nothing is refused or changed.
+A hint has a column, a kind and a sentence with the reason and a remedy. Each rule is one function.
+Hints are heuristics: nothing is rejected or changed.
 """
 
 from __future__ import annotations
@@ -20,35 +20,35 @@ from stagewise.inspection.tables.profile import Profile
 __all__ = ["Hint", "find_hints"]
 
 MANY_MISSING = 0.5
-MANY_LEVELS = 50
+MANY_CATEGORIES = 50
 FEW_ROWS = 20
-"""Tables with fewer rows have columns of distinct values by chance."""
+"""In smaller tables, columns without repeated values occur by chance."""
 RARE = 5
 LEAK = 0.999
-"""A correlation with the target from here on is too good to be true."""
+"""From this correlation with the target on, a column is a suspected leak."""
 LEAK_SHARE = 0.98
-"""The same for the share of what there is to know about a class."""
-ROWS_PER_LEVEL = 5
-"""Below this many rows a level can tell its target by heart."""
+"""The same for the mutual information as a share of the entropy of the classes."""
+ROWS_PER_CATEGORY = 5
+"""With fewer rows per category, a strong association occurs by chance."""
 
 
 @dataclass(frozen=True)
 class Hint:
-    """Something to look at.
+    """A possible problem of a column.
 
     Attributes
     ----------
     column : str
-        Where.
+        The column.
     kind : str
-        What it looks like.
-    words : str
-        Why, and what to do.
+        The kind of problem.
+    text : str
+        The reason and a remedy.
     """
 
     column: str
     kind: str
-    words: str
+    text: str
 
 
 def find_hints(
@@ -56,45 +56,45 @@ def find_hints(
     columns: Mapping[str, npt.NDArray[Any]],
     target: str | None,
     known: npt.NDArray[Any] | None,
-    told: Sequence[Mapping[str, Any]],
+    associations: Sequence[Mapping[str, Any]],
 ) -> list[Hint]:
     """Return hints, in the order of the columns.
 
     Parameters
     ----------
     profiles : mapping of str to Profile
-        What is in each column, the target included.
+        The profile of each column, including the target.
     columns : mapping of str to array
-        The cells of all columns but the target: floats, or codes of levels.
+        The values of all columns except the target: floats, or category codes.
     target, known : str and array, or None
-        The target and its cells.
-    told : sequence of mappings
-        How much each column says about the target.
+        The name of the target and its values.
+    associations : sequence of mappings
+        The association of each column with the target.
     """
     hints: list[Hint] = []
     for name in columns:
-        hints += _alone(profiles[name])
-    hints += _twins(columns)
+        hints += _of_column(profiles[name])
+    hints += _duplicates(columns)
     if target is not None and known is not None:
         hints += _of_target(profiles[target])
-        hints += _leaks(profiles, columns, known, told)
+        hints += _leaks(profiles, columns, known, associations)
     return hints
 
 
-def _alone(profile: Profile) -> Iterator[Hint]:
-    """Yield what one column looks like by itself."""
+def _of_column(profile: Profile) -> Iterator[Hint]:
+    """Yield hints about one column by itself."""
     name, n = profile.name, profile.n_rows
     held = n - profile.missing
     if profile.distinct <= 1:
         what = "is empty" if profile.distinct == 0 else "has one value"
-        yield Hint(name, "constant", f"{name!r} {what}: it can say nothing; leave it out.")
+        yield Hint(name, "constant", f"{name!r} {what}: it carries no information; leave it out.")
         return
     if profile.missing > MANY_MISSING * n:
         yield Hint(
             name,
             "many missing",
-            f"{name!r} is missing in {profile.missing / n:.0%} of the rows: trees can use that it "
-            "is missing; make sure that it will be so for new rows too.",
+            f"{name!r} is missing in {profile.missing / n:.0%} of the rows: trees can split on "
+            "missing values; make sure that new rows have the same missing values.",
         )
     if (
         held >= FEW_ROWS
@@ -104,41 +104,41 @@ def _alone(profile: Profile) -> Iterator[Hint]:
         yield Hint(
             name,
             "id-like",
-            f"{name!r} is different in every row, as an identifier is: leave it out, or use it "
-            "for groups.",
+            f"{name!r} has a different value in every row, like an identifier: leave it out, or "
+            "use it as groups.",
         )
-    elif profile.kind == "category" and profile.distinct > MANY_LEVELS:
+    elif profile.kind == "category" and profile.distinct > MANY_CATEGORIES:
         yield Hint(
             name,
             "high cardinality",
-            f"{name!r} has {profile.distinct:,} levels, of {held / profile.distinct:.1f} rows "
-            "each: gradient boosting can target-encode them (category_encoding='target').",
+            f"{name!r} has {profile.distinct:,} categories with {held / profile.distinct:.1f} rows "
+            "each: use target encoding (category_encoding='target' of gradient boosting).",
         )
     if profile.kind == "date":
         yield Hint(
             name,
             "timestamps",
-            f"{name!r} is a point in time: hold out the latest rows, not random ones, if the model "
-            "is for the future.",
+            f"{name!r} is a date: if the model will predict the future, hold out the latest rows "
+            "instead of random rows.",
         )
     if profile.kind == "category" and all(
-        isinstance(level, str) and number_from_text(level) is not None
-        for level, _ in profile.levels
+        isinstance(value, str) and number_from_text(value) is not None
+        for value, _ in profile.frequent
     ):
         yield Hint(
             name,
             "numbers as text",
-            f"{name!r} is text that spells numbers: cast it if their order means something.",
+            f"{name!r} is text with numbers: convert it to numbers if their order matters.",
         )
     yield from _sentinels(profile)
 
 
 def _sentinels(profile: Profile) -> Iterator[Hint]:
-    """Yield extreme values that come again and again, far from all others."""
-    if not profile.is_number or profile.moment is not None:
+    """Yield repeated extreme values that may stand for missing values."""
+    if not profile.is_number or profile.temporal_type is not None:
         return
     q1, _, q3 = profile.quartiles
-    for value, rows in profile.levels:
+    for value, rows in profile.frequent:
         far = value < q1 - 5 * (q3 - q1) or value > q3 + 5 * (q3 - q1)
         usual = str(abs(value)).removesuffix(".0")
         looks = len(usual) > 1 and (set(usual) == {"9"} or usual in ("1e+20", "1e+30"))
@@ -146,18 +146,18 @@ def _sentinels(profile: Profile) -> Iterator[Hint]:
             yield Hint(
                 profile.name,
                 "sentinel",
-                f"{profile.name!r} is {value:g} in {rows:,} rows, far from all others: if that "
-                f"stands for missing, pass missing_values=[{value:g}].",
+                f"{profile.name!r} is {value:g} in {rows:,} rows, far from all other values: if "
+                f"this stands for a missing value, pass missing_values=[{value:g}].",
             )
 
 
-def _twins(columns: Mapping[str, npt.NDArray[Any]]) -> Iterator[Hint]:
-    """Yield columns that hold the same as an earlier one."""
+def _duplicates(columns: Mapping[str, npt.NDArray[Any]]) -> Iterator[Hint]:
+    """Yield columns that are identical to an earlier column."""
     seen: dict[tuple[str, bytes], str] = {}
     for name, cells in columns.items():
         plain = np.unique(cells, return_inverse=True)[1] if cells.dtype.kind != "f" else cells
         if cells.dtype.kind != "f":
-            # Codes are in no order: number levels by where they come first.
+            # Codes are arbitrary: number the categories by their first row.
             first = np.full(plain.max(initial=0) + 1, len(plain))
             np.minimum.at(first, plain, np.arange(len(plain)))
             plain = first[plain]
@@ -166,13 +166,13 @@ def _twins(columns: Mapping[str, npt.NDArray[Any]]) -> Iterator[Hint]:
             yield Hint(
                 name,
                 "duplicate",
-                f"{name!r} says the same as {seen[key]!r} in every row: one of them will do.",
+                f"{name!r} is identical to {seen[key]!r}: leave one of them out.",
             )
         seen.setdefault(key, name)
 
 
 def _of_target(profile: Profile) -> Iterator[Hint]:
-    """Yield what is wrong with the target itself."""
+    """Yield hints about the target."""
     name = profile.name
     if profile.missing:
         yield Hint(
@@ -181,15 +181,17 @@ def _of_target(profile: Profile) -> Iterator[Hint]:
             f"The target {name!r} is missing in {profile.missing:,} rows: leave these out.",
         )
     if profile.distinct <= 1:
-        yield Hint(name, "constant", f"The target {name!r} has one value: nothing can be learned.")
-    rare = [level for level, rows in profile.levels if rows < RARE]
+        yield Hint(
+            name, "constant", f"The target {name!r} has one value: there is nothing to learn."
+        )
+    rare = [value for value, rows in profile.frequent if rows < RARE]
     if profile.kind == "category" and rare:
         names = ", ".join(map(repr, rare[:5]))
         yield Hint(
             name,
             "rare classes",
-            f"The classes {names} of {name!r} have fewer than {RARE} rows each: collect more, or "
-            "put them together.",
+            f"The classes {names} of {name!r} have fewer than {RARE} rows each: collect more rows, "
+            "or merge classes.",
         )
 
 
@@ -197,18 +199,18 @@ def _leaks(
     profiles: Mapping[str, Profile],
     columns: Mapping[str, npt.NDArray[Any]],
     known: npt.NDArray[Any],
-    told: Sequence[Mapping[str, Any]],
+    associations: Sequence[Mapping[str, Any]],
 ) -> Iterator[Hint]:
-    """Yield columns that say more about the target than anything measured before it could."""
+    """Yield columns that predict the target almost perfectly."""
     entropy = mutual_information(known, known)
-    for row in told:
+    for row in associations:
         name = row["column"]
         profile = profiles[name]
         if profile.distinct <= 1 or profile.n_rows < FEW_ROWS:
             continue
         close = max(np.nan_to_num([abs(row["pearson"]), abs(row["spearman"])]))
         rows_each = (profile.n_rows - profile.missing) / profile.distinct
-        learned = profile.is_number or rows_each >= ROWS_PER_LEVEL
+        learned = profile.is_number or rows_each >= ROWS_PER_CATEGORY
         is_class = known.dtype.kind != "f"
         share = row["mutual_information"] / entropy if entropy > 0 else 0.0
         eta = np.nan_to_num(row["eta"]) if not is_class and learned else 0.0
@@ -216,6 +218,6 @@ def _leaks(
             yield Hint(
                 name,
                 "leak",
-                f"{name!r} all but gives the target away: is it known before the target is? If "
-                "not, leave it out.",
+                f"{name!r} determines the target almost completely: leave it out unless it is "
+                "known before the target.",
             )

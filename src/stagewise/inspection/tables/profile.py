@@ -1,7 +1,6 @@
-"""One column of a table in one line: its kind, its gaps, where its values lie.
+"""The profile of one column: kind, missing values, distribution.
 
-The one idea: numbers and categories fill the same line; what makes no sense of one of them is
-empty. Must not know other columns.
+Numeric and categorical columns have the same attributes; those that do not apply are empty or NaN.
 """
 
 from __future__ import annotations
@@ -18,40 +17,40 @@ from stagewise.data.reading.cell import TEMPORAL_TYPES
 from stagewise.data.reading.column import Column
 from stagewise.data.reading.datetimes import PARTS, SECOND, TemporalType, format_datetime
 
-__all__ = ["Profile", "profile_levels", "profile_numbers"]
+__all__ = ["Profile", "profile_categories", "profile_numbers"]
 
 Vector = npt.NDArray[np.float64]
 
 FENCE = 1.5
-"""How many interquartile ranges beyond the quartiles an outlier begins (Tukey 1977)."""
+"""Outliers are more than this many interquartile ranges beyond the quartiles (Tukey 1977)."""
 BARS = 20
-MOST_LEVELS = 10
+MAX_FREQUENT = 10
 
 
 @dataclass(frozen=True, eq=False)
 class Profile:
-    """What is in a column.
+    """The profile of a column.
 
     Attributes
     ----------
     name, kind : str
-        What it is called; "number", "whole number", "date", "duration", "time of day",
-        "category" or "empty".
+        The name; and "number", "whole number", "date", "duration", "time of day", "category" or
+        "empty".
     n_rows, missing, distinct : int
-        How many rows, missing cells and different values there are.
+        The numbers of rows, missing values and distinct values.
     deciles : float64 array of shape (11,)
-        From the smallest to the largest value, in steps of a tenth of the rows; of numbers. All
-        that is said of moments is in nanoseconds here, and in words where it is shown.
+        The smallest value, the deciles and the largest value; NaN for categories. Dates and times
+        are in nanoseconds here, and text where they are shown.
     quartiles : float64 array of shape (3,)
-        Of numbers.
+        The quartiles; NaN for categories.
     mean, deviation : float
-        Of the finite ones; NaN of a category.
+        Mean and standard deviation of the finite values; NaN for categories.
     outliers : int
-        How many numbers lie more than 1.5 interquartile ranges beyond the quartiles.
+        The number of values more than 1.5 interquartile ranges beyond the quartiles.
     density : tuple of int array and float64 array
-        How many finite numbers lie between each two of some equidistant edges; the edges.
-    levels : tuple of (level, int)
-        The most frequent levels of a category, or the values of a number, and their rows.
+        The histogram of the finite values: counts and equidistant edges.
+    frequent : tuple of (value, int)
+        The most frequent categories or numbers, and their numbers of rows.
     """
 
     name: str
@@ -65,78 +64,80 @@ class Profile:
     deviation: float
     outliers: int
     density: tuple[npt.NDArray[np.int64], Vector]
-    levels: tuple[tuple[Any, int], ...]
+    frequent: tuple[tuple[Any, int], ...]
 
     @property
     def is_number(self) -> bool:
-        """Whether its values have an order and a distance."""
+        """Whether the column is numeric; dates and times are."""
         return self.kind in ("number", "whole number", *TEMPORAL_TYPES)
 
     @property
-    def moment(self) -> TemporalType | None:
-        """What its numbers stand for, if they are nanoseconds."""
-        return next((moment for moment in TEMPORAL_TYPES if moment == self.kind), None)
+    def temporal_type(self) -> TemporalType | None:
+        """The temporal type, if the numbers are nanoseconds."""
+        return next(
+            (temporal_type for temporal_type in TEMPORAL_TYPES if temporal_type == self.kind), None
+        )
 
-    def written(self, number: float, what: Literal["value", "mean", "distance"] = "mean") -> Any:
-        """Return one of its numbers as it is shown: moments in words, others as they are.
+    def format(self, number: float, what: Literal["value", "mean", "distance"] = "mean") -> Any:
+        """Return a number for display: dates and times as text, other numbers unchanged.
 
         Parameters
         ----------
         number : float
-            What is to be shown.
+            The number.
         what : {"value", "mean", "distance"}
-            Whether some row has it, it lies between rows, or says how far these are apart. Of
-            moments the first is told to the second at least, the others are rounded as the
-            spread of the rows suggests; distances of dates are durations.
+            A value of a row, a mean or quantile, or a difference. Dates and times: a value is shown
+            at least to the second, the others are rounded according to the range of the column;
+            differences of dates are durations.
         """
-        if self.moment is None:
+        if self.temporal_type is None:
             return float(number)
         span = float(self.deciles[-1] - self.deciles[0])
         within = min(span, PARTS * SECOND) if what == "value" else span
-        kind = "duration" if what == "distance" else self.moment
+        kind = "duration" if what == "distance" else self.temporal_type
         return format_datetime(number, kind, within=within)
 
-    def level_words(self, place: int) -> str:
-        """Return one of the most frequent values as it is shown."""
-        level, _ = self.levels[place]
-        if self.moment is not None:
-            return format_datetime(level, self.moment)
-        return str(level) if isinstance(level, (str, int)) else f"{level:g}"
+    def format_frequent(self, place: int) -> str:
+        """Return one of the most frequent values as text."""
+        value, _ = self.frequent[place]
+        if self.temporal_type is not None:
+            return format_datetime(value, self.temporal_type)
+        return str(value) if isinstance(value, (str, int)) else f"{value:g}"
 
     def row(self) -> dict[str, Any]:
-        """Return the column as a line of a table."""
-        _, rows = self.levels[0] if self.levels else ("", 0)
-        q1, q2, q3 = (self.written(q) for q in self.quartiles)
+        """Return the profile as one row of a table."""
+        _, rows = self.frequent[0] if self.frequent else ("", 0)
+        q1, q2, q3 = (self.format(q) for q in self.quartiles)
         return {
             "column": self.name,
             "kind": self.kind,
             "missing": self.missing,
             "distinct": self.distinct,
-            "min": self.written(self.deciles[0], "value"),
+            "min": self.format(self.deciles[0], "value"),
             "q1": q1,
             "median": q2,
             "q3": q3,
-            "max": self.written(self.deciles[-1], "value"),
-            "mean": self.written(self.mean),
-            "deviation": self.written(self.deviation, "distance"),
+            "max": self.format(self.deciles[-1], "value"),
+            "mean": self.format(self.mean),
+            "deviation": self.format(self.deviation, "distance"),
             "outliers": self.outliers,
-            "most_frequent": f"{self.level_words(0)} ({rows:,})" if rows > 1 else "",
+            "most_frequent": f"{self.format_frequent(0)} ({rows:,})" if rows > 1 else "",
         }
 
     def __str__(self) -> str:
         gaps = f", {self.missing:,} missing" if self.missing else ""
         if self.is_number:
             row = self.row()
-            told = (row[name] for name in ("min", "q1", "median", "q3", "max"))
-            low, a, b, c, high = (t if isinstance(t, str) else f"{t:.6g}" for t in told)
+            values = (row[name] for name in ("min", "q1", "median", "q3", "max"))
+            low, a, b, c, high = (t if isinstance(t, str) else f"{t:.6g}" for t in values)
             where = f"{low} … {a} {b} {c} … {high}"
         else:
-            where = ", ".join(f"{level} ({rows:,})" for level, rows in self.levels[:5])
+            where = ", ".join(f"{value} ({rows:,})" for value, rows in self.frequent[:5])
         return f"{self.name}: {self.kind}, {self.distinct:,} distinct{gaps}: {where}"
 
 
 def profile_numbers(name: str, column: Column) -> Profile:
-    """Return what is in a column of numbers."""
+    """Return the profile of a numeric column."""
     values = column.values
     gone = np.isnan(values) if values.dtype.kind == "f" else np.zeros(len(values), dtype=bool)
     gone = gone if column.missing is None else column.missing
@@ -146,9 +147,9 @@ def profile_numbers(name: str, column: Column) -> Profile:
     finite = known[np.isfinite(known)]
     whole = len(exact) > 0 and bool(np.isfinite(known).all() and (known == np.floor(known)).all())
     kind = column.temporal_type or ("whole number" if whole else "number")
-    often = np.argsort(-rows, kind="stable")[:MOST_LEVELS]
+    often = np.argsort(-rows, kind="stable")[:MAX_FREQUENT]
     nothing = np.full(11, np.nan)
-    # Observed values: an interpolation between infinities would be none.
+    # Observed values: interpolation between infinities is undefined.
     tenths = np.linspace(0, 1, 11)
     deciles = np.quantile(known, tenths, method="inverted_cdf") if len(known) else nothing
     quarters = [0.25, 0.5, 0.75]
@@ -177,18 +178,16 @@ def _density(finite: Vector) -> tuple[npt.NDArray[np.int64], Vector]:
     if not 0 < spread < np.inf:
         return np.zeros(0, dtype=np.int64), np.zeros(0)
     edges = np.linspace(finite.min(), finite.max(), BARS + 1)
-    if not (
-        np.diff(edges) > 0
-    ).all():  # so few doubles lie between the ends that bars would be none
+    if not (np.diff(edges) > 0).all():  # too few doubles between the ends
         return np.zeros(0, dtype=np.int64), np.zeros(0)
     counts, _ = np.histogram(finite, bins=edges)
     return counts.astype(np.int64), edges
 
 
-def profile_levels(name: str, factor: Factor) -> Profile:
-    """Return what is in a category."""
+def profile_categories(name: str, factor: Factor) -> Profile:
+    """Return the profile of a categorical column."""
     rows = factor.count_rows()
-    held = [(level, int(n)) for level, n in zip(factor.values, rows.tolist(), strict=True) if n]
+    held = [(value, int(n)) for value, n in zip(factor.values, rows.tolist(), strict=True) if n]
     held.sort(key=lambda pair: (-pair[1], *category_sort_key(pair[0])))
     nothing = float("nan")
     return Profile(
@@ -203,5 +202,5 @@ def profile_levels(name: str, factor: Factor) -> Profile:
         nothing,
         0,
         (np.zeros(0, dtype=np.int64), np.zeros(0)),
-        tuple(held[:MOST_LEVELS]),
+        tuple(held[:MAX_FREQUENT]),
     )

@@ -1,7 +1,7 @@
-"""An order of the levels of a category in which neighbours have similar rows.
+"""An order of categories in which neighbours have similar rows.
 
-The one idea: two levels are as far apart as the other features are differently distributed in
-them, and a line is laid through these distances (Apley & Zhu 2020). Must not ask a model anything.
+The distance of two categories is the difference between the distributions of the other features;
+the order follows the first axis of classical scaling of these distances (Apley & Zhu 2020).
 """
 
 from __future__ import annotations
@@ -18,36 +18,36 @@ __all__ = ["similar_order"]
 Vector = npt.NDArray[np.float64]
 
 POINTS = 100
-"""At how many quantiles distributions of numbers are compared."""
+"""The number of quantiles at which numeric distributions are compared."""
 
 
 def similar_order(
     features: Features, columns: Sequence[Vector], weight: Vector, place: int, codes: Vector
 ) -> npt.NDArray[np.intp]:
-    """Return the places of the levels, similar ones side by side.
+    """Return an order of the categories with similar ones next to each other.
 
     Parameters
     ----------
     features : Features
-        What the model remembers of the columns.
+        The features of the model.
     columns, weight : sequence of arrays, and array
-        The rows.
+        The encoded rows and their weights.
     place : int
-        The category.
+        The index of the categorical feature.
     codes : float64 array
-        Its levels, each with rows.
+        Its categories; each has rows.
 
     Returns
     -------
     intp array
-        An order; of the two directions the one that begins with the earlier level.
+        The order; of its two directions the one that starts with the smaller index.
 
     Notes
     -----
-    The distance of two levels is the sum over all other features of the largest difference of their
-    distribution functions (Kolmogorov & Smirnov); of a category half the sum of the differences of
-    the shares of its levels. The order is along the first axis of classical scaling (Torgerson
-    1952).
+    The distance of two categories is a sum over all other features: of a numeric feature the
+    largest difference of the distribution functions (Kolmogorov-Smirnov), of a categorical feature
+    half the sum of the absolute differences of the category shares (total variation). The order is
+    along the first axis of classical scaling (Torgerson 1952).
     """
     n = len(codes)
     if n < 3:
@@ -72,15 +72,15 @@ def similar_order(
 
 
 def _shares(x: Vector, weight: Vector, owner: Sequence[npt.NDArray[np.intp]]) -> Vector:
-    """Return the share of every value of a category, and of the missing one, in each group."""
+    """Return the share of every category, including missing, in each group."""
     known, code = np.unique(x, return_inverse=True)
     counts = np.stack([np.bincount(code[i], weight[i], minlength=len(known)) for i in owner])
     return np.asarray(counts / counts.sum(axis=1, keepdims=True))
 
 
 def _distributions(x: Vector, weight: Vector, owner: Sequence[npt.NDArray[np.intp]]) -> Vector:
-    """Return the share of each group at or below some points; missing values are above all."""
+    """Return the distribution function of each group; missing values are above all points."""
     points = np.unique(np.nanquantile(x, np.linspace(0, 1, POINTS), method="inverted_cdf"))
-    place = np.searchsorted(points, x)  # NaN is behind all
+    place = np.searchsorted(points, x)  # NaN sorts last
     counts = np.stack([np.bincount(place[i], weight[i], minlength=len(points) + 1) for i in owner])
     return np.asarray(counts.cumsum(axis=1) / counts.sum(axis=1, keepdims=True))

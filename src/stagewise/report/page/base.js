@@ -1,7 +1,7 @@
-// What all sections stand on: facts, elements, numbers in words, and what is chosen.
-// All text reaches the page as text, never as markup.
+// Shared by all sections: data, elements, number formats and choices.
+// All text is added as text nodes, never as markup.
 
-/** Turn packed arrays and unusual numbers of `payload.py` into what they were. */
+/** Restore packed arrays and non-finite numbers of `payload.py`. */
 function revive(key, value) {
   if (value === null || typeof value !== "object" || !("$" in value)) return value;
   if (value.$ === "number") return value.of === "nan" ? NaN : value.of === "inf" ? Infinity : -Infinity;
@@ -11,7 +11,7 @@ function revive(key, value) {
   return value.shape.length === 1 ? data : new Tensor(data, value.shape);
 }
 
-/** Numbers with several axes, in the order of rows. */
+/** An array with several axes, in C order. */
 class Tensor {
   constructor(data, shape) {
     this.data = data;
@@ -46,7 +46,7 @@ function h(tag, attributes, ...children) {
   return element(document.createElement(tag), attributes, children);
 }
 
-/** Add children to an element that is there; those that are null are none. */
+/** Append children to an element; null children are skipped. */
 function put(parent, ...children) {
   return element(parent, null, children);
 }
@@ -56,29 +56,31 @@ function g(tag, attributes, ...children) {
   return element(document.createElementNS(SVG, tag), attributes, children);
 }
 
-// ---- numbers in words ---------------------------------------------------------------------------
+// ---- number formats -----------------------------------------------------------------------------
 
-/** A number with so many digits that count, thousands apart. */
-function words(x, digits = 4) {
+/** Format a number with this many significant digits and thousands separators. */
+function formatNumber(x, digits = 4) {
   if (x === null || x === undefined || Number.isNaN(x)) return "–";
   if (!Number.isFinite(x)) return x > 0 ? "∞" : "−∞";
   const size = Math.abs(x);
   if (size !== 0 && (size >= 1e15 || size < 1e-4)) return x.toExponential(Math.min(digits - 1, 2)).replace("-", "−").replace("e+", "e");
   const whole = Number.isInteger(x);
   const decimals = whole || size === 0 ? 0 : Math.max(0, digits - 1 - Math.floor(Math.log10(size)));
-  // Thousands stand apart from five digits on: 2016 may be a year.
+  // Thousands separators start at five digits: 2016 may be a year.
   const text = x.toLocaleString("en-US", { maximumFractionDigits: Math.min(decimals, 12), useGrouping: size >= 9999.5 });
   return text.replace("-", "−");
 }
 
-const signed = (x, digits = 3) => (x >= 0 ? "+" : "") + words(x, digits);
-const share = (x, digits = 3) => (Number.isNaN(x) ? "–" : `${words(100 * x, digits)} %`);
-const amount = (n, noun) => `${words(n, 9)} ${noun}${n === 1 ? "" : "s"}`;
-const clipped = (text, most) => (text.length <= most ? text : `${text.slice(0, most - 1)}…`);
+const signed = (x, digits = 3) => (x >= 0 ? "+" : "") + formatNumber(x, digits);
+const share = (x, digits = 3) => (Number.isNaN(x) ? "–" : `${formatNumber(100 * x, digits)} %`);
+const amount = (n, noun) => `${formatNumber(n, 9)} ${noun}${n === 1 ? "" : "s"}`;
+const ellipsis = (text, most) => (text.length <= most ? text : `${text.slice(0, most - 1)}…`);
+/** Text of an SVG element, cut if it is too long; the full text is then shown on hover. */
+const cutText = (text, most) => (text.length <= most ? text : [g("title", {}, text), ellipsis(text, most)]);
 
-// ---- what is chosen -----------------------------------------------------------------------------
+// ---- choices ------------------------------------------------------------------------------------
 
-/** A choice that several places show and change. */
+/** A value that several controls show and change. */
 class Choice {
   constructor(value) {
     this.value = value;
@@ -96,17 +98,17 @@ class Choice {
   }
 }
 
-/** A menu of options [value, words] that shows and sets a choice. */
+/** A select element with options [value, text] for a choice. */
 function menu(label, options, choice) {
   const select = h("select", { onchange: () => choice.set(options[select.selectedIndex][0]) },
-    options.map(([, text]) => h("option", {}, clipped(text, 60))));
+    options.map(([, text]) => h("option", {}, ellipsis(text, 90))));
   choice.watch((value) => {
     select.selectedIndex = options.findIndex(([option]) => option === value);
   });
   return h("label", { class: "control" }, h("span", {}, label), select);
 }
 
-/** Buttons of which one is pressed. */
+/** A group of buttons; one is pressed. */
 function buttons(label, options, choice) {
   const made = options.map(([value, text]) =>
     h("button", { type: "button", onclick: () => choice.set(value) }, text));
@@ -116,20 +118,20 @@ function buttons(label, options, choice) {
   return h("div", { class: "buttons", role: "group", "aria-label": label }, made);
 }
 
-/** A number to type or to slide. */
-function slider(label, { least, most, step, choice, text = (x) => words(x, 3) }) {
-  const said = h("output", {});
+/** A slider for a number. */
+function slider(label, { least, most, step, choice, text = (x) => formatNumber(x, 3) }) {
+  const shown = h("output", {});
   const input = h("input", { type: "range", min: least, max: most, step, "aria-label": label,
     oninput: () => choice.set(Number(input.value)) });
   choice.watch((value) => {
     input.value = value;
     input.setAttribute("aria-valuetext", text(value));
-    said.textContent = text(value);
+    shown.textContent = text(value);
   });
-  return h("label", { class: "control wide" }, h("span", {}, label), input, said);
+  return h("label", { class: "control wide" }, h("span", {}, label), input, shown);
 }
 
-// ---- a word at the pointer ----------------------------------------------------------------------
+// ---- tooltip ---------------------------------------------------------------------------------
 
 const tip = h("div", { id: "tip", role: "status", hidden: true });
 
@@ -148,8 +150,8 @@ function hideTip() {
   tip.hidden = true;
 }
 
-/** Say something while the pointer is on a mark. */
-function tells(mark, lines) {
+/** Show a tooltip while the pointer is on a mark. */
+function addTip(mark, lines) {
   mark.addEventListener("pointermove", (event) => showTip(event, typeof lines === "function" ? lines(event) : lines));
   mark.addEventListener("pointerleave", hideTip);
   return mark;
@@ -157,7 +159,7 @@ function tells(mark, lines) {
 
 // ---- tables -------------------------------------------------------------------------------------
 
-/** A table of columns {title, cell(row), number, key(row)}; a click on a title sorts. */
+/** A table of columns {title, cell(row), number, key(row)}; a click on a heading sorts. */
 function tableOf(caption, columns, rows) {
   const body = h("tbody", {});
   let order = [...rows];
@@ -189,7 +191,7 @@ function tableOf(caption, columns, rows) {
     h("table", { "aria-label": caption }, h("thead", {}, h("tr", {}, heads)), body))];
 }
 
-/** The same numbers for those who would rather read than look. */
+/** A table with the numbers of a chart, closed at first. */
 function asTable(title, caption, columns, rows) {
   const details = h("details", { class: "numbers" }, h("summary", {}, title));
   details.addEventListener("toggle", () => {

@@ -1,11 +1,11 @@
 // Charts as SVG: scales, axes and marks. Colours come from style.css, so that charts follow the
-// theme and the printer. A chart is drawn anew when its width changes, so that its words stay
-// legible on a phone.
+// theme and print styles. A chart is redrawn when its width changes, so that text stays legible
+// on a small screen.
 
 const LOW_HIGH = ["#2f74c9", "#8d84b5", "#e0642c"];
 const SURFACE = ["#f6f0d8", "#bfdcae", "#6dbaa4", "#368ca3", "#2b5f8e", "#243a6b", "#1c1f45"];
 
-/** A colour between some, for a part from 0 to 1. */
+/** Interpolate colours for a part from 0 to 1. */
 function blend(colours, part) {
   const at = Math.min(Math.max(part, 0), 1) * (colours.length - 1);
   const k = Math.min(Math.floor(at), colours.length - 2);
@@ -15,16 +15,16 @@ function blend(colours, part) {
   return `rgb(${mixed.join(" ")})`;
 }
 
-/** A straight scale from numbers to pixels. */
+/** A linear scale from numbers to pixels. */
 function scale([least, most], [from, to]) {
-  // Halves, so that no difference of two numbers is infinite.
+  // Halves, so that differences do not overflow.
   const span = most / 2 - least / 2 || 1;
   const place = (x) => from + ((x / 2 - least / 2) / span) * (to - from);
   place.back = (pixel) => 2 * (least / 2 + ((pixel - from) / (to - from)) * span);
   return place;
 }
 
-/** Round numbers between two ends, about so many. */
+/** About this many round numbers between two ends. */
 function ticks(least, most, about = 5) {
   const rough = (most / 2 - least / 2) / (about / 2);
   if (!(rough > 1e-12 * Math.max(Math.abs(least), Math.abs(most))) || !Number.isFinite(rough)) return [least];
@@ -32,7 +32,7 @@ function ticks(least, most, about = 5) {
   const step = [1, 2, 2.5, 5, 10].map((m) => m * power).find((s) => s >= rough) ?? 10 * power;
   const first = Math.ceil(least / step - 1e-9);
   const found = [];
-  // Counted from the first one: where steps are small beside the numbers, one more is no other number.
+  // Counted from the first one: adding a small step to a large number may not change it.
   for (let k = 0; k <= 4 * about; k++) {
     const t = Number(((first + k) * step).toPrecision(12));
     if (t > most + step * 1e-9) break;
@@ -41,7 +41,7 @@ function ticks(least, most, about = 5) {
   return found.length ? found : [least];
 }
 
-/** The ends of numbers, with some air around them. */
+/** The range of numbers, with a margin. */
 function ends(numbers, air = 0.04) {
   let [least, most] = [Infinity, -Infinity];
   for (const x of numbers) {
@@ -49,18 +49,18 @@ function ends(numbers, air = 0.04) {
     if (x > most) most = x;
   }
   if (!(most >= least)) return [0, 1];
-  const room = most > least ? (most - least) * air : Math.abs(most) * 0.05 || 1;
-  return [least - room, most + room];
+  const margin = most > least ? (most - least) * air : Math.abs(most) * 0.05 || 1;
+  return [least - margin, most + margin];
 }
 
-/** Where numbers and axes are: `x` and `y` are the ends of what is shown. */
+/** A chart area; `x` and `y` are the shown ranges. */
 class Chart {
   constructor(width, height, { x, y, left, right = 16, top = 14, bottom = 44, label, whole = false }) {
     this.width = width;
     this.height = height;
     this.yTicks = ticks(...y, Math.max(2, Math.round((height - top - bottom) / 60)));
-    // As much room as the numbers at the axis take, and a line for its name.
-    left ??= 34 + 6.8 * Math.max(...this.yTicks.map((t) => words(t, 4).length));
+    // Space for the tick labels, and a line for the axis title.
+    left ??= 34 + 6.8 * Math.max(...this.yTicks.map((t) => formatNumber(t, 4).length));
     this.box = { left, right: width - right, top, bottom: height - bottom };
     const found = ticks(...x, Math.max(3, Math.round((width - left - right) / 80)));
     const round = found.filter(Number.isInteger);
@@ -73,10 +73,10 @@ class Chart {
       this.back, this.marks);
   }
 
-  /** Names on the axes; `xs` and `ys` are ticks [place, words], or none. */
+  /** Draw axes with titles; `xs` and `ys` are ticks [value, text], or undefined for the default. */
   axes({ xLabel, yLabel, xs, ys, grid = true }) {
     const { left, right, top, bottom } = this.box;
-    const plain = (found) => found.map((t) => [t, words(t, 4)]);
+    const plain = (found) => found.map((t) => [t, formatNumber(t, 4)]);
     for (const [t, text] of ys ?? plain(this.yTicks)) {
       const y = this.y(t);
       if (grid) this.back.append(g("line", { class: "grid", x1: left, x2: right, y1: y, y2: y }));
@@ -89,13 +89,13 @@ class Chart {
     }
     const letter = 6.9;
     if (xLabel) {
-      // A long name stands in the middle of the picture, a short one in that of the axis.
+      // A long title is centred on the chart, a short one on the axis.
       const half = (Math.min(xLabel.length, this.width / letter) * letter) / 2;
       const x = Math.min(Math.max((left + right) / 2, half), this.width - half);
-      this.back.append(g("text", { class: "axis", x, y: this.height - 6, "text-anchor": "middle" }, clipped(xLabel, Math.floor(this.width / letter))));
+      this.back.append(g("text", { class: "axis", x, y: this.height - 6, "text-anchor": "middle" }, cutText(xLabel, Math.floor(this.width / letter))));
     }
     if (yLabel) {
-      const text = clipped(yLabel, Math.floor(this.height / letter));
+      const text = cutText(yLabel, Math.floor(this.height / letter));
       this.back.append(g("text", { class: "axis", transform: `translate(13 ${(top + bottom) / 2}) rotate(-90)`, "text-anchor": "middle" }, text));
     }
     return this;
@@ -150,7 +150,7 @@ class Chart {
     return this.add(g("text", { class: "note", ...attributes, x, y }, text));
   }
 
-  /** Where the pointer is, in numbers. */
+  /** The coordinates of the pointer. */
   pointed(event) {
     const box = this.svg.getBoundingClientRect();
     const ratio = this.width / box.width;
@@ -161,9 +161,9 @@ class Chart {
 }
 
 /**
- * A figure that is drawn as wide as it is shown.
+ * A figure that is drawn with the width of its container.
  *
- * `draw(width)` gives an SVG element, which is `shown`; `redraw()` draws it again.
+ * `draw(width)` returns an SVG element, kept as `shown`; `redraw()` draws it again.
  */
 function figure(caption, draw, attributes = {}) {
   const holder = h("div", { class: "plot" });
@@ -182,12 +182,12 @@ function figure(caption, draw, attributes = {}) {
   return made;
 }
 
-/** What colours mean. */
+/** A legend of colours. */
 function legend(entries) {
   return h("ul", { class: "legend" }, entries.map(([text, name]) => h("li", {}, h("i", { class: name }), text)));
 }
 
-/** Bars with names on the left; rows {name, value, low, high, lines}. */
+/** Horizontal bars with names on the left; rows {name, value, low, high, lines}. */
 function bars(rows, width, { label, unit, most = 0.32 }) {
   const line = 24;
   const longest = Math.max(...rows.map((row) => row.name.length));
@@ -202,15 +202,15 @@ function bars(rows, width, { label, unit, most = 0.32 }) {
     const letters = Math.floor(names / 7.2);
     const bar = g("g", { class: "hover" },
       g("rect", { class: "hit", x: 0, y, width, height: line }),
-      g("text", { class: "name", x: names - 8, y: y + 16, "text-anchor": "end" }, clipped(row.name, letters)),
+      g("text", { class: "name", x: names - 8, y: y + 16, "text-anchor": "end" }, cutText(row.name, letters)),
       g("rect", { class: row.value < 0 ? "bar down" : "bar", x: from, y: y + 4, width: Math.max(to - from, 0.5), height: line - 8, rx: 2 }));
     if (Number.isFinite(row.low)) {
       bar.append(g("line", { class: "whisker", x1: chart.x(row.low), x2: chart.x(row.high), y1: y + 12, y2: y + 12 }));
     }
-    // At the end of the bar, or in the free space behind its whisker.
+    // At the end of the bar, or in the free space after its interval.
     const free = Number.isFinite(row.high) ? width - 54 : chart.x(Math.max(row.value, 0)) + 6;
-    bar.append(g("text", { class: "tick", x: free, y: y + 16 }, words(row.value, 3)));
-    tells(bar, row.lines ?? [`${row.name}: ${words(row.value, 5)}`]);
+    bar.append(g("text", { class: "tick", x: free, y: y + 16 }, formatNumber(row.value, 3)));
+    addTip(bar, row.lines ?? [`${row.name}: ${formatNumber(row.value, 5)}`]);
     chart.add(bar);
   });
   return chart.svg;

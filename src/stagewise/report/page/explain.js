@@ -1,18 +1,18 @@
-// Why rows are told what they are told: all sampled rows at once, then one by one.
+// Shapley values of the sampled rows: all rows together, then one row.
 
 function explainSection(page) {
   const { rows, overview } = page.facts;
   const section = h("section", { id: "explain", "aria-labelledby": "explain-title" },
     h("h2", { id: "explain-title" }, "Explanations"));
-  const some = rows.row.length < overview.n_rows ? `${amount(rows.row.length, "row")} drawn at random from ${words(overview.n_rows, 9)}, the one that is predicted worst among them` : `all ${amount(rows.row.length, "row")}`;
-  if (rows.why_not) {
-    put(section, h("p", { class: "lead" }, "There are no Shapley values of this model here."), notes([[null, rows.why_not]]), rowExplorer(page));
+  const some = rows.row.length < overview.n_rows ? `${amount(rows.row.length, "row")} sampled from ${formatNumber(overview.n_rows, 9)}, including the worst prediction` : `all ${amount(rows.row.length, "row")}`;
+  if (rows.reason) {
+    put(section, h("p", { class: "lead" }, "Shapley values are not available for this model."), notes([[null, rows.reason]]), rowExplorer(page));
     return section;
   }
   put(section,
-    h("p", { class: "lead" }, `Shapley values: what each feature adds to what the model says of a row, starting from what it says when nothing is known, on average over ${rows.compared}. Here are ${some}; every dot is a row, and a click on it explains it. Shown are the ${SHOWN} features that move predictions most.`),
-    h("div", { class: "controls" }, outputMenu(page, "Of", page.explained)),
-    h("p", { class: "soft small" }, "value of the feature: low", h("span", { class: "ramp low-high" }), "high (levels of categories in their order); grey: missing"));
+    h("p", { class: "lead" }, `Shapley values: the contribution of each feature to the model output of a row, relative to the baseline (the average model output over ${rows.baseline}). The plot shows ${some} and the ${Math.min(SHOWN, rows.explained.length)} features with the largest mean absolute Shapley values. Every dot is a row; click a dot to select its row below.`),
+    h("div", { class: "controls" }, outputMenu(page, "Output", page.explained)),
+    h("p", { class: "soft small" }, "feature value: low", h("span", { class: "ramp low-high" }), "high (categories in their order); grey: missing"));
   const chart = figure(null, (width) => beeswarm(page, width));
   put(section, chart, rowExplorer(page));
   page.explained.watch(() => chart.redraw());
@@ -24,35 +24,35 @@ const SHOWN = 12;
 
 function beeswarm(page, width) {
   const { rows } = page.facts;
-  const k = page.creditOutput();
+  const k = page.shapOutput();
   const n = rows.row.length;
-  const size = Array.from(rows.credited, (_, f) => {
+  const size = Array.from(rows.explained, (_, f) => {
     let sum = 0;
-    for (let i = 0; i < n; i++) sum += Math.abs(rows.credit.at(i, f, k));
+    for (let i = 0; i < n; i++) sum += Math.abs(rows.shap.at(i, f, k));
     return sum / n;
   });
-  const top = Array.from(rows.credited, (_, f) => f).sort((a, b) => size[b] - size[a]).filter((f) => size[f] > 0).slice(0, SHOWN);
+  const top = Array.from(rows.explained, (_, f) => f).sort((a, b) => size[b] - size[a]).filter((f) => size[f] > 0).slice(0, SHOWN);
   const line = 34;
   const names = Math.min(170, Math.max(84, width * 0.26));
-  const x = ends(top.flatMap((f) => Array.from({ length: n }, (_, i) => rows.credit.at(i, f, k))));
-  const chart = new Chart(width, Math.max(top.length, 1) * line + 52, { x, y: [top.length, 0], left: names, right: 12, top: 6, bottom: 44, label: `Shapley values of the ${top.length} features that move predictions most` })
-    .axes({ xLabel: `Shapley value (${page.creditUnit()})`, ys: [] }).rule({ x: 0, class: "solid" });
+  const x = ends(top.flatMap((f) => Array.from({ length: n }, (_, i) => rows.shap.at(i, f, k))));
+  const chart = new Chart(width, Math.max(top.length, 1) * line + 52, { x, y: [top.length, 0], left: names, right: 12, top: 6, bottom: 44, label: `Shapley values of the ${top.length} features with the largest mean absolute value` })
+    .axes({ xLabel: `Shapley value (${page.shapUnit()})`, ys: [] }).rule({ x: 0, class: "solid" });
   const dots = g("g", {});
   const chosen = g("g", {});
-  const at = top.map(() => new Array(n)); // where the dots are
+  const at = top.map(() => new Array(n)); // the positions of the dots
   top.forEach((f, place) => {
-    const j = rows.credited[f];
+    const j = rows.explained[f];
     const name = page.facts.overview.features[j];
-    chart.add(g("text", { class: "name", x: names - 10, y: chart.y(place + 0.5) + 4, "text-anchor": "end" }, clipped(name, Math.floor(names / 7.4))));
+    chart.add(g("text", { class: "name", x: names - 10, y: chart.y(place + 0.5) + 4, "text-anchor": "end" }, cutText(name, Math.floor(names / 7.4))));
     const rank = ranks(Array.from({ length: n }, (_, i) => page.code(i, j)));
     const piles = new Map();
-    const order = Array.from({ length: n }, (_, i) => i).sort((a, b) => rows.credit.at(a, f, k) - rows.credit.at(b, f, k));
+    const order = Array.from({ length: n }, (_, i) => i).sort((a, b) => rows.shap.at(a, f, k) - rows.shap.at(b, f, k));
     for (const i of order) {
-      const x = chart.x(rows.credit.at(i, f, k));
+      const x = chart.x(rows.shap.at(i, f, k));
       const bin = Math.round(x / 3.2);
       const above = piles.get(bin) ?? 0;
       piles.set(bin, above + 1);
-      // Up and down in turn; what does not fit lies on the last ones.
+      // Alternately above and below; dots that do not fit overlap the last ones.
       const offset = Math.min(Math.ceil(above / 2) * 2.9, line / 2 - 6) * (above % 2 ? 1 : -1);
       const fill = Number.isNaN(rank[i]) ? "var(--faint)" : blend(LOW_HIGH, rank[i]);
       at[place][i] = { cx: x.toFixed(1), cy: (chart.y(place + 0.5) + offset).toFixed(1), fill };
@@ -61,8 +61,8 @@ function beeswarm(page, width) {
   });
   dots.addEventListener("pointermove", (event) => {
     const [i, f] = [Number(event.target.dataset.i), Number(event.target.dataset.f)];
-    const j = rows.credited[f];
-    showTip(event, [`row ${words(rows.row[i], 12)}`, `${page.facts.overview.features[j]} = ${page.cell(i, j)}`, signed(rows.credit.at(i, f, k), 4)]);
+    const j = rows.explained[f];
+    showTip(event, [`row ${formatNumber(rows.row[i], 12)}`, `${page.facts.overview.features[j]} = ${page.cell(i, j)}`, signed(rows.shap.at(i, f, k), 4)]);
   });
   dots.addEventListener("pointerleave", hideTip);
   dots.addEventListener("click", (event) => page.row.set(Number(event.target.dataset.i)));
@@ -71,7 +71,7 @@ function beeswarm(page, width) {
   return chart.svg;
 }
 
-/** Ranks from 0 to 1 of what is not missing; equal values have equal ranks. */
+/** Ranks from 0 to 1 of values that are not missing; ties have equal ranks. */
 function ranks(values) {
   const sorted = [...new Set(values.filter((v) => !Number.isNaN(v)))].sort((a, b) => a - b);
   const place = new Map(sorted.map((v, i) => [v, sorted.length > 1 ? i / (sorted.length - 1) : 0.5]));
@@ -82,7 +82,7 @@ function ranks(values) {
 
 function rowMenu(page) {
   const n = page.facts.rows.row.length;
-  const options = Array.from({ length: n }, (_, i) => [i, page.rowWords(i)]);
+  const options = Array.from({ length: n }, (_, i) => [i, page.rowLabel(i)]);
   const step = (by) => () => page.row.set((page.row.value + by + n) % n);
   return [menu("Row", options, page.row),
     h("button", { type: "button", onclick: step(-1), "aria-label": "previous row" }, "‹"),
@@ -93,58 +93,58 @@ function rowExplorer(page) {
   const { rows } = page.facts;
   const chart = figure(null, (width) => {
     const i = page.row.value;
-    const k = page.creditOutput();
-    const parts = Array.from(rows.credited, (j, f) => ({ feature: j, words: page.cell(i, j), credit: rows.credit.at(i, f, k) }));
-    const rest = rows.others.at(i, k);
+    const k = page.shapOutput();
+    const parts = Array.from(rows.explained, (j, f) => ({ feature: j, text: page.cell(i, j), shap: rows.shap.at(i, f, k) }));
+    const rest = rows.other_shap.at(i, k);
     return waterfall(page, parts, rest, rows.base[k], width);
   });
   const cells = h("div", {});
-  const at = new Map(Array.from(rows.credited, (j, f) => [j, f]));
-  const far = () => {
-    const wrong = Array.from(rows.row, (_, i) => [page.error(i), i]).sort((a, b) => b[0] - a[0]);
-    page.row.set(wrong[0][1]);
+  const at = new Map(Array.from(rows.explained, (j, f) => [j, f]));
+  const selectWorst = () => {
+    const errors = Array.from(rows.row, (_, i) => [page.error(i), i]).sort((a, b) => b[0] - a[0]);
+    page.row.set(errors[0][1]);
   };
   page.row.watch((i) => {
     const names = page.facts.overview.features;
-    cells.replaceChildren(asTable("Show its cells", `The cells of row ${words(rows.row[i], 12)}`, [
+    cells.replaceChildren(asTable("Show the values", `The values of row ${formatNumber(rows.row[i], 12)}`, [
       { title: "feature", cell: (j) => names[j], key: (j) => names[j] },
       { title: "value", cell: (j) => page.cell(i, j) },
-      { title: "Shapley value", number: true, cell: (j) => (at.has(j) ? signed(rows.credit.at(i, at.get(j), page.creditOutput()), 4) : "–") },
-    ], () => Array.from(rows.asked)));
+      { title: "Shapley value", number: true, cell: (j) => (at.has(j) ? signed(rows.shap.at(i, at.get(j), page.shapOutput()), 4) : "–") },
+    ], () => Array.from(rows.features)));
     chart.redraw();
   });
   page.explained.watch(() => chart.redraw());
   return h("div", { id: "row" }, h("h3", {}, "One row"),
-    h("div", { class: "controls" }, rowMenu(page), h("button", { type: "button", onclick: far }, "The worst prediction")),
-    rows.why_not ? null : chart, cells);
+    h("div", { class: "controls" }, rowMenu(page), h("button", { type: "button", onclick: selectWorst }, "Worst prediction")),
+    rows.reason ? null : chart, cells);
 }
 
-/** From what is said of nothing to what is said of a row, feature by feature. */
+/** A waterfall chart from the baseline to the prediction of a row. */
 function waterfall(page, parts, rest, base, width) {
   const most = 10;
-  const order = [...parts].sort((a, b) => Math.abs(b.credit) - Math.abs(a.credit));
-  const shown = order.slice(0, most).filter((part) => part.credit !== 0);
-  const left = rest + order.slice(shown.length).reduce((sum, part) => sum + part.credit, 0);
+  const order = [...parts].sort((a, b) => Math.abs(b.shap) - Math.abs(a.shap));
+  const shown = order.slice(0, most).filter((part) => part.shap !== 0);
+  const left = rest + order.slice(shown.length).reduce((sum, part) => sum + part.shap, 0);
   const names = page.facts.overview.features;
-  const narrow = width < 520; // names and values below each other
-  const steps = shown.map((part) => ({ name: names[part.feature], value: part.words, credit: part.credit }));
+  const narrow = width < 520; // names above values
+  const steps = shown.map((part) => ({ name: names[part.feature], value: part.text, shap: part.shap }));
   const others = names.length - shown.length;
-  if (others > 0 && left !== 0) steps.push({ name: `${amount(others, "other")}`, credit: left });
+  if (others > 0 && left !== 0) steps.push({ name: `${amount(others, "other feature")}`, shap: left });
   const line = narrow ? 38 : 28;
   const room = Math.min(230, Math.max(110, width * 0.36));
   const letters = Math.floor(room / 7.4);
   const at = [base];
-  for (const step of steps) at.push(at[at.length - 1] + step.credit);
+  for (const step of steps) at.push(at[at.length - 1] + step.shap);
   const total = at[at.length - 1];
-  const chart = new Chart(width, (steps.length + 2) * line + 52, { x: ends(at, 0.1), y: [steps.length + 2, 0], left: room, right: 58, top: 4, bottom: 44, label: "Waterfall: from what is said of nothing to what is said of this row" })
-    .axes({ xLabel: page.creditUnit(), ys: [] });
-  const named = (place, text, kind, down = 4) => chart.add(g("text", { class: kind, x: room - 10, y: chart.y(place + 0.5) + down, "text-anchor": "end" }, clipped(text, letters)));
+  const chart = new Chart(width, (steps.length + 2) * line + 52, { x: ends(at, 0.1), y: [steps.length + 2, 0], left: room, right: 58, top: 4, bottom: 44, label: "Waterfall chart from the baseline to the prediction of this row" })
+    .axes({ xLabel: page.shapUnit(), ys: [] });
+  const named = (place, text, kind, down = 4) => chart.add(g("text", { class: kind, x: room - 10, y: chart.y(place + 0.5) + down, "text-anchor": "end" }, cutText(text, letters)));
   const end = (place, x, text) => {
     named(place, text, "strong");
     chart.add(g("circle", { class: "point", r: 6, cx: chart.x(x), cy: chart.y(place + 0.5) }),
-      g("text", { class: "strong", x: chart.x(x) + 11, y: chart.y(place + 0.5) + 4 }, words(x, 4)));
+      g("text", { class: "strong", x: chart.x(x) + 11, y: chart.y(place + 0.5) + 4 }, formatNumber(x, 4)));
   };
-  end(0, base, "nothing known");
+  end(0, base, "baseline");
   steps.forEach((step, i) => {
     const whole = step.value === undefined ? step.name : `${step.name} = ${step.value}`;
     if (narrow && step.value !== undefined) {
@@ -153,11 +153,11 @@ function waterfall(page, parts, rest, base, width) {
     } else named(i + 1, whole, "name");
     const [x0, x1] = [chart.x(at[i]), chart.x(at[i + 1])];
     const y = chart.y(i + 1) + 5;
-    const bar = g("rect", { class: step.credit > 0 ? "up" : "downward", x: Math.min(x0, x1), width: Math.max(Math.abs(x1 - x0), 1), y, height: line - 10, rx: 3 });
-    chart.add(g("line", { class: "join", x1: x0, x2: x0, y1: y - line / 2, y2: y }), tells(bar, [whole, signed(step.credit, 4), `then ${words(at[i + 1], 4)}`]),
-      g("text", { class: "tick", x: Math.max(x0, x1) + 6, y: y + line / 2 - 1 }, signed(step.credit, 3)));
+    const bar = g("rect", { class: step.shap > 0 ? "up" : "downward", x: Math.min(x0, x1), width: Math.max(Math.abs(x1 - x0), 1), y, height: line - 10, rx: 3 });
+    chart.add(g("line", { class: "join", x1: x0, x2: x0, y1: y - line / 2, y2: y }), addTip(bar, [whole, signed(step.shap, 4), `sum so far ${formatNumber(at[i + 1], 4)}`]),
+      g("text", { class: "tick", x: Math.max(x0, x1) + 6, y: y + line / 2 - 1 }, signed(step.shap, 3)));
   });
-  end(steps.length + 1, total, "this row");
+  end(steps.length + 1, total, "prediction");
   chart.svg.dataset.total = total;
   return chart.svg;
 }

@@ -1,12 +1,12 @@
-// Which features matter, by which measure; and how predictions depend on them.
+// Feature importance and partial dependence.
 
 const MEASURES = {
-  squared_improvement: "√ of what the splits of a feature improved, the largest being 100 (Friedman 2001). It tells what the trees were built with, on the training rows.",
-  gain: "The share of all that splits gained that belongs to the feature, on the training rows.",
-  shap: "How far the feature moves a prediction, on average over the sampled rows of this table.",
-  permutation: "How much the loss on this table grows when the column's cells change places; lines are 95 % intervals. It tells what the model would miss, if other columns do not say the same.",
-  splits: "How many splits ask about the feature.",
-  cover: "The share of the training rows, over all splits, that splits of the feature part.",
+  squared_improvement: "Square root of the summed improvements of the splits on the feature, scaled so that the largest is 100 (Friedman 2001). Computed on the training rows.",
+  gain: "The share of the total gain of all splits, on the training rows.",
+  shap: "The mean absolute Shapley value over the sampled rows of this table.",
+  permutation: "The increase of the loss on this table when the values of the feature are permuted; lines are 95 % confidence intervals. Correlated features can replace each other, which lowers their importance.",
+  splits: "The number of splits on the feature.",
+  cover: "The share of the total cover: the training rows that pass through the splits on the feature.",
 };
 
 function importanceSection({ facts }) {
@@ -21,31 +21,31 @@ function importanceSection({ facts }) {
     high: output.value < 0 && one.high ? one.high[i] : NaN,
   })).sort((a, b) => b.value - a.value);
   const caption = h("p", { class: "soft small" });
-  const chart = figure(null, (width) => bars(rowsOf(now()).slice(0, 20), width, { label: `Importance of features: ${now().words}`, unit: now().unit }));
+  const chart = figure(null, (width) => bars(rowsOf(now()).slice(0, 20), width, { label: `Importance of features: ${now().label}`, unit: now().unit }));
   const several = h("span", {});
   kind.watch(() => {
     output.set(-1);
     caption.textContent = MEASURES[kind.value];
     const { outputs } = now();
-    several.replaceChildren(outputs.length ? menu("Of", [[-1, "all outputs"], ...outputs.map((name, k) => [k, name])], output) : "");
+    several.replaceChildren(outputs.length ? menu("Output", [[-1, "all outputs"], ...outputs.map((name, k) => [k, name])], output) : "");
   });
   output.watch(() => chart.redraw());
   const unused = facts.dependence.unused.length;
   return h("section", { id: "importance", "aria-labelledby": "importance-title" },
     h("h2", { id: "importance-title" }, "Importance"),
-    h("p", { class: "lead" }, `What the model owes to each feature.${unused ? ` ${amount(unused, "feature")} of ${words(names.length)} ${unused === 1 ? "is" : "are"} never asked about.` : ""} Measures answer different questions; where they disagree, look closer.`),
-    h("div", { class: "controls" }, buttons("Measure", facts.importance.map((one) => [one.kind, one.words]), kind), several),
+    h("p", { class: "lead" }, `The importance of each feature by several measures.${unused ? ` The model does not use ${formatNumber(unused)} of ${amount(names.length, "feature")}.` : ""} The measures can disagree, because they measure different things.`),
+    h("div", { class: "controls" }, buttons("Measure", facts.importance.map((one) => [one.kind, one.label]), kind), several),
     caption, chart,
     asTable("Show the numbers", "Importance of all features shown, by every measure", [
       { title: "feature", cell: (j) => names[j] },
-      ...facts.importance.map((one) => ({ title: one.words, number: true,
-        cell: (j) => words(one.value[Array.from(one.feature).indexOf(j)], 5), key: (j) => one.value[Array.from(one.feature).indexOf(j)] ?? NaN })),
+      ...facts.importance.map((one) => ({ title: one.label, number: true,
+        cell: (j) => formatNumber(one.value[Array.from(one.feature).indexOf(j)], 5), key: (j) => one.value[Array.from(one.feature).indexOf(j)] ?? NaN })),
     ], () => Array.from(facts.importance[0].feature)));
 }
 
 // ---- dependence ---------------------------------------------------------------------------------
 
-function outputMenu(page, label = "Of", choice = page.output) {
+function outputMenu(page, label = "Output", choice = page.output) {
   const names = page.facts.dependence.outputs;
   if (page.facts.overview.task === "classification" ? names.length <= 2 : names.length < 2) return null;
   return menu(label, names.map((name, k) => [k, name]), choice);
@@ -57,7 +57,7 @@ function dependenceSection(page) {
   const section = h("section", { id: "dependence", "aria-labelledby": "dependence-title" },
     h("h2", { id: "dependence-title" }, "Dependence"));
   if (!d.curves.length) {
-    put(section, h("p", { class: "lead" }, "The model asks about no feature, so every curve would be flat."));
+    put(section, h("p", { class: "lead" }, "The model uses no feature, so all curves are constant."));
     return section;
   }
   const first = new Choice(0);
@@ -66,23 +66,23 @@ function dependenceSection(page) {
   const offered = d.curves.map((curve, k) => [k, names[curve.axis.feature]]);
   const check = h("input", { type: "checkbox", onchange: () => centred.set(check.checked) });
   const unit = () => (page.facts.overview.task === "classification" ? `probability of ${d.outputs[page.output.value]}` : d.outputs.length > 1 ? d.outputs[page.output.value] : page.facts.overview.target);
-  const said = h("p", { class: "soft small", "aria-live": "polite" });
+  const note = h("p", { class: "soft small", "aria-live": "polite" });
   const chart = figure(null, (width) => {
     const [a, b] = [d.curves[first.value], d.curves[second.value]];
-    said.textContent = "";
+    note.textContent = "";
     if (!b || a === b) return curveOf(a, width);
     const map = mapOf(page, a, b);
     if (map) return surface(map, width);
-    said.textContent = "This pair was not made beforehand, and the model is too large to be carried along. Pick two of the most important features.";
+    note.textContent = "This pair was not computed in advance, and the model is too large for this page. Select two of the most important features.";
     return g("svg", { viewBox: `0 0 ${width} 10` });
   });
   const numbers = h("div", {});
   const listed = (curve) => asTable("Show the numbers", label(curve), [
-    { title: names[curve.axis.feature], cell: (i) => placeWords(curve.axis, i) },
-    { title: unit(), number: true, cell: (i) => words(curve.mean.at(i, page.output.value), 6) },
+    { title: names[curve.axis.feature], cell: (i) => formatPoint(curve.axis, i) },
+    { title: unit(), number: true, cell: (i) => formatNumber(curve.mean.at(i, page.output.value), 6) },
   ], () => Array.from(curve.axis.x, (_, i) => i));
-  const curveOf = (curve, width) => (curve.axis.labels ? levelsChart(curve, width) : numbersChart(curve, width));
-  const label = (curve) => `How the ${unit()} depends on ${names[curve.axis.feature]}`;
+  const curveOf = (curve, width) => (curve.axis.labels ? categoriesChart(curve, width) : numbersChart(curve, width));
+  const label = (curve) => `Partial dependence of ${unit()} on ${names[curve.axis.feature]}`;
 
   function numbersChart(curve, width) {
     const k = page.output.value;
@@ -91,33 +91,33 @@ function dependenceSection(page) {
     const mean = shift(x.map((_, i) => curve.mean.at(i, k)));
     const own = Array.from({ length: curve.rows.shape[0] }, (_, r) => shift(x.map((_, i) => curve.rows.at(r, i, k))));
     const chart = new Chart(width, 360, { x: ends(x, 0.01), y: ends([...mean, ...own.flat()]), label: label(curve), whole: x.every(Number.isInteger) })
-      .axes({ xLabel: names[curve.axis.feature], yLabel: centred.value ? `change of the ${unit()}` : unit(), xs: momentTicks(curve.axis, ends(x, 0.01), width / 110) });
+      .axes({ xLabel: names[curve.axis.feature], yLabel: centred.value ? `change of ${unit()}` : unit(), xs: datetimeTicks(curve.axis, ends(x, 0.01), width / 110) });
     for (const values of own) chart.line(x, values, { class: "thin" });
     chart.line(x, mean, { "stroke-width": 3 });
     for (const t of curve.axis.deciles) chart.add(g("line", { class: "rug", x1: chart.x(t), x2: chart.x(t), y1: chart.box.bottom, y2: chart.box.bottom - 7 }));
     const picked = g("path", { class: "line picked" });
     chart.add(picked);
-    tells(chart.svg, (event) => {
+    addTip(chart.svg, (event) => {
       const at = chart.pointed(event);
       const i = x.reduce((near, v, n) => (Math.abs(v - at.x) < Math.abs(x[near] - at.x) ? n : near), 0);
       const nearest = own.reduce((near, values, r) => (Math.abs(values[i] - at.y) < Math.abs(own[near][i] - at.y) ? r : near), 0);
       picked.setAttribute("d", chart.path(x, own[nearest]));
-      return [`${names[curve.axis.feature]} ${placeWords(curve.axis, i)}`, `on average ${words(mean[i], 5)}`, `this row ${words(own[nearest][i], 5)}`];
+      return [`${names[curve.axis.feature]} ${formatPoint(curve.axis, i)}`, `average prediction ${formatNumber(mean[i], 5)}`, `nearest row ${formatNumber(own[nearest][i], 5)}`];
     });
     chart.svg.addEventListener("pointerleave", () => picked.setAttribute("d", ""));
     return chart.svg;
   }
 
-  function levelsChart(curve, width) {
+  function categoriesChart(curve, width) {
     const k = page.output.value;
     const n = curve.rows.shape[0];
     const rows = curve.axis.labels.map((name, i) => {
       const own = Array.from({ length: n }, (_, r) => curve.rows.at(r, i, k)).sort((a, b) => a - b);
       return { name, value: curve.mean.at(i, k), low: own[Math.floor(0.1 * (n - 1))], high: own[Math.ceil(0.9 * (n - 1))] };
     });
-    for (const row of rows) row.lines = [row.name, `on average ${words(row.value, 5)}`, `eight tenths of the rows: ${words(row.low, 4)} to ${words(row.high, 4)}`];
+    for (const row of rows) row.lines = [row.name, `average prediction ${formatNumber(row.value, 5)}`, `80 % of the rows: ${formatNumber(row.low, 4)} to ${formatNumber(row.high, 4)}`];
     const most = 25;
-    said.textContent = `Bars: if all rows were of this level. Lines hold eight tenths of the rows.${rows.length > most ? ` The first ${most} of ${words(rows.length)} levels; the others are in the numbers below.` : ""}`;
+    note.textContent = `Bars: average prediction when all rows have this category. Lines: the middle 80 % of the rows.${rows.length > most ? ` Only ${most} of ${formatNumber(rows.length)} categories are shown; the table below has all.` : ""}`;
     return bars(rows.sort((a, b) => b.value - a.value).slice(0, most), width, { label: label(curve), unit: unit() });
   }
 
@@ -128,31 +128,31 @@ function dependenceSection(page) {
     const values = [];
     for (let i = 0; i < xs.x.length; i++) for (let j = 0; j < ys.x.length; j++) values.push(map.mean.at(i, j, k));
     const [least, most] = ends(values, 0);
-    const named = (axis, letters) => axis.labels?.map((text, i) => [axis.x[i], clipped(text, letters)]);
-    const timed = (axis, borders, about) => momentTicks(axis, [borders[0], borders[borders.length - 1]], about);
-    const title = `How the ${unit()} depends on ${names[xs.feature]} and ${names[ys.feature]}`;
-    const chart = new Chart(width, 420, { x: [xe[0], xe[xe.length - 1]], y: [ye[0], ye[ye.length - 1]], label: title, left: ys.labels ? 40 + 6.6 * Math.min(14, Math.max(...ys.labels.map((text) => text.length))) : ys.moment ? 110 : undefined })
+    const named = (axis, letters) => axis.labels?.map((text, i) => [axis.x[i], cutText(text, letters)]);
+    const timed = (axis, borders, about) => datetimeTicks(axis, [borders[0], borders[borders.length - 1]], about);
+    const title = `Partial dependence of ${unit()} on ${names[xs.feature]} and ${names[ys.feature]}`;
+    const chart = new Chart(width, 420, { x: [xe[0], xe[xe.length - 1]], y: [ye[0], ye[ye.length - 1]], label: title, left: ys.labels ? 40 + 6.6 * Math.min(14, Math.max(...ys.labels.map((text) => text.length))) : ys.temporal_type ? 110 : undefined })
       .axes({ xLabel: names[xs.feature], yLabel: names[ys.feature], xs: named(xs, Math.max(3, Math.floor(width / xs.x.length / 7))) ?? timed(xs, xe, width / 110), ys: named(ys, 14) ?? timed(ys, ye, 7), grid: false });
     for (let i = 0; i < xs.x.length; i++) {
       for (let j = 0; j < ys.x.length; j++) {
         const value = map.mean.at(i, j, k);
         const [x0, x1, y0, y1] = [chart.x(xe[i]), chart.x(xe[i + 1]), chart.y(ye[j + 1]), chart.y(ye[j])];
         const cell = g("rect", { x: x0, y: y0, width: Math.max(x1 - x0, 0) + 0.6, height: Math.max(y1 - y0, 0) + 0.6, fill: blend(SURFACE, (value - least) / (most - least || 1)) });
-        chart.add(tells(cell, [`${names[xs.feature]} ${placeWords(xs, i)}`, `${names[ys.feature]} ${placeWords(ys, j)}`, `on average ${words(value, 5)}`]));
+        chart.add(addTip(cell, [`${names[xs.feature]} ${formatPoint(xs, i)}`, `${names[ys.feature]} ${formatPoint(ys, j)}`, `average prediction ${formatNumber(value, 5)}`]));
       }
     }
-    said.replaceChildren(words(least, 4), h("span", { class: "ramp surface" }), words(most, 4), ` ${unit()}`);
+    note.replaceChildren(formatNumber(least, 4), h("span", { class: "ramp surface" }), formatNumber(most, 4), ` ${unit()}`);
     return chart.svg;
   }
 
-  const hollow = d.empty.length ? h("p", { class: "soft small" }, `Without a finite value in these rows, so that there is nothing to draw: ${d.empty.slice(0, 50).join(", ")}.`) : null;
-  const idle = d.unused.length ? h("details", {}, h("summary", {}, `${amount(d.unused.length, "feature")} the model never uses`),
-    h("p", { class: "soft small" }, `Their curves are flat: ${d.unused.slice(0, 100).join(", ")}${d.unused.length > 100 ? ", …" : ""}.`)) : null;
+  const empty = d.empty.length ? h("p", { class: "soft small" }, `Features without a finite value in these rows: ${d.empty.slice(0, 50).join(", ")}.`) : null;
+  const unused = d.unused.length ? h("details", {}, h("summary", {}, `${amount(d.unused.length, "unused feature")}`),
+    h("p", { class: "soft small" }, `Their curves are constant: ${d.unused.slice(0, 100).join(", ")}${d.unused.length > 100 ? ", …" : ""}.`)) : null;
   put(section,
-    h("p", { class: "lead" }, `What is said on average over ${amount(d.n_rows, "row")} when a feature is set to each value in turn; thin lines are single rows, ticks at the bottom deciles. Lines that do not run side by side tell of interactions.`),
-    h("div", { class: "controls" }, menu("Feature", offered, first), menu("and", [[-1, "nothing else"], ...offered], second),
-      outputMenu(page), h("label", { class: "control check" }, check, "from a common start")),
-    said, chart, numbers, idle, hollow);
+    h("p", { class: "lead" }, `Average prediction when a feature is set to each value for all of ${amount(d.n_rows, "row")} (partial dependence). Thin lines are single rows (ICE); ticks at the bottom are deciles. Lines that are not parallel indicate interactions.`),
+    h("div", { class: "controls" }, menu("Feature", offered, first), menu("Second feature", [[-1, "none"], ...offered], second),
+      outputMenu(page), h("label", { class: "control check" }, check, "centred at the first point")),
+    note, chart, numbers, unused, empty);
   for (const choice of [first, second, centred, page.output]) {
     choice.watch(() => {
       chart.redraw();
@@ -162,22 +162,22 @@ function dependenceSection(page) {
   return section;
 }
 
-/** A point of an axis in words. */
-function placeWords(axis, i) {
+/** Format a point of an axis. */
+function formatPoint(axis, i) {
   if (axis.labels) return axis.labels[i];
-  if (!axis.moment) return words(axis.x[i], 5);
+  if (!axis.temporal_type) return formatNumber(axis.x[i], 5);
   const [least, most] = ends(axis.x, 0);
-  return Model.moments.words(axis.x[i], axis.moment, most - least);
+  return Model.datetimes.format(axis.x[i], axis.temporal_type, most - least);
 }
 
-/** Ticks of an axis of moments; none of any other. */
-function momentTicks(axis, [least, most], about) {
-  if (!axis.moment) return undefined;
-  const found = Model.moments.ticks(least, most, axis.moment, Math.max(2, Math.round(about)));
-  return found.map((t) => [t, Model.moments.words(t, axis.moment, most - least)]);
+/** Ticks of an axis of dates or times; undefined for other axes. */
+function datetimeTicks(axis, [least, most], about) {
+  if (!axis.temporal_type) return undefined;
+  const found = Model.datetimes.ticks(least, most, axis.temporal_type, Math.max(2, Math.round(about)));
+  return found.map((t) => [t, Model.datetimes.format(t, axis.temporal_type, most - least)]);
 }
 
-/** The borders of cells around points. */
+/** The borders of the cells around grid points. */
 function edges(axis) {
   const x = Array.from(axis.x);
   if (axis.labels || x.length === 1) return [...x.map((v) => v - 0.5), x[x.length - 1] + 0.5];
@@ -185,14 +185,14 @@ function edges(axis) {
   return [x[0] - (between[0] - x[0]), ...between, 2 * x[x.length - 1] - between[between.length - 1]];
 }
 
-/** The map of two features: made beforehand, or by asking the model here; null where it cannot be. */
+/** The map of two features: computed in advance, or by the model on this page; null if neither is possible. */
 function mapOf(page, a, b) {
   const [one, two] = [a.axis.feature, b.axis.feature];
   for (const map of page.facts.dependence.maps) {
     if (map.first.feature === one && map.second.feature === two) return map;
     if (map.first.feature === two && map.second.feature === one) return turned(map);
   }
-  if (!page.model.complete || !page.model.answerable) return null;
+  if (!page.model.complete || !page.model.predictable) return null;
   const [first, second] = [thinned(a.axis), thinned(b.axis)];
   const rows = Math.min(page.facts.rows.row.length, 60);
   const outputs = page.facts.dependence.outputs.length;

@@ -1,6 +1,6 @@
-// The page: its sections in order, the menu beside them, and what they share.
+// The page: its sections in order, the navigation, and shared state.
 
-/** What sections share: facts, the model, and the row and output that are looked at. */
+/** State shared by the sections: data, model, selected row and output. */
 class Page {
   constructor(facts, model) {
     this.facts = facts;
@@ -8,15 +8,15 @@ class Page {
     this.row = new Choice(0);
     const outputs = facts.overview.outputs.length;
     this.output = new Choice(facts.overview.task === "classification" && outputs === 2 ? 1 : 0);
-    this.explained = new Choice(this.output.value); // the output that rows are explained for
-    this.wide = new Map(facts.rows.written);
-    this.place = new Map(Array.from(facts.rows.asked, (j, at) => [j, at]));
-    this.unseen = new Map(facts.rows.unseen.map(([i, j, text]) => [`${i} ${j}`, text]));
-    // Of many classes the one that is said is the one to be explained.
-    if (facts.overview.task === "classification" && outputs > 2) this.row.watch((i) => this.explained.set(this.likeliest(i)));
+    this.explained = new Choice(this.output.value); // the output whose Shapley values are shown
+    this.wide = new Map(facts.rows.texts);
+    this.place = new Map(Array.from(facts.rows.features, (j, at) => [j, at]));
+    this.unknown = new Map(facts.rows.unknown.map(([i, j, text]) => [`${i} ${j}`, text]));
+    // With more than two classes, the predicted class is explained.
+    if (facts.overview.task === "classification" && outputs > 2) this.row.watch((i) => this.explained.set(this.predictedClass(i)));
   }
 
-  /** A cell as the model reads it; NaN where it is missing, or never asked about. */
+  /** The encoded value; NaN if it is missing or not stored. */
   code(i, j) {
     return this.place.has(j) ? this.facts.rows.codes.at(i, this.place.get(j)) : NaN;
   }
@@ -25,70 +25,70 @@ class Page {
     return Float64Array.from(this.facts.overview.features, (_, j) => this.code(i, j));
   }
 
-  /** A cell as it could be typed; a missing one is empty. */
+  /** The value as it can be typed; empty if it is missing. */
   written(i, j) {
     const code = this.code(i, j);
     if (this.wide.has(j)) return this.wide.get(j)[i];
     if (Number.isNaN(code)) return "";
-    const { levels, moment } = this.model.features[j];
-    if (levels) return levels[code] ?? "";
-    if (moment) return Model.moments.words(code, moment);
+    const { categories, temporalType } = this.model.features[j];
+    if (categories) return categories[code] ?? "";
+    if (temporalType) return Model.datetimes.format(code, temporalType);
     return code === Infinity ? "inf" : code === -Infinity ? "-inf" : String(code);
   }
 
-  /** A cell in words. */
+  /** The value for display. */
   cell(i, j) {
     const text = this.written(i, j);
     const code = this.code(i, j);
-    if (this.unseen.has(`${i} ${j}`)) return `${this.unseen.get(`${i} ${j}`)} (unseen)`;
-    if (this.model.features[j].levels) return Number.isNaN(code) || text === "" ? "missing" : text;
-    if (this.wide.has(j) || this.model.features[j].moment) return text || "missing";
-    return Number.isNaN(code) ? "missing" : words(code, 5);
+    if (this.unknown.has(`${i} ${j}`)) return `${this.unknown.get(`${i} ${j}`)} (unknown category)`;
+    if (this.model.features[j].categories) return Number.isNaN(code) || text === "" ? "missing" : text;
+    if (this.wide.has(j) || this.model.features[j].temporalType) return text || "missing";
+    return Number.isNaN(code) ? "missing" : formatNumber(code, 5);
   }
 
-  /** Which column of the credits belongs to the chosen output. */
-  creditOutput() {
+  /** The index of the selected output in the Shapley values. */
+  shapOutput() {
     return this.facts.rows.base.length > 1 ? this.explained.value : 0;
   }
 
-  creditUnit() {
+  shapUnit() {
     const { overview, rows } = this.facts;
     const name = overview.outputs[this.explained.value];
     return overview.outputs.length > 1 ? `${rows.unit}: ${name}` : rows.unit;
   }
 
-  /** The class that is said of a row. */
-  likeliest(i) {
-    const said = this.facts.overview.outputs.map((_, k) => this.facts.rows.said.at(i, k));
-    return said.indexOf(Math.max(...said));
+  /** The index of the predicted class of a row. */
+  predictedClass(i) {
+    const proba = this.facts.overview.outputs.map((_, k) => this.facts.rows.y_pred.at(i, k));
+    return proba.indexOf(Math.max(...proba));
   }
 
-  rowWords(i) {
+  rowLabel(i) {
     const { rows, overview } = this.facts;
     const number = `row ${rows.row[i]}`;
     if (overview.task === "classification") {
-      const best = this.likeliest(i);
-      return `${number}: ${clipped(rows.known[i], 18)}, said ${clipped(overview.outputs[best], 18)} ${share(rows.said.at(i, best))}`;
+      const best = this.predictedClass(i);
+      return `${number}: true ${ellipsis(rows.y_true[i], 18)}, predicted ${ellipsis(overview.outputs[best], 18)} (${share(rows.y_pred.at(i, best))})`;
     }
-    const each = overview.outputs.map((_, k) => `${words(rows.known.at(i, k))}, said ${words(rows.said.at(i, k))}`);
+    const each = overview.outputs.map((_, k) => `true ${formatNumber(rows.y_true.at(i, k))}, predicted ${formatNumber(rows.y_pred.at(i, k))}`);
     return `${number}: ${each.slice(0, 3).join("; ")}`;
   }
 
-  /** How far a prediction is from what is true. */
+  /** The error of a prediction: 1 - probability of the true class, or |residual|. */
   error(i) {
     const { rows, overview } = this.facts;
     if (overview.task === "classification") {
-      const k = overview.outputs.indexOf(rows.known[i]);
-      return k < 0 ? 1 : 1 - rows.said.at(i, k);
+      const k = overview.outputs.indexOf(rows.y_true[i]);
+      return k < 0 ? 1 : 1 - rows.y_pred.at(i, k);
     }
-    return Math.abs(rows.known.at(i, 0) - rows.said.at(i, 0));
+    return Math.abs(rows.y_true.at(i, 0) - rows.y_pred.at(i, 0));
   }
 }
 
 const SECTIONS = [
   ["overview", "Overview", overviewSection],
   ["data", "Data", tableSection],
-  ["learning", "Learning", learningSection],
+  ["learning", "Learning curves", learningSection],
   ["quality", "Quality", qualitySection],
   ["importance", "Importance", importanceSection],
   ["dependence", "Dependence", dependenceSection],
@@ -105,8 +105,8 @@ function navigation(version) {
     if (theme) document.documentElement.dataset.theme = themes[theme];
     else delete document.documentElement.dataset.theme;
     toggle.textContent = { auto: "◐ auto", light: "○ light", dark: "● dark" }[themes[theme]];
-    toggle.setAttribute("aria-label", `colours: ${themes[theme]}`);
-  }, "aria-label": "colours: auto" }, "◐ auto");
+    toggle.setAttribute("aria-label", `colour theme: ${themes[theme]}`);
+  }, "aria-label": "colour theme: auto" }, "◐ auto");
   const links = SECTIONS.map(([id, title]) => h("a", { href: `#${id}` }, title));
   const mark = g("svg", { viewBox: "0 0 24 24", "aria-hidden": "true" },
     g("rect", { class: "bar", x: 2, y: 14, width: 5, height: 8, rx: 1 }), g("rect", { class: "bar", x: 9.5, y: 8, width: 5, height: 14, rx: 1, opacity: 0.75 }), g("rect", { class: "up", x: 17, y: 2, width: 5, height: 20, rx: 1 }));
@@ -137,10 +137,10 @@ async function start() {
   const page = new Page(facts, model);
   const nav = navigation(facts.overview.version);
   const main = h("main", { id: "main" });
-  document.body.replaceChildren(h("a", { class: "skip", href: "#main" }, "To the report"), h("div", { class: "frame" }, nav, main), tip);
+  document.body.replaceChildren(h("a", { class: "skip", href: "#main" }, "Skip to the report"), h("div", { class: "frame" }, nav, main), tip);
   for (const [, , make] of SECTIONS) {
     main.append(make(page));
-    // Let the browser paint between sections: the first is there at once.
+    // Let the browser paint between sections, so that the first one appears at once.
     await new Promise((done) => setTimeout(done));
   }
   nav.watch([...main.children]);
@@ -149,6 +149,6 @@ async function start() {
 }
 
 start().catch((error) => {
-  document.body.prepend(h("p", { class: "notes", role: "alert" }, `The report cannot be shown: ${error.message}. A browser of 2024 or later is needed.`));
+  document.body.prepend(h("p", { class: "notes", role: "alert" }, `The report cannot be displayed: ${error.message}. It needs a browser of 2024 or later.`));
   throw error;
 });

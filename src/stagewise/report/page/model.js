@@ -1,19 +1,19 @@
-// A fitted model inside a page: it predicts as Python does, shows its trees, explains rows.
+// A fitted model in a web page: predictions, trees, Shapley values.
 //
-// One idea: every sum is made in the order in which Python makes it, so that scores are the same
-// bits. A row is an array of codes, one for each feature; see rows.js. Must not touch the page.
-// `stagewise.report.carried` writes what is read here.
+// Sums are computed in the same order as in Python, so that scores are identical bit for bit. A row
+// is an array of codes, one for each feature; see rows.js. `stagewise.report.exported_model` writes
+// the format that is read here.
 
 class Model {
-  static moments = Moments; // moments in words, and back
-  #facts; // what is not an array
+  static datetimes = Datetimes; // formats and parses dates and times
+  #facts; // everything except arrays
   #trees;
   #rows;
-  #credits = null; // made when a row is explained
+  #treeShap = null; // created when the first row is explained
 
-  // The model that a payload holds, as JSON.parse gives it. Its `features` are {name, kind: "number",
-  // "integer" (too wide for a double) or "category", levels: what these are called, or null, moment:
-  // "date", "duration", "time of day" where numbers are nanoseconds, or null}.
+  // Opens a parsed payload. `features` are {name, kind: "number", "integer" (too wide for a double) or
+  // "category", categories: their labels or null, temporalType: "date", "duration", "time of day" if
+  // numbers are nanoseconds, or null}.
   static async open(payload) {
     if (payload.format !== 1) {
       throw new Error(`This page reads models of format 1, not of format ${payload.format}.`);
@@ -24,21 +24,21 @@ class Model {
   constructor(facts, arrays) {
     this.#facts = facts;
     this.features = JSON.parse(new TextDecoder().decode(arrays.features));
-    const levels = [...this.features, ...facts.derived].map((column) => column.levels?.length);
-    this.#trees = new Trees(arrays, levels, facts.width);
+    const counts = [...this.features, ...facts.derived].map((column) => column.categories?.length);
+    this.#trees = new Trees(arrays, counts, facts.width);
     this.#rows = new Rows(this.features, facts, arrays);
-    this.outputs = facts.outputs; // what `answer` is about
-    this.scoreOutputs = facts.scoreOutputs; // what `score` and `explain` are about
-    this.complete = facts.complete; // false: only the first trees are here, to be looked at
+    this.outputs = facts.outputs; // the names of the predictions
+    this.scoreOutputs = facts.scoreOutputs; // the names of the scores
+    this.complete = facts.complete; // false: only the first trees are included, for display
     this.treeCount = facts.treeCount;
     this.nTrees = this.#trees.count;
-    this.explainable = facts.whyNot === null;
-    this.whyNot = facts.whyNot;
-    this.onUnseen = facts.onUnseen; // what becomes of a level that no training row had
-    this.answerable = facts.link !== null; // false: of a loss of one's own, with a link of its own
+    this.explainable = facts.reason === null;
+    this.reason = facts.reason;
+    this.handleUnknown = facts.handleUnknown; // the rule for unknown categories
+    this.predictable = facts.link !== null; // false: a custom loss with an unknown link
   }
 
-  // What a person typed as the value of a feature: {code}, or {error} that says what is wrong.
+  // Encodes the typed value of a feature: {code}, or {error} with a message.
   encode(j, text) {
     return this.#rows.encode(j, text);
   }
@@ -48,46 +48,46 @@ class Model {
   // F(x), one number for each output.
   score(codes) {
     if (!this.complete) {
-      throw new Error(`${this.nTrees} of ${this.treeCount} trees are here, which cannot predict.`);
+      throw new Error(`The page contains ${this.nTrees} of ${this.treeCount} trees, so it cannot predict.`);
     }
     const row = this.#rows.extended(codes), out = new Float64Array(this.#facts.base);
-    if (this.#facts.bothWays) this.#trees.addBothWays(row, out);
+    if (this.#facts.fractionalRows) this.#trees.addFractional(row, out);
     else this.#trees.addScores(row, out);
     return out;
   }
 
-  // What scores predict: numbers, or the probabilities of all classes.
-  answer(score) {
+  // Predictions from scores: numbers, or the probabilities of all classes.
+  predictionOf(score) {
     const { link } = this.#facts;
     if (link === null) {
-      throw new Error("What the scores of this model's own loss mean is not known on a page.");
+      throw new Error("The link of this custom loss is not available on a page.");
     }
-    const said = LINKS[link.kind](Array.from(score, (s) => s / link.divisor));
-    return said.map((s, k) => link.offset[k] + link.scale[k] * s);
+    const values = LINKS[link.kind](Array.from(score, (s) => s / link.divisor));
+    return values.map((s, k) => link.offset[k] + link.scale[k] * s);
   }
 
   predict(codes) {
-    return this.answer(this.score(codes));
+    return this.predictionOf(this.score(codes));
   }
 
   // ---- explaining -------------------------------------------------------------------------------
 
-  // Exact Shapley values: base[k] is what is said when nothing is known of a row, values[j][k] what
-  // feature j adds; together they are the score, of a regression in the units of the target.
+  // Exact Shapley values: base[k] is the base value, values[j][k] the Shapley value of feature j.
+  // Their sum is the score; for a regression in the units of the target.
   explain(codes) {
-    if (!this.explainable) throw new Error(this.whyNot);
+    if (!this.explainable) throw new Error(this.reason);
     const { base, offset, scale, derived } = this.#facts, n = this.features.length;
     const row = this.#rows.extended(codes), outputs = base.length;
-    this.#credits ??= new Credits(this.#trees, outputs, row.length);
-    const credit = this.#credits.of(row);
-    const values = this.features.map((_, j) => base.map((_, k) => credit[j * outputs + k]));
-    // What levels say belongs to the features that these are of, in equal parts.
+    this.#treeShap ??= new TreeShap(this.#trees, outputs, row.length);
+    const shap = this.#treeShap.of(row);
+    const values = this.features.map((_, j) => base.map((_, k) => shap[j * outputs + k]));
+    // The value of a target-encoded column is divided equally among its source features.
     derived.forEach(({ sources }, d) => {
       for (const j of sources) {
-        base.forEach((_, k) => (values[j][k] += credit[(n + d) * outputs + k] / sources.length));
+        base.forEach((_, k) => (values[j][k] += shap[(n + d) * outputs + k] / sources.length));
       }
     });
-    const expected = this.#credits.expected();
+    const expected = this.#treeShap.expected();
     return {
       base: base.map((constant, k) => offset[k] + scale[k] * (constant + expected[k])),
       values: values.map((own) => own.map((value, k) => scale[k] * value)),
@@ -96,25 +96,25 @@ class Model {
 
   // ---- trees ------------------------------------------------------------------------------------
 
-  // One tree in the words and units of the data: {nodes, says, names}; see stagewise.report.facts.
+  // One tree in the units of the data: {nodes, valueKind, names}; see stagewise.export.tree_facts.
   tree(t) {
     const trees = this.#trees, first = trees.start[t], { base, units, width } = this.#facts;
     if (!(t >= 0 && t < this.nTrees)) {
       throw new Error(`There is no tree ${t}; they are numbered from 0 to ${this.nTrees - 1}.`);
     }
-    const { says, names, times, offset, scale } = units[t % units.length];
+    const { valueKind, names, times, offset, scale } = units[t % units.length];
     const { leafValue, innerValue, gain } = trees.arrays;
     const output = width === 1 && base.length > 1 ? t % base.length : null;
     const nodes = Array.from({ length: trees.start[t + 1] - first }, (_, id) => {
       const node = first + id, place = trees.place[node], isLeaf = trees.feature[node] < 0;
-      const told = (isLeaf ? leafValue : innerValue).subarray(place * width, (place + 1) * width);
+      const value = (isLeaf ? leafValue : innerValue).subarray(place * width, (place + 1) * width);
       return {
         id,
         left: isLeaf ? -1 : trees.left[node] - first,
         right: isLeaf ? -1 : trees.right[node] - first,
         feature: trees.feature[node],
-        question: isLeaf ? null : this.#question(node),
-        value: names.map((_, k) => offset[k] + scale[k] * (times * told[width > 1 ? k : 0])),
+        split: isLeaf ? null : this.#split(node),
+        value: names.map((_, k) => offset[k] + scale[k] * (times * value[width > 1 ? k : 0])),
         cover: trees.cover[node],
         gain: isLeaf ? 0 : gain[place],
         depth: trees.depth[node],
@@ -122,36 +122,35 @@ class Model {
         line: trees.line !== null && trees.line[node] >= 0,
       };
     });
-    return { nodes, says, names };
+    return { nodes, valueKind, names };
   }
 
-  // Rows with a number of at most `threshold` (a text where integers are too wide for a double, and of
-  // moments), or one of `leftLevels`, go left; rows without one do if `missingLeft` (null: these go
-  // both ways).
-  #question(node) {
+  // Rows with a number of at most `threshold` (text for dates, times and integers too wide for a
+  // double), or one of `leftCategories`, go left; missing values go left if `missingLeft` (null: both).
+  #split(node) {
     const trees = this.#trees, f = trees.feature[node], threshold = trees.threshold[node];
-    const missingLeft = this.#facts.bothWays ? null : trees.missingLeft[node] === 1;
+    const missingLeft = this.#facts.fractionalRows ? null : trees.missingLeft[node] === 1;
     if (f >= this.features.length) {
       return { name: this.#facts.derived[f - this.features.length].name, threshold, missingLeft };
     }
-    const { name, levels, cuts, moment } = this.features[f];
-    if (levels === null) {
-      const asked = cuts === null || !Number.isFinite(threshold) ? threshold : cuts[Math.floor(threshold)];
-      return { name, threshold: moment ? Moments.shortWords(asked, moment, 4) : asked, missingLeft };
+    const { name, categories, cuts, temporalType } = this.features[f];
+    if (categories === null) {
+      const cut = cuts === null || !Number.isFinite(threshold) ? threshold : cuts[Math.floor(threshold)];
+      return { name, threshold: temporalType ? Datetimes.formatShort(cut, temporalType, 4) : cut, missingLeft };
     }
-    const goes = levels.map((_, level) => trees.hasLevel(node, level));
-    const leftLevels = levels.filter((_, level) => goes[level]);
-    const rightLevels = levels.filter((_, level) => !goes[level]);
-    return { name, leftLevels, rightLevels, missingLeft };
+    const goes = categories.map((_, k) => trees.hasCategory(node, k));
+    const leftCategories = categories.filter((_, k) => goes[k]);
+    const rightCategories = categories.filter((_, k) => !goes[k]);
+    return { name, leftCategories, rightCategories, missingLeft };
   }
 
-  // The numbers of the nodes that a row passes in a tree, from the root to the leaf.
+  // The numbers of the nodes on the path of a row, from the root to the leaf.
   path(t, codes) {
     return this.#trees.path(t, this.#rows.extended(codes));
   }
 }
 
-// What scores, divided as the link says, mean.
+// The links, as functions of the scores divided by the divisor.
 const LINKS = {
   identity: (score) => score,
   exp: (score) => score.map(Math.exp),
@@ -173,7 +172,7 @@ function shares(parts) {
   return parts.map((part) => (total > 0 ? part / total : 1 / parts.length));
 }
 
-// The arrays of a text; see stagewise.report.packing.
+// Unpacks arrays; see stagewise.report.packing.
 async function unpack(text, places) {
   const letters = atob(text), zipped = new Uint8Array(letters.length);
   for (let i = 0; i < letters.length; i++) zipped[i] = letters.charCodeAt(i);
@@ -185,7 +184,7 @@ async function unpack(text, places) {
   let at = 0;
   for (const [name, kind, length] of places) {
     const width = kinds[kind].BYTES_PER_ELEMENT, own = new Uint8Array(length * width);
-    // The first bytes of all numbers come first, then the second ones, and so on.
+    // Bytes are grouped: first all first bytes, then all second bytes, and so on.
     for (let b = 0; b < width; b++) {
       for (let i = b; i < own.length; i += width) own[i] = bytes[at++];
     }

@@ -1,9 +1,9 @@
-// What the model is, and how good; and the table that it was judged by.
+// The model, its scores, and the description of the table.
 
 function overviewSection({ facts }) {
   const o = facts.overview;
   const section = h("section", { id: "overview", class: "hero", "aria-labelledby": "title" });
-  const interval = (s) => (Number.isFinite(s.low) ? `${words(s.low, 3)} to ${words(s.high, 3)}` : "no interval");
+  const interval = (s) => (Number.isFinite(s.low) ? `${formatNumber(s.low, 3)} to ${formatNumber(s.high, 3)}` : "no confidence interval");
   put(section,
     h("p", { class: "kind" }, `${o.estimator} · ${o.task}`),
     h("h1", { id: "title" }, o.title),
@@ -12,23 +12,23 @@ function overviewSection({ facts }) {
     if (target) put(section, h("h3", {}, target));
     put(section, h("div", { class: "cards" }, scores.map((s) =>
       h("div", { class: "card" },
-        h("div", { class: "what" }, s.words),
-        h("div", { class: "value", "data-score": s.name }, words(s.value, 4)),
+        h("div", { class: "what" }, s.label),
+        h("div", { class: "value", "data-score": s.name }, formatNumber(s.value, 4)),
         h("div", { class: "range" }, interval(s))))));
   }
   put(section,
-    h("p", { class: "soft small" }, `Ranges: ${share(o.confidence, 2)} confidence intervals over the ${amount(o.n_rows, "row")} of this table${o.weighted ? ", by their weights" : ""}. Pass rows that the model has not seen: on training rows it looks better than it is.`),
+    h("p", { class: "soft small" }, `Ranges are ${share(o.confidence_level, 2)} confidence intervals, from the ${amount(o.n_rows, "row")} of this table${o.weighted ? " with their weights" : ""}. Use rows that were not used for training: scores on training rows are too optimistic.`),
     h("dl", { class: "facts" }, [
-      ["Predicts", o.target],
-      ["From", `${amount(o.features.length, "feature")}, ${words(o.n_used)} of them used`],
-      ["Trees", `${words(o.n_trees, 9)} with ${words(o.n_leaves, 9)} leaves, at most ${o.depth} deep`],
+      ["Target", o.target],
+      ["Features", `${formatNumber(o.features.length, 9)}, ${formatNumber(o.n_used, 9)} of them used`],
+      ["Trees", `${formatNumber(o.n_trees, 9)} with ${formatNumber(o.n_leaves, 9)} leaves, depth at most ${o.depth}`],
       ["Loss", o.loss],
-    ].map(([what, text]) => h("div", {}, h("dt", {}, what), h("dd", {}, text))), h("div", { class: "whole" }, h("dt", {}, "Recipe"), h("dd", {}, o.recipe))),
+    ].map(([what, text]) => h("div", {}, h("dt", {}, what), h("dd", {}, text))), h("div", { class: "whole" }, h("dt", {}, "Algorithm"), h("dd", {}, o.recipe))),
     fingerprint(o.fingerprint),
     notes(o.notes.map((text) => [null, text])),
-    h("details", {}, h("summary", {}, "Parameters"), tableOf("Those that are not the defaults stand first", [
+    h("details", {}, h("summary", {}, "Parameters"), tableOf("Parameters that differ from the defaults come first", [
       { title: "parameter", cell: ([name, , usual]) => (usual ? name : h("b", {}, name)) },
-      { title: "value", cell: ([, value]) => h("code", {}, clipped(value, 120)) },
+      { title: "value", cell: ([, value]) => h("code", {}, ellipsis(value, 120)) },
       { title: "", cell: ([, , usual]) => (usual ? h("span", { class: "soft" }, "default") : "set") },
     ], [...o.parameters].sort((one, two) => one[2] - two[2]))));
   return section;
@@ -36,14 +36,14 @@ function overviewSection({ facts }) {
 
 function story(o) {
   const scores = Object.fromEntries(o.scores[0][1].map((s) => [s.name, s.value]));
-  const what = o.scores.length > 1 ? "Of the first target it " : "It ";
-  const task = `Predicts ${o.target} from ${amount(o.features.length, "column")}. `;
+  const first = o.scores.length > 1 ? " for the first target" : "";
+  const task = `Predicts ${o.target} from ${amount(o.features.length, "feature")}. `;
   if (o.task === "regression") {
-    const part = Number.isFinite(scores.r2) ? ` and explains ${share(Math.max(scores.r2, 0), 3)} of the variance` : "";
-    return `${task}${what}is off by ${words(scores.mae, 3)} on average${part}.`;
+    const part = Number.isFinite(scores.r2) ? `; R² is ${formatNumber(scores.r2, 3)}` : "";
+    return `${task}The mean absolute error${first} is ${formatNumber(scores.mae, 3)}${part}.`;
   }
-  const area = Number.isFinite(scores.auc) ? ` and puts a row of a class before one of another in ${share(scores.auc, 4)} of pairs` : "";
-  return `${task}It names the right one of ${words(o.outputs.length)} classes for ${share(scores.accuracy, 3)} of the rows${area}.`;
+  const area = Number.isFinite(scores.auc) ? `; the AUC is ${formatNumber(scores.auc, 4)}` : "";
+  return `${task}The accuracy with ${formatNumber(o.outputs.length)} classes is ${share(scores.accuracy, 3)}${area}.`;
 }
 
 function fingerprint(digits) {
@@ -55,7 +55,7 @@ function fingerprint(digits) {
   return h("div", { class: "stamp small" }, h("span", { class: "soft" }, "Fingerprint"), h("code", {}, digits), copy);
 }
 
-/** Things to look at: [column or null, words]. */
+/** Notes: [column or null, text]. */
 function notes(lines) {
   if (!lines.length) return null;
   return h("ul", { class: "notes" }, lines.map(([column, text]) =>
@@ -66,52 +66,52 @@ function notes(lines) {
 
 function tableSection({ facts }) {
   const t = facts.table;
-  const some = t.n_looked_at < t.n_rows ? ` Described by ${words(t.n_looked_at, 9)} of them, drawn at random.` : "";
-  const fewer = t.columns.length < t.n_columns + 1 ? ` The ${t.columns.length - 1} that the model uses most are shown.` : "";
+  const some = t.n_described < t.n_rows ? ` The description uses a random sample of ${amount(t.n_described, "row")}.` : "";
+  const fewer = t.columns.length < t.n_columns + 1 ? ` Only the ${t.columns.length - 1} most important columns are shown.` : "";
   const section = h("section", { id: "data", "aria-labelledby": "data-title" },
     h("h2", { id: "data-title" }, "Data"),
     h("p", { class: "lead" }, `${amount(t.n_rows, "row")}, ${amount(t.n_columns, "column")} and the target.${some}${fewer}`),
-    notes(t.hints.map((hint) => [null, hint.words])));
+    notes(t.hints.map((hint) => [null, hint.text])));
   const columns = [
     { title: "column", key: (c) => c.name, cell: (c) => [h("span", { title: c.name }, c.name),
       h("div", { class: "under" }, c.is_target ? `${c.kind}, target` : c.kind)] },
     { title: "distribution", cell: spark },
-    { title: "missing", number: true, cell: (c) => (c.missing ? share(c.missing / t.n_looked_at) : "0"), key: (c) => c.missing },
-    { title: "distinct", number: true, cell: (c) => words(c.distinct, 9), key: (c) => c.distinct },
-    { title: "least", number: true, cell: (c) => c.in_words?.least ?? words(c.least), key: (c) => c.least },
-    { title: "quartiles", number: true, cell: (c) => (c.is_number ? (c.in_words?.quartiles ?? Array.from(c.quartiles, (q) => words(q, 3))).join(" · ") : "–"), key: (c) => c.quartiles[1] },
-    { title: "largest", number: true, cell: (c) => c.in_words?.largest ?? words(c.largest), key: (c) => c.largest },
-    { title: "mean", number: true, cell: (c) => c.in_words?.mean ?? words(c.mean), key: (c) => c.mean },
-    { title: "outliers", number: true, cell: (c) => (c.is_number ? words(c.outliers, 9) : "–"), key: (c) => c.outliers },
-    { title: "most frequent", cell: (c) => (c.levels.length && c.levels[0][1] > 1 ? clipped(`${c.levels[0][0]} (${words(c.levels[0][1], 9)})`, 22) : "–") },
+    { title: "missing", number: true, cell: (c) => (c.missing ? share(c.missing / t.n_described) : "0"), key: (c) => c.missing },
+    { title: "distinct", number: true, cell: (c) => formatNumber(c.distinct, 9), key: (c) => c.distinct },
+    { title: "min", number: true, cell: (c) => c.formatted?.min ?? formatNumber(c.min), key: (c) => c.min },
+    { title: "quartiles", number: true, cell: (c) => (c.is_number ? (c.formatted?.quartiles ?? Array.from(c.quartiles, (q) => formatNumber(q, 3))).join(" · ") : "–"), key: (c) => c.quartiles[1] },
+    { title: "max", number: true, cell: (c) => c.formatted?.max ?? formatNumber(c.max), key: (c) => c.max },
+    { title: "mean", number: true, cell: (c) => c.formatted?.mean ?? formatNumber(c.mean), key: (c) => c.mean },
+    { title: "outliers", number: true, cell: (c) => (c.is_number ? formatNumber(c.outliers, 9) : "–"), key: (c) => c.outliers },
+    { title: "most frequent", cell: (c) => (c.frequent.length && c.frequent[0][1] > 1 ? ellipsis(`${c.frequent[0][0]} (${formatNumber(c.frequent[0][1], 9)})`, 22) : "–") },
   ];
-  put(section, tableOf("Outliers lie more than 1.5 interquartile ranges beyond the quartiles. Click a title to sort.", columns, t.columns));
-  const told = t.associations.filter((line) => Number.isFinite(line[3]));
+  put(section, tableOf("Outliers are more than 1.5 interquartile ranges beyond the quartiles. Click a column heading to sort.", columns, t.columns));
+  const associated = t.associations.filter((line) => Number.isFinite(line[3]));
   const both = h("div", { class: "pair" });
-  if (told.length) {
-    const rows = told.slice(0, 12).map(([name, measure, value, nats]) => ({
-      name, value: nats, lines: [name, `mutual information ${words(nats, 3)} nats`, `${measure} ${words(value, 3)}`] }));
-    put(both, h("div", {}, h("h3", {}, `What columns say about ${t.target}`),
-      figure("One column at a time, before any model.", (width) => bars(rows, width, { label: `Mutual information of columns with ${t.target}`, unit: "mutual information (nats)" }))));
+  if (associated.length) {
+    const rows = associated.slice(0, 12).map(([name, measure, value, nats]) => ({
+      name, value: nats, lines: [name, `mutual information ${formatNumber(nats, 3)} nats`, `${measure} ${formatNumber(value, 3)}`] }));
+    put(both, h("div", {}, h("h3", {}, `Association with ${t.target}`),
+      figure("Mutual information of each column with the target, without a model.", (width) => bars(rows, width, { label: `Mutual information of columns with ${t.target}`, unit: "mutual information (nats)" }))));
   }
   if (t.pairs.length) {
     const rows = t.pairs.slice(0, 12).map(([name, value]) => ({ name, value }));
-    put(both, h("div", {}, h("h3", {}, "Columns that go together"),
-      figure("Importance and dependence share out between such columns what either could say.", (width) => bars(rows, width, { label: "Rank correlations of pairs of columns", unit: "rank correlation", most: 0.5 }))));
+    put(both, h("div", {}, h("h3", {}, "Correlated columns"),
+      figure("The importance of correlated columns is divided between them.", (width) => bars(rows, width, { label: "Rank correlations of pairs of columns", unit: "rank correlation", most: 0.5 }))));
   }
   if (both.children.length) put(section, h("br"), both);
   return section;
 }
 
-/** A column as a small picture. */
+/** The distribution of a column as a small chart. */
 function spark(c) {
-  const counts = c.is_number ? Array.from(c.bars) : c.levels.map(([, rows]) => rows);
+  const counts = c.is_number ? Array.from(c.bars) : c.frequent.map(([, rows]) => rows);
   if (!counts.length) return "–";
   const [width, height] = [96, 26];
   const most = Math.max(...counts);
   const step = width / counts.length;
-  const label = c.is_number ? `Distribution of ${c.name}` : `Rows of the most frequent levels of ${c.name}`;
+  const label = c.is_number ? `Distribution of ${c.name}` : `Most frequent categories of ${c.name}`;
   const made = g("svg", { class: "spark", viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": label },
     counts.map((n, i) => g("rect", { class: c.is_number ? "bar" : "bar faint", x: i * step, width: Math.max(step - 1, 0.6), y: height - (height * n) / most, height: (height * n) / most })));
-  return c.is_number ? made : tells(made, c.levels.map(([level, rows]) => `${level}: ${words(rows, 9)}`));
+  return c.is_number ? made : addTip(made, c.frequent.map(([value, rows]) => `${value}: ${formatNumber(rows, 9)}`));
 }

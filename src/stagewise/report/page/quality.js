@@ -1,36 +1,36 @@
-// How the model learned, and how good it is.
+// Learning curves and the quality of predictions.
 
 function learningSection({ facts }) {
   const section = h("section", { id: "learning", "aria-labelledby": "learning-title" },
-    h("h2", { id: "learning-title" }, "Learning"));
+    h("h2", { id: "learning-title" }, "Learning curves"));
   const l = facts.learning;
   if (!l) {
-    put(section, h("p", { class: "lead" }, "No loss was kept round by round: fit with early stopping, or with a validation set, to see how the model learned. Models of one tree have no rounds."));
+    put(section, h("p", { class: "lead" }, "No losses were recorded by round. Fit with early stopping or a validation set to get learning curves. A single tree has no rounds."));
     return section;
   }
-  const curves = [["training rows", l.train, ""], ["held-out rows", l.validation, "other"], ["out-of-bag rows", l.out_of_bag, "third"]]
+  const curves = [["training rows", l.train, ""], ["validation rows", l.validation, "other"], ["out-of-bag rows", l.out_of_bag, "third"]]
     .filter(([, values]) => values && values.length);
   const longest = Math.max(...curves.map(([, values]) => values.length));
   put(section,
     h("p", { class: "lead" }, l.chosen < longest
-      ? `The model keeps ${words(l.chosen)} of ${words(longest)} ${l.unit}: the loss of rows that it was not fitted to was least there.`
-      : `The model keeps all ${words(l.chosen)} ${l.unit}.`),
+      ? `The model uses ${formatNumber(l.chosen)} of ${formatNumber(longest)} ${l.unit}, where the loss on validation or out-of-bag rows was lowest.`
+      : `The model uses all ${formatNumber(l.chosen)} ${l.unit}.`),
     legend(curves.map(([name, , colour]) => [name, colour])),
-    figure(`${l.loss} after each round; the line marks the round that predictions use.`, (width) => {
+    figure(`${l.loss} after each round; the vertical line marks the number of ${l.unit} that predictions use.`, (width) => {
       const all = curves.flatMap(([, values]) => Array.from(values)).filter(Number.isFinite);
       const chart = new Chart(width, 300, { x: [1, Math.max(longest, 2)], y: ends(all), label: `Learning curves: ${l.loss} by round` })
         .axes({ xLabel: l.unit, yLabel: l.loss });
       chart.rule({ x: l.chosen, class: "mark" });
       for (const [, values, colour] of curves) chart.line(Array.from(values, (_, i) => i + 1), values, { class: colour });
-      tells(chart.svg, (event) => {
+      addTip(chart.svg, (event) => {
         const at = Math.min(Math.max(Math.round(chart.pointed(event).x), 1), longest);
-        return [`${l.unit} ${words(at)}`, ...curves.map(([name, values]) => `${name}: ${words(values[at - 1], 5)}`)];
+        return [`${l.unit} ${formatNumber(at)}`, ...curves.map(([name, values]) => `${name}: ${formatNumber(values[at - 1], 5)}`)];
       });
       return chart.svg;
     }),
     asTable("Show the numbers", `${l.loss} after each round`, [
-      { title: l.unit, cell: (i) => words(i + 1) },
-      ...curves.map(([name, values]) => ({ title: name, number: true, cell: (i) => words(values[i], 6) })),
+      { title: l.unit, cell: (i) => formatNumber(i + 1) },
+      ...curves.map(([name, values]) => ({ title: name, number: true, cell: (i) => formatNumber(values[i], 6) })),
     ], () => Array.from({ length: longest }, (_, i) => i)));
   return section;
 }
@@ -48,42 +48,42 @@ function qualitySection(page) {
 
 function numbersQuality(section, all) {
   const chosen = new Choice(0);
-  put(section, h("p", { class: "lead" }, "Predictions beside what came true. Dots are a sample of the rows; bands and bars count all of them."));
+  put(section, h("p", { class: "lead" }, "Predicted and observed values. Dots are a sample of the rows; bands and bars use all rows."));
   if (all.length > 1) put(section, h("div", { class: "controls" }, menu("Target", all.map((n, k) => [k, n.target]), chosen)));
   const now = () => all[chosen.value];
-  const scatter = figure("On the line, predictions are right.", (width) => {
+  const scatter = figure("Points on the line are perfect predictions.", (width) => {
     const n = now();
     const both = ends([...n.predicted, ...n.observed]);
     const chart = new Chart(width, Math.min(width, 380), { x: both, y: both, label: "Observed against predicted values" })
       .axes({ xLabel: "predicted", yLabel: "observed" });
     chart.line(both, both, { class: "thin picked" });
-    chart.add(rowDots(chart, n.predicted, n.observed, n, (i) => [`predicted ${words(n.predicted[i])}`, `observed ${words(n.observed[i])}`]));
+    chart.add(rowDots(chart, n.predicted, n.observed, n, (i) => [`predicted ${formatNumber(n.predicted[i])}`, `observed ${formatNumber(n.observed[i])}`]));
     return chart.svg;
   });
-  const fan = figure("Residuals (observed − predicted) with their median and a band that holds half of the rows: a band that bends or widens tells where the model is wrong, or unsure.", (width) => {
+  const fan = figure("Residuals (observed − predicted) with their median and quartiles. A median away from 0 shows bias; a wider band shows larger errors.", (width) => {
     const n = now();
     const { residual } = n;
     const chart = new Chart(width, Math.min(width, 380), { x: ends(n.predicted), y: ends(residual), label: "Residuals against predicted values" }).axes({ xLabel: "predicted", yLabel: "residual" });
-    chart.add(rowDots(chart, n.predicted, residual, n, (i) => [`predicted ${words(n.predicted[i])}`, `residual ${signed(residual[i])}`]));
+    chart.add(rowDots(chart, n.predicted, residual, n, (i) => [`predicted ${formatNumber(n.predicted[i])}`, `residual ${signed(residual[i])}`]));
     chart.band(n.middle, n.lower, n.upper).line(n.middle, n.median, {}).rule({ y: 0 });
     return chart.svg;
   });
-  const shape = figure("How residuals are distributed.", (width) => {
+  const shape = figure("Distribution of the residuals.", (width) => {
     const n = now();
     const chart = new Chart(width, 260, { x: [n.edges[0], n.edges[n.edges.length - 1]], y: [0, Math.max(...n.share) * 1.06], label: "Distribution of residuals" })
       .axes({ xLabel: "residual", yLabel: "share of rows" });
     n.share.forEach((part, i) => {
       const [x0, x1, y] = [chart.x(n.edges[i]), chart.x(n.edges[i + 1]), chart.y(part)];
-      chart.add(tells(g("rect", { class: "bar", x: x0 + 0.5, width: Math.max(x1 - x0 - 1, 0.5), y, height: chart.box.bottom - y }),
-        [`${words(n.edges[i], 3)} to ${words(n.edges[i + 1], 3)}`, `${share(part)} of rows`]));
+      chart.add(addTip(g("rect", { class: "bar", x: x0 + 0.5, width: Math.max(x1 - x0 - 1, 0.5), y, height: chart.box.bottom - y }),
+        [`${formatNumber(n.edges[i], 3)} to ${formatNumber(n.edges[i + 1], 3)}`, `${share(part)} of rows`]));
     });
     return chart.rule({ x: 0 }).svg;
   });
-  const normal = figure("Residuals in units of their spread beside normal quantiles: ends that leave the line are tails heavier than normal.", (width) => {
+  const normal = figure("Normal Q-Q plot of the standardized residuals. Ends that leave the line show tails heavier or lighter than normal.", (width) => {
     const n = now();
     const [x, y] = [ends(n.normal), ends(n.quantile)];
     const chart = new Chart(width, 260, { x, y, label: "Quantiles of residuals against normal quantiles" })
-      .axes({ xLabel: "normal quantile", yLabel: "residual / spread" });
+      .axes({ xLabel: "normal quantile", yLabel: "standardized residual" });
     const line = [Math.max(x[0], y[0]), Math.min(x[1], y[1])];
     chart.line(line, line, { class: "thin picked" });
     const dots = g("g", { class: "dots" });
@@ -97,8 +97,8 @@ function numbersQuality(section, all) {
   chosen.watch(() => {
     figures.forEach((f) => f.redraw());
     const n = now();
-    numbers.replaceChildren(asTable("Show the numbers", "Quartiles of the residuals of rows that are predicted alike", [
-      { title: "predicted", cell: (i) => words(n.middle[i]) },
+    numbers.replaceChildren(asTable("Show the numbers", "Quartiles of the residuals by predicted value", [
+      { title: "predicted", cell: (i) => formatNumber(n.middle[i]) },
       { title: "lower quartile", number: true, cell: (i) => signed(n.lower[i]) },
       { title: "median", number: true, cell: (i) => signed(n.median[i]) },
       { title: "upper quartile", number: true, cell: (i) => signed(n.upper[i]) },
@@ -113,7 +113,7 @@ function rowDots(chart, xs, ys, n, lines) {
   }
   dots.addEventListener("pointermove", (event) => {
     const i = Number(event.target.dataset.i);
-    showTip(event, [`row ${words(n.row[i], 12)}`, ...lines(i)]);
+    showTip(event, [`row ${formatNumber(n.row[i], 12)}`, ...lines(i)]);
   });
   dots.addEventListener("pointerleave", hideTip);
   return dots;
@@ -123,51 +123,51 @@ function rowDots(chart, xs, ys, n, lines) {
 
 function classesQuality(section, { classes, names, confusion }, page) {
   if (!classes.length) {
-    put(section, h("p", { class: "lead" }, "All rows are of one class, so there is nothing to tell apart: pass rows of several classes for curves."));
+    put(section, h("p", { class: "lead" }, "All rows are of one class. Curves need rows of several classes."));
     put(section, h("div", { class: "scroll" }, matrix(names, (i, j) => confusion.at(i, j))));
     return;
   }
   const several = names.length > 2;
   const chosen = new Choice(0);
   const threshold = new Choice(0.5);
-  const cost = { wrong: new Choice(1), missed: new Choice(1) };
+  const cost = { falsePositive: new Choice(1), falseNegative: new Choice(1) };
   put(section, h("p", { class: "lead" }, several
-    ? "Which classes are taken for which; below, one class against all others."
-    : `From which probability on a row counts as ${classes[0].positive} is yours to choose: move the threshold, or say what mistakes cost.`));
+    ? "Confusion matrix of all classes; below, one class against all others."
+    : `A row is predicted ${classes[0].pos_label} if its probability is at least the threshold. Move the threshold, or set the costs of errors.`));
   if (several) {
     put(section, h("div", { class: "scroll" }, matrix(names, (i, j) => confusion.at(i, j))), h("br"),
-      h("div", { class: "controls" }, menu("Class", classes.map((c, k) => [k, c.positive]), chosen)));
+      h("div", { class: "controls" }, menu("Class", classes.map((c, k) => [k, c.pos_label]), chosen)));
   }
   const now = () => classes[chosen.value];
-  const cheapest = h("button", { type: "button", onclick: () => threshold.set(best(now(), cost)) }, "Use the cheapest threshold");
+  const cheapest = h("button", { type: "button", onclick: () => threshold.set(best(now(), cost)) }, "Use the threshold with the lowest cost");
   put(section, h("div", { class: "controls" },
-    slider("Threshold", { least: 0, most: 1, step: classes[0].step, choice: threshold, text: (t) => (t > 1 ? "none" : words(t, 3)) }),
-    price("Cost of a false alarm", cost.wrong), price("Cost of a miss", cost.missed), cheapest));
+    slider("Threshold", { least: 0, most: 1, step: classes[0].step, choice: threshold, text: (t) => (t > 1 ? "above 1" : formatNumber(t, 3)) }),
+    price("Cost of a false positive", cost.falsePositive), price("Cost of a false negative", cost.falseNegative), cheapest));
   const table = h("div", {});
   const at = () => counts(now(), threshold.value);
   const square = (draw) => (width) => draw(Math.min(width, 460), Math.min(width, 320));
-  const roc = figure("ROC: how many of the class are found, against false alarms among the others.", square((width, height) => {
+  const roc = figure("ROC curve: true positive rate against false positive rate.", square((width, height) => {
     const c = now();
-    const chart = new Chart(width, height, { x: [0, 1], y: [0, 1], label: `ROC curve, area ${words(c.area, 4)}` })
+    const chart = new Chart(width, height, { x: [0, 1], y: [0, 1], label: `ROC curve, AUC ${formatNumber(c.area, 4)}` })
       .axes({ xLabel: "false positive rate", yLabel: "true positive rate" });
     chart.line([0, 1], [0, 1], { class: "thin" });
     chart.line([0, ...Array.from(c.false_positive, (x) => x / c.negatives)], [0, ...Array.from(c.true_positive, (x) => x / c.positives)], {});
     const m = at();
     chart.dot(m.fp / c.negatives, m.tp / c.positives, { r: 6, class: "point" });
-    return chart.text(chart.box.right - 6, chart.box.bottom - 10, `area ${words(c.area, 4)}`, { "text-anchor": "end", class: "strong" }).svg;
+    return chart.text(chart.box.right - 6, chart.box.bottom - 10, `AUC ${formatNumber(c.area, 4)}`, { "text-anchor": "end", class: "strong" }).svg;
   }));
-  const precision = figure("How many alarms are right, against how many of the class are found.", square((width, height) => {
+  const precision = figure("Precision-recall curve; the dashed line is the share of positives.", square((width, height) => {
     const c = now();
-    const chart = new Chart(width, height, { x: [0, 1], y: [0, 1], label: `Precision and recall, average precision ${words(c.average_precision, 4)}` })
+    const chart = new Chart(width, height, { x: [0, 1], y: [0, 1], label: `Precision-recall curve, average precision ${formatNumber(c.average_precision, 4)}` })
       .axes({ xLabel: "recall", yLabel: "precision" });
     chart.rule({ y: c.positives / (c.positives + c.negatives) });
     const right = Array.from(c.true_positive, (tp, i) => tp / (tp + c.false_positive[i]));
     chart.line(Array.from(c.true_positive, (x) => x / c.positives), right, { class: "other" });
     const m = at();
     if (m.tp + m.fp > 0) chart.dot(m.tp / c.positives, m.tp / (m.tp + m.fp), { r: 6, class: "point" });
-    return chart.text(chart.box.left + 10, chart.box.bottom - 10, `average precision ${words(c.average_precision, 4)}`, { class: "strong" }).svg;
+    return chart.text(chart.box.left + 10, chart.box.bottom - 10, `average precision ${formatNumber(c.average_precision, 4)}`, { class: "strong" }).svg;
   }));
-  const trust = figure("Calibration: of rows with a probability of 30 %, 30 % should be of the class. Bars are 95 % intervals.", square((width, height) => {
+  const trust = figure("Calibration: observed share against predicted probability. Bars are 95 % confidence intervals.", square((width, height) => {
     const c = now().calibration;
     const chart = new Chart(width, height, { x: [0, 1], y: [0, 1], label: "Calibration: observed share against predicted probability" })
       .axes({ xLabel: "predicted probability", yLabel: "observed share" });
@@ -176,11 +176,11 @@ function classesQuality(section, { classes, names, confusion }, page) {
       chart.add(g("line", { class: "whisker", x1: chart.x(p), x2: chart.x(p), y1: chart.y(c.low[i]), y2: chart.y(c.high[i]) }));
     });
     chart.line(c.predicted, c.observed, { class: "third" });
-    Array.from(c.predicted).forEach((p, i) => tells(chart.dot(p, c.observed[i], { r: 4, class: "point" }),
-      [`predicted ${share(p)}`, `observed ${share(c.observed[i])}`, `${words(c.weight[i], 6)} rows`]));
+    Array.from(c.predicted).forEach((p, i) => addTip(chart.dot(p, c.observed[i], { r: 4, class: "point" }),
+      [`predicted ${share(p)}`, `observed ${share(c.observed[i])}`, `${formatNumber(c.weight[i], 6)} rows`]));
     return chart.svg;
   }));
-  const costs = figure("What mistakes cost on average, by threshold.", square((width, height) => {
+  const costs = figure("Mean cost of errors by threshold; the dot is the lowest cost.", square((width, height) => {
     const c = now();
     const ts = Array.from({ length: 201 }, (_, i) => i / 200);
     const prices = ts.map((t) => costOf(c, t, cost));
@@ -189,7 +189,7 @@ function classesQuality(section, { classes, names, confusion }, page) {
     chart.line(ts, prices, {});
     const t = best(c, cost);
     chart.rule({ x: Math.min(threshold.value, 1), class: "mark" });
-    tells(chart.dot(Math.min(t, 1), costOf(c, t, cost), { r: 6, class: "point" }), [t > 1 ? "cheapest: call no row" : `cheapest threshold ${words(t, 3)}`, `cost ${words(costOf(c, t, cost), 3)} per row`]);
+    addTip(chart.dot(Math.min(t, 1), costOf(c, t, cost), { r: 6, class: "point" }), [t > 1 ? "lowest cost: predict no row positive" : `threshold with the lowest cost ${formatNumber(t, 3)}`, `cost ${formatNumber(costOf(c, t, cost), 3)} per row`]);
     return chart.svg;
   }));
   put(section, h("div", { class: "trio" }, table, roc, precision, trust, costs));
@@ -197,29 +197,29 @@ function classesQuality(section, { classes, names, confusion }, page) {
     const c = now();
     const m = at();
     const cells = [[m.tn, m.fp], [m.fn, m.tp]];
-    const rest = several ? "others" : page.facts.overview.outputs.find((name) => name !== c.positive) ?? "others";
+    const rest = several ? "others" : page.facts.overview.outputs.find((name) => name !== c.pos_label) ?? "others";
     const rate = (name, x) => h("div", {}, h("span", {}, name), h("b", {}, x));
-    table.replaceChildren(h("h3", {}, threshold.value > 1 ? "No row is called" : `At threshold ${words(threshold.value, 3)}`), matrix([rest, c.positive], (i, j) => cells[i][j]),
+    table.replaceChildren(h("h3", {}, threshold.value > 1 ? "No row is predicted positive" : `At threshold ${formatNumber(threshold.value, 3)}`), matrix([rest, c.pos_label], (i, j) => cells[i][j]),
       h("div", { class: "rates" }, rate("accuracy", share((m.tp + m.tn) / (c.positives + c.negatives))),
         rate("precision", share(m.tp / (m.tp + m.fp))), rate("recall", share(m.tp / c.positives)),
-        rate("F₁", words((2 * m.tp) / (2 * m.tp + m.fp + m.fn), 3)), rate("false alarms", share(m.fp / c.negatives)),
-        rate("cost per row", words(costOf(c, threshold.value, cost), 3))),
-      asTable("Show the numbers", `Thresholds of ${c.positive}`, [
-        { title: "threshold", cell: (t) => words(t, 3) },
+        rate("F₁", formatNumber((2 * m.tp) / (2 * m.tp + m.fp + m.fn), 3)), rate("false positive rate", share(m.fp / c.negatives)),
+        rate("cost per row", formatNumber(costOf(c, threshold.value, cost), 3))),
+      asTable("Show the numbers", `Thresholds of ${c.pos_label}`, [
+        { title: "threshold", cell: (t) => formatNumber(t, 3) },
         { title: "precision", number: true, cell: (t) => { const n = counts(c, t); return share(n.tp / (n.tp + n.fp)); } },
         { title: "recall", number: true, cell: (t) => share(counts(c, t).tp / c.positives) },
-        { title: "false alarms", number: true, cell: (t) => share(counts(c, t).fp / c.negatives) },
-        { title: "cost per row", number: true, cell: (t) => words(costOf(c, t, cost), 3) },
+        { title: "false positive rate", number: true, cell: (t) => share(counts(c, t).fp / c.negatives) },
+        { title: "cost per row", number: true, cell: (t) => formatNumber(costOf(c, t, cost), 3) },
       ], () => Array.from({ length: 21 }, (_, i) => i / 20)),
-      asTable("Show the calibration", `Calibration of ${c.positive}`, [
+      asTable("Show the calibration", `Calibration of ${c.pos_label}`, [
         { title: "predicted", cell: (i) => share(c.calibration.predicted[i]) },
         { title: "observed", number: true, cell: (i) => share(c.calibration.observed[i]) },
-        { title: "limits", number: true, cell: (i) => `${share(c.calibration.low[i])} to ${share(c.calibration.high[i])}` },
-        { title: "rows", number: true, cell: (i) => words(c.calibration.weight[i], 6) },
+        { title: "95 % interval", number: true, cell: (i) => `${share(c.calibration.low[i])} to ${share(c.calibration.high[i])}` },
+        { title: "rows", number: true, cell: (i) => formatNumber(c.calibration.weight[i], 6) },
       ], () => Array.from(c.calibration.predicted, (_, i) => i)));
     for (const one of [roc, precision, trust, costs]) one.redraw();
   };
-  for (const choice of [chosen, threshold, cost.wrong, cost.missed]) choice.watch(redraw);
+  for (const choice of [chosen, threshold, cost.falsePositive, cost.falseNegative]) choice.watch(redraw);
 }
 
 function price(label, choice) {
@@ -230,7 +230,7 @@ function price(label, choice) {
   return h("label", { class: "control" }, h("span", {}, label), input);
 }
 
-/** Weights of right and wrong answers from a threshold on. */
+/** The weights of true and false positives and negatives at a threshold. */
 function counts(c, t) {
   let [low, high] = [0, c.threshold.length];
   while (low < high) {
@@ -244,11 +244,11 @@ function counts(c, t) {
 
 function costOf(c, t, cost) {
   const m = counts(c, t);
-  return (m.fp * cost.wrong.value + m.fn * cost.missed.value) / (c.positives + c.negatives);
+  return (m.fp * cost.falsePositive.value + m.fn * cost.falseNegative.value) / (c.positives + c.negatives);
 }
 
 function best(c, cost) {
-  let [least, at] = [costOf(c, Infinity, cost), Infinity]; // no row is called
+  let [least, at] = [costOf(c, Infinity, cost), Infinity]; // no row is predicted positive
   for (const t of c.threshold) {
     const now = costOf(c, t, cost);
     if (now < least) [least, at] = [now, t];
@@ -256,21 +256,21 @@ function best(c, cost) {
   return at;
 }
 
-/** Rows are what is true, columns what is said; of many classes only the counts fit. */
+/** A confusion matrix; with many classes only the counts are shown. Labels are cut, with the full text as tooltip. */
 function matrix(names, count) {
   const many = names.length > 8;
-  const short = (name) => h("span", { title: name }, clipped(name, many ? 8 : 14));
-  return h("table", { class: many ? "confusion many" : "confusion" }, h("caption", {}, "Rows: what is true; columns: what the model says."),
-    h("thead", {}, h("tr", {}, h("td", {}), names.map((name) => h("th", { scope: "col" }, short(name))))),
+  const label = (name) => h("span", { title: name }, name);
+  return h("table", { class: many ? "confusion many" : "confusion" }, h("caption", {}, "Rows: true class; columns: predicted class."),
+    h("thead", {}, h("tr", {}, h("td", {}), names.map((name) => h("th", { scope: "col" }, label(name))))),
     h("tbody", {}, names.map((name, i) => {
       const row = names.map((_, j) => count(i, j));
       const all = row.reduce((a, b) => a + b, 0);
-      return h("tr", {}, h("th", { scope: "row" }, short(name)), row.map((n, j) => {
+      return h("tr", {}, h("th", { scope: "row" }, label(name)), row.map((n, j) => {
         const part = all > 0 ? n / all : 0;
         const colour = i === j ? "var(--accent)" : "var(--other)";
         const style = { background: `color-mix(in srgb, ${colour} ${Math.round(5 + 40 * part)}%, var(--card))` };
-        if (!many) return h("td", { style }, words(n, 6), h("small", {}, share(part, 2)));
-        return tells(h("td", { style }, n ? words(n, 6) : ""), [`${name}, taken for ${names[j]}`, `${words(n, 6)}, ${share(part)}`]);
+        if (!many) return h("td", { style }, formatNumber(n, 6), h("small", {}, share(part, 2)));
+        return addTip(h("td", { style }, n ? formatNumber(n, 6) : ""), [`true ${name}, predicted ${names[j]}`, `${formatNumber(n, 6)}, ${share(part)}`]);
       }));
     })));
 }

@@ -1,94 +1,92 @@
-// Rows as trees see them: cells as codes, and behind them what levels say.
+// Encodes rows: values as codes, followed by target-encoded columns.
 //
-// One idea: a code is what Python makes of a cell: a number as it is, a moment as its nanoseconds, the
-// number of a level, of an integer that is too wide for a double how many cuts are below it, NaN where
-// the cell is missing.
-// Must not know trees.
+// A code is the same number as in Python: a number, the nanoseconds of a date or time, the index of a
+// category, the number of cuts below an integer that is too wide for a double, or NaN for missing.
 
 class Rows {
-  // facts: of the payload. arrays: what was packed, perhaps with statistics.
+  // facts: of the payload. arrays: the packed arrays, with target encodings if all trees are included.
   constructor(features, facts, arrays) {
     this.features = features;
     this.facts = facts;
     this.missing = facts.missingValues.map(numberOf);
-    this.statistics = arrays.told === undefined ? [] : this.#readStatistics(arrays);
+    this.encodings = arrays.encodedValues === undefined ? [] : this.#readEncodings(arrays);
     this.row = new Float64Array(this.features.length + facts.derived.length);
   }
 
-  // ---- what a person typed ----------------------------------------------------------------------
+  // ---- typed values -----------------------------------------------------------------------------
 
   encode(j, text) {
-    const { name, kind, levels, moment } = this.features[j], typed = String(text).trim();
-    // As it was typed first: levels may differ in nothing but the spaces around them.
-    if (levels?.includes(String(text))) return { code: levels.indexOf(String(text)) };
-    if (levels?.includes(typed)) return { code: levels.indexOf(typed) };
-    const number = (moment && Moments.number(typed, moment)) ?? numberOf(typed);
+    const { name, kind, categories, temporalType } = this.features[j], typed = String(text).trim();
+    // The exact text first: categories may differ only in surrounding spaces.
+    if (categories?.includes(String(text))) return { code: categories.indexOf(String(text)) };
+    if (categories?.includes(typed)) return { code: categories.indexOf(typed) };
+    const number = (temporalType && Datetimes.parse(typed, temporalType)) ?? numberOf(typed);
     const stands = number !== null && this.missing.includes(number);
     if (stands || /^(|missing|nan)$/i.test(typed)) return { code: NaN };
-    if (levels !== null) return this.#encodeLevel(name, levels, typed, number);
-    if (number === null && moment) {
-      return { error: `${name} is a ${moment}; “${typed}” is none. Type one as ${Moments.example(moment)}, or “missing”.` };
+    if (categories !== null) return this.#encodeCategory(name, categories, typed, number);
+    if (number === null && temporalType) {
+      return { error: `${name} must be a ${temporalType}; got “${typed}”. Type one such as ${Datetimes.example(temporalType)}, or “missing”.` };
     }
-    if (levels === null && /^(true|false)$/i.test(typed)) return { code: /^true$/i.test(typed) ? 1 : 0 };
+    if (/^(true|false)$/i.test(typed)) return { code: /^true$/i.test(typed) ? 1 : 0 };
     if (number === null) {
-      return { error: `${name} is a number; “${typed}” is none. Type one, or “missing”.` };
+      return { error: `${name} must be a number; got “${typed}”. Type a number, or “missing”.` };
     }
     return { code: kind === "integer" ? this.#rank(j, number) : notBelow(number) };
   }
 
-  #encodeLevel(name, levels, typed, number) {
-    const same = number === null ? [] : levels.filter((level) => numberOf(level) === number);
-    if (same.length === 1) return { code: levels.indexOf(same[0]) };
-    if (this.facts.onUnseen === "prior") return { code: levels.length };
-    const some = levels.slice(0, 5).join(", ") + (levels.length > 5 ? ", …" : "");
-    const remedy = `Choose one of its levels (${some}), or type “missing”.`;
-    return { error: `“${typed}” is no level of ${name}. ${remedy}` };
+  #encodeCategory(name, categories, typed, number) {
+    const same = number === null ? [] : categories.filter((category) => numberOf(category) === number);
+    if (same.length === 1) return { code: categories.indexOf(same[0]) };
+    if (this.facts.handleUnknown === "prior") return { code: categories.length };
+    const some = categories.slice(0, 5).join(", ") + (categories.length > 5 ? ", …" : "");
+    const remedy = `Use one of its categories (${some}), or “missing”.`;
+    return { error: `“${typed}” is not a category of ${name}. ${remedy}` };
   }
 
-  // How many cuts are below a number.
+  // The number of cuts below a number.
   #rank(j, number) {
     const { cuts } = this.features[j], rank = cuts.findIndex((cut) => BigInt(cut) >= number);
     return rank < 0 ? cuts.length : rank;
   }
 
-  // ---- what levels say --------------------------------------------------------------------------
+  // ---- target encodings -------------------------------------------------------------------------
 
-  #readStatistics({ keys, told }) {
-    let key = 0, said = 0;
-    return this.facts.statistics.map(({ sources, levels, keys: n, outputs }) => {
-      const places = levels.map((count) => count + 2);
+  #readEncodings({ keys, encodedValues }) {
+    let key = 0, value = 0;
+    return this.facts.targetEncodings.map(({ sources, categories, keys: n, outputs }) => {
+      const places = categories.map((count) => count + 2);
       const wide = places.reduce((product, count) => product * count, 1) > Number.MAX_SAFE_INTEGER;
       const own = keys.subarray(key, (key += n));
       const known = sources.length === 1 ? places[0] : n;
-      const values = told.subarray(said, (said += outputs * (known + 1)));
+      const values = encodedValues.subarray(value, (value += outputs * (known + 1)));
       const held = wide ? own : Float64Array.from(own, Number);
       return { sources, places, outputs, known, wide, values, keys: held };
     });
   }
 
-  // The row with the columns behind its features; the next call has the same array.
+  // The row followed by its target-encoded columns; the next call reuses the array.
   extended(codes) {
     const { row, features, facts } = this;
     if (codes.length !== features.length) {
       throw new Error(`A row has ${features.length} codes, not ${codes.length}.`);
     }
-    if (this.statistics.length < facts.statistics.length) {
-      throw new Error("What levels say is not on this page, since only some of the trees are.");
+    if (this.encodings.length < facts.targetEncodings.length) {
+      throw new Error("The target encodings are not on this page, because it contains only some of the trees.");
     }
     row.set(codes);
     let column = codes.length;
-    for (const statistic of this.statistics) {
-      const number = keyNumber(statistic, codes);
-      for (let k = 0; k < statistic.outputs; k++) {
-        row[column++] = statistic.values[k * (statistic.known + 1) + number];
+    for (const encoding of this.encodings) {
+      const number = keyNumber(encoding, codes);
+      for (let k = 0; k < encoding.outputs; k++) {
+        row[column++] = encoding.values[k * (encoding.known + 1) + number];
       }
     }
     return row;
   }
 }
 
-// The number of a row's key: of one source its place; of several that among the known keys, or the
-// number of these.
+// The index of a row's key: for one source the category; for several the index among the known keys, or
+// the number of known keys if it is unknown.
 function keyNumber({ sources, places, keys, known, wide }, codes) {
   const digit = wide ? BigInt : Number;
   let key = digit(0);
@@ -107,7 +105,7 @@ function keyNumber({ sources, places, keys, known, wide }, codes) {
   return low < known && keys[low] === key ? low : known;
 }
 
-// The number that a text spells: whole ones as BigInt, others as double; null: it spells none.
+// Parses a number: integers as BigInt, others as double; null if the text is not a number.
 function numberOf(text) {
   const infinite = /^([+-]?)inf(inity)?$/i.exec(text);
   if (infinite) return infinite[1] === "-" ? -Infinity : Infinity;
@@ -117,7 +115,7 @@ function numberOf(text) {
   return Number.isInteger(number) ? BigInt(number) : number;
 }
 
-// The smallest double that is not below a whole number, so that it keeps its side of any threshold.
+// The smallest double that is not below an integer, so that it stays on its side of any threshold.
 function notBelow(number) {
   const nearest = Number(number);
   if (typeof number !== "bigint" || !Number.isFinite(nearest)) return nearest;

@@ -1,5 +1,5 @@
-// The trees themselves: the root on the left, leaves below each other. Drag to move, pinch or turn
-// the wheel to zoom, arrow keys to walk; the way of a row can be followed.
+// Displays trees: the root on the left, leaves below each other. Drag to move, pinch or scroll to
+// zoom, arrow keys to move between nodes; the path of a row can be highlighted.
 
 const NODE = { column: 254, row: 54, width: 204, height: 42 };
 const FIRST_DEPTH = 3;
@@ -10,10 +10,10 @@ function treesSection(page) {
   const section = h("section", { id: "trees", "aria-labelledby": "trees-title" },
     h("h2", { id: "trees-title" }, "Trees"));
   if (!model.nTrees) {
-    put(section, h("p", { class: "lead" }, model.treeCount ? "Even the first tree is too large to be carried along; export_svg draws it." : "The model has no trees: it says the same of all rows."));
+    put(section, h("p", { class: "lead" }, model.treeCount ? "The first tree is too large for this page; export_svg draws it." : "The model has no trees: its prediction is constant."));
     return section;
   }
-  const fewer = model.nTrees < model.treeCount ? ` The page carries the first ${words(model.nTrees)} of ${words(model.treeCount, 9)}.` : "";
+  const fewer = model.nTrees < model.treeCount ? ` This page contains the first ${formatNumber(model.nTrees)} of ${formatNumber(model.treeCount, 9)} trees.` : "";
   const number = new Choice(0);
   const follow = new Choice(true);
   const input = h("input", { type: "number", min: 1, max: model.nTrees, value: 1, oninput: () => {
@@ -25,11 +25,11 @@ function treesSection(page) {
   const browser = new TreeBrowser(page);
   const whose = h("span", { class: "soft small" });
   put(section,
-    h("p", { class: "lead" }, `Rows of which a question is true go up. Lines are as broad as many training rows go along them; “?” says where missing cells go. A click opens (▸) or closes what lies behind a box; “what x says” is what the levels of x told of the target.${fewer}`),
-    h("div", { class: "controls" }, h("label", { class: "control" }, h("span", {}, `Tree, 1 to ${words(model.nTrees, 9)}`), input),
+    h("p", { class: "lead" }, `Rows that meet the condition go up (“yes”). The width of a line shows the number of training rows; “?” marks the side of missing values. Click a box to open (▸) or close its subtree. “target encoding of x” is a column computed from the target means of the categories of x.${fewer}`),
+    h("div", { class: "controls" }, h("label", { class: "control" }, h("span", {}, `Tree, 1 to ${formatNumber(model.nTrees, 9)}`), input),
       h("button", { type: "button", onclick: go(-1), "aria-label": "previous tree" }, "‹"),
       h("button", { type: "button", onclick: go(1), "aria-label": "next tree" }, "›"),
-      model.complete ? [rowMenu(page), h("label", { class: "control check" }, check, "follow it")] : null, whose),
+      model.complete ? [rowMenu(page), h("label", { class: "control check" }, check, "highlight its path")] : null, whose),
     browser.element);
   const show = () => {
     if (document.activeElement !== input) input.value = number.value + 1;
@@ -43,19 +43,19 @@ function treesSection(page) {
   return section;
 }
 
-/** One tree, which can be moved, zoomed, opened and walked. */
+/** One tree that can be moved, zoomed and opened. */
 class TreeBrowser {
   constructor(page) {
     this.page = page;
     this.view = { x: 0, y: 0, size: 1 };
     this.layer = g("g", {});
-    this.svg = g("svg", { role: "group", "aria-label": "Tree: arrow keys walk from node to node, Enter opens and closes" }, this.layer);
+    this.svg = g("svg", { role: "group", "aria-label": "Tree: arrow keys move between nodes, Enter opens and closes a subtree" }, this.layer);
     const zoom = (by) => () => this.zoom(by, this.svg.clientWidth / 2, this.svg.clientHeight / 2);
     this.element = h("div", { class: "tree" }, this.svg, h("div", { class: "zoom" },
-      h("button", { type: "button", "aria-label": "closer", onclick: zoom(1.3) }, "+"),
-      h("button", { type: "button", "aria-label": "farther", onclick: zoom(1 / 1.3) }, "−"),
+      h("button", { type: "button", "aria-label": "zoom in", onclick: zoom(1.3) }, "+"),
+      h("button", { type: "button", "aria-label": "zoom out", onclick: zoom(1 / 1.3) }, "−"),
       h("button", { type: "button", "aria-label": "whole tree", onclick: () => this.fit(0) }, "⤢")));
-    this.hands();
+    this.addPointerEvents();
     new ResizeObserver(() => (this.at && !this.moved ? this.fit() : this.place())).observe(this.element);
   }
 
@@ -73,7 +73,7 @@ class TreeBrowser {
     if (!this.moved) this.fit();
   }
 
-  /** Give each node that is shown its place. */
+  /** Compute the position of each visible node. */
   layout() {
     const { nodes } = this.tree;
     const at = new Map();
@@ -112,39 +112,39 @@ class TreeBrowser {
     const middle = (x0 + x1) / 2;
     const part = this.tree.nodes[child].cover / (this.tree.nodes[0].cover || 1);
     const left = child === node.left;
-    const { missingLeft } = node.question;
+    const { missingLeft } = node.split;
     const text = `${left ? "yes" : "no"}${missingLeft === left ? ", ?" : ""}`;
     return [g("path", { class: on ? "edge on" : "edge", "stroke-width": 1 + 8 * part, d: `M${x0} ${y0}C${middle} ${y0} ${middle} ${y1} ${x1} ${y1}` }),
       g("text", { class: "tick", x: x1 - 4, y: left ? y1 - 7 : y1 + 15, "text-anchor": "end" }, text)];
   }
 
   box(node, place, on) {
-    const said = this.said(node);
+    const value = this.valueText(node);
     const inner = node.feature >= 0;
-    const rows = `n ${words(node.cover, 5)} · ${share(node.cover / (this.tree.nodes[0].cover || 1))}`;
-    const [first, second] = inner ? [asked(node.question), `${rows} · ${said}`] : [said, rows];
+    const rows = `n ${formatNumber(node.cover, 5)} · ${share(node.cover / (this.tree.nodes[0].cover || 1))}`;
+    const [first, second] = inner ? [conditionText(node.split), `${rows} · ${value}`] : [value, rows];
     const [low, high] = this.span;
     const colour = blend(LOW_HIGH, (node.value[0] - low) / (high - low || 1));
     const closed = inner && place.leaf;
     const [x, y] = [place.x, place.y - NODE.height / 2];
     const made = g("g", { class: on ? "node on" : "node", tabindex: node.id === this.focused ? 0 : -1, role: inner ? "button" : "img", "aria-expanded": inner ? String(!closed) : null,
-      "aria-label": `node ${node.id}: ${inner ? askedInFull(node.question) : said}; ${rows}`, "data-id": node.id },
+      "aria-label": `node ${node.id}: ${inner ? conditionDetail(node.split) : value}; ${rows}`, "data-id": node.id },
       g("rect", { class: "box", x, y, width: NODE.width, height: NODE.height, rx: 7 }),
       g("rect", { x: x + 8, y: y + NODE.height - 7, width: Math.max(3, (NODE.width - 16) * ((node.value[0] - low) / (high - low || 1))), height: 3, rx: 1.5, fill: colour }),
-      g("text", { class: "strong", x: x + 9, y: y + 15 }, clipped(first, closed ? 22 : 24) + (closed ? " ▸" : "")),
-      g("text", { class: "tick", x: x + 9, y: y + 29 }, clipped(second, 29)));
-    return tells(made, [`node ${node.id}`, ...(inner ? [askedInFull(node.question), `gain ${words(node.gain, 4)}`] : []), said, rows, ...(closed ? ["click to open"] : [])]);
+      g("text", { class: "strong", x: x + 9, y: y + 15 }, ellipsis(first, closed ? 22 : 24) + (closed ? " ▸" : "")),
+      g("text", { class: "tick", x: x + 9, y: y + 29 }, ellipsis(second, 29)));
+    return addTip(made, [`node ${node.id}`, ...(inner ? [conditionDetail(node.split), `gain ${formatNumber(node.gain, 4)}`] : []), value, rows, ...(closed ? ["click to open"] : [])]);
   }
 
-  /** What a node says. */
-  said(node) {
-    const { says } = this.tree;
+  /** The value of a node as text. */
+  valueText(node) {
+    const { valueKind } = this.tree;
     const names = this.page.facts.overview.outputs;
-    if (says === "shares") {
+    if (valueKind === "shares") {
       const k = node.value.indexOf(Math.max(...node.value));
-      return `${clipped(names[k] ?? String(k), 12)} ${share(node.value[k])}`;
+      return `${ellipsis(names[k] ?? String(k), 12)} ${share(node.value[k])}`;
     }
-    const text = (v) => (says === "additions" ? signed(v, 4) : words(v, 4));
+    const text = (v) => (valueKind === "additions" ? signed(v, 4) : formatNumber(v, 4));
     return node.value.length === 1 ? text(node.value[0]) : node.value.slice(0, 3).map(text).join(" ") + (node.value.length > 3 ? " …" : "");
   }
 
@@ -160,7 +160,7 @@ class TreeBrowser {
     this.layer.querySelector(`[data-id="${this.focused}"]`)?.focus({ preventScroll: true });
   }
 
-  walk(key) {
+  move(key) {
     const { nodes } = this.tree;
     const node = nodes[this.focused];
     const parent = nodes.findIndex((other) => other.left === node.id || other.right === node.id);
@@ -179,7 +179,7 @@ class TreeBrowser {
     this.focus();
   }
 
-  // ---- moving about ----
+  // ---- move and zoom ----
 
   place() {
     this.layer.setAttribute("transform", `translate(${this.view.x} ${this.view.y}) scale(${this.view.size})`);
@@ -191,7 +191,7 @@ class TreeBrowser {
     const { clientWidth: width, clientHeight: height } = this.svg;
     if (!width) return;
     const size = Math.min(1.1, (width - 40) / right, (height - 40) / (high - low + NODE.height));
-    // Words must stay legible: a tree that does not fit begins at its root.
+    // Text must stay legible: a tree that does not fit starts at its root.
     this.view.size = Math.max(size, legible);
     this.view.x = 20;
     const middle = size >= legible ? (low + high) / 2 : this.at.get(0).y;
@@ -207,7 +207,7 @@ class TreeBrowser {
     this.place();
   }
 
-  hands() {
+  addPointerEvents() {
     const held = new Map();
     let travelled = 0;
     const spread = () => {
@@ -254,22 +254,22 @@ class TreeBrowser {
     });
     this.layer.addEventListener("keydown", (event) => {
       if (event.key === "Enter" || event.key === " ") this.toggle(this.focused);
-      else if (event.key.startsWith("Arrow")) this.walk(event.key);
+      else if (event.key.startsWith("Arrow")) this.move(event.key);
       else return;
       event.preventDefault();
     });
   }
 }
 
-/** A question in few words: the shorter side of levels. */
-function asked(question) {
-  if (question.threshold !== undefined && question.threshold !== null) return `${question.name} ≤ ${typeof question.threshold === "number" ? words(question.threshold, 4) : question.threshold}`;
-  const [left, right] = [question.leftLevels, question.rightLevels];
+/** The condition of a split; for categories the shorter side. */
+function conditionText(split) {
+  if (split.threshold !== undefined && split.threshold !== null) return `${split.name} ≤ ${typeof split.threshold === "number" ? formatNumber(split.threshold, 4) : split.threshold}`;
+  const [left, right] = [split.leftCategories, split.rightCategories];
   const few = left.length <= right.length;
-  return `${question.name} ${few ? "in" : "not in"} {${(few ? left : right).slice(0, 6).join(", ")}${Math.min(left.length, right.length) > 6 ? ", …" : ""}}`;
+  return `${split.name} ${few ? "in" : "not in"} {${(few ? left : right).slice(0, 6).join(", ")}${Math.min(left.length, right.length) > 6 ? ", …" : ""}}`;
 }
 
-function askedInFull(question) {
-  const where = question.missingLeft === true ? "missing goes with yes" : question.missingLeft === false ? "missing goes with no" : "missing goes both ways";
-  return `${asked(question)}; ${where}`;
+function conditionDetail(split) {
+  const where = split.missingLeft === true ? "missing: yes" : split.missingLeft === false ? "missing: no" : "missing: both";
+  return `${conditionText(split)}; ${where}`;
 }

@@ -1,30 +1,28 @@
 // The trees of a model as flat arrays.
 //
-// One idea: nodes lie in the order of their numbers, tree after tree and children after their
-// parents, so that a walk down is a loop over typed arrays. A node's children are counted through
-// all trees; `place` is its number among the leaves, or among the inner nodes, which is where
-// packed arrays keep what only these have. Must not know features by name.
+// Nodes are in the order of their numbers, tree after tree and children after their parents. Children
+// are numbered through all trees; `place` is the index of a node among the leaves, or among the inner
+// nodes, for packed arrays that have only these.
 
 class Trees {
-  // arrays: what `stagewise.report.carried` has packed. levels: how many a column has; falsy: it has
-  // numbers.
-  constructor(arrays, levels, width) {
+  // arrays: packed by `stagewise.report.exported_model`. nCategories: of each column; falsy: numeric.
+  constructor(arrays, nCategories, width) {
     this.arrays = arrays;
-    this.levels = levels;
-    this.width = width; // values of a leaf: one, or one for each output
+    this.nCategories = nCategories;
+    this.width = width; // the number of values of a leaf: 1, or one for each output
     this.count = arrays.size.length;
-    this.start = new Int32Array(this.count + 1); // where trees begin, and where the last one ends
+    this.start = new Int32Array(this.count + 1); // the first node of each tree, and the end of the last
     const n = arrays.left.length;
     for (const name of ["left", "right", "feature", "setStart"]) {
       this[name] = new Int32Array(n).fill(-1);
     }
-    this.threshold = new Float64Array(n).fill(NaN); // NaN in leaves, and where levels are asked for
+    this.threshold = new Float64Array(n).fill(NaN); // NaN in leaves and categorical splits
     this.missingLeft = new Uint8Array(n);
     this.place = new Int32Array(n);
     this.depth = new Int32Array(n);
     this.#layNodes();
     this.cover = this.#covers();
-    this.line = this.#lines(); // of each leaf, or -1; null: all say constants
+    this.line = this.#lines(); // the linear model of each leaf, or -1; null: all leaves are constants
   }
 
   #layNodes() {
@@ -47,7 +45,7 @@ class Trees {
         this.missingLeft[node] = missingLeft[inner];
         if (first[f] < 0) {
           this.setStart[node] = sets;
-          sets += (this.levels[f] >> 3) + 1;
+          sets += (this.nCategories[f] >> 3) + 1;
         } else {
           this.threshold[node] = thresholds[first[f] + threshold[inner]];
         }
@@ -57,17 +55,17 @@ class Trees {
     }
   }
 
-  // Where the thresholds of each column begin; -1: it is asked about levels.
+  // The first threshold of each column; -1 for a categorical column.
   #firstThresholds() {
     let next = 0;
     return Array.from(this.arrays.thresholdCount, (count, f) => {
       const first = next;
       next += count;
-      return this.levels[f] ? -1 : first;
+      return this.nCategories[f] ? -1 : first;
     });
   }
 
-  // Covers of all nodes, which may have come as those of leaves, of which the others are the sums.
+  // The covers of all nodes; packed for all nodes, or for leaves if the others are their sums.
   #covers() {
     const packed = this.arrays.cover, n = this.left.length, cover = new Float64Array(n);
     for (let node = n - 1; node >= 0; node--) {
@@ -86,7 +84,7 @@ class Trees {
     return line;
   }
 
-  // ---- walking ----------------------------------------------------------------------------------
+  // ---- traversal --------------------------------------------------------------------------------
 
   leafOf(t, row) {
     const { feature, threshold, left, right } = this;
@@ -112,13 +110,13 @@ class Trees {
   goesLeft(node, x) {
     const cut = this.threshold[node];
     if (x <= cut || x > cut) return x <= cut;
-    return x !== x ? this.missingLeft[node] === 1 : this.hasLevel(node, x);
+    return x !== x ? this.missingLeft[node] === 1 : this.hasCategory(node, x);
   }
 
-  hasLevel(node, x) {
-    const n = this.levels[this.feature[node]];
-    const level = x >= 0 && x < n ? Math.trunc(x) : n; // n stands for those that no row had
-    return ((this.arrays.sets[this.setStart[node] + (level >> 3)] >> (level & 7)) & 1) === 1;
+  hasCategory(node, x) {
+    const n = this.nCategories[this.feature[node]];
+    const category = x >= 0 && x < n ? Math.trunc(x) : n; // n stands for unknown categories
+    return ((this.arrays.sets[this.setStart[node] + (category >> 3)] >> (category & 7)) & 1) === 1;
   }
 
   // The share of the training rows in a node that went left.
@@ -127,9 +125,9 @@ class Trees {
     return left / (left + right);
   }
 
-  // ---- what leaves say --------------------------------------------------------------------------
+  // ---- leaf values ------------------------------------------------------------------------------
 
-  // out += what all trees say of a row, in their order.
+  // out += the values of all trees for a row, in their order.
   addScores(row, out) {
     const { width, line, place } = this, value = this.arrays.leafValue, outputs = out.length;
     for (let t = 0; t < this.count; t++) {
@@ -137,20 +135,20 @@ class Trees {
       if (width > 1) {
         for (let k = 0; k < width; k++) out[k] += value[at + k];
       } else {
-        out[t % outputs] += line === null ? value[at] : this.#said(leaf, value[at], row);
+        out[t % outputs] += line === null ? value[at] : this.#leafValue(leaf, value[at], row);
       }
     }
   }
 
-  // What a leaf says that may have a line; of rows of which that is no number, the constant.
-  #said(leaf, constant, row) {
+  // The value of a leaf that may have a linear model; its constant if that is not a number.
+  #leafValue(leaf, constant, row) {
     const i = this.line[leaf], a = this.arrays;
     if (i < 0) return constant;
     let sum = a.lineIntercept[i];
     for (let k = a.lineStart[i]; k < a.lineStart[i + 1]; k++) {
       sum += a.lineSlope[k] * (row[a.lineFeature[k]] - a.lineCentre[k]);
     }
-    // An infinite cell is missing, but where lines must rise or fall it is beyond all others.
+    // An infinite value counts as missing, except in a monotone linear model, where it saturates.
     const most = a.lineBeyond[i] ? Infinity : Number.MAX_VALUE;
     if (!(Math.abs(sum) <= most)) return constant;
     const kept = sum < a.lineLow[i] ? a.lineLow[i] : sum > a.lineHigh[i] ? a.lineHigh[i] : sum;
@@ -163,17 +161,17 @@ class Trees {
     return rest < 0.5 || (rest === 0.5 && down % 2 === 0) ? down : down + 1;
   }
 
-  // The same of a single tree in which rows go both ways, by cover, where a cell is missing: the
-  // leaves of a depth together, and of the next depth left children first, as Python has them.
-  addBothWays(row, out) {
-    const { width } = this, value = this.arrays.leafValue, said = new Float64Array(width);
+  // The same for a single tree with missing_strategy="probability": rows with a missing value follow both
+  // children, weighted by cover. Summed by depth, left children first, as in Python.
+  addFractional(row, out) {
+    const { width } = this, value = this.arrays.leafValue, sum = new Float64Array(width);
     let front = this.count > 0 ? [[0, 1]] : [];
     while (front.length > 0) {
       const lefts = [], rights = [];
       for (const [node, share] of front) {
         const x = row[this.feature[node]], at = this.place[node] * width;
         if (this.feature[node] < 0) {
-          for (let k = 0; k < width; k++) said[k] += share * value[at + k];
+          for (let k = 0; k < width; k++) sum[k] += share * value[at + k];
           continue;
         }
         const part = x !== x ? this.leftShare(node) : Number(this.goesLeft(node, x));
@@ -182,6 +180,6 @@ class Trees {
       }
       front = lefts.concat(rights);
     }
-    for (let k = 0; k < width; k++) out[k] += said[k];
+    for (let k = 0; k < width; k++) out[k] += sum[k];
   }
 }

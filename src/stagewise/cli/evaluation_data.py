@@ -1,0 +1,97 @@
+"""A saved model with rows and targets: the input of ``evaluate`` and ``report``."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from stagewise.cli.columns import drop_unlabelled, labels, numbers
+from stagewise.cli.errors import InputError
+from stagewise.cli.files import pick, read_file
+from stagewise.cli.models import (
+    add_input_arguments,
+    model_input,
+    open_model,
+    saved_target_name,
+    text_category_columns,
+)
+
+__all__ = ["EvaluationData", "add_evaluation_arguments", "read_evaluation_data", "target_values"]
+
+
+@dataclass(frozen=True, eq=False)
+class EvaluationData:
+    """A model, and rows with known targets.
+
+    Attributes
+    ----------
+    estimator : fitted estimator
+        The model.
+    features : table
+        The feature columns.
+    y : array
+        The targets: numbers or labels.
+    weight : float64 array or None
+        The sample weights.
+    target : str
+        The name of the target column.
+    """
+
+    estimator: Any
+    features: Any
+    y: npt.NDArray[Any]
+    weight: npt.NDArray[np.float64] | None
+    target: str
+
+
+def add_evaluation_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of both commands."""
+    parser.add_argument("model", type=Path, help="a model file written by train")
+    parser.add_argument("data", type=Path, help="a CSV or Parquet file with the target column")
+    parser.add_argument(
+        "--target", metavar="COLUMN", help="the target column (default: as in training)"
+    )
+    parser.add_argument("--weight", metavar="COLUMN", help="column with sample weights")
+    parser.add_argument(
+        "--drop-unlabelled", action="store_true", help="leave out rows with a missing target"
+    )
+    add_input_arguments(parser)
+
+
+def read_evaluation_data(args: argparse.Namespace) -> EvaluationData:
+    """Load the model and read the rows."""
+    estimator = open_model(args.model, args.threads)
+    if estimator.model_.task == "regression" and estimator.model_.ensemble.n_outputs > 1:
+        raise InputError(
+            f"The model predicts several targets, and {args.command} supports one. Use predict, or "
+            "Python."
+        )
+    target = args.target or saved_target_name(args.model)
+    if target is None:
+        raise InputError("The model has no name of its target; name the column with --target.")
+    table = read_file(args.data, text_category_columns(estimator))
+    pick(table, target, option="--target", path=args.data)
+    if args.drop_unlabelled:
+        table = drop_unlabelled(table, target)
+    weight = None
+    if args.weight is not None:
+        pick(table, args.weight, option="--weight", path=args.data)
+        weight = numbers(table, args.weight, "weight")
+    features = model_input(
+        estimator, table, args.data, besides={target, args.weight, *args.ignore} - {None}
+    )
+    return EvaluationData(
+        estimator, features, target_values(estimator, table, target), weight, target
+    )
+
+
+def target_values(estimator: Any, table: Any, target: str) -> npt.NDArray[Any]:
+    """Return the target column as numbers or labels, depending on the task."""
+    if estimator.model_.task == "regression":
+        return numbers(table, target, "target")
+    return labels(table, target)

@@ -1,0 +1,1 @@
+"""Base classes and mixins of the estimators."""

@@ -1,0 +1,191 @@
+"""The base class of boosted models: warm start, early stopping, out-of-bag improvements."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from stagewise.boosting.recipe import Recipe
+from stagewise.estimators.bases.fit_mixin import FitMixin
+from stagewise.estimators.bases.model_estimator import ModelEstimator
+from stagewise.estimators.bases.report_mixin import ReportMixin
+from stagewise.estimators.bases.scores import ModelScores
+from stagewise.estimators.parameters.defaults import RATE, resolve_auto
+from stagewise.estimators.parameters.specs import PLAIN_TREE, boosting_spec, tree_learner
+from stagewise.estimators.parameters.tree_needs import check_needs, check_sparse, reads_sparse
+from stagewise.estimators.parameters.warm_start import check_continues, model_to_continue
+from stagewise.losses import Loss
+from stagewise.model.model import Model
+from stagewise.options import FeatureSampling, OrderedTargetEncoding, flatten_options
+from stagewise.training.boosting_trainer import train_boosting
+from stagewise.training.describe import describe_boosting
+from stagewise.training.specs import BoostingSpec, FitContext, FitResult, LearnerSpec
+from stagewise.training.training_data import FitArguments, TrainingData
+from stagewise.validation.parameters import all_parameters, check_parameters
+
+__all__ = ["BaseBoosting", "OutOfBagMixin", "check_stopping"]
+
+Vector = npt.NDArray[np.float64]
+
+ANY_CLASSES = np.arange(2)
+"""Two classes, for the description of a fit before y is known."""
+
+
+class BaseBoosting(ReportMixin, FitMixin, ModelScores, ModelEstimator):
+    """Base class of the boosted models; see `GradientBoostingRegressor` for the parameters."""
+
+    def _recipe(self) -> Recipe:
+        """Return the algorithm; parameters have been checked."""
+        raise NotImplementedError
+
+    def _learner_spec(self, params: dict[str, Any]) -> LearnerSpec:
+        """Return the learner: by default trees with limits of their size only."""
+        return tree_learner(params, PLAIN_TREE)
+
+    def _spec(self, params: dict[str, Any]) -> BoostingSpec:
+        return boosting_spec(params, self._recipe(), self._learner_spec(params))
+
+    def _parameters(self) -> dict[str, Any]:
+        params = check_parameters(self)
+        before = getattr(self, "learning_rate_", None) if params.get("warm_start") else None
+        return resolve_auto(params, before)
+
+    def _previous_model(self, params: dict[str, Any]) -> Model | None:
+        return model_to_continue(self, params)
+
+    def _check_arguments(self, params: dict[str, Any], arguments: FitArguments) -> None:
+        check_stopping(params, arguments)
+
+    def _check_data(
+        self, params: dict[str, Any], data: TrainingData, loss: Loss, previous: Model | None
+    ) -> None:
+        check_needs(flatten_options(params), loss.n_outputs)
+        if data.train.is_sparse:
+            check_sparse(params)
+        if previous is not None:
+            check_continues(previous, params, data, loss)
+
+    def _train(
+        self,
+        spec: BoostingSpec,
+        loss: Loss,
+        data: TrainingData,
+        context: FitContext,
+        previous: Model | None,
+    ) -> FitResult:
+        if previous is not None and getattr(self, "fit_report_", {}).get("method_ended"):
+            # An uninterrupted fit would have ended at this round, too.
+            last = replace(spec.stopping, n_estimators=previous.ensemble.n_rounds)
+            spec = replace(spec, stopping=last)
+        return train_boosting(spec, loss, data, context, previous)
+
+    def _set_fitted(
+        self, result: FitResult, data: TrainingData, params: dict[str, Any]
+    ) -> dict[str, Any]:
+        self.learning_rate_ = params["learning_rate"]
+        if params.get("oob_score"):
+            continued = result.rounds_run - len(result.oob_improvement)
+            before = getattr(self, "oob_improvement_", np.zeros(continued))[:continued]
+            self.oob_improvement_ = np.concatenate([before, result.oob_improvement])
+        else:
+            self.__dict__.pop("oob_improvement_", None)
+        facts = {"learning_rate": params["learning_rate"]}
+        drawn, encoding = params.get("max_features"), params.get("category_encoding")
+        if isinstance(drawn, FeatureSampling):
+            facts["max_features"] = drawn.per_node
+        if encoding is not None:
+            by_target = isinstance(encoding, OrderedTargetEncoding)
+            facts["n_orderings"] = encoding.n_orderings if by_target else 1
+        return facts
+
+    def _adopt(self, model: Model) -> None:
+        self._adopt_columns(model)
+        self.n_iter_ = model.ensemble.n_rounds
+        self.train_loss_ = model.train_loss
+        self.validation_loss_ = model.valid_loss
+        if model.targets is not None:
+            self.target_names_ = np.array(model.targets, dtype=object)
+        elif hasattr(self, "target_names_"):
+            del self.target_names_
+
+    @classmethod
+    def _from_model(cls, model: Model, params: Mapping[str, Any], notes: Mapping[str, Any]) -> Self:
+        """Return a fitted estimator with these parameters and this model."""
+        estimator = super()._from_model(model, params, notes)
+        # Files of versions without "auto" have no learning rate besides the parameter.
+        rate = notes.get("learning_rate", params.get("learning_rate", RATE))
+        estimator.learning_rate_ = RATE if rate == "auto" else rate
+        return estimator
+
+    def _notes(self) -> dict[str, Any]:
+        return {**super()._notes(), "learning_rate": self.learning_rate_}
+
+    def recipe(self) -> str:
+        """Return the fit in one line: loss x step x learner x rows x rounds."""
+        params = self._parameters()
+        loss = self._make_loss(ANY_CLASSES)
+        own = isinstance(getattr(self, "loss", None), Loss)
+        spec = self._spec(params)
+        name = type(loss).__name__ if own else loss.name
+        return describe_boosting(spec, name, spec.recipe.describe(loss))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.categorical = True
+        tags.input_tags.sparse = reads_sparse(all_parameters(self))
+        return tags
+
+
+class OutOfBagMixin:
+    """Boosted models with `oob_score`: the best number of rounds by the out-of-bag rows."""
+
+    oob_improvement_: Vector
+
+    if TYPE_CHECKING:  # defined by the other bases of an estimator
+
+        def _fitted(self) -> Any: ...
+
+    @property
+    def oob_best_iteration_(self) -> int:
+        """The number of rounds with the largest sum of out-of-bag improvements.
+
+        It is usually smaller than the number that held-out rows would choose.
+        """
+        self._fitted()
+        if not len(getattr(self, "oob_improvement_", ())):
+            raise AttributeError(
+                f"this {type(self).__name__} has no oob_best_iteration_: it was fitted without "
+                "oob_score=True, or read from a file."
+            )
+        return int(np.argmax(np.cumsum(self.oob_improvement_))) + 1
+
+
+def check_stopping(params: Mapping[str, Any], arguments: FitArguments) -> None:
+    """Raise ValueError unless groups and X_val fit the early stopping and the sampling."""
+    X_val, groups = arguments.X_val, arguments.groups
+    by_folds = not isinstance(params.get("early_stopping", False), bool)
+    by_groups = params.get("sampling") == "group"
+    if groups is not None and not (by_folds or by_groups):
+        raise ValueError(
+            "groups was passed, but only early_stopping='cv' has folds, and only "
+            "sampling='group' draws groups."
+        )
+    if by_groups and groups is None:
+        raise ValueError("sampling='group' needs groups: pass them to fit, one for each row.")
+    if by_groups and X_val is None and params["early_stopping"] is True:
+        raise ValueError(
+            "early_stopping=True holds single rows out, which would divide groups. Use "
+            "early_stopping='cv', or pass X_val and y_val of other groups."
+        )
+    if by_folds and X_val is not None:
+        raise ValueError("early_stopping='cv' holds rows out itself; leave X_val out.")
+    if by_folds and params.get("warm_start"):
+        raise ValueError(
+            "early_stopping='cv' chooses the number of rounds and fits a new model, so warm_start "
+            "cannot continue one. Set one of them to False."
+        )

@@ -1,0 +1,119 @@
+"""The predictions of classifiers from scores: classes and probabilities."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import expit
+from sklearn.base import ClassifierMixin
+
+from stagewise.errors import InvalidParameterError
+from stagewise.estimators.bases.costs import check_costs
+from stagewise.losses import CLASSIFICATION_LOSSES, Loss
+from stagewise.model.model import Model
+from stagewise.training.targets import ClassReader, TargetReader
+from stagewise.validation.messages import short_repr
+from stagewise.validation.parameters import nearest_name
+
+__all__ = ["ClassifierPredictions", "make_class_loss"]
+
+Vector = npt.NDArray[np.float64]
+
+
+def make_class_loss(loss: Any, classes: npt.NDArray[Any] | None, estimator_name: str) -> Loss:
+    """Return the loss for these classes."""
+    assert classes is not None
+    if isinstance(loss, Loss):
+        return loss
+    if not (isinstance(loss, str) and loss in CLASSIFICATION_LOSSES):
+        raise InvalidParameterError(
+            f"The parameter 'loss' of {estimator_name} must be one of "
+            f"{', '.join(map(repr, CLASSIFICATION_LOSSES))}, or a stagewise.losses.Loss; "
+            f"got {short_repr(loss)}.{nearest_name(str(loss), CLASSIFICATION_LOSSES)}"
+        )
+    return CLASSIFICATION_LOSSES[loss](len(classes))
+
+
+class ClassifierPredictions(ClassifierMixin):
+    """Classifiers whose model has scores."""
+
+    class_weight: Any
+
+    if TYPE_CHECKING:  # defined by the other bases of an estimator
+
+        def _fitted(self) -> Model: ...
+
+        def _score(self, X: Any) -> Vector: ...
+
+        def _staged_score(self, X: Any) -> Iterator[Vector]: ...
+
+    def _target_reader(self) -> TargetReader:
+        return ClassReader(type(self).__name__, self.class_weight)
+
+    def decision_function(self, X: Any) -> Vector:
+        """Return the scores: shape (n_rows,) for two classes, else (n_rows, n_classes)."""
+        score = self._score(X)
+        return score[:, 0] if score.shape[1] == 1 else score
+
+    def predict_proba(self, X: Any) -> Vector:
+        """Return the probability of every class, in the order of `classes_`."""
+        model = self._fitted()
+        return self._predict_scores(model, self._score(X))
+
+    def predict(self, X: Any, cost: Any = None) -> npt.NDArray[Any]:
+        """Return the most probable class of every row, or the one of least expected cost.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_rows, n_features)
+            The rows.
+        cost : array-like of shape (n_classes, n_classes) or None
+            L[l, k], the cost of predicting class k for a row of class l, in the order of
+            `classes_`. The prediction is argmin_k Σ_l L[l, k] p_l(x). None: every error costs the
+            same.
+        """
+        model = self._fitted()
+        if cost is None:
+            return self._decide(model, self._score(X))
+        assert model.classes is not None
+        prices = check_costs(cost, model.classes)
+        expected = self._predict_scores(model, self._score(X)) @ prices
+        return np.asarray(model.classes[expected.argmin(axis=1)])
+
+    def staged_decision_function(self, X: Any) -> Iterator[Vector]:
+        """Yield the scores after every round, in the shape of `decision_function`."""
+        for score in self._staged_score(X):
+            yield score[:, 0] if score.shape[1] == 1 else score
+
+    def staged_predict_proba(self, X: Any) -> Iterator[Vector]:
+        """Yield the probabilities after every round."""
+        model = self._fitted()
+        for score in self._staged_score(X):
+            yield self._predict_scores(model, score)
+
+    def staged_predict(self, X: Any) -> Iterator[npt.NDArray[Any]]:
+        """Yield the predicted classes after every round."""
+        model = self._fitted()
+        for score in self._staged_score(X):
+            yield self._decide(model, score)
+
+    def _predict_scores(self, model: Model, score: Vector) -> Vector:
+        assert model.classes is not None
+        if len(model.classes) == 1:
+            return np.ones((len(score), 1))
+        if model.loss == "log_loss" and score.shape[1] == 1:  # the path of single rows
+            return np.stack([expit(-score[:, 0]), expit(score[:, 0])], axis=1)
+        loss = getattr(self, "loss", None)
+        if not isinstance(loss, Loss):
+            loss = CLASSIFICATION_LOSSES[model.loss](len(model.classes))
+        return np.asarray(loss.mean(score.T))
+
+    def _decide(self, model: Model, score: Vector) -> npt.NDArray[Any]:
+        assert model.classes is not None
+        if len(model.classes) == 1:
+            return np.repeat(model.classes, len(score))
+        codes = score[:, 0] > 0 if score.shape[1] == 1 else score.argmax(axis=1)
+        return np.asarray(model.classes[codes.astype(np.intp)])

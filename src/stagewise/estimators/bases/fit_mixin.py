@@ -1,0 +1,168 @@
+"""The method `fit`: it makes a specification, training data, a model and a report."""
+
+from __future__ import annotations
+
+import time
+from abc import abstractmethod
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from stagewise.estimators.parameters.specs import choose_seed, input_spec
+from stagewise.losses import Loss, MultiTargetLoss
+from stagewise.model.model import Model
+from stagewise.training.columns import FeatureReader
+from stagewise.training.report import counts_by_name, fit_report
+from stagewise.training.specs import FitContext, FitResult
+from stagewise.training.targets import TargetReader
+from stagewise.training.training_data import (
+    FitArguments,
+    TableReader,
+    TrainingData,
+    read_training_data,
+)
+from stagewise.validation.parameters import check_parameters
+from stagewise.workers import make_workers
+
+__all__ = ["FitMixin"]
+
+
+class FitMixin:
+    """Estimators whose `fit` reads a table and trains the model of a specification."""
+
+    n_jobs: Any
+    n_iter_: int
+    model_: Model
+    seed_: int
+
+    if TYPE_CHECKING:  # defined by the other bases of an estimator
+
+        def _predict_scores(self, model: Any, score: Any) -> Any: ...
+
+    # ---- defined by each kind of model -------------------------------------------------------
+
+    @abstractmethod
+    def _spec(self, params: dict[str, Any]) -> Any:
+        """Return the specification of the fit, whose `stopping` chooses the held-out rows."""
+
+    @abstractmethod
+    def _train(
+        self, spec: Any, loss: Loss, data: TrainingData, context: FitContext, previous: Model | None
+    ) -> FitResult:
+        """Return the fitted model."""
+
+    @abstractmethod
+    def _set_fitted(
+        self, result: Any, data: TrainingData, params: dict[str, Any]
+    ) -> dict[str, Any]:
+        """Set the attributes of the result; return further entries of the report."""
+
+    @abstractmethod
+    def _check_arguments(self, params: dict[str, Any], arguments: FitArguments) -> None:
+        """Raise unless the arguments of `fit` can be combined with the parameters."""
+
+    @abstractmethod
+    def _target_reader(self) -> TargetReader:
+        """Return the reader of y."""
+
+    @abstractmethod
+    def _make_loss(self, classes: Any) -> Loss:
+        """Return the loss to minimise."""
+
+    @abstractmethod
+    def _check_data(
+        self, params: dict[str, Any], data: TrainingData, loss: Loss, previous: Model | None
+    ) -> None:
+        """Raise unless the data fit the parameters and the model that is continued."""
+
+    def _parameters(self) -> dict[str, Any]:
+        """Return the parameters, checked, with a number for every "auto"."""
+        return check_parameters(self)
+
+    def _previous_model(self, params: dict[str, Any]) -> Model | None:
+        """Return the model to continue; None: fit a new one."""
+        return None
+
+    def _table_reader(self, params: dict[str, Any], previous: Model | None) -> TableReader:
+        """Return the reader of X."""
+        known = None if previous is None else previous.features
+        return FeatureReader(input_spec(params), type(self).__name__, known)
+
+    # ---- fitting -------------------------------------------------------------------------------
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        X_val: Any = None,
+        y_val: Any = None,
+        sample_weight_val: Any = None,
+        groups: Any = None,
+    ) -> Self:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : array-like, data frame or sparse matrix of shape (n_rows, n_features)
+            Numbers, and categories in the columns that `categorical_features` selects. NaN, None,
+            NA and NaT are missing values, as are the `missing_values`; ±inf are ordinary values.
+        y : array-like of shape (n_rows,)
+            The target; for `GradientBoostingRegressor` also several targets, shape
+            (n_rows, n_targets).
+        sample_weight : array-like of shape (n_rows,) or None
+            Whole numbers are counts: a row of weight 2 is the row twice, a row of weight 0 is left
+            out. Otherwise only the ratios of the weights matter.
+        X_val, y_val, sample_weight_val
+            Validation rows for early stopping, instead of a fraction of X. Passing them turns early
+            stopping on.
+        groups : array-like of shape (n_rows,) or None
+            For early_stopping="cv": rows of one group are always in the same fold. For
+            sampling="group": a round uses all rows of a group, or none.
+
+        Returns
+        -------
+        self
+        """
+        begin = time.perf_counter()
+        arguments = FitArguments(X, y, sample_weight, X_val, y_val, sample_weight_val, groups)
+        params = self._parameters()
+        self._check_arguments(params, arguments)
+        spec, previous = self._spec(params), self._previous_model(params)
+        seed = self.seed_ if previous is not None else choose_seed(params["random_state"])
+        context = FitContext(make_workers(self.n_jobs), seed, begin)
+        data = read_training_data(
+            arguments,
+            self._table_reader(params, previous),
+            self._target_reader(),
+            spec.stopping,
+            seed,
+            sample_groups=params.get("sampling") == "group",
+        )
+        loss = self._make_loss(data.classes)
+        if data.train.y.ndim > 1:
+            loss = MultiTargetLoss(loss, data.train.y.shape[1])
+        self._check_data(params, data, loss, previous)
+        result = self._train(spec, loss, data, context, previous)
+        self.seed_ = seed
+        self._adopt(result.model)
+        details = result.report() | self._set_fitted(result, data, params)
+        self._set_oof_prediction(result, data)
+        details["missing_value_counts"] = counts_by_name(data.features, data.missing)
+        details["unknown_category_counts"] = counts_by_name(data.features, data.unknown)
+        self.fit_report_ = fit_report(details, self, context.workers, begin)
+        return self
+
+    @abstractmethod
+    def _adopt(self, model: Any) -> None:
+        """Set every fitted attribute from a model."""
+
+    def _set_oof_prediction(self, result: FitResult, data: TrainingData) -> None:
+        """Set the predictions of the rows that folds held out; NaN elsewhere."""
+        if result.oof_scores is None:
+            self.__dict__.pop("oof_prediction_", None)
+            return
+        scores = np.ascontiguousarray(result.oof_scores.T)
+        predicted = self._predict_scores(self.model_, scores)
+        self.oof_prediction_ = data.train.spread(predicted, data.n_rows)

@@ -1,0 +1,301 @@
+"""The base class of forests: trees that are averaged, f = (1/M) Σ b_m, and out-of-bag predictions.
+
+No tree depends on another, so the out-of-bag rows of the trees estimate the error of the forest.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from stagewise.errors import InvalidParameterError
+from stagewise.estimators.bases.boosting import check_stopping
+from stagewise.estimators.bases.classifier import ClassifierPredictions
+from stagewise.estimators.bases.fit_mixin import FitMixin
+from stagewise.estimators.bases.forest_importance import (
+    Bags,
+    Importances,
+    impurity_by_class,
+    out_of_bag_importances,
+)
+from stagewise.estimators.bases.model_estimator import ModelEstimator
+from stagewise.estimators.bases.r_squared import r_squared
+from stagewise.estimators.bases.regressor import RegressorPredictions
+from stagewise.estimators.bases.report_mixin import ReportMixin
+from stagewise.estimators.bases.scores import ModelScores, TreeAttributes
+from stagewise.estimators.parameters.specs import forest_spec
+from stagewise.estimators.parameters.tree_needs import check_sparse, reads_sparse
+from stagewise.learners.histogram_tree import feature_share
+from stagewise.losses import CLASSIFICATION_LOSSES, AbsoluteError, Loss, SquaredError
+from stagewise.model.model import Model
+from stagewise.training.describe import describe_forest
+from stagewise.training.forest_trainer import check_averages, train_forest
+from stagewise.training.specs import FitContext, ForestResult, ForestSpec
+from stagewise.training.training_data import FitArguments, TrainingData
+from stagewise.validation.messages import short_repr, warn_caller
+from stagewise.validation.parameters import all_parameters, check_parameter
+from stagewise.validation.rules import Number, OneOf, feature_count, flag
+from stagewise.workers import make_workers
+
+__all__ = ["BaseForest", "ForestClassifierMixin", "ForestRegressorMixin", "set_average_tags"]
+
+Vector = npt.NDArray[np.float64]
+
+
+def _flag_or_auto(value: Any) -> Any:
+    """Return True, False or "auto"."""
+    if isinstance(value, str) and value == "auto":
+        return value
+    try:
+        return flag(value)
+    except ValueError as error:
+        raise ValueError(f"'auto', {error}") from None
+
+
+FOREST_RULES = MappingProxyType(
+    {
+        "max_features": feature_count,
+        "min_impurity_decrease": Number(0.0),
+        "bootstrap": flag,
+        "split": OneOf(("histogram", "exact")),
+        "early_stopping": flag,
+        "oob_score": _flag_or_auto,
+    }
+)
+
+
+class BaseForest(ReportMixin, FitMixin, TreeAttributes, ModelScores, ModelEstimator):
+    """Base class of forests; see `RandomForestRegressor` for the parameters."""
+
+    _is_average = True
+    _random_thresholds = False
+
+    def _spec(self, params: dict[str, Any]) -> ForestSpec:
+        return forest_spec(
+            params,
+            random_thresholds=self._random_thresholds,
+            out_of_bag=_keeps_out_of_bag(params),
+        )
+
+    def _check_arguments(self, params: dict[str, Any], arguments: FitArguments) -> None:
+        check_stopping({**params, "early_stopping": False}, arguments)
+        if _needs_validation(params) and arguments.X_val is None:
+            raise InvalidParameterError(
+                f"early_stopping=True of {type(self).__name__} needs out-of-bag rows or validation "
+                "rows: set oob_score=True, or pass X_val and y_val to fit."
+            )
+
+    def _check_data(
+        self, params: dict[str, Any], data: TrainingData, loss: Loss, previous: Model | None
+    ) -> None:
+        if data.train.is_sparse:
+            check_sparse(params)
+
+    def _train(
+        self,
+        spec: ForestSpec,
+        loss: Loss,
+        data: TrainingData,
+        context: FitContext,
+        previous: Model | None,
+    ) -> ForestResult:
+        return train_forest(spec, loss, data, context)
+
+    def _set_fitted(
+        self, result: ForestResult, data: TrainingData, params: dict[str, Any]
+    ) -> dict[str, Any]:
+        n = self.n_features_in_
+        used = {"max_features": round(feature_share(params["max_features"], n) * n)}
+        return used | self._set_out_of_bag(result, data, params)
+
+    def _set_out_of_bag(
+        self, result: ForestResult, data: TrainingData, params: dict[str, Any]
+    ) -> dict[str, Any]:
+        """Set the out-of-bag predictions; NaN for rows that are in every bag."""
+        for name in ("oob_prediction_", "oob_score_", "oob_loss_path_"):
+            self.__dict__.pop(name, None)
+        average, train = result.oob_average, data.train
+        if average is None or not _keeps_out_of_bag(params):
+            return {}
+        predicted = self._predict_scores(self.model_, np.ascontiguousarray(average.scores().T))
+        known = average.trees > 0
+        predicted[~known] = np.nan
+        in_every_bag = int((~known).sum())
+        if params["oob_score"] is True and in_every_bag:
+            warn_caller(
+                f"{in_every_bag} of {len(known)} rows are in the bag of every tree, so their "
+                "oob_prediction_ is NaN, and oob_score_ leaves them out. Raise n_estimators; it is "
+                f"{params['n_estimators']}."
+            )
+        weight = None if train.weight is None else train.weight[known]
+        self.oob_prediction_ = train.spread(predicted, data.n_rows)
+        if known.any():
+            self.oob_score_ = self._quality(train.y[known], predicted[known], weight)
+        if not result.used_validation_rows:
+            self.oob_loss_path_ = self.model_.valid_loss
+        return {"rows_in_every_bag": in_every_bag}
+
+    def _adopt(self, model: Model) -> None:
+        self._adopt_columns(model)
+        self.n_iter_ = model.ensemble.n_rounds
+        self.train_loss_ = model.train_loss
+        self.validation_loss_ = model.valid_loss
+
+    @classmethod
+    def _check_model(cls, model: Model) -> None:
+        super()._check_model(model)
+        check_averages(model, cls.__name__)
+
+    def oob_importances(self, X: Any, y: Any, sample_weight: Any = None) -> Importances:
+        """Return the permutation importance of every feature on the out-of-bag rows.
+
+        Every tree predicts its out-of-bag rows as they are, and again for each feature with the
+        values of that feature permuted among them (Breiman 2001, section 10).
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            The training data: the bags are drawn again, so these must be the same rows.
+
+        Returns
+        -------
+        Importances
+            `mean` and `error` of each feature, and for classifiers `by_class`: the decrease of the
+            accuracy, or the increase of the squared error.
+        """
+        model = self._fitted()
+        bootstrap, share = (check_parameter(self, name) for name in ("bootstrap", "max_samples"))
+        if not bootstrap and share >= 1:
+            raise InvalidParameterError(
+                f"This {type(self).__name__} has no out-of-bag rows: every tree was grown on all "
+                "rows. Fit it with bootstrap=True or max_samples below 1, or permute columns of "
+                "held-out rows (stagewise.inspection.permutation_importance)."
+            )
+        values = self._match(model, X)
+        n_rows = values.shape[0] if hasattr(values, "shape") else len(values[0])
+        target = self._target_reader().read(y, sample_weight, n_rows)
+        workers, bags = make_workers(self.n_jobs), Bags(bootstrap, share, self.seed_)
+        return out_of_bag_importances(model, workers, values, target.y, target.weight, bags)
+
+    def select_features(
+        self, X: Any, y: Any, sample_weight: Any = None, *, errors: float = 2.0
+    ) -> list[Any]:
+        """Return the features with a significant `oob_importances`, the most important one first.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            The training data, as for `oob_importances`.
+        errors : float, default=2.0
+            A feature is selected if its importance is more than this many standard errors above 0.
+
+        Returns
+        -------
+        list of str, or of int if columns have no names
+            At least one feature: if none is selected, the most important one.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from stagewise import RandomForestRegressor
+        >>> X = np.random.default_rng(0).normal(size=(300, 5))
+        >>> y = X[:, 3] + X[:, 1] / 2
+        >>> RandomForestRegressor(n_estimators=50).fit(X, y).select_features(X, y)
+        [3, 1]
+        """
+        try:
+            threshold = Number(0.0)(errors)
+        except ValueError as error:
+            raise InvalidParameterError(
+                f"errors must be {error}; got {short_repr(errors)}."
+            ) from None
+        found = self.oob_importances(X, y, sample_weight)
+        order = np.argsort(-found.mean, kind="stable").tolist()
+        kept = [f for f in order if found.mean[f] > threshold * found.error[f]] or order[:1]
+        names = self._fitted().features.names
+        return kept if names is None else [names[f] for f in kept]
+
+    def recipe(self) -> str:
+        """Return the fit in one line: criterion x trees x rows x average."""
+        params = self._parameters()
+        spec = self._spec(params)
+        needs = _needs_validation(params)
+        return describe_forest(spec, params["criterion"], by_validation_rows=needs)
+
+    @abstractmethod
+    def _quality(self, y: npt.NDArray[Any], predicted: Vector, weight: Vector | None) -> float:
+        """Return the score of predictions: accuracy, or R²."""
+
+    def _staged_score(self, X: Any) -> Iterator[Vector]:
+        """Yield the averages of the first one, two, … trees."""
+        n, flat = self._fitted().ensemble.n_rounds, self._fitted().ensemble.flat()
+        value = flat["value"]
+        low, high = (value.min() * n, value.max() * n) if n else (0.0, 0.0)
+        for m, score in enumerate(super()._staged_score(X), start=1):
+            yield np.clip(score * (n / m), low, high)
+
+    def __sklearn_tags__(self) -> Any:
+        return set_average_tags(super().__sklearn_tags__(), self)
+
+
+def set_average_tags(tags: Any, estimator: Any) -> Any:
+    """Return scikit-learn's tags of a forest or tree."""
+    tags.input_tags.allow_nan = True
+    tags.input_tags.categorical = True
+    tags.input_tags.sparse = reads_sparse(all_parameters(estimator))
+    return tags
+
+
+def _keeps_out_of_bag(params: dict[str, Any]) -> bool:
+    if params["oob_score"] == "auto":
+        return bool(params["bootstrap"] or params["max_samples"] < 1)
+    return bool(params["oob_score"])
+
+
+def _needs_validation(params: dict[str, Any]) -> bool:
+    """Return whether only X_val can stop the fit."""
+    return bool(params["early_stopping"] and not _keeps_out_of_bag(params))
+
+
+class ForestClassifierMixin(ClassifierPredictions):
+    """Classifiers that are averages of trees."""
+
+    _rules = MappingProxyType(
+        {**FOREST_RULES, "criterion": OneOf(("gini", "entropy", "misclassification"))}
+    )
+
+    def _make_loss(self, classes: npt.NDArray[Any] | None) -> Loss:
+        assert classes is not None
+        return CLASSIFICATION_LOSSES["squared_error"](len(classes))
+
+    @property
+    def class_importances_(self) -> npt.NDArray[np.float64]:
+        """The importance of each feature for each class.
+
+        The decrease of p_k (1 - p_k) by all splits, shape (n_classes, n_features), as shares of the
+        whole; with two classes both rows are the same.
+        """
+        return impurity_by_class(self._fitted())
+
+    def _quality(self, y: npt.NDArray[Any], predicted: Vector, weight: Vector | None) -> float:
+        return float(np.average(predicted.argmax(axis=1) == y, weights=weight))
+
+
+class ForestRegressorMixin(RegressorPredictions):
+    """Regressors that are averages of trees."""
+
+    criterion: str
+    _rules = MappingProxyType(
+        {**FOREST_RULES, "criterion": OneOf(("squared_error", "absolute_error"))}
+    )
+
+    def _make_loss(self, classes: npt.NDArray[Any] | None) -> Loss:
+        return AbsoluteError() if self.criterion == "absolute_error" else SquaredError()
+
+    def _quality(self, y: npt.NDArray[Any], predicted: Vector, weight: Vector | None) -> float:
+        return r_squared(y, predicted, weight) if len(y) > 1 else float("nan")

@@ -1,0 +1,154 @@
+"""The base class of estimators whose model can be saved to a file.
+
+An estimator is its parameters and one `Model`. Every fitted attribute is derived from the model, so
+a fitted, a loaded and an unpickled estimator are the same.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from os import PathLike
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.exceptions import NotFittedError
+
+from stagewise.errors import ModelFormatError
+from stagewise.estimators.bases.estimator import StagewiseEstimator
+from stagewise.estimators.parameters.saved_parameters import plain_parameters
+from stagewise.losses import CLASSIFICATION_LOSSES, REGRESSION_LOSSES
+from stagewise.model.file.format import write_model
+from stagewise.model.model import Model
+from stagewise.validation.messages import short_repr
+from stagewise.validation.parameters import all_parameters, default_parameters
+
+__all__ = ["ModelEstimator"]
+
+
+class ModelEstimator(StagewiseEstimator):
+    """Base class of the estimators whose model can be saved to a file."""
+
+    model_: Model
+    seed_: int
+    _several_targets = False
+    """Whether y may have more than one column."""
+
+    @abstractmethod
+    def _adopt(self, model: Model) -> None:
+        """Set every fitted attribute from a model."""
+
+    def _adopt_columns(self, model: Model) -> None:
+        """Set the attributes that every estimator has."""
+        self.model_ = model
+        self.n_features_in_ = model.features.n
+        names = model.features.names
+        if names is not None:
+            self.feature_names_in_ = np.array(names, dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+        if model.classes is not None:
+            self.classes_: npt.NDArray[Any] = model.classes
+
+    @classmethod
+    def _check_model(cls, model: Model) -> None:
+        """Raise ModelFormatError unless an estimator of this class could have fitted the model."""
+        losses: Any = REGRESSION_LOSSES if model.classes is None else CLASSIFICATION_LOSSES
+        if model.loss not in losses:
+            raise ModelFormatError(
+                f"this version has no loss of a {model.task} named {short_repr(model.loss)}."
+            )
+        n_outputs, n_classes = (
+            model.ensemble.n_outputs,
+            0 if model.classes is None else len(model.classes),
+        )
+        if n_classes > 1 and losses[model.loss](n_classes).n_outputs != n_outputs:
+            raise ModelFormatError(
+                f"a classification with {n_classes} classes by the loss {model.loss!r} does not "
+                f"have {n_outputs} scores."
+            )
+        if model.classes is None and n_outputs > 1 and not cls._several_targets:
+            raise ModelFormatError(f"a {cls.__name__} does not have {n_outputs} targets.")
+
+    @classmethod
+    def _from_model(cls, model: Model, params: Mapping[str, Any], notes: Mapping[str, Any]) -> Self:
+        """Return a fitted estimator with these parameters and this model.
+
+        `notes` are the other entries of the file, as `_notes` returns them.
+        """
+        cls._check_model(model)
+        estimator = cls(**params)
+        estimator._adopt(model)
+        estimator.seed_ = notes.get("seed", 0)
+        return estimator
+
+    def _notes(self) -> dict[str, Any]:
+        """Return the entries of a file besides the model."""
+        return {
+            "class": self._public_class().__name__,
+            "params": self._plain_params(),
+            "seed": self.seed_,
+        }
+
+    @classmethod
+    def _public_class(cls) -> type[Self]:
+        """Return the class that a file names: for a user's subclass, the library's class."""
+        return next(kind for kind in cls.__mro__ if kind.__module__.startswith("stagewise."))
+
+    def _fitted(self) -> Model:
+        model: Model | None = self.__dict__.get("model_")
+        if model is None:
+            raise NotFittedError(
+                f"This {type(self).__name__} instance is not fitted yet. Call 'fit' with "
+                "appropriate arguments before using this estimator."
+            )
+        return model
+
+    def fingerprint(self) -> str:
+        """Return a hash of the model: equal for equal models, on every machine."""
+        return self._fitted().fingerprint()
+
+    def save(self, path: str | PathLike[str], *, notes: Mapping[str, Any] | None = None) -> None:
+        """Write the model to a file, atomically; `stagewise.load` reads it back.
+
+        The file holds no code and no pickle. Callbacks are not part of it.
+
+        Parameters
+        ----------
+        path : str or path
+            The file to write; by convention its name ends in .stgw.
+        notes : mapping of str, or None
+            Further entries of the file, such as the name of the target;
+            `stagewise.model.file.format.read_model` returns them.
+        """
+        model = self._fitted()
+        if model.loss == "custom":
+            raise ValueError(
+                "A model with a custom loss cannot be saved to a file, which holds no code. "
+                "Pickle the estimator instead, or register the loss in stagewise.losses."
+            )
+        own = self._notes()
+        given: Mapping[Any, Any] = notes or {}
+        for name in given:
+            if not isinstance(name, str) or name in own:
+                raise ValueError(
+                    f"A note cannot be called {short_repr(name)}. Its name must be text, and not "
+                    f"one of {', '.join(map(repr, own))}."
+                )
+        write_model(path, model, {**own, **given})
+
+    def _plain_params(self) -> dict[str, Any]:
+        """Return the parameters as a file holds them."""
+        params = all_parameters(self)
+        params = {name: params[name] for name in default_parameters(self._public_class())}
+        if "callbacks" in params:
+            params["callbacks"] = None
+        if hasattr(params["categorical_features"], "tolist"):  # an array, or an index of pandas
+            params["categorical_features"] = params["categorical_features"].tolist()
+        for name, default in (("cv", 5), ("ccp_cv", 5), ("early_stopping", "cv")):
+            if not isinstance(params.get(name, 5), (bool, int, np.integer, str)):
+                params[name] = default  # explicit folds refer to rows that a file does not hold
+        if not isinstance(params.get("random_state"), (int, np.integer, type(None))):
+            params["random_state"] = self.seed_
+        return plain_parameters(params)

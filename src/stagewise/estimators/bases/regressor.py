@@ -1,0 +1,98 @@
+"""The predictions of regressors from scores, and their loss."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from stagewise.errors import InvalidParameterError
+from stagewise.estimators.bases.r_squared import ScoredByR2
+from stagewise.losses import REGRESSION_LOSSES, Loss, MultiTargetLoss
+from stagewise.model.model import Model
+from stagewise.training.targets import NumberReader, TargetReader
+from stagewise.validation.messages import short_repr
+from stagewise.validation.parameters import nearest_name
+
+__all__ = ["RegressionLossParameters", "RegressorPredictions"]
+
+Vector = npt.NDArray[np.float64]
+
+# The link of a loss does not depend on its parameters.
+_DEFAULTS: Mapping[str, Loss] = MappingProxyType(
+    {n: kind() for n, kind in REGRESSION_LOSSES.items()}
+)
+
+
+class RegressorPredictions(ScoredByR2):
+    """Regressors whose model has scores."""
+
+    _several_targets = False
+
+    if TYPE_CHECKING:  # defined by the other bases of an estimator
+
+        def _fitted(self) -> Model: ...
+
+        def _score(self, X: Any) -> Vector: ...
+
+        def _staged_score(self, X: Any) -> Iterator[Vector]: ...
+
+    def _target_reader(self) -> TargetReader:
+        return NumberReader(type(self).__name__, self._several_targets)
+
+    def predict(self, X: Any) -> Vector:
+        """Return the predicted value of every row; for several targets, a column for each."""
+        model = self._fitted()
+        return self._predict_scores(model, self._score(X))
+
+    def staged_predict(self, X: Any) -> Iterator[Vector]:
+        """Yield the predictions after every round."""
+        model = self._fitted()
+        for score in self._staged_score(X):
+            yield self._predict_scores(model, score)
+
+    def _predict_scores(self, model: Model, score: Vector) -> Vector:
+        loss = getattr(self, "loss", None)
+        loss = loss if isinstance(loss, Loss) else _DEFAULTS[model.loss]
+        if score.shape[1] == 1:
+            return np.asarray(model.offset + model.scale * loss.mean(score.T).reshape(len(score)))
+        return np.asarray(
+            model.offset + model.scale * MultiTargetLoss(loss, score.shape[1]).mean(score.T)
+        )
+
+
+class RegressionLossParameters:
+    """Regressors whose parameters `loss` and `quantile` choose the loss."""
+
+    loss: Any
+    quantile: Any
+
+    def _make_loss(self, classes: npt.NDArray[Any] | None) -> Loss:
+        loss: Any = self.loss
+        estimator_name = type(self).__name__
+        quantile: Any = self.quantile
+        given = {} if quantile is None else {"quantile": quantile}
+        kind = None if isinstance(loss, Loss) else REGRESSION_LOSSES.get(str(loss))
+        for name in given:
+            if kind is None or name not in kind.parameter_names:
+                users = [k for k, v in REGRESSION_LOSSES.items() if name in v.parameter_names]
+                raise InvalidParameterError(
+                    f"The parameter {name!r} of {estimator_name} is for "
+                    f"loss={' or '.join(map(repr, users))}, but loss is {short_repr(loss)}. Leave "
+                    f"{name} at None."
+                )
+        if isinstance(loss, Loss):
+            return loss
+        if kind is None:
+            raise InvalidParameterError(
+                f"The parameter 'loss' of {estimator_name} must be one of "
+                f"{', '.join(map(repr, REGRESSION_LOSSES))}, or a stagewise.losses.Loss; "
+                f"got {short_repr(loss)}.{nearest_name(str(loss), REGRESSION_LOSSES)}"
+            )
+        try:
+            return kind(**given)
+        except (TypeError, ValueError) as error:
+            raise InvalidParameterError(f"For {estimator_name}: {error}") from None

@@ -1,0 +1,1 @@
+"""From checked parameters to specifications, and to model files."""

@@ -1,0 +1,179 @@
+"""Parameters in model files: options and losses as plain values, and names of older versions.
+
+A file holds no code, so an option is written as {"option": "Goss", "top": 0.2, ...} and a loss as
+{"loss": "tweedie", "power": 1.5}. Files of older versions have other parameter names; they are
+translated here, and only here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from stagewise import options
+from stagewise.learners.histogram_tree import HistogramTree
+from stagewise.losses import REGRESSION_LOSSES, Loss
+from stagewise.options import Option
+
+__all__ = ["CLASS_NAMES", "plain_parameters", "read_parameters"]
+
+CLASS_NAMES: Mapping[str, str] = {"LinearModel": "LinearRegression"}
+"""The estimators of older files by their present names."""
+
+RENAMED: Mapping[str, str] = {
+    "growth": "grow_policy",
+    "out_of_bag": "oob_score",
+    "first_use_penalty": "feature_penalty",
+    "on_unseen": "handle_unknown",
+    "patience": "n_iter_no_change",
+    "missing": "missing_strategy",
+    "limit": "z_max",
+    "intercept": "fit_intercept",
+}
+"""Parameters of older files with another name now."""
+
+LEARNER_RENAMED: Mapping[str, str] = {
+    "growth": "grow_policy",
+    "columns_per_tree": "max_features_per_tree",
+    "columns_per_level": "max_features_per_level",
+    "columns_per_node": "max_features",
+    "to_the_end": "grow_until_pure",
+    "level_smoothing": "category_smoothing",
+    "level_l2": "category_l2",
+    "level_chance": "category_chance",
+    "together": "interaction_groups",
+    "most_together": "max_interaction_order",
+    "first_use": "feature_penalty",
+    "used": "used_features",
+    "epsilon": "sketch_eps",
+    "forced": "forced_splits",
+}
+"""Fields of a `HistogramTree` in older files."""
+
+
+def plain_parameters(params: Mapping[str, Any]) -> dict[str, Any]:
+    """Return parameters as a file can hold them.
+
+    Raises
+    ------
+    ValueError
+        If a loss is not registered in `stagewise.losses`.
+    """
+    return {name: _plain(value) for name, value in params.items()}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Option):
+        return {"option": type(value).__name__, **vars(value)}
+    if isinstance(value, HistogramTree):
+        return dict(vars(value))
+    if isinstance(value, Loss) and type(value) is REGRESSION_LOSSES.get(value.name):
+        return {"loss": value.name, **{n: getattr(value, n) for n in value.parameter_names}}
+    return value
+
+
+def read_parameters(saved: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """Return the parameters of an estimator from those of a file.
+
+    Parameters
+    ----------
+    saved : mapping
+        As the file has them.
+    name : str
+        The estimator's class.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an option or a loss is unknown.
+    """
+    params = {key: _object(value) for key, value in saved.items()}
+    if isinstance(params.get("learner"), dict):
+        own = params["learner"].items()
+        params["learner"] = HistogramTree(**{LEARNER_RENAMED.get(k, k): v for k, v in own})
+    return _translated(params, name)
+
+
+def _object(value: Any) -> Any:
+    if not isinstance(value, dict):
+        return value
+    own = dict(value)
+    if "option" in own:
+        kind = getattr(options, str(own.pop("option")), None)
+        if not (isinstance(kind, type) and issubclass(kind, Option)):
+            raise ValueError(f"the option {value['option']!r} is unknown.")
+        return kind(**own)
+    if "loss" in own:
+        loss = REGRESSION_LOSSES.get(str(own.pop("loss")))
+        if loss is None:
+            raise ValueError(f"the loss {value['loss']!r} is unknown.")
+        return loss(**own)
+    return value
+
+
+def _translated(params: dict[str, Any], name: str) -> dict[str, Any]:
+    """Return parameters with the present names."""
+    if name.startswith(("RandomForest", "ExtraTrees")) and "subsample" in params:
+        params["max_samples"] = params.pop("subsample")
+    if name == "StagewiseLinearRegressor" and "epsilon" in params:
+        by_epsilon, epsilon = params.pop("step") == "epsilon", params.pop("epsilon")
+        params["step_size"] = epsilon if by_epsilon else None
+    params = _without_options(params)
+    if name.startswith("StagewiseLinear") or "early_stopping" in params:
+        folds = params.pop("cv", None)
+        if params.get("early_stopping") == "cv" and folds is not None:
+            params["early_stopping"] = folds
+    return {RENAMED.get(key, key): value for key, value in params.items()}
+
+
+def _without_options(old: dict[str, Any]) -> dict[str, Any]:
+    """Return parameters in which options take the place of the numbers of older files."""
+    params = dict(old)
+
+    def take(name: str, default: Any) -> Any:
+        return params.pop(name, default)
+
+    if "goss_top" in old:
+        goss = options.Goss(top=take("goss_top", 0.2), other=take("goss_other", 0.1))
+        mvs = options.Mvs(regularization=take("mvs_lambda", 1.0))
+        params["sampling"] = {"goss": goss, "mvs": mvs}.get(old["sampling"], old["sampling"])
+    if "drop_rate" in old:
+        dart = options.Dart(
+            rate=take("drop_rate", 0.1),
+            max_drop=take("max_drop", 50),
+            skip=take("skip_drop", 0.5),
+            normalization=take("drop_normalization", "tree"),
+        )
+        params["dropout"] = dart if old["drop_rate"] > 0 else None
+    if "linear_l2" in old:
+        linear = options.LinearLeaves(l2=take("linear_l2", 0.1))
+        params["leaves"] = linear if old.get("leaves") == "linear" else "constant"
+    if "multi_output" in old and take("multi_output", "trees") == "vector":
+        params["leaves"] = "vector"
+    if "columns_per_node" in old:
+        drawn = {part: take(f"columns_per_{part}", 1.0) for part in ("tree", "level", "node")}
+        weights = take("feature_weights", None)
+        if drawn["node"] == "auto" and weights is None and drawn["tree"] == drawn["level"] == 1.0:
+            params["max_features"] = "auto"
+        else:
+            node = 0.7 if drawn["node"] == "auto" else drawn["node"]
+            params["max_features"] = options.FeatureSampling(
+                per_tree=drawn["tree"], per_level=drawn["level"], per_node=node, weights=weights
+            )
+    if "random_thresholds" in old:
+        params["split"] = options.SplitSearch(
+            method=old["split"],
+            random_thresholds=take("random_thresholds", False),
+            forced_splits=take("forced_splits", None),
+            proposal=take("proposal", None),
+            sketch_eps=take("epsilon", None),
+        )
+    if "permutations" in old:
+        target = options.OrderedTargetEncoding(n_orderings=take("permutations", 1))
+        mode = take("categorical", "auto")
+        params["category_encoding"] = target if mode == "statistics" else mode
+    power = take("power", None)
+    if power is not None:
+        kind: Any = REGRESSION_LOSSES[old["loss"]]
+        params["loss"] = kind(power=power)
+    return params

@@ -1,0 +1,254 @@
+"""Makes the specification of a fit from the checked parameters of an estimator."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields, replace
+from types import MappingProxyType
+from typing import Any
+
+from sklearn.utils import check_random_state
+
+from stagewise.boosting.dropout import Dropout
+from stagewise.boosting.recipe import Recipe
+from stagewise.boosting.sampling import (
+    Bootstrap,
+    LargestGradients,
+    MinimalVariance,
+    RowFraction,
+    Sampling,
+    WholeGroups,
+)
+from stagewise.estimators.parameters.defaults import RATE_RULE
+from stagewise.learners.histogram_tree import HistogramTree
+from stagewise.options import (
+    OPTION_RULES,
+    Dart,
+    FeatureSampling,
+    Goss,
+    LinearLeaves,
+    Mvs,
+    OrderedTargetEncoding,
+    SplitSearch,
+)
+from stagewise.training.feature_rules import FeatureRules
+from stagewise.training.specs import (
+    BoostingSpec,
+    ForestSpec,
+    InputSpec,
+    LearnerSpec,
+    SingleTreeSpec,
+    StoppingSpec,
+)
+from stagewise.training.tree_learner import TreeLearnerSpec
+from stagewise.validation.parameters import Use
+from stagewise.validation.rules import Rule
+
+__all__ = [
+    "BOOSTING_RULES",
+    "BOOSTING_USES",
+    "PLAIN_TREE",
+    "boosting_spec",
+    "choose_seed",
+    "forest_spec",
+    "input_spec",
+    "make_sampling",
+    "single_tree_spec",
+    "stopping_spec",
+    "tree_learner",
+]
+
+PLAIN_TREE = HistogramTree(min_hessian=0.0, l2=0.0)
+"""The trees of AdaBoost and LogitBoost, as in the papers: only their size is limited."""
+
+SKETCH_EPS = 0.02
+"""For split="approx": about fifty candidates per feature."""
+
+BOOSTING_RULES: Mapping[str, Rule] = MappingProxyType({**OPTION_RULES, "learning_rate": RATE_RULE})
+"""The rules of parameters that differ for gradient boosting."""
+
+BOOSTING_USES = (
+    Use(
+        ("subsample",),
+        "sampling",
+        lambda sampling: not isinstance(sampling, Goss),
+        "set sampling=Goss(top=..., other=...)",
+    ),
+)
+
+
+def make_sampling(params: Mapping[str, Any]) -> Sampling:
+    """Return the sampling of rows."""
+    sampling = params.get("sampling", "uniform")
+    share = params.get("subsample", params.get("max_samples", 1.0))
+    if isinstance(sampling, Goss):
+        return LargestGradients(sampling.top, sampling.other)
+    if isinstance(sampling, Mvs):
+        return MinimalVariance(share, sampling.regularization)
+    kinds: dict[str, type[Sampling]] = {
+        "uniform": RowFraction,
+        "bootstrap": Bootstrap,
+        "group": WholeGroups,
+    }
+    kind: Any = kinds[sampling]
+    made: Sampling = kind(share)
+    return made
+
+
+def choose_seed(random_state: Any) -> int:
+    """Return the seed of a fit: the integer that was passed, or one that is drawn."""
+    if isinstance(random_state, int):
+        return random_state
+    return int(check_random_state(random_state).randint(0, 2**31 - 1))
+
+
+def input_spec(params: Mapping[str, Any]) -> InputSpec:
+    """Return the specification of how X is read."""
+    return InputSpec.of(params)
+
+
+def boosting_spec(params: Mapping[str, Any], recipe: Recipe, learner: LearnerSpec) -> BoostingSpec:
+    """Return the specification of a boosted model.
+
+    Parameters
+    ----------
+    params : mapping
+        All parameters, checked, with a number for every "auto".
+    recipe : Recipe
+        The algorithm; its rate, sampling and dropout are taken from the parameters.
+    learner : LearnerSpec
+        The learner that is fitted in every round.
+    """
+    dropout, encoding = params.get("dropout"), params.get("category_encoding", "sets")
+    if isinstance(dropout, Dart):
+        drop = Dropout(dropout.rate, dropout.max_drop, dropout.skip, dropout.normalization)
+        recipe = replace(recipe, dropout=drop)
+    complete = replace(
+        recipe,
+        learning_rate=params["learning_rate"],
+        sampling=make_sampling(params),
+        out_of_bag=params.get("oob_score", False),
+    )
+    by_target = isinstance(encoding, OrderedTargetEncoding)
+    return BoostingSpec(
+        complete,
+        learner,
+        stopping_spec(params),
+        "target" if by_target else encoding,
+        encoding.n_orderings if by_target else 1,
+    )
+
+
+def stopping_spec(params: Mapping[str, Any]) -> StoppingSpec:
+    """Return when a fit ends."""
+    spec, stopping = StoppingSpec.of(params), params.get("early_stopping", False)
+    if isinstance(stopping, bool):
+        return spec
+    folds = 5 if isinstance(stopping, str) else stopping
+    return replace(spec, early_stopping="cv", cv=folds)
+
+
+def tree_learner(params: Mapping[str, Any], tree: HistogramTree | None = None) -> TreeLearnerSpec:
+    """Return the trees of a boosted model.
+
+    Parameters
+    ----------
+    params : mapping
+        All parameters, checked.
+    tree : HistogramTree or None
+        The rules that the parameters do not set; None: the defaults.
+    """
+    names = {f.name for f in fields(HistogramTree)} - {"max_features", "feature_penalty"}
+    own = {name: value for name, value in params.items() if name in names}
+    own["max_step"] = params.get("max_step") or 0.0
+    for name, field in (("l1_regularization", "l1"), ("l2_regularization", "l2")):
+        if name in params:
+            own[field] = params[name]
+    drawn = params.get("max_features", FeatureSampling())
+    own["max_features_per_tree"] = drawn.per_tree
+    own["max_features_per_level"] = drawn.per_level
+    own["max_features"] = drawn.per_node
+    search, leaves = params.get("split", SplitSearch()), params.get("leaves", "constant")
+    own["random_thresholds"] = search.random_thresholds
+    if search.method == "approx":
+        own["proposal"] = search.proposal or "global"
+        own["sketch_eps"] = search.sketch_eps or SKETCH_EPS
+    return TreeLearnerSpec(
+        replace(tree or HistogramTree(), **own),
+        FeatureRules(
+            params.get("monotonic_cst"),
+            params.get("interaction_cst"),
+            drawn.weights,
+            params.get("feature_penalty"),
+            search.forced_splits,
+        ),
+        search.method,
+        params.get("max_bins", 255),
+        leaves.l2 if isinstance(leaves, LinearLeaves) else None,
+        isinstance(leaves, str) and leaves == "vector",
+    )
+
+
+def forest_spec(
+    params: Mapping[str, Any], *, random_thresholds: bool, out_of_bag: bool
+) -> ForestSpec:
+    """Return the specification of a forest."""
+    # Without max_leaf_nodes, the order of the splits does not matter.
+    growth = "best_first" if params["max_leaf_nodes"] else "depth_first"
+    stopping = replace(StoppingSpec.of(params), early_stopping=False)  # no row is held out
+    return ForestSpec(
+        replace(_averaged_tree(params, growth), random_thresholds=random_thresholds),
+        params["split"],
+        params["max_bins"],
+        params["bootstrap"],
+        params["max_samples"],
+        out_of_bag,
+        params["early_stopping"] and out_of_bag,
+        stopping,
+    )
+
+
+def single_tree_spec(params: Mapping[str, Any]) -> SingleTreeSpec:
+    """Return the specification of a single tree."""
+    pruning, alpha = params["pruning"], params["ccp_alpha"]
+    held_out, by_folds = False, pruning == "cost_complexity" and alpha == "cv"
+    if pruning in ("reduced_error", "early_stopping"):
+        held_out = True
+    return SingleTreeSpec(
+        replace(
+            _averaged_tree(params, params["grow_policy"]),
+            random_thresholds=params["split"].random_thresholds,
+        ),
+        params["split"].method,
+        params["max_bins"],
+        pruning,
+        alpha,
+        params["one_standard_error"],
+        params["missing_strategy"],
+        StoppingSpec(
+            early_stopping="cv" if by_folds else held_out,
+            cv=params["ccp_cv"],
+            validation_fraction=params["validation_fraction"],
+            n_iter_no_change=params["n_iter_no_change"],
+            tol=params["tol"],
+            reason=f"pruning={pruning!r}",
+        ),
+    )
+
+
+def _averaged_tree(params: Mapping[str, Any], growth: str) -> HistogramTree:
+    """Return the rules of a tree that grows until its leaves are pure."""
+    return HistogramTree(
+        max_leaf_nodes=params["max_leaf_nodes"],
+        max_depth=params["max_depth"],
+        min_samples_leaf=params["min_samples_leaf"],
+        min_hessian=0.0,
+        min_gain=params["min_impurity_decrease"],
+        l2=0.0,
+        criterion=params["criterion"].replace("squared_error", "gini"),  # of ±1 they are the same
+        grow_policy=growth,
+        max_features=params["max_features"],
+        grow_until_pure=True,
+        category_smoothing=0.0,
+        category_l2=0.0,
+    )

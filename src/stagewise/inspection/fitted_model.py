@@ -1,0 +1,274 @@
+"""Access to a fitted estimator for all inspection functions.
+
+One class resolves feature names, encodes rows, computes scores and converts scores to predictions,
+so that all inspection functions do it in the same way.
+"""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.utils.validation import check_is_fitted
+
+from stagewise._native import Columns, Workers
+from stagewise.data import check_weight
+from stagewise.errors import InvalidParameterError
+from stagewise.estimators.bases.scores import (
+    ModelScores,
+    is_average,
+    predict_scores,
+    read_rows,
+    score_columns,
+)
+from stagewise.inspection.encoded_rows import EncodedRows
+from stagewise.model.model import Model
+from stagewise.validation.messages import short_repr, warn_caller
+from stagewise.validation.parameters import nearest_name
+from stagewise.validation.rules import Rule
+from stagewise.workers import make_workers
+
+__all__ = ["FittedModel", "Response", "Vector", "check_argument"]
+
+Vector = npt.NDArray[np.float64]
+Response = Literal["score", "mean"]
+NAMES_SHOWN = 10
+
+
+def check_argument(name: str, rule: Rule, value: Any) -> Any:
+    """Return an argument as validated by its rule, or raise an error that names it."""
+    try:
+        return rule(value)
+    except ValueError as error:
+        raise InvalidParameterError(f"{name} must be {error}; got {short_repr(value)}.") from None
+
+
+@dataclass(frozen=True, eq=False)
+class FittedModel:
+    """A fitted estimator of trees.
+
+    Parameters
+    ----------
+    estimator : BoostedTrees
+        The estimator.
+    model : Model
+        Its fitted model.
+    """
+
+    estimator: Any
+    model: Model
+
+    @classmethod
+    def of(cls, estimator: Any, caller: str) -> FittedModel:
+        """Wrap an estimator; raise if it has no trees or is not fitted."""
+        if isinstance(estimator, type):
+            raise TypeError(
+                f"{caller} needs a fitted estimator, and {estimator.__name__} is a class. Pass a "
+                f"fitted instance, such as {estimator.__name__}().fit(X, y)."
+            )
+        if not isinstance(estimator, ModelScores):
+            raise TypeError(
+                f"{caller} needs a fitted stagewise estimator with trees, and "
+                f"{type(estimator).__name__} has none. Pass a boosting estimator, a forest or a "
+                "tree; of a bagging ensemble one of its members."
+            )
+        check_is_fitted(estimator, "model_")
+        if not isinstance(estimator.model_, Model):
+            raise TypeError(
+                f"{caller} needs trees, and the base learners of this {type(estimator).__name__} "
+                "are other estimators. Pass a model whose learner is a HistogramTree."
+            )
+        return cls(estimator, estimator.model_)
+
+    # ---- features ------------------------------------------------------------------------------
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The names of the features; x0, x1, … if the training table had no names."""
+        features = self.model.features
+        return tuple(features.names or (f"x{j}" for j in range(features.n)))
+
+    def position(self, feature: Any, name: str = "features") -> int:
+        """Return the index of a feature that is given by its name or its index."""
+        if isinstance(feature, str):
+            if feature in self.names:
+                return self.names.index(feature)
+            known = ", ".join(map(repr, self.names[:NAMES_SHOWN]))
+            more = ", …" if len(self.names) > NAMES_SHOWN else ""
+            raise InvalidParameterError(
+                f"{name}: there is no feature {feature!r}."
+                f"{nearest_name(feature, self.names) or f' There are {known}{more}.'}"
+            )
+        whole = isinstance(feature, numbers.Integral) and not isinstance(feature, bool)
+        if not whole or not 0 <= int(feature) < len(self.names):
+            raise InvalidParameterError(
+                f"{name}: a feature must be a name, or an index from 0 to "
+                f"{len(self.names) - 1}; got {short_repr(feature)}."
+            )
+        return int(feature)
+
+    def positions(self, features: Any, name: str = "features") -> tuple[int, ...]:
+        """Return the indices of one feature or of several different features."""
+        several = isinstance(features, Iterable) and not isinstance(features, str)
+        places = tuple(self.position(f, name) for f in (features if several else [features]))
+        if not places or len(set(places)) < len(places):
+            raise InvalidParameterError(
+                f"{name} must be one feature or a list of different features; got "
+                f"{short_repr(features)}."
+            )
+        return places
+
+    @cached_property
+    def used(self) -> frozenset[int]:
+        """The features used in splits or linear leaves, directly or through a target encoding."""
+        sources = self.model.features.sources
+        columns = set(self.model.ensemble.used_features())
+        for tree in self.model.ensemble.trees:
+            if tree.linear_leaves is not None:
+                columns |= set(tree.linear_leaves.feature.tolist())
+        return frozenset(j for column in columns for j in sources[column])
+
+    def warn_unused(self, places: Iterable[int], what: str) -> None:
+        """Warn about features that the model does not use."""
+        idle = [self.names[j] for j in places if j not in self.used]
+        if idle:
+            warn_caller(
+                f"The model does not use {', '.join(map(repr, idle))}, so {what}. Correlated "
+                "features may carry the same information."
+            )
+
+    @property
+    def has_linear_leaves(self) -> bool:
+        """Whether some leaf has a linear model instead of a constant."""
+        return any(tree.linear_leaves is not None for tree in self.model.ensemble.trees)
+
+    def check_leaves(self, caller: str) -> None:
+        """Raise if all terms are linear models of all rows, so that there are no splits."""
+        if self.has_linear_leaves and not self.model.ensemble.used_features():
+            raise InvalidParameterError(
+                f"{caller} needs trees with splits, and this model has only linear terms. Use its "
+                "coefficients, partial_dependence or permutation_importance."
+            )
+
+    # ---- rows ----------------------------------------------------------------------------------
+
+    def rows(self, X: Any, name: str = "X", *, least: int = 0) -> EncodedRows:
+        """Return rows encoded as in training, dense or sparse.
+
+        Parameters
+        ----------
+        X : array-like, data frame or sparse matrix
+            The rows.
+        name : str
+            The name of the argument, for messages.
+        least : int
+            The minimum number of rows.
+        """
+        try:
+            rows = EncodedRows(read_rows(self.estimator, X), self.model.features, name)
+        except (TypeError, ValueError) as error:
+            if name == "X":
+                raise
+            # The message is about X; add the name of the argument.
+            raise type(error)(f"In {name}: {error}") from None
+        if rows.n < least:
+            raise ValueError(
+                f"{name} has {rows.n} row{'' if rows.n == 1 else 's'}, and at least {least} "
+                f"{'is' if least == 1 else 'are'} needed. Pass more rows."
+            )
+        return rows
+
+    def columns(self, X: Any, *, least: int = 1) -> list[Vector]:
+        """Return the encoded columns of rows, one array for each feature."""
+        return self.rows(X, least=least).columns()
+
+    def append_encodings(self, columns: Sequence[Vector]) -> list[Vector]:
+        """Append the target-encoded columns: the result has all columns used in splits."""
+        table = Columns(list(columns))
+        encoded = [c for s in self.model.features.target_encodings for c in s.columns(table)]
+        return [*columns, *(np.asarray(c, dtype=np.float64) for c in encoded)]
+
+    @cached_property
+    def workers(self) -> Workers:
+        """The thread pool of one call."""
+        return make_workers(self.estimator.n_jobs)
+
+    def score(self, columns: Sequence[Vector]) -> Vector:
+        """Return the scores F, shape (n_rows, n_outputs)."""
+        return score_columns(self.estimator, list(columns))
+
+    @property
+    def has_fractional_rows(self) -> bool:
+        """Whether rows with missing values go to both children (missing_strategy='probability')."""
+        return getattr(self.estimator, "missing_strategy", "learned") == "probability"
+
+    def check_one_leaf(self, rows: EncodedRows) -> None:
+        """Raise if a row reaches more than one leaf of a tree."""
+        for j in sorted(self.used) if self.has_fractional_rows else ():
+            if np.isnan(rows.column(j)).any():
+                raise InvalidParameterError(
+                    f"This {type(self.estimator).__name__} has missing_strategy='probability': "
+                    "rows with missing values reach several leaves, and "
+                    f"{rows.name} has missing values in {self.names[j]!r}. This function "
+                    "needs one leaf per row and tree. Leave such "
+                    "rows out, or fit with missing_strategy='learned' or 'mean'."
+                )
+
+    # ---- predictions ---------------------------------------------------------------------------
+
+    @cached_property
+    def mean_is_affine(self) -> bool:
+        """Whether predictions are a + b · F, so that averaging commutes with the link."""
+        # Three points on a line, with another slope for each output.
+        step = np.linspace(0.1, 0.7, self.model.ensemble.n_outputs)
+        score = np.outer([-0.5, 0.0, 0.5], step)
+        low, middle, high = predict_scores(self.estimator, score)
+        # Offsets of targets may be large, so differences of predictions are compared.
+        moved = np.max(np.abs(high - low))
+        return bool(np.max(np.abs((high - middle) - (middle - low))) <= 1e-9 * moved)
+
+    @cached_property
+    def score_units(self) -> tuple[Vector, Vector]:
+        """Offset and scale of each score: explanations are in units of offset + scale · F.
+
+        A regression uses those of its target. A forest of two classes has one score, F = p_1 - p_0,
+        which is reported as p_1, as for more classes.
+        """
+        model, n = self.model, self.model.ensemble.n_outputs
+        if model.classes is not None and is_average(self.estimator) and n == 1:
+            return np.full(1, 0.5), np.full(1, 0.5)
+        return np.broadcast_to(model.offset, n), np.broadcast_to(model.scale, n)
+
+    @property
+    def is_affine_regression(self) -> bool:
+        """Whether scores can be expressed in the units of the target."""
+        return self.model.classes is None and self.mean_is_affine
+
+    def respond(self, score: Vector, response: Response) -> Vector:
+        """Return scores or predictions, with a column for each of `outputs`.
+
+        Scores of a regression with the identity link are in the units of the target.
+        """
+        if response == "score" and not self.is_affine_regression:
+            return score
+        answer = predict_scores(self.estimator, score)
+        return answer.reshape(len(score), -1)
+
+    def outputs(self, response: Response) -> tuple[str, ...]:
+        """Return the names of the columns of `respond`: classes or targets."""
+        model = self.model
+        n = model.ensemble.n_outputs
+        if model.classes is not None:
+            labels = tuple(str(label) for label in model.classes.tolist())
+            return labels[-1:] if response == "score" and n == 1 else labels
+        return model.targets or (("prediction",) if n == 1 else tuple(f"y{k}" for k in range(n)))
+
+    def weight(self, sample_weight: Any, n_rows: int) -> Vector:
+        """Return checked sample weights; 1 if None."""
+        weight = check_weight(sample_weight, n_rows)
+        return np.ones(n_rows) if weight is None else weight

@@ -1,0 +1,218 @@
+"""Predictions of an estimator beside the true targets.
+
+All measures of quality need the same arrays. They are computed and checked once, here; scores,
+curves and plots are functions of these arrays and never call the estimator again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from stagewise.data import check_weight, read_labels, read_target
+from stagewise.errors import InvalidParameterError
+from stagewise.validation.messages import short_repr
+from stagewise.validation.parameters import nearest_name
+
+__all__ = ["Predictions", "known_codes"]
+
+Vector = npt.NDArray[np.float64]
+MOST_SHOWN = 8
+
+
+@dataclass(frozen=True, eq=False)
+class Predictions:
+    """Predictions of an estimator beside the true targets.
+
+    Attributes
+    ----------
+    task : {"regression", "classification"}
+        The kind of target.
+    y : float64 array of shape (n_rows,), or intp array of shape (n_rows,)
+        The true targets: numbers, or indices into `classes`.
+    y_pred : float64 array of shape (n_rows,), or (n_rows, n_classes)
+        The predictions: numbers, or class probabilities.
+    classes : tuple, or None
+        The class labels of the estimator; None for a regression.
+    weight : float64 array of shape (n_rows,)
+        The sample weights; 1 if none were passed.
+    """
+
+    task: Literal["regression", "classification"]
+    y: npt.NDArray[Any]
+    y_pred: Vector
+    classes: tuple[Any, ...] | None
+    weight: Vector
+
+    @classmethod
+    def of(cls, estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> Predictions:
+        """Predict rows with known targets.
+
+        Parameters
+        ----------
+        estimator : estimator
+            Any fitted estimator with `predict`; a classifier needs `predict_proba` and `classes_`.
+        X, y : array-like or data frame, and array-like
+            Rows and their targets: one number or one label per row.
+        sample_weight : array-like or None
+            Sample weights.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If y has missing values, the wrong length, several targets or labels that are not in
+            `classes_`; if there are no rows, or all weights are 0.
+        """
+        name = type(estimator).__name__
+        if isinstance(estimator, type) or not hasattr(estimator, "predict"):
+            raise TypeError(
+                f"estimator must be a fitted estimator with predict; got {short_repr(estimator)}. "
+                "Fit one first, such as GradientBoostingRegressor().fit(X, y)."
+            )
+        if hasattr(estimator, "predict_proba"):
+            y_pred = estimator.predict_proba(X)  # raises if the estimator is not fitted
+            return cls.from_arrays(y, y_pred, estimator.classes_, sample_weight, caller=name)
+        return cls.from_arrays(y, estimator.predict(X), None, sample_weight, caller=name)
+
+    @classmethod
+    def from_arrays(
+        cls,
+        y: Any,
+        y_pred: Any,
+        classes: Any = None,
+        sample_weight: Any = None,
+        *,
+        caller: str = "estimator",
+    ) -> Predictions:
+        """Use predictions that already exist, such as `oob_prediction_`.
+
+        Parameters
+        ----------
+        y : array-like of shape (n_rows,)
+            The true targets.
+        y_pred : array of shape (n_rows,), or (n_rows, n_classes)
+            Predicted numbers, or class probabilities.
+        classes : sequence of labels, or None
+            The classes of the columns of `y_pred`; None: a regression.
+        sample_weight : array-like or None
+            Sample weights.
+        caller : str
+            The name of the estimator, for messages.
+        """
+        predicted = np.asarray(y_pred, dtype=np.float64)
+        n_rows = len(predicted)
+        if n_rows == 0:
+            raise ValueError("X has no rows. Pass at least one row with a known target.")
+        if not np.isfinite(predicted).all():
+            row = int(np.argmin(np.isfinite(predicted).reshape(n_rows, -1).all(axis=1)))
+            raise ValueError(
+                f"The prediction for row {row} is not finite ({short_repr(predicted[row])}). Leave "
+                "such rows out."
+            )
+        weight = check_weight(sample_weight, n_rows)
+        weight = np.ones(n_rows) if weight is None else weight
+        if classes is not None:
+            labels = np.asarray(classes)
+            codes = known_codes(y, n_rows, labels, caller)
+            return cls("classification", codes, predicted, tuple(labels.tolist()), weight)
+        if predicted.ndim > 1 and predicted.shape[1] > 1:
+            raise ValueError(
+                f"This {caller} predicts {predicted.shape[1]} targets, and this function evaluates "
+                "one at a time. Pass the columns of one target to Predictions.from_arrays."
+            )
+        predicted = predicted.reshape(n_rows)
+        return cls("regression", read_target(y, n_rows, caller=caller), predicted, None, weight)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The classes as text; empty for a regression."""
+        return tuple(str(label) for label in self.classes or ())
+
+    def with_weight(self) -> Predictions:
+        """Return the rows with a positive weight."""
+        kept = self.weight > 0
+        if kept.all():
+            return self
+        return Predictions(
+            self.task, self.y[kept], self.y_pred[kept], self.classes, self.weight[kept]
+        )
+
+    def require(self, task: str, caller: str) -> None:
+        """Raise if the predictions are for the other task."""
+        if self.task != task:
+            fit = "a regressor" if task == "regression" else "a classifier"
+            kind = "numbers" if self.task == "regression" else "classes"
+            raise InvalidParameterError(
+                f"{caller} needs {fit}, and this estimator predicts {kind}. Pass {fit}."
+            )
+
+    def class_index(self, pos_label: Any, caller: str) -> int:
+        """Return the index of the positive class.
+
+        Parameters
+        ----------
+        pos_label : label, str or None
+            A label, or its text; None: the second of two classes.
+        caller : str
+            The name of the calling function, for messages.
+        """
+        self.require("classification", caller)
+        assert self.classes is not None
+        if pos_label is None:
+            if len(self.classes) == 2:
+                return 1
+            raise InvalidParameterError(
+                f"pos_label must be one of the {len(self.classes)} classes; it is compared with "
+                f"all others: {_listing(self.names)}."
+            )
+        for known in (self.classes, self.names):
+            if pos_label in known:
+                return known.index(pos_label)
+        raise InvalidParameterError(
+            f"pos_label must be one of the classes {_listing(self.names)}; got "
+            f"{short_repr(pos_label)}."
+            f"{nearest_name(str(pos_label), self.names)}"
+        )
+
+
+def known_codes(
+    y: Any, n_rows: int, classes: npt.NDArray[Any], caller: str
+) -> npt.NDArray[np.intp]:
+    """Return the index of each label in the classes of a model.
+
+    If either the labels or the classes are text, they are compared as text: a CSV file whose labels
+    all look like numbers is read as numbers.
+
+    Raises
+    ------
+    ValueError
+        If a label is not one of the classes.
+    """
+    found, codes = read_labels(y, n_rows, caller=caller)
+    known = classes.tolist()
+    labels = found.tolist()
+    texts = [all(isinstance(label, str) for label in those) for those in (known, labels)]
+    if texts == [True, False]:
+        labels = [str(label) for label in labels]
+    elif texts == [False, True] and len({str(label) for label in known}) == len(known):
+        known = [str(label) for label in known]
+    place = {label: k for k, label in enumerate(known)}
+    places = np.array([place.get(label, -1) for label in labels], dtype=np.intp)[codes]
+    unseen = places < 0
+    if unseen.any():
+        strange = [label for label in labels if label not in place]
+        count = int(unseen.sum())
+        raise ValueError(
+            f"y has labels that were not in the training data: {_listing(strange)} (in {count:,} "
+            f"row{'s' if count > 1 else ''}); the classes are {_listing(known)}. "
+            "Leave these rows out."
+        )
+    return places
+
+
+def _listing(names: Any) -> str:
+    listed = ", ".join(repr(name) for name in names[:MOST_SHOWN])
+    return listed + (f" and {len(names) - MOST_SHOWN} more" if len(names) > MOST_SHOWN else "")

@@ -1,0 +1,142 @@
+"""Writes docs/coming-from.md from the table of names in `stagewise.validation.foreign_names`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from stagewise.validation.foreign_names import FOREIGN_NAMES
+
+PAGE = Path(__file__).parents[1] / "docs" / "coming-from.md"
+
+HEAD = """\
+# Coming from LightGBM, XGBoost, CatBoost or scikit-learn
+
+The estimators have scikit-learn's interface, and parameters have scikit-learn's names where it has
+one. A name of another library is an error that gives ours: `num_leaves is the name of LightGBM;
+here it is max_leaf_nodes.` `tools/make_coming_from.py` writes this page from the table behind these
+messages.
+"""
+
+SIDES = {
+    "LightGBM": (
+        """\
+model = lightgbm.LGBMClassifier(
+    n_estimators=500, num_leaves=31,
+    learning_rate=0.05,
+    subsample=0.8, subsample_freq=1,
+    colsample_bytree=0.7, reg_lambda=1.0,
+)
+model.fit(
+    X, y, eval_set=[(X_val, y_val)],
+    callbacks=[lightgbm.early_stopping(20)],
+)""",
+        """\
+model = stagewise.GradientBoostingClassifier(
+    n_estimators=500, max_leaf_nodes=31,
+    learning_rate=0.05,
+    subsample=0.8,
+    max_features=stagewise.FeatureSampling(
+        per_tree=0.7
+    ),
+    l2_regularization=1.0, n_iter_no_change=20,
+)
+model.fit(X, y, X_val=X_val, y_val=y_val)""",
+    ),
+    "XGBoost": (
+        """\
+model = xgboost.XGBRegressor(
+    n_estimators=300, max_depth=6, eta=0.1,
+    min_child_weight=1, gamma=0.5,
+    reg_lambda=1.0, colsample_bynode=0.7,
+    objective="reg:absoluteerror",
+)
+model.fit(X, y)""",
+        """\
+model = stagewise.GradientBoostingRegressor(
+    n_estimators=300, max_depth=6,
+    grow_policy="depth_wise",
+    max_leaf_nodes=None, learning_rate=0.1,
+    min_hessian=1, min_gain=0.5,
+    l2_regularization=1.0, max_features=0.7,
+    loss="absolute_error",
+)
+model.fit(X, y)""",
+    ),
+    "CatBoost": (
+        """\
+model = catboost.CatBoostClassifier(
+    iterations=500, depth=6,
+    l2_leaf_reg=3, random_seed=0,
+    cat_features=["city", "job"],
+)
+model.fit(
+    X, y, eval_set=(X_val, y_val),
+    early_stopping_rounds=20,
+)""",
+        """\
+model = stagewise.GradientBoostingClassifier(
+    n_estimators=500, max_depth=6,
+    grow_policy="symmetric", max_leaf_nodes=64,
+    l2_regularization=3, random_state=0,
+    categorical_features=["city", "job"],
+    category_encoding="target",
+    n_iter_no_change=20,
+)
+model.fit(X, y, X_val=X_val, y_val=y_val)""",
+    ),
+    "scikit-learn": (
+        """\
+model = HistGradientBoostingRegressor(
+    max_iter=200, max_leaf_nodes=31,
+    learning_rate=0.1, early_stopping=True,
+    validation_fraction=0.1,
+    n_iter_no_change=10,
+    categorical_features="from_dtype",
+)
+model.fit(X, y)""",
+        """\
+model = stagewise.GradientBoostingRegressor(
+    n_estimators=200, max_leaf_nodes=31,
+    learning_rate=0.1, early_stopping=True,
+    validation_fraction=0.1,
+    n_iter_no_change=10,
+    categorical_features="from_dtype",
+)
+model.fit(X, y)""",
+    ),
+}
+
+
+def side_by_side(theirs: str, ours: str) -> list[str]:
+    """Return two programs beside each other."""
+    left, right = theirs.splitlines(), ours.splitlines()
+    width = max(map(len, left)) + 3
+    left += [""] * (len(right) - len(left))
+    right += [""] * (len(left) - len(right))
+    return [f"    {a.ljust(width)}{b}".rstrip() for a, b in zip(left, right, strict=True)]
+
+
+def page() -> str:
+    """Return the text of the page."""
+    lines = [HEAD]
+    for library, programs in SIDES.items():
+        lines += [f"## {library}", "", *side_by_side(*programs), ""]
+        lines += [f"| {library} | here |", "|---|---|"]
+        for name, foreign in FOREIGN_NAMES.items():
+            if library in foreign.libraries:
+                usage = f"`{foreign.ours}`" if foreign.ours else foreign.usage
+                if foreign.ours and foreign.usage:
+                    usage += f": {foreign.usage}"
+                lines.append(f"| `{name}` | {usage} |")
+        lines.append("")
+    lines += [
+        "Parameters that are not listed have the same name and meaning here, or do not exist.",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page())
+    sys.stdout.write(f"{PAGE.name} written\n")
