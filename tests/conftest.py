@@ -2,8 +2,22 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import settings
+from sklearn.base import BaseEstimator
 
 # The same examples on every run: a failure is then about a change, and stays until it is mended.
 settings.register_profile("repeatable", derandomize=True)
 settings.load_profile("repeatable")
+
+
+def pytest_runtest_teardown(item: pytest.Item) -> None:
+    """Fail if a test has fitted one of its parameters.
+
+    pytest keeps parameters until the interpreter ends, and with them the native objects of a
+    fitted model, which nanobind would report as leaked.
+    """
+    call = getattr(item, "callspec", None)
+    for name, value in call.params.items() if call is not None else ():
+        if isinstance(value, BaseEstimator) and hasattr(value, "model_"):
+            pytest.fail(f"the test fits its parameter {name!r}; fit a clone of it", pytrace=False)

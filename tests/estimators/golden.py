@@ -60,7 +60,7 @@ def fingerprints(sizes: Iterable[str] = tuple(SIZES)) -> dict[str, str]:
             found[f"{name}, {size}"] = model.fingerprint()
         whole = make_table(rows, missing=False)
         for case, linear in LINEAR.items():
-            found[f"{case}, {size}"] = linear.fit(whole.X, whole.number).fingerprint()
+            found[f"{case}, {size}"] = clone(linear).fit(whole.X, whole.number).fingerprint()
         model = fit_case("vectors of classes", table)
         kinds = ({}, {"kind": "interventional", "background": table.X[:50]})
         bits = [shap_values(model, table.X[:500], **kind).values.tobytes() for kind in kinds]

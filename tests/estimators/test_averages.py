@@ -7,6 +7,7 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.base import clone
 
 from stagewise import (
     DecisionTreeClassifier,
@@ -114,9 +115,9 @@ SCALED = [
 def test_the_unit_of_the_target_does_not_matter(model, exponent):
     rng, X = make_rows(2, 200)
     y = X[:, 0] + X[:, 1] ** 2 + rng.normal(size=200)
-    usual = model.fit(X, y)
-    expected, score = usual.predict(X), usual.score(X, y)
-    inside = getattr(usual, "oob_score_", None)
+    model = clone(model).fit(X, y)
+    expected, score = model.predict(X), model.score(X, y)
+    inside = getattr(model, "oob_score_", None)
     scaled = np.ldexp(y, exponent)
     model.fit(X, scaled)
     np.testing.assert_array_equal(model.predict(X), np.ldexp(expected, exponent))

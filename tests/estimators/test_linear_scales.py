@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 from coefficient_table import coefficient_table
 from estimators.tables import make_table
@@ -36,8 +37,8 @@ def test_a_power_of_two_times_y_is_learned_digit_by_digit(
     model: Any, power: int, table: Any
 ) -> None:
     y = table.number / 4096
-    plain = model.fit(table.X, y).predict(table.X)
-    scaled = model.fit(table.X, np.ldexp(y, power)).predict(table.X)
+    plain = clone(model).fit(table.X, y).predict(table.X)
+    scaled = clone(model).fit(table.X, np.ldexp(y, power)).predict(table.X)
     np.testing.assert_allclose(np.ldexp(scaled, -power), plain, rtol=1e-12)
 
 
@@ -47,16 +48,16 @@ def test_a_power_of_two_times_a_column_changes_no_prediction(
     model: Any, power: int, table: Any
 ) -> None:
     X = table.X * [2.0**power, 1.0, 2.0 ** (power // 2), 1.0, 2.0 ** (-power // 2)]
-    plain = model.fit(table.X, table.number).predict(table.X)
-    np.testing.assert_allclose(model.fit(X, table.number).predict(X), plain, rtol=1e-9)
+    plain = clone(model).fit(table.X, table.number).predict(table.X)
+    np.testing.assert_allclose(clone(model).fit(X, table.number).predict(X), plain, rtol=1e-9)
 
 
 @pytest.mark.parametrize("model", [LINEAR["least squares"], LINEAR["forward"]], ids=str)
 @pytest.mark.parametrize("factor", [1e-200, 1e200, 1e300])
 def test_tests_and_intervals_do_not_depend_on_units(model: Any, factor: float, table: Any) -> None:
-    plain = model.fit(table.X, table.number)
+    plain = clone(model).fit(table.X, table.number)
     t, r2, f = coefficient_table(plain)["t"], plain.r2_, plain.f_test_
-    scaled = model.fit(table.X, table.number * factor)
+    scaled = clone(model).fit(table.X, table.number * factor)
     np.testing.assert_allclose(coefficient_table(scaled)["t"], t, rtol=1e-6)
     np.testing.assert_allclose([scaled.r2_, *scaled.f_test_], [r2, *f], rtol=1e-6)
     assert np.isfinite(scaled.predict_interval(table.X)).all()
@@ -66,7 +67,7 @@ def test_tests_and_intervals_do_not_depend_on_units(model: Any, factor: float, t
 
 @EACH
 def test_a_prediction_beyond_all_doubles_is_refused_by_its_row(model: Any, table: Any) -> None:
-    model.fit(table.X, np.ldexp(table.X[:, 0] - 2000, 1000))
+    model = clone(model).fit(table.X, np.ldexp(table.X[:, 0] - 2000, 1000))
     X = table.X[:3].copy()
     X[1, 0] = 1e100
     with pytest.raises(ValueError, match="prediction for row 1 is beyond the range of a float64"):
@@ -105,6 +106,7 @@ def test_any_units_give_numbers_or_an_error_that_names_the_column(model: Any, se
     expected = (
         r"X column \d has values so close|X column \d ranges from|prediction for row|folds need"
     )
+    model = clone(model)
     for seed in seeds:
         X, y, weight = odd_table(seed)
         try:

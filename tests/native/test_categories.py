@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reference import tree as reference
+from reference.binning import find_category_bins
 from reference.core import ALL_ROWS, Growth, bin_levels, forest_of, same_trees
 from reference.tree import Rules
 from stagewise._native import Bins, Columns, Workers, learn_category_bins, supported_isas
@@ -122,6 +123,15 @@ def test_the_heaviest_categories_have_bins_of_their_own() -> None:
     assert learn_category_bins(Columns([x]), 0, 4, None, 3).tolist() == [2, 0, 2, 1]
     heavy = np.where(x == 2.0, 100.0, 1.0)
     assert learn_category_bins(Columns([x]), 0, 4, heavy, 2).tolist() == [1, 1, 0, 1]
+
+
+@pytest.mark.parametrize("max_bins", [1, 2, 5, 30])
+def test_bins_of_categories_equal_the_reference(max_bins: int) -> None:
+    rng = np.random.default_rng(max_bins)
+    x = rng.choice(30, 400, p=rng.dirichlet(np.ones(30))).astype(float)
+    x[::9] = np.nan
+    found = learn_category_bins(Columns([x]), 0, 30, None, max_bins)
+    np.testing.assert_array_equal(found, find_category_bins(x, 30, max_bins))
 
 
 @given(st.integers(0, 10_000), st.integers(2, 6))

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["bin_codes", "cut_between", "find_cuts"]
+__all__ = ["bin_codes", "cut_between", "find_category_bins", "find_cuts"]
 
 Vector = npt.NDArray[np.float64]
 
@@ -68,6 +68,20 @@ def find_cuts(column: npt.NDArray[Any], weight: Vector | None, max_bins: int) ->
             left -= in_bin
             in_bin, bins_left = 0.0, bins_left - 1
     return np.array(cuts)
+
+
+def find_category_bins(
+    column: npt.NDArray[Any], n_categories: int, max_bins: int
+) -> npt.NDArray[np.uint32]:
+    """Return the bin of each category: one each, or one for all but the most frequent ones."""
+    if n_categories <= max_bins:
+        return np.arange(n_categories, dtype=np.uint32)
+    rows = [int(np.sum(column == category)) for category in range(n_categories)]
+    frequent = sorted(range(n_categories), key=lambda category: -rows[category])[: max_bins - 1]
+    bins = np.full(n_categories, max_bins - 1, dtype=np.uint32)
+    for number, category in enumerate(sorted(frequent)):
+        bins[category] = number
+    return bins
 
 
 def bin_codes(column: npt.NDArray[Any], cuts: Vector) -> npt.NDArray[np.int64]:

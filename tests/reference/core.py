@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from reference.binning import find_category_bins, find_cuts
 from reference.tree import Rules
 from stagewise._native import (
     Bins,
@@ -25,7 +26,6 @@ from stagewise._native import (
     Workers,
     learn_cuts,
 )
-from stagewise.data.bins import learn_codings
 from stagewise.learners.histogram_tree import tree_of
 from stagewise.model.ensemble import Ensemble
 from stagewise.trees.tree import NODE_ARRAYS, Tree
@@ -47,16 +47,22 @@ ALL_ROWS = 1_000_000
 """As a limit of few rows: every node is searched without a histogram."""
 
 
+def columns_of(X: Any) -> list[npt.NDArray[Any]]:
+    return list(X) if isinstance(X, list) else list(np.asarray(X).T)
+
+
 def cuts_of(
     workers: Workers, X: Any, weight: Vector | None = None, max_bins: int = 255
 ) -> list[Vector]:
+    """The cuts of the native core."""
     return learn_cuts(workers, Columns(X), weight, max_bins, 100_000, 0)
 
 
 def bin_table(
     workers: Workers, X: Any, weight: Vector | None = None, max_bins: int = 255
 ) -> tuple[Bins, list[Vector]]:
-    cuts = cuts_of(workers, X, weight, max_bins)
+    """The codes of a table by the cuts of the slow reference, which all rows are read for."""
+    cuts = [find_cuts(column, weight, max_bins) for column in columns_of(X)]
     return Bins(workers, Columns(X), cuts), cuts
 
 
@@ -64,7 +70,12 @@ def bin_levels(
     workers: Workers, X: Any, levels: Sequence[int], max_bins: int = 255
 ) -> tuple[Bins, list[npt.NDArray[Any]]]:
     """Bins where some features, those with levels, are categorical."""
-    codings = learn_codings(workers, Columns(X), None, max_bins, 0, levels)
+    codings: list[npt.NDArray[Any]] = [
+        find_category_bins(column, n, max(1, max_bins - 1))
+        if n
+        else find_cuts(column, None, max_bins)
+        for column, n in zip(columns_of(X), levels, strict=True)
+    ]
     return Bins(workers, Columns(X), codings), codings
 
 
