@@ -58,9 +58,9 @@ structure: $(BUILT) ## print measures of the structure of the code
 
 figures: $(BUILT) ## draw the figures of docs again (CALIFORNIA=table: those of docs/california.md too)
 	@$(BIN)/python -c '$(EXTRAS)' docs > $(VENV)/docs.txt && $(BIN)/python $(PIP) install --quiet -r $(VENV)/docs.txt
-	$(BIN)/python docs/figures/make.py
-	@test -z "$(CALIFORNIA)" || $(BIN)/python docs/figures/california.py $(CALIFORNIA)
-	@test -z "$(CALIFORNIA)" || $(BIN)/python docs/figures/report.py $(CALIFORNIA)
+	$(BIN)/python tools/figures/make.py
+	@test -z "$(CALIFORNIA)" || $(BIN)/python tools/figures/california.py $(CALIFORNIA)
+	@test -z "$(CALIFORNIA)" || $(BIN)/python tools/figures/report.py $(CALIFORNIA)
 
 format: $(READY) ## format all Python and C++
 	$(BIN)/ruff check --fix-only .

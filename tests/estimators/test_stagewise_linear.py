@@ -307,7 +307,7 @@ def test_it_says_what_it_runs_and_what_it_is_not():
     X, y = frame()
     model = StagewiseLinearRegressor(n_estimators=3).fit(X, y)
     assert not hasattr(model, "feature_importances_")
-    with pytest.raises(AttributeError, match="no leaves"):
+    with pytest.raises(AttributeError, match="has no attribute 'apply'"):
         model.apply(X)
 
 

@@ -259,7 +259,7 @@ def test_a_continued_fit_keeps_its_orderings() -> None:
     X, y = shops(500)
     model = fit(X, y, category_encoding=TWICE, warm_start=True)
     model.set_params(category_encoding__n_orderings=3, n_estimators=model.n_estimators + 1)
-    with pytest.raises(ValueError, match="2 orders, but now it is 3"):
+    with pytest.raises(ValueError, match="n_orderings=2, but now it is 3"):
         model.fit(X, y)
 
 

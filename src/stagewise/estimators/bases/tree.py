@@ -106,8 +106,9 @@ TREE_USES = (
         lambda pruning: pruning in ("reduced_error", "early_stopping"),
         "set pruning='reduced_error' or 'early_stopping'",
     ),
+    # scikit-learn's checks set n_iter_no_change of any classifier that has it.
     Use(
-        ("n_iter_no_change", "tol"),
+        ("tol",),
         "pruning",
         lambda pruning: pruning == "early_stopping",
         "set pruning='early_stopping'",

@@ -1,4 +1,4 @@
-"""The data that the figures are drawn from: made here, so that anybody gets the same pictures."""
+"""Simulated data of the figures, so that everybody gets the same pictures."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def spheres(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def bananas(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return two classes that lie in each other's bend, with noise."""
+    """Return two interleaved arcs, one per class, with noise."""
     rng = np.random.default_rng(seed)
     y = rng.integers(0, 2, n)
     turn = rng.uniform(-0.1, 1.1, n) * np.pi
@@ -24,14 +24,14 @@ def bananas(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def wave(n: int, seed: int, noise: float = 0.3) -> tuple[np.ndarray, np.ndarray]:
-    """One feature and a wavy mean."""
+    """Return one feature, and a wave of it with noise."""
     rng = np.random.default_rng(seed)
     x = np.sort(rng.uniform(0, 10, n))
     return x[:, np.newaxis], np.sin(x) + 0.15 * x + rng.normal(0, noise, n)
 
 
 def additive(n: int, seed: int, features: int = 10) -> tuple[np.ndarray, np.ndarray]:
-    """Friedman's first function, and noise."""
+    """Return uniform features, and Friedman's first function of them with noise."""
     rng = np.random.default_rng(seed)
     X = rng.uniform(size=(n, features))
     mean = 10 * np.sin(np.pi * X[:, 0] * X[:, 1]) + 20 * (X[:, 2] - 0.5) ** 2

@@ -18,7 +18,7 @@ from sklearn.model_selection import train_test_split
 
 from stagewise import GradientBoostingRegressor
 
-HERE = Path(__file__).parent
+FOLDER = Path(__file__).parents[2] / "docs" / "figures"
 TARGET = "median_house_value"
 
 
@@ -27,7 +27,7 @@ def main(table: str) -> None:
     parts = train_test_split(rows.drop(columns=TARGET), rows[TARGET], random_state=0)
     X_train, X_test, y_train, y_test = parts
     model = GradientBoostingRegressor(
-        "absolute_error", n_estimators=400, early_stopping=True, random_state=0
+        loss="absolute_error", n_estimators=400, early_stopping=True, random_state=0
     ).fit(X_train, y_train)
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as driver:
         page = model.report(X_test, y_test, Path(folder) / "report.html")
@@ -37,13 +37,15 @@ def main(table: str) -> None:
         tab.goto(page.as_uri())
         tab.wait_for_selector("html[data-ready]")
         tab.wait_for_timeout(300)
-        tab.screenshot(path=HERE / "report.png")
+        tab.screenshot(path=FOLDER / "report.png")
         tab.locator(".field input[type=text]").first.fill("6.5")
-        tab.locator("#what-if").screenshot(path=HERE / "report_what_if.png")
+        tab.locator("#what-if").screenshot(path=FOLDER / "report_what_if.png")
         browser.close()
     for name in ("report", "report_what_if"):
-        picture = Image.open(HERE / f"{name}.png").convert("RGB")
-        picture.quantize(256, Image.Quantize.MAXCOVERAGE).save(HERE / f"{name}.png", optimize=True)
+        picture = Image.open(FOLDER / f"{name}.png").convert("RGB")
+        picture.quantize(256, Image.Quantize.MAXCOVERAGE).save(
+            FOLDER / f"{name}.png", optimize=True
+        )
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The figures of what is drawn: rows for a round, and rounds to leave out."""
+"""Figures of row sampling and of dropout."""
 
 from __future__ import annotations
 
@@ -6,18 +6,19 @@ from typing import Any
 
 import numpy as np
 from data import additive, spheres
-from stagewise.training.sampling_options import make_sampling
 from style import BLUE, GREEN, GREY, ORANGE, plt, save
 
-from stagewise import GradientBoostingClassifier, GradientBoostingRegressor
+from stagewise import Dart, Goss, GradientBoostingClassifier, GradientBoostingRegressor
 from stagewise._native import Gradients, Workers
 from stagewise.boosting.sampling import Round
+from stagewise.estimators.parameters.specs import make_sampling
+from stagewise.options import OPTION_RULES
 
 __all__ = ["dart", "sampling"]
 
 
 def sampling() -> None:
-    """How far sums of gradients are off, by how rows are sampled; and what that comes to."""
+    """Draw the standard error of sums of gradients, and the test loss, by the sampling."""
     (X, y), (X_test, y_test) = spheres(20_000, 0), spheres(10_000, 1)
     fig, (left, right) = plt.subplots(1, 2, figsize=(9, 3.3))
     shares = (0.05, 0.1, 0.2, 0.3, 0.5)
@@ -25,11 +26,7 @@ def sampling() -> None:
         "uniform": (BLUE, lambda share: {"subsample": share}),
         "GOSS, a = 2b": (
             ORANGE,
-            lambda share: {
-                "sampling": "goss",
-                "goss_top": share * 2 / 3,
-                "goss_other": share / 3,
-            },
+            lambda share: {"sampling": Goss(top=share * 2 / 3, other=share / 3)},
         ),
         "MVS": (GREEN, lambda share: {"sampling": "mvs", "subsample": share}),
     }
@@ -59,18 +56,19 @@ def sampling() -> None:
     print(f"  all rows {all_rows:.4f}")
     right.axhline(all_rows, color=GREY, ls="--")
     right.text(shares[-1], all_rows, "all rows", color=GREY, ha="right", va="bottom")
-    left.set(xlabel="share of the rows", ylabel="standard error of Σg / Σ|g|", yscale="log")
-    right.set(xlabel="share of the rows", ylabel="log loss, test set")
+    left.set(xlabel="fraction of the rows", ylabel="standard error of Σg / Σ|g|", yscale="log")
+    right.set(xlabel="fraction of the rows", ylabel="log loss, test set")
     left.legend()
     save(fig, "sampling")
 
 
 def _spread(params: dict[str, Any], pairs: np.ndarray) -> float:
-    """Return how much the estimate of the sum of gradients varies from round to round."""
+    """Return the standard deviation over rounds of the estimated Σg, divided by Σ|g|."""
     workers, n = Workers(1), len(pairs)
     derivatives = Gradients(n)
-    derivatives.given(workers, *np.ascontiguousarray(pairs.T), None)
-    rows = make_sampling({"sampling": "uniform", "mvs_lambda": 1.0, **params})
+    derivatives.assign(workers, *np.ascontiguousarray(pairs.T), None)
+    sampling = OPTION_RULES["sampling"](params.get("sampling", "uniform"))
+    rows = make_sampling({**params, "sampling": sampling})
     sums = []
     for m in range(300):
         bag = rows.bag(Round(workers, n, None, 0, m, lambda: [derivatives]))
@@ -81,11 +79,10 @@ def _spread(params: dict[str, Any], pairs: np.ndarray) -> float:
 
 
 def dart() -> None:
-    """Test error on few noisy rows, by how much is dropped."""
+    """Draw the test error on few noisy rows, by the rate of dropout."""
     (X, y), (X_test, y_test) = additive(300, 0), additive(5_000, 1)
     fig, ax = plt.subplots()
     for rate, colour in ((0.0, ORANGE), (0.1, BLUE), (0.3, GREEN)):
-        drop = {"drop_rate": rate, "skip_drop": 0.0} if rate else {}
         model = GradientBoostingRegressor(
             n_estimators=300,
             learning_rate=0.3,
@@ -93,13 +90,13 @@ def dart() -> None:
             max_leaf_nodes=6,
             min_samples_leaf=5,
             n_iter_no_change=300,
-            **drop,
+            dropout=Dart(rate=rate, skip=0.0) if rate else None,
         ).fit(X, y, X_val=X_test, y_val=y_test)
         errors = 2 * model.validation_loss_
         print(
             f"  {rate:g}: least {errors.min():.2f} at {errors.argmin() + 1}, last {errors[-1]:.2f}"
         )
-        label = f"drop_rate = {rate:g}" if rate else "no dropout"
+        label = f"rate = {rate:g}" if rate else "no dropout"
         ax.plot(range(1, len(errors) + 1), errors, color=colour, label=label)
     ax.set(xlabel="rounds", ylabel="squared test error", ylim=(13, 18))
     ax.legend()

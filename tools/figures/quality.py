@@ -1,12 +1,12 @@
-"""Figures of docs/quality.md and docs/explain.md, drawn by the results themselves."""
+"""Figures of docs/quality.md and docs/explain.md, drawn by plot methods."""
 
 from __future__ import annotations
 
 import numpy as np
 import pandas as pd
-from inspect_models import houses
 from style import plt, save
 
+from inspection import houses
 from stagewise import GradientBoostingClassifier, GradientBoostingRegressor
 from stagewise.inspection import (
     Calibration,
@@ -22,7 +22,7 @@ from stagewise.inspection import (
 
 
 def loans(n: int, seed: int) -> tuple[pd.DataFrame, np.ndarray]:
-    """Return what became of loans: most are paid, some late, few never."""
+    """Return features of loans and a class: most are paid, some late, few never."""
     rng = np.random.default_rng(seed)
     table = pd.DataFrame(
         {
@@ -39,44 +39,44 @@ def loans(n: int, seed: int) -> tuple[pd.DataFrame, np.ndarray]:
 
 
 def quality() -> None:
-    """Draw how good models are: of two classes, of three, and of numbers."""
-    (X, y), (held, answers) = loans(4_000, 0), loans(4_000, 1)
+    """Draw the quality of models of two classes, of three classes, and of numbers."""
+    (X, y), (held, y_held) = loans(4_000, 0), loans(4_000, 1)
     model = GradientBoostingClassifier(n_estimators=300, early_stopping=True, random_state=0)
-    said = Predictions.of(model.fit(X, y != "paid"), held, answers != "paid")
+    predictions = Predictions.of(model.fit(X, y != "paid"), held, y_held != "paid")
     fig, axes = plt.subplots(1, 4, figsize=(12, 3.1))
-    found = Thresholds.of(said)
+    found = Thresholds.of(predictions)
     found.roc().plot(axes[0])
     found.precision_recall().plot(axes[1])
     found.cost(false_positive=1, false_negative=4).plot(axes[2])
-    Calibration.of(said).plot(axes[3])
+    Calibration.of(predictions).plot(axes[3])
     for ax in axes:
         ax.set_title(ax.get_title().removeprefix("True: "), fontsize=9)
     save(fig, "quality_classes")
-    print(Scores.of(said))
+    print(Scores.of(predictions))
 
     fig, axes = plt.subplots(1, 2, figsize=(9, 3.3))
     learning_curves(model).plot(axes[0])
     three = GradientBoostingClassifier(n_estimators=60).fit(X, y)
-    ConfusionMatrix.of(Predictions.of(three, held, answers)).plot(axes[1], normalize="true")
+    ConfusionMatrix.of(Predictions.of(three, held, y_held)).plot(axes[1], normalize="true")
     save(fig, "quality_learning")
 
-    (X, y), (held, answers) = houses(3_000, 0), houses(3_000, 1)
+    (X, y), (held, y_held) = houses(3_000, 0), houses(3_000, 1)
     numbers = GradientBoostingRegressor(n_estimators=150).fit(X, y)
     fig, axes = plt.subplots(1, 3, figsize=(11, 3.3))
-    residuals(numbers, held, answers).plot(axes)
+    residuals(numbers, held, y_held).plot(axes)
     save(fig, "quality_numbers")
-    print(scores(numbers, held, answers))
+    print(scores(numbers, held, y_held))
 
 
 def shapley() -> None:
-    """Draw who deserves what: of all rows, of one row, and of one feature."""
+    """Draw Shapley values: of all rows, of one row, and by the values of one feature."""
     X, y = houses(3_000, 0)
     model = GradientBoostingRegressor(n_estimators=150).fit(X, y)
-    why = shap_values(model, X.iloc[:1_500])
+    found = shap_values(model, X.iloc[:1_500])
     fig, ax = plt.subplots(figsize=(7.5, 3.4))
-    why.beeswarm(ax)
+    found.beeswarm(ax)
     save(fig, "beeswarm")
     fig, axes = plt.subplots(1, 2, figsize=(11, 3.4), width_ratios=(1.0, 1.15))
-    why.waterfall(3, axes[0], top=4)
-    why.dependence("floor", axes[1])
+    found.waterfall(3, axes[0], top=4)
+    found.dependence("floor", axes[1])
     save(fig, "waterfall_dependence")

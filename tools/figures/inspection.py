@@ -1,4 +1,4 @@
-"""Figures of docs/importance.md and docs/dependence.md, drawn by the results themselves."""
+"""Figures of docs/importance.md and docs/dependence.md, drawn by plot methods."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from stagewise.inspection import (
 
 
 def houses(n: int, seed: int) -> tuple[pd.DataFrame, np.ndarray]:
-    """Return rents of flats: area and rooms go together, and a balcony is worth more high up."""
+    """Return rents of flats: area and rooms are correlated, floor and balcony interact."""
     rng = np.random.default_rng(seed)
     area = rng.uniform(20, 120, n)
     table = pd.DataFrame(
@@ -37,12 +37,12 @@ def houses(n: int, seed: int) -> tuple[pd.DataFrame, np.ndarray]:
 
 def inspection() -> None:
     """Draw importance, dependence, effects and interactions of one model."""
-    (X, y), (held, answers) = houses(4000, 0), houses(2000, 1)
+    (X, y), (held, y_held) = houses(4000, 0), houses(2000, 1)
     model = GradientBoostingRegressor(n_estimators=150, learning_rate=0.1).fit(X, y)
 
     fig, axes = plt.subplots(1, 2, figsize=(9, 2.8))
     importance(model).plot(axes[0])
-    permutation_importance(model, held, answers, loss="absolute_error").plot(axes[1])
+    permutation_importance(model, held, y_held, loss="absolute_error").plot(axes[1])
     save(fig, "importance")
 
     fig, axes = plt.subplots(1, 3, figsize=(10, 3))

@@ -1,4 +1,4 @@
-"""The figures of committees: bagging, folds, and what averages can do."""
+"""Figures of bagging, of cross-validation committees, and of the theory of averages."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["bagging", "committees", "cross_validation_committees"]
 
 
 def bagging() -> None:
-    """Draw the error by the number of members, and what bagging does for several members."""
+    """Draw the error by the number of members, and for six base estimators with and without."""
     (X, y), (X_test, y_test) = additive(500, 0), additive(5_000, 1)
     fig, (left, right) = plt.subplots(1, 2, figsize=(9, 3.4))
     tree = DecisionTreeRegressor()
@@ -26,7 +26,7 @@ def bagging() -> None:
     errors = [np.mean((p - y_test) ** 2) for p in model.staged_predict(X_test)]
     number = range(1, 201)
     left.plot(number, errors, color=BLUE, label="test rows")
-    left.plot(number, model.oob_errors_, color=ORANGE, label="rows out of bag")
+    left.plot(number, model.oob_errors_, color=ORANGE, label="out-of-bag rows")
     left.axhline(9.0, color=GREY, ls="--")
     left.text(200, 9.1, "noise", ha="right", va="bottom", color=GREY)
     left.set(xlabel="trees", ylabel="squared error", xscale="log", ylim=(8, 32))
@@ -55,7 +55,7 @@ def bagging() -> None:
 
 
 def cross_validation_committees() -> None:
-    """Draw the test errors of three ways to use rows for stopping, on 30 small tables."""
+    """Draw the test errors of four ways of early stopping, on 30 small tables."""
     X_test, y_test = additive(5_000, 1)
     ways: dict[str, Any] = {
         "a tenth held out": _boosted(early_stopping=True),
@@ -86,22 +86,22 @@ def _boosted(**params: Any) -> GradientBoostingRegressor:
 
 
 def committees() -> None:
-    """Draw how often a majority is right, and the variance of averages of trees."""
+    """Draw the probability of a correct majority, and the variance of averages of trees."""
     fig, (left, right) = plt.subplots(1, 2, figsize=(9, 3.4))
     M = np.arange(1, 202, 2)
     for p, colour in ((0.51, GREY), (0.55, ORANGE), (0.6, GREEN), (0.7, BLUE)):
         left.plot(M, majority_vote_accuracy(M, p), color=colour, label=f"p = {p}")
         left.plot(M, majority_vote_accuracy(M, p, method="normal"), ":", color=colour)
-    left.set(xlabel="voters M", ylabel="how often the majority is right", ylim=(0.48, 1.01))
+    left.set(xlabel="voters M", ylabel="probability of a correct majority", ylim=(0.48, 1.01))
     left.legend(loc="center right", bbox_to_anchor=(1.0, 0.42))
     for share, colour in ((1.0, ORANGE), (0.4, BLUE)):
-        said = _said_of_one_place(share)
-        sigma2 = said.var(axis=0).mean()
-        M = said.shape[1]
-        among = np.cov(said.T)
+        predicted = _predictions_at_one_point(share)
+        sigma2 = predicted.var(axis=0).mean()
+        M = predicted.shape[1]
+        among = np.cov(predicted.T)
         rho = (among.sum() - np.trace(among)) / (M * (M - 1)) / sigma2
         number = np.arange(1, M + 1)
-        measured = [said[:, :m].mean(axis=1).var() for m in number]
+        measured = [predicted[:, :m].mean(axis=1).var() for m in number]
         label = "all columns" if share == 1 else f"{share:.0%} of the columns"
         print(f"  {label}: σ² = {sigma2:.2f}, ρ = {rho:.2f}")
         right.plot(number, measured, ".", color=colour, label=f"{label}, ρ = {rho:.2f}")
@@ -112,8 +112,8 @@ def committees() -> None:
     save(fig, "committees")
 
 
-def _said_of_one_place(share: float) -> np.ndarray:
-    """Return what each of 30 bagged trees says of one row, for 300 training sets."""
+def _predictions_at_one_point(share: float) -> np.ndarray:
+    """Return the predictions of 30 bagged trees for one row, for 300 training sets."""
     place = np.full((1, 10), 0.4)
     tree = DecisionTreeRegressor()
     model = BaggingRegressor(tree, n_estimators=30, max_features=share, n_jobs=1)

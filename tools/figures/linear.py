@@ -13,7 +13,7 @@ __all__ = ["linear_model", "stagewise_linear", "stepwise"]
 
 
 def linear_model() -> None:
-    """Both intervals around a line, and the residuals of it and of a line through a curve."""
+    """Draw both intervals around a line, and residuals of a line and of a curve."""
     rng = np.random.default_rng(1)
     x = np.sort(rng.uniform(0, 10, 40))
     y = 1.0 + 0.5 * x + rng.normal(0, 1, 40)
@@ -33,9 +33,9 @@ def linear_model() -> None:
         (middle, model, y, "a line"),
         (right, bent, curve, "a curve"),
     ):
-        said = fit.predict(x[:, None])
+        predicted = fit.predict(x[:, None])
         ax.axhline(0, color=GREY, lw=1)
-        ax.plot(said, target - said, ".", color=BLUE, ms=4)
+        ax.plot(predicted, target - predicted, ".", color=BLUE, ms=4)
         ax.set(xlabel="predicted", title=f"residuals: {title}")
     low, high = model.predict_interval(x[:, None]).T
     print(f"  {np.mean((y >= low) & (y <= high)):.2f} of the rows are in their intervals")
@@ -43,7 +43,7 @@ def linear_model() -> None:
 
 
 def stepwise() -> None:
-    """BIC on the way forward and backward."""
+    """Draw BIC by step, forward and backward."""
     X, y = load_diabetes(return_X_y=True, as_frame=True)
     fig, axes = plt.subplots(1, 2, figsize=(9.2, 3.4))
     for ax, direction in zip(axes, ("forward", "backward"), strict=True):
@@ -56,11 +56,11 @@ def stepwise() -> None:
 
 
 def stagewise_linear() -> None:
-    """Paths of the lasso, of small steps and of full ones, in standard deviations."""
+    """Draw the paths of the lasso, of small steps and of full steps, in standard deviations."""
     X, y = load_diabetes(return_X_y=True, as_frame=True)
     Z, spread = (X - X.mean()) / X.std(ddof=0), y.std(ddof=0)
     _, _, lasso = lars_path(Z.to_numpy(), (y - y.mean()).to_numpy() / spread, method="lasso")
-    small = StagewiseLinearRegressor(step="epsilon", epsilon=0.02, n_estimators=5000).fit(Z, y)
+    small = StagewiseLinearRegressor(step_size=0.02, n_estimators=5000).fit(Z, y)
     full = StagewiseLinearRegressor(n_estimators=200).fit(Z, y)
     paths = {
         "lasso": lasso.T,

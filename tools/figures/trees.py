@@ -1,4 +1,4 @@
-"""The figures of single trees: what one tree does, and what pruning makes of it."""
+"""Figures of single trees and of pruning."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["decision_tree", "pruning"]
 
 
 def decision_tree() -> None:
-    """One tree, the same pruned, a forest and a boosted model on two bananas."""
+    """Draw one tree, the same pruned, a forest and a boosted model on two arcs."""
     (X, y), (X_test, y_test) = bananas(600, 0), bananas(10_000, 1)
     models: dict[str, Any] = {
         "one tree": DecisionTreeClassifier(),
@@ -31,11 +31,13 @@ def decision_tree() -> None:
     grid = np.column_stack([across.ravel(), up.ravel()])
     fig, axes = plt.subplots(1, 4, figsize=(10, 2.9), sharey=True)
     for ax, (name, model) in zip(axes, models.items(), strict=True):
-        said = model.fit(X, y).predict_proba(grid)[:, 1].reshape(across.shape)
+        predicted = model.fit(X, y).predict_proba(grid)[:, 1].reshape(across.shape)
         error = np.mean(model.predict(X_test) != y_test)
-        size = f", {model.get_n_leaves()} leaves" if hasattr(model, "n_leaves_") else ""
+        size = (
+            f", {model.get_n_leaves()} leaves" if isinstance(model, DecisionTreeClassifier) else ""
+        )
         print(f"  {name}: test error {error:.3f}{size}")
-        ax.pcolormesh(across, up, said > 0.5, cmap=ListedColormap([BLUE, ORANGE]), alpha=0.3)
+        ax.pcolormesh(across, up, predicted > 0.5, cmap=ListedColormap([BLUE, ORANGE]), alpha=0.3)
         for k, colour in ((0, BLUE), (1, ORANGE)):
             ax.plot(*X[y == k].T, ".", color=colour, ms=2)
         ax.set(title=f"{name}: {100 * error:.1f} %", xticks=[], yticks=[])
@@ -45,7 +47,7 @@ def decision_tree() -> None:
 
 
 def pruning() -> None:
-    """Errors along the path of weakest links."""
+    """Draw the errors along the path of weakest links."""
     (X, y), (X_test, y_test) = bananas(600, 0), bananas(10_000, 1)
     chosen = DecisionTreeClassifier(pruning="cost_complexity").fit(X, y)
     rule = DecisionTreeClassifier(pruning="cost_complexity", one_standard_error=True).fit(X, y)
@@ -65,6 +67,6 @@ def pruning() -> None:
     ax.plot(path.n_leaves, train, color=GREEN, label="training")
     ax.axvline(chosen.get_n_leaves(), color=GREY, ls="--")
     ax.text(chosen.get_n_leaves() * 1.05, 0.4, f"{chosen.get_n_leaves()} leaves", color=GREY)
-    ax.set(xlabel="leaves", ylabel="share of wrong answers", xscale="log")
+    ax.set(xlabel="leaves", ylabel="error rate", xscale="log")
     ax.legend()
     save(fig, "pruning")

@@ -58,7 +58,7 @@ def california(path: Path) -> None:
     order = np.random.default_rng(0).permutation(len(y))
     train, test = order[: len(y) * 4 // 5], order[len(y) * 4 // 5 :]
     model = GradientBoostingRegressor(
-        "huber",
+        loss="huber",
         response="gradient",
         max_leaf_nodes=6,
         learning_rate=0.1,
@@ -89,7 +89,9 @@ def errors(
     """Average absolute error by round."""
     fig, ax = plt.subplots()
     for rows, colour, name in ((train, GREY, "training"), (test, ORANGE, "test")):
-        each = [np.abs(said - y[rows]).mean() for said in model.staged_predict(X.iloc[rows])]
+        each = [
+            np.abs(predicted - y[rows]).mean() for predicted in model.staged_predict(X.iloc[rows])
+        ]
         ax.plot(range(1, len(each) + 1), each, color=colour, lw=1.8, label=name)
     ax.set(xlabel="rounds", ylabel="average absolute error ($100,000)", ylim=(0.2, None))
     ax.legend()
@@ -111,7 +113,7 @@ def curves(model: GradientBoostingRegressor, X: pd.DataFrame) -> None:
 
 
 def surface(model: GradientBoostingRegressor, X: pd.DataFrame) -> None:
-    """Draw what the age of houses and the number of people in them do together."""
+    """Draw the joint partial dependence on the age of houses and the people per household."""
     grid = {"HouseAge": np.linspace(5, 50, 40), "AveOccup": np.linspace(2, 5, 40)}
     found = partial_dependence(model, X, ["HouseAge", "AveOccup"], grid_resolution=grid)
     fig = plt.figure(figsize=(6.4, 4.6))
@@ -122,16 +124,16 @@ def surface(model: GradientBoostingRegressor, X: pd.DataFrame) -> None:
 
 
 def location(model: GradientBoostingRegressor, X: pd.DataFrame) -> None:
-    """Draw what is left for the place when all else is averaged out, where there are houses."""
+    """Draw the partial dependence on the place, at the places of some rows."""
     some = X.sample(6_000, random_state=0)
     names = ("Longitude", "Latitude")
     grid = {name: np.linspace(X[name].min(), X[name].max(), 300) for name in names}
     found = partial_dependence(model, None, names, grid_resolution=grid).mean[..., 0]
     at = [np.abs(some[name].to_numpy()[:, None] - grid[name]).argmin(axis=1) for name in names]
     fig, ax = plt.subplots(figsize=(5.8, 5.2))
-    worth = found[at[0], at[1]]
-    dots = ax.scatter(some.Longitude, some.Latitude, c=worth, s=5, lw=0, cmap="viridis")
-    dots.set_clim(*np.quantile(worth, [0.01, 0.99]))
+    dependence = found[at[0], at[1]]
+    dots = ax.scatter(some.Longitude, some.Latitude, c=dependence, s=5, lw=0, cmap="viridis")
+    dots.set_clim(*np.quantile(dependence, [0.01, 0.99]))
     fig.colorbar(dots, ax=ax, label="partial dependence", extend="both")
     ax.set(xlabel="Longitude", ylabel="Latitude", aspect=1.25)
     save(fig, "california_location")
@@ -139,5 +141,5 @@ def location(model: GradientBoostingRegressor, X: pd.DataFrame) -> None:
 
 if __name__ == "__main__":
     if len(sys.argv) != 2:
-        raise SystemExit("Say which file: python docs/figures/california.py housing.parquet")
+        raise SystemExit("A table is needed: python tools/figures/california.py housing.parquet")
     california(Path(sys.argv[1]))

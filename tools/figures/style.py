@@ -1,4 +1,4 @@
-"""How the figures look, and where they go."""
+"""Style and folder of the figures."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import matplotlib.pyplot as plt
 
 __all__ = ["BLUE", "GREEN", "GREY", "ORANGE", "RED", "plt", "save"]
 
-HERE = Path(__file__).parent
+FOLDER = Path(__file__).parents[2] / "docs" / "figures"
 BLUE, ORANGE, GREEN, RED, GREY = "#2a6fbb", "#e08a1e", "#3a9d5d", "#c23b3b", "#888888"
 
 plt.rcParams.update(
@@ -30,8 +30,8 @@ plt.rcParams.update(
 
 
 def save(fig: Any, name: str) -> None:
-    """Write a figure beside this file."""
+    """Write a figure to docs/figures."""
     fig.tight_layout()
     # No date and no version in the file: the same picture is the same bytes.
-    fig.savefig(HERE / f"{name}.png", metadata={"Software": None})
+    fig.savefig(FOLDER / f"{name}.png", metadata={"Software": None})
     plt.close(fig)

@@ -1,7 +1,7 @@
 """Draws the figures of docs: `make figures`.
 
-The one idea: one function a figure, each on data that it makes itself, so that anybody gets the
-same pictures. Prints what it measured, for the words around the pictures.
+There is one function per figure. Each simulates its data, so that everybody gets the same pictures,
+and prints the numbers that the captions have.
 """
 
 from __future__ import annotations
@@ -12,13 +12,12 @@ from typing import Any
 
 import matplotlib as mpl
 import numpy as np
-from committees import bagging, committees, cross_validation_committees
+from bagging import bagging, committees, cross_validation_committees
 from data import additive, spheres, wave
-from draws import dart, sampling
 from forests import random_forest
-from inspect_models import inspection
 from linear import linear_model, stagewise_linear, stepwise
 from quality import quality, shapley
+from sampling import dart, sampling
 from sklearn.linear_model import Ridge
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
@@ -26,6 +25,7 @@ from sklearn.preprocessing import SplineTransformer
 from style import BLUE, GREEN, GREY, ORANGE, RED, plt, save
 from trees import decision_tree, pruning
 
+from inspection import inspection
 from stagewise import (
     AdaBoostClassifier,
     GentleBoostClassifier,
@@ -42,7 +42,7 @@ def test_errors(model: Any, X: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 
 def forward_stagewise() -> None:
-    """F after some rounds, trees of four leaves."""
+    """Draw F after some rounds, with trees of four leaves."""
     X, y = wave(200, 0)
     grid = np.linspace(0, 10, 500)[:, np.newaxis]
     model = StagewiseRegressor(
@@ -62,7 +62,7 @@ def forward_stagewise() -> None:
 
 
 def ada_boost() -> None:
-    """Test error of boosted stumps on nested spheres, beside one stump and one large tree."""
+    """Draw the test error of boosted stumps, beside one stump and one large tree."""
     (X, y), (X_test, y_test) = spheres(2_000, 0), spheres(10_000, 1)
     model = AdaBoostClassifier(n_estimators=400).fit(X, y)
     errors = test_errors(model, X_test, y_test)
@@ -77,13 +77,13 @@ def ada_boost() -> None:
     ax.text(400, tree + 0.006, "one large tree", ha="right", color=GREY)
     ax.plot(range(1, 401), model.train_loss_, color=ORANGE, label="exponential loss (training)")
     ax.plot(range(1, 401), test_errors(model, X, y), color=GREEN, label="training error")
-    ax.set(xlabel="rounds", ylabel="share wrong, or loss", ylim=(0, 1))
+    ax.set(xlabel="rounds", ylabel="error rate or loss", ylim=(0, 1))
     ax.legend()
     save(fig, "ada_boost")
 
 
 def samme() -> None:
-    """Three classes in the plane, and what 1, 10 and 100 stumps say of it."""
+    """Draw three classes in the plane, and the predictions of 1, 10 and 100 stumps."""
     rng = np.random.default_rng(0)
     y = np.arange(600) % 3
     X = np.array([[-1.2, -0.8], [1.2, -0.8], [0.0, 1.2]])[y] + rng.normal(0, 0.8, (600, 2))
@@ -103,13 +103,13 @@ def samme() -> None:
 
 
 def real_and_gentle() -> None:
-    """Draw what a leaf says of a share p, and the test errors of four ways to boost stumps."""
+    """Draw the value of a leaf by p, and the test errors of four ways to boost stumps."""
     (X, y), (X_test, y_test) = spheres(2_000, 0), spheres(10_000, 1)
     fig, (left, right) = plt.subplots(1, 2, figsize=(9, 3.4))
     p = np.linspace(0.001, 0.999, 500)
     left.plot(p, 0.5 * np.log(p / (1 - p)), color=ORANGE, label="real: ½ log p/(1-p)")
     left.plot(p, 2 * p - 1, color=GREEN, label="gentle: 2p - 1")
-    left.set(xlabel="share of weight of class 1 in a leaf", ylabel="value of the leaf")
+    left.set(xlabel="p, fraction of class 1 in a leaf", ylabel="value of the leaf")
     left.legend()
     ways = {
         "discrete": (AdaBoostClassifier(), BLUE),
@@ -133,15 +133,15 @@ def logit_boost() -> None:
     left.plot(p, 1 / p, color=GREY, ls=":", label="1/p, without a limit")
     left.plot(p, np.minimum(1 / p, 4), color=BLUE, label="z of a row with y = 1")
     left.plot(p, -np.minimum(1 / (1 - p), 4), color=ORANGE, label="z of a row with y = 0")
-    left.set(xlabel="p so far", ylabel="working response z", ylim=(-8, 8))
+    left.set(xlabel="current p", ylabel="working response z", ylim=(-8, 8))
     left.legend(loc="upper right")
     right.plot(p, p * (1 - p), color=GREEN)
-    right.set(xlabel="p so far", ylabel="weight p(1-p)")
+    right.set(xlabel="current p", ylabel="weight p(1-p)")
     save(fig, "logit_boost")
 
 
 def gradient_boosting() -> None:
-    """Squared, absolute and Huber loss with one row in twelve far off."""
+    """Draw squared, absolute and Huber loss with outliers, one row in twelve."""
     X, y = wave(300, 1)
     rng = np.random.default_rng(2)
     far = rng.random(300) < 1 / 12
@@ -153,7 +153,7 @@ def gradient_boosting() -> None:
     ax.plot(grid[:, 0], truth, color="black", lw=1, label="truth")
     for loss, colour in (("squared_error", RED), ("absolute_error", GREEN), ("huber", BLUE)):
         model = GradientBoostingRegressor(
-            loss, response="gradient", max_leaf_nodes=6, min_samples_leaf=8, n_estimators=80
+            loss=loss, response="gradient", max_leaf_nodes=6, min_samples_leaf=8, n_estimators=80
         ).fit(X, y)
         error = np.abs(model.predict(grid) - truth).mean()
         print(f"  {loss}: mean distance to the truth {error:.2f}")
@@ -164,7 +164,7 @@ def gradient_boosting() -> None:
 
 
 def newton_boosting() -> None:
-    """F of gradient and Newton boosting on a two-dimensional table, round by round."""
+    """Draw the probabilities of gradient and Newton boosting after some rounds."""
     rng = np.random.default_rng(0)
     X = rng.uniform(-2, 2, (600, 2))
     p = 1 / (1 + np.exp(-4 * (X[:, 0] * X[:, 1])))
@@ -197,7 +197,7 @@ def newton_boosting() -> None:
 
 
 def regularised() -> None:
-    """Held-out loss for three penalties λ, noisy classes."""
+    """Draw the held-out loss for three penalties λ, noisy classes."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(6_000, 8))
     y = (X[:, 0] + X[:, 1] * X[:, 2] + rng.logistic(size=6_000) > 0).astype(int)
@@ -219,7 +219,7 @@ def regularised() -> None:
 
 
 def least_squares() -> None:
-    """Shrinkage: small steps need more rounds and end lower."""
+    """Draw the test error for four learning rates."""
     (X, y), (X_test, y_test) = additive(500, 0), additive(5_000, 1)
     fig, ax = plt.subplots()
     for rate, colour in ((1.0, RED), (0.5, ORANGE), (0.05, BLUE), (0.005, GREEN)):
@@ -240,13 +240,13 @@ def least_squares() -> None:
 
 
 def stochastic() -> None:
-    """Half of the rows a round: test error, and what the rows outside the bag say."""
+    """Draw the test error with half of the rows per round, and the out-of-bag improvement."""
     (X, y), (X_test, y_test) = additive(500, 0), additive(5_000, 1)
     fig, (left, right) = plt.subplots(1, 2, figsize=(9, 3.3))
     for share, colour in ((1.0, ORANGE), (0.5, BLUE)):
         model = GradientBoostingRegressor(
             subsample=share,
-            out_of_bag=share < 1,
+            oob_score=share < 1,
             learning_rate=0.1,
             max_features=1.0,
             n_estimators=600,
@@ -255,19 +255,19 @@ def stochastic() -> None:
         ).fit(X, y)
         errors = [np.mean((p - y_test) ** 2) for p in model.staged_predict(X_test)]
         print(f"  η={share:g}: least test error {min(errors):.2f} at {np.argmin(errors) + 1}")
-        left.plot(range(1, 601), errors, color=colour, label=f"{share:.0%} of the rows a round")
+        left.plot(range(1, 601), errors, color=colour, label=f"{share:.0%} of the rows per round")
     left.set(xlabel="rounds", ylabel="squared test error", ylim=(9, 20))
     left.legend()
     total = np.cumsum(model.oob_improvement_)
     right.plot(range(1, 601), total, color=BLUE)
     right.axvline(model.oob_best_iteration_, color=GREY, ls="--")
     right.set(xlabel="rounds", ylabel="Σ out-of-bag improvement")
-    print(f"  out-of-bag says {model.oob_best_iteration_}")
+    print(f"  out-of-bag choice {model.oob_best_iteration_}")
     save(fig, "stochastic")
 
 
 def any_learner() -> None:
-    """Run the same loop with splines, neighbours and trees as learner."""
+    """Draw models with splines, neighbours and trees as learner."""
     X, y = wave(200, 3)
     grid = np.linspace(0, 10, 500)[:, np.newaxis]
     learners = {
@@ -286,7 +286,7 @@ def any_learner() -> None:
 
 
 def rounds() -> None:
-    """Draw the folds' mean loss, the round it chooses, and the loss of a test set."""
+    """Draw the mean loss of the folds, the round that it chooses, and the loss of a test set."""
     (X, y), (X_test, y_test) = spheres(1_000, 0), spheres(10_000, 1)
     shared = {"learning_rate": 0.2, "max_features": 1.0, "max_leaf_nodes": 6}
     model = GradientBoostingClassifier(
@@ -310,7 +310,7 @@ def rounds() -> None:
 
 
 def tree_size() -> None:
-    """Trees of different numbers of leaves J on nested spheres."""
+    """Draw the test error for four numbers of leaves J on nested spheres."""
     (X, y), (X_test, y_test) = spheres(2_000, 0), spheres(10_000, 1)
     fig, ax = plt.subplots()
     for leaves, colour in ((2, BLUE), (6, GREEN), (20, ORANGE), (100, RED)):
