@@ -48,7 +48,7 @@ from stagewise.learners.estimator import can_be_fitted, name_of, weight_argument
 from stagewise.training.columns import FeatureReader
 from stagewise.training.folds import group_numbers, make_folds
 from stagewise.training.passthrough import Header, PassthroughReader, UntouchedRows
-from stagewise.training.report import ONE_VALUE
+from stagewise.training.report import ONE_VALUE, VERSION
 from stagewise.training.row_set import RowSet, rows_with_weight
 from stagewise.training.specs import InputSpec
 from stagewise.validation.messages import (
@@ -200,7 +200,8 @@ class BaseBagging(StagewiseEstimator):
         if classes is not None:
             self.classes_ = classes
         self._set_out_of_sample(params, held, train, passed.n_rows)
-        details |= {"seed": seed, "threads": threads, "seconds": time.perf_counter() - begin}
+        details |= {"seed": seed, "threads": threads, "version": VERSION}
+        details["seconds"] = time.perf_counter() - begin
         self.fit_report_ = details
         return self
 
