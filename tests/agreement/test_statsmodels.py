@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 import statsmodels.api as sm
 
+from coefficient_table import coefficient_table
 from stagewise import LinearRegression
 
 CLOSE = 1e-8
@@ -35,7 +36,7 @@ def peer(X: np.ndarray, y: np.ndarray, *, intercept: bool = True, weights=None):
 
 def same(model: LinearRegression, found, *, rows: np.ndarray | None = None) -> None:
     """Compare everything; coefficients in units of their standard errors."""
-    told = model.coefficients(0.9)
+    told = coefficient_table(model, 0.9)
     error = np.asarray(found.bse)
     np.testing.assert_allclose(told["estimate"] / error, found.params / error, atol=CLOSE)
     np.testing.assert_allclose(told["standard_error"], error, rtol=CLOSE)
@@ -52,7 +53,7 @@ def same(model: LinearRegression, found, *, rows: np.ndarray | None = None) -> N
     assert model.df_residual_ == pytest.approx(found.df_resid)
     assert model.sigma_ == pytest.approx(np.sqrt(found.mse_resid), rel=CLOSE)
     if rows is not None:
-        A = sm.add_constant(rows, has_constant="add") if model.intercept else rows
+        A = sm.add_constant(rows, has_constant="add") if model.fit_intercept else rows
         said = found.get_prediction(A)
         np.testing.assert_allclose(model.predict(rows), said.predicted_mean, rtol=CLOSE)
         for kind, obs in (("prediction", True), ("mean", False)):
@@ -110,9 +111,9 @@ def test_fewer_rows_than_columns():
     with pytest.warns(UserWarning, match="5 coefficients for 5 rows.*fewer columns or more rows"):
         model = LinearRegression().fit(X, y)
     found = peer(X, y)
-    np.testing.assert_allclose(model.coefficients()["estimate"], found.params, rtol=1e-8)
+    np.testing.assert_allclose(coefficient_table(model)["estimate"], found.params, rtol=1e-8)
     np.testing.assert_allclose(model.predict(X), y)
-    assert np.isnan(model.coefficients()["standard_error"]).all()
+    assert np.isnan(coefficient_table(model)["standard_error"]).all()
     assert np.isnan([model.sigma_, *model.f_test_, model.adjusted_r2_]).all()
 
 
@@ -123,7 +124,7 @@ def test_whole_weights_are_counts():
     found = peer(np.repeat(X, weight, axis=0), np.repeat(y, weight))
     same(model, found, rows=X[:9])
     by_weight = peer(X[weight > 0], y[weight > 0], weights=weight[weight > 0])
-    np.testing.assert_allclose(model.coefficients()["estimate"], by_weight.params, rtol=CLOSE)
+    np.testing.assert_allclose(coefficient_table(model)["estimate"], by_weight.params, rtol=CLOSE)
 
 
 def test_other_weights_are_those_of_weighted_least_squares():
@@ -157,6 +158,6 @@ def test_no_columns_but_a_constant_category():
     with pytest.warns(UserWarning, match="Every feature is constant"):
         model = LinearRegression().fit(frame, y)
     found = sm.OLS(y, np.ones((80, 1))).fit()
-    np.testing.assert_allclose(model.coefficients()["standard_error"], found.bse, rtol=CLOSE)
+    np.testing.assert_allclose(coefficient_table(model)["standard_error"], found.bse, rtol=CLOSE)
     assert model.r2_ == pytest.approx(0.0, abs=1e-12)
     assert np.isnan(model.f_test_[0])

@@ -60,7 +60,7 @@ def passes_on(kind: type, parameter: str) -> bool:
 
 def member_of(kind: type) -> type:
     """Return what a committee consists of by default."""
-    return type(kind()._usual_member())
+    return type(kind()._default_estimator())
 
 
 def classifies(kind: type) -> bool:
@@ -86,7 +86,7 @@ def small(kind: type, **params: Any) -> Any:
         own["learner"] = HistogramTree(min_samples_leaf=1)
     inner = {name: value for name, value in params.items() if not has(kind, name)}
     if inner and has(kind, "estimator"):
-        own["estimator"] = kind()._usual_member().set_params(**inner)
+        own["estimator"] = kind()._default_estimator().set_params(**inner)
         params = {name: value for name, value in params.items() if name not in inner}
     return kind(**{**own, **params})
 

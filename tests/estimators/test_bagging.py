@@ -13,7 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeRegressor
 
-from estimators.committees import ALL_WAYS, BOTH, SMALL_TREES, WAYS, answers, boosted, target
+from estimators.bagging_cases import ALL_WAYS, BOTH, SMALL_TREES, WAYS, answers, boosted, target
 from estimators.tables import make_table
 from stagewise import (
     BaggingClassifier,

@@ -17,7 +17,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
-from estimators.committees import ALL_WAYS, BOTH, answers, boosted, target
+from estimators.bagging_cases import ALL_WAYS, BOTH, answers, boosted, target
 from estimators.tables import make_table
 from stagewise import (
     BaggingClassifier,

@@ -179,7 +179,7 @@ class Predicts(RegressorMixin, BaseEstimator):
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 def test_a_member_that_predicts_no_number_is_named(value: float, table: Any) -> None:
-    words = rf"Predicts predicts {value} for row 0, as for \d+ of \d+ rows.* another estimator"
+    words = rf"Predicts predicts {value} for row 0, and .* for \d+ of \d+ rows.* another estimator"
     model = BaggingRegressor(Predicts(value), n_estimators=3).fit(table.X, table.number)
     with pytest.raises(ValueError, match=words):
         model.predict(table.X)

@@ -74,7 +74,7 @@ def test_every_estimator_of_trees_learns_from_categories(kind, table):
 def test_other_learners_have_no_use_for_them(name, table):
     value = {"categorical_features": [0], "handle_unknown": "error"}[name]
     model = StagewiseRegressor(learner=LinearRegression(), **{name: value})
-    with pytest.raises(InvalidParameterError, match=f"{name!r} .* has no use"):
+    with pytest.raises(InvalidParameterError, match=f"{name!r} .* has no effect"):
         model.fit(table.X[:, :1], table.number)
 
 

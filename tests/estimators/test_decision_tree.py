@@ -198,7 +198,7 @@ def test_class_weights_count():
             "set ccp_alpha='cv'",
         ),
         ({"validation_fraction": 0.3}, "set pruning='reduced_error' or 'early_stopping'"),
-        ({"pruning": "reduced_error", "n_iter_no_change": 3}, "set pruning='early_stopping'"),
+        ({"pruning": "reduced_error", "tol": 0.3}, "set pruning='early_stopping'"),
         ({"max_bins": 99}, "no effect with split='exact'; set split='histogram'"),
         ({"max_leaf_nodes": 1}, "a whole number at least 2"),
         ({"max_features": "half"}, "'sqrt', 'log2', 'third'"),

@@ -56,7 +56,7 @@ def test_a_dear_mistake_is_made_less_often():
         ("dear", "must be a matrix of numbers; got 'dear'"),
         (
             [[0, 1, 1], [1, 0, np.nan], [1, 1, 0]],
-            r"cost\[1, 2\], saying .*tulip.* of .*rose.*is nan",
+            r"cost\[1, 2\], of predicting .*tulip.* for .*rose.*is nan",
         ),
     ],
 )
@@ -108,7 +108,7 @@ def test_a_recipe_says_what_will_run():
         "31 leaves, λ=1) x all rows x 100 rounds, ν=0.1"
     )
     other = GradientBoostingRegressor(
-        Quantile(0.9),
+        loss=Quantile(0.9),
         max_depth=3,
         max_leaf_nodes=None,
         grow_policy="depth_wise",

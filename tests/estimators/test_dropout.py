@@ -180,7 +180,7 @@ class Squares(Loss):
 def test_scores_that_do_not_fit_the_steps_are_refused(factor, table):
     y = table.number / table.number.std() * factor
     with pytest.raises(
-        ValueError, match=r"dropout=Dart\(rate=0\.4\) keeps scores in steps of .*degree"
+        ValueError, match=r"dropout=Dart\(rate=0\.4\) rounds scores to steps of .*degree"
     ):
         quick(Regressor, loss=Squares(), **DROP).fit(table.X, y)
     quick(Regressor, **DROP).fit(table.X, y)

@@ -6,13 +6,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from reference import sampling as draws
 from stagewise import (
     ExtraTreesRegressor,
     InvalidParameterError,
     RandomForestClassifier,
     RandomForestRegressor,
 )
-from stagewise._native import Workers, draw_bootstrap
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +30,7 @@ def test_importance_by_permutation_is_the_papers(rows):
     single = list(forest.model_.ensemble.trees)
     worth = np.zeros((4, 6))
     for m in range(4):
-        outside = draw_bootstrap(Workers(1), len(y), None, 1.0, 3, m)[1] == 0
+        outside = draws.bootstrap(len(y), 1.0, 3, m) == 0
         alone = RandomForestRegressor(n_estimators=4, random_state=3).fit(X, y)
         for other, tree in enumerate(single):  # the others say nothing
             keep = 4.0 if other == m else 0.0

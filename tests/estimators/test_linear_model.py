@@ -16,6 +16,7 @@ from sklearn.exceptions import NotFittedError
 from threadpoolctl import threadpool_limits
 
 import stagewise
+from coefficient_table import coefficient_table
 from estimators.processes import play
 from estimators.tables import hashed, make_table
 from reference.linear import least_squares
@@ -36,7 +37,7 @@ def frame(n: int = 60) -> tuple[pd.DataFrame, np.ndarray]:
 
 
 def every_number(model: LinearRegression) -> np.ndarray:
-    told = model.coefficients()
+    told = coefficient_table(model)
     numbers = [told[name] for name in ("estimate", "standard_error", "t", "p", "low", "high")]
     fit = [model.r2_, model.adjusted_r2_, model.sigma_, *model.f_test_, model.aic_, model.bic_]
     return np.concatenate([*numbers, fit])
@@ -54,7 +55,7 @@ def test_it_is_the_exact_solution(intercept, weighted):
     beta, inverse, rss = least_squares(X, y, weight, intercept=intercept)
     n = 60 if weight is None else weight.sum()
     sigma = np.sqrt(rss / (n - len(beta)))
-    told = model.coefficients()
+    told = coefficient_table(model)
     np.testing.assert_allclose(told["estimate"], beta, rtol=1e-11)
     np.testing.assert_allclose(
         told["standard_error"], sigma * np.sqrt(np.diag(inverse)), rtol=1e-11
@@ -66,7 +67,7 @@ def test_it_is_the_exact_solution(intercept, weighted):
 def test_nearly_collinear_columns_keep_their_digits():
     X, y = table()
     X = np.column_stack([X, X[:, 0] * (1 + 1e-7 * (hashed(60, 1, 9)[:, 0] % 3))])
-    told = LinearRegression().fit(X, y).coefficients()
+    told = coefficient_table(LinearRegression().fit(X, y))
     beta, inverse, _ = least_squares(X, y)
     np.testing.assert_allclose(told["estimate"], beta, rtol=1e-7)
     assert np.linalg.cond(inverse) > 1e14, "normal equations would have lost all of them"
@@ -83,7 +84,7 @@ def test_units_and_origins_do_not_matter(size, shift):
     tolerance = 1e-9 if shift == 0 else 1e-4
     for name in ("t", "p"):
         np.testing.assert_allclose(
-            model.coefficients()[name][1:], plain.coefficients()[name][1:], rtol=tolerance
+            coefficient_table(model)[name][1:], coefficient_table(plain)[name][1:], rtol=tolerance
         )
     assert model.r2_ == pytest.approx(plain.r2_, rel=tolerance)
 
@@ -236,11 +237,11 @@ def test_sparse_matrices_are_refused():
 def test_parameters_are_checked():
     X, y = table()
     with pytest.raises(
-        InvalidParameterError, match="'intercept' of LinearRegression must be True or"
+        InvalidParameterError, match="'fit_intercept' of LinearRegression must be True or"
     ):
         LinearRegression(fit_intercept="yes").fit(X, y)
-    with pytest.raises(TypeError, match=r"no parameter 'intercep'.*'intercept'"):
-        LinearRegression(intercep=False)
+    with pytest.raises(TypeError, match=r"no parameter 'fit_intercep'.*'fit_intercept'"):
+        LinearRegression(fit_intercep=False)
     model = LinearRegression().fit(X, y)
     for level in (0, 1, 95, "0.95", True, np.nan):
         with pytest.raises(InvalidParameterError, match=r"level must be.*got"):

@@ -305,7 +305,7 @@ def test_what_vectors_do_not_know_is_refused(table, name):
 
 @pytest.mark.parametrize(("kind", "target"), [(Regressor, "number"), (Classifier, "two")])
 def test_a_vector_of_one_score_is_refused(table, kind, target):
-    with pytest.raises(InvalidParameterError, match=r"leaves='vector'.*leave it at 'constant'"):
+    with pytest.raises(InvalidParameterError, match=r"leaves='vector'.*set leaves='constant'"):
         quick(kind, leaves="vector").fit(table.X, getattr(table, target))
 
 

@@ -143,7 +143,7 @@ def test_weights_that_a_learner_cannot_take_are_said_and_can_be_drawn(table):
     drawn = clone(model).set_params(resample=True).fit(table.X, table.two)
     assert gradient.score(table.X, table.two) > 0.6
     assert drawn.score(table.X, table.two) > 0.6
-    with pytest.raises(ValueError, match="takes no sample_weight"):
+    with pytest.raises(ValueError, match="has no argument sample_weight"):
         gradient.fit(table.X, table.two, sample_weight=np.arange(1.0, 301))
 
 
@@ -215,9 +215,12 @@ def test_stages_of_a_convex_loss_with_an_exact_step_never_raise_the_loss(table):
         (StagewiseRegressor(step="votes"), "'step'.*must be one of 'auto'"),
         (StagewiseRegressor(response="classes"), "'response'.*must be one of 'newton'"),
         (StagewiseRegressor(resample=1), "'resample'.*True or False"),
-        (StagewiseRegressor(resample=True), "'resample'.*no use with this learner, HistogramTree"),
-        (StagewiseRegressor(learner=Ridge(), max_bins=9), "'max_bins'.*no use with.*Ridge"),
-        (StagewiseRegressor(learner=Ridge(), missing_values=-1), "'missing_values'.*no use"),
+        (
+            StagewiseRegressor(resample=True),
+            "'resample'.*no effect with this learner, HistogramTree",
+        ),
+        (StagewiseRegressor(learner=Ridge(), max_bins=9), "'max_bins'.*no effect with.*Ridge"),
+        (StagewiseRegressor(learner=Ridge(), missing_values=-1), "'missing_values'.*no effect"),
     ],
 )
 def test_what_cannot_be_is_said(model, words, table):
@@ -227,7 +230,7 @@ def test_what_cannot_be_is_said(model, words, table):
 
 def test_what_only_trees_have_is_said(table):
     model = StagewiseRegressor(learner=Ridge(), n_estimators=2).fit(table.X, table.number)
-    with pytest.raises(AttributeError, match="only with a tree"):
+    with pytest.raises(AttributeError, match="only if the learner is a tree"):
         _ = model.feature_importances_
 
 

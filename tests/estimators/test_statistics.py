@@ -259,13 +259,13 @@ def test_a_continued_fit_keeps_its_orderings() -> None:
     X, y = shops(500)
     model = fit(X, y, category_encoding=TWICE, warm_start=True)
     model.set_params(category_encoding__n_orderings=3, n_estimators=model.n_estimators + 1)
-    with pytest.raises(ValueError, match="2 orders, but now it is 3"):
+    with pytest.raises(ValueError, match="n_orderings=2, but now it is 3"):
         model.fit(X, y)
 
 
 def test_one_hundred_thousand_rows_are_enough_to_find_combinations(monkeypatch) -> None:
     X, y = shops(6000)
-    monkeypatch.setattr("stagewise.training.target_encoder.MOST_ROWS", 5000)
+    monkeypatch.setattr("stagewise.training.target_encoder.MAX_ROWS", 5000)
     model = fit(X, y)
     assert (2, 3) in [s.sources for s in model.model_.features.target_encodings]
 

@@ -13,6 +13,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import KFold
 
 import stagewise
+from coefficient_table import coefficient_table
 from estimators.tables import hashed
 from reference.linear import residual_squares
 from stagewise import InvalidParameterError, LinearRegression, StepwiseRegressor
@@ -154,7 +155,7 @@ def test_the_last_fit_is_a_linear_model_of_the_chosen_features():
     assert model.coef_names_ == plain.coef_names_
     for name in ("estimate", "standard_error", "t", "p", "low", "high"):
         np.testing.assert_allclose(
-            model.coefficients()[name], plain.coefficients()[name], rtol=1e-9
+            coefficient_table(model)[name], coefficient_table(plain)[name], rtol=1e-9
         )
     np.testing.assert_allclose(model.predict(X), plain.predict(X), rtol=1e-12)
     np.testing.assert_allclose(model.predict_interval(X), plain.predict_interval(X), rtol=1e-10)
@@ -271,7 +272,7 @@ def test_copies_and_files(tmp_path):
     assert twin.fingerprint() == model.fingerprint()
     assert twin.selected_features_ == model.selected_features_
     assert twin.summary() == model.summary()
-    with pytest.raises(AttributeError, match="read from a file, which keeps no path_"):
+    with pytest.raises(AttributeError, match="read from a file, which has no path_"):
         twin.plot_path()
     assert twin.fit(X, y).path_["feature"] == model.path_["feature"], "the same folds again"
     with pytest.raises(NotFittedError):

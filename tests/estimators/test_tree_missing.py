@@ -128,6 +128,6 @@ def test_infinite_cells_have_a_mean_unless_they_cancel():
     assert np.isfinite(model.predict(X)).all()
     X[2, 0] = -np.inf
     with pytest.raises(
-        ValueError, match=r"X column 0 holds inf and -inf.*missing_strategy='learned'"
+        ValueError, match=r"X column 0 has inf and -inf.*missing_strategy='learned'"
     ):
         DecisionTreeRegressor(missing_strategy="mean").fit(X, y)

@@ -7,7 +7,11 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 from estimators.waves import CRITERIA, KINDS, of, same, wave
-from stagewise import DecisionTreeClassifier, DecisionTreeRegressor
+from stagewise import (
+    DecisionTreeClassifier,
+    DecisionTreeRegressor,
+    SplitSearch,
+)
 
 ALL = pytest.mark.parametrize("kind", KINDS)
 
@@ -39,17 +43,18 @@ def test_stopping_early_is_the_tree_that_growing_would_have_ended_with(kind, gro
 @ALL
 def test_patience_and_tolerance_are_heard(kind):
     X, y = of(kind, 400)
-    short = kind(pruning="early_stopping", patience=1).fit(X, y)
-    long = kind(pruning="early_stopping", patience=60).fit(X, y)
+    short = kind(pruning="early_stopping", n_iter_no_change=1).fit(X, y)
+    long = kind(pruning="early_stopping", n_iter_no_change=60).fit(X, y)
     assert len(short.validation_loss_) < len(long.validation_loss_)
     assert long.validation_loss_.min() <= short.validation_loss_.min()
-    coarse = kind(pruning="early_stopping", tol=1e9, patience=5).fit(X, y)
+    coarse = kind(pruning="early_stopping", tol=1e9, n_iter_no_change=5).fit(X, y)
     assert len(coarse.validation_loss_) == 6
     assert coarse.get_n_leaves() == coarse.validation_loss_.argmin() + 1
 
 
 def errors(model, X, y):
-    return np.abs(model.predict(X) - y) if hasattr(model, "loss") else model.predict(X) != y
+    predicted = model.predict(X)
+    return np.abs(predicted - y) if isinstance(model, DecisionTreeRegressor) else predicted != y
 
 
 @pytest.mark.parametrize(("kind", "criterion"), CRITERIA)
@@ -113,7 +118,7 @@ def test_folds_choose_alpha_as_the_book_says(kind, criterion):
 @ALL
 def test_a_path_is_that_of_a_fit_and_does_not_fit(kind):
     X, y = of(kind, 200)
-    model = kind(pruning="early_stopping", patience=5)
+    model = kind(pruning="early_stopping", n_iter_no_change=5)
     path = model.cost_complexity_pruning_path(X, y)
     with pytest.raises(NotFittedError):
         model.predict(X)
@@ -148,7 +153,8 @@ def test_growth_decides_which_leaves_a_limit_keeps():
 def test_columns_and_thresholds_can_be_drawn(kind):
     X, y = of(kind, 200)
     drawn = [
-        kind(random_thresholds=True, max_features=1, random_state=s).fit(X, y) for s in (0, 0, 1)
+        kind(split=SplitSearch(random_thresholds=True), max_features=1, random_state=s).fit(X, y)
+        for s in (0, 0, 1)
     ]
     assert same(drawn[0], drawn[1])
     assert not same(drawn[0], drawn[2])

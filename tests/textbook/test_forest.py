@@ -8,9 +8,8 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from reference import tree
+from reference import sampling, tree
 from stagewise import RandomForestClassifier, RandomForestRegressor
-from stagewise._native import Workers, draw_bootstrap
 
 Vector = npt.NDArray[np.float64]
 
@@ -36,8 +35,8 @@ def forest(X: Vector, y: Vector, trees: int, seed: int) -> tuple[Vector, Vector]
     """
     total, unseen, speakers = (np.zeros(len(y)) for _ in range(3))
     for m in range(trees):
-        bag, times = draw_bootstrap(Workers(1), len(y), None, 1.0, seed, m)
-        w = times.astype(np.float64)
+        w = sampling.bootstrap(len(y), 1.0, seed, m)
+        bag = np.flatnonzero(w).astype(np.uint32)
         grown = tree.grow(X, -y, np.ones(len(y)), w, cuts_of(X), tree.Rules(), bag)
         leaf = np.array([tree.leaf_of(grown, row) for row in X])
         for j in np.unique(leaf):

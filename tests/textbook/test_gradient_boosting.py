@@ -481,6 +481,6 @@ def test_the_unit_of_the_target_does_not_matter(loss: str, penalty: dict[str, fl
 def test_no_leaf_of_absolute_error_exceeds_the_largest_step() -> None:
     X, y = make_table(7, 400)
     model = GradientBoostingRegressor(
-        "absolute_error", n_estimators=1, learning_rate=1.0, max_step=0.05
+        loss="absolute_error", n_estimators=1, learning_rate=1.0, max_step=0.05
     ).fit(X, y)
     assert np.abs(model.predict(X) - np.median(y)).max() <= 0.05 * y.std() * (1 + 1e-9)

@@ -406,7 +406,7 @@ class BaseBagging(StagewiseEstimator):
         p = self._checked()
         rows, number = "all folds but one", "one estimator for each fold"
         if p["sampling"] != "folds":
-            rows = make_sampling(p).words.replace("per round", "per estimator")
+            rows = make_sampling(p).description.replace("per round", "per estimator")
             number = f"{p['n_estimators']} estimators"
             number += ", early stopping by out-of-bag rows" if p["early_stopping"] else ""
         fraction = p["max_features"]

@@ -62,7 +62,7 @@ class Dropout:
     normalization: str = "tree"
 
     @property
-    def words(self) -> str:
+    def description(self) -> str:
         """The dropout as a part of `recipe()`; empty if there is none."""
         if self.rate == 0:
             return ""

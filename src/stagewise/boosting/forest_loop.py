@@ -2,7 +2,7 @@
 
 f = (1/M) Σ b_m, where every tree is fitted to the same target on its own bag. The trees are grown
 in parallel, and the out-of-bag rows measure the average after each tree. Which trees are kept does
-not depend on how many were grown at once.
+not depend on the number of threads.
 """
 
 from __future__ import annotations

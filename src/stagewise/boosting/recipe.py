@@ -51,7 +51,7 @@ class Recipe:
     step_name : str
         The name of the step in descriptions.
     response : Response
-        What the learner is fitted to; see `stagewise.boosting.responses`.
+        The target and weights of the learner; see `stagewise.boosting.responses`.
     step : callable
         Takes the loss and the largest step (0: no limit) and returns the step; see
         `stagewise.boosting.steps`.
@@ -94,9 +94,9 @@ class BoundRecipe:
     recipe : Recipe
         The algorithm.
     loss : Loss
-        What is minimised.
+        The loss to minimise.
     learner : Learner
-        What is fitted in every round.
+        The learner that is fitted in every round.
     step : callable
         The step of the recipe for this loss.
     joint : bool

@@ -124,7 +124,7 @@ class Sampling(Protocol):
         """Whether rows of a bag may count more than once."""
 
     @property
-    def words(self) -> str:
+    def description(self) -> str:
         """The sampling as a part of `recipe()`."""
 
     def bag(self, this: Round) -> Bag:
@@ -150,7 +150,7 @@ class RowFraction:
         return self.share < 1.0
 
     @property
-    def words(self) -> str:
+    def description(self) -> str:
         """The sampling as a part of `recipe()`."""
         return f"{self.share:.0%} of the rows per round" if self.draws else "all rows"
 
@@ -182,7 +182,7 @@ class Bootstrap:
     multiplies = True
 
     @property
-    def words(self) -> str:
+    def description(self) -> str:
         """The sampling as a part of `recipe()`."""
         return f"bootstrap of {self.rate:.0%} of the rows per round"
 
@@ -215,7 +215,7 @@ class LargestGradients:
     multiplies = True
 
     @property
-    def words(self) -> str:
+    def description(self) -> str:
         """The sampling as a part of `recipe()`."""
         return (
             f"GOSS ({self.top:.0%} of the rows with the largest gradients and {self.other:.0%} of "
@@ -251,7 +251,7 @@ class MinimalVariance:
     multiplies = True
 
     @property
-    def words(self) -> str:
+    def description(self) -> str:
         """The sampling as a part of `recipe()`."""
         return f"MVS ({self.share:.0%} of the rows per round)"
 
@@ -277,7 +277,7 @@ class WholeGroups:
     multiplies = False
 
     @property
-    def words(self) -> str:
+    def description(self) -> str:
         """The sampling as a part of `recipe()`."""
         return f"{self.share:.0%} of the groups per round"
 
@@ -315,9 +315,9 @@ class OnlyRows:
         return self.inner.multiplies
 
     @property
-    def words(self) -> str:
+    def description(self) -> str:
         """The sampling as a part of `recipe()`."""
-        return self.inner.words
+        return self.inner.description
 
     def bag(self, this: Round) -> Bag:
         """Return the rows of this round."""

@@ -47,12 +47,12 @@ ROUNDING = 1e-6
 
 @dataclass(frozen=True)
 class StepInput:
-    """A fitted term, and what a step needs to set its values.
+    """The inputs of a step: a fitted term, the loss and the scores before the term.
 
     Attributes
     ----------
     loss, bound : Loss, BoundLoss
-        What is minimised, and its derivatives at the scores before this term.
+        The loss, and its derivatives at the scores before this term.
     outputs : sequence of int
         The scores that the term adds to.
     learner, term : BoundLearner, Term

@@ -73,7 +73,8 @@ class GradientBoostingRegressor(
         The features that a node may use, drawn at random: a fraction (float), a number (int),
         "sqrt", "log2", "third", or None for all. "auto": 0.7, which makes trees differ and the
         model generalise a little better; with grow_policy="symmetric", whose nodes share a split,
-        all. `FeatureSampling` also draws features for trees and levels. See docs/defaults.md.
+        all. `FeatureSampling` also draws features for each tree and each depth. See
+        docs/defaults.md.
     subsample : float, default=1.0
         The fraction of the rows that a round uses, drawn anew in each round.
     sampling : {"uniform", "bootstrap", "goss", "mvs", "group"}, Goss or Mvs, default="uniform"

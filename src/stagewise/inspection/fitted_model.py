@@ -212,9 +212,10 @@ class FittedModel:
         for j in sorted(self.used) if self.has_fractional_rows else ():
             if np.isnan(rows.column(j)).any():
                 raise InvalidParameterError(
-                    f"This {type(self.estimator).__name__} has missing_strategy='probability': rows "
-                    f"with missing values reach several leaves, and {rows.name} has missing values in "
-                    f"{self.names[j]!r}. This function needs one leaf per row and tree. Leave such "
+                    f"This {type(self.estimator).__name__} has missing_strategy='probability': "
+                    "rows with missing values reach several leaves, and "
+                    f"{rows.name} has missing values in {self.names[j]!r}. This function "
+                    "needs one leaf per row and tree. Leave such "
                     "rows out, or fit with missing_strategy='learned' or 'mean'."
                 )
 

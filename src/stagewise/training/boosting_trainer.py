@@ -52,7 +52,7 @@ def train_boosting(
     spec : BoostingSpec
         The algorithm, the learner and when to stop.
     loss : Loss
-        What is minimised.
+        The loss to minimise.
     data : TrainingData
         The rows. With folds, their held-out rows choose the number of rounds first.
     context : FitContext

@@ -58,9 +58,9 @@ def describe_boosting(spec: BoostingSpec, loss: str, method: str) -> str:
     return (
         f"{loss} x {method} x trees "
         f"({', '.join([tree.grow_policy.replace('_', '-'), *kind, *_size(tree), *penalties])}) x "
-        f"{recipe.sampling.words} x {stopping.n_estimators} rounds"
+        f"{recipe.sampling.description} x {stopping.n_estimators} rounds"
         f"{STOPPED[stopping.early_stopping]}, "
-        f"ν={recipe.learning_rate:g}{recipe.dropout.words}"
+        f"ν={recipe.learning_rate:g}{recipe.dropout.description}"
     )
 
 

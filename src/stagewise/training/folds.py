@@ -62,8 +62,8 @@ def hold_out(
     held = np.zeros(n, dtype=bool)
     groups = y[rows[order]] if by_class else np.zeros(n, dtype=np.int32)
     for group in np.unique(groups):
-        members = order[groups == group]
-        held[members[: min(len(members) - 1, round(share * len(members)))]] = True
+        rows_of_group = order[groups == group]
+        held[rows_of_group[: min(len(rows_of_group) - 1, round(share * len(rows_of_group)))]] = True
     if not held.any():
         counts = np.bincount(groups)
         if by_class and len(counts) > 2 and counts.max() == 1:
@@ -71,8 +71,8 @@ def hold_out(
                 f"{option} holds rows out, but every class of y has only one row. Pass X_val and "
                 f"y_val to fit, or do not set {option}."
             )
-        members = order[groups == int(np.argmax(counts))]
-        held[members[: max(1, len(members) - 1) if n == 2 else 1]] = True
+        rows_of_group = order[groups == int(np.argmax(counts))]
+        held[rows_of_group[: max(1, len(rows_of_group) - 1) if n == 2 else 1]] = True
     return rows[~held], rows[held]
 
 

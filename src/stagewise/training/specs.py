@@ -178,7 +178,7 @@ class BoostingSpec:
     recipe : Recipe
         The algorithm.
     learner : LearnerSpec
-        What is fitted in every round, and how it reads rows.
+        The learner that is fitted in every round, and how it reads rows.
     stopping : StoppingSpec
         When the fit ends.
     category_encoding : {"auto", "sets", "target"}

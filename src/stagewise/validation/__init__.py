@@ -1,1 +1,1 @@
-"""What parameters may be, and messages about what they are not."""
+"""Rules for parameters, names of other libraries, and parts of messages."""

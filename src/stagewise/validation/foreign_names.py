@@ -19,7 +19,7 @@ class ForeignName:
     Parameters
     ----------
     libraries : tuple of str
-        Which ones.
+        The libraries that have this parameter.
     ours : str
         Our parameter; empty: there is none.
     usage : str

@@ -94,7 +94,7 @@ class Use:
     matters : callable
         Returns whether they have an effect with its value.
     remedy : str
-        What to do instead, for the message.
+        The remedy in the message.
     """
 
     names: tuple[str, ...]

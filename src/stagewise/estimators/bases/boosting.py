@@ -152,9 +152,9 @@ class OutOfBagMixin:
 
     @property
     def oob_best_iteration_(self) -> int:
-        """The number of rounds after which the out-of-bag rows are predicted best.
+        """The number of rounds with the largest sum of out-of-bag improvements.
 
-        Σ of the improvements is largest there; usually fewer than a held-out set would choose.
+        It is usually smaller than the number that held-out rows would choose.
         """
         self._fitted()
         if not len(getattr(self, "oob_improvement_", ())):

@@ -33,7 +33,8 @@ def check_costs(cost: Any, classes: npt.NDArray[Any]) -> npt.NDArray[np.float64]
     if not np.isfinite(prices).all():
         row, column = np.argwhere(~np.isfinite(prices))[0]
         raise ValueError(
-            f"cost[{row}, {column}], of predicting {classes[column]!r} for a row of class "
-            f"{classes[row]!r}, is {prices[row, column]}. Costs must be finite numbers."
+            f"cost[{row}, {column}], of predicting {short_repr(classes[column])} for a row of "
+            f"class {short_repr(classes[row])}, is {prices[row, column]}. Costs must be finite "
+            "numbers."
         )
     return prices

@@ -39,7 +39,7 @@ class FitMixin:
 
         def _predict_scores(self, model: Any, score: Any) -> Any: ...
 
-    # ---- what a kind of model defines --------------------------------------------------------
+    # ---- defined by each kind of model -------------------------------------------------------
 
     @abstractmethod
     def _spec(self, params: dict[str, Any]) -> Any:

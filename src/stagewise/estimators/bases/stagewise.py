@@ -74,7 +74,7 @@ ONLY_OF_TREES = (
 )
 
 STAGEWISE_RULES: Mapping[str, Rule] = MappingProxyType({"sampling": OPTION_RULES["sampling"]})
-"""The rules of the two, where they are not those of all estimators."""
+"""The rules of parameters that differ for these estimators."""
 
 
 class StagewiseMixin(_Base):
@@ -225,7 +225,7 @@ class StagewiseMixin(_Base):
         stopping = spec.stopping
         return (
             f"{name} x {params['response']} x {params['step'].replace('_', ' ')} step x "
-            f"{type(params['learner']).__name__} x {spec.recipe.sampling.words} x "
+            f"{type(params['learner']).__name__} x {spec.recipe.sampling.description} x "
             f"{stopping.n_estimators} rounds{STOPPED[stopping.early_stopping]}, "
             f"ν={spec.recipe.learning_rate:g}"
         )

@@ -63,7 +63,7 @@ class _TreeSplit:
     kinds = (SplitSearch,)
 
     def __call__(self, value: Any) -> SplitSearch:
-        """Return the split search, or raise ValueError(what is allowed)."""
+        """Return the split search, or raise ValueError with the allowed values."""
         found: SplitSearch = OPTION_RULES["split"](value)
         if found.method == "approx" or found.forced_splits is not None:
             raise ValueError(
@@ -106,8 +106,9 @@ TREE_USES = (
         lambda pruning: pruning in ("reduced_error", "early_stopping"),
         "set pruning='reduced_error' or 'early_stopping'",
     ),
+    # scikit-learn's checks set n_iter_no_change of any classifier that has it.
     Use(
-        ("n_iter_no_change", "tol"),
+        ("tol",),
         "pruning",
         lambda pruning: pruning == "early_stopping",
         "set pruning='early_stopping'",

@@ -117,7 +117,7 @@ def boosting_spec(params: Mapping[str, Any], recipe: Recipe, learner: LearnerSpe
     recipe : Recipe
         The algorithm; its rate, sampling and dropout are taken from the parameters.
     learner : LearnerSpec
-        What is fitted in every round.
+        The learner that is fitted in every round.
     """
     dropout, encoding = params.get("dropout"), params.get("category_encoding", "sets")
     if isinstance(dropout, Dart):
