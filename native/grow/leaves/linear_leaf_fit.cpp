@@ -1,4 +1,4 @@
-#include "grow/linear_leaf_fit.hpp"
+#include "grow/leaves/linear_leaf_fit.hpp"
 
 #include <algorithm>
 #include <cmath>
