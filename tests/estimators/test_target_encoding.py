@@ -1,4 +1,4 @@
-"""Statistics of levels: what they must bring, and what they must never do."""
+"""Target encoding of categories: accuracy, laws, files and refused parameters."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def fit(X, y, kind=GradientBoostingRegressor, **params):
     return kind(**{**FAST, **params}).fit(X, y)
 
 
-def test_statistics_find_what_sets_of_levels_do_not() -> None:
+def test_target_encoding_finds_what_sets_of_categories_do_not() -> None:
     X, y = shops(8000)
     new, truth = shops(4000, seed=1)
     error = {
@@ -102,7 +102,7 @@ def test_a_continued_fit_is_the_uninterrupted_one(case, n_orderings, tmp_path) -
     assert part.model_.features.target_encodings
 
 
-def test_a_model_continued_on_other_rows_keeps_what_its_levels_say() -> None:
+def test_a_model_continued_on_other_rows_keeps_its_encodings() -> None:
     X, y = shops(2000)
     model = fit(X, y, warm_start=True)
     statistics = model.model_.features.target_encodings
@@ -112,7 +112,7 @@ def test_a_model_continued_on_other_rows_keeps_what_its_levels_say() -> None:
 
 
 @pytest.mark.parametrize("classes", [0, 2, 4])
-def test_a_model_with_statistics_comes_back_from_a_file(classes, tmp_path) -> None:
+def test_a_model_with_target_encodings_comes_back_from_a_file(classes, tmp_path) -> None:
     X, y = shops(1500)
     kind = GradientBoostingClassifier if classes else GradientBoostingRegressor
     model = fit(X, by_class(y, classes) if classes else y, kind)
@@ -212,7 +212,7 @@ def test_importances_belong_to_the_columns_that_were_given() -> None:
     ],
     ids=lambda p: next(iter(p)),
 )
-def test_statistics_go_with_other_parameters(params) -> None:
+def test_target_encoding_goes_with_other_parameters(params) -> None:
     X, y = shops(3000)
     model = fit(X, y, **params)
     assert model.model_.features.target_encodings
@@ -232,7 +232,7 @@ def test_statistics_go_with_other_parameters(params) -> None:
     ],
     ids=lambda p: next(iter(p)),
 )
-def test_what_statistics_cannot_keep_to_is_refused_or_done_without(params) -> None:
+def test_parameters_that_target_encoding_cannot_respect_are_refused(params) -> None:
     X, y = shops(1000)
     assert not fit(X, y, **params).model_.features.target_encodings
     with pytest.raises(
@@ -244,7 +244,7 @@ def test_what_statistics_cannot_keep_to_is_refused_or_done_without(params) -> No
         model.fit(X, y)
 
 
-def test_auto_has_statistics_only_of_many_levels_and_few_classes() -> None:
+def test_auto_encodes_only_many_categories_and_few_classes() -> None:
     X, y = shops(2000)
     assert fit(X, y).model_.features.target_encodings
     few = X[["month", "day", "x"]]
@@ -271,7 +271,7 @@ def test_one_hundred_thousand_rows_are_enough_to_find_combinations(monkeypatch) 
 
 
 @pytest.mark.parametrize("leaves", ["constant", "vector"])
-def test_several_targets_have_statistics_each(leaves, tmp_path) -> None:
+def test_several_targets_have_encodings_each(leaves, tmp_path) -> None:
     X, y = shops(2000)
     targets = np.column_stack([y, 2.0 * np.roll(y, 1) + 5.0])
     model = fit(X, targets, leaves=leaves)
