@@ -1,9 +1,9 @@
 // Grows trees: the loop over the frontier.
 //
 // The next leaf is taken, its rows are partitioned, and the best splits of both children are found.
-// Large leaves are shared by all threads. Small leaves are not worth sharing, so every thread takes
-// one from the front of the queue; a leaf that is never taken was then searched in vain, and the
-// tree is the same for any number of threads.
+// Large leaves are shared by all threads. Small leaves are too small to share, so every thread
+// takes one from the front of the queue; a leaf that is never taken was then searched in vain, and
+// the tree is the same for any number of threads.
 #pragma once
 
 #include <span>

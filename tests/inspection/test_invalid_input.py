@@ -99,7 +99,9 @@ def test_rows_that_do_not_match_are_refused(name: str, what: str, model: Any) ->
 @pytest.mark.parametrize("name", OF_ROWS)
 def test_unknown_categories_are_warned_about(name: str, model: Any) -> None:
     rows = X.assign(c=pd.Categorical(["zz"] * len(X)))
-    with pytest.warns(UserWarning, match="X column 'c' has unknown categories.*'zz'.*missing values"):
+    with pytest.warns(
+        UserWarning, match="X column 'c' has unknown categories.*'zz'.*missing values"
+    ):
         OF_ROWS[name](model, rows)
 
 

@@ -388,7 +388,9 @@ def test_too_large_results_are_errors_with_their_size(monkeypatch: Any) -> None:
 def test_fractional_rows_are_errors() -> None:
     X = TABLE.X[:200]
     model = DecisionTreeRegressor(missing_strategy="probability").fit(X, TABLE.number[:200])
-    with pytest.raises(InvalidParameterError, match=r"missing_strategy='probability'.*missing_strategy='learned'"):
+    with pytest.raises(
+        InvalidParameterError, match=r"missing_strategy='probability'.*missing_strategy='learned'"
+    ):
         shap_values(model, X)
     whole = X[~np.isnan(X).any(axis=1)]
     check_sums(model, whole, shap_values(model, whole))
