@@ -26,8 +26,8 @@ folds = BaggingRegressor(boosted, sampling="folds", cv=5).fit(X_train, y_train)
 rounds = [member.n_iter_ for member in folds.estimators_]
 print(f"five boosted models  R² {folds.score(X_test, y_test):5.2f}, rounds {rounds}")
 
-said = np.stack([member.predict(X_test) for member in bagged.estimators_])
-parts = ambiguity(said, y_test)
+predicted = np.stack([member.predict(X_test) for member in bagged.estimators_])
+parts = ambiguity(predicted, y_test)
 print(f"error {parts.ensemble:.0f} = {parts.average:.0f} in the mean - {parts.ambiguity:.0f}")
 
 print(f"15 voters, each right in 60 %: together in {majority_vote_accuracy(15, 0.6):.1%}")

@@ -1,6 +1,6 @@
 """Boosted stumps on nested spheres (Elements of Statistical Learning, figure 10.2).
 
-Ten standard normal features; the class says whether their squares sum to more than 9.34, the median
+Ten standard normal features; the class is whether their squares sum to more than 9.34, the median
 of chi-squared with ten degrees of freedom. One stump is hardly better than a coin.
 """
 
