@@ -68,7 +68,7 @@ binning is included.
 
 ## Goals
 
-100 trees of 31 leaves; all cores unless said. Our held-out loss may be 0.5 % above the best
+100 trees of 31 leaves; all cores unless stated. Our held-out loss may be 0.5 % above the best
 peer's; on 1k rows, where 100 trees overfit and the peers lie more than 10 % apart, above the median
 peer's, and the distance to the best is printed beside it. Who is 25 % above the best has not
 learned (some losses of some libraries diverge) and does not count as the fastest.
@@ -291,7 +291,7 @@ def _details(case: Case, result: Result) -> str:
     head = f"### {case.title} (`{case.name}`)\n"
     notes = [f"Measured {result['when']}: {result['threads']} thread(s), {result['trees']} trees."]
     if _is_quick(case, result):
-        notes.append(f"**Quick run on {result['rows']} rows: says nothing about speed.**")
+        notes.append(f"**Quick run on {result['rows']} rows: not a measurement of speed.**")
     notes += [f"**Doubtful: {doubt}.**" for doubt in _doubts(result)]
     return "\n".join([head, " ".join(notes), "", *body, ""])
 

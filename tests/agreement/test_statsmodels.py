@@ -90,7 +90,7 @@ def test_columns_far_from_zero():
 def test_collinear_columns_have_the_coefficients_of_the_pseudo_inverse(intercept):
     X, y = table()
     X = np.column_stack([X, X[:, 1], 2.0 * X[:, 2]])
-    with pytest.warns(UserWarning, match="'x4' is a combination of 'x1'; 'x5' .* of 'x2'"):
+    with pytest.warns(UserWarning, match="'x4' is a linear combination of 'x1'; 'x5' .* of 'x2'"):
         model = LinearRegression(fit_intercept=intercept).fit(X, y)
     found = peer(X, y, intercept=intercept)
     same(model, found, rows=X[:9])

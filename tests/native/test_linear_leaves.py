@@ -94,7 +94,7 @@ class Fitted:
         self.tree = tree_of(self.grown)
         pairs.assign(self.workers, g, h, weight)
         self.lines = LinearLeafSlopes(
-            *self.grower.fit_lines(self.grown, self.columns, pairs, l2, bound)
+            *self.grower.fit_linear_leaves(self.grown, self.columns, pairs, l2, bound)
         )
 
     def complete(self) -> LeafModels:
