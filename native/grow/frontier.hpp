@@ -33,13 +33,13 @@ class Frontier {
     }
   }
 
-  // look(leaf) for the leaves in the order of the queue, until it returns false.
-  template <class Rescan>
-  void look_ahead(Rescan look) const {
+  // visit(leaf) for the leaves in the order of the queue, until it returns false.
+  template <class Visit>
+  void visit_next(Visit visit) const {
     if (newest_) {
-      for (auto leaf = stack_.rbegin(); leaf != stack_.rend() && look(*leaf); ++leaf) continue;
+      for (auto leaf = stack_.rbegin(); leaf != stack_.rend() && visit(*leaf); ++leaf) continue;
     } else {
-      for (auto leaf = queue_.begin(); leaf != queue_.end() && look(*leaf); ++leaf) continue;
+      for (auto leaf = queue_.begin(); leaf != queue_.end() && visit(*leaf); ++leaf) continue;
     }
   }
 

@@ -1,14 +1,23 @@
-// The two formulas of all trees, leaf value and gain:
+// The two formulas of all trees: the value of a leaf, and its score.
 //
 //     w* = -T(G - s u) / (H + l2 + s),   T(G) = sign(G) max(|G| - l1, 0)
 //
 // is the w, between two bounds, that minimises Gw + (H + l2) w^2 / 2 + l1 |w| + s (w - u)^2 / 2:
 // Chen & Guestrin (2016), eq. 5, and with s > 0 a shrinkage towards the value u of the parent (path
-// smoothing). The gain of any w is
-// -(2 (G - s u) w + (H + l2 + s) w^2 + 2 l1 |w|), twice the decrease of the objective, up to the
-// constant s u^2. It also holds for clipped values; for the optimum without bounds it is T(G)^2 /
-// (H + l2). Gains here are twice those of eq. 7, without gamma. Static functions: compiled once per
-// instruction set.
+// smoothing). The score of a node with the value w is
+//
+//     -(2 (G - s u) w + (H + l2 + s) w^2 + 2 l1 |w|),
+//
+// twice the decrease of the objective, up to the constant s u^2. It also holds for clipped values;
+// for the optimum without bounds it is T(G)^2 / (H + l2). The gain of a split is computed in
+// stages:
+//
+//     score of the left side + score of the right side     kernels/split_scan.hpp
+//     - score of the node without a split                  PackedGradientFinder::choose_split()
+//     half of it, in units of the loss: eq. 7              GradientFinder::real_gain()
+//     it must be above min_gain (gamma)                    the finders
+//
+// Static functions: compiled once per instruction set.
 #pragma once
 
 #include <limits>
@@ -17,7 +26,7 @@ namespace stagewise {
 
 struct Regularisation {
   double l1 = 0.0;
-  double l2 = 1.0;     // s included
+  double l2 = 1.0;     // l2 + s of the formulas
   double shift = 0.0;  // s u
   double low = -std::numeric_limits<double>::infinity();
   double high = std::numeric_limits<double>::infinity();
@@ -38,13 +47,13 @@ static inline double leaf_value(double g, double h, const Regularisation& r) {
   return w > r.high ? r.high : (w < r.low ? r.low : w);
 }
 
-static inline double gain_of(double g, double h, double w, const Regularisation& r) {
+static inline double score_of(double g, double h, double w, const Regularisation& r) {
   const double l1 = r.l1 * (w < 0.0 ? -w : w);
   return -(2.0 * (g - r.shift) * w + (h + r.l2) * w * w + 2.0 * l1);
 }
 
-static inline double leaf_gain(double g, double h, const Regularisation& r) {
-  return gain_of(g, h, leaf_value(g, h, r), r);
+static inline double leaf_score(double g, double h, const Regularisation& r) {
+  return score_of(g, h, leaf_value(g, h, r), r);
 }
 
 }  // namespace stagewise

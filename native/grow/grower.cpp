@@ -170,7 +170,7 @@ void Grower::expand_next(const Frontier& frontier, size_t splits_left) {
   if (workers_.threads() > 1 && !shared(*batch[0]) && !constraints_.monotone()) {
     const auto most = static_cast<size_t>(workers_.threads());
     size_t looked_at = 0, before = 0;
-    frontier.look_ahead([&](Leaf* leaf) {
+    frontier.visit_next([&](Leaf* leaf) {
       if (batch.size() == most || ++looked_at > 4 * most || before + 1 >= splits_left) return false;
       if (!leaf->split.found()) return true;
       if (before++ > 0 && leaf->left == nullptr && !shared(*leaf)) batch.push_back(leaf);

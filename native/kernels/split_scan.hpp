@@ -2,7 +2,7 @@
 //
 // Running sums of integers, scores of all positions in float, and exact scores in double of the few
 // that are close to the best. The error of the float scores is bounded, so the choice is exact. The
-// gain of a split is computed in pair_score() and exact_score().
+// sum of the scores of both sides is computed in pair_score() and exact_score(); see grow/gain.hpp.
 #pragma once
 
 #if defined(__AVX2__)
@@ -17,8 +17,8 @@ namespace stagewise {
 namespace {
 
 constexpr size_t kScanChunk = 256;
-// The screen's score is a few float roundings away from the exact one; candidates this close to the
-// best are compared in double.
+// The score of the float pass is a few float roundings away from the exact one; candidates this
+// close to the best are compared in double.
 constexpr float kScreenMargin = 1.0f - 4e-6f;
 // Above, squares of the regularised hessians would leave the range of a float.
 constexpr double kScreenLimit = 0x1p60;
@@ -140,7 +140,7 @@ double exact_score(const Side& left, const Node& node) {
   if (node.plain) return pair_score(gl, hl, gr, hr, r.l2);
   const double wl = leaf_value(gl, hl, r), wr = leaf_value(gr, hr, r);
   if (node.direction != 0 && (node.direction > 0 ? wr < wl : wl < wr)) return kNoSplit;
-  return gain_of(gl, hl, wl, r) + gain_of(gr, hr, wr, r);
+  return score_of(gl, hl, wl, r) + score_of(gr, hr, wr, r);
 }
 
 // Offers the candidates [first, last) of a chunk, of which the first bin is `begin`, to the best so

@@ -77,14 +77,14 @@ struct VectorSides {
       double both = 0.0;
       for (const int64_t side : {left[k], total[k] - left[k]}) {
         const auto h = static_cast<double>(packed_hessian(side));
-        both += leaf_gain(static_cast<double>(packed_gradient(side)), h > 1.0 ? h : 1.0, r);
+        both += leaf_score(static_cast<double>(packed_gradient(side)), h > 1.0 ? h : 1.0, r);
       }
       sum += both * rules.unit[k];
     }
     return sum;
   }
 
-  bool positions_with_min_count() const {
+  bool both_have_min_count() const {
     const int64_t all = total[rules.count_lane], own = left[rules.count_lane];
     if ((own & rules.count_mask) < rules.least_count) return false;
     if (((all - own) & rules.count_mask) < rules.least_count) return false;
@@ -120,7 +120,7 @@ class VectorScan {
         for (size_t b = 0; b < blocks(); ++b) store_lanes(scratch_ + b * kLaneBlock, left_[b]);
         const VectorSides sides{scratch_, in_.total, rules_};
         if (!rules_.plain) score = sides.score();
-        if (!(score > best.score) || !sides.positions_with_min_count()) continue;
+        if (!(score > best.score) || !sides.both_have_min_count()) continue;
         best.score = score;
         best.position = i;
         best.missing_left = to_left != 0;

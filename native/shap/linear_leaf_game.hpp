@@ -36,7 +36,7 @@ class LinearLeafGame {
                                 std::to_string(kMostParts) +
                                 " ways between a row and a background row.");
     if (free.empty() || !head_.counts(sum))
-      return arrive_(gained, lost, LinearLeaves::choose_split(head_, constant_, sum));
+      return arrive_(gained, lost, LinearLeaves::clip_prediction(head_, constant_, sum));
     double low = sum, high = sum, base = sum;
     size_t widest = 0;
     for (size_t i = 0; i < free.size(); ++i) {
@@ -50,10 +50,10 @@ class LinearLeafGame {
     }
     const bool number = head_.counts(low) && head_.counts(high);
     if (number && (high <= head_.low || low >= head_.high))
-      return arrive_(gained, lost, LinearLeaves::choose_split(head_, constant_, low));
+      return arrive_(gained, lost, LinearLeaves::clip_prediction(head_, constant_, low));
     if (!number || low < head_.low || high > head_.high || !std::isfinite(high - low))
       return part(gained, lost, free, widest, sum);
-    arrive_(gained, lost, LinearLeaves::choose_split(head_, constant_, base));
+    arrive_(gained, lost, LinearLeaves::clip_prediction(head_, constant_, base));
     for (const FreeTerm& term : free) {
       gained_[gained] = term.feature;
       arrive_(gained + 1, lost, term.own - term.other);

@@ -50,7 +50,7 @@ class TableMaker {
       if (!few || total > rules_.table_bytes) return false;
       drafts.push_back(std::move(draft));
     }
-    for (const Draft& draft : drafts) choose_split(draft);
+    for (const Draft& draft : drafts) add_group(draft);
     return true;
   }
 
@@ -152,7 +152,7 @@ class TableMaker {
     return mask;
   }
 
-  void choose_split(const Draft& draft) {
+  void add_group(const Draft& draft) {
     TabledAttributions::Group group{draft.bits.size(), out_.bit_start_.size() - 1,
                                     out_.table_.size(), out_.slots_.size(), draft.width};
     for (const Bit& bit : draft.bits) {

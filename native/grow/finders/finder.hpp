@@ -9,8 +9,9 @@
 //   VectorFinder          several outputs: sum of the gains of the outputs
 //   MedianFinder          absolute error about the median
 //
-// The gains themselves are computed in kernels/split_scan.hpp, class_split_scan.hpp and
+// The scores of both sides are computed in kernels/split_scan.hpp, class_split_scan.hpp and
 // vector_split_scan.hpp, from the formulas of grow/gain.hpp, and by MedianFinder::best_cut().
+// choose_split() subtracts the score of the node: that is the gain.
 #pragma once
 
 #include <cstring>

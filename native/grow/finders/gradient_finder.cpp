@@ -63,7 +63,7 @@ double GradientFinder::unsplit_score(const Leaf& leaf) const {
   const auto g = static_cast<double>(packed_gradient(leaf.packed_sum));
   const auto h = static_cast<double>(packed_hessian(leaf.packed_sum));
   const double w = leaf.value * (scales_.gradient / scales_.hessian);
-  return gain_of(g, h, w, scan_.regularisation) +
+  return score_of(g, h, w, scan_.regularisation) +
          2.0 * rules_.path_smoothing * scales_.hessian * w * w;
 }
 
@@ -338,8 +338,8 @@ bool GradientFinder::complete(const Search& search, size_t position, Scratch* sc
     return false;
   }
   const Regularisation& r = search.rules.regularisation;
-  const double score = leaf_gain(static_cast<double>(packed_gradient(left)), hl, r) +
-                       leaf_gain(static_cast<double>(packed_gradient(right)), hr, r);
+  const double score = leaf_score(static_cast<double>(packed_gradient(left)), hl, r) +
+                       leaf_score(static_cast<double>(packed_gradient(right)), hr, r);
   split->gain = std::max(0.0, real_gain(score - unsplit_score(leaf)));
   return true;
 }

@@ -35,11 +35,10 @@ class NodeRows {
 template <class Body>
 void visit_bits(const uint64_t* bits, size_t first, size_t last, Body&& body) {
   for (size_t w = first / 64; w <= (last - 1) / 64; ++w) {
-    uint64_t packed_sum = bits[w];
-    if (w == first / 64) packed_sum &= ~uint64_t{0} << (first % 64);
-    if (w == (last - 1) / 64) packed_sum &= ~uint64_t{0} >> (63 - (last - 1) % 64);
-    for (; packed_sum != 0; packed_sum &= packed_sum - 1)
-      body(w * 64 + static_cast<size_t>(std::countr_zero(packed_sum)));
+    uint64_t word = bits[w];
+    if (w == first / 64) word &= ~uint64_t{0} << (first % 64);
+    if (w == (last - 1) / 64) word &= ~uint64_t{0} >> (63 - (last - 1) % 64);
+    for (; word != 0; word &= word - 1) body(w * 64 + static_cast<size_t>(std::countr_zero(word)));
   }
 }
 

@@ -244,9 +244,9 @@ double VectorFinder::unsplit_score(const Leaf& leaf) const {
     r.l2 = numeric_lanes_.l2[k];
     const double unit = gradients_->scales(k).gradient / gradients_->scales(k).hessian;
     const auto h = static_cast<double>(std::max<int64_t>(1, packed_hessian(leaf.vector[k])));
-    sum +=
-        gain_of(static_cast<double>(packed_gradient(leaf.vector[k])), h, leaf.values[k] * unit, r) *
-        numeric_lanes_.unit[k];
+    sum += score_of(static_cast<double>(packed_gradient(leaf.vector[k])), h, leaf.values[k] * unit,
+                    r) *
+           numeric_lanes_.unit[k];
   }
   return sum;
 }

@@ -70,7 +70,8 @@ void LinearLeaves::add(int32_t line, double constant, const Columns& table, cons
         add_term<double>(column, at, m, term.slope, term.centre, sums);
       }
     }
-    for (size_t i = 0; i < m; ++i) score[rows[begin + i]] += choose_split(own, constant, sums[i]);
+    for (size_t i = 0; i < m; ++i)
+      score[rows[begin + i]] += clip_prediction(own, constant, sums[i]);
   }
 }
 

@@ -57,7 +57,7 @@ class LinearLeaves {
   }
 
   // The prediction for a row whose terms, with the intercept, have this sum.
-  static double choose_split(const Head& head, double constant, double sum) {
+  static double clip_prediction(const Head& head, double constant, double sum) {
     if (!head.counts(sum)) return constant;
     const double v = sum < head.low ? head.low : (sum > head.high ? head.high : sum);
     return head.grain > 0.0 ? std::nearbyint(v / head.grain) * head.grain : v;
@@ -71,7 +71,7 @@ class LinearLeaves {
     double sum = own.intercept;
     for (const Term& term : terms(line))
       sum += term.of(value_of(static_cast<size_t>(term.feature)));
-    return choose_split(own, constant, sum);
+    return clip_prediction(own, constant, sum);
   }
 
   // score[row] += the prediction, for the listed rows of a table.

@@ -47,12 +47,12 @@ class NodeSearch {
   // The best split that was found. If there is none and trees are grown until pure: of the next
   // sample of features, which rescan() scans.
   template <class Rescan>
-  void choose_split(Leaf* leaf, NodeScan* search, FinderScratch* scratch, Rescan look) const {
+  void choose_split(Leaf* leaf, NodeScan* search, FinderScratch* scratch, Rescan rescan) const {
     leaf->split = finder_.choose_split(search, scratch);
     for (size_t attempt = 1; !leaf->split.found() && !search->pure && sampler_.more(*leaf, attempt);
          ++attempt) {
       begin(*leaf, search, attempt);
-      look();
+      rescan();
       leaf->split = finder_.choose_split(search, scratch);
     }
   }
