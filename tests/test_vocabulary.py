@@ -65,7 +65,7 @@ TERMS = (
     Term("oob_path_|member_errors_|estimators_columns_", "oob_errors_, estimator_errors_, …"),
     # prose
     Term(
-        "(?<!cross-validation )(?<!cross_validation_)committees?",
+        r"(?<![Cc]ross-validation )(?<!cross_validation_)committees?(?!\.(?:md|py|png))",
         'ensemble, forest, bagging; only "cross-validation committee" is a term of the literature',
     ),
     Term("says?|said|saying", "predicts, returns, is, has; weight (of a vote)"),
@@ -79,7 +79,10 @@ TERMS = (
     Term("nobody|somebody|anybody|everybody", "name the thing: caller, user, no row, any tree"),
     Term("(?<!people )(?<!users )(?<!callers, )who", "name the thing: which row, which tree"),
     Term("unseen", "unknown (category), out-of-bag or held-out (row)"),
-    Term("levels of|no level|commonest level", "categories of, unknown category, most frequent"),
+    Term(
+        "levels of (?!a tree|the tree)|no level|commonest level",
+        "categories of, unknown category, most frequent",
+    ),
     Term("moments?", "datetime, temporal value; sums, cross products (of linear leaves)"),
     Term("columns? of statistics|levels say", "target-encoded column, target encoding"),
     Term("missing cells?", "missing value"),
@@ -89,7 +92,7 @@ TERMS = (
     Term("looks at|looked at", "reads, evaluates, tests"),
     Term("settled?|settles", "set, chosen, computed"),
     Term("as ever|as usual|of old", "as before, as in …; or nothing"),
-    Term("[Tt]he one idea|One idea|[Mm]ust not know", "a plain sentence"),
+    Term("[Tt]he one idea|One idea:|[Mm]ust not know", "a plain sentence"),
 )
 
 OLD_FILES = "keys of model files that older versions wrote"
@@ -113,6 +116,14 @@ EXCEPTIONS = {
     "src/stagewise/report/exported_model.py": (("LevelSets?|level_sets",), OLD_FILES),
     "src/stagewise/data/features.py": (("unseen",), "scikit-learn's message, which it compares"),
     "docs/file-format.md": (("LevelSets?|level_sets", "moments?"), OLD_FILES),
+    "docs/coming-from.md": (
+        ("drop_rate|skip_drop|drop_normalization",),
+        "parameters of LightGBM and XGBoost",
+    ),
+    "docs/methods/committees.md": (
+        (r"(?<![Cc]ross-validation )(?<!cross_validation_)committees?(?!\.(?:md|py|png))",),
+        "the word of the lecture notes, which the page translates",
+    ),
     "src/stagewise/validation/foreign_names.py": (
         ("drop_rate|skip_drop|drop_normalization",),
         "parameters of LightGBM and XGBoost",

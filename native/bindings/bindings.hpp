@@ -18,8 +18,8 @@
 #include "binning/sparse_table.hpp"
 #include "core/columns.hpp"
 #include "core/threads.hpp"
-#include "grow/linear_leaves.hpp"
-#include "grow/score_update.hpp"
+#include "grow/leaves/linear_leaves.hpp"
+#include "grow/leaves/score_update.hpp"
 #include "kernels/kernels.hpp"
 
 namespace nb = nanobind;

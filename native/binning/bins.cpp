@@ -75,8 +75,9 @@ void Bins::check() {
 
 // No feature has a code in the rows.
 void Bins::group_nothing() {
-  const std::vector<const uint8_t*> nobody(features(), nullptr);
-  groups_.emplace(nobody, size_t{0}, std::vector<uint32_t>(features(), FeatureGroups::kSmall + 1));
+  const std::vector<const uint8_t*> no_columns(features(), nullptr);
+  groups_.emplace(no_columns, size_t{0},
+                  std::vector<uint32_t>(features(), FeatureGroups::kSmall + 1));
 }
 
 bool Bins::constant(size_t feature) const {

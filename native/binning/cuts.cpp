@@ -143,7 +143,7 @@ Distinct distinct_cells(const SparseTable& table, size_t feature, const SampledR
   std::vector<double> values, weights;
   double others = 0.0;
   size_t n_others = 0;
-  bool alike = true;
+  bool all_equal = true;
   const bool zeros_absent = table.default_value() == 0.0;
   for (size_t cell = table.first(feature); cell < table.last(feature); ++cell) {
     const uint32_t row = table.index()[cell];
@@ -153,12 +153,12 @@ Distinct distinct_cells(const SparseTable& table, size_t feature, const SampledR
     ++n_others;
     others += sample.weight == nullptr ? 1.0 : sample.weight[row];
     if (x != x) continue;
-    alike = alike && (values.empty() || values.front() == x);
+    all_equal = all_equal && (values.empty() || values.front() == x);
     values.push_back(x);
     if (sample.weight != nullptr) weights.push_back(sample.weight[row]);
   }
   Distinct found(0);
-  if (alike) {  // with few distinct values the weights do not matter
+  if (all_equal) {  // with few distinct values the weights do not matter
     if (!values.empty()) found.add(values.front(), 1.0);
   } else {
     const double* const w = sample.weight == nullptr ? nullptr : weights.data();

@@ -1,9 +1,9 @@
 // Grows trees: the loop over the frontier.
 //
 // The next leaf is taken, its rows are partitioned, and the best splits of both children are found.
-// Large leaves are shared by all threads. Small leaves are not worth sharing, so every thread takes
-// one from the front of the queue; a leaf that is never taken was then searched in vain, and the
-// tree is the same for any number of threads.
+// Large leaves are shared by all threads. Small leaves are too small to share, so every thread
+// takes one from the front of the queue; a leaf that is never taken was then searched in vain, and
+// the tree is the same for any number of threads.
 #pragma once
 
 #include <span>
@@ -15,9 +15,9 @@
 #include "grow/finders/median_finder.hpp"
 #include "grow/finders/vector_finder.hpp"
 #include "grow/frontier.hpp"
-#include "grow/leaf_statistics.hpp"
-#include "grow/linear_leaf_fit.hpp"
-#include "grow/score_update.hpp"
+#include "grow/leaves/leaf_statistics.hpp"
+#include "grow/leaves/linear_leaf_fit.hpp"
+#include "grow/leaves/score_update.hpp"
 #include "grow/search/presorted_gradient_search.hpp"
 #include "grow/search/symmetric_search.hpp"
 #include "grow/tree.hpp"

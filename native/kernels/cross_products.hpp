@@ -39,7 +39,7 @@ inline void two_products(const double* x, const double* a, const double* b, size
 // See Kernels::products.
 void products(const double* x, size_t features, const double* g, const double* h, size_t n,
               double* hx, ProductSums* sums) {
-  double nobody;
+  double unused;
   for (size_t i = 0; i < n; ++i) hx[i] = 1.0;
   two_products(hx, g, h, n, &sums->gradient, &sums->hessian);
   double* square = sums->square;
@@ -50,7 +50,7 @@ void products(const double* x, size_t features, const double* g, const double* h
     size_t k = 0;
     for (; k < j; k += 2, square += 2)
       two_products(hx, x + k * kProductRows, x + (k + 1) * kProductRows, n, square, square + 1);
-    if (k == j) two_products(hx, own, own, n, square++, &nobody);
+    if (k == j) two_products(hx, own, own, n, square++, &unused);
   }
 }
 

@@ -7,17 +7,17 @@
 namespace stagewise {
 namespace {
 
-typedef int16_t AnswerLanes __attribute__((vector_size(32)));
-constexpr size_t kAnswerLanes = sizeof(AnswerLanes) / sizeof(int16_t);
-static_assert(kDecisionRows % kAnswerLanes == 0);
+typedef int16_t DecisionLanes __attribute__((vector_size(32)));
+constexpr size_t kDecisionLanes = sizeof(DecisionLanes) / sizeof(int16_t);
+static_assert(kDecisionRows % kDecisionLanes == 0);
 
 // See ShapKernels::decisions.
 void decisions(const CodedSplit* splits, size_t n, const int16_t* codes, int16_t* out) {
   for (size_t s = 0; s < n; ++s)
-    for (size_t i = 0; i < kDecisionRows; i += kAnswerLanes) {
-      AnswerLanes code;
+    for (size_t i = 0; i < kDecisionRows; i += kDecisionLanes) {
+      DecisionLanes code;
       __builtin_memcpy(&code, codes + splits[s].place * kDecisionRows + i, sizeof code);
-      AnswerLanes right = code > splits[s].code;  // -1 where true
+      DecisionLanes right = code > splits[s].code;  // -1 where true
       if (splits[s].missing_left) right &= code != kDecisionMissing;
       __builtin_memcpy(out + s * kDecisionRows + i, &right, sizeof right);
     }
@@ -25,15 +25,15 @@ void decisions(const CodedSplit* splits, size_t n, const int16_t* codes, int16_t
 
 // See Kernels::patterns.
 void patterns(const PatternBits& bits, const int16_t* decisions, uint16_t* out) {
-  for (size_t i = 0; i < kDecisionRows; i += kAnswerLanes) {
-    AnswerLanes pattern = {};
+  for (size_t i = 0; i < kDecisionRows; i += kDecisionLanes) {
+    DecisionLanes pattern = {};
     for (size_t b = 0; b < bits.n; ++b) {
-      AnswerLanes all = AnswerLanes{} - 1;
+      DecisionLanes all = DecisionLanes{} - 1;
       for (size_t k = bits.start[b]; k < bits.start[b + 1]; ++k) {
-        AnswerLanes answer;
-        __builtin_memcpy(&answer, decisions + bits.literals[k].split * kDecisionRows + i,
-                         sizeof answer);
-        all &= answer ^ bits.literals[k].flip;
+        DecisionLanes decision;
+        __builtin_memcpy(&decision, decisions + bits.literals[k].split * kDecisionRows + i,
+                         sizeof decision);
+        all &= decision ^ bits.literals[k].flip;
       }
       const auto bit = static_cast<int16_t>(1u << b);  // of its own: GCC's sanitizers widen it else
       pattern |= all & bit;

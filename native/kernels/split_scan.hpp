@@ -18,7 +18,7 @@ namespace {
 
 constexpr size_t kScanChunk = 256;
 // The screen's score is a few float roundings away from the exact one; candidates this close to the
-// best are settled in double.
+// best are compared in double.
 constexpr float kScreenMargin = 1.0f - 4e-6f;
 // Above, squares of the regularised hessians would leave the range of a float.
 constexpr double kScreenLimit = 0x1p60;

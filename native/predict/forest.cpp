@@ -172,7 +172,7 @@ void Forest::walk_block_of(const double* rows, size_t n, size_t tree, Arrived&& 
 
 // arrived(tree, row, its values, node) for all rows and trees [first, last), of a row in their
 // order. Many rows go through a tree before the next one, so that it stays in the cache; but there
-// is work for everybody.
+// is work for all threads.
 template <class Arrived>
 void Forest::walk_rows(Workers& workers, const Columns& table, size_t first, size_t last,
                        Arrived&& arrived) const {

@@ -11,7 +11,7 @@
 
 #include "binning/feature_coder.hpp"
 #include "binning/sparse_table.hpp"
-#include "grow/linear_leaves.hpp"
+#include "grow/leaves/linear_leaves.hpp"
 
 namespace stagewise {
 

@@ -55,14 +55,14 @@ std::vector<double> LeafGame::by_background(const std::vector<double>& seen, boo
     for (size_t rest = known;; rest = (rest - 1) & known) {
       const size_t mask = needed | rest, lost = known & ~rest;
       const auto q = static_cast<size_t>(std::popcount(lost));
-      const BackgroundAttributions worth(p, q);
+      const BackgroundAttributions attributions(p, q);
       double* to = attribution.data() + mask * n;
       each_attribution(m, pairs, [&](size_t i, size_t j) {
         const bool involved = ((needed | lost) >> i & (needed | lost) >> j & 1) != 0;
         if (involved)
-          *to +=
-              seen[known] * (i == j ? worth.single((needed >> i & 1) != 0)
-                                    : worth.pair((needed >> i & 1) != 0, (needed >> j & 1) != 0));
+          *to += seen[known] *
+                 (i == j ? attributions.single((needed >> i & 1) != 0)
+                         : attributions.pair((needed >> i & 1) != 0, (needed >> j & 1) != 0));
         ++to;
       });
       if (rest == 0) break;

@@ -10,7 +10,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "grow/linear_leaves.hpp"
+#include "grow/leaves/linear_leaves.hpp"
 
 namespace stagewise {
 

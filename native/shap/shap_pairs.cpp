@@ -61,7 +61,7 @@ class Paired : public TreeAttributions {
     for (size_t node = 0; node < tree_.nodes(); ++node)
       if (tree_.is_leaf(node)) most_ = std::max(most_, features_at(node));
     for (size_t gained = 0; gained <= most_; ++gained)
-      for (size_t lost = 0; lost <= most_; ++lost) worth_.emplace_back(gained, lost);
+      for (size_t lost = 0; lost <= most_; ++lost) attributions_.emplace_back(gained, lost);
   }
 
   size_t bytes() const override {
@@ -183,14 +183,15 @@ class Paired : public TreeAttributions {
   // output of the tree.
   void arrive(size_t gained, size_t lost, const Walk& walk, const double* value,
               double* attribution) const {
-    const BackgroundAttributions& worth = worth_[gained * (most_ + 1) + lost];
+    const BackgroundAttributions& attributions = attributions_[gained * (most_ + 1) + lost];
     const auto gains = [&](size_t i) { return i < gained; };
     const auto feature = [&](size_t i) {
       return static_cast<size_t>(gains(i) ? walk.gained[i] : walk.lost[i - gained]);
     };
     LeafGame::each_attribution(gained + lost, rules_.interactions, [&](size_t i, size_t j) {
       const size_t f = std::min(feature(i), feature(j)), g = std::max(feature(i), feature(j));
-      const double share = i == j ? worth.single(gains(i)) : worth.pair(gains(i), gains(j));
+      const double share =
+          i == j ? attributions.single(gains(i)) : attributions.pair(gains(i), gains(j));
       for (size_t k = 0; k < tree_.outputs; ++k)
         attribution[rules_.slot(f, g, tree_.output + k)] += value[k] * share;
     });
@@ -202,8 +203,8 @@ class Paired : public TreeAttributions {
   LineValues linear_leaves_;
   size_t most_ = 0;  // features that a leaf depends on
   std::vector<uint8_t> right_;
-  std::vector<double> values_;                 // of the background, for linear leaves
-  std::vector<BackgroundAttributions> worth_;  // [gained * (most_ + 1) + lost]
+  std::vector<double> values_;                        // of the background, for linear leaves
+  std::vector<BackgroundAttributions> attributions_;  // [gained * (most_ + 1) + lost]
 };
 
 }  // namespace

@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-#include "grow/linear_leaves.hpp"
+#include "grow/leaves/linear_leaves.hpp"
 #include "kernels/kernels.hpp"
 #include "predict/quick_scorer.hpp"
 

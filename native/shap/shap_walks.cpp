@@ -102,11 +102,11 @@ class Walked : public TreeAttributions {
       if (node != 0) {
         set_terms(node);
         const Literal literal = tree.literal(node);
-        const int16_t* const answer = decisions + literal.split * kDecisionRows;
+        const int16_t* const decision = decisions + literal.split * kDecisionRows;
         const int64_t* const then = met_before(node);
         int64_t* const now = met_at(depth);
         for (size_t i = 0; i < kDecisionRows; ++i)
-          now[i] = static_cast<int64_t>(static_cast<int16_t>(answer[i] ^ literal.flip)) & then[i];
+          now[i] = static_cast<int64_t>(static_cast<int16_t>(decision[i] ^ literal.flip)) & then[i];
         kernels.edge_products(terms.data() + depth * points, points, now, then,
                               products.data() + (depth - 1) * per_depth,
                               products.data() + depth * per_depth);

@@ -99,13 +99,13 @@ def test_unknown_categories_are_warned_about(run, towns, tmp_path):
     (tmp_path / "t.csv").write_text("area,flag,zip\n1,maybe,7\n2,yes,7\n")
     code, _, err = run("predict", model, tmp_path / "t.csv")
     assert code == 0
-    assert "Warning: X column 'flag' holds 'maybe' in 1 of 2 rows" in err
+    assert "Warning: X column 'flag' has unknown categories in 1 of 2 rows: 'maybe'" in err
 
 
 def test_unknown_categories_are_errors_with_handle_unknown_error(run, towns, tmp_path):
     model, _ = train(run, towns, "t.csv", "--set", "handle_unknown=error")
     (tmp_path / "t.csv").write_text("area,flag,zip\n1,maybe,7\n")
-    fails(run("predict", model, tmp_path / "t.csv"), "'flag' holds 'maybe'")
+    fails(run("predict", model, tmp_path / "t.csv"), "'flag' has unknown categories", "'maybe'")
 
 
 def test_text_where_numbers_were_is_refused(run, towns, tmp_path):

@@ -196,7 +196,7 @@ def test_a_model_in_a_missing_folder_is_refused_before_training(run, tmp_path):
 
 def test_train_and_show_print_the_automatic_learning_rate(run, tmp_path):
     settings, model = tmp_path / "p.toml", tmp_path / "m.stgw"
-    settings.write_text('learning_rate = "auto"\ncolumns_per_node = 1.0\nn_estimators = 200\n')
+    settings.write_text('learning_rate = "auto"\nmax_features = 1.0\nn_estimators = 200\n')
     trained = ("train", "train.csv", "--target", "price", "--drop-text", "--model", model)
     code, out, _ = run(*trained, "--params", settings, "--json")
     assert code == 0

@@ -115,7 +115,7 @@ def test_durations_and_times_may_be_given_and_missing_ones(model):
 @pytest.mark.parametrize(
     ("grid", "message"),
     [
-        (["2020-13-01"], "'2020-13-01' is no date; write one as 2024-03-01 or"),
+        (["2020-13-01"], "'2020-13-01' is not a date; write it as 2024-03-01 or"),
         ([dt.timedelta(days=1)], "'day' has dates, and datetime.timedelta.* is not one"),
         ({"day": "2020-01-01"}, "must be a list of dates; got '2020-01-01'"),
         ({"day": 7}, "must be a list of dates; got 7"),

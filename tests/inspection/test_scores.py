@@ -88,7 +88,7 @@ def test_invalid_targets_are_errors():
         Predictions.of(model, X, known[:-1])
     with pytest.raises(ValueError, match="X has no rows"):
         Predictions.of(model, X.iloc[:0], known[:0])
-    with pytest.raises(ValueError, match="all of sample_weight is zero"):
+    with pytest.raises(ValueError, match="at least one non-zero number"):
         Predictions.of(model, X, known, np.zeros(20))
     y = targets(X)["number"].copy()
     y[3] = np.nan

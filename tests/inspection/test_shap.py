@@ -280,8 +280,8 @@ def test_target_encodings_are_divided_equally_among_their_sources(interactions: 
 
 def test_several_targets_have_an_axis_of_their_own() -> None:
     frame = pd.DataFrame(TABLE.numbers, columns=["a", "b", "c"])
-    for multi_output in ("trees", "vector"):
-        model = GradientBoostingRegressor(n_estimators=4, multi_output=multi_output)
+    for leaves in ("constant", "vector"):
+        model = GradientBoostingRegressor(n_estimators=4, leaves=leaves)
         model.fit(TABLE.X, frame)
         why = shap_values(model, TABLE.X)
         assert why.values.shape == (600, 5, 3)
@@ -388,7 +388,9 @@ def test_too_large_results_are_errors_with_their_size(monkeypatch: Any) -> None:
 def test_fractional_rows_are_errors() -> None:
     X = TABLE.X[:200]
     model = DecisionTreeRegressor(missing_strategy="probability").fit(X, TABLE.number[:200])
-    with pytest.raises(InvalidParameterError, match=r"missing='probability'.*missing='learned'"):
+    with pytest.raises(
+        InvalidParameterError, match=r"missing_strategy='probability'.*missing_strategy='learned'"
+    ):
         shap_values(model, X)
     whole = X[~np.isnan(X).any(axis=1)]
     check_sums(model, whole, shap_values(model, whole))

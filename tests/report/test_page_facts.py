@@ -132,7 +132,7 @@ def test_fractional_rows_have_a_reason_instead_of_shapley_values():
         X, y[:, 0]
     )
     rows = report_facts(tree, X, y[:, 0]).rows
-    assert "missing='probability'" in rows.reason
+    assert "missing_strategy='probability'" in rows.reason
     assert rows.shap.shape[1] == 0
 
 

@@ -1,4 +1,4 @@
-"""Bagging of any estimators."""
+"""Bagging and cross-validation ensembles of any estimators."""
 
 from stagewise.bagging.bagging import BaggingClassifier, BaggingRegressor
 

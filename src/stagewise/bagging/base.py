@@ -8,7 +8,6 @@ estimator and of the ensemble. A base estimator is any estimator with `fit` and 
 from __future__ import annotations
 
 import hashlib
-import re
 import time
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
@@ -36,6 +35,7 @@ from stagewise.bagging.base_estimators import (
     select_columns,
 )
 from stagewise.bagging.combination import OutOfSample, WeightedSum, normalize_weights
+from stagewise.bagging.common_warnings import warn_of_common
 from stagewise.bagging.parallel import parallel_map
 from stagewise.boosting.stopping import EarlyStopping
 from stagewise.data import Feature, Features, UnknownCategories
@@ -48,7 +48,7 @@ from stagewise.learners.estimator import can_be_fitted, name_of, weight_argument
 from stagewise.training.columns import FeatureReader
 from stagewise.training.folds import group_numbers, make_folds
 from stagewise.training.passthrough import Header, PassthroughReader, UntouchedRows
-from stagewise.training.report import ONE_VALUE
+from stagewise.training.report import ONE_VALUE, VERSION
 from stagewise.training.row_set import RowSet, rows_with_weight
 from stagewise.training.specs import InputSpec
 from stagewise.validation.messages import (
@@ -200,7 +200,8 @@ class BaseBagging(StagewiseEstimator):
         if classes is not None:
             self.classes_ = classes
         self._set_out_of_sample(params, held, train, passed.n_rows)
-        details |= {"seed": seed, "threads": threads, "seconds": time.perf_counter() - begin}
+        details |= {"seed": seed, "threads": threads, "version": VERSION}
+        details["seconds"] = time.perf_counter() - begin
         self.fit_report_ = details
         return self
 
@@ -296,7 +297,7 @@ class BaseBagging(StagewiseEstimator):
                 break
         if weighted and np.isnan(weights).all():
             warn_caller("No out-of-sample rows: all base estimators get equal weights.")
-        _warn_of_common(collected, shown)
+        warn_of_common(collected, shown)
         self.estimators_ = [estimator.estimator for estimator in fitted]
         self.estimators_features_ = [estimator.columns for estimator in fitted]
         self.estimator_weights_ = normalize_weights(
@@ -422,24 +423,6 @@ class BaseBagging(StagewiseEstimator):
             tags.input_tags.categorical = theirs.categorical
             tags.input_tags.sparse = theirs.sparse
         return tags
-
-
-def _without_numbers(message: str) -> str:
-    """Return a message without its numbers, which differ from bag to bag."""
-    return re.sub(r"\d+", "0", message)
-
-
-def _warn_of_common(collected: list[list[CollectedWarning]], shown: list[CollectedWarning]) -> None:
-    """Warn once if all base estimators gave a warning; other warnings are about single bags."""
-    forms = ({_without_numbers(message) for message, _ in warnings} for warnings in collected)
-    common = set.intersection(*forms) - {_without_numbers(message) for message, _ in shown}
-    for message, category in collected[0]:
-        form = _without_numbers(message)
-        if form not in common:
-            continue
-        common.remove(form)
-        same = all((message, category) in warnings for warnings in collected)
-        warn_caller(message if same else f"In the first bag: {message}", category)
 
 
 def _categorical_features(

@@ -243,7 +243,7 @@ class Features(Sequence[Feature]):
         if new.any():
             unknown.record(position, factor, new, categories)
             numbers[new] = unknown.code(len(categories))
-        # The code of a missing cell, -1, selects the last entry.
+        # The code of a missing value, -1, selects the last entry.
         return np.append(numbers, np.nan)[factor.codes]
 
     def read(self, X: Any, caller: str) -> Table:

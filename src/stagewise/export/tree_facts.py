@@ -65,7 +65,7 @@ class NodeFacts:
         The numbers of the node (as returned by `apply`), its parent and its children; -1: none.
     depth : int
         The number of splits between the root and the node.
-    question : Split or None
+    split : Split or None
         The split; None for a leaf.
     weight : float
         The sum of the weights of the training rows in it.

@@ -256,8 +256,8 @@ class FittedModel:
         """
         if response == "score" and not self.is_affine_regression:
             return score
-        answer = predict_scores(self.estimator, score)
-        return answer.reshape(len(score), -1)
+        predicted = predict_scores(self.estimator, score)
+        return predicted.reshape(len(score), -1)
 
     def outputs(self, response: Response) -> tuple[str, ...]:
         """Return the names of the columns of `respond`: classes or targets."""

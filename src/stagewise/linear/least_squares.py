@@ -1,9 +1,9 @@
 """One least-squares fit, and what can be inferred from it.
 
-The one idea: a fit is an estimate with (X'X)⁻¹ and the residual sum of squares; standard errors,
+A fit is an estimate with (X'X)⁻¹ and the residual sum of squares; standard errors,
 t and F tests, intervals and information criteria are formulas of these. They hold if
 y = Xβ + ε with independent normal errors of one variance (Hastie, Tibshirani & Friedman, *The
-Elements of Statistical Learning*, section 3.2). Must not know how the fit was made, nor names.
+Elements of Statistical Learning*, section 3.2).
 """
 
 from __future__ import annotations

@@ -215,48 +215,53 @@ class _BoostingTrainer:
             monitor.close()
         return monitor
 
+    def _fold(
+        self,
+        bound: BoundRecipe,
+        rows: EncodedRows,
+        table: _Encoded,
+        encoder: TargetEncoder,
+        learned: npt.NDArray[np.intp],
+        held: npt.NDArray[np.intp],
+    ) -> Boosting:
+        """Return the fit of one fold; `learned` and `held` are positions of training rows.
+
+        It uses the shared bins. With target encodings, which come from the training rows of the
+        fold, it has bins of its own.
+        """
+        train = self.data.train
+        own, encoded = train.part(learned), rows.table
+        y = scale_target(self.loss, self.scale, own.y)
+        ensemble = self._start(table.features, y, own.weight)
+        if not self.spec.recipe.from_zero:  # the offset is not the mean of these rows
+            ensemble.base = self._best_constant(y, own.weight)
+        if encoder.sources:
+            features, tables = encoder.learn(own, y, table.features, rows_to_encode=train)
+            encoded, encode = self.spec.learner.encode(tables, train.weight, features, self.context)
+            table = _Encoded(features, encode)
+        # On the shared bins a held-out row has weight 0: it is absent from every sum.
+        weight = np.zeros(len(rows.y))
+        weight[learned] = 1.0 if own.weight is None else own.weight
+        score = np.repeat(ensemble.base[:, np.newaxis], len(rows.y), axis=1)
+        sampling = OnlyRows(learned.astype(np.uint32), bound.recipe.sampling)
+        recipe = replace(bound.recipe, out_of_bag=False, sampling=sampling)
+        return Boosting(
+            replace(bound, recipe=recipe),
+            ensemble,
+            replace(rows, table=encoded, weight=weight, score=score),
+            self._encode_rows(table, train.part(held), ensemble),
+            self.context.workers,
+            self.context.seed,
+        )
+
     def _cross_validate(
         self, rows: EncodedRows, table: _Encoded, encoder: TargetEncoder
     ) -> tuple[Monitor, npt.NDArray[np.float64]]:
-        """Boost one model for each fold on the shared bins; return their monitor and scores.
-
-        Target encodings come from the training rows of the fold, so such a fold has its own bins.
-        """
+        """Boost one model for each fold; return their monitor and the scores of held-out rows."""
         folds, train = self.data.folds, self.data.train
         assert folds is not None
         bound = self._recipe(table.features)
-        fits = []
-        for learned, held in folds:
-            own, fold, encoded = train.part(learned), table, rows.table
-            y = scale_target(self.loss, self.scale, own.y)
-            ensemble = self._start(table.features, y, own.weight)
-            if not self.spec.recipe.from_zero:  # the offset is not the mean of these rows
-                ensemble.base = self._best_constant(y, own.weight)
-            if encoder.sources:
-                features, tables = encoder.learn(own, y, table.features, rows_to_encode=train)
-                encoded, encode = self.spec.learner.encode(
-                    tables, train.weight, features, self.context
-                )
-                fold = _Encoded(features, encode)
-            # On the shared bins a held-out row has weight 0: it is absent from every sum.
-            weight = np.zeros(len(rows.y))
-            weight[learned] = 1.0 if own.weight is None else own.weight
-            score = np.repeat(ensemble.base[:, np.newaxis], len(rows.y), axis=1)
-            recipe = replace(
-                bound.recipe,
-                out_of_bag=False,
-                sampling=OnlyRows(learned.astype(np.uint32), bound.recipe.sampling),
-            )
-            fits.append(
-                Boosting(
-                    replace(bound, recipe=recipe),
-                    ensemble,
-                    replace(rows, table=encoded, weight=weight, score=score),
-                    self._encode_rows(fold, train.part(held), ensemble),
-                    self.context.workers,
-                    self.context.seed,
-                )
-            )
+        fits = [self._fold(bound, rows, table, encoder, learned, held) for learned, held in folds]
         monitor = make_monitor(
             self.spec.stopping,
             self.loss,

@@ -63,7 +63,7 @@ class Header:
         return [0] * self.n
 
     def append_encoded(self, columns: UntouchedRows) -> UntouchedRows:
-        """Return the columns: nothing is made of them here."""
+        """Return the columns unchanged: no target encodings are appended."""
         return columns
 
     def set_attributes(self, estimator: Any) -> None:

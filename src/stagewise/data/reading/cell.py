@@ -46,7 +46,7 @@ def family(kind: type) -> Family:
 
 
 def is_missing(item: Any) -> bool:
-    """Return whether an object is a missing cell: None, NaN, NaT, or pandas' NA or NaT."""
+    """Return whether an object is a missing value: None, NaN, NaT, or pandas' NA or NaT."""
     if isinstance(item, (float, np.floating)):
         return bool(item != item)
     if isinstance(item, (np.datetime64, np.timedelta64)):

@@ -43,7 +43,7 @@ class Column(NamedTuple):
     Parameters
     ----------
     values : array of shape (n_rows,)
-        float32 or float64, where NaN is a missing cell; or int64 or uint64 for a *wide* column,
+        float32 or float64, where NaN is a missing value; or int64 or uint64 for a *wide* column,
         which holds integers beyond 2**53.
     missing : bool array of shape (n_rows,), or None
         Which cells of a wide column are missing; None if there are none.
@@ -162,7 +162,7 @@ def _is_numeric_text(cell: str) -> bool:
 
 
 def missing_mask(items: Sequence[Any]) -> Mask:
-    """Return which objects are missing cells: None, NaN, and pandas' NA and NaT."""
+    """Return which objects are missing values: None, NaN, and pandas' NA and NaT."""
     return np.array([is_missing(item) for item in items], dtype=bool)
 
 
@@ -190,7 +190,7 @@ def _read_integers(cells: Array, missing: Mask | None) -> Column:
     if cells.dtype.itemsize <= 2:
         return Column(with_missing(cells.astype(np.float32), missing), None)
     if cells.dtype.itemsize == 8 and missing is not None and missing.any():
-        # The value under a missing cell must not make the column wide.
+        # The value under a missing value must not make the column wide.
         cells = np.where(missing, cells.dtype.type(0), cells)
     if cells.dtype.itemsize == 8 and is_wide(cells):
         wide = np.ascontiguousarray(cells, dtype=cells.dtype.newbyteorder("="))

@@ -189,7 +189,7 @@ def open_series(y: Any) -> nw.Series[Any] | None:
 
 
 def series_cells(series: nw.Series[Any], label: str) -> tuple[Array, Mask | None]:
-    """Return the cells as a numpy array of the series' own type, and a mask of missing cells.
+    """Return the cells as a numpy array of the series' own type, and a mask of missing values.
 
     Narwhals converts integers with nulls to floats, which rounds large ones; such columns are read
     as integers and a mask instead. A cell of a category type is its category; a time of day is the
@@ -279,7 +279,7 @@ def _is_category(series: nw.Series[Any]) -> bool:
 
 
 def _category_cells(series: nw.Series[Any]) -> tuple[Array, Mask | None]:
-    """Return each cell's category, and a mask of missing cells.
+    """Return each cell's category, and a mask of missing values.
 
     Only cells that are not missing are converted: next to a null pandas would round large integers,
     and pyarrow fills a null with the last category.

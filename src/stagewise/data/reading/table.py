@@ -58,7 +58,7 @@ class Table:
     names : list of str, or None
         The columns' names, or None.
     missing : mapping of int to bool array
-        The mask of missing cells, for wide columns that have some. In other columns a missing cell
+        The mask of missing values, for wide columns that have some. In other columns, a missing one
         is NaN.
     missing_values : MissingValues
         The values that count as missing besides NaN.

@@ -140,7 +140,7 @@ def boosting_spec(params: Mapping[str, Any], recipe: Recipe, learner: LearnerSpe
 
 
 def stopping_spec(params: Mapping[str, Any]) -> StoppingSpec:
-    """Return when a fit ends."""
+    """Return the specification of when a fit ends."""
     spec, stopping = StoppingSpec.of(params), params.get("early_stopping", False)
     if isinstance(stopping, bool):
         return spec

@@ -201,10 +201,10 @@ def known_codes(
         known = [str(label) for label in known]
     place = {label: k for k, label in enumerate(known)}
     places = np.array([place.get(label, -1) for label in labels], dtype=np.intp)[codes]
-    unseen = places < 0
-    if unseen.any():
+    unknown = places < 0
+    if unknown.any():
         strange = [label for label in labels if label not in place]
-        count = int(unseen.sum())
+        count = int(unknown.sum())
         raise ValueError(
             f"y has labels that were not in the training data: {_listing(strange)} (in {count:,} "
             f"row{'s' if count > 1 else ''}); the classes are {_listing(known)}. "

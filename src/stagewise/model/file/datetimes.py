@@ -1,7 +1,7 @@
 """Temporal types of features, to and from the section ``feature_moment`` of a model file.
 
 They do not affect predictions, so a reader that does not know the section may skip it. A reader
-that knows it checks it against the kinds of the features.
+that has it checks it against the kinds of the features.
 """
 
 from __future__ import annotations

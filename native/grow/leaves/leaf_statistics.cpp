@@ -1,4 +1,4 @@
-#include "grow/leaf_statistics.hpp"
+#include "grow/leaves/leaf_statistics.hpp"
 
 #include <algorithm>
 

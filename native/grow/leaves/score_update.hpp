@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "binning/bins.hpp"
-#include "grow/linear_leaves.hpp"
+#include "grow/leaves/linear_leaves.hpp"
 #include "grow/tree.hpp"
 #include "kernels/kernels.hpp"
 

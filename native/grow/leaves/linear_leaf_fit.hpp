@@ -11,7 +11,7 @@
 
 #include "core/columns.hpp"
 #include "grow/finders/gradient_finder.hpp"
-#include "grow/leaf_statistics.hpp"
+#include "grow/leaves/leaf_statistics.hpp"
 #include "grow/tree.hpp"
 #include "kernels/kernels.hpp"
 

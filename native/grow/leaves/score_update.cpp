@@ -1,4 +1,4 @@
-#include "grow/score_update.hpp"
+#include "grow/leaves/score_update.hpp"
 
 #include <algorithm>
 

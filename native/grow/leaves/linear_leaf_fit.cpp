@@ -1,4 +1,4 @@
-#include "grow/linear_leaf_fit.hpp"
+#include "grow/leaves/linear_leaf_fit.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -243,18 +243,18 @@ Slopes ridge_slopes(const LinearLeafSums& sums, double l2, double bound,
   const double rows = bound > 0.0 ? std::min(sums.weight, sums.hessian / bound) : sums.weight;
   const auto slopes = static_cast<double>(std::count(used.begin(), used.end(), 1));
   if (rows < kRowsPerSlope * (slopes + 1.0)) return found;
-  for (bool settled = false; !settled;) {
+  for (bool converged = false; !converged;) {
     const std::vector<double> u = solve(a, b, &used);
-    settled = true;
+    converged = true;
     for (size_t j = 0; j < k; ++j) {
       if (!used[j]) continue;
       if (!std::isfinite(u[j])) return {std::vector<double>(k, 0.0), 0.0};
       if (u[j] * direction[j] < 0.0) {
         used[j] = 0;
-        settled = false;
+        converged = false;
       }
     }
-    if (!settled) continue;
+    if (!converged) continue;
     double variance = 0.0;
     for (size_t j = 0; j < k; ++j) {
       if (!used[j]) continue;

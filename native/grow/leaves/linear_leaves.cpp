@@ -1,4 +1,4 @@
-#include "grow/linear_leaves.hpp"
+#include "grow/leaves/linear_leaves.hpp"
 
 #include <algorithm>
 #include <stdexcept>
