@@ -183,7 +183,7 @@ def test_what_cannot_be_is_said(table):
         GradientBoostingRegressor(early_stopping="cv", warm_start=True).fit(X, y)
     with pytest.raises(ValueError, match="need at least 5 rows; there are 3"):
         GradientBoostingRegressor(early_stopping="cv").fit(X[:3], y[:3])
-    with pytest.raises(ValueError, match="no row in the training part of fold 1"):
+    with pytest.raises(ValueError, match="a class has no training row in fold 1"):
         GradientBoostingClassifier(early_stopping="cv").fit(X[:20], np.arange(20) == 0)
 
 

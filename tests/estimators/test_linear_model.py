@@ -340,7 +340,7 @@ def test_without_matplotlib_the_remedy_is_said(monkeypatch):
     X, y = frame()
     model = LinearRegression().fit(X, y)
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    with pytest.raises(ImportError, match=r"plot_residuals draws.*pip install 'stagewise\[plot\]'"):
+    with pytest.raises(ImportError, match=r"needs matplotlib.*pip install 'stagewise\[plot\]'"):
         model.plot_residuals(X, y)
 
 

@@ -174,6 +174,20 @@ def test_options_come_back_from_files_and_pickles(kind, name, table, tmp_path):
         assert other.fit(table.X, target(kind, table)).fingerprint() == model.fingerprint()
 
 
+@pytest.mark.parametrize("value", [np.bool_(True), np.int8(3), 3.0, "cv", False])
+def test_early_stopping_comes_back_from_a_file(value, table, tmp_path):
+    model = quick(GradientBoostingRegressor, early_stopping=value).fit(table.X, table.number)
+    model.save(tmp_path / "model.stgw")
+    assert stagewise.load(tmp_path / "model.stgw").early_stopping == value
+
+
+def test_folds_that_were_passed_are_not_part_of_a_file(table, tmp_path):
+    folds = [(np.arange(200), np.arange(200, 300))]
+    model = quick(GradientBoostingRegressor, early_stopping=folds).fit(table.X, table.number)
+    model.save(tmp_path / "model.stgw")
+    assert stagewise.load(tmp_path / "model.stgw").early_stopping == "cv"
+
+
 def test_a_loss_with_a_number_comes_back_from_a_file(table, tmp_path):
     loss = stagewise.losses.Tweedie(power=1.2)
     model = quick(GradientBoostingRegressor, loss=loss).fit(table.X, table.number)

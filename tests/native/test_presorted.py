@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from reference import tree as reference
 from reference.core import Growth, same_trees
 from reference.tree import Rules
-from stagewise import GradientBoostingClassifier
+from stagewise import GradientBoostingClassifier, SplitSearch
 from stagewise._native import Bins, Columns, Workers
 from stagewise.data.bins import rank_values
 from stagewise.trees.tree import Tree
@@ -217,9 +217,9 @@ def test_constraints_hold_for_sorted_rows_too() -> None:
 def test_hessians_that_round_to_nothing_end(proposal: str) -> None:
     """With them, the step from one proposed value to the next is 0."""
     X = np.arange(20.0)[:, np.newaxis]
+    split = SplitSearch(method="approx", proposal=proposal)
     model = GradientBoostingClassifier(
-        split="approx",
-        proposal=proposal,
+        split=split,
         n_estimators=100,
         learning_rate=1.0,
         min_samples_leaf=1,
@@ -227,5 +227,5 @@ def test_hessians_that_round_to_nothing_end(proposal: str) -> None:
         min_hessian=0.0,
     )
     assert model.fit(X, X[:, 0] > 9).score(X, X[:, 0] > 9) == 1
-    weighted = GradientBoostingClassifier(split="approx", proposal=proposal, n_estimators=5)
+    weighted = GradientBoostingClassifier(split=split, n_estimators=5)
     weighted.fit(X[:3], [0, 1, 2], sample_weight=[1, 1, 10**9])

@@ -147,7 +147,7 @@ class ModelEstimator(StagewiseEstimator):
         if hasattr(params["categorical_features"], "tolist"):  # an array, or an index of pandas
             params["categorical_features"] = params["categorical_features"].tolist()
         for name, default in (("cv", 5), ("ccp_cv", 5), ("early_stopping", "cv")):
-            if not isinstance(params.get(name, 5), (bool, int, np.integer, str)):
+            if not isinstance(params.get(name, 5), (int, float, np.number, np.bool_, str)):
                 params[name] = default  # explicit folds refer to rows that a file does not hold
         if not isinstance(params.get("random_state"), (int, np.integer, type(None))):
             params["random_state"] = self.seed_
