@@ -14,7 +14,7 @@ SECTIONS = re.findall(
 )
 WORDS = {
     "GentleBoostClassifier": r"\bGentleBoostClassifier\b|\bGENTLE\b",
-    "Mvs": r"\bMvs\b|\bMinimalVariance\b",
+    "Mvs": r"\bMvs\b|\bMvsSampling\b",
 }
 """Patterns of the examples whose parts have several names."""
 GENERATED = {

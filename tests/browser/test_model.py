@@ -74,7 +74,7 @@ def test_explanations_are_those_of_python(case):
     model, columns, told = case
     if isinstance(told["why"], str):
         has_lines = FittedModel.of(model, "").has_linear_leaves
-        both_ways = getattr(model, "missing", None) == "probability"
+        both_ways = getattr(model, "missing_strategy", None) == "probability"
         assert has_lines or both_ways
         return
     names = FittedModel.of(model, "").names
@@ -157,7 +157,7 @@ HAND_MADE = [name for name in sample_models() if not name.startswith("linear mod
 def test_random_trees_agree_with_the_reference(lab, name):
     model = sample_models()[name]
     kind = GradientBoostingRegressor if model.classes is None else GradientBoostingClassifier
-    estimator = kind.from_model(model, {"loss": model.loss}, {})
+    estimator = kind._from_model(model, {"loss": model.loss}, {})
     rng = np.random.default_rng(3)
     special = [np.nan, np.inf, -np.inf, 0.0, 1.0, 3.0, 5.0, 1e9]
     special += [cut for tree in model.ensemble.trees for cut in tree.threshold[tree.feature >= 0]]
@@ -191,7 +191,7 @@ def test_linear_leaves_are_bounded_and_rounded_as_in_the_core(lab, beyond, grain
     model = replace(
         make_model(features=[Feature("x", "real")]), ensemble=Ensemble(1, np.zeros(1), [tree])
     )
-    estimator = GradientBoostingRegressor.from_model(model, {}, {})
+    estimator = GradientBoostingRegressor._from_model(model, {}, {})
     halves = np.arange(-8, 11) / 2
     x = np.concatenate([halves, np.nextafter(halves, 9), [np.nan, np.inf, -np.inf]])
     told = ask(lab, estimator, [x])
@@ -228,7 +228,7 @@ def combining_model(rng):
         for sources, own in keys.items()
     ]
     features = Features(
-        [Feature(None, "categorical", None, known) for _ in range(4)], statistics=statistics
+        [Feature(None, "categorical", None, known) for _ in range(4)], target_encodings=statistics
     )
     levels = features.n_categories_per_column()
     trees = [mirrored(random_tree(rng, 6, 6)) for _ in range(4)]
@@ -241,7 +241,7 @@ def combining_model(rng):
 def test_combinations_of_categories_are_found_by_keys_of_any_width(lab):
     rng = np.random.default_rng(1)
     model = combining_model(rng)
-    estimator = GradientBoostingRegressor.from_model(model, {}, {})
+    estimator = GradientBoostingRegressor._from_model(model, {}, {})
     x = rng.choice([0.0, 1.0, 2.0, 9_999.0, 10_000.0, 12_345.0, np.nan], size=(40, 4))
     x[:3] = [[0, 0, 0, 1], [np.nan] * 4, [np.nan, np.nan, np.nan, 10_000.0]]  # known keys
     columns = list(np.ascontiguousarray(x.T))

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn import metrics
+from sklearn.base import clone
 
 from inspection.tables import MODELS, fitted, mixed, targets
 from stagewise import (
@@ -67,7 +68,7 @@ def test_predictions_are_those_of_the_estimator(name):
 def test_any_fitted_estimator_can_be_scored(estimator, target):
     X = mixed()[["a", "d"]]
     y = targets(mixed())[target]
-    found = scores(estimator.fit(X, y), X, y, n_resamples=10)
+    found = scores(clone(estimator).fit(X, y), X, y, n_resamples=10)
     assert len(found.scores) == (3 if target == "number" else 4)
     assert all(s.low <= s.high for s in found.scores)
 

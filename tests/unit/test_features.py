@@ -18,7 +18,7 @@ from stagewise.data.feature import Feature
 from stagewise.data.features import Features
 from stagewise.data.reading.column import Column
 from stagewise.data.reading.table import read_table
-from stagewise.data.reading.wide_integers import learn_cuts, ranks, round_up_to_floats
+from stagewise.data.reading.wide_integers import learn_integer_cuts, ranks, round_up_to_floats
 
 BIG = 2**53 + 1
 INT64 = st.integers(-(2**63), 2**63 - 1)
@@ -184,7 +184,7 @@ def test_dates_and_integers_of_nanoseconds_are_the_same() -> None:
 
 @given(st.lists(INT64, min_size=1), st.lists(INT64))
 def test_few_distinct_values_are_all_separated(values, others) -> None:
-    cuts = learn_cuts(Column(np.array(values, np.int64), None), None, 255)
+    cuts = learn_integer_cuts(Column(np.array(values, np.int64), None), None, 255)
     distinct = sorted(set(values))
     rank = ranks(Column(np.array(distinct, np.int64), None), cuts)
     assert rank.tolist() == [*range(len(distinct))]
@@ -196,7 +196,7 @@ def test_few_distinct_values_are_all_separated(values, others) -> None:
 def test_unsigned_values_are_separated_too(values) -> None:
     column = Column(np.array(values, np.uint64), None)
     distinct = sorted(set(values))
-    rank = ranks(column, learn_cuts(column, None, 255))
+    rank = ranks(column, learn_integer_cuts(column, None, 255))
     assert rank.tolist() == [distinct.index(value) for value in values]
 
 
@@ -238,7 +238,7 @@ def test_wide_integers_may_come_where_real_ones_were_learned() -> None:
 
 def test_many_values_get_at_most_max_bins_less_one_cuts() -> None:
     values = np.arange(10_000) + BIG
-    cuts = learn_cuts(Column(values, None), None, 100)
+    cuts = learn_integer_cuts(Column(values, None), None, 100)
     assert len(cuts) == 99
     share = np.bincount(ranks(Column(values, None), cuts).astype(int))
     assert (share == 100).all()
@@ -249,8 +249,8 @@ def test_weight_is_how_often_a_row_counts_in_cuts() -> None:
     values = BIG + rng.integers(0, 500, 2000)
     weight = rng.integers(0, 4, 2000)
     repeated = Column(np.repeat(values, weight), None)
-    weighted = learn_cuts(Column(values, None), weight.astype(float), 16)
-    assert weighted.tolist() == learn_cuts(repeated, None, 16).tolist()
+    weighted = learn_integer_cuts(Column(values, None), weight.astype(float), 16)
+    assert weighted.tolist() == learn_integer_cuts(repeated, None, 16).tolist()
 
 
 def test_a_row_of_weight_zero_leaves_no_cut() -> None:

@@ -11,7 +11,7 @@ from style import BLUE, GREEN, GREY, ORANGE, plt, save
 from stagewise import Dart, Goss, GradientBoostingClassifier, GradientBoostingRegressor
 from stagewise._native import Gradients, Workers
 from stagewise.boosting.sampling import Round
-from stagewise.estimators.parameters.specs import make_sampling
+from stagewise.estimators.parameters.make_specs import make_sampling
 from stagewise.options import OPTION_RULES
 
 __all__ = ["dart", "sampling"]

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from stagewise.boosting.sampling import Round, Sampling
+from stagewise.boosting.sampling import DrawInput, Sampling
 from stagewise.training.folds import Folds
 from stagewise.training.row_set import RowSet
 from stagewise.workers import make_workers
@@ -103,10 +103,10 @@ def draw_bag_samples(
     drawn_from = n if row_of is None else len(row_of)
     weight = np.ones(n) if sample.weight is None else sample.weight
     for number in range(n_estimators):
-        bag = sampling.bag(Round(workers, drawn_from, None, seed, number, tuple, groups=groups))
+        bag = sampling.bag(DrawInput(workers, drawn_from, None, seed, number, tuple, groups=groups))
         drawn = np.zeros(drawn_from)
         chosen = slice(None) if bag.rows is None else bag.rows
-        drawn[chosen] = 1.0 if bag.times is None else bag.times[chosen]
+        drawn[chosen] = 1.0 if bag.multiplier is None else bag.multiplier[chosen]
         if row_of is None:
             times: Vector = weight * drawn
         else:

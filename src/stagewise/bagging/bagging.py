@@ -21,7 +21,7 @@ from stagewise.estimators.bases.r_squared import ScoredByR2
 from stagewise.estimators.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
 from stagewise.learners.estimator import name_of
 from stagewise.training.class_weights import without_absent
-from stagewise.training.report import warn_of_one_class
+from stagewise.training.fit_report import warn_of_one_class
 from stagewise.validation.messages import short_repr
 from stagewise.validation.parameters import suggests_names
 from stagewise.validation.rules import OneOf

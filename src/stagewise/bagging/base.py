@@ -41,14 +41,14 @@ from stagewise.boosting.stopping import EarlyStopping
 from stagewise.data import Feature, Features, UnknownCategories
 from stagewise.data.categories.categories import Categories
 from stagewise.errors import InvalidParameterError
-from stagewise.estimators.bases.estimator import StagewiseEstimator
+from stagewise.estimators.bases.estimator import LibraryEstimator
 from stagewise.estimators.bases.model_estimator import ModelEstimator
-from stagewise.estimators.parameters.specs import choose_seed, make_sampling
+from stagewise.estimators.parameters.make_specs import choose_seed, make_sampling
 from stagewise.learners.estimator import can_be_fitted, name_of, weight_argument
-from stagewise.training.columns import FeatureReader
+from stagewise.training.feature_reader import FeatureReader
+from stagewise.training.fit_report import ONE_VALUE, VERSION
 from stagewise.training.folds import group_numbers, make_folds
 from stagewise.training.passthrough import Header, PassthroughReader, UntouchedRows
-from stagewise.training.report import ONE_VALUE, VERSION
 from stagewise.training.row_set import RowSet, rows_with_weight
 from stagewise.training.specs import InputSpec
 from stagewise.validation.messages import (
@@ -87,7 +87,7 @@ FITTED = (
 """Attributes that only some fits set."""
 
 
-class BaseBagging(StagewiseEstimator):
+class BaseBagging(LibraryEstimator):
     """Base class of bagging estimators; see `BaggingRegressor` for the parameters."""
 
     estimator: Any

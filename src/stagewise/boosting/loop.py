@@ -18,7 +18,7 @@ from stagewise._native import Gradients, VectorGradients, Workers
 from stagewise.boosting.dropout import DroppedRounds
 from stagewise.boosting.monitor import Monitor
 from stagewise.boosting.recipe import BoundRecipe
-from stagewise.boosting.sampling import Bag, Round
+from stagewise.boosting.sampling import Bag, DrawInput
 from stagewise.boosting.steps import StepInput, StepResult
 from stagewise.model.ensemble import Ensemble
 from stagewise.model.terms import Terms
@@ -143,7 +143,7 @@ class Boosting:
         before = self._losses(delta) if recipe.out_of_bag else None
         dropped = self._drop(m)
         new, old = recipe.dropout.shares(len(dropped.rounds), recipe.learning_rate)
-        bag = recipe.sampling.bag(self._draw(m))
+        bag = recipe.sampling.bag(self._draw_input(m))
         result = StepResult([])
         for turn, outputs in enumerate(turns):
             response = self._multiplied(outputs, bag)
@@ -198,7 +198,7 @@ class Boosting:
         """Return the response of the next term, times how often each row counts."""
         hessians = not self._recipe.response.of_classes
         multiplied = (
-            bag.count(self._response(k), self._workers, self.train.weight, hessians=hessians)
+            bag.multiply(self._response(k), self._workers, self.train.weight, hessians=hessians)
             for k in (outputs if self._vectors is not None else outputs[:1])
         )
         if self._vectors is None:
@@ -227,11 +227,11 @@ class Boosting:
         self._cached = output, response
         return response
 
-    def _draw(self, m: int) -> Round:
+    def _draw_input(self, m: int) -> DrawInput:
         n, weight = len(self.train.y), self.train.weight
         joint = self._parts.joint
         outputs = [k for turn in self._turns for k in (turn if joint else turn[:1])]
-        return Round(
+        return DrawInput(
             self._workers,
             n,
             weight,

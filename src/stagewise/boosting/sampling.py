@@ -29,10 +29,10 @@ from stagewise._native import (
 __all__ = [
     "Bag",
     "Bootstrap",
-    "LargestGradients",
-    "MinimalVariance",
+    "DrawInput",
+    "GossSampling",
+    "MvsSampling",
     "OnlyRows",
-    "Round",
     "RowFraction",
     "Sampling",
     "WholeGroups",
@@ -50,30 +50,30 @@ class Bag:
     ----------
     rows : uint32 array or None
         Increasing; None: all.
-    times : float32 array or None
+    multiplier : float32 array or None
         For every row of the table how often it counts, besides its weight; 0 outside the bag.
         None: once.
     """
 
     rows: Indices | None = None
-    times: npt.NDArray[np.float32] | None = None
+    multiplier: npt.NDArray[np.float32] | None = None
 
-    def count(
+    def multiply(
         self, derivatives: Gradients, workers: Workers, weight: Vector | None, *, hessians: bool
     ) -> Gradients:
         """Multiply derivatives by how often each row counts, and return them."""
-        if self.times is not None:
-            derivatives.multiply(workers, weight, self.times, hessians)
+        if self.multiplier is not None:
+            derivatives.multiply(workers, weight, self.multiplier, hessians)
         return derivatives
 
     def weight_of(self, rows: slice | Indices, weight: Vector | None) -> Vector | float:
         """Return the weights of some rows of the bag, times how often each counts."""
         own = 1.0 if weight is None else weight[rows]
-        return own if self.times is None else own * self.times[rows].astype(np.float64)
+        return own if self.multiplier is None else own * self.multiplier[rows].astype(np.float64)
 
 
 @dataclass(frozen=True, eq=False)
-class Round:
+class DrawInput:
     """The inputs of a draw.
 
     Parameters
@@ -127,7 +127,7 @@ class Sampling(Protocol):
     def description(self) -> str:
         """The sampling as a part of `recipe()`."""
 
-    def bag(self, this: Round) -> Bag:
+    def bag(self, this: DrawInput) -> Bag:
         """Return the rows of this round."""
 
 
@@ -154,7 +154,7 @@ class RowFraction:
         """The sampling as a part of `recipe()`."""
         return f"{self.share:.0%} of the rows per round" if self.draws else "all rows"
 
-    def bag(self, this: Round) -> Bag:
+    def bag(self, this: DrawInput) -> Bag:
         """Return the rows of this round."""
         if not self.draws:
             return Bag()
@@ -186,7 +186,7 @@ class Bootstrap:
         """The sampling as a part of `recipe()`."""
         return f"bootstrap of {self.rate:.0%} of the rows per round"
 
-    def bag(self, this: Round) -> Bag:
+    def bag(self, this: DrawInput) -> Bag:
         """Return the rows of this round."""
         return Bag(
             *draw_bootstrap(
@@ -196,7 +196,7 @@ class Bootstrap:
 
 
 @dataclass(frozen=True)
-class LargestGradients:
+class GossSampling:
     """Gradient-based one-side sampling (GOSS): large gradients, and a sample of the others.
 
     The `top` fraction of the rows with the largest ‖w·g‖ (over the outputs; with one output w·|g|)
@@ -222,14 +222,14 @@ class LargestGradients:
             "the others per round)"
         )
 
-    def bag(self, this: Round) -> Bag:
+    def bag(self, this: DrawInput) -> Bag:
         """Return the rows of this round."""
         squares, key = this.importance(), (this.seed, this.number)
         return Bag(*draw_goss(this.workers, squares, this.weight, self.top, self.other, *key))
 
 
 @dataclass(frozen=True)
-class MinimalVariance:
+class MvsSampling:
     """Minimal variance sampling (MVS): a row with probability p counts 1/p times.
 
         p = min(1, s / μ),    s = w √Σ_k (g_k² + λ h_k²),    Σ p = share · n
@@ -255,7 +255,7 @@ class MinimalVariance:
         """The sampling as a part of `recipe()`."""
         return f"MVS ({self.share:.0%} of the rows per round)"
 
-    def bag(self, this: Round) -> Bag:
+    def bag(self, this: DrawInput) -> Bag:
         """Return the rows of this round."""
         squares = this.importance(self.ridge * this.unit**2)
         key = this.seed, this.number
@@ -281,7 +281,7 @@ class WholeGroups:
         """The sampling as a part of `recipe()`."""
         return f"{self.share:.0%} of the groups per round"
 
-    def bag(self, this: Round) -> Bag:
+    def bag(self, this: DrawInput) -> Bag:
         """Return the rows of this round."""
         assert this.groups is not None
         return Bag(
@@ -319,7 +319,7 @@ class OnlyRows:
         """The sampling as a part of `recipe()`."""
         return self.inner.description
 
-    def bag(self, this: Round) -> Bag:
+    def bag(self, this: DrawInput) -> Bag:
         """Return the rows of this round."""
         drawn = self.inner.bag(this)
         return Bag(self.rows) if drawn.rows is None else drawn

@@ -87,12 +87,12 @@ class StepInput:
     def derivatives(self, output: int) -> Gradients:
         """Return the loss's derivatives, times how often each row counts in this round."""
         own = self.bound.gradients(output)
-        return self.bag.count(own, self.workers, self.weight, hessians=True)
+        return self.bag.multiply(own, self.workers, self.weight, hessians=True)
 
     def row_weights(self) -> Gradients:
         """Return the row weights of the loss, times how often each row counts in this round."""
         own = self.bound.row_weights()
-        return self.bag.count(own, self.workers, self.weight, hessians=False)
+        return self.bag.multiply(own, self.workers, self.weight, hessians=False)
 
 
 @dataclass(frozen=True)
@@ -147,7 +147,7 @@ def region_optimum(max_step: float = 0.0) -> Step:
                 sums = learner.node_sums(term, given.derivatives(output))
                 return loss.region_optimum(sums.gradient[:, 0], sums.hessian)
             residual = loss.target(given.y, output) - given.score[output]
-            width, times = given.bound.delta_of(output), given.bag.times
+            width, times = given.bound.delta_of(output), given.bag.multiplier
             if width is None:
                 return learner.leaf_quantiles(value, residual, loss.leaf_quantile, times)
             return learner.leaf_huber_means(value, residual, width, times)

@@ -26,7 +26,7 @@ from stagewise.data.reading.frame import Frame, open_frame
 from stagewise.data.reading.missing_values import ONLY_NAN, MissingValues
 from stagewise.data.reading.sparse import SparseCells
 from stagewise.data.reading.table import Table, read_array, read_frame
-from stagewise.data.reading.wide_integers import learn_cuts, ranks, round_up_to_floats
+from stagewise.data.reading.wide_integers import learn_integer_cuts, ranks, round_up_to_floats
 from stagewise.validation.messages import column_label, warn_caller
 
 __all__ = ["Features", "check_width", "select_by_name", "warn_of_names"]
@@ -109,7 +109,9 @@ class Features(Sequence[Feature]):
             column, cuts = table.column(position), None
             if column.values.dtype.kind in "iu":
                 column = column if rows is None else column.take(rows)
-                cuts = learn_cuts(column, weight, max_bins) if is_wide(column.values) else None
+                cuts = (
+                    learn_integer_cuts(column, weight, max_bins) if is_wide(column.values) else None
+                )
             kind: Literal["real", "wide_integer"] = "real" if cuts is None else "wide_integer"
             features.append(Feature(name, kind, cuts, temporal_type=column.temporal_type))
         return cls(features, table.missing_values)
@@ -229,12 +231,14 @@ class Features(Sequence[Feature]):
     def _column(self, table: Table, position: int, unknown: UnknownCategories) -> Array:
         column, feature = table.column(position), self._features[position]
         if feature.categories is not None:
-            return self._numbers(table.factors[position], feature.categories, position, unknown)
+            return self._category_codes(
+                table.factors[position], feature.categories, position, unknown
+            )
         if feature.cuts is not None:
             return ranks(column, feature.cuts)
         return column.values if column.values.dtype.kind == "f" else round_up_to_floats(column)
 
-    def _numbers(
+    def _category_codes(
         self, factor: Factor, categories: Categories, position: int, unknown: UnknownCategories
     ) -> npt.NDArray[np.float64]:
         """Return the code of each row's category; NaN where the cell is missing."""

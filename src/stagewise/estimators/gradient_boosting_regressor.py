@@ -8,7 +8,7 @@ from stagewise.boosting.recipe import BY_RESPONSE, Recipe
 from stagewise.estimators.bases.boosting import BaseBoosting, OutOfBagMixin
 from stagewise.estimators.bases.regressor import RegressionLossParameters, RegressorPredictions
 from stagewise.estimators.bases.scores import TreeAttributes
-from stagewise.estimators.parameters.specs import BOOSTING_RULES, BOOSTING_USES, tree_learner
+from stagewise.estimators.parameters.make_specs import BOOSTING_RULES, BOOSTING_USES, tree_learner
 from stagewise.training.specs import LearnerSpec
 from stagewise.validation.parameters import suggests_names
 

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["CLASSIFICATION_LOSSES", "REGRESSION_LOSSES", "Loss"]
+__all__ = ["CLASSIFICATION_ROW_LOSSES", "REGRESSION_ROW_LOSSES", "RowLoss"]
 
 Vector = npt.NDArray[np.float64]
-Loss = Callable[[npt.NDArray[Any], Vector], Vector]
+RowLoss = Callable[[npt.NDArray[Any], Vector], Vector]
 """A function of targets (or class indices) and predictions (or probabilities); one loss per row."""
 
 SMALLEST = float(np.finfo(np.float64).eps)  # the lower bound of probabilities in the log loss
@@ -45,9 +45,9 @@ def _brier(y: npt.NDArray[Any], y_pred: Vector) -> Vector:
     return np.asarray(whole / 2 if y_pred.shape[1] == 2 else whole)
 
 
-REGRESSION_LOSSES: Mapping[str, Loss] = MappingProxyType(
+REGRESSION_ROW_LOSSES: Mapping[str, RowLoss] = MappingProxyType(
     {"squared_error": _squared, "absolute_error": _absolute}
 )
-CLASSIFICATION_LOSSES: Mapping[str, Loss] = MappingProxyType(
+CLASSIFICATION_ROW_LOSSES: Mapping[str, RowLoss] = MappingProxyType(
     {"log_loss": _log_loss, "error": _error, "brier": _brier}
 )

@@ -36,7 +36,7 @@ from stagewise.report.quality_facts import (
 from stagewise.report.row_budget import row_budget
 from stagewise.report.row_facts import RowFacts, row_facts, take
 from stagewise.report.table_facts import TableFacts, table_facts
-from stagewise.training.report import VERSION
+from stagewise.training.fit_report import VERSION
 from stagewise.validation.messages import short_repr, warn_caller
 from stagewise.validation.rules import Number
 

@@ -28,8 +28,9 @@ from stagewise.training.preparation import (
     make_monitor,
     scale_target,
 )
+from stagewise.training.results import FitResult
 from stagewise.training.row_set import RowSet
-from stagewise.training.specs import BoostingSpec, FitContext, FitResult
+from stagewise.training.specs import BoostingSpec, FitContext
 from stagewise.training.target_encoder import TargetEncoder
 from stagewise.training.training_data import TrainingData
 

@@ -17,8 +17,8 @@ from stagewise.linear.design import Design
 from stagewise.losses import Loss
 from stagewise.model.ensemble import Ensemble
 from stagewise.model.model import Model
+from stagewise.training.fit_report import ONE_VALUE
 from stagewise.training.preparation import Scale, make_model, new_ensemble, score_rows
-from stagewise.training.report import ONE_VALUE
 from stagewise.training.specs import FitContext
 from stagewise.training.training_data import TrainingData
 from stagewise.validation.messages import warn_caller

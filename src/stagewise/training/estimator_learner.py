@@ -17,8 +17,8 @@ from stagewise.learners.estimator import EstimatorLearner
 from stagewise.learners.learner import Learner
 from stagewise.losses import Loss
 from stagewise.model.terms import TermModel, Terms
+from stagewise.training.fit_report import ONE_VALUE, warn_of_one_class
 from stagewise.training.preparation import Scale
-from stagewise.training.report import ONE_VALUE, warn_of_one_class
 from stagewise.training.specs import FitContext
 from stagewise.training.training_data import TrainingData
 from stagewise.validation.messages import warn_caller

@@ -14,6 +14,7 @@ from stagewise.errors import ModelFormatError
 from stagewise.learners.histogram_tree import HistogramTree, feature_share
 from stagewise.losses import BinarySquaredError, Loss
 from stagewise.model.model import Model
+from stagewise.training.fit_report import warn_if_constant
 from stagewise.training.preparation import (
     Scale,
     check_targets,
@@ -24,8 +25,8 @@ from stagewise.training.preparation import (
     new_ensemble,
     scale_target,
 )
-from stagewise.training.report import warn_if_constant
-from stagewise.training.specs import FitContext, ForestResult, ForestSpec
+from stagewise.training.results import ForestResult
+from stagewise.training.specs import FitContext, ForestSpec
 from stagewise.training.training_data import TrainingData
 
 __all__ = ["bind_tree", "check_averages", "forest_grower", "train_forest"]

@@ -17,7 +17,7 @@ from stagewise.data import match_targets
 from stagewise.training.folds import Folds, group_numbers, hold_out, make_folds
 from stagewise.training.row_set import RowSet, rows_with_weight
 from stagewise.training.specs import StoppingSpec
-from stagewise.training.targets import Target, TargetReader
+from stagewise.training.target_reader import Target, TargetReader
 
 __all__ = ["FitArguments", "TableReader", "TrainingData", "read_training_data"]
 

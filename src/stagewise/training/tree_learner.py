@@ -19,8 +19,8 @@ from stagewise.losses import Loss
 from stagewise.model.ensemble import Ensemble
 from stagewise.model.model import Model
 from stagewise.training.feature_rules import FeatureRules
+from stagewise.training.fit_report import warn_if_constant
 from stagewise.training.preparation import Scale, encode_bins, make_model, new_ensemble, score_rows
-from stagewise.training.report import warn_if_constant
 from stagewise.training.specs import FitContext
 from stagewise.training.training_data import TrainingData
 

@@ -19,6 +19,7 @@ from stagewise.boosting.stopping import EarlyStopping
 from stagewise.learners.histogram_tree import tree_of
 from stagewise.losses import Loss
 from stagewise.model.ensemble import Ensemble
+from stagewise.training.fit_report import warn_if_constant
 from stagewise.training.folds import Folds, out_of_fold
 from stagewise.training.forest_trainer import bind_tree, forest_grower
 from stagewise.training.imputation import IMPUTATIONS
@@ -31,9 +32,9 @@ from stagewise.training.preparation import (
     new_ensemble,
     scale_target,
 )
-from stagewise.training.report import warn_if_constant
+from stagewise.training.results import PrunedTree, TreeResult
 from stagewise.training.row_set import RowSet
-from stagewise.training.specs import FitContext, PrunedTree, SingleTreeSpec, TreeResult
+from stagewise.training.specs import FitContext, SingleTreeSpec
 from stagewise.training.training_data import TrainingData
 from stagewise.trees.impurity import IMPURITIES, RowCosts
 from stagewise.trees.pruning import (

@@ -16,10 +16,12 @@ import numpy.typing as npt
 
 from stagewise.data.reading.column import Array, Column
 
-__all__ = ["learn_cuts", "ranks", "round_up_to_floats", "threshold_as_integer"]
+__all__ = ["learn_integer_cuts", "ranks", "round_up_to_floats", "threshold_as_integer"]
 
 
-def learn_cuts(column: Column, weight: npt.NDArray[np.float64] | None, max_bins: int) -> Array:
+def learn_integer_cuts(
+    column: Column, weight: npt.NDArray[np.float64] | None, max_bins: int
+) -> Array:
     """Return at most ``max_bins - 1`` cuts between the distinct values of a wide column.
 
     With at most `max_bins` distinct values there is a cut between any two neighbours; with more,

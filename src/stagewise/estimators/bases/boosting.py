@@ -15,7 +15,7 @@ from stagewise.estimators.bases.model_estimator import ModelEstimator
 from stagewise.estimators.bases.report_mixin import ReportMixin
 from stagewise.estimators.bases.scores import ModelScores
 from stagewise.estimators.parameters.defaults import RATE, resolve_auto
-from stagewise.estimators.parameters.specs import PLAIN_TREE, boosting_spec, tree_learner
+from stagewise.estimators.parameters.make_specs import PLAIN_TREE, boosting_spec, tree_learner
 from stagewise.estimators.parameters.tree_needs import check_needs, check_sparse, reads_sparse
 from stagewise.estimators.parameters.warm_start import check_continues, model_to_continue
 from stagewise.losses import Loss
@@ -23,11 +23,12 @@ from stagewise.model.model import Model
 from stagewise.options import FeatureSampling, OrderedTargetEncoding, flatten_options
 from stagewise.training.boosting_trainer import train_boosting
 from stagewise.training.describe import describe_boosting
-from stagewise.training.specs import BoostingSpec, FitContext, FitResult, LearnerSpec
+from stagewise.training.results import FitResult
+from stagewise.training.specs import BoostingSpec, FitContext, LearnerSpec
 from stagewise.training.training_data import FitArguments, TrainingData
 from stagewise.validation.parameters import all_parameters, check_parameters
 
-__all__ = ["BaseBoosting", "OutOfBagMixin", "check_stopping"]
+__all__ = ["BaseBoosting", "OutOfBagMixin", "check_fit_arguments"]
 
 Vector = npt.NDArray[np.float64]
 
@@ -58,7 +59,7 @@ class BaseBoosting(ReportMixin, FitMixin, ModelScores, ModelEstimator):
         return model_to_continue(self, params)
 
     def _check_arguments(self, params: dict[str, Any], arguments: FitArguments) -> None:
-        check_stopping(params, arguments)
+        check_fit_arguments(params, arguments)
 
     def _check_data(
         self, params: dict[str, Any], data: TrainingData, loss: Loss, previous: Model | None
@@ -165,7 +166,7 @@ class OutOfBagMixin:
         return int(np.argmax(np.cumsum(self.oob_improvement_))) + 1
 
 
-def check_stopping(params: Mapping[str, Any], arguments: FitArguments) -> None:
+def check_fit_arguments(params: Mapping[str, Any], arguments: FitArguments) -> None:
     """Raise ValueError unless groups and X_val fit the early stopping and the sampling."""
     X_val, groups = arguments.X_val, arguments.groups
     by_folds = not isinstance(params.get("early_stopping", False), bool)

@@ -14,7 +14,7 @@ from stagewise.errors import InvalidParameterError
 from stagewise.estimators.bases.costs import check_costs
 from stagewise.losses import CLASSIFICATION_LOSSES, Loss
 from stagewise.model.model import Model
-from stagewise.training.targets import ClassReader, TargetReader
+from stagewise.training.target_reader import ClassReader, TargetReader
 from stagewise.validation.messages import short_repr
 from stagewise.validation.parameters import nearest_name
 

@@ -8,10 +8,10 @@ from sklearn.base import BaseEstimator
 
 from stagewise.validation.parameters import name_hint
 
-__all__ = ["StagewiseEstimator"]
+__all__ = ["LibraryEstimator"]
 
 
-class StagewiseEstimator(BaseEstimator):
+class LibraryEstimator(BaseEstimator):
     """Base class of all estimators."""
 
     def __getstate__(self) -> dict[str, Any]:

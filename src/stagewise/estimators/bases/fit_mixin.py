@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from stagewise.estimators.parameters.specs import choose_seed, input_spec
+from stagewise.estimators.parameters.make_specs import choose_seed, input_spec
 from stagewise.losses import Loss, MultiTargetLoss
 from stagewise.model.model import Model
-from stagewise.training.columns import FeatureReader
-from stagewise.training.report import counts_by_name, fit_report
-from stagewise.training.specs import FitContext, FitResult
-from stagewise.training.targets import TargetReader
+from stagewise.training.feature_reader import FeatureReader
+from stagewise.training.fit_report import counts_by_name, fit_report
+from stagewise.training.results import FitResult
+from stagewise.training.specs import FitContext
+from stagewise.training.target_reader import TargetReader
 from stagewise.training.training_data import (
     FitArguments,
     TableReader,

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stagewise.errors import InvalidParameterError
-from stagewise.estimators.bases.boosting import check_stopping
+from stagewise.estimators.bases.boosting import check_fit_arguments
 from stagewise.estimators.bases.classifier import ClassifierPredictions
 from stagewise.estimators.bases.fit_mixin import FitMixin
 from stagewise.estimators.bases.forest_importance import (
@@ -28,14 +28,15 @@ from stagewise.estimators.bases.r_squared import r_squared
 from stagewise.estimators.bases.regressor import RegressorPredictions
 from stagewise.estimators.bases.report_mixin import ReportMixin
 from stagewise.estimators.bases.scores import ModelScores, TreeAttributes
-from stagewise.estimators.parameters.specs import forest_spec
+from stagewise.estimators.parameters.make_specs import forest_spec
 from stagewise.estimators.parameters.tree_needs import check_sparse, reads_sparse
 from stagewise.learners.histogram_tree import feature_share
 from stagewise.losses import CLASSIFICATION_LOSSES, AbsoluteError, Loss, SquaredError
 from stagewise.model.model import Model
 from stagewise.training.describe import describe_forest
 from stagewise.training.forest_trainer import check_averages, train_forest
-from stagewise.training.specs import FitContext, ForestResult, ForestSpec
+from stagewise.training.results import ForestResult
+from stagewise.training.specs import FitContext, ForestSpec
 from stagewise.training.training_data import FitArguments, TrainingData
 from stagewise.validation.messages import short_repr, warn_caller
 from stagewise.validation.parameters import all_parameters, check_parameter
@@ -83,7 +84,7 @@ class BaseForest(ReportMixin, FitMixin, TreeAttributes, ModelScores, ModelEstima
         )
 
     def _check_arguments(self, params: dict[str, Any], arguments: FitArguments) -> None:
-        check_stopping({**params, "early_stopping": False}, arguments)
+        check_fit_arguments({**params, "early_stopping": False}, arguments)
         if _needs_validation(params) and arguments.X_val is None:
             raise InvalidParameterError(
                 f"early_stopping=True of {type(self).__name__} needs out-of-bag rows or validation "

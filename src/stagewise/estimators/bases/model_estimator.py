@@ -16,7 +16,7 @@ import numpy.typing as npt
 from sklearn.exceptions import NotFittedError
 
 from stagewise.errors import ModelFormatError
-from stagewise.estimators.bases.estimator import StagewiseEstimator
+from stagewise.estimators.bases.estimator import LibraryEstimator
 from stagewise.estimators.parameters.saved_parameters import plain_parameters
 from stagewise.losses import CLASSIFICATION_LOSSES, REGRESSION_LOSSES
 from stagewise.model.file.format import write_model
@@ -27,7 +27,7 @@ from stagewise.validation.parameters import all_parameters, default_parameters
 __all__ = ["ModelEstimator"]
 
 
-class ModelEstimator(StagewiseEstimator):
+class ModelEstimator(LibraryEstimator):
     """Base class of the estimators whose model can be saved to a file."""
 
     model_: Model

@@ -13,7 +13,7 @@ from stagewise.errors import InvalidParameterError
 from stagewise.estimators.bases.r_squared import ScoredByR2
 from stagewise.losses import REGRESSION_LOSSES, Loss, MultiTargetLoss
 from stagewise.model.model import Model
-from stagewise.training.targets import NumberReader, TargetReader
+from stagewise.training.target_reader import NumberReader, TargetReader
 from stagewise.validation.messages import short_repr
 from stagewise.validation.parameters import nearest_name
 

@@ -20,7 +20,7 @@ from stagewise.boosting.steps import Step
 from stagewise.errors import InvalidParameterError
 from stagewise.estimators.bases.boosting import BaseBoosting
 from stagewise.estimators.bases.scores import TreeAttributes
-from stagewise.estimators.parameters.specs import BOOSTING_USES
+from stagewise.estimators.parameters.make_specs import BOOSTING_USES
 from stagewise.learners.estimator import check_learner
 from stagewise.learners.histogram_tree import HistogramTree
 from stagewise.losses import Loss
@@ -29,7 +29,8 @@ from stagewise.options import OPTION_RULES
 from stagewise.training.describe import STOPPED
 from stagewise.training.estimator_learner import EstimatorLearnerSpec
 from stagewise.training.passthrough import PassthroughReader
-from stagewise.training.specs import FitResult, LearnerSpec
+from stagewise.training.results import FitResult
+from stagewise.training.specs import LearnerSpec
 from stagewise.training.training_data import TableReader, TrainingData
 from stagewise.training.tree_learner import TreeLearnerSpec
 from stagewise.validation.messages import short_repr

@@ -21,7 +21,7 @@ from stagewise.estimators.bases.forest import FOREST_RULES, set_average_tags
 from stagewise.estimators.bases.model_estimator import ModelEstimator
 from stagewise.estimators.bases.report_mixin import ReportMixin
 from stagewise.estimators.bases.scores import ModelScores, TreeAttributes
-from stagewise.estimators.parameters.specs import single_tree_spec
+from stagewise.estimators.parameters.make_specs import single_tree_spec
 from stagewise.estimators.parameters.tree_needs import check_sparse
 from stagewise.learners.histogram_tree import feature_share
 from stagewise.losses import Loss
@@ -29,7 +29,8 @@ from stagewise.model.model import Model
 from stagewise.options import OPTION_RULES, SplitSearch
 from stagewise.training.describe import describe_tree
 from stagewise.training.forest_trainer import check_averages
-from stagewise.training.specs import FitContext, SingleTreeSpec, TreeResult
+from stagewise.training.results import TreeResult
+from stagewise.training.specs import FitContext, SingleTreeSpec
 from stagewise.training.training_data import FitArguments, TrainingData
 from stagewise.training.tree_trainer import train_tree
 from stagewise.trees.fractional_rows import predict_fractional

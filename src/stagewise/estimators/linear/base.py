@@ -24,7 +24,7 @@ from stagewise.linear.least_squares import LeastSquares
 from stagewise.linear.reduction import Reduction
 from stagewise.model.file.least_squares import linear_ensemble
 from stagewise.model.model import Model
-from stagewise.training.report import VERSION
+from stagewise.training.fit_report import VERSION
 from stagewise.validation.messages import short_repr, warn_caller
 from stagewise.workers import make_workers
 

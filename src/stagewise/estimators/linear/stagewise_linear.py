@@ -18,7 +18,7 @@ from stagewise.estimators.bases.boosting import BaseBoosting
 from stagewise.estimators.bases.regressor import RegressorPredictions
 from stagewise.estimators.linear.columns import linear_reader, match_linear
 from stagewise.estimators.linear.plots import plot_paths
-from stagewise.estimators.parameters.specs import stopping_spec
+from stagewise.estimators.parameters.make_specs import stopping_spec
 from stagewise.linear.design import Design
 from stagewise.linear.terms import merge_linear_terms, slopes_of
 from stagewise.losses import Loss, SquaredError

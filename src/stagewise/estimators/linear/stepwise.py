@@ -21,7 +21,7 @@ from stagewise.estimators.linear.selection import (
     Significance,
     table_of,
 )
-from stagewise.estimators.parameters.specs import choose_seed
+from stagewise.estimators.parameters.make_specs import choose_seed
 from stagewise.linear.design import Design
 from stagewise.linear.reduction import Reduction
 from stagewise.model.model import Model

@@ -20,7 +20,11 @@ from stagewise.errors import InvalidParameterError
 from stagewise.inspection.fitted_model import FittedModel, Vector, check_argument
 from stagewise.inspection.importances.split_importance import Importance
 from stagewise.inspection.quality.predictions import known_codes
-from stagewise.inspection.row_losses import CLASSIFICATION_LOSSES, REGRESSION_LOSSES, Loss
+from stagewise.inspection.row_losses import (
+    CLASSIFICATION_ROW_LOSSES,
+    REGRESSION_ROW_LOSSES,
+    RowLoss,
+)
 from stagewise.validation.messages import short_repr
 from stagewise.validation.parameters import nearest_name
 from stagewise.validation.rules import Number
@@ -47,7 +51,7 @@ class _Evaluator:
 
     y: npt.NDArray[Any]
     weight: Vector
-    rows: Loss | None
+    rows: RowLoss | None
     whole: Callable[[npt.NDArray[Any], Vector, Vector], float] | None
 
     def __call__(self, y_pred: Vector) -> tuple[Vector | None, float]:
@@ -153,7 +157,7 @@ def _evaluator(
 ) -> _Evaluator:
     """Read the targets and check that the loss fits them."""
     classes, caller = fitted.model.classes, "permutation_importance"
-    known = REGRESSION_LOSSES if classes is None else CLASSIFICATION_LOSSES
+    known = REGRESSION_ROW_LOSSES if classes is None else CLASSIFICATION_ROW_LOSSES
     weight = fitted.weight(sample_weight, n_rows)
     names = [*known, *([] if classes is None else ["auc"])]
     name = names[0] if isinstance(loss, str) and loss == "auto" else loss

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from stagewise.inspection.fitted_model import Vector
 from stagewise.inspection.quality.predictions import Predictions
-from stagewise.inspection.row_losses import CLASSIFICATION_LOSSES, REGRESSION_LOSSES
+from stagewise.inspection.row_losses import CLASSIFICATION_ROW_LOSSES, REGRESSION_ROW_LOSSES
 
 __all__ = ["Metric", "metrics_of"]
 
@@ -197,16 +197,16 @@ def metrics_of(predictions: Predictions) -> list[Metric]:
         largest = float(np.max(np.abs([predictions.y, predictions.y_pred]), initial=0.0))
         unit = 2.0 ** float(np.frexp(largest)[1] - 1) if 0 < largest < np.inf else 1.0
         y, y_pred = predictions.y / unit, predictions.y_pred / unit
-        squared = REGRESSION_LOSSES["squared_error"](y, y_pred)
+        squared = REGRESSION_ROW_LOSSES["squared_error"](y, y_pred)
         return [
             _Root("rmse", "RMSE", squared, unit),
-            _Mean("mae", "MAE", REGRESSION_LOSSES["absolute_error"](y, y_pred), unit),
+            _Mean("mae", "MAE", REGRESSION_ROW_LOSSES["absolute_error"](y, y_pred), unit),
             _Explained(y, squared),
         ]
     y, y_pred = predictions.y, predictions.y_pred
     return [
-        _Mean("log_loss", "log loss", CLASSIFICATION_LOSSES["log_loss"](y, y_pred)),
-        _Right("accuracy", "accuracy", 1.0 - CLASSIFICATION_LOSSES["error"](y, y_pred)),
+        _Mean("log_loss", "log loss", CLASSIFICATION_ROW_LOSSES["log_loss"](y, y_pred)),
+        _Right("accuracy", "accuracy", 1.0 - CLASSIFICATION_ROW_LOSSES["error"](y, y_pred)),
         _Area(predictions),
-        _Mean("brier", "Brier", CLASSIFICATION_LOSSES["brier"](y, y_pred)),
+        _Mean("brier", "Brier", CLASSIFICATION_ROW_LOSSES["brier"](y, y_pred)),
     ]

@@ -13,8 +13,8 @@ from stagewise.boosting.dropout import Dropout
 from stagewise.boosting.recipe import Recipe
 from stagewise.boosting.sampling import (
     Bootstrap,
-    LargestGradients,
-    MinimalVariance,
+    GossSampling,
+    MvsSampling,
     RowFraction,
     Sampling,
     WholeGroups,
@@ -82,9 +82,9 @@ def make_sampling(params: Mapping[str, Any]) -> Sampling:
     sampling = params.get("sampling", "uniform")
     share = params.get("subsample", params.get("max_samples", 1.0))
     if isinstance(sampling, Goss):
-        return LargestGradients(sampling.top, sampling.other)
+        return GossSampling(sampling.top, sampling.other)
     if isinstance(sampling, Mvs):
-        return MinimalVariance(share, sampling.regularization)
+        return MvsSampling(share, sampling.regularization)
     kinds: dict[str, type[Sampling]] = {
         "uniform": RowFraction,
         "bootstrap": Bootstrap,

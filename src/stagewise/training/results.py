@@ -1,0 +1,112 @@
+"""The results of trainers: a fitted model, and facts about the fit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from stagewise.boosting.forest_loop import Average
+from stagewise.model.model import Model
+from stagewise.model.terms import TermModel
+from stagewise.trees.pruning import PruningPath
+
+__all__ = ["FitResult", "ForestResult", "PrunedTree", "TreeResult"]
+
+
+@dataclass(frozen=True)
+class FitResult:
+    """A fitted model, and facts about the fit.
+
+    Attributes
+    ----------
+    model : Model or TermModel
+        The model.
+    stop_reason : str
+        Why the fit ended before the last round; empty: it did not.
+    rounds_run : int
+        The number of the last round.
+    method_ended : bool
+        Whether the method itself had no further round.
+    constant_features, missing_features : list of str
+        The features with one value, and those with missing values and at most one other value.
+    oob_improvement : list of float
+        The decrease of the loss of the out-of-bag rows in every round, if it was measured.
+    oof_scores : float64 array of shape (n_outputs, n_rows) or None
+        The scores of training rows by the model of the fold that held them out.
+    """
+
+    model: Model | TermModel
+    stop_reason: str = ""
+    rounds_run: int = 0
+    method_ended: bool = False
+    constant_features: list[str] = field(default_factory=list)
+    missing_features: list[str] | None = None
+    oob_improvement: list[float] = field(default_factory=list)
+    oof_scores: npt.NDArray[np.float64] | None = None
+
+    def report(self) -> dict[str, Any]:
+        """Return the facts, by the names of `fit_report_`."""
+        missing = {}
+        if self.missing_features is not None:
+            missing = {"constant_or_missing_features": self.missing_features}
+        return {
+            "constant_features": self.constant_features,
+            **missing,
+            "stop_reason": self.stop_reason,
+            "rounds_run": self.rounds_run,
+            "method_ended": self.method_ended,
+        }
+
+
+@dataclass(frozen=True)
+class ForestResult(FitResult):
+    """The result of a forest.
+
+    Attributes
+    ----------
+    oob_average : Average or None
+        The averages of the trees over their out-of-bag rows.
+    used_validation_rows : bool
+        Whether the history of losses is that of held-out rows.
+    """
+
+    oob_average: Average | None = None
+    used_validation_rows: bool = False
+
+    def report(self) -> dict[str, Any]:
+        """Return the facts, by the names of `fit_report_`."""
+        return {**super().report(), "used_validation_rows": self.used_validation_rows}
+
+
+@dataclass(frozen=True)
+class PrunedTree:
+    """The result of pruning.
+
+    Attributes
+    ----------
+    leaves_grown : int
+        The number of leaves before pruning.
+    alpha : float or None
+        The α of cost-complexity pruning.
+    path : PruningPath or None
+        The trees of all α.
+    """
+
+    leaves_grown: int
+    alpha: float | None = None
+    path: PruningPath | None = None
+
+
+@dataclass(frozen=True)
+class TreeResult(FitResult):
+    """The result of a single tree; `pruned` is None if y has one class."""
+
+    pruned: PrunedTree | None = None
+
+    def report(self) -> dict[str, Any]:
+        """Return the facts, by the names of `fit_report_`."""
+        leaves = 1 if self.pruned is None else self.pruned.leaves_grown
+        return {**super().report(), "leaves_grown": leaves}
