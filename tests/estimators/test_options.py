@@ -353,3 +353,11 @@ def test_nothing_is_public_by_accident(kind):
 @EVERY
 def test_attributes_of_an_object_are_its_parameters(kind):
     assert set(vars(kind())) == set(inspect.signature(kind).parameters)
+
+
+def test_a_bad_number_of_an_option_is_one_sentence() -> None:
+    X, y = np.arange(40.0).reshape(-1, 1), np.arange(40.0)
+    with pytest.raises(InvalidParameterError) as error:
+        GradientBoostingRegressor(sampling=Goss(top="a")).fit(X, y)
+    expected = "The parameter 'top' of Goss must be a number above 0 and below 1; got 'a'."
+    assert str(error.value) == expected

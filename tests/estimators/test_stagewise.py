@@ -259,3 +259,38 @@ def test_sparse_rows_go_to_a_learner_that_reads_them(table):
 def test_the_recipe_names_the_learner():
     words = StagewiseRegressor("huber", learner=Ridge(), step="line_search").recipe()
     assert "huber x newton x line search step x Ridge" in words
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        {"monotone": (-1, 0, 0, 0)},
+        {"interaction_groups": ((0,), (1,), (2,), (3,))},
+        {"max_interaction_order": 1},
+        {"feature_penalty": (50.0, 0.0, 0.0, 0.0)},
+        {"forced_splits": ((3, 0.0, -1, -1),)},
+        {"feature_weights": (0.0, 1.0, 1.0, 1.0), "max_features": 0.5},
+    ],
+    ids=lambda rule: next(iter(rule)),
+)
+def test_rules_of_a_tree_that_is_a_learner_have_an_effect(rule):
+    X = np.random.default_rng(0).normal(size=(300, 4))
+    y = X[:, 0] + X[:, 1] ** 2
+    plain, ruled = (
+        StagewiseRegressor(learner=HistogramTree(**own), n_estimators=10).fit(X, y)
+        for own in ({k: v for k, v in rule.items() if k == "max_features"}, rule)
+    )
+    assert plain.fingerprint() != ruled.fingerprint()
+    if "monotone" in rule:
+        line = np.zeros((50, 4))
+        line[:, 0] = np.linspace(-3, 3, 50)
+        assert (np.diff(ruled.predict(line)) <= 0).all()
+
+
+def test_numbers_of_numpy_are_rules_of_a_tree():
+    X = np.random.default_rng(0).normal(size=(300, 4))
+    rules = {"max_features": np.int64(2), "max_leaf_nodes": 4.0, "max_step": None}
+    given = StagewiseRegressor(learner=HistogramTree(**rules), n_estimators=3)
+    plain = HistogramTree(max_features=2, max_leaf_nodes=4)
+    same = StagewiseRegressor(learner=plain, n_estimators=3)
+    assert given.fit(X, X[:, 0]).fingerprint() == same.fit(X, X[:, 0]).fingerprint()

@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 
 import stagewise
+from stagewise.estimators.parameters.saved_parameters import read_parameters
 from stagewise.model.file.format import MAJOR, MINOR, decode, encode
 
 FOLDER = Path(__file__).parent / "model_files"
@@ -72,3 +73,17 @@ def test_a_file_that_is_written_again_is_the_same_model(path: Path) -> None:
     if path.parent.name == f"v{MAJOR}.{MINOR}":
         assert again == data
     assert decode(again)[0].fingerprint() == model.fingerprint()
+
+
+def test_files_from_before_target_encoding_do_not_get_it() -> None:
+    old = {"loss": "squared_error", "n_estimators": 10, "growth": "best_first"}
+    assert read_parameters(old, "GradientBoostingRegressor")["category_encoding"] == "sets"
+    later = {**old, "categorical": "auto", "permutations": 1}
+    assert read_parameters(later, "GradientBoostingRegressor")["category_encoding"] == "auto"
+
+
+def test_symmetric_trees_of_old_files_use_all_features_of_a_node() -> None:
+    old = {"columns_per_tree": 0.8, "columns_per_level": 1.0, "columns_per_node": "auto"}
+    read = read_parameters({**old, "growth": "symmetric"}, "GradientBoostingRegressor")
+    assert read["max_features"].per_node is None
+    assert read["max_features"].per_tree == 0.8

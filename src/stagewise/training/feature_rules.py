@@ -42,20 +42,24 @@ class FeatureRules:
     forced_splits: Any = None
 
     def of(self, features: Features, tree: HistogramTree) -> dict[str, Any]:
-        """Return the fields of a `HistogramTree` for these features."""
+        """Return the fields of a `HistogramTree` that the rules set; a rule of None sets none."""
         encoded = features.sources[features.n :]  # target-encoded columns behind the features
-        directions = self._directions(features)
-        groups, largest = _interactions(self.interaction_cst, features)
-        return {
-            "monotone": directions + (0,) * (len(encoded) if directions else 0),
-            "interaction_groups": groups,
-            "max_interaction_order": largest,
-            "feature_penalty": _numbers_by_feature(
+        found: dict[str, Any] = {}
+        if self.monotonic_cst is not None:
+            directions = self._directions(features)
+            found["monotone"] = directions + (0,) * (len(encoded) if directions else 0)
+        if self.interaction_cst is not None:
+            groups, order = _interactions(self.interaction_cst, features)
+            found |= {"interaction_groups": groups, "max_interaction_order": order}
+        if self.feature_penalty is not None:
+            found["feature_penalty"] = _numbers_by_feature(
                 self.feature_penalty, features, "feature_penalty", "a number, at least 0"
-            ),
-            "feature_weights": self._weights(features, tree, encoded),
-            "forced_splits": _forced_splits(self.forced_splits, features),
-        }
+            )
+        if self.feature_weights is not None:
+            found["feature_weights"] = self._weights(features, tree, encoded)
+        if self.forced_splits is not None:
+            found["forced_splits"] = _forced_splits(self.forced_splits, features)
+        return found
 
     def _directions(self, features: Features) -> tuple[int, ...]:
         found = _numbers_by_feature(

@@ -107,9 +107,8 @@ class TreeLearnerSpec:
         A gradient of a loss of degree d is of degree d - 1, a gain of degree 2 (d - 1).
         """
         gradient_unit = unit ** ((loss.degree or 1) - 1)
-        tree = replace(
-            self.tree, used_features=tuple(used), **self.feature_rules.of(features, self.tree)
-        )
+        rules = self.feature_rules.of(features, self.tree)
+        tree = replace(self.tree, used_features=tuple(used) or self.tree.used_features, **rules)
         return replace(
             tree,
             l1=tree.l1 * gradient_unit,

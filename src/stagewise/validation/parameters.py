@@ -10,7 +10,7 @@ import difflib
 import functools
 import inspect
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
 
@@ -240,6 +240,8 @@ def check_parameter(estimator: Any, name: str) -> Any:
         value = int(value)
     try:
         return rule(value)
+    except InvalidParameterError:  # of an option, complete
+        raise
     except ValueError as error:
         raise InvalidParameterError(
             f"The parameter {name!r} of {type(estimator).__name__} must be {error}; "
@@ -247,21 +249,27 @@ def check_parameter(estimator: Any, name: str) -> Any:
         ) from None
 
 
-def check_tree(tree: Any, estimator_name: str) -> None:
-    """Raise InvalidParameterError unless all parameters of a HistogramTree are allowed."""
+def check_tree(tree: Any, estimator_name: str) -> Any:
+    """Return a HistogramTree with checked parameters, converted to plain Python types."""
+    checked = {}
     for name, value in vars(tree).items():
-        if name == "sketch_eps" and value == 0:
-            continue
         rule = LEARNER_RULES[name] if name in LEARNER_RULES else RULES[name]
-        if name == "max_step" and value == 0:
+        if name in ("sketch_eps", "max_step") and _is_zero(value):  # 0: none
+            checked[name] = 0.0
             continue
         try:
-            rule(value)
-        except ValueError as error:
+            checked[name] = rule(value)
+        except (TypeError, ValueError) as error:
             raise InvalidParameterError(
                 f"The learner of {estimator_name}, a HistogramTree, has "
                 f"{name}={short_repr(value)}; it must be {error}."
             ) from None
+    checked["max_step"] = checked["max_step"] or 0.0
+    return replace(tree, **checked)
+
+
+def _is_zero(value: Any) -> bool:
+    return isinstance(value, (int, float)) and value == 0
 
 
 def nearest_name(name: str, names: Iterable[str]) -> str:

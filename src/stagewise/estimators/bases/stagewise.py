@@ -97,7 +97,7 @@ class StagewiseMixin(_Base):
         learner, name = params["learner"], type(self).__name__
         tree, of_classes = isinstance(learner, HistogramTree), params["response"] == "classes"
         if tree:
-            check_tree(learner, name)
+            params["learner"] = check_tree(learner, name)
         else:
             try:
                 check_learner(learner, of_classes=of_classes)

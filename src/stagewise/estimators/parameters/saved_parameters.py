@@ -113,6 +113,8 @@ def _object(value: Any) -> Any:
 
 def _translated(params: dict[str, Any], name: str) -> dict[str, Any]:
     """Return parameters with the present names."""
+    if name.startswith("GradientBoosting") and not {"categorical", "category_encoding"} & {*params}:
+        params["category_encoding"] = "sets"  # files from before target encoding
     if name.startswith(("RandomForest", "ExtraTrees")) and "subsample" in params:
         params["max_samples"] = params.pop("subsample")
     if name == "StagewiseLinearRegressor" and "epsilon" in params:
@@ -156,7 +158,9 @@ def _without_options(old: dict[str, Any]) -> dict[str, Any]:
         if drawn["node"] == "auto" and weights is None and drawn["tree"] == drawn["level"] == 1.0:
             params["max_features"] = "auto"
         else:
-            node = 0.7 if drawn["node"] == "auto" else drawn["node"]
+            symmetric = old.get("growth") == "symmetric"  # its nodes share a split
+            drawn_by_default = None if symmetric else 0.7
+            node = drawn_by_default if drawn["node"] == "auto" else drawn["node"]
             params["max_features"] = options.FeatureSampling(
                 per_tree=drawn["tree"], per_level=drawn["level"], per_node=node, weights=weights
             )
