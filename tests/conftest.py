@@ -6,8 +6,8 @@ import pytest
 from hypothesis import settings
 from sklearn.base import BaseEstimator
 
-# The same examples on every run, so that a failure is caused by a change. No deadline: a busy machine
-# is no failure.
+# The same examples on every run, so that a failure is caused by a change. There is no deadline: a
+# busy machine is no failure.
 settings.register_profile("repeatable", derandomize=True, deadline=None)
 settings.load_profile("repeatable")
 
