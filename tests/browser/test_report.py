@@ -72,10 +72,19 @@ def test_every_section_is_shown(page, written, name):
     assert page.eval_on_selector_all("main > section", "all => all.map(s => s.id)") == SECTIONS
     look(page, 1280)
     page.set_viewport_size({"width": 390, "height": 844})
-    page.wait_for_function("document.querySelector('figure svg').viewBox.baseVal.width < 390")
+    wait_until(page, "document.querySelector('figure svg').viewBox.baseVal.width < 390")
     look(page, 390)
     assert re.search(r"\bnull\b|undefined|\[object", page.inner_text("main")) is None
     assert [url for url in asked if not url.startswith(("file:", "blob:"))] == []
+
+
+def wait_until(page, condition):
+    # Not page.wait_for_function: it polls by eval, which the page's security policy forbids.
+    for _ in range(200):
+        if page.evaluate(condition):
+            return
+        page.wait_for_timeout(50)
+    raise AssertionError(f"still false after 10 s: {condition}")
 
 
 def look(page, width):

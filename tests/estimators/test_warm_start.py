@@ -167,3 +167,14 @@ def test_other_rows_may_be_learned_from_later():
     for old, kept in zip(first, model.model_.ensemble.trees, strict=False):
         np.testing.assert_array_equal(old.value, kept.value)
     assert model.score(more.X, more.number) > 0.8
+
+
+def test_target_encoded_categories_stay_so():
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.integers(0, 60, 400), rng.normal(size=400)])
+    model = GradientBoostingRegressor(
+        n_estimators=2, warm_start=True, categorical_features=[0], category_encoding="target"
+    ).fit(X, X[:, 0])
+    model.set_params(n_estimators=4, category_encoding="sets")
+    with pytest.raises(ValueError, match=r"target-encoded categories.*'sets'"):
+        model.fit(X, X[:, 0])

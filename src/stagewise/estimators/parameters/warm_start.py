@@ -82,6 +82,11 @@ def check_continues(
         )
     if previous.features.target_encodings:
         check_need(flatten_options(params), "category_encoding", "target")
+        if params.get("category_encoding") == "sets":
+            raise ValueError(
+                "warm_start continues a model with target-encoded categories, but now "
+                f"category_encoding is 'sets'. Leave it as it was. {ANEW}"
+            )
 
 
 def _listed(n: int, targets: tuple[str, ...] | None) -> str:
