@@ -9,7 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 from sklearn.base import clone
-from sklearn.model_selection import GridSearchCV
+from sklearn.model_selection import (
+    GridSearchCV,
+    KFold,
+    RepeatedKFold,
+    ShuffleSplit,
+    TimeSeriesSplit,
+)
 
 import stagewise
 from estimators.every import EVERY
@@ -17,6 +23,7 @@ from estimators.tables import make_table, quick
 from stagewise import (
     Dart,
     DecisionTreeClassifier,
+    DecisionTreeRegressor,
     FeatureSampling,
     Goss,
     GradientBoostingClassifier,
@@ -101,6 +108,7 @@ def test_options_are_equal_if_their_parameters_are(name):
     assert option == clone(option)
     assert option != type(option)()
     assert option != name
+    assert option != clone(option).set_params(**{next(iter(vars(option))): np.ones(3)})
     assert eval(repr(type(option)()), vars(stagewise)) == type(option)()
 
 
@@ -181,11 +189,70 @@ def test_early_stopping_comes_back_from_a_file(value, table, tmp_path):
     assert stagewise.load(tmp_path / "model.stgw").early_stopping == value
 
 
-def test_folds_that_were_passed_are_not_part_of_a_file(table, tmp_path):
+SPLITTERS = (
+    TimeSeriesSplit(3),
+    RepeatedKFold(n_splits=2, n_repeats=2, random_state=3),
+    ShuffleSplit(2, random_state=1),
+)
+
+
+@pytest.mark.parametrize("splitter", SPLITTERS, ids=lambda value: type(value).__name__)
+def test_a_splitter_of_scikit_learn_comes_back_from_a_file(splitter, table, tmp_path):
+    pruned = {"pruning": "cost_complexity", "max_depth": 3}
+    for model, name in (
+        (quick(GradientBoostingRegressor, early_stopping=splitter), "early_stopping"),
+        (DecisionTreeRegressor(ccp_cv=splitter, **pruned), "ccp_cv"),
+    ):
+        model.fit(table.X, table.number).save(tmp_path / "model.stgw")
+        other = stagewise.load(tmp_path / "model.stgw")
+        assert repr(getattr(other, name)) == repr(splitter)
+        again = other.fit(table.X, table.number)
+        np.testing.assert_array_equal(again.validation_loss_, model.validation_loss_)
+
+
+def test_a_warning_names_folds_that_are_not_part_of_a_file(table, tmp_path):
+    class Own(KFold):
+        pass
+
     folds = [(np.arange(200), np.arange(200, 300))]
-    model = quick(GradientBoostingRegressor, early_stopping=folds).fit(table.X, table.number)
+    for own in (folds, Own(), KFold(shuffle=True, random_state=np.random.RandomState(0))):
+        model = quick(GradientBoostingRegressor, early_stopping=own).fit(table.X, table.number)
+        with pytest.warns(UserWarning, match=r"folds early_stopping=.* not saved.*joblib\.dump"):
+            model.save(tmp_path / "model.stgw")
+        assert stagewise.load(tmp_path / "model.stgw").early_stopping == "cv"
+
+
+COLLECTIONS = {
+    "array": ({"monotonic_cst": np.array([1, 0, 0, 0, 0])}, [1, 0, 0, 0, 0]),
+    "sets": ({"interaction_cst": [{1, 0}, frozenset({2})]}, [[0, 1], [2]]),
+    "set of tuples": ({"interaction_cst": {(2,), (0, 1)}}, [[0, 1], [2]]),
+    "weights": (
+        {"max_features": FeatureSampling(per_node=0.5, weights=np.arange(5))},
+        FeatureSampling(per_node=0.5, weights=[0, 1, 2, 3, 4]),
+    ),
+}
+
+
+@pytest.mark.parametrize(("params", "read"), COLLECTIONS.values(), ids=COLLECTIONS)
+def test_arrays_and_sets_come_back_from_a_file_as_lists(params, read, table, tmp_path):
+    model = quick(GradientBoostingRegressor, **params).fit(table.X, table.number)
     model.save(tmp_path / "model.stgw")
-    assert stagewise.load(tmp_path / "model.stgw").early_stopping == "cv"
+    other = stagewise.load(tmp_path / "model.stgw")
+    assert getattr(other, next(iter(params))) == read
+    assert other.fit(table.X, table.number).fingerprint() == model.fingerprint()
+
+
+def test_a_custom_loss_can_only_be_pickled(table, tmp_path):
+    class Own(stagewise.losses.Tweedie):
+        pass
+
+    class Custom(stagewise.losses.SquaredError):
+        name = "custom"
+
+    for loss in (Own(power=1.2), Custom()):
+        model = quick(GradientBoostingRegressor, loss=loss).fit(table.X, np.abs(table.number))
+        with pytest.raises(ValueError, match=r"custom loss.*joblib\.dump or pickle\.dump"):
+            model.save(tmp_path / "model.stgw")
 
 
 def test_a_loss_with_a_number_comes_back_from_a_file(table, tmp_path):

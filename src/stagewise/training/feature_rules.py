@@ -79,16 +79,24 @@ class FeatureRules:
         weights = _numbers_by_feature(
             self.feature_weights, features, "FeatureSampling.weights", "a number, at least 0"
         )
-        drawn = (tree.max_features_per_tree, tree.max_features_per_level, tree.max_features)
-        if self.feature_weights is not None and all(
-            feature_share(d, features.n) >= 1 for d in drawn
-        ):
+        drawn = {
+            "per_tree": tree.max_features_per_tree,
+            "per_level": tree.max_features_per_level,
+            "per_node": tree.max_features,
+        }
+        if all(feature_share(d, features.n) >= 1 for d in drawn.values()):
+            given = ", ".join(f"{name}={d!r}" for name, d in drawn.items() if d is not None)
+            all_drawn = f" ({given} is all of the {features.n} features)" if given else ""
             raise InvalidParameterError(
                 "The weights of FeatureSampling are the probabilities by which features are drawn, "
-                "but none are drawn: set per_tree, per_level or per_node below 1."
+                f"but none are drawn{all_drawn}: set per_tree, per_level or per_node to fewer than "
+                f"{features.n} features."
             )
         if not weights:
-            return ()
+            raise InvalidParameterError(
+                "FeatureSampling.weights must have a number above 0, so that a feature can be "
+                f"drawn; got {short_repr(self.feature_weights)}."
+            )
         return (*weights, *(min(weights[f] for f in sources) for sources in encoded))
 
 

@@ -17,7 +17,11 @@ from stagewise.estimators.bases.scores import ModelScores
 from stagewise.estimators.parameters.defaults import RATE, resolve_auto
 from stagewise.estimators.parameters.make_specs import PLAIN_TREE, boosting_spec, tree_learner
 from stagewise.estimators.parameters.tree_needs import check_needs, check_sparse, reads_sparse
-from stagewise.estimators.parameters.warm_start import check_continues, model_to_continue
+from stagewise.estimators.parameters.warm_start import (
+    check_continues,
+    fixed_parameters,
+    model_to_continue,
+)
 from stagewise.losses import Loss
 from stagewise.model.model import Model
 from stagewise.options import FeatureSampling, OrderedTargetEncoding, flatten_options
@@ -68,7 +72,8 @@ class BaseBoosting(ReportMixin, FitMixin, ModelScores, ModelEstimator):
         if data.train.is_sparse:
             check_sparse(params)
         if previous is not None:
-            check_continues(previous, params, data, loss)
+            one = self._make_loss(data.classes)
+            check_continues(previous, getattr(self, "_fixed", {}), params, data, one)
 
     def _train(
         self,
@@ -105,6 +110,8 @@ class BaseBoosting(ReportMixin, FitMixin, ModelScores, ModelEstimator):
 
     def _adopt(self, model: Model) -> None:
         self._adopt_columns(model)
+        if hasattr(self, "warm_start"):
+            self._fixed = fixed_parameters(all_parameters(self), self._make_loss(model.classes))
         self.n_iter_ = model.ensemble.n_rounds
         self.train_loss_ = model.train_loss
         self.validation_loss_ = model.valid_loss
