@@ -274,7 +274,7 @@ def test_smoothing_and_random_thresholds_change_trees_and_still_learn():
         ),
         (
             {"max_features": FeatureSampling(per_node=0.5, weights=[0, 0, 0])},
-            r"weights must have a number above 0.*; got \[0, 0, 0\]",
+            "weights must have a number above 0",
         ),
     ],
 )

@@ -21,6 +21,7 @@ import stagewise
 from estimators.every import EVERY
 from estimators.tables import make_table, quick
 from stagewise import (
+    BaggingRegressor,
     Dart,
     DecisionTreeClassifier,
     DecisionTreeRegressor,
@@ -28,12 +29,14 @@ from stagewise import (
     Goss,
     GradientBoostingClassifier,
     GradientBoostingRegressor,
+    HistogramTree,
     InvalidParameterError,
     LinearLeaves,
     Mvs,
     OrderedTargetEncoding,
     RandomForestClassifier,
     SplitSearch,
+    StagewiseRegressor,
 )
 
 BOTH = pytest.mark.parametrize("kind", [GradientBoostingRegressor, GradientBoostingClassifier])
@@ -145,6 +148,25 @@ def test_an_option_has_an_effect_and_a_fit_does_not_change_it(kind, name, table)
     assert getattr(model, parameter) == option
     plain = quick(kind, **beside).fit(table.X, target(kind, table))
     assert plain.fingerprint() != model.fingerprint()
+
+
+NESTED = {
+    "sampling__top": (
+        GradientBoostingRegressor(),
+        r"is 'uniform'.*Set sampling=Goss\(top=\.\.\.\)",
+    ),
+    "dropout__rate": (GradientBoostingClassifier(), r"is None.*Set dropout=Dart\(rate=\.\.\.\)"),
+    "learner__l2": (StagewiseRegressor(learner=HistogramTree()), r"is HistogramTree\("),
+    "estimator__max_depth": (BaggingRegressor(), "is None, which has no parameters to set"),
+}
+
+
+@pytest.mark.parametrize("name", NESTED)
+def test_the_error_for_a_parameter_of_a_word_shows_the_option(name):
+    model, words = NESTED[name]
+    with pytest.raises(ValueError, match=f"Invalid parameter '{name}' for .*{words}"):
+        model.set_params(**{name: 0.3})
+    assert GradientBoostingRegressor().set_params(sampling=Goss(), sampling__top=0.4)
 
 
 def test_a_search_sets_parameters_of_options(table):

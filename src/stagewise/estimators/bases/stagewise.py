@@ -20,6 +20,7 @@ from stagewise.boosting.steps import Step
 from stagewise.errors import InvalidParameterError
 from stagewise.estimators.bases.boosting import BaseBoosting
 from stagewise.estimators.bases.scores import TreeAttributes
+from stagewise.estimators.parameters.learner_rules import check_tree
 from stagewise.estimators.parameters.make_specs import BOOSTING_USES
 from stagewise.learners.estimator import check_learner
 from stagewise.learners.histogram_tree import HistogramTree
@@ -34,7 +35,6 @@ from stagewise.training.specs import LearnerSpec
 from stagewise.training.training_data import TableReader, TrainingData
 from stagewise.training.tree_learner import TreeLearnerSpec
 from stagewise.validation.messages import short_repr
-from stagewise.validation.parameters import check_tree
 from stagewise.validation.rules import Rule
 
 __all__ = ["RESPONSES", "STEPS", "StagewiseMixin"]
@@ -97,7 +97,7 @@ class StagewiseMixin(_Base):
         learner, name = params["learner"], type(self).__name__
         tree, of_classes = isinstance(learner, HistogramTree), params["response"] == "classes"
         if tree:
-            params["learner"] = check_tree(learner, name)
+            params["learner"] = check_tree(learner, name, of_classes=of_classes)
         else:
             try:
                 check_learner(learner, of_classes=of_classes)
