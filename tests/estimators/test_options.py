@@ -156,7 +156,10 @@ NESTED = {
         r"is 'uniform'.*Set sampling=Goss\(top=\.\.\.\)",
     ),
     "dropout__rate": (GradientBoostingClassifier(), r"is None.*Set dropout=Dart\(rate=\.\.\.\)"),
-    "learner__l2": (StagewiseRegressor(learner=HistogramTree()), r"is HistogramTree\("),
+    "learner__l2": (
+        StagewiseRegressor(learner=HistogramTree()),
+        "is Histogram.*has no parameters to set",
+    ),
     "estimator__max_depth": (BaggingRegressor(), "is None, which has no parameters to set"),
 }
 
