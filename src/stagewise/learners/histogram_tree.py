@@ -34,6 +34,7 @@ __all__ = [
     "NodeSums",
     "TreeLearner",
     "feature_share",
+    "features_per_node",
     "native_rules",
     "tree_of",
 ]
@@ -243,6 +244,18 @@ def _native_share(max_features: Any, n_features: int) -> float:
     if isinstance(max_features, float):
         return max_features
     return feature_share(max_features, n_features)
+
+
+def features_per_node(tree: HistogramTree, n_columns: int) -> int:
+    """Return the number of columns that are drawn for a node.
+
+    A node draws from the columns of its level, and a level from those of its tree.
+    """
+    n = n_columns
+    for name in ("max_features_per_tree", "max_features_per_level", "max_features"):
+        share = _native_share(getattr(tree, name), n_columns)
+        n = min(n, max(1, int(share * n + 0.5)))  # as the native core rounds
+    return n
 
 
 def version_of(number: int, versions: int) -> int:

@@ -27,7 +27,12 @@ from stagewise.learners.histogram_tree import HistogramTree
 from stagewise.losses import Loss
 from stagewise.model.model import Model
 from stagewise.options import OPTION_RULES
-from stagewise.training.describe import STOPPED
+from stagewise.training.describe import (
+    describe_object,
+    describe_rounds,
+    describe_rows,
+    other_parameters,
+)
 from stagewise.training.estimator_learner import EstimatorLearnerSpec
 from stagewise.training.passthrough import PassthroughReader
 from stagewise.training.results import FitResult
@@ -222,13 +227,13 @@ class StagewiseMixin(_Base):
         """Return the fit in one line: loss x response x step x learner x rows x rounds."""
         params = self._parameters()
         spec, loss = self._spec(params), params["loss"]
-        name = loss if isinstance(loss, str) else type(loss).__name__
-        stopping = spec.stopping
+        name = loss if isinstance(loss, str) else repr(loss)
         return (
             f"{name} x {params['response']} x {params['step'].replace('_', ' ')} step x "
-            f"{type(params['learner']).__name__} x {spec.recipe.sampling.description} x "
-            f"{stopping.n_estimators} rounds{STOPPED[stopping.early_stopping]}, "
-            f"ν={spec.recipe.learning_rate:g}"
+            f"{describe_object(params['learner'])} x "
+            f"{describe_rows(spec.recipe.sampling.description, spec.stopping)} x "
+            f"{describe_rounds(spec.stopping)}, ν={spec.recipe.learning_rate:g}"
+            f"{other_parameters(self, 'boosting')}"
         )
 
     def __sklearn_tags__(self) -> Any:
