@@ -83,7 +83,7 @@ class ComponentLearnerSpec:
         return replace(previous, trees=list(previous.trees))
 
     def score(self, ensemble: Ensemble, source: Any, context: FitContext) -> Vector:
-        """Return the scores of rows, shape (n_outputs, n_rows)."""
+        """Return the scores of rows, shape (n_rows, n_outputs)."""
         return score_rows(ensemble, source, context)
 
     def step(self, step: Step, features: Any, max_step: float) -> Step:

@@ -79,8 +79,8 @@ class EstimatorLearnerSpec:
         raise NotImplementedError("A model of estimators cannot be continued.")
 
     def score(self, ensemble: Terms, source: Any, context: FitContext) -> Vector:
-        """Return the scores of rows, shape (n_outputs, n_rows)."""
-        return np.ascontiguousarray(ensemble.score(source.X, source.n_rows).T)
+        """Return the scores of rows, shape (n_rows, n_outputs)."""
+        return ensemble.score(source.X, source.n_rows)
 
     def learner(self, features: Any, loss: Loss, unit: float, used: Sequence[int]) -> Learner:
         """Return the learner."""

@@ -131,8 +131,8 @@ def new_ensemble(features: Any, base: Vector, *, joint: bool = False) -> Ensembl
 
 
 def score_rows(ensemble: Ensemble, source: Any, context: FitContext) -> Vector:
-    """Return the scores of rows, shape (n_outputs, n_rows)."""
-    return np.ascontiguousarray(ensemble.score(source, context.workers).T)
+    """Return the scores of rows, shape (n_rows, n_outputs)."""
+    return ensemble.score(source, context.workers)
 
 
 def make_monitor(

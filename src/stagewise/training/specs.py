@@ -149,7 +149,7 @@ class LearnerSpec(Protocol):
         """Return a copy of the ensemble of an earlier fit."""
 
     def score(self, ensemble: Any, source: Any, context: FitContext) -> Vector:
-        """Return the scores of rows, shape (n_outputs, n_rows)."""
+        """Return the scores of rows, shape (n_rows, n_outputs)."""
 
     def learner(self, features: Any, loss: Loss, unit: float, used: Sequence[int]) -> Learner:
         """Return the learner, in the units of the scores."""

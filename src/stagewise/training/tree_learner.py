@@ -98,7 +98,7 @@ class TreeLearnerSpec:
         return replace(previous, trees=list(previous.trees), n_categories=categories)
 
     def score(self, ensemble: Ensemble, source: Any, context: FitContext) -> Vector:
-        """Return the scores of rows, shape (n_outputs, n_rows)."""
+        """Return the scores of rows, shape (n_rows, n_outputs)."""
         return score_rows(ensemble, source, context)
 
     def learner(self, features: Any, loss: Loss, unit: float, used: Sequence[int]) -> HistogramTree:

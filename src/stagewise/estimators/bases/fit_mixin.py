@@ -6,8 +6,6 @@ import time
 from abc import abstractmethod
 from typing import TYPE_CHECKING, Any, Self
 
-import numpy as np
-
 from stagewise.estimators.parameters.make_specs import choose_seed, input_spec
 from stagewise.losses import Loss, MultiTargetLoss
 from stagewise.model.model import Model
@@ -164,6 +162,5 @@ class FitMixin:
         if result.oof_scores is None:
             self.__dict__.pop("oof_prediction_", None)
             return
-        scores = np.ascontiguousarray(result.oof_scores.T)
-        predicted = self._predict_scores(self.model_, scores)
+        predicted = self._predict_scores(self.model_, result.oof_scores)
         self.oof_prediction_ = data.train.spread(predicted, data.n_rows)

@@ -123,7 +123,7 @@ class BaseForest(ReportMixin, FitMixin, TreeAttributes, ModelScores, ModelEstima
         average, train = result.oob_average, data.train
         if average is None or not _keeps_out_of_bag(params):
             return {}
-        predicted = self._predict_scores(self.model_, np.ascontiguousarray(average.scores().T))
+        predicted = self._predict_scores(self.model_, average.scores())
         known = average.trees > 0
         predicted[~known] = np.nan
         in_every_bag = int((~known).sum())
