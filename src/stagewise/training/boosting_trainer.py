@@ -21,7 +21,6 @@ from stagewise.learners.histogram_tree import version_of
 from stagewise.losses import Loss
 from stagewise.losses.base import repeat_score
 from stagewise.model.model import Model
-from stagewise.training.folds import out_of_fold
 from stagewise.training.preparation import (
     Scale,
     check_targets,
@@ -29,11 +28,12 @@ from stagewise.training.preparation import (
     make_monitor,
     scale_target,
 )
+from stagewise.training.reading.folds import out_of_fold
+from stagewise.training.reading.row_set import RowSet
+from stagewise.training.reading.training_data import TrainingData
 from stagewise.training.results import FitResult
-from stagewise.training.row_set import RowSet
 from stagewise.training.specs import BoostingSpec, FitContext
 from stagewise.training.target_encoder import TargetEncoder
-from stagewise.training.training_data import TrainingData
 
 __all__ = ["train_boosting"]
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from stagewise.boosting import responses
 from stagewise.learners.histogram_tree import HistogramTree
+from stagewise.training.adapters.tree_adapter import TreeAdapter
 from stagewise.training.specs import BoostingSpec, ForestSpec, SingleTreeSpec
-from stagewise.training.tree_learner import TreeLearnerSpec
 
 __all__ = ["STOPPED", "describe_boosting", "describe_forest", "describe_tree"]
 
@@ -29,7 +29,7 @@ def describe_boosting(spec: BoostingSpec, loss: str, method: str) -> str:
         The names of the loss, and of the response and step.
     """
     learner, recipe, stopping = spec.learner, spec.recipe, spec.stopping
-    assert isinstance(learner, TreeLearnerSpec)
+    assert isinstance(learner, TreeAdapter)
     tree = learner.tree
     by_class = recipe.response is responses.classes
     kind = [

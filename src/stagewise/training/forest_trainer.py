@@ -25,9 +25,9 @@ from stagewise.training.preparation import (
     new_ensemble,
     scale_target,
 )
+from stagewise.training.reading.training_data import TrainingData
 from stagewise.training.results import ForestResult
 from stagewise.training.specs import FitContext, ForestSpec
-from stagewise.training.training_data import TrainingData
 
 __all__ = ["bind_tree", "check_averages", "forest_grower", "train_forest"]
 

@@ -20,7 +20,7 @@ from stagewise.data.categories.target_encoding import Sources, TargetEncodings
 from stagewise.data.features import Features
 from stagewise.losses import Loss
 from stagewise.losses.base import repeat_score
-from stagewise.training.row_set import RowSet
+from stagewise.training.reading.row_set import RowSet
 from stagewise.training.specs import FitContext
 
 __all__ = ["TargetEncoder", "few_cuts"]

@@ -21,7 +21,6 @@ from stagewise.losses import Loss
 from stagewise.losses.base import squeeze_outputs
 from stagewise.model.ensemble import Ensemble
 from stagewise.training.fit_report import warn_if_constant
-from stagewise.training.folds import Folds, out_of_fold
 from stagewise.training.forest_trainer import bind_tree, forest_grower
 from stagewise.training.imputation import IMPUTATIONS
 from stagewise.training.preparation import (
@@ -33,10 +32,11 @@ from stagewise.training.preparation import (
     new_ensemble,
     scale_target,
 )
+from stagewise.training.reading.folds import Folds, out_of_fold
+from stagewise.training.reading.row_set import RowSet
+from stagewise.training.reading.training_data import TrainingData
 from stagewise.training.results import PrunedTree, TreeResult
-from stagewise.training.row_set import RowSet
 from stagewise.training.specs import FitContext, SingleTreeSpec
-from stagewise.training.training_data import TrainingData
 from stagewise.trees.impurity import IMPURITIES, RowCosts
 from stagewise.trees.pruning import (
     PruningPath,

@@ -15,7 +15,7 @@ from stagewise.estimators.bases.model_estimator import ModelEstimator
 from stagewise.estimators.bases.report_mixin import ReportMixin
 from stagewise.estimators.bases.scores import ModelScores
 from stagewise.estimators.parameters.defaults import RATE, resolve_auto
-from stagewise.estimators.parameters.make_specs import PLAIN_TREE, boosting_spec, tree_learner
+from stagewise.estimators.parameters.make_specs import PLAIN_TREE, boosting_spec, tree_adapter
 from stagewise.estimators.parameters.tree_needs import check_needs, check_sparse, reads_sparse
 from stagewise.estimators.parameters.warm_start import check_continues, model_to_continue
 from stagewise.losses import Loss
@@ -23,9 +23,9 @@ from stagewise.model.model import Model
 from stagewise.options import FeatureSampling, OrderedTargetEncoding, flatten_options
 from stagewise.training.boosting_trainer import train_boosting
 from stagewise.training.describe import describe_boosting
+from stagewise.training.reading.training_data import FitArguments, TrainingData
 from stagewise.training.results import FitResult
-from stagewise.training.specs import BoostingSpec, FitContext, LearnerSpec
-from stagewise.training.training_data import FitArguments, TrainingData
+from stagewise.training.specs import BoostingSpec, FitContext, LearnerAdapter
 from stagewise.validation.parameters import all_parameters, check_parameters
 
 __all__ = ["BaseBoosting", "OutOfBagMixin", "check_fit_arguments"]
@@ -43,12 +43,12 @@ class BaseBoosting(ReportMixin, FitMixin, ModelScores, ModelEstimator):
         """Return the algorithm; parameters have been checked."""
         raise NotImplementedError
 
-    def _learner_spec(self, params: dict[str, Any]) -> LearnerSpec:
+    def _learner_adapter(self, params: dict[str, Any]) -> LearnerAdapter:
         """Return the learner: by default trees with limits of their size only."""
-        return tree_learner(params, PLAIN_TREE)
+        return tree_adapter(params, PLAIN_TREE)
 
     def _spec(self, params: dict[str, Any]) -> BoostingSpec:
-        return boosting_spec(params, self._recipe(), self._learner_spec(params))
+        return boosting_spec(params, self._recipe(), self._learner_adapter(params))
 
     def _parameters(self) -> dict[str, Any]:
         params = check_parameters(self)

@@ -15,7 +15,7 @@ from stagewise.estimators.bases.costs import check_costs
 from stagewise.losses import CLASSIFICATION_LOSSES, Loss
 from stagewise.losses.base import squeeze_outputs
 from stagewise.model.model import Model
-from stagewise.training.target_reader import ClassReader, TargetReader
+from stagewise.training.reading.target_reader import ClassReader, TargetReader
 from stagewise.validation.messages import short_repr
 from stagewise.validation.parameters import nearest_name
 

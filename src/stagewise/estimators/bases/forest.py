@@ -35,9 +35,9 @@ from stagewise.losses import CLASSIFICATION_LOSSES, AbsoluteError, Loss, Squared
 from stagewise.model.model import Model
 from stagewise.training.describe import describe_forest
 from stagewise.training.forest_trainer import check_averages, train_forest
+from stagewise.training.reading.training_data import FitArguments, TrainingData
 from stagewise.training.results import ForestResult
 from stagewise.training.specs import FitContext, ForestSpec
-from stagewise.training.training_data import FitArguments, TrainingData
 from stagewise.validation.messages import short_repr, warn_caller
 from stagewise.validation.parameters import all_parameters, check_parameter
 from stagewise.validation.rules import Number, OneOf, feature_count, flag

@@ -14,7 +14,7 @@ from stagewise.estimators.bases.r_squared import ScoredByR2
 from stagewise.losses import REGRESSION_LOSSES, Loss, MultiTargetLoss
 from stagewise.losses.base import squeeze_outputs
 from stagewise.model.model import Model
-from stagewise.training.target_reader import NumberReader, TargetReader
+from stagewise.training.reading.target_reader import NumberReader, TargetReader
 from stagewise.validation.messages import short_repr
 from stagewise.validation.parameters import nearest_name
 

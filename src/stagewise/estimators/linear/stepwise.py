@@ -25,7 +25,7 @@ from stagewise.estimators.parameters.make_specs import choose_seed
 from stagewise.linear.design import Design
 from stagewise.linear.reduction import Reduction
 from stagewise.model.model import Model
-from stagewise.training.folds import make_folds
+from stagewise.training.reading.folds import make_folds
 from stagewise.validation.parameters import RULES, check_parameters, suggests_names
 from stagewise.validation.rules import OneOf
 

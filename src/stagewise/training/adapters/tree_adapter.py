@@ -21,16 +21,16 @@ from stagewise.model.model import Model
 from stagewise.training.feature_rules import FeatureRules
 from stagewise.training.fit_report import warn_if_constant
 from stagewise.training.preparation import Scale, encode_bins, make_model, new_ensemble, score_rows
+from stagewise.training.reading.training_data import TrainingData
 from stagewise.training.specs import FitContext
-from stagewise.training.training_data import TrainingData
 
-__all__ = ["TreeLearnerSpec"]
+__all__ = ["TreeAdapter"]
 
 Vector = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class TreeLearnerSpec:
+class TreeAdapter:
     """Trees on bins of values.
 
     Attributes

@@ -16,7 +16,7 @@ from sklearn.model_selection import (
     check_cv,
 )
 
-from stagewise.training.row_set import RowSet
+from stagewise.training.reading.row_set import RowSet
 
 __all__ = ["Folds", "group_numbers", "hold_out", "make_folds", "out_of_fold"]
 

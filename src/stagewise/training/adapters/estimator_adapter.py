@@ -19,17 +19,17 @@ from stagewise.losses import Loss
 from stagewise.model.terms import TermModel, Terms
 from stagewise.training.fit_report import ONE_VALUE, warn_of_one_class
 from stagewise.training.preparation import Scale
+from stagewise.training.reading.training_data import TrainingData
 from stagewise.training.specs import FitContext
-from stagewise.training.training_data import TrainingData
 from stagewise.validation.messages import warn_caller
 
-__all__ = ["EstimatorLearnerSpec"]
+__all__ = ["EstimatorAdapter"]
 
 Vector = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class EstimatorLearnerSpec:
+class EstimatorAdapter:
     """Terms that are estimators.
 
     Attributes
