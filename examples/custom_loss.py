@@ -13,7 +13,7 @@ class LogCosh(Loss):
     hessian_bound = 1.0
 
     def loss(self, y, score):
-        r = np.abs(score[0] - y)
+        r = np.abs(score - y)
         return r + np.log1p(np.exp(-2 * r)) - np.log(2)
 
     def derivatives(self, y, score):

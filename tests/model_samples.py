@@ -237,7 +237,7 @@ def sample_models() -> dict[str, Model]:
         "object labels": make_model(classes=objects("a", 2, True), seed=7),
         "missing values": make_model(missing_values=SENTINELS, seed=9),
         "categorical": make_model(features=categorical_features(), seed=10),
-        "moments": make_model(features=datetime_features(), seed=16),
+        "datetimes": make_model(features=datetime_features(), seed=16),
         "many levels": make_model(
             features=[Feature(None, "categorical", None, Categories.of(range(150)))], seed=11
         ),

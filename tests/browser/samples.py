@@ -83,26 +83,26 @@ class Doubled(Loss):
     """Squared error of half the target: its mean is a line."""
 
     def loss(self, y, score):
-        return (y - 2 * score[0] - 1) ** 2
+        return (y - 2 * score - 1) ** 2
 
     def derivatives(self, y, score):
         return -4 * (y - 2 * score - 1), np.full_like(score, 8.0)
 
     def mean(self, score):
-        return 2 * score[0] + 1
+        return 2 * score + 1
 
 
 class Rooted(Loss):
     """Its mean is none that a page knows."""
 
     def loss(self, y, score):
-        return (np.cbrt(y) - score[0]) ** 2
+        return (np.cbrt(y) - score) ** 2
 
     def derivatives(self, y, score):
         return -2 * (np.cbrt(y) - score), np.full_like(score, 2.0)
 
     def mean(self, score):
-        return score[0] ** 3
+        return score**3
 
 
 Regressor = functools.partial(GradientBoostingRegressor, n_estimators=6, max_leaf_nodes=8)

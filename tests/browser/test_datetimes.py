@@ -62,16 +62,16 @@ def values():
 
 
 def test_text_is_that_of_python(lab, values):
-    script = """([values, moments]) => moments.map((moment) => values.map(([x, within]) => [
-      Model.datetimes.format(x, moment), Model.datetimes.format(x, moment, within),
-      ...[1, 4, 17].map((digits) => Model.datetimes.formatShort(x, moment, digits))]))"""
-    told = lab.evaluate(script, [values, list(TEMPORAL_TYPES)])
-    for moment, words in zip(TEMPORAL_TYPES, told, strict=True):
+    script = """([values, types]) => types.map((temporal_type) => values.map(([x, within]) => [
+      Model.datetimes.format(x, temporal_type), Model.datetimes.format(x, temporal_type, within),
+      ...[1, 4, 17].map((digits) => Model.datetimes.formatShort(x, temporal_type, digits))]))"""
+    found = lab.evaluate(script, [values, list(TEMPORAL_TYPES)])
+    for temporal_type, words in zip(TEMPORAL_TYPES, found, strict=True):
         assert words == [
             [
-                format_datetime(x, moment),
-                format_datetime(x, moment, within=within),
-                *(format_datetime_short(x, moment, digits) for digits in (1, 4, 17)),
+                format_datetime(x, temporal_type),
+                format_datetime(x, temporal_type, within=within),
+                *(format_datetime_short(x, temporal_type, digits) for digits in (1, 4, 17)),
             ]
             for x, within in values
         ]
@@ -80,41 +80,41 @@ def test_text_is_that_of_python(lab, values):
 def test_digits_of_any_width_and_invalid_numbers(lab):
     wide = [2**63 - 1, -(2**63), 2**63, 1_584_792_000_000_000_001]
     script = "(texts) => texts.map((x) => Model.datetimes.format(x, 'date'))"
-    told = lab.evaluate(script, list(map(str, wide)))
-    assert told == [format_datetime(number, "date") for number in wide]
+    found = lab.evaluate(script, list(map(str, wide)))
+    assert found == [format_datetime(number, "date") for number in wide]
     script = "() => [null, NaN, Infinity, -Infinity].map((x) => Model.datetimes.format(x, 'date'))"
     assert lab.evaluate(script) == ["missing", "missing", "inf", "-inf"]
 
 
 def test_ticks_are_those_of_python(lab, values):
-    script = """([values, moments]) => moments.map((moment) =>
-      values.map(([x, range]) => Model.datetimes.ticks(x, x + range, moment, 4)))"""
-    told = lab.evaluate(script, [values, list(TEMPORAL_TYPES)])
-    for moment, found in zip(TEMPORAL_TYPES, told, strict=True):
-        known = [datetime_ticks(x, x + size, moment, 4) for x, size in values]
+    script = """([values, types]) => types.map((temporal_type) =>
+      values.map(([x, range]) => Model.datetimes.ticks(x, x + range, temporal_type, 4)))"""
+    ticks = lab.evaluate(script, [values, list(TEMPORAL_TYPES)])
+    for temporal_type, found in zip(TEMPORAL_TYPES, ticks, strict=True):
+        known = [datetime_ticks(x, x + size, temporal_type, 4) for x, size in values]
         assert [list(map(float, t)) for t in found] == [list(map(float, t)) for t in known]
 
 
 def test_numbers_are_those_of_python(lab):
-    script = """([texts, moments]) => moments.map((moment) =>
-      texts.map((text) => Model.datetimes.parse(text, moment)?.toString() ?? null))"""
-    for moment, told in zip(
+    script = """([texts, types]) => types.map((temporal_type) =>
+      texts.map((text) => Model.datetimes.parse(text, temporal_type)?.toString() ?? null))"""
+    for temporal_type, found in zip(
         TEMPORAL_TYPES, lab.evaluate(script, [TEXTS, list(TEMPORAL_TYPES)]), strict=True
     ):
-        assert told == [number(text, moment) for text in TEXTS]
-        assert any(told)
-        assert not all(told)
+        assert found == [number(text, temporal_type) for text in TEXTS]
+        assert any(found)
+        assert not all(found)
 
 
-def number(text, moment):
+def number(text, temporal_type):
     try:
-        return str(parse_datetime(text, moment))
+        return str(parse_datetime(text, temporal_type))
     except ValueError:
         return None
 
 
 def test_typed_values_are_encoded_as_in_python(lab):
-    model = report_of("moments")[0]
+    model = report_of("datetimes")[0]
     day = [dt.datetime(2020, 3, 21), dt.datetime(2020, 3, 21, 14, 5), None, dt.datetime(2019, 7, 1)]
     lasts = [dt.timedelta(days=3, hours=4), dt.timedelta(hours=76), None, dt.timedelta(seconds=-1)]
     at = [dt.time(14, 5), dt.time(0), None, dt.time(23, 59, 59, 5)]
@@ -128,8 +128,8 @@ def test_typed_values_are_encoded_as_in_python(lab):
       const model = await Model.open(payload);
       return typed.map((texts, j) => texts.map((text) => model.encode(j, text)));
     }"""
-    told = lab.evaluate(script, [export_model(model).payload(), typed])
-    codes = [[cell["code"] for cell in column] for column in told]
+    found = lab.evaluate(script, [export_model(model).payload(), typed])
+    codes = [[cell["code"] for cell in column] for column in found]
     assert np.array_equal(codes, known, equal_nan=True)
     given = [["21.3.2020"], ["3 days"], ["2 pm"]]
     wrong = lab.evaluate(script, [export_model(model).payload(), given])
@@ -141,10 +141,10 @@ def test_typed_values_are_encoded_as_in_python(lab):
 
 
 def test_a_page_shows_and_accepts_dates_and_times(browser, tmp_path):
-    model, X, y, _ = report_of("moments")
+    model, X, y, _ = report_of("datetimes")
     with watched(browser) as page:
         page.set_viewport_size({"width": 1280, "height": 900})
-        page.goto(model.report(X, y, tmp_path / "moments.html").as_uri())
+        page.goto(model.report(X, y, tmp_path / "datetimes.html").as_uri())
         page.wait_for_selector("html[data-ready]")
         field = page.locator(".field[data-feature='0'] input[type=text]")
         page.get_by_role("button", name="next row").last.click()

@@ -170,7 +170,7 @@ class Squares(Loss):
     """Squared error as someone would write it who does not say that it has a degree."""
 
     def loss(self, y, score):
-        return 0.5 * (y - score[0]) ** 2
+        return 0.5 * (y - score) ** 2
 
     def derivatives(self, y, score):
         return score - y, np.ones_like(score)

@@ -7,7 +7,7 @@ import pytest
 
 from estimators.tables import hashed, make_table, overfit, quick
 from stagewise import GradientBoostingClassifier, GradientBoostingRegressor
-from stagewise.training.folds import hold_out
+from stagewise.training.reading.folds import hold_out
 
 BOTH = pytest.mark.parametrize("kind", [GradientBoostingRegressor, GradientBoostingClassifier])
 

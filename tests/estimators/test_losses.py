@@ -210,13 +210,13 @@ class Margin(Loss):
     """Squared distance of ±1 to the score, for classes; nothing but its value is given."""
 
     def loss(self, y, score):
-        return (2.0 * y - 1 - score[0]) ** 2
+        return (2.0 * y - 1 - score) ** 2
 
     def best_constant(self, y, weight):
         return np.zeros(1)
 
     def mean(self, score):
-        p = np.clip((score[0] + 1) / 2, 0, 1)
+        p = np.clip((score + 1) / 2, 0, 1)
         return np.column_stack([1 - p, p])
 
 

@@ -25,12 +25,12 @@ from stagewise.inspection import (
 
 @pytest.fixture(scope="module")
 def model():
-    return report_of("moments")[0]
+    return report_of("datetimes")[0]
 
 
 @pytest.fixture(scope="module", name="X")
 def rows():
-    return report_of("moments")[1]
+    return report_of("datetimes")[1]
 
 
 @pytest.fixture

@@ -33,6 +33,7 @@ from stagewise.losses import (
     SquaredError,
     Tweedie,
 )
+from stagewise.losses.base import squeeze_outputs
 
 pytestmark = pytest.mark.native
 
@@ -175,14 +176,14 @@ def test_softmax_equals_the_formula(workers: Workers, n: int, outputs: int, weig
     scores, weight = rng.normal(size=(outputs, n)) * 3, weights_of(rng, n, weighted)
     state = np.empty(2 * n, dtype=np.float32)
     total = softmax_state(workers, y, scores.reshape(-1), weight, outputs, state)
-    loss, gradient, hessian = losses.softmax(y, scores)
+    loss, gradient, hessian = losses.softmax(y, scores.T)
     assert total == pytest.approx(weighted_sum(loss, weight), rel=1e-6, abs=1e-6)
     gradients = Gradients(n)
     for k in range(outputs):
         gradients.softmax(workers, y, scores[k], state, k, weight)
         g, h = pairs(gradients)
-        np.testing.assert_allclose(g, gradient[k], atol=1e-6)
-        np.testing.assert_allclose(h, hessian[k], atol=1e-6)
+        np.testing.assert_allclose(g, gradient[:, k], atol=1e-6)
+        np.testing.assert_allclose(h, hessian[:, k], atol=1e-6)
 
 
 def test_softmax_of_enormous_scores_stays_finite(workers: Workers) -> None:
@@ -262,7 +263,7 @@ HESSIAN_BY_CONVENTION = {"absolute_error", "huber", "quantile", "exponential of 
 def loss_rows(loss: Loss, n: int) -> tuple[npt.NDArray[Any], npt.NDArray[np.float64]]:
     rng = np.random.default_rng(n)
     numbers, labels = rng.normal(size=n), rng.integers(0, max(2, loss.n_outputs), n)
-    score = rng.normal(size=(loss.n_outputs, n))
+    score = rng.normal(size=(n, loss.n_outputs) if loss.n_outputs > 1 else n)
     if type(loss) not in REGRESSION_LOSSES.values():
         return labels.astype(np.int32), 3 * score if loss.name == "log_loss" else score
     return (numbers, 3 * score) if loss.degree else (np.exp(numbers), score)
@@ -278,12 +279,10 @@ def test_every_registered_loss_is_tested_here() -> None:
 def test_a_loss_in_python_equals_the_formula(name: str) -> None:
     loss, formula = LOSSES[name]
     y, score = loss_rows(loss, 501)  # so that np.quantile(…, 0.7) of Huber is a residual
-    value, gradient, hessian = formula(y, score if loss.n_outputs > 1 else score[0])
+    value, gradient, hessian = formula(y, score)
     np.testing.assert_allclose(loss.loss(y, score), value, rtol=1e-12, atol=1e-12)
     for mine, expected in zip(loss.derivatives(y, score), (gradient, hessian), strict=True):
-        np.testing.assert_allclose(
-            mine, expected.reshape(loss.n_outputs, -1), rtol=1e-9, atol=1e-12
-        )
+        np.testing.assert_allclose(mine, expected, rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -296,6 +295,7 @@ def test_a_loss_with_a_kernel_is_bound_as_one_without(
     # Only a bound Huber loss knows the weights that its width depends on.
     weight = weights_of(np.random.default_rng(1), 2_000, weighted and name != "huber")
     fast, slow = loss.bind(workers, y, weight), Loss.bind(loss, workers, y, weight)
+    score = np.asfortranarray(score.reshape(len(y), -1))
     assert fast.evaluate(score) == pytest.approx(slow.evaluate(score), rel=1e-6)
     for k in range(loss.n_outputs):
         np.testing.assert_allclose(
@@ -311,13 +311,14 @@ def test_derivatives_are_those_of_the_loss(name: str) -> None:
     y, score = loss_rows(loss, 200)
     gradient, hessian = loss.derivatives(y, score)
     for k in range(loss.n_outputs):
+        output = ... if loss.n_outputs == 1 else (slice(None), k)
         step = np.zeros_like(score)
-        step[k] = 1e-4
+        step[output] = 1e-4
         below, here, above = (loss.loss(y, score + s * step) for s in (-1, 0, 1))
-        np.testing.assert_allclose((above - below) / 2e-4, gradient[k], rtol=1e-6, atol=1e-6)
+        np.testing.assert_allclose((above - below) / 2e-4, gradient[output], rtol=1e-6, atol=1e-6)
         if name not in HESSIAN_BY_CONVENTION:
             np.testing.assert_allclose(
-                (above - 2 * here + below) / 1e-8, hessian[k], rtol=1e-5, atol=1e-5
+                (above - 2 * here + below) / 1e-8, hessian[output], rtol=1e-5, atol=1e-5
             )
         assert loss.hessian_bound == 0.0 or (hessian <= loss.hessian_bound).all()
 
@@ -359,7 +360,7 @@ def test_a_loss_without_curvature_is_refused() -> None:
 def test_a_loss_that_is_not_convex_is_refused() -> None:
     class Cosine(Loss):
         def loss(self, y: npt.NDArray[Any], score: npt.NDArray[np.float64]) -> Vector:
-            return np.cos(y - score[0])
+            return np.cos(y - score)
 
     with pytest.raises(ValueError, match=r"not convex.*Define `derivatives`"):
         Cosine().derivatives(*loss_rows(SquaredError(), 50))
@@ -375,7 +376,7 @@ def test_no_constant_is_better_than_the_best(name: str, weighted: bool) -> None:
     assert best.shape == (loss.n_outputs,)
 
     def total(constant: Vector) -> float:
-        return weighted_sum(loss.loss(y, np.repeat(constant[:, np.newaxis], 301, axis=1)), weight)
+        return weighted_sum(loss.loss(y, squeeze_outputs(np.tile(constant, (301, 1)))), weight)
 
     for k in range(loss.n_outputs):
         for move in (-0.01, 0.01):

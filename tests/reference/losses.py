@@ -92,19 +92,19 @@ def logistic(y: npt.NDArray[Any], score: Array) -> Answer:
 
 
 def softmax(y: npt.NDArray[Any], scores: Array) -> Answer:
-    """-log p(y), p_k = e^(F_k) / Σ e^(F_l); scores and derivatives have shape (outputs, rows)."""
-    shifted = scores - scores.max(axis=0)
-    p = np.exp(shifted) / np.exp(shifted).sum(axis=0)
-    own = y == np.arange(len(scores))[:, np.newaxis]
-    return -np.log(p[y, np.arange(len(y))]), p - own, p * (1 - p)
+    """-log p(y), p_k = e^(F_k) / Σ e^(F_l); scores and derivatives have shape (rows, outputs)."""
+    shifted = scores - scores.max(axis=1, keepdims=True)
+    p = np.exp(shifted) / np.exp(shifted).sum(axis=1, keepdims=True)
+    own = y[:, np.newaxis] == np.arange(scores.shape[1])
+    return -np.log(p[np.arange(len(y)), y]), p - own, p * (1 - p)
 
 
 def class_exponential(y: npt.NDArray[Any], scores: Array) -> Answer:
     """w = e^(-Y·F/K), Y = 1 or -1/(K-1); the hessian is K times the diagonal."""
-    k = len(scores)
-    Y = np.where(y == np.arange(k)[:, np.newaxis], 1.0, -1 / (k - 1))
-    w = np.exp(-(Y * scores).sum(axis=0) / k)
-    return w, -Y * w / k, Y**2 * w / k
+    k = scores.shape[1]
+    Y = np.where(y[:, np.newaxis] == np.arange(k), 1.0, -1 / (k - 1))
+    w = np.exp(-(Y * scores).sum(axis=1) / k)
+    return w, -Y * w[:, np.newaxis] / k, Y**2 * w[:, np.newaxis] / k
 
 
 def margin(y: npt.NDArray[Any], score: Array) -> Answer:
@@ -114,5 +114,5 @@ def margin(y: npt.NDArray[Any], score: Array) -> Answer:
 
 def class_shares(y: npt.NDArray[Any], scores: Array) -> Answer:
     """½ Σ_k ([y = k] - F_k)²."""
-    own = np.eye(len(scores))[y].T
-    return ((own - scores) ** 2).sum(axis=0) / 2, scores - own, np.ones_like(scores)
+    own = np.eye(scores.shape[1])[y]
+    return ((own - scores) ** 2).sum(axis=1) / 2, scores - own, np.ones_like(scores)

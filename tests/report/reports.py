@@ -95,7 +95,7 @@ def report_of(name: str) -> tuple:
             A[:, 0],
             None,
         )
-    if name == "moments":
+    if name == "datetimes":
         trips = journeys()
         y = trips.pop("late")
         return sw.GradientBoostingRegressor(**quick).fit(trips, y), trips, y, None
@@ -114,6 +114,6 @@ NAMES = (
     "one tree",
     "lines",
     "wide integers",
-    "moments",
+    "datetimes",
     "nothing to split",
 )

@@ -145,21 +145,21 @@ def test_wide_integers_are_written_out(facts):
 
 
 def test_dates_and_times_are_shown_as_text(facts):
-    _, X, _, _ = report_of("moments")
-    found = facts("moments")
+    _, X, _, _ = report_of("datetimes")
+    found = facts("datetimes")
     ((place, written),) = found.rows.texts
     assert place == 0
     days = X["day"].iloc[found.rows.row]
     assert list(written) == ["" if pd.isna(d) else str(d.date()) for d in days]
-    told = {c.name: c for c in found.table.columns}
-    kinds = [told[name].kind for name in ("day", "lasts", "at")]
+    columns = {c.name: c for c in found.table.columns}
+    kinds = [columns[name].kind for name in ("day", "lasts", "at")]
     assert kinds == ["date", "duration", "time of day"]
-    assert told["day"].formatted.min == str(X["day"].min().date())
-    assert told["at"].formatted.max == str(max(X["at"]))
-    assert len(told["lasts"].formatted.quartiles) == 3
-    assert told["late"].formatted is None
-    moments = {curve.axis.feature: curve.axis.temporal_type for curve in found.dependence.curves}
-    assert moments == dict(enumerate(kinds))
+    assert columns["day"].formatted.min == str(X["day"].min().date())
+    assert columns["at"].formatted.max == str(max(X["at"]))
+    assert len(columns["lasts"].formatted.quartiles) == 3
+    assert columns["late"].formatted is None
+    types = {curve.axis.feature: curve.axis.temporal_type for curve in found.dependence.curves}
+    assert types == dict(enumerate(kinds))
 
 
 def test_the_same_rows_give_the_same_bytes(tmp_path):

@@ -223,7 +223,7 @@ def test_models_and_trees_that_cannot_be_exported_are_errors(fitted):
 
 
 def test_dates_and_times_are_shown_as_text():
-    model, *_ = report_of("moments")
+    model, *_ = report_of("datetimes")
     text = export_text(model)
     assert re.search(r"day <= 2020-0\d-\d\d( 12:00:00)? or missing", text)
     assert re.search(r"lasts > \d d \d\d:\d\d:\d\d", text)

@@ -10,6 +10,7 @@ import pytest
 
 from stagewise.boosting.forest_loop import OutOfBag
 from stagewise.losses import Loss
+from stagewise.losses.base import squeeze_outputs
 from stagewise.losses.class_squared_error import BinarySquaredError, ClassSquaredError
 
 
@@ -22,17 +23,17 @@ def test_after_each_tree_the_loss_is_that_of_the_average(loss: Loss, weighted: b
     weight = rng.integers(1, 4, n).astype(float) if weighted else None
     rows: Any = SimpleNamespace(y=y, weight=weight)
     judge = OutOfBag(loss, rows)
-    total, trees = np.zeros((loss.n_outputs, n)), np.zeros(n)
+    total, trees = np.zeros((n, loss.n_outputs)), np.zeros(n)
     for _ in range(8):
         spoken_of = np.flatnonzero(rng.random(n) < 0.4).astype(np.uint32)
         leaf = rng.integers(0, nodes, len(spoken_of)).astype(np.int32)
         value = rng.random((nodes, loss.n_outputs))
         judged = judge.add(value if loss.n_outputs > 1 else value[:, 0], spoken_of, leaf)
         for row, node in zip(spoken_of, leaf, strict=True):
-            total[:, row] += value[node]
+            total[row] += value[node]
             trees[row] += 1
         known = trees > 0
-        losses = loss.loss(y[known], total[:, known] / trees[known])
+        losses = loss.loss(y[known], squeeze_outputs(total[known] / trees[known, np.newaxis]))
         assert judged == pytest.approx(
             np.average(losses, weights=None if weight is None else weight[known]), rel=1e-12
         )

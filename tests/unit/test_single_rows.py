@@ -24,7 +24,7 @@ TRAINED: dict[str, list[Any]] = {
     "text": ["a", "b", "1", "2.0"],
     "truth values": [False, True],
     "dates": DAYS[:3],
-    "moments": [dt.datetime(2024, 2, 28, 12), dt.datetime(2024, 2, 29, 13, 5)],
+    "datetimes": [dt.datetime(2024, 2, 28, 12), dt.datetime(2024, 2, 29, 13, 5)],
     "durations": [dt.timedelta(days=1), dt.timedelta(seconds=3)],
     "numbers and text": [1, 2.5, "a", "1"],
 }

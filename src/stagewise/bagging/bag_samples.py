@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from stagewise.boosting.sampling import DrawInput, Sampling
-from stagewise.training.folds import Folds
-from stagewise.training.row_set import RowSet
+from stagewise.training.reading.folds import Folds
+from stagewise.training.reading.row_set import RowSet
 from stagewise.workers import make_workers
 
 __all__ = [

@@ -20,8 +20,8 @@ from stagewise.errors import InvalidParameterError
 from stagewise.estimators.bases.r_squared import ScoredByR2
 from stagewise.estimators.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
 from stagewise.learners.estimator import name_of
-from stagewise.training.class_weights import without_absent
 from stagewise.training.fit_report import warn_of_one_class
+from stagewise.training.reading.class_weights import without_absent
 from stagewise.validation.messages import short_repr
 from stagewise.validation.parameters import suggests_names
 from stagewise.validation.rules import OneOf

@@ -46,11 +46,11 @@ from stagewise.estimators.bases.model_estimator import ModelEstimator
 from stagewise.estimators.parameters.make_specs import choose_seed, make_sampling
 from stagewise.learners.estimator import can_be_fitted, name_of, weight_argument
 from stagewise.training.describe import describe_object, other_parameters
-from stagewise.training.feature_reader import FeatureReader
 from stagewise.training.fit_report import ONE_VALUE, VERSION
-from stagewise.training.folds import group_numbers, make_folds
-from stagewise.training.passthrough import Header, PassthroughReader, UntouchedRows
-from stagewise.training.row_set import RowSet, rows_with_weight
+from stagewise.training.reading.feature_reader import FeatureReader
+from stagewise.training.reading.folds import group_numbers, make_folds
+from stagewise.training.reading.passthrough import Header, PassthroughReader, UntouchedRows
+from stagewise.training.reading.row_set import RowSet, rows_with_weight
 from stagewise.training.specs import InputSpec
 from stagewise.validation.messages import (
     CollectedWarning,

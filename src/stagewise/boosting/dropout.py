@@ -149,4 +149,4 @@ class DroppedRounds:
 
     def _add(self, part: Ensemble, sign: float) -> None:
         for rows in self._samples:
-            rows.score += sign * part.score(rows.source, self._workers).T
+            rows.score += sign * part.score(rows.source, self._workers)

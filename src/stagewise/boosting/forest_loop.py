@@ -21,6 +21,7 @@ from stagewise.boosting.loop import EncodedRows
 from stagewise.boosting.monitor import Monitor
 from stagewise.learners.histogram_tree import tree_of
 from stagewise.losses import Loss
+from stagewise.losses.base import squeeze_outputs
 from stagewise.model.ensemble import Ensemble
 
 __all__ = ["Average", "grow_forest"]
@@ -37,8 +38,8 @@ class Average:
 
     Attributes
     ----------
-    total : float64 array of shape (n_outputs, n_rows)
-        The sums; the outputs of a row are contiguous in memory, as in the values of trees.
+    total : float64 array of shape (n_rows, n_outputs)
+        The sums.
     trees : int64 array of shape (n_rows,)
         The number of trees in each sum.
     lowest, highest : float
@@ -51,25 +52,25 @@ class Average:
     highest: float = -np.inf
 
     @classmethod
-    def of(cls, n_outputs: int, n_rows: int) -> Average:
+    def of(cls, n_rows: int, n_outputs: int) -> Average:
         """Return the average of no trees."""
-        return cls(np.zeros((n_rows, n_outputs)).T, np.zeros(n_rows, dtype=np.int64))
+        return cls(np.zeros((n_rows, n_outputs)), np.zeros(n_rows, dtype=np.int64))
 
     def add(
         self, value: npt.NDArray[np.float64], rows: npt.NDArray[Any], leaf: npt.NDArray[Any]
     ) -> npt.NDArray[np.float64]:
-        """Add a tree for some rows; return their averages, of shape (n_outputs, len(rows)).
+        """Add a tree for some rows; return their averages, of shape (len(rows), n_outputs).
 
         `value` has the values of the tree's nodes, and `leaf` the leaf of each of the rows.
         """
-        sums = self.total.T.take(rows, axis=0)
-        sums += value.reshape(-1, len(self.total)).take(leaf, axis=0)
-        self.total.T[rows] = sums
+        sums = self.total.take(rows, axis=0)
+        sums += value.reshape(-1, sums.shape[1]).take(leaf, axis=0)
+        self.total[rows] = sums
         self.trees[rows] += 1
         self.lowest = min(self.lowest, float(value.min()))
         self.highest = max(self.highest, float(value.max()))
         trees = self.trees[rows].astype(np.float64)  # converted before the broadcast: faster
-        return np.asarray((sums / trees[:, np.newaxis]).T)
+        return np.asarray(sums / trees[:, np.newaxis])
 
     def copy(self) -> Average:
         """Return an average that further trees do not change."""
@@ -78,7 +79,7 @@ class Average:
     def scores(self) -> npt.NDArray[np.float64]:
         """Return the averages; NaN for rows without a tree."""
         with np.errstate(invalid="ignore"):
-            return np.clip(self.total / self.trees, self.lowest, self.highest)
+            return np.clip(self.total / self.trees[:, np.newaxis], self.lowest, self.highest)
 
 
 @dataclass(frozen=True)
@@ -145,7 +146,7 @@ class OutOfBag:
     def __init__(self, loss: Loss, rows: EncodedRows) -> None:
         self.loss = loss
         self.rows = rows
-        self.average = Average.of(loss.n_outputs, len(rows.y))
+        self.average = Average.of(len(rows.y), loss.n_outputs)
         self._losses = np.zeros(len(rows.y))
 
     def add(
@@ -159,7 +160,7 @@ class OutOfBag:
         for first in range(0, len(rows), step):
             some = rows[first : first + step]
             scores = self.average.add(value, some, leaf[first : first + step])
-            self._losses[some] = self.loss.loss(self.rows.y[some], scores)
+            self._losses[some] = self.loss.loss(self.rows.y[some], squeeze_outputs(scores))
         known = self.average.trees > 0
         if not known.any():
             return None
@@ -218,8 +219,9 @@ def grow_forest(
         if out_of_bag:
             measured = oob.add(tree.value, rows, leaf)
         if valid is not None:
-            valid.table.add_tree(workers, grown, tree.value.reshape(-1), valid.score.reshape(-1))
-            losses = loss.loss(valid.y, valid.score / m)
+            scores = valid.score.T.reshape(-1)  # a view
+            valid.table.add_tree(workers, grown, tree.value.reshape(-1), scores)
+            losses = loss.loss(valid.y, squeeze_outputs(valid.score / m))
             measured = float(np.average(losses, weights=valid.weight))
         stop = monitor.after_round(m, None, measured)
         if monitor.early_stopping is not None and monitor.best_round == m:

@@ -81,7 +81,7 @@ def _parabolas(given: StepInput, constant: GrownTerm) -> Gradients:
     (Hunter & Lange 2000, eq. 8); for the Huber loss with width δ, ω = δ / max(δ, |r|) and ε = 0.
     """
     (output,) = given.outputs
-    score = given.score[output] + given.learner.predictions(constant, given.source)
+    score = given.score[:, output] + given.learner.predictions(constant, given.source)
     y = given.loss.target(given.y, output)
     r = y - score
     distance = np.abs(r)
@@ -105,7 +105,7 @@ def _quantiles(
 ) -> Vector:
     """Return each leaf's quantile, or Huber step, of the residuals minus the slope terms."""
     (output,) = given.outputs
-    residual = given.loss.target(given.y, output) - given.score[output]
+    residual = given.loss.target(given.y, output) - given.score[:, output]
     unbounded = np.full(len(fitted.node), np.inf)
     slopes = fitted.with_intercepts(np.zeros(len(fitted.node)), -unbounded, unbounded)
     without = constant.with_values(np.where(constant.tree.feature < 0, np.nan, 0.0))

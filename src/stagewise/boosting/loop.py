@@ -20,6 +20,7 @@ from stagewise.boosting.monitor import Monitor
 from stagewise.boosting.recipe import BoundRecipe
 from stagewise.boosting.sampling import Bag, DrawInput
 from stagewise.boosting.steps import StepInput, StepResult
+from stagewise.losses.base import squeeze_outputs
 from stagewise.model.ensemble import Ensemble
 from stagewise.model.terms import Terms
 
@@ -40,8 +41,8 @@ class EncodedRows:
         Targets in the units of the loss: float64, or int32 class codes.
     weight : float64 array or None
         How often each row counts; None: once.
-    score : float64 array of shape (n_outputs, n_rows)
-        F of the ensemble so far; the loop adds to it.
+    score : float64 array of shape (n_rows, n_outputs)
+        F of the ensemble so far; the loop adds to it. Each output is contiguous in memory.
     source : Columns, or another input of the ensemble
         The same rows before they were encoded.
     """
@@ -51,6 +52,9 @@ class EncodedRows:
     weight: Vector | None
     score: npt.NDArray[np.float64]
     source: Any
+
+    def __post_init__(self) -> None:
+        self.score = np.asfortranarray(self.score)
 
     @property
     def total_weight(self) -> float:
@@ -150,15 +154,15 @@ class Boosting:
             term = self._learner.grow(response, bag.rows, self._seed, m * len(turns) + turn)
             result = self._parts.step(self._step_input(outputs, term, bag))
             for places, value in self._split_outputs(outputs, result):
-                recipe.dropout.check(value, train.score[places], first=m == 0)
+                recipe.dropout.check(value, train.score[:, places], first=m == 0)
                 term = term.with_values(recipe.dropout.round_values(new * value))
                 if result.linear_leaves is not None:
                     scaled = result.linear_leaves.scaled(new, recipe.dropout.grain)
                     term = term.with_linear_leaves(scaled)
                 self.ensemble.append(term.part)
-                self._learner.add(term, train.source, train.score[places])
+                self._learner.add(term, train.source, train.score[:, places])
                 if valid is not None:
-                    held = valid.table, valid.source, valid.score[places]
+                    held = valid.table, valid.source, valid.score[:, places]
                     self._learner.add_to_other_rows(term, *held)
         dropped.restore(recipe.dropout, old)
         if result.values:
@@ -243,7 +247,8 @@ class Boosting:
         )
 
     def _losses(self, delta: float | None) -> Vector:
-        return self._parts.loss.loss_with_delta(self.train.y, self.train.score, delta)
+        scores = squeeze_outputs(self.train.score)
+        return self._parts.loss.loss_with_delta(self.train.y, scores, delta)
 
     def _oob_improvement(self, before: Vector, delta: float | None, bag: Bag) -> float:
         """Return the decrease of the mean loss of the out-of-bag rows."""

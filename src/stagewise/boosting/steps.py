@@ -22,6 +22,7 @@ from stagewise.boosting.sampling import Bag
 from stagewise.learners.histogram_tree import BoundTree, GrownTerm
 from stagewise.learners.learner import BoundLearner, Term
 from stagewise.losses import BoundLoss, Loss
+from stagewise.losses.base import squeeze_outputs
 from stagewise.losses.logarithm import MAX_LOG_RATIO, MAX_STEP, exact_log
 from stagewise.trees.linear_leaves import LinearLeaves
 
@@ -59,7 +60,7 @@ class StepInput:
         The learner, and the term that it has fitted.
     y, weight : array, float64 array or None
         The targets, and how often each row counts.
-    score : float64 array of shape (n_outputs, n_rows)
+    score : float64 array of shape (n_rows, n_outputs)
         The scores before this term.
     bag : Bag
         The rows that the term was fitted to, and how often each counts.
@@ -146,7 +147,7 @@ def region_optimum(max_step: float = 0.0) -> Step:
             if loss.leaf_quantile is None:
                 sums = learner.node_sums(term, given.derivatives(output))
                 return loss.region_optimum(sums.gradient[:, 0], sums.hessian)
-            residual = loss.target(given.y, output) - given.score[output]
+            residual = loss.target(given.y, output) - given.score[:, output]
             width, times = given.bound.delta_of(output), given.bag.multiplier
             if width is None:
                 return learner.leaf_quantiles(value, residual, loss.leaf_quantile, times)
@@ -184,13 +185,13 @@ def line_search(given: StepInput) -> StepResult:
     slope, curve = (weight * pairs[:, 0]) @ b, (weight * pairs[:, 1]) @ (b * b)
     if not (curve > 0 and slope != 0):
         return StepResult([np.zeros_like(given.term.value)])
-    before = given.score[:, rows]
-    moved = before.copy()
+    before = given.score[rows]
+    moved = np.array(before, order="F")
 
     def total(rho: float) -> float:
-        moved[output] = before[output] + rho * b
+        moved[:, output] = before[:, output] + rho * b
         with np.errstate(over="ignore", invalid="ignore"):
-            losses = given.loss.loss_with_delta(y, moved, given.bound.delta)
+            losses = given.loss.loss_with_delta(y, squeeze_outputs(moved), given.bound.delta)
             found = float(np.sum(weight * losses))
         return found if math.isfinite(found) else math.inf
 

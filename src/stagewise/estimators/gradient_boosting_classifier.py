@@ -10,9 +10,9 @@ from stagewise.boosting.recipe import BY_RESPONSE, Recipe
 from stagewise.estimators.bases.boosting import BaseBoosting, OutOfBagMixin
 from stagewise.estimators.bases.classifier import ClassifierPredictions, make_class_loss
 from stagewise.estimators.bases.scores import TreeAttributes
-from stagewise.estimators.parameters.make_specs import BOOSTING_RULES, BOOSTING_USES, tree_learner
+from stagewise.estimators.parameters.make_specs import BOOSTING_RULES, BOOSTING_USES, tree_adapter
 from stagewise.losses import Loss
-from stagewise.training.specs import LearnerSpec
+from stagewise.training.specs import LearnerAdapter
 from stagewise.validation.parameters import suggests_names
 
 __all__ = ["GradientBoostingClassifier"]
@@ -162,8 +162,8 @@ feature_importances_, n_features_in_, feature_names_in_, fit_report_
     def _recipe(self) -> Recipe:
         return BY_RESPONSE[self.response]
 
-    def _learner_spec(self, params: dict[str, Any]) -> LearnerSpec:
-        return tree_learner(params)
+    def _learner_adapter(self, params: dict[str, Any]) -> LearnerAdapter:
+        return tree_adapter(params)
 
     def _make_loss(self, classes: npt.NDArray[Any] | None) -> Loss:
         return make_class_loss(self.loss, classes, type(self).__name__)

@@ -8,8 +8,8 @@ from stagewise.boosting.recipe import BY_RESPONSE, Recipe
 from stagewise.estimators.bases.boosting import BaseBoosting, OutOfBagMixin
 from stagewise.estimators.bases.regressor import RegressionLossParameters, RegressorPredictions
 from stagewise.estimators.bases.scores import TreeAttributes
-from stagewise.estimators.parameters.make_specs import BOOSTING_RULES, BOOSTING_USES, tree_learner
-from stagewise.training.specs import LearnerSpec
+from stagewise.estimators.parameters.make_specs import BOOSTING_RULES, BOOSTING_USES, tree_adapter
+from stagewise.training.specs import LearnerAdapter
 from stagewise.validation.parameters import suggests_names
 
 __all__ = ["GradientBoostingRegressor"]
@@ -278,8 +278,8 @@ class GradientBoostingRegressor(
     def _recipe(self) -> Recipe:
         return BY_RESPONSE[self.response]
 
-    def _learner_spec(self, params: dict[str, Any]) -> LearnerSpec:
-        return tree_learner(params)
+    def _learner_adapter(self, params: dict[str, Any]) -> LearnerAdapter:
+        return tree_adapter(params)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -428,18 +428,19 @@ class BoundTree:
 
     def add(self, term: GrownTerm, source: Any, score: Vector) -> None:
         """Add the last tree's values to the training scores, of one output or of all."""
-        value, score = term.tree.value.reshape(-1), score.reshape(-1)
+        value, score = term.tree.value.reshape(-1), score.T.reshape(-1)
         self._grower.add_scores(term.grown, value, score, *_leaf_models(term.tree, source))
 
     def add_to_other_rows(
         self, term: GrownTerm, table: Bins | Columns, source: Any, score: Vector
     ) -> None:
         """Add a tree's values to the scores of other rows, which are binned or not."""
-        value, (models, columns) = term.tree.value.reshape(-1), _leaf_models(term.tree, source)
+        value, score = term.tree.value.reshape(-1), score.T.reshape(-1)
+        models, columns = _leaf_models(term.tree, source)
         if isinstance(table, Columns):
-            table.add_tree(self._workers, term.grown, value, score.reshape(-1), models)
+            table.add_tree(self._workers, term.grown, value, score, models)
         else:
-            table.add_tree(self._workers, term.grown, value, score.reshape(-1), models, columns)
+            table.add_tree(self._workers, term.grown, value, score, models, columns)
 
 
 def _leaf_models(tree: Tree, source: Any) -> tuple[LeafModels | None, Columns | None]:

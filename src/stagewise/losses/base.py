@@ -20,7 +20,7 @@ from stagewise._native import Gradients, Workers
 from stagewise.losses.logarithm import MAX_STEP
 from stagewise.validation.equality import equal_values
 
-__all__ = ["BoundLoss", "Loss"]
+__all__ = ["BoundLoss", "Loss", "repeat_score", "squeeze_outputs"]
 
 # Between these sums the core finds a power of two that keeps the digits of every gradient (see
 # largest_scale in native/core/fixed_point.hpp). Above the first it would overflow, and below the
@@ -32,6 +32,16 @@ RESCALE = "Rescale y, or define the attribute `degree` of the loss, so that y is
 
 Vector = npt.NDArray[np.float64]
 Matrix = npt.NDArray[np.float64]
+
+
+def repeat_score(constant: Vector, n_rows: int) -> Matrix:
+    """Return scores of shape (n_rows, n_outputs) that are the same in every row."""
+    return np.repeat(constant[:, np.newaxis], n_rows, axis=1).T
+
+
+def squeeze_outputs(score: Matrix) -> Matrix:
+    """Return scores of shape (n_rows, 1) as a vector, the form of a loss with one output."""
+    return score[:, 0] if score.shape[1] == 1 else score
 
 
 class BoundLoss(ABC):
@@ -54,7 +64,10 @@ class BoundLoss(ABC):
 
     @abstractmethod
     def evaluate(self, score: Matrix) -> float:
-        """Evaluate the loss at scores of shape (n_outputs, n_rows); return the weighted sum."""
+        """Evaluate the loss at scores of shape (n_rows, n_outputs); return the weighted sum.
+
+        Each output must be contiguous in memory (Fortran order).
+        """
 
     @abstractmethod
     def gradients(self, output: int) -> Gradients:
@@ -76,7 +89,8 @@ class Loss(ABC):
     """A loss function L(y, F) for boosting. Losses of one class with equal parameters are equal.
 
     To add one, derive from this class, define `loss` and `derivatives`, and register it. Without
-    `derivatives` they are computed numerically.
+    `derivatives` they are computed numerically. Scores have the shape (n_rows,) if there is one
+    output, else (n_rows, n_outputs), as those of `decision_function`.
 
     Attributes
     ----------
@@ -121,7 +135,7 @@ class Loss(ABC):
 
     @abstractmethod
     def loss(self, y: npt.NDArray[Any], score: Matrix) -> Vector:
-        """Return L(y, F) for every row; score has shape (n_outputs, n_rows)."""
+        """Return L(y, F) for every row."""
 
     def loss_with_delta(self, y: npt.NDArray[Any], score: Matrix, delta: float | None) -> Vector:
         """Return L(y, F) for every row with the δ of a `BoundLoss`; other losses ignore it."""
@@ -135,20 +149,22 @@ class Loss(ABC):
         """
         gradient, hessian = np.empty_like(score), np.empty_like(score)
         middle = np.asarray(self.loss(y, score), dtype=np.float64)
-        for k in range(len(score)):
-            step = DIFFERENCE * np.maximum(1.0, np.abs(score[k]))
-            moved = score.copy()
-            moved[k] = score[k] + step
+        for k in range(self.n_outputs):
+            output = ... if score.ndim == 1 else (slice(None), k)
+            step = DIFFERENCE * np.maximum(1.0, np.abs(score[output]))
+            moved = score.copy(order="K")
+            moved[output] = score[output] + step
             above = np.asarray(self.loss(y, moved), dtype=np.float64)
-            moved[k] = score[k] - step
+            moved[output] = score[output] - step
             below = np.asarray(self.loss(y, moved), dtype=np.float64)
-            gradient[k] = (above - below) / (2 * step)
-            hessian[k] = (above - middle + (below - middle)) / step**2
+            gradient[output] = (above - below) / (2 * step)
+            hessian[output] = (above - middle + (below - middle)) / step**2
         return gradient, self._curvature(hessian, middle)
 
     def _curvature(self, hessian: Matrix, loss: Vector) -> Matrix:
         # The rounding error of a second derivative that is 0.
         noise = 1e-15 / DIFFERENCE**2 * np.maximum(1.0, np.abs(loss))
+        noise = noise if hessian.ndim == 1 else noise[:, np.newaxis]
         method = f"{type(self).__name__}.loss"
         if (hessian < -noise).any():
             raise ValueError(
@@ -174,7 +190,7 @@ class Loss(ABC):
         centre, spread = float(np.mean(y)), float(np.std(y)) or 1.0
 
         def total(step: float) -> float:
-            losses = self.loss(y, np.full((1, len(y)), centre + spread * step))
+            losses = self.loss(y, np.full(len(y), centre + spread * step))
             return float(np.average(losses, weights=weight))
 
         # In units of the standard deviation, since the tolerance of the search is absolute.
@@ -194,12 +210,12 @@ class Loss(ABC):
         return np.clip(steps, -MAX_STEP, MAX_STEP) if self.degree is None else steps
 
     def mean(self, score: Matrix) -> npt.NDArray[np.float64]:
-        """Return the predictions of scores of shape (n_outputs, n_rows): the inverse link.
+        """Return the predictions of scores: the inverse link.
 
         Unless overridden it is the identity. A loss with a `degree` must not override it: its
         scores are scaled back to the target.
         """
-        return np.asarray(score[0])
+        return np.asarray(score)
 
     def target(self, y: npt.NDArray[Any], output: int) -> npt.NDArray[Any]:
         """Return the target of one output, for residuals; unless overridden, y itself."""
@@ -226,24 +242,25 @@ class _NumpyBoundLoss(BoundLoss):
 
     def evaluate(self, score: Matrix) -> float:
         self._n_evaluations += 1
-        gradient, hessian = self._loss.derivatives(self._y, score)
-        self._gradient = self._checked(gradient, score.shape, "gradients")
-        self._hessian = self._checked(hessian, score.shape, "hessians")
+        scores = squeeze_outputs(score)
+        gradient, hessian = self._loss.derivatives(self._y, scores)
+        self._gradient = self._checked(gradient, scores.shape, "gradients")
+        self._hessian = self._checked(hessian, scores.shape, "hessians")
         if self._hessian.min() < 0.0:
             raise ValueError(
                 f"{type(self._loss).__name__}.derivatives returned a negative hessian "
                 f"({self._hessian.min():g}). Return a non-negative bound instead."
             )
-        losses = self._loss.loss(self._y, score)
+        losses = self._loss.loss(self._y, scores)
         weighted = losses if self._weight is None else losses * self._weight
         return float(weighted.sum())
 
     def _checked(self, values: Any, shape: tuple[int, ...], what: str) -> Matrix:
-        array = np.ascontiguousarray(values, dtype=np.float64).reshape(-1)
-        if array.size != shape[0] * shape[1]:
+        array = np.asfortranarray(values, dtype=np.float64)
+        if array.shape != shape:
             raise ValueError(
-                f"{type(self._loss).__name__}.derivatives returned {array.size} {what}; expected "
-                f"the shape {shape}."
+                f"{type(self._loss).__name__}.derivatives returned {what} of shape {array.shape}; "
+                f"expected {shape}, the shape of the scores."
             )
         # The core stores them as float32, where larger numbers would be infinite.
         if not (np.abs(array) <= np.finfo(np.float32).max).all():
@@ -251,10 +268,10 @@ class _NumpyBoundLoss(BoundLoss):
                 f"{type(self._loss).__name__}.derivatives returned {what} that are not finite or "
                 f"too large for a float32. {RESCALE}"
             )
-        return array.reshape(shape)
+        return array.reshape(len(array), -1, order="F")
 
     def gradients(self, output: int) -> Gradients:
-        gradient, hessian = self._gradient[output], self._hessian[output]
+        gradient, hessian = self._gradient[:, output], self._hessian[:, output]
         # In later rounds gradients may vanish, and with a constant target in the first one too.
         is_first = self._n_evaluations == 1 and np.ptp(self._y) > 0
         self._check_sum(gradient, "gradients", SMALLEST_SUM if is_first else 0.0)

@@ -32,7 +32,7 @@ class BinarySquaredError(Loss):
     hessian_is_weight = True
 
     def loss(self, y: npt.NDArray[Any], score: Matrix) -> Vector:
-        return np.asarray(0.5 * (self.target(y, 0) - score[0]) ** 2)
+        return np.asarray(0.5 * (self.target(y, 0) - score) ** 2)
 
     def derivatives(self, y: npt.NDArray[Any], score: Matrix) -> tuple[Matrix, Matrix]:
         return score - self.target(y, 0), np.ones_like(score)
@@ -42,7 +42,7 @@ class BinarySquaredError(Loss):
 
     def mean(self, score: Matrix) -> npt.NDArray[np.float64]:
         """Return the probabilities of both classes, shape (n_rows, 2)."""
-        p = np.clip(0.5 + 0.5 * score[0], 0.0, 1.0)
+        p = np.clip(0.5 + 0.5 * score, 0.0, 1.0)
         return np.column_stack([1.0 - p, p])
 
     def target(self, y: npt.NDArray[Any], output: int) -> npt.NDArray[Any]:
@@ -74,10 +74,10 @@ class ClassSquaredError(Loss):
         self.n_outputs = n_classes
 
     def _indicators(self, y: npt.NDArray[Any]) -> npt.NDArray[np.bool]:
-        return np.asarray(y == np.arange(self.n_outputs)[:, np.newaxis])
+        return np.asarray(y[:, np.newaxis] == np.arange(self.n_outputs))
 
     def loss(self, y: npt.NDArray[Any], score: Matrix) -> Vector:
-        return np.asarray(0.5 * ((self._indicators(y) - score) ** 2).sum(axis=0))
+        return np.asarray(0.5 * ((self._indicators(y) - score) ** 2).sum(axis=1))
 
     def derivatives(self, y: npt.NDArray[Any], score: Matrix) -> tuple[Matrix, Matrix]:
         return score - self._indicators(y), np.ones_like(score)
@@ -92,7 +92,7 @@ class ClassSquaredError(Loss):
         Negative scores are set to 0, and the others are divided by their sum; if all are 0, all
         classes have the same probability.
         """
-        positive = np.maximum(score.T, 0.0)
+        positive = np.maximum(score, 0.0)
         total = positive.sum(axis=1, keepdims=True)
         return np.where(total > 0, positive, 1.0) / np.where(total > 0, total, self.n_outputs)
 

@@ -32,7 +32,7 @@ class Logistic(Loss):
     hessian_bound = 0.25
 
     def loss(self, y: npt.NDArray[Any], score: Matrix) -> Vector:
-        return np.asarray(-np.where(y == 1, log_expit(score[0]), log_expit(-score[0])))
+        return np.asarray(-np.where(y == 1, log_expit(score), log_expit(-score)))
 
     def derivatives(self, y: npt.NDArray[Any], score: Matrix) -> tuple[Matrix, Matrix]:
         p = expit(score)
@@ -43,7 +43,7 @@ class Logistic(Loss):
 
     def mean(self, score: Matrix) -> npt.NDArray[np.float64]:
         """Return the probabilities of both classes, shape (n_rows, 2)."""
-        return np.column_stack([expit(-score[0]), expit(score[0])])
+        return np.column_stack([expit(-score), expit(score)])
 
     def bind(self, workers: Workers, y: npt.NDArray[Any], weight: Vector | None) -> BoundLoss:
         return KernelBoundLoss(Gradients.logistic, workers, y, weight)
@@ -63,7 +63,7 @@ class Exponential(Loss):
     name = "exponential"
 
     def loss(self, y: npt.NDArray[Any], score: Matrix) -> Vector:
-        return np.asarray(np.exp(np.where(y == 1, -score[0], score[0])))
+        return np.asarray(np.exp(np.where(y == 1, -score, score)))
 
     def derivatives(self, y: npt.NDArray[Any], score: Matrix) -> tuple[Matrix, Matrix]:
         e = np.exp(np.where(y == 1, -score, score))
@@ -78,7 +78,7 @@ class Exponential(Loss):
 
     def mean(self, score: Matrix) -> npt.NDArray[np.float64]:
         """Return the probabilities of both classes, shape (n_rows, 2)."""
-        return np.column_stack([expit(-2 * score[0]), expit(2 * score[0])])
+        return np.column_stack([expit(-2 * score), expit(2 * score)])
 
     def bind(self, workers: Workers, y: npt.NDArray[Any], weight: Vector | None) -> BoundLoss:
         return _ExponentialBoundLoss(Gradients.exponential, workers, y, weight)
@@ -129,12 +129,12 @@ class Multinomial(Loss):
         self.n_outputs = n_classes
 
     def loss(self, y: npt.NDArray[Any], score: Matrix) -> Vector:
-        own = np.take_along_axis(score, y[np.newaxis], axis=0)[0]
-        return np.asarray(logsumexp(score, axis=0) - own)
+        own = np.take_along_axis(score, y[:, np.newaxis], axis=1)[:, 0]
+        return np.asarray(logsumexp(score, axis=1) - own)
 
     def derivatives(self, y: npt.NDArray[Any], score: Matrix) -> tuple[Matrix, Matrix]:
-        p = softmax(score, axis=0)
-        return p - (y == np.arange(self.n_outputs)[:, np.newaxis]), p * (1 - p)
+        p = softmax(score, axis=1)
+        return p - (y[:, np.newaxis] == np.arange(self.n_outputs)), p * (1 - p)
 
     def best_constant(self, y: npt.NDArray[Any], weight: Vector | None) -> Vector:
         """Return log p_k less their mean: the scores are defined up to a common constant."""
@@ -146,7 +146,7 @@ class Multinomial(Loss):
 
     def mean(self, score: Matrix) -> npt.NDArray[np.float64]:
         """Return the probabilities of all classes, shape (n_rows, K)."""
-        return np.asarray(softmax(score, axis=0).T)
+        return np.asarray(softmax(score, axis=1))
 
     def bind(self, workers: Workers, y: npt.NDArray[Any], weight: Vector | None) -> BoundLoss:
         return _SoftmaxBoundLoss(workers, y, weight)
@@ -164,12 +164,12 @@ class _SoftmaxBoundLoss(BoundLoss):
     def evaluate(self, score: Matrix) -> float:
         self._score = score
         return softmax_state(
-            self._workers, self._y, score.reshape(-1), self._weight, len(score), self._state
+            self._workers, self._y, score.T.reshape(-1), self._weight, score.shape[1], self._state
         )
 
     def gradients(self, output: int) -> Gradients:
         self._gradients.softmax(
-            self._workers, self._y, self._score[output], self._state, output, self._weight
+            self._workers, self._y, self._score[:, output], self._state, output, self._weight
         )
         return self._gradients
 
@@ -200,14 +200,14 @@ class ClassExponential(Loss):
         self.n_outputs = n_classes
 
     def _codes(self, y: npt.NDArray[Any]) -> Matrix:
-        own = y == np.arange(self.n_outputs)[:, np.newaxis]
+        own = y[:, np.newaxis] == np.arange(self.n_outputs)
         return np.where(own, 1.0, -1.0 / (self.n_outputs - 1))
 
     def loss(self, y: npt.NDArray[Any], score: Matrix) -> Vector:
-        return np.asarray(np.exp(-(self._codes(y) * score).sum(axis=0) / self.n_outputs))
+        return np.asarray(np.exp(-(self._codes(y) * score).sum(axis=1) / self.n_outputs))
 
     def derivatives(self, y: npt.NDArray[Any], score: Matrix) -> tuple[Matrix, Matrix]:
-        w, codes = self.loss(y, score), self._codes(y)
+        w, codes = self.loss(y, score)[:, np.newaxis], self._codes(y)
         return -codes * w / self.n_outputs, codes**2 * w / self.n_outputs
 
     def best_constant(self, y: npt.NDArray[Any], weight: Vector | None) -> Vector:
@@ -215,7 +215,7 @@ class ClassExponential(Loss):
 
     def mean(self, score: Matrix) -> npt.NDArray[np.float64]:
         """Return the probabilities of all classes, shape (n_rows, K)."""
-        return np.asarray(softmax(score / (self.n_outputs - 1), axis=0).T)
+        return np.asarray(softmax(score / (self.n_outputs - 1), axis=1))
 
     def bind(self, workers: Workers, y: npt.NDArray[Any], weight: Vector | None) -> BoundLoss:
         return _ClassExponentialBoundLoss(self.n_outputs, workers, y, weight)
@@ -233,7 +233,7 @@ class _ClassExponentialBoundLoss(BoundLoss):
 
     def evaluate(self, score: Matrix) -> float:
         return exponential_state(
-            self._workers, self._y, score.reshape(-1), self._weight, self._k, self._state
+            self._workers, self._y, score.T.reshape(-1), self._weight, self._k, self._state
         )
 
     def gradients(self, output: int) -> Gradients:

@@ -32,7 +32,7 @@ class KernelBoundLoss(BoundLoss):
         self._filled = False
 
     def evaluate(self, score: Matrix) -> float:
-        self._score = score[0]
+        self._score = score[:, 0]
         return self._fill()
 
     def gradients(self, output: int) -> Gradients:

@@ -44,7 +44,7 @@ class _LogLink(Loss):
 
     def mean(self, score: Matrix) -> npt.NDArray[np.float64]:
         """Return e^F."""
-        return np.asarray(np.exp(score[0]))
+        return np.asarray(np.exp(score))
 
     def check(self, y: npt.NDArray[Any]) -> None:
         wrong = y < 0 if self.allows_zero else y <= 0
@@ -72,7 +72,7 @@ class Poisson(_LogLink):
     power = 1.0
 
     def loss(self, y: npt.NDArray[Any], score: Matrix) -> Vector:
-        return np.asarray(np.exp(score[0]) - y * score[0])
+        return np.asarray(np.exp(score) - y * score)
 
     def derivatives(self, y: npt.NDArray[Any], score: Matrix) -> tuple[Matrix, Matrix]:
         mean = np.exp(score)
@@ -97,7 +97,7 @@ class Gamma(_LogLink):
     allows_zero = False
 
     def loss(self, y: npt.NDArray[Any], score: Matrix) -> Vector:
-        return np.asarray(y * np.exp(-score[0]) + score[0])
+        return np.asarray(y * np.exp(-score) + score)
 
     def derivatives(self, y: npt.NDArray[Any], score: Matrix) -> tuple[Matrix, Matrix]:
         ratio = y * np.exp(-score)
@@ -137,7 +137,7 @@ class Tweedie(_LogLink):
 
     def loss(self, y: npt.NDArray[Any], score: Matrix) -> Vector:
         a, b = self.power - 1, 2 - self.power
-        return np.asarray(y * np.exp(-a * score[0]) / a + np.exp(b * score[0]) / b)
+        return np.asarray(y * np.exp(-a * score) / a + np.exp(b * score) / b)
 
     def derivatives(self, y: npt.NDArray[Any], score: Matrix) -> tuple[Matrix, Matrix]:
         a, b = self.power - 1, 2 - self.power

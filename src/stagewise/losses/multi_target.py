@@ -52,14 +52,13 @@ class MultiTargetLoss(Loss):
     def loss_with_delta(self, y: npt.NDArray[Any], score: Matrix, delta: Any) -> Vector:
         deltas = delta or [None] * self.n_outputs
         each = [
-            self.one.loss_with_delta(y[:, k], score[k : k + 1], deltas[k])
-            for k in range(self.n_outputs)
+            self.one.loss_with_delta(y[:, k], score[:, k], deltas[k]) for k in range(self.n_outputs)
         ]
         return np.asarray(np.mean(each, axis=0))
 
     def derivatives(self, y: npt.NDArray[Any], score: Matrix) -> tuple[Matrix, Matrix]:
-        each = [self.one.derivatives(y[:, k], score[k : k + 1]) for k in range(self.n_outputs)]
-        return np.concatenate([g for g, _ in each]), np.concatenate([h for _, h in each])
+        each = [self.one.derivatives(y[:, k], score[:, k]) for k in range(self.n_outputs)]
+        return np.column_stack([g for g, _ in each]), np.column_stack([h for _, h in each])
 
     def best_constant(self, y: npt.NDArray[Any], weight: Vector | None) -> Vector:
         each = []
@@ -75,7 +74,7 @@ class MultiTargetLoss(Loss):
 
     def mean(self, score: Matrix) -> npt.NDArray[np.float64]:
         """Return the predictions, shape (n_rows, K)."""
-        return np.column_stack([self.one.mean(score[k : k + 1]) for k in range(self.n_outputs)])
+        return np.column_stack([self.one.mean(score[:, k]) for k in range(self.n_outputs)])
 
     def target(self, y: npt.NDArray[Any], output: int) -> npt.NDArray[Any]:
         return y[:, output]
@@ -101,7 +100,7 @@ class _MultiTargetBoundLoss(BoundLoss):
         self._each = each
 
     def evaluate(self, score: Matrix) -> float:
-        losses = [one.evaluate(score[k : k + 1]) for k, one in enumerate(self._each)]
+        losses = [one.evaluate(score[:, k : k + 1]) for k, one in enumerate(self._each)]
         deltas = [one.delta for one in self._each]
         self.delta = None if deltas[0] is None else deltas
         return sum(losses) / len(losses)

@@ -31,7 +31,7 @@ class SquaredError(Loss):
     mean_is_best = True
 
     def loss(self, y: npt.NDArray[Any], score: Matrix) -> Vector:
-        return np.asarray(0.5 * (y - score[0]) ** 2)
+        return np.asarray(0.5 * (y - score) ** 2)
 
     def derivatives(self, y: npt.NDArray[Any], score: Matrix) -> tuple[Matrix, Matrix]:
         return score - y, np.ones_like(score)
@@ -62,7 +62,7 @@ class AbsoluteError(Loss):
     leaf_quantile = 0.5
 
     def loss(self, y: npt.NDArray[Any], score: Matrix) -> Vector:
-        return np.asarray(np.abs(y - score[0]))
+        return np.asarray(np.abs(y - score))
 
     def derivatives(self, y: npt.NDArray[Any], score: Matrix) -> tuple[Matrix, Matrix]:
         return np.sign(score - y), np.ones_like(score)
@@ -100,7 +100,7 @@ class Quantile(Loss):
         self.quantile = self.leaf_quantile = _check_fraction("quantile", quantile)
 
     def loss(self, y: npt.NDArray[Any], score: Matrix) -> Vector:
-        r = y - score[0]
+        r = y - score
         return np.asarray(np.maximum(self.quantile * r, (self.quantile - 1) * r))
 
     def derivatives(self, y: npt.NDArray[Any], score: Matrix) -> tuple[Matrix, Matrix]:
@@ -143,13 +143,13 @@ class Huber(Loss):
 
     def residual_delta(self, y: npt.NDArray[Any], score: Matrix, weight: Vector | None) -> float:
         """Return δ, the quantile of the absolute residuals."""
-        return weighted_quantile(np.abs(y - score[0]), weight, self.quantile)
+        return weighted_quantile(np.abs(y - score), weight, self.quantile)
 
     def loss(self, y: npt.NDArray[Any], score: Matrix) -> Vector:
         return self.loss_with_delta(y, score, None)
 
     def loss_with_delta(self, y: npt.NDArray[Any], score: Matrix, delta: float | None) -> Vector:
-        r = np.abs(y - score[0])
+        r = np.abs(y - score)
         delta = self.residual_delta(y, score, None) if delta is None else delta
         return np.asarray(np.where(r <= delta, 0.5 * r**2, delta * (r - 0.5 * delta)))
 
@@ -178,7 +178,7 @@ class _HuberBoundLoss(KernelBoundLoss):
 
     def evaluate(self, score: Matrix) -> float:
         self.delta = residual_quantile(
-            self._workers, self._y, score[0], self._weight, self._loss.quantile
+            self._workers, self._y, score[:, 0], self._weight, self._loss.quantile
         )
         self._own = (self.delta,)
         return super().evaluate(score)

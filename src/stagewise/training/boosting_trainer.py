@@ -19,8 +19,8 @@ from stagewise.boosting.recipe import BoundRecipe
 from stagewise.boosting.sampling import OnlyRows
 from stagewise.learners.histogram_tree import version_of
 from stagewise.losses import Loss
+from stagewise.losses.base import repeat_score
 from stagewise.model.model import Model
-from stagewise.training.folds import out_of_fold
 from stagewise.training.preparation import (
     Scale,
     check_targets,
@@ -28,11 +28,12 @@ from stagewise.training.preparation import (
     make_monitor,
     scale_target,
 )
+from stagewise.training.reading.folds import out_of_fold
+from stagewise.training.reading.row_set import RowSet
+from stagewise.training.reading.training_data import TrainingData
 from stagewise.training.results import FitResult
-from stagewise.training.row_set import RowSet
 from stagewise.training.specs import BoostingSpec, FitContext
 from stagewise.training.target_encoder import TargetEncoder
-from stagewise.training.training_data import TrainingData
 
 __all__ = ["train_boosting"]
 
@@ -154,7 +155,7 @@ class _BoostingTrainer:
     def _start_score(self, ensemble: Any, tables: Any) -> npt.NDArray[np.float64]:
         """Return the scores of rows; each tree reads the table that it was grown on."""
         if ensemble.n_rounds == 0:
-            return np.repeat(ensemble.base[:, np.newaxis], tables[0].n_rows, axis=1)
+            return repeat_score(ensemble.base, tables[0].n_rows)
         if len(tables) == 1:
             return np.asarray(self.spec.learner.score(ensemble, tables[0], self.context))
         score = np.tile(ensemble.base, (tables[0].n_rows, 1))
@@ -162,7 +163,7 @@ class _BoostingTrainer:
         for number in range(len(ensemble.trees)):
             table = tables[version_of(number, len(tables))]
             ensemble.forest.add_scores(workers, table, number, number + 1, score.reshape(-1))
-        return np.ascontiguousarray(score.T)
+        return score
 
     def _encode_rows(self, table: _Encoded, rows: RowSet, ensemble: Any) -> EncodedRows:
         """Return rows that are not trained on, encoded for the learner and for the ensemble."""
@@ -243,7 +244,7 @@ class _BoostingTrainer:
         # On the shared bins a held-out row has weight 0: it is absent from every sum.
         weight = np.zeros(len(rows.y))
         weight[learned] = 1.0 if own.weight is None else own.weight
-        score = np.repeat(ensemble.base[:, np.newaxis], len(rows.y), axis=1)
+        score = repeat_score(ensemble.base, len(rows.y))
         sampling = OnlyRows(learned.astype(np.uint32), bound.recipe.sampling)
         recipe = replace(bound.recipe, out_of_bag=False, sampling=sampling)
         return Boosting(

@@ -14,8 +14,8 @@ from typing import Any
 from stagewise.boosting import responses
 from stagewise.learners.histogram_tree import HistogramTree
 from stagewise.options import Option
+from stagewise.training.adapters.tree_adapter import TreeAdapter
 from stagewise.training.specs import BoostingSpec, ForestSpec, SingleTreeSpec, StoppingSpec
-from stagewise.training.tree_learner import TreeLearnerSpec
 from stagewise.validation.equality import equal_values
 from stagewise.validation.messages import short_repr
 from stagewise.validation.parameters import all_parameters, default_parameters
@@ -147,7 +147,7 @@ def describe_boosting(spec: BoostingSpec, loss: str, method: str, categories: st
         How categories are encoded; "": it depends on the data, or the method has no choice.
     """
     learner, recipe, stopping = spec.learner, spec.recipe, spec.stopping
-    assert isinstance(learner, TreeLearnerSpec)
+    assert isinstance(learner, TreeAdapter)
     tree = learner.tree
     by_class = recipe.response is responses.classes
     kind = [

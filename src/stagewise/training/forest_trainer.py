@@ -25,9 +25,9 @@ from stagewise.training.preparation import (
     new_ensemble,
     scale_target,
 )
+from stagewise.training.reading.training_data import TrainingData
 from stagewise.training.results import ForestResult
 from stagewise.training.specs import FitContext, ForestSpec
-from stagewise.training.training_data import TrainingData
 
 __all__ = ["bind_tree", "check_averages", "forest_grower", "train_forest"]
 
@@ -56,12 +56,12 @@ def train_forest(
     bins, encode = encode_bins([table], train.weight, features, spec.split, spec.max_bins, context)
     constant, missing = warn_if_constant(bins[0], features, train.y, data.classes)
     ensemble = new_ensemble(features, np.zeros(loss.n_outputs), joint=loss.n_outputs > 1)
-    zeros = np.zeros((loss.n_outputs, len(y)))
+    zeros = np.zeros((len(y), loss.n_outputs))
     rows, valid = EncodedRows(bins, y, train.weight, zeros, table), None
     if data.valid is not None:
         held = data.valid.table()
         held_y = scale_target(loss, scale, data.valid.y)
-        zeros = np.zeros((loss.n_outputs, len(held_y)))
+        zeros = np.zeros((len(held_y), loss.n_outputs))
         valid = EncodedRows(encode(held), held_y, data.valid.weight, zeros, held)
     stops_early = valid is not None or spec.stops_by_bags
     monitor = make_monitor(spec.stopping, loss, scale, context, stops_early=stops_early)

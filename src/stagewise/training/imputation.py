@@ -17,7 +17,7 @@ import numpy.typing as npt
 from stagewise._native import Columns
 from stagewise.data import Features
 from stagewise.data.target_scale import exact_mean
-from stagewise.training.row_set import RowSet
+from stagewise.training.reading.row_set import RowSet
 from stagewise.trees.tree import Tree
 from stagewise.validation.messages import column_label
 

@@ -17,10 +17,10 @@ from stagewise.data.bins import learn_codings, rank_values
 from stagewise.losses import Loss
 from stagewise.model.ensemble import Ensemble
 from stagewise.model.model import Model
-from stagewise.training.row_set import RowSet
+from stagewise.training.reading.row_set import RowSet
+from stagewise.training.reading.training_data import TrainingData
 from stagewise.training.specs import FitContext, StoppingSpec
 from stagewise.training.target_encoder import few_cuts
-from stagewise.training.training_data import TrainingData
 
 __all__ = [
     "Scale",
@@ -131,8 +131,8 @@ def new_ensemble(features: Any, base: Vector, *, joint: bool = False) -> Ensembl
 
 
 def score_rows(ensemble: Ensemble, source: Any, context: FitContext) -> Vector:
-    """Return the scores of rows, shape (n_outputs, n_rows)."""
-    return np.ascontiguousarray(ensemble.score(source, context.workers).T)
+    """Return the scores of rows, shape (n_rows, n_outputs)."""
+    return ensemble.score(source, context.workers)
 
 
 def make_monitor(

@@ -34,7 +34,7 @@ class FitResult:
         The features with one value, and those with missing values and at most one other value.
     oob_improvement : list of float
         The decrease of the loss of the out-of-bag rows in every round, if it was measured.
-    oof_scores : float64 array of shape (n_outputs, n_rows) or None
+    oof_scores : float64 array of shape (n_rows, n_outputs) or None
         The scores of training rows by the model of the fold that held them out.
     """
 

@@ -28,7 +28,7 @@ __all__ = [
     "FitContext",
     "ForestSpec",
     "InputSpec",
-    "LearnerSpec",
+    "LearnerAdapter",
     "SingleTreeSpec",
     "StoppingSpec",
 ]
@@ -106,7 +106,7 @@ class StoppingSpec(_FromParameters):
     reason: str = "early_stopping=True"
 
 
-class LearnerSpec(Protocol):
+class LearnerAdapter(Protocol):
     """A learner of boosting, and how it reads rows.
 
     `max_step` is the largest step in spreads of the target (0: no limit); with `vector_leaves` a
@@ -149,7 +149,7 @@ class LearnerSpec(Protocol):
         """Return a copy of the ensemble of an earlier fit."""
 
     def score(self, ensemble: Any, source: Any, context: FitContext) -> Vector:
-        """Return the scores of rows, shape (n_outputs, n_rows)."""
+        """Return the scores of rows, shape (n_rows, n_outputs)."""
 
     def learner(self, features: Any, loss: Loss, unit: float, used: Sequence[int]) -> Learner:
         """Return the learner, in the units of the scores."""
@@ -171,7 +171,7 @@ class BoostingSpec:
     ----------
     recipe : Recipe
         The algorithm.
-    learner : LearnerSpec
+    learner : LearnerAdapter
         The learner that is fitted in every round, and how it reads rows.
     stopping : StoppingSpec
         When the fit ends.
@@ -182,7 +182,7 @@ class BoostingSpec:
     """
 
     recipe: Recipe
-    learner: LearnerSpec
+    learner: LearnerAdapter
     stopping: StoppingSpec
     category_encoding: str = "sets"
     n_orderings: int = 1

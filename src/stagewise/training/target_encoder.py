@@ -19,7 +19,8 @@ from stagewise.data.categories.combinations import find_combinations
 from stagewise.data.categories.target_encoding import Sources, TargetEncodings
 from stagewise.data.features import Features
 from stagewise.losses import Loss
-from stagewise.training.row_set import RowSet
+from stagewise.losses.base import repeat_score
+from stagewise.training.reading.row_set import RowSet
 from stagewise.training.specs import FitContext
 
 __all__ = ["TargetEncoder", "few_cuts"]
@@ -163,7 +164,7 @@ class TargetEncoder:
         """Return (g, h) of every row and output at the best constant."""
         bound = self.loss.bind(self.workers, y, weight)
         best = self.loss.best_constant(y, weight)
-        bound.evaluate(np.repeat(best[:, np.newaxis], len(y), axis=1))
+        bound.evaluate(repeat_score(best, len(y)))
         outputs = range(self.loss.n_outputs)
         return [bound.gradients(k).pairs().reshape(-1).copy() for k in outputs]
 

@@ -18,9 +18,9 @@ from stagewise.boosting.monitor import Monitor
 from stagewise.boosting.stopping import EarlyStopping
 from stagewise.learners.histogram_tree import tree_of
 from stagewise.losses import Loss
+from stagewise.losses.base import squeeze_outputs
 from stagewise.model.ensemble import Ensemble
 from stagewise.training.fit_report import warn_if_constant
-from stagewise.training.folds import Folds, out_of_fold
 from stagewise.training.forest_trainer import bind_tree, forest_grower
 from stagewise.training.imputation import IMPUTATIONS
 from stagewise.training.preparation import (
@@ -32,10 +32,11 @@ from stagewise.training.preparation import (
     new_ensemble,
     scale_target,
 )
+from stagewise.training.reading.folds import Folds, out_of_fold
+from stagewise.training.reading.row_set import RowSet
+from stagewise.training.reading.training_data import TrainingData
 from stagewise.training.results import PrunedTree, TreeResult
-from stagewise.training.row_set import RowSet
 from stagewise.training.specs import FitContext, SingleTreeSpec
-from stagewise.training.training_data import TrainingData
 from stagewise.trees.impurity import IMPURITIES, RowCosts
 from stagewise.trees.pruning import (
     PruningPath,
@@ -130,7 +131,7 @@ class _TreeTrainer:
             [table], rows.weight, features, spec.split, spec.max_bins, self.context
         )
         y = scale_target(self.loss, self.scale, rows.y)
-        return EncodedRows(bins, y, rows.weight, np.zeros((1, len(y))), table), bins
+        return EncodedRows(bins, y, rows.weight, np.zeros((len(y), 1)), table), bins
 
     def _grow_and_prune(
         self, rows: EncodedRows, monitor: Monitor
@@ -166,7 +167,7 @@ class _TreeTrainer:
 
     def _costs(self, tree: Tree, criterion: str, y: npt.NDArray[Any]) -> RowCosts:
         """Return the costs of rows, in units of the scaled target."""
-        predicted = self.loss.mean(tree.value.reshape(len(tree.feature), -1).T)
+        predicted = self.loss.mean(squeeze_outputs(tree.value.reshape(len(tree.feature), -1)))
         return IMPURITIES[criterion](predicted, y)
 
     def _unit(self) -> float:
@@ -225,7 +226,7 @@ class _TreeTrainer:
         cost = node_costs(
             tree,
             self._leaves(tree, held.source),
-            lambda some, nodes: unit * loss.loss(held.y[some], value[nodes].T),
+            lambda some, nodes: unit * loss.loss(held.y[some], squeeze_outputs(value[nodes])),
             held.weight,
         )
         order = split_order(tree)
@@ -248,7 +249,7 @@ class _TreeTrainer:
         valid = self.data.valid
         assert valid is not None
         y = scale_target(self.loss, self.scale, valid.y)
-        return EncodedRows([], y, valid.weight, np.zeros((1, len(y))), valid.table())
+        return EncodedRows([], y, valid.weight, np.zeros((len(y), 1)), valid.table())
 
     # ---- the choice of α -------------------------------------------------------------------------
 
@@ -282,7 +283,7 @@ class _TreeTrainer:
         scores = []
         for grown, leaf in found:
             node = pruned_node_of(grown.tree, grown.strength <= typical[best])[leaf]
-            scores.append(grown.tree.value.reshape(len(grown.strength), -1)[node].T)
+            scores.append(grown.tree.value.reshape(len(grown.strength), -1)[node])
         chosen = replace(path, errors=error, standard_errors=spread)
         return chosen, float(path.alphas[best]), out_of_fold(folds, scores, len(train.y))
 

@@ -15,7 +15,7 @@ from stagewise.estimators.bases.model_estimator import ModelEstimator
 from stagewise.estimators.bases.report_mixin import ReportMixin
 from stagewise.estimators.bases.scores import ModelScores
 from stagewise.estimators.parameters.defaults import RATE, resolve_auto
-from stagewise.estimators.parameters.make_specs import PLAIN_TREE, boosting_spec, tree_learner
+from stagewise.estimators.parameters.make_specs import PLAIN_TREE, boosting_spec, tree_adapter
 from stagewise.estimators.parameters.tree_needs import check_needs, check_sparse, reads_sparse
 from stagewise.estimators.parameters.warm_start import (
     check_continues,
@@ -26,12 +26,12 @@ from stagewise.learners.histogram_tree import features_per_node
 from stagewise.losses import Loss
 from stagewise.model.model import Model
 from stagewise.options import flatten_options
+from stagewise.training.adapters.tree_adapter import TreeAdapter
 from stagewise.training.boosting_trainer import train_boosting
 from stagewise.training.describe import describe_boosting, other_parameters
+from stagewise.training.reading.training_data import FitArguments, TrainingData
 from stagewise.training.results import FitResult
-from stagewise.training.specs import BoostingSpec, FitContext, LearnerSpec
-from stagewise.training.training_data import FitArguments, TrainingData
-from stagewise.training.tree_learner import TreeLearnerSpec
+from stagewise.training.specs import BoostingSpec, FitContext, LearnerAdapter
 from stagewise.validation.parameters import all_parameters, check_parameters
 
 __all__ = ["BaseBoosting", "OutOfBagMixin", "check_fit_arguments"]
@@ -49,12 +49,12 @@ class BaseBoosting(ReportMixin, FitMixin, ModelScores, ModelEstimator):
         """Return the algorithm; parameters have been checked."""
         raise NotImplementedError
 
-    def _learner_spec(self, params: dict[str, Any]) -> LearnerSpec:
+    def _learner_adapter(self, params: dict[str, Any]) -> LearnerAdapter:
         """Return the learner: by default trees with limits of their size only."""
-        return tree_learner(params, PLAIN_TREE)
+        return tree_adapter(params, PLAIN_TREE)
 
     def _spec(self, params: dict[str, Any]) -> BoostingSpec:
-        return boosting_spec(params, self._recipe(), self._learner_spec(params))
+        return boosting_spec(params, self._recipe(), self._learner_adapter(params))
 
     def _parameters(self) -> dict[str, Any]:
         params = check_parameters(self)
@@ -103,7 +103,7 @@ class BaseBoosting(ReportMixin, FitMixin, ModelScores, ModelEstimator):
             self.__dict__.pop("oob_improvement_", None)
         facts: dict[str, Any] = {"learning_rate": params["learning_rate"]}
         learner, encoding = self._learner_spec(params), params.get("category_encoding")
-        if "max_features" in params and isinstance(learner, TreeLearnerSpec):
+        if "max_features" in params and isinstance(learner, TreeAdapter):
             n_columns = len(self.model_.features.sources)
             facts["max_features"] = features_per_node(learner.tree, n_columns)
         if encoding is not None:

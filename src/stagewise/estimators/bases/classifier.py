@@ -13,8 +13,9 @@ from sklearn.base import ClassifierMixin
 from stagewise.errors import InvalidParameterError
 from stagewise.estimators.bases.costs import check_costs
 from stagewise.losses import CLASSIFICATION_LOSSES, Loss
+from stagewise.losses.base import squeeze_outputs
 from stagewise.model.model import Model
-from stagewise.training.target_reader import ClassReader, TargetReader
+from stagewise.training.reading.target_reader import ClassReader, TargetReader
 from stagewise.validation.messages import short_repr
 from stagewise.validation.parameters import nearest_name
 
@@ -55,8 +56,7 @@ class ClassifierPredictions(ClassifierMixin):
 
     def decision_function(self, X: Any) -> Vector:
         """Return the scores: shape (n_rows,) for two classes, else (n_rows, n_classes)."""
-        score = self._score(X)
-        return score[:, 0] if score.shape[1] == 1 else score
+        return squeeze_outputs(self._score(X))
 
     def predict_proba(self, X: Any) -> Vector:
         """Return the probability of every class, in the order of `classes_`."""
@@ -86,7 +86,7 @@ class ClassifierPredictions(ClassifierMixin):
     def staged_decision_function(self, X: Any) -> Iterator[Vector]:
         """Yield the scores after every round, in the shape of `decision_function`."""
         for score in self._staged_score(X):
-            yield score[:, 0] if score.shape[1] == 1 else score
+            yield squeeze_outputs(score)
 
     def staged_predict_proba(self, X: Any) -> Iterator[Vector]:
         """Yield the probabilities after every round."""
@@ -109,7 +109,7 @@ class ClassifierPredictions(ClassifierMixin):
         loss = getattr(self, "loss", None)
         if not isinstance(loss, Loss):
             loss = CLASSIFICATION_LOSSES[model.loss](len(model.classes))
-        return np.asarray(loss.mean(score.T))
+        return np.asarray(loss.mean(squeeze_outputs(score)))
 
     def _decide(self, model: Model, score: Vector) -> npt.NDArray[Any]:
         assert model.classes is not None

@@ -6,22 +6,20 @@ import time
 from abc import abstractmethod
 from typing import TYPE_CHECKING, Any, Self
 
-import numpy as np
-
 from stagewise.estimators.parameters.make_specs import choose_seed, input_spec
 from stagewise.losses import Loss, MultiTargetLoss
 from stagewise.model.model import Model
-from stagewise.training.feature_reader import FeatureReader
 from stagewise.training.fit_report import counts_by_name, fit_report
-from stagewise.training.results import FitResult
-from stagewise.training.specs import FitContext
-from stagewise.training.target_reader import TargetReader
-from stagewise.training.training_data import (
+from stagewise.training.reading.feature_reader import FeatureReader
+from stagewise.training.reading.target_reader import TargetReader
+from stagewise.training.reading.training_data import (
     FitArguments,
     TableReader,
     TrainingData,
     read_training_data,
 )
+from stagewise.training.results import FitResult
+from stagewise.training.specs import FitContext
 from stagewise.validation.parameters import check_parameters
 from stagewise.workers import make_workers
 
@@ -164,6 +162,5 @@ class FitMixin:
         if result.oof_scores is None:
             self.__dict__.pop("oof_prediction_", None)
             return
-        scores = np.ascontiguousarray(result.oof_scores.T)
-        predicted = self._predict_scores(self.model_, scores)
+        predicted = self._predict_scores(self.model_, result.oof_scores)
         self.oof_prediction_ = data.train.spread(predicted, data.n_rows)

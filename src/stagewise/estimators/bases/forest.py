@@ -35,9 +35,9 @@ from stagewise.losses import CLASSIFICATION_LOSSES, AbsoluteError, Loss, Squared
 from stagewise.model.model import Model
 from stagewise.training.describe import describe_forest, other_parameters
 from stagewise.training.forest_trainer import check_averages, train_forest
+from stagewise.training.reading.training_data import FitArguments, TrainingData
 from stagewise.training.results import ForestResult
 from stagewise.training.specs import FitContext, ForestSpec
-from stagewise.training.training_data import FitArguments, TrainingData
 from stagewise.validation.messages import short_repr, warn_caller
 from stagewise.validation.parameters import all_parameters, check_parameter
 from stagewise.validation.rules import Number, OneOf, feature_count, flag
@@ -123,7 +123,7 @@ class BaseForest(ReportMixin, FitMixin, TreeAttributes, ModelScores, ModelEstima
         average, train = result.oob_average, data.train
         if average is None or not _keeps_out_of_bag(params):
             return {}
-        predicted = self._predict_scores(self.model_, np.ascontiguousarray(average.scores().T))
+        predicted = self._predict_scores(self.model_, average.scores())
         known = average.trees > 0
         predicted[~known] = np.nan
         in_every_bag = int((~known).sum())

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from stagewise._native import Columns, SparseColumns, Workers, draw_bootstrap, draw_rows
 from stagewise.model.model import Model
-from stagewise.training.row_set import rows_with_weight
+from stagewise.training.reading.row_set import rows_with_weight
 
 __all__ = ["Bags", "Importances", "impurity_by_class", "out_of_bag_importances"]
 

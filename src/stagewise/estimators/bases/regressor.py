@@ -12,8 +12,9 @@ import numpy.typing as npt
 from stagewise.errors import InvalidParameterError
 from stagewise.estimators.bases.r_squared import ScoredByR2
 from stagewise.losses import REGRESSION_LOSSES, Loss, MultiTargetLoss
+from stagewise.losses.base import squeeze_outputs
 from stagewise.model.model import Model
-from stagewise.training.target_reader import NumberReader, TargetReader
+from stagewise.training.reading.target_reader import NumberReader, TargetReader
 from stagewise.validation.messages import short_repr
 from stagewise.validation.parameters import nearest_name
 
@@ -57,11 +58,9 @@ class RegressorPredictions(ScoredByR2):
     def _predict_scores(self, model: Model, score: Vector) -> Vector:
         loss = getattr(self, "loss", None)
         loss = loss if isinstance(loss, Loss) else _DEFAULTS[model.loss]
-        if score.shape[1] == 1:
-            return np.asarray(model.offset + model.scale * loss.mean(score.T).reshape(len(score)))
-        return np.asarray(
-            model.offset + model.scale * MultiTargetLoss(loss, score.shape[1]).mean(score.T)
-        )
+        if score.shape[1] > 1:
+            loss = MultiTargetLoss(loss, score.shape[1])
+        return np.asarray(model.offset + model.scale * loss.mean(squeeze_outputs(score)))
 
 
 class RegressionLossParameters:

@@ -27,18 +27,18 @@ from stagewise.learners.histogram_tree import HistogramTree
 from stagewise.losses import Loss
 from stagewise.model.model import Model
 from stagewise.options import OPTION_RULES
+from stagewise.training.adapters.estimator_adapter import EstimatorAdapter
+from stagewise.training.adapters.tree_adapter import TreeAdapter
 from stagewise.training.describe import (
     describe_object,
     describe_rounds,
     describe_rows,
     other_parameters,
 )
-from stagewise.training.estimator_learner import EstimatorLearnerSpec
-from stagewise.training.passthrough import PassthroughReader
+from stagewise.training.reading.passthrough import PassthroughReader
+from stagewise.training.reading.training_data import TableReader, TrainingData
 from stagewise.training.results import FitResult
-from stagewise.training.specs import LearnerSpec
-from stagewise.training.training_data import TableReader, TrainingData
-from stagewise.training.tree_learner import TreeLearnerSpec
+from stagewise.training.specs import LearnerAdapter
 from stagewise.validation.messages import short_repr
 from stagewise.validation.rules import Rule
 
@@ -147,11 +147,11 @@ class StagewiseMixin(_Base):
         name = self.step.replace("_", " ") + " steps"
         return Recipe(name, response, make, from_zero=response.of_classes)
 
-    def _learner_spec(self, params: dict[str, Any]) -> LearnerSpec:
+    def _learner_adapter(self, params: dict[str, Any]) -> LearnerAdapter:
         learner = params["learner"]
         if isinstance(learner, HistogramTree):
-            return TreeLearnerSpec(learner, max_bins=params["max_bins"])
-        return EstimatorLearnerSpec(learner, params["resample"])
+            return TreeAdapter(learner, max_bins=params["max_bins"])
+        return EstimatorAdapter(learner, params["resample"])
 
     def _table_reader(self, params: dict[str, Any], previous: Model | None) -> TableReader:
         if self._has_tree():

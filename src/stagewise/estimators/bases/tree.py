@@ -29,9 +29,9 @@ from stagewise.model.model import Model
 from stagewise.options import OPTION_RULES, SplitSearch
 from stagewise.training.describe import describe_tree, other_parameters
 from stagewise.training.forest_trainer import check_averages
+from stagewise.training.reading.training_data import FitArguments, TrainingData
 from stagewise.training.results import TreeResult
 from stagewise.training.specs import FitContext, SingleTreeSpec
-from stagewise.training.training_data import FitArguments, TrainingData
 from stagewise.training.tree_trainer import train_tree
 from stagewise.trees.fractional_rows import predict_fractional
 from stagewise.trees.pruning import PruningPath, nodes_by_depth

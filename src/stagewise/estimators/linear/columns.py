@@ -20,10 +20,10 @@ from stagewise.data.reading.sparse import SparseCells
 from stagewise.linear.componentwise import is_constant
 from stagewise.linear.design import Design
 from stagewise.model.model import Model
-from stagewise.training.feature_reader import FeatureReader
-from stagewise.training.row_set import RowSet, rows_with_weight
+from stagewise.training.reading.feature_reader import FeatureReader
+from stagewise.training.reading.row_set import RowSet, rows_with_weight
+from stagewise.training.reading.target_reader import NumberReader
 from stagewise.training.specs import InputSpec
-from stagewise.training.target_reader import NumberReader
 
 __all__ = ["LinearRows", "linear_reader", "match_linear", "read_linear"]
 

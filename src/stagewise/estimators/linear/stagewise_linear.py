@@ -24,10 +24,10 @@ from stagewise.linear.terms import merge_linear_terms, slopes_of
 from stagewise.losses import Loss, SquaredError
 from stagewise.model.ensemble import Ensemble
 from stagewise.model.model import Model
-from stagewise.training.component_learner import ComponentLearnerSpec
+from stagewise.training.adapters.component_adapter import ComponentAdapter
 from stagewise.training.describe import describe_rounds, describe_rows, other_parameters
-from stagewise.training.specs import LearnerSpec
-from stagewise.training.training_data import TableReader
+from stagewise.training.reading.training_data import TableReader
+from stagewise.training.specs import LearnerAdapter
 from stagewise.validation.parameters import suggests_names
 from stagewise.validation.rules import Number
 from stagewise.workers import make_workers
@@ -140,8 +140,8 @@ n_features_in_, feature_names_in_, fit_report_
             )
         return Recipe("full steps", responses.newton, lambda loss, unit: full_step(unit))
 
-    def _learner_spec(self, params: dict[str, Any]) -> LearnerSpec:
-        return ComponentLearnerSpec()
+    def _learner_adapter(self, params: dict[str, Any]) -> LearnerAdapter:
+        return ComponentAdapter()
 
     def _table_reader(self, params: dict[str, Any], previous: Model | None) -> TableReader:
         return linear_reader(params, type(self).__name__, previous)

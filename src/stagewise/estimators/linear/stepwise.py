@@ -26,7 +26,7 @@ from stagewise.linear.design import Design
 from stagewise.linear.reduction import Reduction
 from stagewise.model.model import Model
 from stagewise.training.describe import other_parameters
-from stagewise.training.folds import make_folds
+from stagewise.training.reading.folds import make_folds
 from stagewise.validation.parameters import RULES, check_parameters, suggests_names
 from stagewise.validation.rules import OneOf
 

@@ -31,16 +31,16 @@ from stagewise.options import (
     OrderedTargetEncoding,
     SplitSearch,
 )
+from stagewise.training.adapters.tree_adapter import TreeAdapter
 from stagewise.training.feature_rules import FeatureRules
 from stagewise.training.specs import (
     BoostingSpec,
     ForestSpec,
     InputSpec,
-    LearnerSpec,
+    LearnerAdapter,
     SingleTreeSpec,
     StoppingSpec,
 )
-from stagewise.training.tree_learner import TreeLearnerSpec
 from stagewise.validation.parameters import Use
 from stagewise.validation.rules import Rule
 
@@ -55,7 +55,7 @@ __all__ = [
     "make_sampling",
     "single_tree_spec",
     "stopping_spec",
-    "tree_learner",
+    "tree_adapter",
 ]
 
 PLAIN_TREE = HistogramTree(min_hessian=0.0, l2=0.0)
@@ -107,7 +107,9 @@ def input_spec(params: Mapping[str, Any]) -> InputSpec:
     return InputSpec.of(params)
 
 
-def boosting_spec(params: Mapping[str, Any], recipe: Recipe, learner: LearnerSpec) -> BoostingSpec:
+def boosting_spec(
+    params: Mapping[str, Any], recipe: Recipe, learner: LearnerAdapter
+) -> BoostingSpec:
     """Return the specification of a boosted model.
 
     Parameters
@@ -116,7 +118,7 @@ def boosting_spec(params: Mapping[str, Any], recipe: Recipe, learner: LearnerSpe
         All parameters, checked, with a number for every "auto".
     recipe : Recipe
         The algorithm; its rate, sampling and dropout are taken from the parameters.
-    learner : LearnerSpec
+    learner : LearnerAdapter
         The learner that is fitted in every round.
     """
     dropout, encoding = params.get("dropout"), params.get("category_encoding", "sets")
@@ -148,7 +150,7 @@ def stopping_spec(params: Mapping[str, Any]) -> StoppingSpec:
     return replace(spec, early_stopping="cv", cv=folds)
 
 
-def tree_learner(params: Mapping[str, Any], tree: HistogramTree | None = None) -> TreeLearnerSpec:
+def tree_adapter(params: Mapping[str, Any], tree: HistogramTree | None = None) -> TreeAdapter:
     """Return the trees of a boosted model.
 
     Parameters
@@ -173,7 +175,7 @@ def tree_learner(params: Mapping[str, Any], tree: HistogramTree | None = None) -
     if search.method == "approx":
         own["proposal"] = search.proposal or "global"
         own["sketch_eps"] = search.sketch_eps or SKETCH_EPS
-    return TreeLearnerSpec(
+    return TreeAdapter(
         replace(tree or HistogramTree(), **own),
         FeatureRules(
             params.get("monotonic_cst"),

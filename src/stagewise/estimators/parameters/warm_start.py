@@ -16,7 +16,7 @@ from stagewise.estimators.parameters.tree_needs import check_need
 from stagewise.losses import Loss
 from stagewise.model.model import Model
 from stagewise.options import OrderedTargetEncoding, flatten_options
-from stagewise.training.training_data import TrainingData
+from stagewise.training.reading.training_data import TrainingData
 
 __all__ = ["check_continues", "fixed_parameters", "model_to_continue"]
 

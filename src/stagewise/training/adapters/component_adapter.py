@@ -19,17 +19,17 @@ from stagewise.model.ensemble import Ensemble
 from stagewise.model.model import Model
 from stagewise.training.fit_report import ONE_VALUE
 from stagewise.training.preparation import Scale, make_model, new_ensemble, score_rows
+from stagewise.training.reading.training_data import TrainingData
 from stagewise.training.specs import FitContext
-from stagewise.training.training_data import TrainingData
 from stagewise.validation.messages import warn_caller
 
-__all__ = ["ComponentLearnerSpec"]
+__all__ = ["ComponentAdapter"]
 
 Vector = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class ComponentLearnerSpec:
+class ComponentAdapter:
     """Linear terms of one column each; the model keeps them as trees with linear leaves."""
 
     max_step = 1.0
@@ -83,7 +83,7 @@ class ComponentLearnerSpec:
         return replace(previous, trees=list(previous.trees))
 
     def score(self, ensemble: Ensemble, source: Any, context: FitContext) -> Vector:
-        """Return the scores of rows, shape (n_outputs, n_rows)."""
+        """Return the scores of rows, shape (n_rows, n_outputs)."""
         return score_rows(ensemble, source, context)
 
     def step(self, step: Step, features: Any, max_step: float) -> Step:

@@ -21,16 +21,16 @@ from stagewise.model.model import Model
 from stagewise.training.feature_rules import FeatureRules, check_positions
 from stagewise.training.fit_report import warn_if_constant
 from stagewise.training.preparation import Scale, encode_bins, make_model, new_ensemble, score_rows
+from stagewise.training.reading.training_data import TrainingData
 from stagewise.training.specs import FitContext
-from stagewise.training.training_data import TrainingData
 
-__all__ = ["TreeLearnerSpec"]
+__all__ = ["TreeAdapter"]
 
 Vector = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class TreeLearnerSpec:
+class TreeAdapter:
     """Trees on bins of values.
 
     Attributes
@@ -98,7 +98,7 @@ class TreeLearnerSpec:
         return replace(previous, trees=list(previous.trees), n_categories=categories)
 
     def score(self, ensemble: Ensemble, source: Any, context: FitContext) -> Vector:
-        """Return the scores of rows, shape (n_outputs, n_rows)."""
+        """Return the scores of rows, shape (n_rows, n_outputs)."""
         return score_rows(ensemble, source, context)
 
     def learner(self, features: Any, loss: Loss, unit: float, used: Sequence[int]) -> TreeLearner:

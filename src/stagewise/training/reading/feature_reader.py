@@ -23,8 +23,8 @@ from stagewise.data import (
     read_table,
 )
 from stagewise.data.bins import core_columns
+from stagewise.training.reading.training_data import ReadTable
 from stagewise.training.specs import InputSpec
-from stagewise.training.training_data import ReadTable
 
 __all__ = ["FeatureReader"]
 

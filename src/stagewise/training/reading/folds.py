@@ -16,7 +16,7 @@ from sklearn.model_selection import (
     check_cv,
 )
 
-from stagewise.training.row_set import RowSet
+from stagewise.training.reading.row_set import RowSet
 
 __all__ = ["Folds", "group_numbers", "hold_out", "make_folds", "out_of_fold"]
 
@@ -141,19 +141,19 @@ def out_of_fold(
     ----------
     folds : Folds
         The folds.
-    scores : sequence of float64 arrays of shape (n_outputs, n_held)
+    scores : sequence of float64 arrays of shape (n_held, n_outputs)
         The scores of each fold.
     n_rows : int
         The number of rows.
 
     Returns
     -------
-    float64 array of shape (n_outputs, n_rows)
+    float64 array of shape (n_rows, n_outputs)
         NaN for rows that no fold held out.
     """
-    found = np.full((len(scores[0]), n_rows), np.nan)
+    found = np.full((n_rows, scores[0].shape[1]), np.nan)
     for (_, held), own in zip(folds, scores, strict=True):
-        found[:, held] = own
+        found[held] = own
     return found
 
 

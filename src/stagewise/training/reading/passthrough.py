@@ -19,7 +19,7 @@ from sklearn.utils import _safe_indexing
 from stagewise.data.features import check_width, select_by_name, warn_of_names
 from stagewise.data.reading.frame import Frame, open_frame
 from stagewise.data.reading.table import check_shape, exact_array
-from stagewise.training.training_data import ReadTable
+from stagewise.training.reading.training_data import ReadTable
 
 __all__ = ["Header", "PassthroughReader", "UntouchedRows"]
 

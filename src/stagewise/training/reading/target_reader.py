@@ -16,7 +16,7 @@ from stagewise.data import (
     read_targets,
     target_names,
 )
-from stagewise.training.class_weights import class_weighted, without_absent
+from stagewise.training.reading.class_weights import class_weighted, without_absent
 
 __all__ = ["ClassReader", "NumberReader", "Target", "TargetReader"]
 

@@ -14,10 +14,10 @@ import numpy as np
 import numpy.typing as npt
 
 from stagewise.data import match_targets
-from stagewise.training.folds import Folds, group_numbers, hold_out, make_folds
-from stagewise.training.row_set import RowSet, rows_with_weight
+from stagewise.training.reading.folds import Folds, group_numbers, hold_out, make_folds
+from stagewise.training.reading.row_set import RowSet, rows_with_weight
+from stagewise.training.reading.target_reader import Target, TargetReader
 from stagewise.training.specs import StoppingSpec
-from stagewise.training.target_reader import Target, TargetReader
 
 __all__ = ["FitArguments", "TableReader", "TrainingData", "read_training_data"]
 

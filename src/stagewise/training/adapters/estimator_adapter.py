@@ -19,17 +19,17 @@ from stagewise.losses import Loss
 from stagewise.model.terms import TermModel, Terms
 from stagewise.training.fit_report import ONE_VALUE, warn_of_one_class
 from stagewise.training.preparation import Scale
+from stagewise.training.reading.training_data import TrainingData
 from stagewise.training.specs import FitContext
-from stagewise.training.training_data import TrainingData
 from stagewise.validation.messages import warn_caller
 
-__all__ = ["EstimatorLearnerSpec"]
+__all__ = ["EstimatorAdapter"]
 
 Vector = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class EstimatorLearnerSpec:
+class EstimatorAdapter:
     """Terms that are estimators.
 
     Attributes
@@ -79,8 +79,8 @@ class EstimatorLearnerSpec:
         raise NotImplementedError("A model of estimators cannot be continued.")
 
     def score(self, ensemble: Terms, source: Any, context: FitContext) -> Vector:
-        """Return the scores of rows, shape (n_outputs, n_rows)."""
-        return np.ascontiguousarray(ensemble.score(source.X, source.n_rows).T)
+        """Return the scores of rows, shape (n_rows, n_outputs)."""
+        return ensemble.score(source.X, source.n_rows)
 
     def learner(self, features: Any, loss: Loss, unit: float, used: Sequence[int]) -> Learner:
         """Return the learner."""

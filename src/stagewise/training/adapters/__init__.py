@@ -1,0 +1,1 @@
+"""Learners in the boosting trainer: how each reads rows and makes a model."""

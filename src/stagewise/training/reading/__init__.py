@@ -1,0 +1,1 @@
+"""The arguments of `fit`, read: columns, targets, weights, folds."""
