@@ -99,7 +99,7 @@ def other_parameters(estimator: Any, kind: str) -> str:
 def describe_object(value: Any) -> str:
     """Return an estimator or a tree with those parameters that are not defaults, on one line."""
     if not isinstance(value, HistogramTree):
-        return " ".join(repr(value).split())
+        return " ".join(repr(value).split()).removesuffix("()")
     own = {f.name: getattr(value, f.name) for f in fields(value)}
     usual = HistogramTree()
     changed = [f"{n}={v!r}" for n, v in own.items() if v != getattr(usual, n)]

@@ -102,7 +102,7 @@ class BaseBoosting(ReportMixin, FitMixin, ModelScores, ModelEstimator):
         else:
             self.__dict__.pop("oob_improvement_", None)
         facts: dict[str, Any] = {"learning_rate": params["learning_rate"]}
-        learner, encoding = self._learner_spec(params), params.get("category_encoding")
+        learner, encoding = self._learner_adapter(params), params.get("category_encoding")
         if "max_features" in params and isinstance(learner, TreeAdapter):
             n_columns = len(self.model_.features.sources)
             facts["max_features"] = features_per_node(learner.tree, n_columns)
@@ -144,7 +144,8 @@ class BaseBoosting(ReportMixin, FitMixin, ModelScores, ModelEstimator):
         spec = self._spec(params)
         method, categories = spec.recipe.describe(loss), ""
         if "category_encoding" in params:
-            categories = spec.category_encoding.replace("auto", self._chosen_encoding())
+            auto = isinstance(self.category_encoding, str) and self.category_encoding == "auto"
+            categories = self._chosen_encoding() if auto else spec.category_encoding
         name = repr(loss) if own else loss.name
         return describe_boosting(spec, name, method, categories) + other_parameters(
             self, "boosting"
