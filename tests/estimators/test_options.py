@@ -389,7 +389,7 @@ def test_the_error_for_another_name_shows_the_option(kind, name):
 
 
 def test_no_estimator_is_offered_an_option_that_it_refuses():
-    with pytest.raises(TypeError, match="CatBoost; this estimator has no such parameter"):
+    with pytest.raises(TypeError, match="has no such parameter, but GradientBoosting"):
         RandomForestClassifier(feature_weights=[1, 2])
     with pytest.raises(TypeError, match=r"split=SplitSearch\(random_thresholds=\.\.\.\)"):
         DecisionTreeClassifier(random_thresholds=True)

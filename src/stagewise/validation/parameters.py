@@ -244,19 +244,17 @@ def name_hint(name: str, kind: type, names: Iterable[str]) -> str:
     names : iterable of str
         The parameters of the estimator.
     """
-    known, rules_of_kind = list(names), getattr(kind, "_rules", {})
-    options = [
-        (parameter, option)
-        for parameter in known
-        for option in getattr(rules_of_kind.get(parameter), "kinds", ())
-    ]
-    foreign = foreign_name_hint(name, known, [option.__name__ for _, option in options])
+    known, rules_of_kind = list(names), {**RULES, **getattr(kind, "_rules", {})}
+    foreign = foreign_name_hint(name, kind, known, rules_of_kind)
     if foreign:
         return foreign
-    for parameter, option in options:
-        if name in inspect.signature(option).parameters:
-            usage = f"{parameter}={option.__name__}({name}=...)"
-            return f" It is a parameter of {option.__name__}: {usage}."
+    for parameter in known:
+        rule = rules_of_kind.get(parameter)
+        for option in getattr(rule, "kinds", ()):
+            supported = name not in getattr(rule, "unsupported", ())
+            if name in inspect.signature(option).parameters and supported:
+                usage = f"{parameter}={option.__name__}({name}=...)"
+                return f" It is a parameter of {option.__name__}: {usage}."
     return nearest_name(name, known)
 
 

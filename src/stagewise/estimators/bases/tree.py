@@ -61,7 +61,9 @@ def _alpha(value: Any) -> Any:
 class _TreeSplit:
     """The rule of the split search of a single tree."""
 
+    words = ("exact", "histogram")
     kinds = (SplitSearch,)
+    unsupported = ("forced_splits", "proposal", "sketch_eps")
 
     def __call__(self, value: Any) -> SplitSearch:
         """Return the split search, or raise ValueError with the allowed values."""
