@@ -348,3 +348,8 @@ def flatten_options(params: Mapping[str, Any]) -> dict[str, Any]:
         if isinstance(value, Option):
             flat |= {f"{name}__{own}": v for own, v in vars(value).items()}
     return flat
+
+
+def __dir__() -> list[str]:
+    """Return the public names."""
+    return sorted(__all__)
