@@ -248,7 +248,7 @@ ARGUMENTS: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "any other name": (lambda: proximity(None, X, colour=1), "Its arguments are estimator, X, Z"),
     "a value": (
-        lambda: partial_dependence(fitted("anumber"), X, ["a"], method="traversal"),
+        lambda: partial_dependence(fitted("a number"), X, ["a"], method="traversal"),
         "method must be one of 'auto', 'brute', 'recursion'; got 'traversal'",
     ),
     "by position": (
