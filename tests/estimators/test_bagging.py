@@ -51,7 +51,7 @@ def test_the_number_of_members_at_a_time_does_not_matter(kind, way, member, tabl
     np.testing.assert_array_equal(model.estimator_weights_, alone.estimator_weights_)
     if member == "boosted":
         assert model.fingerprint() == alone.fingerprint()
-    for name in ("oob_prediction_", "oob_errors_", "oof_prediction_", "estimator_errors_"):
+    for name in ("oob_prediction_", "oob_loss_", "oof_prediction_", "estimator_errors_"):
         assert hasattr(model, name) == hasattr(alone, name)
         if hasattr(model, name):
             np.testing.assert_array_equal(getattr(model, name), getattr(alone, name))
@@ -245,8 +245,8 @@ def test_out_of_bag_comes_close_to_new_rows(kind):
     y, y_test = target(kind, train), target(kind, test)
     model = kind(n_estimators=40, oob_score=True).fit(train.X, y)
     assert model.oob_score_ == pytest.approx(model.score(test.X, y_test), abs=0.05)
-    assert model.oob_errors_.shape == (40,)
-    assert model.oob_errors_[-1] < model.oob_errors_[0]
+    assert model.oob_loss_.shape == (40,)
+    assert model.oob_loss_[-1] < model.oob_loss_[0]
     assert model.estimator_errors_.shape == (40,)
 
 
@@ -256,7 +256,7 @@ def test_members_stop_being_added_when_rows_out_of_bag_no_longer_gain(table):
     model.fit(table.X, table.number)
     m = len(model.estimators_)
     assert 5 < m < 200
-    path = model.oob_errors_ / np.var(table.number)
+    path = model.oob_loss_ / np.var(table.number)
     best = path[0]
     since = 0
     for value in path[1:]:
@@ -306,4 +306,4 @@ def test_a_second_fit_forgets_what_the_first_measured(table):
     assert not any(hasattr(model, f"oob_{name}_") for name in ("score", "path", "prediction"))
     model.set_params(n_estimators=100, sampling="folds").fit(table.X, table.number)
     assert model.oof_prediction_.shape == (240,)
-    assert not hasattr(model, "oob_errors_")
+    assert not hasattr(model, "oob_loss_")

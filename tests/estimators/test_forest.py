@@ -133,22 +133,22 @@ def test_the_rows_outside_the_bags_judge_the_forest(table):
     known = ~np.isnan(model.oob_prediction_).any(axis=1)
     said = model.classes_[model.oob_prediction_[known].argmax(axis=1)]
     assert model.oob_score_ == pytest.approx(accuracy_score(y[known], said))
-    assert len(model.oob_loss_path_) == 40
+    assert len(model.oob_loss_) == 40
     p = model.oob_prediction_[known]
     brier = ((p[:, 1] - (y[known] == model.classes_[1])) ** 2).mean()
-    assert model.oob_loss_path_[-1] == pytest.approx(2 * brier)  # ½ (s - F)², s = ±1
+    assert model.oob_loss_[-1] == pytest.approx(2 * brier)  # ½ (s - F)², s = ±1
     number = RandomForestRegressor(n_estimators=40).fit(table.X, table.number)
     known = ~np.isnan(number.oob_prediction_)
     expected = r2_score(table.number[known], number.oob_prediction_[known])
     assert number.oob_score_ == pytest.approx(expected)
     errors = (number.oob_prediction_[known] - table.number[known]) ** 2
-    assert number.oob_loss_path_[-1] == pytest.approx(errors.mean() / 2)
+    assert number.oob_loss_[-1] == pytest.approx(errors.mean() / 2)
 
 
 def test_it_stops_when_the_rows_outside_the_bags_no_longer_gain(table):
     params = {"n_estimators": 400, "early_stopping": True, "n_iter_no_change": 15}
     model = RandomForestRegressor(**params).fit(table.X, table.number)
-    path = model.oob_loss_path_
+    path = model.oob_loss_
     assert model.n_iter_ == path.argmin() + 1 == len(path) - 15 < 385
     same_size = RandomForestRegressor(n_estimators=model.n_iter_).fit(table.X, table.number)
     assert same(model, same_size)
@@ -160,7 +160,7 @@ def test_it_stops_by_held_out_rows_if_there_are_any(table):
     params = {"n_estimators": 300, "n_iter_no_change": 10}
     model = RandomForestClassifier(**params).fit(X[:400], y[:400], X_val=X[400:], y_val=y[400:])
     assert model.n_iter_ < 300
-    assert not hasattr(model, "oob_loss_path_")
+    assert not hasattr(model, "oob_loss_")
     p = model.predict_proba(X[400:])
     shares = y[400:, np.newaxis] == model.classes_
     assert model.validation_loss_.min() == pytest.approx(((p - shares) ** 2).sum(axis=1).mean() / 2)

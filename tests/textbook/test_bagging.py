@@ -79,7 +79,7 @@ def test_rows_out_of_bag_are_predicted_by_the_models_that_did_not_see_them() -> 
     known = ~np.isnan(said).all(axis=0)
     np.testing.assert_allclose(bagged.oob_prediction_[known], np.nanmean(said[:, known], axis=0))
     assert np.isnan(bagged.oob_prediction_[~known]).all()
-    np.testing.assert_allclose(bagged.oob_errors_, path)
+    np.testing.assert_allclose(bagged.oob_loss_, path)
     np.testing.assert_allclose(
         bagged.oob_score_, 1 - path[-1] * known.sum() / np.sum((y[known] - y[known].mean()) ** 2)
     )

@@ -59,7 +59,7 @@ from stagewise.validation.messages import (
     warn_caller,
 )
 from stagewise.validation.parameters import RULES, Use, check_parameters
-from stagewise.validation.rules import OneOf
+from stagewise.validation.rules import Number, OneOf
 from stagewise.workers import thread_count
 
 __all__ = ["BAGGING_RULES", "BaseBagging"]
@@ -70,17 +70,30 @@ Matrix = npt.NDArray[np.float64]
 SMALL = 10_000
 """Up to this number of predictions (rows times estimators), one thread is faster than several."""
 
+
+def _column_count(value: Any) -> float | int:
+    """Return a fraction or a number of columns, as scikit-learn takes them."""
+    try:
+        if isinstance(value, (float, np.floating)):
+            return float(Number(0.0, 1.0, open_low=True)(value))
+        return int(Number(1, whole=True)(value))
+    except ValueError:
+        raise ValueError(
+            "a whole number of columns, at least 1, or a fraction above 0.0 and at most 1.0"
+        ) from None
+
+
 BAGGING_RULES = MappingProxyType(
     {
         "sampling": OneOf(("bootstrap", "uniform", "group", "folds")),
-        "max_features": RULES["subsample"],
+        "max_features": _column_count,
         "early_stopping": RULES["warm_start"],
     }
 )
 FITTED = (
     "oob_prediction_",
     "oob_score_",
-    "oob_errors_",
+    "oob_loss_",
     "oof_prediction_",
     "oof_score_",
     "estimator_errors_",
@@ -170,6 +183,12 @@ class BaseBagging(LibraryEstimator):
         passed = PassthroughReader(type(self).__name__).read(X)
         header = passed.header
         assert header is not None
+        if isinstance(params["max_features"], int) and params["max_features"] > header.n:
+            raise InvalidParameterError(
+                f"The parameter 'max_features' of {type(self).__name__} is "
+                f"{params['max_features']}, but X has {header.n} columns. Pass a smaller number, "
+                "or 1.0 for all columns."
+            )
         target, weight, classes = self._read_target(y, sample_weight, passed.n_rows)
         self._check_weight(params["estimator"], weight)
         collected = self._check_values(params, passed.X)
@@ -235,7 +254,7 @@ class BaseBagging(LibraryEstimator):
         columns: their parameters then refer to positions among these.
         """
         estimator = params["estimator"]
-        if not isinstance(estimator, ModelEstimator) or params["max_features"] < 1.0:
+        if not isinstance(estimator, ModelEstimator) or _draws_columns(params["max_features"]):
             return []
         with collect_warnings() as collected:
             FeatureReader(InputSpec.of(check_parameters(estimator)), type(self).__name__).read(X)
@@ -308,7 +327,7 @@ class BaseBagging(LibraryEstimator):
             self.__dict__.pop(name, None)
         if errors:
             self.estimator_errors_ = held.unit * np.array(errors)
-            self.oob_errors_ = held.unit * np.array(path)
+            self.oob_loss_ = held.unit * np.array(path)
         constant = sum(type(e.estimator) is DummyClassifier for e in fitted)
         return {"estimators_fitted": len(fitted), "estimators_with_one_class": constant}
 
@@ -318,9 +337,9 @@ class BaseBagging(LibraryEstimator):
         """Set the out-of-bag or out-of-fold predictions and their score."""
         folds = params["sampling"] == "folds"
         if folds:
-            del self.oob_errors_  # the order of folds has no meaning
+            del self.oob_loss_  # the order of folds has no meaning
         elif not self._needs_oob(params):
-            self.__dict__.pop("oob_errors_", None)
+            self.__dict__.pop("oob_loss_", None)
             return
         predicted = held.prediction
         predicted = predicted[:, 0] if self._kind.classes is None else predicted
@@ -411,8 +430,9 @@ class BaseBagging(LibraryEstimator):
             rows = make_sampling(p).description.replace("per round", "per estimator")
             number = f"{p['n_estimators']} estimators"
             number += ", early stopping by out-of-bag rows" if p["early_stopping"] else ""
-        fraction = p["max_features"]
-        columns = "all columns" if fraction == 1.0 else f"{fraction:.0%} of the columns"
+        drawn = p["max_features"]
+        some = f"{drawn} columns" if isinstance(drawn, int) else f"{drawn:.0%} of the columns"
+        columns = some if _draws_columns(drawn) else "all columns"
         base = describe_object(p["estimator"])
         return (
             f"{rows} x {columns} x {base} x {number} x {p['combine']}"
@@ -428,6 +448,11 @@ class BaseBagging(LibraryEstimator):
             tags.input_tags.categorical = theirs.categorical
             tags.input_tags.sparse = theirs.sparse
         return tags
+
+
+def _draws_columns(max_features: float | int) -> bool:
+    """Return whether base estimators get some of the columns; 1 is one column, 1.0 is all."""
+    return isinstance(max_features, int) or max_features < 1.0
 
 
 def _categorical_features(

@@ -74,7 +74,7 @@ verbose, callbacks, class_weight
         every bag.
     oob_score_ : float
         Their accuracy.
-    oob_loss_path_ : array
+    oob_loss_ : array
         The mean out-of-bag loss after one, two, … trees.
     model_, n_iter_, feature_importances_, n_features_in_, feature_names_in_, fit_report_, \
 classes_
@@ -202,7 +202,7 @@ verbose, callbacks
         The out-of-bag predictions of the training rows; NaN for rows that are in every bag.
     oob_score_ : float
         Their R².
-    oob_loss_path_ : array
+    oob_loss_ : array
         The mean out-of-bag loss after one, two, … trees.
     model_, n_iter_, feature_importances_, n_features_in_, feature_names_in_, fit_report_
         As in `GradientBoostingRegressor`; n_iter_ is the number of trees.

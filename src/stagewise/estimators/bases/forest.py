@@ -118,7 +118,7 @@ class BaseForest(ReportMixin, FitMixin, TreeAttributes, ModelScores, ModelEstima
         self, result: ForestResult, data: TrainingData, params: dict[str, Any]
     ) -> dict[str, Any]:
         """Set the out-of-bag predictions; NaN for rows that are in every bag."""
-        for name in ("oob_prediction_", "oob_score_", "oob_loss_path_"):
+        for name in ("oob_prediction_", "oob_score_", "oob_loss_"):
             self.__dict__.pop(name, None)
         average, train = result.oob_average, data.train
         if average is None or not _keeps_out_of_bag(params):
@@ -138,7 +138,7 @@ class BaseForest(ReportMixin, FitMixin, TreeAttributes, ModelScores, ModelEstima
         if known.any():
             self.oob_score_ = self._quality(train.y[known], predicted[known], weight)
         if not result.used_validation_rows:
-            self.oob_loss_path_ = self.model_.valid_loss
+            self.oob_loss_ = self.model_.valid_loss
         return {"rows_in_every_bag": in_every_bag}
 
     def _adopt(self, model: Model) -> None:
