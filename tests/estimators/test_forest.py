@@ -8,12 +8,14 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.sparse import csr_array
-from sklearn import ensemble
+from sklearn import ensemble, tree
+from sklearn.base import clone
 from sklearn.feature_selection import SelectFromModel
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import stagewise
+from estimators.every import answers
 from estimators.tables import make_table
 from stagewise import (
     ExtraTreesClassifier,
@@ -262,3 +264,50 @@ def test_features_can_be_selected_by_it(table):
 def test_bad_parameters_are_answered(kind, params, words, table):
     with pytest.raises(InvalidParameterError, match=words):
         kind(**params).fit(table.X, target(kind, table))
+
+
+FORESTS = [
+    (RandomForestRegressor, "number"),
+    (ExtraTreesRegressor, "number"),
+    (RandomForestClassifier, "two"),
+    (ExtraTreesClassifier, "many"),
+]
+
+
+@pytest.mark.parametrize(("kind", "target"), FORESTS)
+def test_the_trees_of_a_forest_are_decision_trees(kind, target):
+    table = make_table(300)
+    X, y = table.X, getattr(table, target)
+    forest = kind(n_estimators=5, split="exact").fit(X, y)
+    trees = forest.estimators_
+    mean = np.mean([answers(t, X) for t in trees], axis=0)
+    np.testing.assert_allclose(answers(forest, X), mean, atol=1e-12)
+    np.testing.assert_array_equal(forest.apply(X), np.column_stack([t.apply(X) for t in trees]))
+    paths, first = forest.decision_path(X)
+    assert paths.shape == (300, first[-1])
+    for one, begin, end in zip(trees, first[:-1], first[1:], strict=True):
+        assert (paths[:, begin:end] != one.decision_path(X)).nnz == 0
+        assert clone(one).fit(X, y).get_depth() > 0
+    assert not hasattr(kind(), "estimators_")
+
+
+def test_leaves_have_the_shapes_of_scikit_learn():
+    table = make_table(200, missing=False)
+    X = table.X
+    for target in ("number", "two", "many"):
+        y, task = getattr(table, target), "Regressor" if target == "number" else "Classifier"
+        for name in ("DecisionTree", "RandomForest", "ExtraTrees", "GradientBoosting"):
+            ours, theirs = (
+                getattr(library, f"{name}{task}")()
+                for library in (stagewise, tree if name == "DecisionTree" else ensemble)
+            )
+            if name != "DecisionTree":
+                ours, theirs = (m.set_params(n_estimators=3) for m in (ours, theirs))
+            expected = theirs.fit(X, y).apply(X).shape
+            assert ours.fit(X, y).apply(X).shape == expected, (name, target)
+    several = stagewise.GradientBoostingRegressor(n_estimators=3).fit(X, np.column_stack([y, y]))
+    assert several.apply(X).shape == (200, 3, 2)
+    with pytest.warns(UserWarning, match="only one class"):
+        one = stagewise.DecisionTreeClassifier().fit(X, np.zeros(200))
+    assert not one.apply(X).any()
+    assert one.apply(X).shape == (200,)

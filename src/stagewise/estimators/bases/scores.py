@@ -97,6 +97,7 @@ class TreeAttributes:
     n_jobs: Any
 
     if TYPE_CHECKING:  # defined by the other bases of an estimator
+        _is_average: bool
 
         def _fitted(self) -> Model: ...
 
@@ -123,12 +124,23 @@ class TreeAttributes:
         return np.asarray(gains / total if total > 0 else gains, dtype=np.float64)
 
     def apply(self, X: Any) -> npt.NDArray[np.int32]:
-        """Return the node number of the leaf that each row reaches, shape (n_rows, n_trees)."""
+        """Return the node number of the leaf that each row reaches in every tree.
+
+        Returns
+        -------
+        int32 array
+            As in scikit-learn: of shape (n_rows,) for a single tree, (n_rows, n_trees) for forests,
+            (n_rows, n_rounds) for boosted regressors, and (n_rows, n_rounds, trees per round) for
+            boosted classifiers and for several targets.
+        """
         model = self._fitted()
         columns = model.features.append_encoded(core_columns(self._match(model, X)))
         out = np.empty((columns.n_rows, len(model.ensemble.trees)), dtype=np.int32)
-        model.ensemble.forest.leaves(make_workers(self.n_jobs), columns, out.reshape(-1))
-        return out
+        ensemble = model.ensemble
+        ensemble.forest.leaves(make_workers(self.n_jobs), columns, out.reshape(-1))
+        if self._is_average or (model.classes is None and ensemble.trees_per_round == 1):
+            return out
+        return out.reshape(len(out), ensemble.n_rounds, ensemble.trees_per_round)
 
 
 def is_average(estimator: Any) -> bool:

@@ -118,11 +118,12 @@ def check_continues(
     for name in ("loss", *loss.parameter_names):
         _check_same(name, fixed.get(name), now[name])
     encoded = bool(previous.features.target_encodings)
-    before = "target" if encoded else "sets"
-    if now["category_encoding"] not in ("auto", fixed.get("category_encoding")):
-        _check_same("category_encoding", before, now["category_encoding"])
     if encoded:
         check_need(flatten_options(params), "category_encoding", "target")
+    if now["category_encoding"] not in ("auto", fixed.get("category_encoding")):
+        before = "target" if encoded else "sets"
+        _check_same("category_encoding", before, now["category_encoding"])
+    if encoded:
         _check_same("n_orderings", fixed.get("n_orderings"), now["n_orderings"])
 
 
