@@ -12,7 +12,7 @@ __all__ = ["coefficient_table"]
 def coefficient_table(model: Any, confidence_level: float = 0.95) -> dict[str, np.ndarray]:
     """Return the terms, estimates, standard errors, t and p values and limits of a model."""
     constant = [model.intercept_] if model.fit_intercept else []
-    low, high = model.conf_int(confidence_level).T
+    low, high = model.conf_int(confidence_level=confidence_level).T
     return {
         "term": np.array(model.term_names_),
         "estimate": np.concatenate([constant, model.coef_]),

@@ -5,9 +5,13 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from stagewise.validation.foreign_names import FOREIGN_NAMES
+from stagewise import GradientBoostingRegressor
+from stagewise.validation import parameters
+from stagewise.validation.foreign_names import FOREIGN_NAMES, words_of
 
 PAGE = Path(__file__).parents[1] / "docs" / "coming-from.md"
+
+RULES = {**parameters.RULES, **GradientBoostingRegressor._rules}  # noqa: SLF001
 
 HEAD = """\
 # Coming from LightGBM, XGBoost, CatBoost or scikit-learn
@@ -125,10 +129,10 @@ def page() -> str:
         lines += [f"| {library} | here |", "|---|---|"]
         for name, foreign in FOREIGN_NAMES.items():
             if library in foreign.libraries:
-                usage = f"`{foreign.ours}`" if foreign.ours else foreign.usage
-                if foreign.ours and foreign.usage:
-                    usage += f": {foreign.usage}"
-                lines.append(f"| `{name}` | {usage} |")
+                ours = f"`{foreign.ours}`" if foreign.ours else ""
+                words = words_of(RULES.get(foreign.ours)) if ours and not foreign.note else ""
+                parts = [ours, f"`{foreign.usage}`" if foreign.usage else words[2:], foreign.note]
+                lines.append(f"| `{name}` | {': '.join(filter(None, parts))} |")
         lines.append("")
     lines += [
         "Parameters that are not listed have the same name and meaning here, or do not exist.",

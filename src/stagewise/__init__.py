@@ -1,6 +1,6 @@
 """Stagewise: boosting as one additive model."""
 
-from importlib.metadata import version
+from importlib.metadata import version as _version
 
 from stagewise import averaging, inspection, losses
 from stagewise.bagging import BaggingClassifier, BaggingRegressor
@@ -38,7 +38,7 @@ from stagewise.options import (
     SplitSearch,
 )
 
-__version__ = version("stagewise")
+__version__ = _version("stagewise")
 
 __all__ = [
     "AdaBoostClassifier",
@@ -81,3 +81,8 @@ __all__ = [
     "losses",
     "rules",
 ]
+
+
+def __dir__() -> list[str]:
+    """Return the public names."""
+    return sorted(__all__)

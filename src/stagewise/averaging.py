@@ -211,3 +211,8 @@ def _whole(value: Any, name: str, what: str) -> Numbers:
 
 def _plain(found: Any) -> Numbers | float:
     return float(found) if np.ndim(found) == 0 else np.asarray(found, dtype=np.float64)
+
+
+def __dir__() -> list[str]:
+    """Return the public names."""
+    return sorted(__all__)

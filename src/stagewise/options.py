@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 from sklearn.base import BaseEstimator, clone
 
 from stagewise.errors import InvalidParameterError
+from stagewise.validation.equality import equal_values
 from stagewise.validation.parameters import Use, check_parameters, suggests_names
 from stagewise.validation.rules import Number, OneOf, Rule, feature_count, flag
 
@@ -42,7 +43,7 @@ class Option(BaseEstimator):
     _uses: ClassVar[tuple[Use, ...]] = ()
 
     def __eq__(self, other: object) -> bool:
-        return type(self) is type(other) and vars(self) == vars(other)
+        return type(self) is type(other) and equal_values(vars(self), vars(other))
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -347,3 +348,8 @@ def flatten_options(params: Mapping[str, Any]) -> dict[str, Any]:
         if isinstance(value, Option):
             flat |= {f"{name}__{own}": v for own, v in vars(value).items()}
     return flat
+
+
+def __dir__() -> list[str]:
+    """Return the public names."""
+    return sorted(__all__)

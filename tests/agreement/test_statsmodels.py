@@ -57,7 +57,7 @@ def same(model: LinearRegression, found, *, rows: np.ndarray | None = None) -> N
         said = found.get_prediction(A)
         np.testing.assert_allclose(model.predict(rows), said.predicted_mean, rtol=CLOSE)
         for kind, obs in (("prediction", True), ("mean", False)):
-            mine = model.predict_interval(rows, 0.8, kind)
+            mine = model.predict_interval(rows, confidence_level=0.8, kind=kind)
             np.testing.assert_allclose(mine, said.conf_int(obs=obs, alpha=0.2), rtol=CLOSE)
 
 

@@ -67,7 +67,7 @@ def test_the_rate_falls_with_the_fourth_root_of_the_rounds(kind):
 def test_an_automatic_fit_is_the_fit_with_these_numbers(kind, rounds):
     auto = fitted(kind, n_estimators=rounds)
     numbers = {name: auto.fit_report_[name] for name in ("learning_rate", "max_features")}
-    assert numbers["max_features"] == 0.7
+    assert numbers["max_features"] == 4  # 0.7 of five
     assert numbers["learning_rate"] == auto.learning_rate_
     assert fitted(kind, n_estimators=rounds, **numbers).fingerprint() == auto.fingerprint()
     assert fitted(kind, n_estimators=rounds, max_features=1.0).fingerprint() != (auto.fingerprint())
@@ -84,13 +84,13 @@ def test_stopping_early_does_not_change_the_rate(kind, stopping):
 @BOTH
 def test_a_number_is_that_number(kind):
     report = fitted(kind, n_estimators=300, learning_rate=0.3, max_features=0.4).fit_report_
-    assert (report["learning_rate"], report["max_features"]) == (0.3, 0.4)
+    assert (report["learning_rate"], report["max_features"]) == (0.3, 2)
 
 
 @BOTH
 def test_symmetric_trees_do_not_draw(kind):
     model = fitted(kind, grow_policy="symmetric", n_estimators=5)
-    assert model.fit_report_["max_features"] is None
+    assert model.fit_report_["max_features"] == 5
     assert "features per node" not in model.recipe()
     with pytest.raises(InvalidParameterError, match=r"max_features must be None or 1\.0; got 0\.7"):
         fitted(kind, grow_policy="symmetric", max_features=0.7)

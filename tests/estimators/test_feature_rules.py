@@ -268,6 +268,14 @@ def test_smoothing_and_random_thresholds_change_trees_and_still_learn():
             {"max_features": FeatureSampling(weights={"age": 1})},
             "none are drawn: set per_tree",
         ),
+        (
+            {"max_features": FeatureSampling(per_node=0.9, weights=[1, 1, 2])},
+            r"none are drawn \(per_node=0\.9 is all of the 3 features\): .* fewer than 3 features",
+        ),
+        (
+            {"max_features": FeatureSampling(per_node=0.5, weights=[0, 0, 0])},
+            "weights must have a number above 0",
+        ),
     ],
 )
 def test_what_is_wrong_is_named(params, message):

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-import importlib
 import inspect
+import re
 
 import pytest
 import sklearn.ensemble
 import sklearn.linear_model
 import sklearn.tree
 
-from estimators.every import PUBLIC
+import stagewise
+from estimators.every import EVERY
 from stagewise import (
+    AdaBoostClassifier,
     BaggingRegressor,
+    Dart,
     DecisionTreeClassifier,
     Goss,
     GradientBoostingClassifier,
@@ -21,8 +24,8 @@ from stagewise import (
     RandomForestClassifier,
 )
 from stagewise.validation.foreign_names import FOREIGN_NAMES
+from stagewise.validation.parameters import name_hint
 
-OURS = {name for kind in PUBLIC for name in inspect.signature(kind).parameters}
 SCIKIT_LEARN = [
     *(getattr(sklearn.ensemble, name) for name in sklearn.ensemble.__all__),
     *(getattr(sklearn.tree, name) for name in sklearn.tree.__all__),
@@ -71,24 +74,55 @@ ONLY_NATIVE = {
 """Parameters of a library's own configuration, which is no signature of Python."""
 
 
-def test_every_name_of_ours_is_a_parameter() -> None:
-    for name, found in FOREIGN_NAMES.items():
-        assert not found.ours or found.ours in OURS, name
-        assert found.ours or found.usage, f"{name} has neither a name nor an explanation"
-        assert found.libraries
+SAMPLES = {
+    "n_iter_no_change": 5,
+    "top": 0.3,
+    "other": 0.2,
+    "regularization": 2.0,
+    "l2": 0.5,
+    "per_tree": 0.5,
+    "per_level": 0.5,
+    "rate": 0.2,
+    "skip": 0.3,
+    "max_drop": 3,
+    "normalization": "forest",
+    "forced_splits": {"feature": 0, "threshold": 1.0},
+    "weights": [1, 2],
+    "power": 1.2,
+}
+"""Values in the place of ... in a usage."""
 
 
-def test_usages_name_parameters_and_options_that_exist() -> None:
-    stagewise = importlib.import_module("stagewise")
-    for name, found in FOREIGN_NAMES.items():
-        head, equals, value = found.usage.partition("=")
-        if equals and head.isidentifier():
-            assert head in OURS, name
-            option = value.partition("(")[0].removeprefix("stagewise.")
-            if "(" in value and option.isidentifier():
-                own = inspect.signature(getattr(stagewise, option)).parameters
-                passed = [part.partition("=")[0] for part in value.split("(")[1].split(", ")]
-                assert set(passed) <= set(own), name
+def arguments(usage: str) -> dict[str, object]:
+    """Return the arguments of a usage."""
+    filled = re.sub(r"(\w+)=\.\.\.", lambda m: f"{m[1]}={SAMPLES[m[1]]!r}", usage)
+    found: dict[str, object] = eval(f"dict({filled.replace('...', '2')})", NAMES)
+    return found
+
+
+NAMES = {"stagewise": stagewise, **{name: getattr(stagewise, name) for name in stagewise.__all__}}
+REMEDY = re.compile(r" here it is (\w+)(?:: ([^;]*?=.*?))?(?: \(.*\)|: \".*)?\.$")
+ELSEWHERE = re.compile(r"has no such parameter, but (\w+) has (\w+)(?:: (.*?=.*?))?(?: \(.*\))?\.$")
+
+
+@EVERY
+def test_a_remedy_is_accepted_by_the_estimator_that_the_message_names(kind: type) -> None:
+    known = inspect.signature(kind).parameters
+    for name in set(FOREIGN_NAMES) - set(known):
+        hint = name_hint(name, kind, known)
+        here, elsewhere = REMEDY.search(hint), ELSEWHERE.search(hint)
+        if here is not None:
+            user, ours, usage = kind, here[1], here[2]
+        elif elsewhere is not None:
+            user, ours, usage = getattr(stagewise, elsewhere[1]), elsewhere[2], elsewhere[3]
+        else:
+            assert not FOREIGN_NAMES[name].ours, hint
+            continue
+        if ours == "X_val":
+            assert "X_val" in inspect.signature(user.fit).parameters
+            continue
+        assert ours in inspect.signature(user).parameters, hint
+        assert user(**arguments(usage or "")).recipe(), hint
 
 
 @pytest.mark.parametrize("library", LIBRARIES)
@@ -111,8 +145,28 @@ MESSAGES = {
         r"here it is max_features: max_features=FeatureSampling\(per_tree=\.\.\.\)\.",
     ),
     "rate_drop": (GradientBoostingRegressor, r"dropout=Dart\(rate=\.\.\.\)"),
-    "eval_set": (GradientBoostingRegressor, r"XGBoost, LightGBM and CatBoost; here pass X_val and"),
-    "min_samples_split": (RandomForestClassifier, r"here it is min_samples_leaf: limit the leaves"),
+    "eval_set": (GradientBoostingRegressor, r"XGBoost, LightGBM and CatBoost; here it is X_val \("),
+    "min_samples_split": (
+        RandomForestClassifier,
+        r"here it is min_samples_leaf \(limit the leaves",
+    ),
+    "tree_method": (RandomForestClassifier, r'here it is split: "histogram" or "exact"\.'),
+    "early_stopping_rounds": (
+        DecisionTreeClassifier,
+        r'pruning="early_stopping", n_iter_no_change',
+    ),
+    "forcedsplits_filename": (
+        DecisionTreeClassifier,
+        r"but GradientBoostingRegressor has split: split=SplitSearch\(forced_splits=\.\.\.\)",
+    ),
+    "data_sample_strategy": (BaggingRegressor, r"but GradientBoostingRegressor has sampling: samp"),
+    "colsample_bynode": (BaggingRegressor, "but GradientBoostingRegressor has max_features"),
+    "colsample_bylevel": (BaggingRegressor, "but GradientBoostingRegressor has max_features"),
+    "init": (RandomForestClassifier, "no estimator of this library has such a parameter"),
+    "base_score": (AdaBoostClassifier, "no estimator of this library has such a parameter"),
+    "positive": (DecisionTreeClassifier, "no estimator of this library has such a parameter"),
+    "top_rate": (Goss, r"LightGBM; here it is top\."),
+    "drop_rate": (Dart, r"LightGBM; here it is rate\."),
     "splitter": (DecisionTreeClassifier, r"split=SplitSearch\(random_thresholds=True\)"),
     "base_estimator": (BaggingRegressor, r"here it is estimator\."),
     "copy_X": (LinearRegression, r"here X is never changed\."),
@@ -130,10 +184,12 @@ def test_the_message_names_ours(name: str) -> None:
 
 
 def test_a_name_that_an_estimator_lacks_is_explained_too() -> None:
-    with pytest.raises(TypeError, match=r"LightGBM; this estimator has no such parameter\."):
+    with pytest.raises(
+        TypeError,
+        match=r"LightGBM; LinearRegression has no such parameter, but GradientBoostingRegressor "
+        r"has max_leaf_nodes\.",
+    ):
         LinearRegression(num_leaves=31)
-    with pytest.raises(TypeError, match=r"Goss has no parameter 'top_rate'\..*LightGBM"):
-        Goss(top_rate=0.2)
 
 
 def test_set_params_names_ours() -> None:

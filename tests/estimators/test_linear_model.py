@@ -245,7 +245,13 @@ def test_parameters_are_checked():
     model = LinearRegression().fit(X, y)
     for level in (0, 1, 95, "0.95", True, np.nan):
         with pytest.raises(InvalidParameterError, match=r"level must be.*got"):
-            model.predict_interval(X, level)
+            model.predict_interval(X, confidence_level=level)
+    with pytest.warns(UserWarning, match=r"confidence_level=0\.05 .*pass confidence_level=0\.95"):
+        model.conf_int(confidence_level=0.05)
+    with pytest.raises(TypeError, match=r"conf_int\(\) takes at most 0 .*name: confidence_level\."):
+        model.conf_int(0.05)
+    with pytest.raises(TypeError, match=r"no argument 'alpha'\. Here it is confidence_level"):
+        model.conf_int(alpha=0.05)
     with pytest.raises(InvalidParameterError, match=r"'prediction' or 'mean'; got 'new'"):
         model.predict_interval(X, kind="new")
     with pytest.raises(NotFittedError):
@@ -306,7 +312,7 @@ def test_a_file_of_something_else_is_no_linear_model(tmp_path):
 
 def test_the_summary_says_it_all():
     X, y = frame()
-    text = LinearRegression().fit(X, y).summary(0.9)
+    text = LinearRegression().fit(X, y).summary(confidence_level=0.9)
     for word in (
         "60 rows",
         "R²",

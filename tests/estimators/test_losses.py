@@ -7,7 +7,7 @@ import pytest
 
 import stagewise
 from stagewise import GradientBoostingClassifier, GradientBoostingRegressor
-from stagewise.losses import REGRESSION_LOSSES, Huber, Loss, Quantile, Tweedie
+from stagewise.losses import REGRESSION_LOSSES, Huber, Loss, Multinomial, Quantile, Tweedie
 
 LOG_LINKS = ("poisson", "gamma", "tweedie")
 
@@ -25,6 +25,15 @@ def numbers(loss: str, n: int = 1500, seed: int = 0):
         claims = rng.poisson(np.exp(signal))
         return X, rng.gamma(2.0 * np.maximum(claims, 1), 0.5) * (claims > 0), np.exp(signal)
     return X, signal + rng.normal(size=n) / 4, signal
+
+
+def test_losses_of_one_class_with_equal_parameters_are_equal():
+    for kind in REGRESSION_LOSSES.values():
+        assert kind() == kind()
+        assert len({kind(), kind()}) == 1
+    assert Multinomial(3) == Multinomial(3) != Multinomial(4)
+    assert Quantile(0.2) != Quantile(0.3)
+    assert Quantile(0.9) != Huber(0.9)
 
 
 @pytest.mark.parametrize("loss", REGRESSION_LOSSES)

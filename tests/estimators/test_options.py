@@ -9,24 +9,34 @@ from typing import Any
 import numpy as np
 import pytest
 from sklearn.base import clone
-from sklearn.model_selection import GridSearchCV
+from sklearn.model_selection import (
+    GridSearchCV,
+    KFold,
+    RepeatedKFold,
+    ShuffleSplit,
+    TimeSeriesSplit,
+)
 
 import stagewise
 from estimators.every import EVERY
 from estimators.tables import make_table, quick
 from stagewise import (
+    BaggingRegressor,
     Dart,
     DecisionTreeClassifier,
+    DecisionTreeRegressor,
     FeatureSampling,
     Goss,
     GradientBoostingClassifier,
     GradientBoostingRegressor,
+    HistogramTree,
     InvalidParameterError,
     LinearLeaves,
     Mvs,
     OrderedTargetEncoding,
     RandomForestClassifier,
     SplitSearch,
+    StagewiseRegressor,
 )
 
 BOTH = pytest.mark.parametrize("kind", [GradientBoostingRegressor, GradientBoostingClassifier])
@@ -101,6 +111,7 @@ def test_options_are_equal_if_their_parameters_are(name):
     assert option == clone(option)
     assert option != type(option)()
     assert option != name
+    assert option != clone(option).set_params(**{next(iter(vars(option))): np.ones(3)})
     assert eval(repr(type(option)()), vars(stagewise)) == type(option)()
 
 
@@ -137,6 +148,28 @@ def test_an_option_has_an_effect_and_a_fit_does_not_change_it(kind, name, table)
     assert getattr(model, parameter) == option
     plain = quick(kind, **beside).fit(table.X, target(kind, table))
     assert plain.fingerprint() != model.fingerprint()
+
+
+NESTED = {
+    "sampling__top": (
+        GradientBoostingRegressor(),
+        r"is 'uniform'.*Set sampling=Goss\(top=\.\.\.\)",
+    ),
+    "dropout__rate": (GradientBoostingClassifier(), r"is None.*Set dropout=Dart\(rate=\.\.\.\)"),
+    "learner__l2": (
+        StagewiseRegressor(learner=HistogramTree()),
+        "is Histogram.*has no parameters to set",
+    ),
+    "estimator__max_depth": (BaggingRegressor(), "is None, which has no parameters to set"),
+}
+
+
+@pytest.mark.parametrize("name", NESTED)
+def test_the_error_for_a_parameter_of_a_word_shows_the_option(name):
+    model, words = NESTED[name]
+    with pytest.raises(ValueError, match=f"Invalid parameter '{name}' for .*{words}"):
+        model.set_params(**{name: 0.3})
+    assert GradientBoostingRegressor().set_params(sampling=Goss(), sampling__top=0.4)
 
 
 def test_a_search_sets_parameters_of_options(table):
@@ -181,11 +214,70 @@ def test_early_stopping_comes_back_from_a_file(value, table, tmp_path):
     assert stagewise.load(tmp_path / "model.stgw").early_stopping == value
 
 
-def test_folds_that_were_passed_are_not_part_of_a_file(table, tmp_path):
+SPLITTERS = (
+    TimeSeriesSplit(3),
+    RepeatedKFold(n_splits=2, n_repeats=2, random_state=3),
+    ShuffleSplit(2, random_state=1),
+)
+
+
+@pytest.mark.parametrize("splitter", SPLITTERS, ids=lambda value: type(value).__name__)
+def test_a_splitter_of_scikit_learn_comes_back_from_a_file(splitter, table, tmp_path):
+    pruned = {"pruning": "cost_complexity", "max_depth": 3}
+    for model, name in (
+        (quick(GradientBoostingRegressor, early_stopping=splitter), "early_stopping"),
+        (DecisionTreeRegressor(ccp_cv=splitter, **pruned), "ccp_cv"),
+    ):
+        model.fit(table.X, table.number).save(tmp_path / "model.stgw")
+        other = stagewise.load(tmp_path / "model.stgw")
+        assert repr(getattr(other, name)) == repr(splitter)
+        again = other.fit(table.X, table.number)
+        np.testing.assert_array_equal(again.validation_loss_, model.validation_loss_)
+
+
+def test_a_warning_names_folds_that_are_not_part_of_a_file(table, tmp_path):
+    class Own(KFold):
+        pass
+
     folds = [(np.arange(200), np.arange(200, 300))]
-    model = quick(GradientBoostingRegressor, early_stopping=folds).fit(table.X, table.number)
+    for own in (folds, Own(), KFold(shuffle=True, random_state=np.random.RandomState(0))):
+        model = quick(GradientBoostingRegressor, early_stopping=own).fit(table.X, table.number)
+        with pytest.warns(UserWarning, match=r"folds early_stopping=.* not saved.*joblib\.dump"):
+            model.save(tmp_path / "model.stgw")
+        assert stagewise.load(tmp_path / "model.stgw").early_stopping == "cv"
+
+
+COLLECTIONS = {
+    "array": ({"monotonic_cst": np.array([1, 0, 0, 0, 0])}, [1, 0, 0, 0, 0]),
+    "sets": ({"interaction_cst": [{1, 0}, frozenset({2})]}, [[0, 1], [2]]),
+    "set of tuples": ({"interaction_cst": {(2,), (0, 1)}}, [[0, 1], [2]]),
+    "weights": (
+        {"max_features": FeatureSampling(per_node=0.5, weights=np.arange(5))},
+        FeatureSampling(per_node=0.5, weights=[0, 1, 2, 3, 4]),
+    ),
+}
+
+
+@pytest.mark.parametrize(("params", "read"), COLLECTIONS.values(), ids=COLLECTIONS)
+def test_arrays_and_sets_come_back_from_a_file_as_lists(params, read, table, tmp_path):
+    model = quick(GradientBoostingRegressor, **params).fit(table.X, table.number)
     model.save(tmp_path / "model.stgw")
-    assert stagewise.load(tmp_path / "model.stgw").early_stopping == "cv"
+    other = stagewise.load(tmp_path / "model.stgw")
+    assert getattr(other, next(iter(params))) == read
+    assert other.fit(table.X, table.number).fingerprint() == model.fingerprint()
+
+
+def test_a_custom_loss_can_only_be_pickled(table, tmp_path):
+    class Own(stagewise.losses.Tweedie):
+        pass
+
+    class Custom(stagewise.losses.SquaredError):
+        name = "custom"
+
+    for loss in (Own(power=1.2), Custom()):
+        model = quick(GradientBoostingRegressor, loss=loss).fit(table.X, np.abs(table.number))
+        with pytest.raises(ValueError, match=r"custom loss.*joblib\.dump or pickle\.dump"):
+            model.save(tmp_path / "model.stgw")
 
 
 def test_a_loss_with_a_number_comes_back_from_a_file(table, tmp_path):
@@ -297,7 +389,7 @@ def test_the_error_for_another_name_shows_the_option(kind, name):
 
 
 def test_no_estimator_is_offered_an_option_that_it_refuses():
-    with pytest.raises(TypeError, match="CatBoost; this estimator has no such parameter"):
+    with pytest.raises(TypeError, match="has no such parameter, but GradientBoosting"):
         RandomForestClassifier(feature_weights=[1, 2])
     with pytest.raises(TypeError, match=r"split=SplitSearch\(random_thresholds=\.\.\.\)"):
         DecisionTreeClassifier(random_thresholds=True)

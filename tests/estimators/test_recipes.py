@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.linear_model import Ridge
+from sklearn.model_selection import TimeSeriesSplit
 
 from estimators.every import EVERY, PUBLIC, has, labelled, small
 from estimators.tables import make_table
@@ -24,10 +27,12 @@ from stagewise import (
     Goss,
     GradientBoostingClassifier,
     GradientBoostingRegressor,
+    HistogramTree,
     LinearLeaves,
     LinearRegression,
     LogitBoostClassifier,
     Mvs,
+    OrderedTargetEncoding,
     RandomForestClassifier,
     RandomForestRegressor,
     SplitSearch,
@@ -36,6 +41,8 @@ from stagewise import (
     StagewiseRegressor,
     StepwiseRegressor,
 )
+from stagewise.losses import Tweedie
+from stagewise.training.describe import NOT_OF_THE_MODEL
 
 BOOSTING = [
     ({}, ["Newton steps", "best-first", "0.7 of the features per node", "all rows", "100 rounds"]),
@@ -203,6 +210,181 @@ def test_words_come_from_parameters_and_not_from_defaults(kind: type) -> None:
     for params, words in RECIPES[kind]:
         if params:
             assert any(word not in usual for word in words), (params, usual)
+
+
+OTHER_VALUES: dict[str, Any] = {
+    "algorithm": "real",
+    "alpha_enter": 0.01,
+    "alpha_remove": 0.2,
+    "categorical_features": [0],
+    "category_encoding": "target",
+    "ccp_alpha": 0.5,
+    "ccp_cv": 3,
+    "class_weight": "balanced",
+    "combine": "weighted",
+    "cv": 3,
+    "direction": "backward",
+    "dropout": "dart",
+    "early_stopping": True,
+    "feature_penalty": [1.0],
+    "fit_intercept": False,
+    "grow_policy": "depth_wise",
+    "handle_unknown": "error",
+    "interaction_cst": "pairwise",
+    "l1_regularization": 0.5,
+    "l2_regularization": 7.0,
+    "learning_rate": 0.3,
+    "leaves": "linear",
+    "max_bins": 63,
+    "max_depth": 5,
+    "max_features": 0.4,
+    "max_leaf_nodes": 6,
+    "max_samples": 0.5,
+    "max_step": 2.0,
+    "min_gain": 0.5,
+    "min_hessian": 2.0,
+    "min_impurity_decrease": 0.1,
+    "min_samples_leaf": 3,
+    "missing_strategy": "mean",
+    "missing_values": -1,
+    "monotonic_cst": [1],
+    "n_estimators": 7,
+    "n_iter_no_change": 3,
+    "one_standard_error": True,
+    "path_smoothing": 1.0,
+    "pruning": "reduced_error",
+    "quantile": 0.8,
+    "random_state": 3,
+    "resample": True,
+    "response": "gradient",
+    "split": SplitSearch(random_thresholds=True),
+    "step": "newton",
+    "step_size": 0.1,
+    "subsample": 0.5,
+    "time_limit": 9.0,
+    "tol": 0.1,
+    "validation_fraction": 0.3,
+    "z_max": 2.0,
+    "learner": HistogramTree(max_depth=2),
+}
+"""A value that is no default, by the name of the parameter."""
+OF_SOME: dict[tuple[str, str], Any] = {
+    ("Regressor", "loss"): Tweedie(power=1.2),
+    ("Classifier", "loss"): "exponential",
+    ("RandomForest", "split"): "exact",
+    ("ExtraTrees", "split"): "exact",
+    ("RandomForest", "bootstrap"): False,
+    ("ExtraTrees", "bootstrap"): True,
+    ("Bagging", "sampling"): "uniform",
+    ("BaggingClassifier", "estimator"): DecisionTreeClassifier(max_depth=2),
+    ("Bagging", "estimator"): Ridge(alpha=2.0),
+    ("GradientBoosting", "sampling"): "goss",
+    ("Stagewise", "sampling"): "goss",
+    ("Stepwise", "criterion"): "bic",
+    ("AdaBoost", "criterion"): "gini",
+    ("Classifier", "criterion"): "entropy",
+    ("Regressor", "criterion"): "absolute_error",
+}
+BESIDE: dict[str, dict[str, Any]] = {
+    "alpha_enter": {"criterion": "p_value"},
+    "alpha_remove": {"criterion": "p_value", "direction": "backward"},
+    "ccp_cv": {"pruning": "cost_complexity"},
+    "one_standard_error": {"pruning": "cost_complexity"},
+    "quantile": {"loss": "quantile"},
+    "resample": {"learner": Ridge()},
+    "validation_fraction": {"early_stopping": True, "pruning": "reduced_error"},
+    "max_bins": {"split": "histogram"},
+    "tol": {"early_stopping": True, "pruning": "early_stopping"},
+    "n_iter_no_change": {"early_stopping": True, "pruning": "early_stopping"},
+}
+"""Other parameters with which a parameter has an effect."""
+
+
+def other_value(kind: type, name: str) -> Any:
+    found = [v for (part, own), v in OF_SOME.items() if own == name and part in kind.__name__]
+    return found[0] if found else OTHER_VALUES[name]
+
+
+@EVERY
+def test_every_parameter_that_changes_the_model_changes_the_recipe(kind: type) -> None:
+    for name in inspect.signature(kind).parameters:
+        if name in NOT_OF_THE_MODEL:
+            continue
+        beside = {own: v for own, v in BESIDE.get(name, {}).items() if has(kind, own)}
+        usual, value = kind(**beside).recipe(), other_value(kind, name)
+        assert kind(**beside, **{name: value}).recipe() != usual, name
+
+
+OWN_VALUES: list[tuple[Any, dict[str, Any]]] = [
+    (Goss(), {"top": 0.3, "other": 0.2}),
+    (Mvs(), {"regularization": 2.0}),
+    (Dart(), {"rate": 0.3, "max_drop": 7, "skip": 0.1, "normalization": "forest"}),
+    (LinearLeaves(), {"l2": 0.3}),
+    (FeatureSampling(), {"per_tree": 0.3, "per_level": 2, "per_node": "sqrt", "weights": [1, 2]}),
+    (
+        SplitSearch(method="approx"),
+        {
+            "method": "exact",
+            "random_thresholds": True,
+            "forced_splits": {"feature": 0, "threshold": 1.0},
+            "proposal": "local",
+            "sketch_eps": 0.1,
+        },
+    ),
+    (OrderedTargetEncoding(), {"n_orderings": 3}),
+]
+
+
+def test_every_parameter_of_an_option_changes_the_recipe() -> None:
+    rules = GradientBoostingRegressor._rules
+    for option, values in OWN_VALUES:
+        parameter = next(p for p, r in rules.items() if type(option) in getattr(r, "kinds", ()))
+        model = GradientBoostingRegressor(
+            **{parameter: option}, **({"subsample": 0.5} if isinstance(option, Mvs) else {})
+        )
+        assert set(values) == set(vars(option))
+        usual = model.recipe()
+        for own, value in values.items():
+            changed = clone(model).set_params(**{f"{parameter}__{own}": value}).recipe()
+            assert changed != usual, (parameter, own)
+
+
+def test_a_recipe_states_held_out_rows_and_folds() -> None:
+    stopped = GradientBoostingRegressor(early_stopping=True)
+    assert "x all rows but 0.1 held out x 100 rounds at most, early stopping" in stopped.recipe()
+    stopped.set_params(subsample=0.5)
+    assert "x 50% of the rows per round, but 0.1 held out x" in stopped.recipe()
+    stopped.set_params(early_stopping=TimeSeriesSplit(3))
+    assert "x 50% of the rows per round x" in stopped.recipe()
+    assert "chosen by cross-validation (TimeSeriesSplit(" in stopped.recipe()
+
+
+@pytest.mark.parametrize(("categories", "chosen"), [(60, "target"), (10, "sets")])
+def test_the_chosen_encoding_is_stated(categories: int, chosen: str) -> None:
+    X = np.column_stack([np.arange(300) % categories, np.arange(300) % 7])
+    model = GradientBoostingRegressor(n_estimators=2, categorical_features=[0]).fit(X, X[:, 0])
+    assert model.fit_report_["category_encoding"] == chosen
+    assert model.fit_report_.get("n_orderings") == (1 if chosen == "target" else None)
+    words = {"target": "target-encoded categories", "sets": "sets of categories"}
+    assert words[chosen] in model.recipe()
+    model.set_params(category_encoding=chosen)
+    assert words[chosen] in clone(model).recipe()
+    plain = GradientBoostingRegressor(n_estimators=2).fit(X, X[:, 0])
+    assert plain.fit_report_["category_encoding"] is None
+
+
+NUMBERS = [(None, 8), (9999, 8), (3, 3), (0.7, 6), ("sqrt", 3), (0.01, 1), ("auto", 6)]
+NUMBERS += [(FeatureSampling(per_tree=0.5, per_node=0.5), 2), (FeatureSampling(), 8)]
+
+
+@pytest.mark.parametrize(("max_features", "number"), NUMBERS)
+def test_a_report_has_the_number_of_features_of_a_node(max_features: Any, number: int) -> None:
+    X = np.random.default_rng(0).normal(size=(60, 8))
+    for kind in (GradientBoostingRegressor, RandomForestRegressor, DecisionTreeRegressor):
+        if kind is GradientBoostingRegressor or isinstance(max_features, (int, float)):
+            small = {"n_estimators": 2} if has(kind, "n_estimators") else {}
+            model = kind(max_features=max_features, **small).fit(X, X[:, 0])
+            assert model.fit_report_["max_features"] == number
 
 
 def test_every_estimator_is_in_the_table() -> None:

@@ -195,6 +195,34 @@ def test_stages_of_a_convex_loss_with_an_exact_step_never_raise_the_loss(table):
     assert losses[-1] < losses[0]
 
 
+BAD_TREES = [
+    (HistogramTree(proposal="local"), "proposal='local'; it has an effect only .*split='approx'"),
+    (HistogramTree(sketch_eps=0.1), r"sketch_eps=0\.1; it has an effect only .*: leave it at 0\.0"),
+    (HistogramTree(criterion="gini"), "criterion='gini'; it has an effect only for trees of class"),
+    (HistogramTree(monotone="up"), "monotone='up'; it must be a tuple of -1, 0 and 1"),
+    (HistogramTree(monotone=(2, 0, 0, 0, 0)), "monotone=.*; it must be a tuple of -1, 0 and 1"),
+    (HistogramTree(monotone=np.array([1, 0])), "monotone has 2 values, but the table has 5"),
+    (HistogramTree(interaction_groups=(0, 1)), "interaction_groups=.* a tuple of groups"),
+    (HistogramTree(interaction_groups=((0, 9),)), "interaction_groups: there is no feature 9"),
+    (HistogramTree(feature_penalty=(-1.0,)), "feature_penalty=.* numbers, at least 0"),
+    (HistogramTree(used_features=(0.5,)), "used_features=.* positions of features"),
+    (HistogramTree(used_features=(5,)), "used_features: there is no feature 5"),
+    (HistogramTree(feature_weights=("a",)), "feature_weights=.* numbers, at least 0"),
+    (HistogramTree(feature_weights=(1,) * 5), "none are drawn"),
+    (HistogramTree(feature_weights=(0,) * 5, max_features=2), "must have a number above 0"),
+    (HistogramTree(forced_splits=((0, 0.0, 0, -1),)), "forced_splits=.* positions of later splits"),
+    (HistogramTree(forced_splits=((7, 0.0, -1, -1),)), "forced_splits: there is no feature 7"),
+    (
+        HistogramTree(grow_policy="symmetric", max_features=0.5),
+        r"max_features=0\.5; it must be None or 1\.0 with grow_policy='symmetric'",
+    ),
+    (
+        HistogramTree(grow_policy="symmetric", random_thresholds=True),
+        "random_thresholds=True; it must be False with grow_policy='symmetric'",
+    ),
+]
+
+
 @pytest.mark.parametrize(
     ("model", "words"),
     [
@@ -206,6 +234,7 @@ def test_stages_of_a_convex_loss_with_an_exact_step_never_raise_the_loss(table):
         (StagewiseRegressor(learner=Ridge(), step="region_optimum"), "have no leaves"),
         (StagewiseRegressor(learner=HistogramTree(max_leaf_nodes=8.5)), "max_leaf_nodes=8.5"),
         (StagewiseRegressor(learner=HistogramTree(l2=-1)), "l2=-1; it must be"),
+        *((StagewiseRegressor(learner=tree), words) for tree, words in BAD_TREES),
         (
             StagewiseClassifier("exponential", response="classes", learner=Ridge()),
             "a classifier for this",

@@ -302,7 +302,7 @@ def test_it_says_what_it_runs_and_what_it_is_not():
     model = StagewiseLinearRegressor(step_size=0.01, early_stopping="cv")
     assert model.recipe() == (
         "squared_error x residuals x steps of ε=0.01 x one column x all rows x 1000 rounds at "
-        "most, chosen by cross-validation"
+        "most, chosen by cross-validation (5 folds)"
     )
     X, y = frame()
     model = StagewiseLinearRegressor(n_estimators=3).fit(X, y)

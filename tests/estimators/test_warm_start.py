@@ -6,6 +6,7 @@ import pickle
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 import stagewise
 from estimators.tables import make_table, quick
@@ -13,8 +14,10 @@ from stagewise import (
     FeatureSampling,
     GradientBoostingClassifier,
     GradientBoostingRegressor,
+    OrderedTargetEncoding,
     SplitSearch,
 )
+from stagewise.losses import Huber, Tweedie
 
 Regressor, Classifier = GradientBoostingRegressor, GradientBoostingClassifier
 
@@ -169,12 +172,60 @@ def test_other_rows_may_be_learned_from_later():
     assert model.score(more.X, more.number) > 0.8
 
 
-def test_target_encoded_categories_stay_so():
-    rng = np.random.default_rng(0)
-    X = np.column_stack([rng.integers(0, 60, 400), rng.normal(size=400)])
-    model = GradientBoostingRegressor(
-        n_estimators=2, warm_start=True, categorical_features=[0], category_encoding="target"
-    ).fit(X, X[:, 0])
-    model.set_params(n_estimators=4, category_encoding="sets")
-    with pytest.raises(ValueError, match=r"target-encoded categories.*'sets'"):
-        model.fit(X, X[:, 0])
+Target = OrderedTargetEncoding
+CHANGES = {
+    "quantile": (
+        {"loss": "quantile"},
+        {"quantile": 0.9},
+        r"quantile=0\.5, but now it is 0\.9",
+    ),
+    "power": (
+        {"loss": Tweedie(power=1.2)},
+        {"loss": Tweedie(power=1.8)},
+        r"power=1\.2, but now it is 1\.8",
+    ),
+    "target to sets": (
+        {"category_encoding": "target"},
+        {"category_encoding": "sets"},
+        "category_encoding='target', but now it is 'sets'",
+    ),
+    "sets to target": (
+        {"category_encoding": "sets"},
+        {"category_encoding": "target"},
+        "category_encoding='sets', but now it is 'target'",
+    ),
+    "n_orderings": (
+        {"category_encoding": Target(n_orderings=2)},
+        {"category_encoding__n_orderings": 3},
+        "n_orderings=2, but now it is 3",
+    ),
+    "random_state": ({}, {"random_state": 7}, "random_state=0, but now it is 7"),
+}
+
+
+@pytest.mark.parametrize("way", [in_memory, by_file, by_pickle])
+@pytest.mark.parametrize(("before", "now", "words"), CHANGES.values(), ids=CHANGES)
+def test_a_change_that_cannot_continue_the_model_is_an_error(before, now, words, way, tmp_path):
+    table = make_table(300)
+    X, y = np.abs(table.X), np.abs(table.number)
+    X[:, 0] = np.arange(300) % 60
+    model = clone(quick(Regressor, categorical_features=[0], n_estimators=2, **before)).fit(X, y)
+    model = way(model, tmp_path).set_params(warm_start=True, n_estimators=3)
+    assert model.fit(X, y).n_iter_ == 3
+    model.set_params(n_estimators=4, **now)
+    with pytest.raises(ValueError, match=f"continues a model with {words}.*warm_start=False"):
+        model.fit(X, y)
+
+
+def test_another_custom_loss_is_an_error():
+    class OneLoss(Huber):
+        name = "custom"
+
+    class OtherLoss(OneLoss):
+        pass
+
+    table = make_table(200)
+    model = quick(Regressor, loss=OneLoss(), warm_start=True, n_estimators=2)
+    model.fit(table.X, table.number).set_params(loss=OtherLoss(), n_estimators=3)
+    with pytest.raises(ValueError, match="loss='OneLoss', but now it is 'OtherLoss'"):
+        model.fit(table.X, table.number)

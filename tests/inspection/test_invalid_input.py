@@ -231,3 +231,34 @@ def test_fractional_rows_are_predicted_as_in_the_estimator() -> None:
     with pytest.raises(ValueError, match=r"missing='probability'. Pass X and use method='brute'"):
         interactions(model, numbers, ["a", "b"])
     assert len(decision_path(model, numbers[numbers.b.notna()][:1]).paths) == 1
+
+
+ARGUMENTS: dict[str, tuple[Callable[[], Any], str]] = {
+    "a part of a name": (
+        lambda: partial_dependence(None, X, ["a"], grid=5),
+        r"partial_dependence\(\) has no argument 'grid'\. Did you mean 'grid_resolution'\?",
+    ),
+    "a similar name": (
+        lambda: permutation_importance(None, X, Y, repeats=3),
+        r"no argument 'repeats'\. Did you mean 'n_repeats'\?",
+    ),
+    "a name of another library": (
+        lambda: shap_values(None, X, feature_perturbation="interventional"),
+        r"no argument 'feature_perturbation'\. Here it is kind\.",
+    ),
+    "any other name": (lambda: proximity(None, X, colour=1), "Its arguments are estimator, X, Z"),
+    "a value": (
+        lambda: partial_dependence(fitted("a number"), X, ["a"], method="traversal"),
+        "method must be one of 'auto', 'brute', 'recursion'; got 'traversal'",
+    ),
+    "by position": (
+        lambda: interactions(None, X, ["a"], 2),
+        r"takes at most 3 arguments by position; got 4\. Pass the others by name: sample_weight",
+    ),
+}
+
+
+@pytest.mark.parametrize(("call", "words"), ARGUMENTS.values(), ids=ARGUMENTS)
+def test_the_error_for_another_argument_names_ours(call: Callable[[], Any], words: str) -> None:
+    with pytest.raises((TypeError, ValueError), match=words):
+        call()

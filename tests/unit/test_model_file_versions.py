@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import struct
+import warnings
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 
 import stagewise
 from stagewise.estimators.parameters.saved_parameters import read_parameters
@@ -18,6 +20,8 @@ from stagewise.model.file.format import MAJOR, MINOR, decode, encode
 FOLDER = Path(__file__).parent / "model_files"
 FILES = sorted(FOLDER.glob("v*/*.stgw"))
 LARGEST = 20_000
+OPTIONS = {"sampling", "leaves", "split", "early_stopping", "max_features", "category_encoding"}
+"""Parameters that had other values in older versions, or are options now."""
 
 
 def name_of(path: Path) -> str:
@@ -73,6 +77,30 @@ def test_a_file_that_is_written_again_is_the_same_model(path: Path) -> None:
     if path.parent.name == f"v{MAJOR}.{MINOR}":
         assert again == data
     assert decode(again)[0].fingerprint() == model.fingerprint()
+
+
+@pytest.mark.parametrize("path", FILES, ids=name_of)
+def test_an_estimator_of_a_file_can_be_fitted_and_saved_again(path: Path, tmp_path: Path) -> None:
+    expected = expected_of(path)
+    model, rows = stagewise.load(path), rows_of(expected)
+    params = model.get_params()
+    assert model.recipe()
+    saved = decode(path.read_bytes())[1]["params"]
+    same = (set(saved) & set(params)) - OPTIONS
+    assert len(same) > (0 if path.stem == "linear_model" else 10)
+    assert {name: params[name] for name in same} == {name: saved[name] for name in same}
+    y = np.asarray(model.predict(rows))
+    if hasattr(model, "classes_"):
+        y = np.resize(model.classes_, len(rows))
+    again = clone(model)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # few rows
+        again.fit(rows, y)
+    again.save(tmp_path / "again.stgw")
+    read = stagewise.load(tmp_path / "again.stgw").get_params()
+    assert {name: repr(value) for name, value in read.items()} == {
+        name: repr(value) for name, value in params.items()
+    }
 
 
 def test_files_from_before_target_encoding_do_not_get_it() -> None:

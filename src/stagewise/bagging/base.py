@@ -45,6 +45,7 @@ from stagewise.estimators.bases.estimator import LibraryEstimator
 from stagewise.estimators.bases.model_estimator import ModelEstimator
 from stagewise.estimators.parameters.make_specs import choose_seed, make_sampling
 from stagewise.learners.estimator import can_be_fitted, name_of, weight_argument
+from stagewise.training.describe import describe_object, other_parameters
 from stagewise.training.fit_report import ONE_VALUE, VERSION
 from stagewise.training.reading.feature_reader import FeatureReader
 from stagewise.training.reading.folds import group_numbers, make_folds
@@ -412,7 +413,11 @@ class BaseBagging(LibraryEstimator):
             number += ", early stopping by out-of-bag rows" if p["early_stopping"] else ""
         fraction = p["max_features"]
         columns = "all columns" if fraction == 1.0 else f"{fraction:.0%} of the columns"
-        return f"{rows} x {columns} x {name_of(p['estimator'])} x {number} x {p['combine']}"
+        base = describe_object(p["estimator"])
+        return (
+            f"{rows} x {columns} x {base} x {number} x {p['combine']}"
+            f"{other_parameters(self, 'bagging')}"
+        )
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -5,3 +5,8 @@ from stagewise.export.svg import export_svg
 from stagewise.export.text import export_text
 
 __all__ = ["export_svg", "export_text", "rules"]
+
+
+def __dir__() -> list[str]:
+    """Return the public names."""
+    return sorted(__all__)

@@ -19,6 +19,7 @@ from stagewise.inspection import memory_limits
 from stagewise.inspection.encoded_rows import EncodedRows
 from stagewise.inspection.fitted_model import FittedModel, Vector, check_argument
 from stagewise.trees.tree import Tree
+from stagewise.validation.arguments import suggests_arguments
 from stagewise.validation.messages import short_repr
 from stagewise.validation.rules import Number
 
@@ -41,6 +42,7 @@ DIGITS = 6
 # ---- proximity ---------------------------------------------------------------------------------
 
 
+@suggests_arguments
 def proximity(estimator: Any, X: Any, Z: Any = None) -> Vector:
     """Return the share of trees in which two rows reach the same leaf (Breiman 2001).
 
@@ -131,6 +133,7 @@ class Contributions:
         ]
 
 
+@suggests_arguments
 def staged_contributions(estimator: Any, X: Any) -> Contributions:
     """Return the contribution of every round to the scores of rows.
 
@@ -252,6 +255,7 @@ class DecisionPath:
         return self.text()
 
 
+@suggests_arguments
 def decision_path(estimator: Any, X: Any) -> DecisionPath:
     """Return the decision path of one row in each tree.
 

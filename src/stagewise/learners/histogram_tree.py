@@ -1,6 +1,6 @@
 """The default learner: a tree grown on binned rows by the native core.
 
-`HistogramTree` has the rules of a tree. `start` binds it to the bins of a fit and returns a
+`HistogramTree` has the rules of a tree. `TreeLearner` binds them to the bins of a fit and returns a
 `BoundTree`, which grows a tree from gradients in every round.
 """
 
@@ -27,7 +27,17 @@ from stagewise._native import (
 from stagewise.trees.linear_leaves import LinearLeafSlopes, LinearLeaves
 from stagewise.trees.tree import CategorySets, Tree
 
-__all__ = ["BoundTree", "GrownTerm", "HistogramTree", "NodeSums", "feature_share", "tree_of"]
+__all__ = [
+    "BoundTree",
+    "GrownTerm",
+    "HistogramTree",
+    "NodeSums",
+    "TreeLearner",
+    "feature_share",
+    "features_per_node",
+    "native_rules",
+    "tree_of",
+]
 
 Vector = npt.NDArray[np.float64]
 Times = npt.NDArray[np.float32]
@@ -53,11 +63,12 @@ class HistogramTree:
         The least sum of hessians of a leaf.
     l1, l2, min_gain, max_step : float
         α, λ, γ of the regularised objective, and the largest absolute leaf value (0: no limit).
-    criterion : {"misclassification", "gini", "entropy", "absolute_error"}
+    criterion : {"misclassification", "gini", "entropy"}
         The purity of a node of a classification tree, with class weights W_k and their sum W:
         max W_k, Σ W_k² / W or Σ W_k log W_k - W log W; see `votes` of `stagewise.boosting.steps`.
         The gain of a split is W times the decrease of the impurity (Breiman et al. 1984, section
-        4.3). "absolute_error": regression trees of medians, which the core grows from a target.
+        4.3). Other trees are split by the loss. Forests and single trees, which are grown from a
+        target, also have "absolute_error": regression trees of medians.
     grow_policy : {"best_first", "depth_wise", "symmetric"}
         Split the leaf with the largest gain next; or all leaves of one depth before those of the
         next; or all leaves of one depth by the same split, the one with the largest sum of gains.
@@ -100,7 +111,8 @@ class HistogramTree:
     proposal, sketch_eps
         If every value has a code of its own, the candidate thresholds: "all", or those where the
         sum of hessians passes multiples of ε times the sum of the tree ("global") or of the node
-        ("local").
+        ("local"). Only `split="approx"` of `GradientBoostingRegressor` and
+        `GradientBoostingClassifier` sets them; a tree that is a learner is grown on bins.
     forced_splits : tuple of (feature, threshold, left, right)
         The first splits of every tree: that of the root, and after it those that `left` and `right`
         (-1: none) refer to by their position. A threshold becomes the nearest cut between bins.
@@ -137,7 +149,7 @@ class HistogramTree:
     forced_splits: tuple[tuple[int, float, int, int], ...] = ()
 
     def __post_init__(self) -> None:
-        # Model files have lists.
+        # Model files have lists, users perhaps arrays.
         for name in (
             "monotone",
             "interaction_groups",
@@ -147,6 +159,13 @@ class HistogramTree:
             "forced_splits",
         ):
             object.__setattr__(self, name, _tuples(getattr(self, name)))
+
+
+@dataclass(frozen=True)
+class TreeLearner:
+    """The learner that grows trees by the rules of a `HistogramTree`."""
+
+    rules: HistogramTree
 
     def start(
         self,
@@ -167,27 +186,32 @@ class HistogramTree:
         of hessians cheaper.
         """
         table = tables[0]
-        rules = self.native(table, hessian_bound=hessian_bound, hessian_is_weight=hessian_is_weight)
+        rules = native_rules(
+            self.rules, table, hessian_bound=hessian_bound, hessian_is_weight=hessian_is_weight
+        )
         n_classes = 0 if classes is None else max(2, int(classes.max()) + 1)
         growers = [Grower(workers, t, weight, rules, classes, n_classes, outputs) for t in tables]
-        return BoundTree(workers, growers, table.n_rows, monotone=any(self.monotone))
+        return BoundTree(workers, growers, table.n_rows, monotone=any(self.rules.monotone))
 
-    def native(self, table: Bins, *, hessian_bound: float, hessian_is_weight: bool) -> TreeRules:
-        """Return the rules for the native core."""
-        rules = {
-            **vars(self),
-            "max_leaves": self.max_leaf_nodes or 0,
-            "max_depth": self.max_depth or 0,
-            "min_samples_leaf": self.min_samples_leaf if self.min_samples_leaf > 1 else ANY_ROW,
-            **{name: _native_share(getattr(self, name), table.n_features) for name in SHARES},
-            "forced_splits": [
-                (f, table.bin_below(f, t), *sides) for f, t, *sides in self.forced_splits
-            ],
-            "hessian_bound": hessian_bound,
-            "hessian_is_weight": hessian_is_weight,
-        }
-        del rules["max_leaf_nodes"]
-        return TreeRules(rules)
+
+def native_rules(
+    tree: HistogramTree, table: Bins, *, hessian_bound: float, hessian_is_weight: bool
+) -> TreeRules:
+    """Return the rules of a tree for the native core."""
+    rules = {
+        **vars(tree),
+        "max_leaves": tree.max_leaf_nodes or 0,
+        "max_depth": tree.max_depth or 0,
+        "min_samples_leaf": tree.min_samples_leaf if tree.min_samples_leaf > 1 else ANY_ROW,
+        **{name: _native_share(getattr(tree, name), table.n_features) for name in SHARES},
+        "forced_splits": [
+            (f, table.bin_below(f, t), *sides) for f, t, *sides in tree.forced_splits
+        ],
+        "hessian_bound": hessian_bound,
+        "hessian_is_weight": hessian_is_weight,
+    }
+    del rules["max_leaf_nodes"]
+    return TreeRules(rules)
 
 
 def feature_share(max_features: Any, n_features: int) -> float:
@@ -222,12 +246,25 @@ def _native_share(max_features: Any, n_features: int) -> float:
     return feature_share(max_features, n_features)
 
 
+def features_per_node(tree: HistogramTree, n_columns: int) -> int:
+    """Return the number of columns that are drawn for a node.
+
+    A node draws from the columns of its level, and a level from those of its tree.
+    """
+    n = n_columns
+    for name in ("max_features_per_tree", "max_features_per_level", "max_features"):
+        share = _native_share(getattr(tree, name), n_columns)
+        n = min(n, max(1, int(share * n + 0.5)))  # as the native core rounds
+    return n
+
+
 def version_of(number: int, versions: int) -> int:
     """Return the table that a tree uses: in turn, shifted so that no output keeps one table."""
     return (number + number // versions) % versions
 
 
 def _tuples(value: Any) -> Any:
+    value = value.tolist() if isinstance(value, np.ndarray) else value
     return tuple(map(_tuples, value)) if isinstance(value, (list, tuple)) else value
 
 
@@ -285,7 +322,7 @@ class NodeSums:
 
 
 class BoundTree:
-    """A `HistogramTree` bound to the rows of one fit: it grows the trees.
+    """A `TreeLearner` bound to the rows of one fit: it grows the trees.
 
     Parameters
     ----------

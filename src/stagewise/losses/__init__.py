@@ -63,3 +63,8 @@ def _squared_error(n_classes: int) -> Loss:
 CLASSIFICATION_LOSSES: Mapping[str, Callable[[int], Loss]] = MappingProxyType(
     {"log_loss": _log_loss, "exponential": _exponential, "squared_error": _squared_error}
 )
+
+
+def __dir__() -> list[str]:
+    """Return the public names."""
+    return sorted(__all__)

@@ -18,6 +18,7 @@ from scipy.optimize import minimize_scalar
 
 from stagewise._native import Gradients, Workers
 from stagewise.losses.logarithm import MAX_STEP
+from stagewise.validation.equality import equal_values
 
 __all__ = ["BoundLoss", "Loss", "repeat_score", "squeeze_outputs"]
 
@@ -85,7 +86,7 @@ class BoundLoss(ABC):
 
 
 class Loss(ABC):
-    """A loss function L(y, F) for boosting.
+    """A loss function L(y, F) for boosting. Losses of one class with equal parameters are equal.
 
     To add one, derive from this class, define `loss` and `derivatives`, and register it. Without
     `derivatives` they are computed numerically. Scores have the shape (n_rows,) if there is one
@@ -125,6 +126,12 @@ class Loss(ABC):
     def __repr__(self) -> str:
         own = ", ".join(f"{name}={getattr(self, name)!r}" for name in self.parameter_names)
         return f"{type(self).__name__}({own})"
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and equal_values(vars(self), vars(other))
+
+    def __hash__(self) -> int:
+        return hash((type(self), *sorted(vars(self))))  # values may be arrays, which have no hash
 
     @abstractmethod
     def loss(self, y: npt.NDArray[Any], score: Matrix) -> Vector:

@@ -1,24 +1,140 @@
-"""The texts of `recipe()`: a fit in one line, with those rules of trees that are not defaults."""
+"""The texts of `recipe()`: a fit in one line.
+
+A sentence states the algorithm in words. Every parameter that is not stated in words, changes the
+model and does not have its default follows by name, so that no parameter can be forgotten.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
+from dataclasses import fields
 from types import MappingProxyType
 from typing import Any
 
 from stagewise.boosting import responses
 from stagewise.learners.histogram_tree import HistogramTree
+from stagewise.options import Option
 from stagewise.training.adapters.tree_adapter import TreeAdapter
-from stagewise.training.specs import BoostingSpec, ForestSpec, SingleTreeSpec
+from stagewise.training.specs import BoostingSpec, ForestSpec, SingleTreeSpec, StoppingSpec
+from stagewise.validation.equality import equal_values
+from stagewise.validation.messages import short_repr
+from stagewise.validation.parameters import all_parameters, default_parameters
 
-__all__ = ["STOPPED", "describe_boosting", "describe_forest", "describe_tree"]
+__all__ = [
+    "describe_boosting",
+    "describe_forest",
+    "describe_object",
+    "describe_rounds",
+    "describe_rows",
+    "describe_tree",
+    "other_parameters",
+]
 
-STOPPED = MappingProxyType(
-    {False: "", True: " at most, early stopping", "cv": " at most, chosen by cross-validation"}
+NOT_OF_THE_MODEL = ("callbacks", "n_jobs", "oob_score", "verbose", "warm_start")
+"""Parameters that do not change the model."""
+
+IN_WORDS: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "boosting": (
+            *("loss", "response", "step", "algorithm", "z_max", "learning_rate", "n_estimators"),
+            *("max_leaf_nodes", "max_depth", "l1_regularization", "l2_regularization", "min_gain"),
+            *("leaves", "leaves__l2", "grow_policy", "criterion", "learner", "step_size"),
+            *("subsample", "sampling", "sampling__top", "sampling__other"),
+            *("dropout", "dropout__rate", "dropout__max_drop", "dropout__skip"),
+            *("split", "split__method", "split__random_thresholds"),
+            *("max_features", "max_features__per_tree", "max_features__per_level"),
+            *("max_features__per_node", "category_encoding"),
+            *("early_stopping", "validation_fraction"),
+        ),
+        "forest": (
+            *("n_estimators", "criterion", "max_features", "max_depth", "max_leaf_nodes"),
+            *("min_samples_leaf", "min_impurity_decrease", "bootstrap", "max_samples", "split"),
+            "early_stopping",
+        ),
+        "tree": (
+            *("criterion", "grow_policy", "max_depth", "max_leaf_nodes", "min_samples_leaf"),
+            *("min_impurity_decrease", "max_features", "split", "split__method"),
+            *("split__random_thresholds", "pruning", "ccp_alpha", "validation_fraction"),
+        ),
+        "bagging": (
+            *("estimator", "n_estimators", "combine", "sampling", "max_samples", "max_features"),
+            "early_stopping",
+        ),
+        "least squares": ("fit_intercept", "direction", "criterion", "alpha_enter", "alpha_remove"),
+    }
 )
-"""How the number of rounds is chosen."""
+"""The parameters that the sentence of each kind of model states; "a__b" is b of the option a."""
 
 
-def describe_boosting(spec: BoostingSpec, loss: str, method: str) -> str:
+def other_parameters(estimator: Any, kind: str) -> str:
+    """Return the parameters that are not stated in words and not defaults, after a semicolon.
+
+    Parameters
+    ----------
+    estimator : estimator
+        The estimator.
+    kind : str
+        A key of `IN_WORDS`.
+
+    Returns
+    -------
+    str
+        Such as "; max_bins=63, sampling__regularization=2"; empty: there are none.
+    """
+    stated: Collection[str] = {*IN_WORDS[kind], *NOT_OF_THE_MODEL}
+    defaults, found = default_parameters(type(estimator)), []
+    for name, value in all_parameters(estimator).items():
+        if name not in stated and not equal_values(value, defaults[name]):
+            found.append(f"{name}={short_repr(value)}")
+        if isinstance(value, Option):
+            usual = default_parameters(type(value))
+            found += [
+                f"{name}__{own}={short_repr(number)}"
+                for own, number in vars(value).items()
+                if f"{name}__{own}" not in stated and not equal_values(number, usual[own])
+            ]
+    return f"; {', '.join(found)}" if found else ""
+
+
+def describe_object(value: Any) -> str:
+    """Return an estimator or a tree with those parameters that are not defaults, on one line."""
+    if not isinstance(value, HistogramTree):
+        return " ".join(repr(value).split()).removesuffix("()")
+    own = {f.name: getattr(value, f.name) for f in fields(value)}
+    usual = HistogramTree()
+    changed = [f"{n}={v!r}" for n, v in own.items() if v != getattr(usual, n)]
+    return f"HistogramTree({', '.join(changed)})" if changed else "HistogramTree"
+
+
+def describe_rounds(stopping: StoppingSpec) -> str:
+    """Return the number of rounds, and how it is chosen."""
+    rounds = f"{stopping.n_estimators} rounds"
+    if stopping.early_stopping == "cv":
+        folds = stopping.cv
+        how = f"{folds} folds" if isinstance(folds, int) else "the folds that were passed"
+        if hasattr(folds, "split"):
+            how = describe_object(folds)
+        return f"{rounds} at most, chosen by cross-validation ({how})"
+    return f"{rounds} at most, early stopping" if stopping.early_stopping else rounds
+
+
+def describe_rows(rows: str, stopping: StoppingSpec) -> str:
+    """Return the rows of a fit without those that it holds out.
+
+    Parameters
+    ----------
+    rows : str
+        The sampling, such as "all rows".
+    stopping : StoppingSpec
+        Whether rows are held out.
+    """
+    if stopping.early_stopping is not True:
+        return rows
+    comma = "" if rows == "all rows" else ","
+    return f"{rows}{comma} but {stopping.validation_fraction:g} held out"
+
+
+def describe_boosting(spec: BoostingSpec, loss: str, method: str, categories: str = "") -> str:
     """Return loss x step x trees x rows x rounds.
 
     Parameters
@@ -27,6 +143,8 @@ def describe_boosting(spec: BoostingSpec, loss: str, method: str) -> str:
         A fit whose learner is a tree.
     loss, method : str
         The names of the loss, and of the response and step.
+    categories : {"", "sets", "target"}
+        How categories are encoded; "": it depends on the data, or the method has no choice.
     """
     learner, recipe, stopping = spec.learner, spec.recipe, spec.stopping
     assert isinstance(learner, TreeAdapter)
@@ -44,7 +162,8 @@ def describe_boosting(spec: BoostingSpec, loss: str, method: str) -> str:
     kind += ["limited interactions"] if rules.interaction_cst is not None else []
     kind += ["forced splits"] if rules.forced_splits is not None else []
     kind += ["smoothed paths"] if tree.path_smoothing > 0 else []
-    kind += ["target-encoded categories"] if spec.category_encoding == "target" else []
+    kind += ["target-encoded categories"] if categories == "target" else []
+    kind += ["sets of categories"] if categories == "sets" else []
     kind += ["vector leaves"] if learner.vector_leaves else []
     kind += ["linear leaves"] if learner.linear_l2 is not None else []
     kind += [f"{learner.split} splits"] if learner.split != "histogram" else []
@@ -58,8 +177,7 @@ def describe_boosting(spec: BoostingSpec, loss: str, method: str) -> str:
     return (
         f"{loss} x {method} x trees "
         f"({', '.join([tree.grow_policy.replace('_', '-'), *kind, *_size(tree), *penalties])}) x "
-        f"{recipe.sampling.description} x {stopping.n_estimators} rounds"
-        f"{STOPPED[stopping.early_stopping]}, "
+        f"{describe_rows(recipe.sampling.description, stopping)} x {describe_rounds(stopping)}, "
         f"ν={recipe.learning_rate:g}{recipe.dropout.description}"
     )
 
@@ -93,8 +211,7 @@ def describe_tree(spec: SingleTreeSpec, criterion: str) -> str:
     tree = ", ".join([spec.tree.grow_policy.replace("_", "-"), *_tree_kind(spec.tree, spec.split)])
     alpha = f", α={spec.ccp_alpha}" if spec.pruning == "cost_complexity" else ""
     pruned = "unpruned" if spec.pruning is None else spec.pruning.replace("_", " ") + alpha
-    held = spec.stopping.early_stopping is True
-    rows = f"all rows but {spec.stopping.validation_fraction:g} held out" if held else "all rows"
+    rows = describe_rows("all rows", spec.stopping)
     return f"{criterion} x one tree ({tree}) x {rows} x {pruned}"
 
 

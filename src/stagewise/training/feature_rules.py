@@ -19,7 +19,7 @@ from stagewise.learners.histogram_tree import HistogramTree, feature_share
 from stagewise.validation.messages import short_repr
 from stagewise.validation.parameters import nearest_name
 
-__all__ = ["FeatureRules"]
+__all__ = ["FeatureRules", "check_positions"]
 
 ForcedSplits = tuple[tuple[int, float, int, int], ...]
 """(feature, threshold, number of the left split or -1, of the right one), the root's first."""
@@ -79,17 +79,61 @@ class FeatureRules:
         weights = _numbers_by_feature(
             self.feature_weights, features, "FeatureSampling.weights", "a number, at least 0"
         )
-        drawn = (tree.max_features_per_tree, tree.max_features_per_level, tree.max_features)
-        if self.feature_weights is not None and all(
-            feature_share(d, features.n) >= 1 for d in drawn
-        ):
-            raise InvalidParameterError(
-                "The weights of FeatureSampling are the probabilities by which features are drawn, "
-                "but none are drawn: set per_tree, per_level or per_node below 1."
-            )
-        if not weights:
-            return ()
+        _check_drawn(weights, tree, features.n)
         return (*weights, *(min(weights[f] for f in sources) for sources in encoded))
+
+
+def check_positions(tree: HistogramTree, features: Features) -> None:
+    """Raise InvalidParameterError unless the rules of a tree fit the features of a fit."""
+    n = len(features.sources)
+    for name in ("monotone", "feature_penalty", "feature_weights"):
+        given = getattr(tree, name)
+        if given and len(given) != n:
+            raise InvalidParameterError(
+                f"HistogramTree.{name} has {len(given)} values, but the table has {n} features."
+            )
+    positions = {
+        "monotone": [f for f, direction in enumerate(tree.monotone) if direction],
+        "interaction_groups": [f for group in tree.interaction_groups for f in group],
+        "used_features": tree.used_features,
+        "forced_splits": [split[0] for split in tree.forced_splits],
+    }
+    for name, found in positions.items():
+        for position in found:
+            if position >= n:
+                raise InvalidParameterError(
+                    f"HistogramTree.{name}: there is no feature {position}; the table has {n}, "
+                    "counted from 0."
+                )
+            if name in ("monotone", "forced_splits") and position in features.categorical:
+                raise InvalidParameterError(
+                    f"HistogramTree.{name}: feature {_feature_label(features, position)} is "
+                    "categorical, and its categories have no order."
+                )
+    if tree.feature_weights:
+        _check_drawn(tree.feature_weights, tree, n)
+
+
+def _check_drawn(weights: Sequence[float], tree: HistogramTree, n_features: int) -> None:
+    """Raise InvalidParameterError unless features are drawn and one of them can be."""
+    drawn = {
+        "per_tree": tree.max_features_per_tree,
+        "per_level": tree.max_features_per_level,
+        "per_node": tree.max_features,
+    }
+    if all(feature_share(d, n_features) >= 1 for d in drawn.values()):
+        given = ", ".join(f"{name}={d!r}" for name, d in drawn.items() if d is not None)
+        all_drawn = f" ({given} is all of the {n_features} features)" if given else ""
+        raise InvalidParameterError(
+            "The weights of FeatureSampling are the probabilities by which features are drawn, "
+            f"but none are drawn{all_drawn}: set per_tree, per_level or per_node to fewer than "
+            f"{n_features} features."
+        )
+    if not any(weights):
+        raise InvalidParameterError(
+            "FeatureSampling.weights must have a number above 0, so that a feature can be drawn; "
+            "all are 0."
+        )
 
 
 def _numbers_by_feature(

@@ -11,7 +11,7 @@ from stagewise._native import Bins, ForestGrower
 from stagewise.boosting.forest_loop import Average, grow_forest
 from stagewise.boosting.loop import EncodedRows
 from stagewise.errors import ModelFormatError
-from stagewise.learners.histogram_tree import HistogramTree, feature_share
+from stagewise.learners.histogram_tree import HistogramTree, feature_share, native_rules
 from stagewise.losses import BinarySquaredError, Loss
 from stagewise.model.model import Model
 from stagewise.training.fit_report import warn_if_constant
@@ -122,7 +122,7 @@ def forest_grower(
         target,
         rows.y if by_class else None,
         len(classes) if by_class and classes is not None else 0,
-        tree.native(bins, hessian_bound=1.0, hessian_is_weight=not by_class),
+        native_rules(tree, bins, hessian_bound=1.0, hessian_is_weight=not by_class),
         bootstrap,
         max_samples,
     )

@@ -10,7 +10,7 @@ import difflib
 import functools
 import inspect
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
@@ -26,10 +26,10 @@ __all__ = [
     "all_parameters",
     "check_parameter",
     "check_parameters",
-    "check_tree",
     "default_parameters",
     "name_hint",
     "nearest_name",
+    "nested_hint",
     "suggests_names",
 ]
 
@@ -206,32 +206,6 @@ def check_parameters(estimator: Any) -> dict[str, Any]:
     return dict(checked)
 
 
-LEARNER_RULES: Mapping[str, Rule] = MappingProxyType(
-    {
-        "max_features": rules.feature_count,
-        "max_features_per_tree": rules.feature_count,
-        "max_features_per_level": rules.feature_count,
-        "sketch_eps": Number(0.0, 1.0, open_low=True, open_high=True),
-        "l1": RULES["l1_regularization"],
-        "l2": RULES["l2_regularization"],
-        "proposal": OneOf(("all", "global", "local")),
-        "grow_until_pure": flag,
-        "one_vs_rest": Number(0, _size, whole=True),
-        "category_smoothing": Number(0.0),
-        "category_l2": Number(0.0),
-        "category_chance": Number(0.0),
-        "max_interaction_order": Number(0, _size, whole=True),
-        "monotone": tuple,
-        "interaction_groups": tuple,
-        "feature_penalty": tuple,
-        "used_features": tuple,
-        "feature_weights": tuple,
-        "forced_splits": tuple,
-    }
-)
-"""The rules of the parameters of `HistogramTree` that estimators do not have."""
-
-
 def check_parameter(estimator: Any, name: str) -> Any:
     """Return one parameter of an estimator, checked and converted to a plain Python type."""
     rule: Rule = {**RULES, **getattr(estimator, "_rules", {})}[name]
@@ -247,29 +221,6 @@ def check_parameter(estimator: Any, name: str) -> Any:
             f"The parameter {name!r} of {type(estimator).__name__} must be {error}; "
             f"got {short_repr(value)}."
         ) from None
-
-
-def check_tree(tree: Any, estimator_name: str) -> Any:
-    """Return a HistogramTree with checked parameters, converted to plain Python types."""
-    checked = {}
-    for name, value in vars(tree).items():
-        rule = LEARNER_RULES[name] if name in LEARNER_RULES else RULES[name]
-        if name in ("sketch_eps", "max_step") and _is_zero(value):  # 0: none
-            checked[name] = 0.0
-            continue
-        try:
-            checked[name] = rule(value)
-        except (TypeError, ValueError) as error:
-            raise InvalidParameterError(
-                f"The learner of {estimator_name}, a HistogramTree, has "
-                f"{name}={short_repr(value)}; it must be {error}."
-            ) from None
-    checked["max_step"] = checked["max_step"] or 0.0
-    return replace(tree, **checked)
-
-
-def _is_zero(value: Any) -> bool:
-    return isinstance(value, (int, float)) and value == 0
 
 
 def nearest_name(name: str, names: Iterable[str]) -> str:
@@ -293,20 +244,37 @@ def name_hint(name: str, kind: type, names: Iterable[str]) -> str:
     names : iterable of str
         The parameters of the estimator.
     """
-    known, rules_of_kind = list(names), getattr(kind, "_rules", {})
-    options = [
-        (parameter, option)
-        for parameter in known
-        for option in getattr(rules_of_kind.get(parameter), "kinds", ())
-    ]
-    foreign = foreign_name_hint(name, known, [option.__name__ for _, option in options])
+    known, rules_of_kind = list(names), {**RULES, **getattr(kind, "_rules", {})}
+    foreign = foreign_name_hint(name, kind, known, rules_of_kind)
     if foreign:
         return foreign
-    for parameter, option in options:
-        if name in inspect.signature(option).parameters:
-            usage = f"{parameter}={option.__name__}({name}=...)"
-            return f" It is a parameter of {option.__name__}: {usage}."
+    for parameter in known:
+        rule = rules_of_kind.get(parameter)
+        for option in getattr(rule, "kinds", ()):
+            supported = name not in getattr(rule, "unsupported", ())
+            if name in inspect.signature(option).parameters and supported:
+                usage = f"{parameter}={option.__name__}({name}=...)"
+                return f" It is a parameter of {option.__name__}: {usage}."
     return nearest_name(name, known)
+
+
+def nested_hint(parameter: str, own: str, kind: type) -> str:
+    """Return a sentence with the option that has a parameter, or an empty string.
+
+    Parameters
+    ----------
+    parameter, own : str
+        The parameter of the estimator, and that of its option.
+    kind : type
+        The class of the estimator. Rules of it that allow options have `kinds`, their classes.
+    """
+    options = getattr(getattr(kind, "_rules", {}).get(parameter), "kinds", ())
+    usages = [
+        f"{parameter}={option.__name__}({own}=...)"
+        for option in options
+        if own in inspect.signature(option).parameters
+    ]
+    return f" Set {' or '.join(usages)}." if usages else ""
 
 
 def suggests_names(init: Callable[..., None]) -> Callable[..., None]:

@@ -17,12 +17,18 @@ from stagewise.estimators.bases.scores import ModelScores
 from stagewise.estimators.parameters.defaults import RATE, resolve_auto
 from stagewise.estimators.parameters.make_specs import PLAIN_TREE, boosting_spec, tree_adapter
 from stagewise.estimators.parameters.tree_needs import check_needs, check_sparse, reads_sparse
-from stagewise.estimators.parameters.warm_start import check_continues, model_to_continue
+from stagewise.estimators.parameters.warm_start import (
+    check_continues,
+    fixed_parameters,
+    model_to_continue,
+)
+from stagewise.learners.histogram_tree import features_per_node
 from stagewise.losses import Loss
 from stagewise.model.model import Model
-from stagewise.options import FeatureSampling, OrderedTargetEncoding, flatten_options
+from stagewise.options import flatten_options
+from stagewise.training.adapters.tree_adapter import TreeAdapter
 from stagewise.training.boosting_trainer import train_boosting
-from stagewise.training.describe import describe_boosting
+from stagewise.training.describe import describe_boosting, other_parameters
 from stagewise.training.reading.training_data import FitArguments, TrainingData
 from stagewise.training.results import FitResult
 from stagewise.training.specs import BoostingSpec, FitContext, LearnerAdapter
@@ -68,7 +74,8 @@ class BaseBoosting(ReportMixin, FitMixin, ModelScores, ModelEstimator):
         if data.train.is_sparse:
             check_sparse(params)
         if previous is not None:
-            check_continues(previous, params, data, loss)
+            one = self._make_loss(data.classes)
+            check_continues(previous, getattr(self, "_fixed", {}), params, data, one)
 
     def _train(
         self,
@@ -94,17 +101,21 @@ class BaseBoosting(ReportMixin, FitMixin, ModelScores, ModelEstimator):
             self.oob_improvement_ = np.concatenate([before, result.oob_improvement])
         else:
             self.__dict__.pop("oob_improvement_", None)
-        facts = {"learning_rate": params["learning_rate"]}
-        drawn, encoding = params.get("max_features"), params.get("category_encoding")
-        if isinstance(drawn, FeatureSampling):
-            facts["max_features"] = drawn.per_node
+        facts: dict[str, Any] = {"learning_rate": params["learning_rate"]}
+        learner, encoding = self._learner_adapter(params), params.get("category_encoding")
+        if "max_features" in params and isinstance(learner, TreeAdapter):
+            n_columns = len(self.model_.features.sources)
+            facts["max_features"] = features_per_node(learner.tree, n_columns)
         if encoding is not None:
-            by_target = isinstance(encoding, OrderedTargetEncoding)
-            facts["n_orderings"] = encoding.n_orderings if by_target else 1
+            facts["category_encoding"] = self._chosen_encoding() or None
+            if facts["category_encoding"] == "target":
+                facts["n_orderings"] = getattr(encoding, "n_orderings", 1)
         return facts
 
     def _adopt(self, model: Model) -> None:
         self._adopt_columns(model)
+        if hasattr(self, "warm_start"):
+            self._fixed = fixed_parameters(all_parameters(self), self._make_loss(model.classes))
         self.n_iter_ = model.ensemble.n_rounds
         self.train_loss_ = model.train_loss
         self.validation_loss_ = model.valid_loss
@@ -126,13 +137,26 @@ class BaseBoosting(ReportMixin, FitMixin, ModelScores, ModelEstimator):
         return {**super()._notes(), "learning_rate": self.learning_rate_}
 
     def recipe(self) -> str:
-        """Return the fit in one line: loss x step x learner x rows x rounds."""
+        """Return the fit in one line: loss x step x learner x rows x rounds; other parameters."""
         params = self._parameters()
         loss = self._make_loss(ANY_CLASSES)
         own = isinstance(getattr(self, "loss", None), Loss)
         spec = self._spec(params)
-        name = type(loss).__name__ if own else loss.name
-        return describe_boosting(spec, name, spec.recipe.describe(loss))
+        method, categories = spec.recipe.describe(loss), ""
+        if "category_encoding" in params:
+            auto = isinstance(self.category_encoding, str) and self.category_encoding == "auto"
+            categories = self._chosen_encoding() if auto else spec.category_encoding
+        name = repr(loss) if own else loss.name
+        return describe_boosting(spec, name, method, categories) + other_parameters(
+            self, "boosting"
+        )
+
+    def _chosen_encoding(self) -> str:
+        """Return how the categories of the fitted model are encoded; empty: there are none."""
+        features = getattr(getattr(self, "model_", None), "features", None)
+        if features is None or not features.categorical:
+            return ""
+        return "target" if features.target_encodings else "sets"
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

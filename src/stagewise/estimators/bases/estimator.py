@@ -6,7 +6,8 @@ from typing import Any, Self
 
 from sklearn.base import BaseEstimator
 
-from stagewise.validation.parameters import name_hint
+from stagewise.validation.messages import short_repr
+from stagewise.validation.parameters import name_hint, nested_hint
 
 __all__ = ["LibraryEstimator"]
 
@@ -26,7 +27,15 @@ class LibraryEstimator(BaseEstimator):
         """Set parameters by name. The error for an unknown name suggests the nearest one."""
         known = self.get_params(deep=False)
         for name in params:
-            if name.partition("__")[0] not in known:
+            parameter, nested, own = name.partition("__")
+            value = params.get(parameter, known.get(parameter))
+            if parameter in known and nested and not hasattr(value, "set_params"):
+                raise ValueError(
+                    f"Invalid parameter {name!r} for estimator {type(self).__name__}: {parameter} "
+                    f"is {short_repr(value)}, which has no parameters to set."
+                    f"{nested_hint(parameter, own, type(self))}"
+                )
+            if parameter not in known:
                 raise ValueError(
                     f"Invalid parameter {name!r} for estimator {type(self).__name__}."
                     f"{name_hint(name, type(self), known)} Valid parameters are: {sorted(known)}."

@@ -33,7 +33,7 @@ from stagewise.estimators.parameters.tree_needs import check_sparse, reads_spars
 from stagewise.learners.histogram_tree import feature_share
 from stagewise.losses import CLASSIFICATION_LOSSES, AbsoluteError, Loss, SquaredError
 from stagewise.model.model import Model
-from stagewise.training.describe import describe_forest
+from stagewise.training.describe import describe_forest, other_parameters
 from stagewise.training.forest_trainer import check_averages, train_forest
 from stagewise.training.reading.training_data import FitArguments, TrainingData
 from stagewise.training.results import ForestResult
@@ -226,7 +226,8 @@ class BaseForest(ReportMixin, FitMixin, TreeAttributes, ModelScores, ModelEstima
         params = self._parameters()
         spec = self._spec(params)
         needs = _needs_validation(params)
-        return describe_forest(spec, params["criterion"], by_validation_rows=needs)
+        sentence = describe_forest(spec, params["criterion"], by_validation_rows=needs)
+        return sentence + other_parameters(self, "forest")
 
     @abstractmethod
     def _quality(self, y: npt.NDArray[Any], predicted: Vector, weight: Vector | None) -> float:

@@ -17,7 +17,7 @@ from sklearn.exceptions import NotFittedError
 
 from stagewise.errors import ModelFormatError
 from stagewise.estimators.bases.estimator import LibraryEstimator
-from stagewise.estimators.parameters.saved_parameters import plain_parameters
+from stagewise.estimators.parameters.saved_parameters import CUSTOM_LOSS, plain_parameters
 from stagewise.losses import CLASSIFICATION_LOSSES, REGRESSION_LOSSES
 from stagewise.model.file.format import write_model
 from stagewise.model.model import Model
@@ -112,7 +112,9 @@ class ModelEstimator(LibraryEstimator):
     def save(self, path: str | PathLike[str], *, notes: Mapping[str, Any] | None = None) -> None:
         """Write the model to a file, atomically; `stagewise.load` reads it back.
 
-        The file holds no code and no pickle. Callbacks are not part of it.
+        The file holds no code and no pickle, so callbacks are not part of it. Nor are folds that
+        were passed as lists or by a splitter of one's own: a warning names the folds that the
+        loaded estimator has instead. Of a RandomState the file holds the seed that was drawn.
 
         Parameters
         ----------
@@ -124,10 +126,7 @@ class ModelEstimator(LibraryEstimator):
         """
         model = self._fitted()
         if model.loss == "custom":
-            raise ValueError(
-                "A model with a custom loss cannot be saved to a file, which holds no code. "
-                "Pickle the estimator instead, or register the loss in stagewise.losses."
-            )
+            raise ValueError(CUSTOM_LOSS)
         own = self._notes()
         given: Mapping[Any, Any] = notes or {}
         for name in given:
@@ -144,11 +143,6 @@ class ModelEstimator(LibraryEstimator):
         params = {name: params[name] for name in default_parameters(self._public_class())}
         if "callbacks" in params:
             params["callbacks"] = None
-        if hasattr(params["categorical_features"], "tolist"):  # an array, or an index of pandas
-            params["categorical_features"] = params["categorical_features"].tolist()
-        for name, default in (("cv", 5), ("ccp_cv", 5), ("early_stopping", "cv")):
-            if not isinstance(params.get(name, 5), (int, float, np.number, np.bool_, str)):
-                params[name] = default  # explicit folds refer to rows that a file does not hold
         if not isinstance(params.get("random_state"), (int, np.integer, type(None))):
             params["random_state"] = self.seed_
         return plain_parameters(params)

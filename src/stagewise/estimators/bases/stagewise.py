@@ -20,6 +20,7 @@ from stagewise.boosting.steps import Step
 from stagewise.errors import InvalidParameterError
 from stagewise.estimators.bases.boosting import BaseBoosting
 from stagewise.estimators.bases.scores import TreeAttributes
+from stagewise.estimators.parameters.learner_rules import check_tree
 from stagewise.estimators.parameters.make_specs import BOOSTING_USES
 from stagewise.learners.estimator import check_learner
 from stagewise.learners.histogram_tree import HistogramTree
@@ -28,13 +29,17 @@ from stagewise.model.model import Model
 from stagewise.options import OPTION_RULES
 from stagewise.training.adapters.estimator_adapter import EstimatorAdapter
 from stagewise.training.adapters.tree_adapter import TreeAdapter
-from stagewise.training.describe import STOPPED
+from stagewise.training.describe import (
+    describe_object,
+    describe_rounds,
+    describe_rows,
+    other_parameters,
+)
 from stagewise.training.reading.passthrough import PassthroughReader
 from stagewise.training.reading.training_data import TableReader, TrainingData
 from stagewise.training.results import FitResult
 from stagewise.training.specs import LearnerAdapter
 from stagewise.validation.messages import short_repr
-from stagewise.validation.parameters import check_tree
 from stagewise.validation.rules import Rule
 
 __all__ = ["RESPONSES", "STEPS", "StagewiseMixin"]
@@ -97,7 +102,7 @@ class StagewiseMixin(_Base):
         learner, name = params["learner"], type(self).__name__
         tree, of_classes = isinstance(learner, HistogramTree), params["response"] == "classes"
         if tree:
-            params["learner"] = check_tree(learner, name)
+            params["learner"] = check_tree(learner, name, of_classes=of_classes)
         else:
             try:
                 check_learner(learner, of_classes=of_classes)
@@ -222,13 +227,13 @@ class StagewiseMixin(_Base):
         """Return the fit in one line: loss x response x step x learner x rows x rounds."""
         params = self._parameters()
         spec, loss = self._spec(params), params["loss"]
-        name = loss if isinstance(loss, str) else type(loss).__name__
-        stopping = spec.stopping
+        name = loss if isinstance(loss, str) else repr(loss)
         return (
             f"{name} x {params['response']} x {params['step'].replace('_', ' ')} step x "
-            f"{type(params['learner']).__name__} x {spec.recipe.sampling.description} x "
-            f"{stopping.n_estimators} rounds{STOPPED[stopping.early_stopping]}, "
-            f"ν={spec.recipe.learning_rate:g}"
+            f"{describe_object(params['learner'])} x "
+            f"{describe_rows(spec.recipe.sampling.description, spec.stopping)} x "
+            f"{describe_rounds(spec.stopping)}, ν={spec.recipe.learning_rate:g}"
+            f"{other_parameters(self, 'boosting')}"
         )
 
     def __sklearn_tags__(self) -> Any:

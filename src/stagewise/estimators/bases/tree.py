@@ -27,7 +27,7 @@ from stagewise.learners.histogram_tree import feature_share
 from stagewise.losses import Loss
 from stagewise.model.model import Model
 from stagewise.options import OPTION_RULES, SplitSearch
-from stagewise.training.describe import describe_tree
+from stagewise.training.describe import describe_tree, other_parameters
 from stagewise.training.forest_trainer import check_averages
 from stagewise.training.reading.training_data import FitArguments, TrainingData
 from stagewise.training.results import TreeResult
@@ -61,7 +61,9 @@ def _alpha(value: Any) -> Any:
 class _TreeSplit:
     """The rule of the split search of a single tree."""
 
+    words = ("exact", "histogram")
     kinds = (SplitSearch,)
+    unsupported = ("forced_splits", "proposal", "sketch_eps")
 
     def __call__(self, value: Any) -> SplitSearch:
         """Return the split search, or raise ValueError with the allowed values."""
@@ -208,7 +210,8 @@ class BaseDecisionTree(ReportMixin, FitMixin, TreeAttributes, ModelScores, Model
     def recipe(self) -> str:
         """Return the fit in one line: criterion x tree x rows x pruning."""
         params = self._parameters()
-        return describe_tree(self._spec(params), params["criterion"])
+        sentence = describe_tree(self._spec(params), params["criterion"])
+        return sentence + other_parameters(self, "tree")
 
     def __sklearn_tags__(self) -> Any:
         return set_average_tags(super().__sklearn_tags__(), self)

@@ -25,6 +25,7 @@ from stagewise.linear.reduction import Reduction
 from stagewise.model.file.least_squares import linear_ensemble
 from stagewise.model.model import Model
 from stagewise.training.fit_report import VERSION
+from stagewise.validation.arguments import suggests_arguments
 from stagewise.validation.messages import short_repr, warn_caller
 from stagewise.workers import make_workers
 
@@ -110,9 +111,11 @@ class LinearEstimator(ScoredByR2, ModelEstimator):
         model = self._fitted()
         return self._predict(model, core_columns(match_linear(model.features, X, self._name)))
 
+    @suggests_arguments
     def predict_interval(
         self,
         X: Any,
+        *,
         confidence_level: float = 0.95,
         kind: Literal["prediction", "mean"] = "prediction",
     ) -> Vector:
@@ -178,8 +181,16 @@ class LinearEstimator(ScoredByR2, ModelEstimator):
         """The p values of the tests that a coefficient is 0, in the order of `term_names_`."""
         return self._fit_of().p
 
-    def conf_int(self, confidence_level: float = 0.95) -> Vector:
-        """Return the confidence intervals of the coefficients, shape (n_terms, 2)."""
+    @suggests_arguments
+    def conf_int(self, *, confidence_level: float = 0.95) -> Vector:
+        """Return the confidence intervals of the coefficients, shape (n_terms, 2).
+
+        Parameters
+        ----------
+        confidence_level : float, default=0.95
+            The probability that an interval contains its coefficient, above 0 and below 1; 1 - α of
+            statsmodels.
+        """
         return self._fit_of().interval(_check_level(confidence_level))
 
     @property
@@ -233,7 +244,8 @@ class LinearEstimator(ScoredByR2, ModelEstimator):
         """The Bayesian (Schwarz) information criterion, log(N) rank_ - 2 log_likelihood_."""
         return self._fit_of().bic
 
-    def summary(self, confidence_level: float = 0.95) -> str:
+    @suggests_arguments
+    def summary(self, *, confidence_level: float = 0.95) -> str:
         """Return the coefficients, their tests and the quality of the fit as text."""
         level, fit = _check_level(confidence_level), self._fit_of()
         return summary_of(self._fitted(), fit, self.term_names_, level)
@@ -266,6 +278,12 @@ def _check_level(level: Any) -> float:
         raise InvalidParameterError(
             "confidence_level must be a number above 0 and below 1, such as 0.95; got "
             f"{short_repr(level)}."
+        )
+    if level < 0.5:
+        warn_caller(
+            f"An interval with confidence_level={float(level):g} contains the value with that "
+            f"probability only. For an error probability of {float(level):g}, pass "
+            f"confidence_level={1 - float(level):g}."
         )
     return float(level)
 

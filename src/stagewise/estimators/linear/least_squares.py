@@ -8,6 +8,7 @@ from typing import Any, Self
 from stagewise.estimators.linear.base import LinearEstimator
 from stagewise.estimators.linear.columns import read_linear
 from stagewise.linear.reduction import Reduction
+from stagewise.training.describe import other_parameters
 from stagewise.validation.parameters import check_parameters, suggests_names
 
 __all__ = ["LinearRegression"]
@@ -100,4 +101,7 @@ covariance_
         """Return the fit in one line: loss x columns x rows x method."""
         params = check_parameters(self)
         constant = "with" if params["fit_intercept"] else "without"
-        return f"squared_error x all columns, {constant} intercept x all rows x least squares"
+        return (
+            f"squared_error x all columns, {constant} intercept x all rows x least squares"
+            f"{other_parameters(self, 'least squares')}"
+        )

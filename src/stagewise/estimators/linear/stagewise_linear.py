@@ -25,7 +25,7 @@ from stagewise.losses import Loss, SquaredError
 from stagewise.model.ensemble import Ensemble
 from stagewise.model.model import Model
 from stagewise.training.adapters.component_adapter import ComponentAdapter
-from stagewise.training.describe import STOPPED
+from stagewise.training.describe import describe_rounds, describe_rows, other_parameters
 from stagewise.training.reading.training_data import TableReader
 from stagewise.training.specs import LearnerAdapter
 from stagewise.validation.parameters import suggests_names
@@ -211,12 +211,13 @@ n_features_in_, feature_names_in_, fit_report_
     def recipe(self) -> str:
         """Return the fit in one line: loss x response x step x learner x rows x rounds."""
         p = self._parameters()
-        size = p["step_size"]
+        size, stopping = p["step_size"], stopping_spec(p)
         how = "full steps" if size is None else f"steps of ε={size:g}"
         rate = f", ν={p['learning_rate']:g}" if size is None else ""
         return (
-            f"squared_error x residuals x {how} x one column x all rows x "
-            f"{p['n_estimators']} rounds{STOPPED[stopping_spec(p).early_stopping]}{rate}"
+            f"squared_error x residuals x {how} x one column x "
+            f"{describe_rows('all rows', stopping)} x {describe_rounds(stopping)}{rate}"
+            f"{other_parameters(self, 'boosting')}"
         )
 
     def __sklearn_tags__(self) -> Any:

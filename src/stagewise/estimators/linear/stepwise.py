@@ -25,6 +25,7 @@ from stagewise.estimators.parameters.make_specs import choose_seed
 from stagewise.linear.design import Design
 from stagewise.linear.reduction import Reduction
 from stagewise.model.model import Model
+from stagewise.training.describe import other_parameters
 from stagewise.training.reading.folds import make_folds
 from stagewise.validation.parameters import RULES, check_parameters, suggests_names
 from stagewise.validation.rules import OneOf
@@ -220,7 +221,7 @@ class StepwiseRegressor(LinearEstimator):
         constant = "with" if params["fit_intercept"] else "without"
         return (
             f"squared_error x columns selected {way[direction]} by {by}, {constant} intercept x "
-            "all rows x least squares"
+            f"all rows x least squares{other_parameters(self, 'least squares')}"
         )
 
     def plot_path(self, *, axes: Any = None) -> Any:

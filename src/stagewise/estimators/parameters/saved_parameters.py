@@ -1,21 +1,32 @@
 """Parameters in model files: options and losses as plain values, and names of older versions.
 
-A file holds no code, so an option is written as {"option": "Goss", "top": 0.2, ...} and a loss as
-{"loss": "tweedie", "power": 1.5}. Files of older versions have other parameter names; they are
-translated here, and only here.
+A file holds no code, so an option is written as {"option": "Goss", "top": 0.2, ...}, a loss as
+{"loss": "tweedie", "power": 1.5} and a splitter of scikit-learn as {"splitter": "KFold", ...}.
+Files of older versions have other parameter names; they are translated here, and only here.
 """
 
 from __future__ import annotations
 
+import inspect
+import numbers
 from collections.abc import Mapping
 from typing import Any
+
+import numpy as np
+from sklearn import model_selection
 
 from stagewise import options
 from stagewise.learners.histogram_tree import HistogramTree
 from stagewise.losses import REGRESSION_LOSSES, Loss
 from stagewise.options import Option
+from stagewise.validation.messages import short_repr, warn_caller
 
-__all__ = ["CLASS_NAMES", "plain_parameters", "read_parameters"]
+__all__ = ["CLASS_NAMES", "CUSTOM_LOSS", "plain_parameters", "read_parameters"]
+
+CUSTOM_LOSS = (
+    "A model with a custom loss cannot be saved to a file, which holds no code. Pickle the "
+    "estimator instead, with joblib.dump or pickle.dump."
+)
 
 CLASS_NAMES: Mapping[str, str] = {"LinearModel": "LinearRegression"}
 """The estimators of older files by their present names."""
@@ -51,25 +62,76 @@ LEARNER_RENAMED: Mapping[str, str] = {
 """Fields of a `HistogramTree` in older files."""
 
 
+FOLDS: Mapping[str, Any] = {"cv": 5, "ccp_cv": 5, "early_stopping": "cv"}
+"""Parameters that may be folds, and the values in a file for folds that it cannot hold."""
+
+SPLITTERS = (
+    "GroupKFold",
+    "GroupShuffleSplit",
+    "KFold",
+    "LeaveOneGroupOut",
+    "LeaveOneOut",
+    "LeavePGroupsOut",
+    "LeavePOut",
+    "RepeatedKFold",
+    "RepeatedStratifiedKFold",
+    "ShuffleSplit",
+    "StratifiedGroupKFold",
+    "StratifiedKFold",
+    "StratifiedShuffleSplit",
+    "TimeSeriesSplit",
+)
+"""The splitters of scikit-learn that a file can hold: their folds follow from a few numbers."""
+
+
 def plain_parameters(params: Mapping[str, Any]) -> dict[str, Any]:
     """Return parameters as a file can hold them.
+
+    Warns if a parameter has folds that a file cannot hold.
 
     Raises
     ------
     ValueError
         If a loss is not registered in `stagewise.losses`.
     """
-    return {name: _plain(value) for name, value in params.items()}
+    plain = {name: _plain(value) for name, value in params.items() if name not in FOLDS}
+    folds = {name: _plain_folds(name, params[name]) for name in FOLDS if name in params}
+    return {name: folds[name] if name in folds else plain[name] for name in params}
 
 
 def _plain(value: Any) -> Any:
-    if isinstance(value, Option):
-        return {"option": type(value).__name__, **vars(value)}
-    if isinstance(value, HistogramTree):
-        return dict(vars(value))
-    if isinstance(value, Loss) and type(value) is REGRESSION_LOSSES.get(value.name):
+    if isinstance(value, (Option, HistogramTree)):
+        own = {name: _plain(field) for name, field in vars(value).items()}
+        return {"option": type(value).__name__, **own} if isinstance(value, Option) else own
+    if isinstance(value, Loss):
+        if type(value) is not REGRESSION_LOSSES.get(value.name):
+            raise ValueError(CUSTOM_LOSS)
         return {"loss": value.name, **{n: getattr(value, n) for n in value.parameter_names}}
-    return value
+    if isinstance(value, Mapping):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    if isinstance(value, (set, frozenset)):
+        return sorted(map(_plain, value), key=repr)
+    return value.tolist() if hasattr(value, "tolist") else value  # arrays, an index of pandas
+
+
+def _plain_folds(name: str, value: Any) -> Any:
+    """Return a number of folds, a word or a splitter as a file can hold it."""
+    if isinstance(value, (numbers.Number, np.bool_, str)):
+        return _plain(value)
+    kind = type(value)
+    if kind.__name__ in SPLITTERS and getattr(model_selection, kind.__name__) is kind:
+        own = {**getattr(value, "cvargs", {}), **vars(value)}  # of repeated splitters
+        own = {n: own[n] for n in inspect.signature(kind).parameters if n in own}
+        if not isinstance(own.get("random_state"), np.random.RandomState):
+            return {"splitter": kind.__name__, **{n: _plain(v) for n, v in own.items()}}
+    warn_caller(
+        f"The folds {name}={short_repr(value)} are not saved: a model file holds no rows and no "
+        f"code. The loaded estimator predicts the same, but it has {name}={FOLDS[name]!r}. Pickle "
+        "the estimator (joblib.dump) to keep the folds."
+    )
+    return FOLDS[name]
 
 
 def read_parameters(saved: Mapping[str, Any], name: str) -> dict[str, Any]:
@@ -85,7 +147,7 @@ def read_parameters(saved: Mapping[str, Any], name: str) -> dict[str, Any]:
     Raises
     ------
     TypeError, ValueError
-        If an option or a loss is unknown.
+        If an option, a loss or a splitter is unknown.
     """
     params = {key: _object(value) for key, value in saved.items()}
     if isinstance(params.get("learner"), dict):
@@ -108,6 +170,11 @@ def _object(value: Any) -> Any:
         if loss is None:
             raise ValueError(f"the loss {value['loss']!r} is unknown.")
         return loss(**own)
+    if "splitter" in own:
+        name = own.pop("splitter")
+        if name not in SPLITTERS:
+            raise ValueError(f"the splitter {name!r} is unknown.")
+        return getattr(model_selection, name)(**own)
     return value
 
 

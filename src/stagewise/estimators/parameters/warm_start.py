@@ -15,10 +15,10 @@ import numpy as np
 from stagewise.estimators.parameters.tree_needs import check_need
 from stagewise.losses import Loss
 from stagewise.model.model import Model
-from stagewise.options import flatten_options
+from stagewise.options import OrderedTargetEncoding, flatten_options
 from stagewise.training.reading.training_data import TrainingData
 
-__all__ = ["check_continues", "model_to_continue"]
+__all__ = ["check_continues", "fixed_parameters", "model_to_continue"]
 
 ANEW = "Fit with warm_start=False to start a new model."
 
@@ -48,20 +48,54 @@ def model_to_continue(estimator: Any, params: Mapping[str, Any]) -> Model | None
             f"n_estimators={params['n_estimators']} must be larger or equal to "
             f"n_iter_={model.ensemble.n_rounds} when warm_start==True"
         )
-    now = getattr(params.get("category_encoding"), "n_orderings", 1)
-    before = getattr(estimator, "fit_report_", {}).get("n_orderings", now)
-    if before != now:
-        raise ValueError(
-            f"warm_start continues a model with n_orderings={before}, but now it is {now}. Leave "
-            "it as it was, or fit with warm_start=False to start a new model."
-        )
+    seed = params["random_state"]
+    if isinstance(seed, int):
+        _check_same("random_state", estimator.seed_, seed)
     return model
 
 
+def fixed_parameters(params: Mapping[str, Any], loss: Loss) -> dict[str, Any]:
+    """Return the values that a continued fit cannot change, by the names of parameters.
+
+    Parameters
+    ----------
+    params : mapping
+        The parameters of an estimator.
+    loss : Loss
+        The loss; its parameters cannot change either.
+    """
+    encoding = params.get("category_encoding", "sets")
+    by_target = isinstance(encoding, OrderedTargetEncoding)
+    return {
+        "loss": type(loss).__name__,
+        **{name: getattr(loss, name) for name in loss.parameter_names},
+        "category_encoding": "target" if by_target else encoding,
+        "n_orderings": encoding.n_orderings if by_target else 1,
+    }
+
+
 def check_continues(
-    previous: Model, params: Mapping[str, Any], data: TrainingData, loss: Loss
+    previous: Model,
+    fixed: Mapping[str, Any],
+    params: Mapping[str, Any],
+    data: TrainingData,
+    loss: Loss,
 ) -> None:
-    """Raise ValueError unless the data and the loss are those of a model."""
+    """Raise ValueError unless a fit with these parameters and data can continue a model.
+
+    Parameters
+    ----------
+    previous : Model
+        The model.
+    fixed : mapping
+        The `fixed_parameters` of its fit.
+    params : mapping
+        The parameters now, checked.
+    data : TrainingData
+        The data now.
+    loss : Loss
+        The loss now, of one target.
+    """
     classes, old = data.classes, previous.classes
     if classes is not None and old is not None and not np.array_equal(classes, old):
         raise ValueError(
@@ -80,13 +114,25 @@ def check_continues(
             f"warm_start continues a model of the loss {previous.loss!r}, but now it is "
             f"{loss.name!r}. {ANEW}"
         )
-    if previous.features.target_encodings:
+    now = fixed_parameters(params, loss)
+    for name in ("loss", *loss.parameter_names):
+        _check_same(name, fixed.get(name), now[name])
+    encoded = bool(previous.features.target_encodings)
+    before = "target" if encoded else "sets"
+    if now["category_encoding"] not in ("auto", fixed.get("category_encoding")):
+        _check_same("category_encoding", before, now["category_encoding"])
+    if encoded:
         check_need(flatten_options(params), "category_encoding", "target")
-        if params.get("category_encoding") == "sets":
-            raise ValueError(
-                "warm_start continues a model with target-encoded categories, but now "
-                f"category_encoding is 'sets'. Leave it as it was. {ANEW}"
-            )
+        _check_same("n_orderings", fixed.get("n_orderings"), now["n_orderings"])
+
+
+def _check_same(name: str, before: Any, now: Any) -> None:
+    """Raise ValueError if a value has changed; None: it is not known."""
+    if before is not None and before != now:
+        raise ValueError(
+            f"warm_start continues a model with {name}={before!r}, but now it is {now!r}. Leave it "
+            "as it was, or fit with warm_start=False to start a new model."
+        )
 
 
 def _listed(n: int, targets: tuple[str, ...] | None) -> str:

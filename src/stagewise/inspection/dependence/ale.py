@@ -27,6 +27,7 @@ from stagewise.inspection.plots import (
     plot_surface,
 )
 from stagewise.inspection.tables.similarity import similar_order
+from stagewise.validation.arguments import suggests_arguments
 from stagewise.validation.messages import short_repr
 from stagewise.validation.rules import Number
 
@@ -110,6 +111,7 @@ class AccumulatedEffects:
         return format_datetime_axes(drawn, first.temporal_type)
 
 
+@suggests_arguments
 def accumulated_effects(
     estimator: Any,
     X: Any,

@@ -21,6 +21,7 @@ from stagewise.inspection.encoded_rows import sample_rows
 from stagewise.inspection.fitted_model import FittedModel, Vector, check_argument
 from stagewise.inspection.importances.split_importance import split_importance
 from stagewise.inspection.plots import plot_bars
+from stagewise.validation.arguments import suggests_arguments
 from stagewise.validation.rules import Number, OneOf
 
 __all__ = ["Interactions", "interactions"]
@@ -91,6 +92,7 @@ class Interactions:
         return plot_bars(names, largest[chosen], None, "Friedman's H", ax)
 
 
+@suggests_arguments
 def interactions(
     estimator: Any,
     X: Any,

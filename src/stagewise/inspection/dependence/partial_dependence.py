@@ -28,6 +28,7 @@ from stagewise.inspection.plots import (
     plot_surface,
     plot_surface_3d,
 )
+from stagewise.validation.arguments import suggests_arguments
 from stagewise.validation.rules import Number, OneOf
 
 __all__ = [
@@ -164,6 +165,7 @@ class Dependence:
         return format_datetime_axes(drawn, first.temporal_type)
 
 
+@suggests_arguments
 def partial_dependence(
     estimator: Any,
     X: Any,

@@ -20,6 +20,7 @@ from stagewise.inspection.fitted_model import FittedModel, Vector
 from stagewise.inspection.importances.permutation import permutation_importance
 from stagewise.inspection.importances.split_importance import KINDS, Importance, split_importance
 from stagewise.inspection.shap.values import ShapValues, shap_values
+from stagewise.validation.arguments import suggests_arguments
 from stagewise.validation.messages import short_repr
 from stagewise.validation.parameters import nearest_name
 
@@ -28,6 +29,7 @@ __all__ = ["importance", "importance_table", "shap_importance"]
 CONFIDENCE_LEVEL = 0.95
 
 
+@suggests_arguments
 def importance(
     estimator: Any,
     kind: str = "squared_improvement",
@@ -90,6 +92,7 @@ def importance(
     return _measure(estimator, kind, rule, given)
 
 
+@suggests_arguments
 def importance_table(
     estimator: Any,
     kinds: Sequence[str] = ("squared_improvement", "gain", "splits", "cover"),

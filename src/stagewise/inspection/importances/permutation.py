@@ -25,6 +25,7 @@ from stagewise.inspection.row_losses import (
     REGRESSION_ROW_LOSSES,
     RowLoss,
 )
+from stagewise.validation.arguments import suggests_arguments
 from stagewise.validation.messages import short_repr
 from stagewise.validation.parameters import nearest_name
 from stagewise.validation.rules import Number
@@ -62,6 +63,7 @@ class _Evaluator:
         return each, float(np.average(each, weights=self.weight))
 
 
+@suggests_arguments
 def permutation_importance(
     estimator: Any,
     X: Any,

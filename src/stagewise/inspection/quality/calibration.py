@@ -15,6 +15,7 @@ from scipy.special import ndtri
 from stagewise.inspection.fitted_model import Vector, check_argument
 from stagewise.inspection.quality.plots import plot_calibration
 from stagewise.inspection.quality.predictions import Predictions
+from stagewise.validation.arguments import suggests_arguments
 from stagewise.validation.rules import Number
 
 __all__ = ["Calibration", "calibration"]
@@ -89,6 +90,7 @@ class Calibration:
         return plot_calibration(self.predicted, self.observed, limits, title, ax)
 
 
+@suggests_arguments
 def calibration(
     estimator: Any,
     X: Any,

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from stagewise.inspection.fitted_model import Vector, check_argument
 from stagewise.inspection.quality.plots import plot_confusion
 from stagewise.inspection.quality.predictions import Predictions
+from stagewise.validation.arguments import suggests_arguments
 from stagewise.validation.rules import OneOf
 
 __all__ = ["ConfusionMatrix", "confusion_matrix"]
@@ -102,6 +103,7 @@ class ConfusionMatrix:
         return plot_confusion(names, self.normalized(normalize), ax)
 
 
+@suggests_arguments
 def confusion_matrix(
     estimator: Any, X: Any, y: Any, *, sample_weight: Any = None
 ) -> ConfusionMatrix:

@@ -16,6 +16,7 @@ from stagewise.estimators.bases.scores import ModelScores
 from stagewise.estimators.bases.tree import BaseDecisionTree
 from stagewise.inspection.fitted_model import Vector
 from stagewise.inspection.quality.plots import plot_learning
+from stagewise.validation.arguments import suggests_arguments
 
 __all__ = ["LearningCurves", "learning_curves"]
 
@@ -69,6 +70,7 @@ class LearningCurves:
         return plot_learning(self.curves, (self.unit, self.loss), self.chosen, ax)
 
 
+@suggests_arguments
 def learning_curves(estimator: Any) -> LearningCurves:
     """Return the losses that were recorded during a fit, round by round.
 

@@ -13,6 +13,7 @@ from stagewise.inspection.fitted_model import Vector, check_argument
 from stagewise.inspection.quality.plots import plot_residuals
 from stagewise.inspection.quality.predictions import Predictions
 from stagewise.inspection.quantiles import weighted_quantiles
+from stagewise.validation.arguments import suggests_arguments
 from stagewise.validation.messages import short_repr
 from stagewise.validation.rules import Number
 
@@ -123,6 +124,7 @@ class Residuals:
         return plot_residuals(rows, self.running(), self.against_normal(), ax)
 
 
+@suggests_arguments
 def residuals(estimator: Any, X: Any, y: Any, *, sample_weight: Any = None) -> Residuals:
     """Return the residuals of a regressor, observed - predicted.
 

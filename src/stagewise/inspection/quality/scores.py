@@ -18,6 +18,7 @@ from stagewise.inspection.fitted_model import Vector, check_argument
 from stagewise.inspection.quality.metrics import Metric, metrics_of
 from stagewise.inspection.quality.plots import plot_intervals
 from stagewise.inspection.quality.predictions import Predictions
+from stagewise.validation.arguments import suggests_arguments
 from stagewise.validation.rules import Number
 
 __all__ = ["Score", "Scores", "scores"]
@@ -150,6 +151,7 @@ class Scores:
         return "\n".join(line.rstrip() for line in lines)
 
 
+@suggests_arguments
 def scores(
     estimator: Any,
     X: Any,

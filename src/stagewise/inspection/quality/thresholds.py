@@ -14,6 +14,7 @@ import numpy as np
 from stagewise.inspection.fitted_model import Vector, check_argument
 from stagewise.inspection.quality.plots import plot_tradeoff
 from stagewise.inspection.quality.predictions import Predictions
+from stagewise.validation.arguments import suggests_arguments
 from stagewise.validation.rules import Number
 
 __all__ = ["CostCurve", "PrecisionRecall", "RocCurve", "Thresholds", "thresholds"]
@@ -265,6 +266,7 @@ class Thresholds:
         return self.roc().plot(ax)
 
 
+@suggests_arguments
 def thresholds(
     estimator: Any, X: Any, y: Any, *, pos_label: Any = None, sample_weight: Any = None
 ) -> Thresholds:

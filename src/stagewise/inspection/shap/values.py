@@ -23,6 +23,7 @@ from stagewise.inspection.fitted_model import FittedModel
 from stagewise.inspection.shap.plot_methods import ShapPlots
 from stagewise.model.ensemble import Ensemble
 from stagewise.model.model import Model
+from stagewise.validation.arguments import suggests_arguments
 from stagewise.validation.messages import short_repr
 
 __all__ = ["ShapValues", "shap_values"]
@@ -92,6 +93,7 @@ class ShapValues(ShapPlots):
         )
 
 
+@suggests_arguments
 def shap_values(
     estimator: Any,
     X: Any,

@@ -25,6 +25,7 @@ from stagewise.inspection.tables.association import (
 )
 from stagewise.inspection.tables.hints import Hint, find_hints
 from stagewise.inspection.tables.profile import Profile, profile_categories, profile_numbers
+from stagewise.validation.arguments import suggests_arguments
 from stagewise.validation.messages import short_repr
 from stagewise.validation.parameters import nearest_name
 
@@ -81,6 +82,7 @@ class Description:
         return "\n".join([*lines, self.hints_text()])
 
 
+@suggests_arguments
 def describe(table: Any, target: Any = None) -> Description:
     """Describe a table: columns, associations with a target, hints.
 

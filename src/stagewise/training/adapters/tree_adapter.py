@@ -14,11 +14,11 @@ from stagewise.boosting.linear_step import linear_leaves
 from stagewise.boosting.monitor import Monitor
 from stagewise.boosting.steps import Step
 from stagewise.errors import InvalidParameterError
-from stagewise.learners.histogram_tree import HistogramTree
+from stagewise.learners.histogram_tree import HistogramTree, TreeLearner
 from stagewise.losses import Loss
 from stagewise.model.ensemble import Ensemble
 from stagewise.model.model import Model
-from stagewise.training.feature_rules import FeatureRules
+from stagewise.training.feature_rules import FeatureRules, check_positions
 from stagewise.training.fit_report import warn_if_constant
 from stagewise.training.preparation import Scale, encode_bins, make_model, new_ensemble, score_rows
 from stagewise.training.reading.training_data import TrainingData
@@ -101,21 +101,23 @@ class TreeAdapter:
         """Return the scores of rows, shape (n_rows, n_outputs)."""
         return score_rows(ensemble, source, context)
 
-    def learner(self, features: Any, loss: Loss, unit: float, used: Sequence[int]) -> HistogramTree:
-        """Return the rules of a tree in the units of the scores.
+    def learner(self, features: Any, loss: Loss, unit: float, used: Sequence[int]) -> TreeLearner:
+        """Return the learner, whose rules are in the units of the scores.
 
         A gradient of a loss of degree d is of degree d - 1, a gain of degree 2 (d - 1).
         """
         gradient_unit = unit ** ((loss.degree or 1) - 1)
         rules = self.feature_rules.of(features, self.tree)
         tree = replace(self.tree, used_features=tuple(used) or self.tree.used_features, **rules)
-        return replace(
+        check_positions(tree, features)
+        rules_in_units = replace(
             tree,
             l1=tree.l1 * gradient_unit,
             min_gain=tree.min_gain * gradient_unit**2,
             feature_penalty=tuple(price * gradient_unit**2 for price in tree.feature_penalty),
             max_step=0.0 if loss.leaf_quantile is not None else tree.max_step * unit,
         )
+        return TreeLearner(rules_in_units)
 
     def step(self, step: Step, features: Any, max_step: float) -> Step:
         """Return a step that also fits linear models in the leaves, if they are wanted."""

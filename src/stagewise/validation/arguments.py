@@ -1,0 +1,65 @@
+"""Errors for unknown arguments of functions, which suggest the right ones."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import ParamSpec, TypeVar
+
+from stagewise.validation.parameters import nearest_name
+
+__all__ = ["suggests_arguments"]
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+FOREIGN_ARGUMENTS: Mapping[str, tuple[str, str]] = MappingProxyType(
+    {
+        "alpha": ("confidence_level", "confidence_level=1 - alpha"),
+        "data": ("background", ""),
+        "feature_perturbation": ("kind", ""),
+        "sample_size": ("max_samples", ""),
+        "scoring": ("loss", "a loss, smaller is better"),
+        "subsample": ("max_samples", ""),
+        "w": ("sample_weight", ""),
+        "weights": ("sample_weight", ""),
+    }
+)
+"""Arguments of scikit-learn, shap and statsmodels that are not similar to ours, and ours."""
+
+
+def suggests_arguments(function: Callable[P, R]) -> Callable[P, R]:
+    """Decorate a function: the error for a wrong argument suggests the right one."""
+    parameters = inspect.signature(function).parameters.values()
+    known = [p.name for p in parameters]
+    by_position = [p.name for p in parameters if p.kind is not p.KEYWORD_ONLY]
+    is_method = known[:1] == ["self"]
+
+    @functools.wraps(function)
+    def wrapper(*args: P.args, **kwargs: P.kwargs) -> R:
+        for name in kwargs:
+            if name not in known:
+                hint = _hint(name, known[is_method:])
+                raise TypeError(f"{function.__name__}() has no argument {name!r}.{hint}")
+        if len(args) > len(by_position):
+            others = ", ".join(n for n in known if n not in by_position and n not in kwargs)
+            given, allowed = len(args) - is_method, len(by_position) - is_method
+            raise TypeError(
+                f"{function.__name__}() takes at most {allowed} arguments by position; got "
+                f"{given}. Pass the others by name: {others}."
+            )
+        return function(*args, **kwargs)
+
+    return wrapper
+
+
+def _hint(name: str, known: list[str]) -> str:
+    ours, note = FOREIGN_ARGUMENTS.get(name, ("", ""))
+    if ours in known:
+        return f" Here it is {ours}{f' ({note})' if note else ''}."
+    parts = [n for n in known if name in n.split("_")]  # grid: grid_resolution
+    if len(parts) == 1:
+        return f" Did you mean {parts[0]!r}?"
+    return nearest_name(name, known) or f" Its arguments are {', '.join(known)}."
