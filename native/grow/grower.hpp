@@ -18,9 +18,9 @@
 #include "grow/leaves/leaf_statistics.hpp"
 #include "grow/leaves/linear_leaf_fit.hpp"
 #include "grow/leaves/score_update.hpp"
+#include "grow/nodes/tree.hpp"
 #include "grow/search/presorted_gradient_search.hpp"
 #include "grow/search/symmetric_search.hpp"
-#include "grow/tree.hpp"
 
 namespace stagewise {
 

@@ -7,7 +7,7 @@
 #pragma once
 
 #include "grow/finders/packed_gradient_finder.hpp"
-#include "grow/search/row_sort.hpp"
+#include "grow/nodes/row_sort.hpp"
 
 namespace stagewise {
 

@@ -10,8 +10,8 @@
 //   MedianFinder          absolute error about the median
 //
 // The scores of both sides are computed in kernels/split_scan.hpp, class_split_scan.hpp and
-// vector_split_scan.hpp, from the formulas of grow/gain.hpp, and by MedianFinder::best_cut().
-// choose_split() subtracts the score of the node: that is the gain.
+// vector_split_scan.hpp, from the formulas of kernels/api/gain.hpp, and by
+// MedianFinder::best_cut(). choose_split() subtracts the score of the node: that is the gain.
 #pragma once
 
 #include <cstring>
@@ -23,9 +23,9 @@
 #include <vector>
 
 #include "binning/bins.hpp"
-#include "grow/leaf.hpp"
-#include "grow/search/histograms.hpp"
-#include "grow/tree_rules.hpp"
+#include "grow/nodes/histograms.hpp"
+#include "grow/nodes/leaf.hpp"
+#include "grow/nodes/tree_rules.hpp"
 
 namespace stagewise {
 

@@ -5,9 +5,9 @@
 // same scan over integer sums, so both choose the same split.
 #pragma once
 
-#include "grow/finders/bin_sums.hpp"
 #include "grow/finders/packed_gradient_finder.hpp"
-#include "grow/search/code_set.hpp"
+#include "grow/nodes/bin_sums.hpp"
+#include "grow/nodes/code_set.hpp"
 
 namespace stagewise {
 

@@ -7,7 +7,7 @@
 #include "core/quantile.hpp"
 #include "core/radix_sort.hpp"
 #include "core/random.hpp"
-#include "grow/search/row_sort.hpp"
+#include "grow/nodes/row_sort.hpp"
 
 namespace stagewise {
 namespace {

@@ -6,10 +6,10 @@
 // monotone constraints, no sparse tables.
 #pragma once
 
+#include "gradients/row_weights.hpp"
 #include "grow/finders/finder.hpp"
 #include "grow/finders/running_median.hpp"
-#include "grow/row_weights.hpp"
-#include "grow/search/row_sort.hpp"
+#include "grow/nodes/row_sort.hpp"
 
 namespace stagewise {
 

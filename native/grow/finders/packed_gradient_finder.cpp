@@ -2,8 +2,8 @@
 #include <cmath>
 
 #include "core/random.hpp"
+#include "grow/finders/blocked_argmax.hpp"
 #include "grow/finders/packed_gradient_finder.hpp"
-#include "grow/search/blocked_argmax.hpp"
 
 namespace stagewise {
 PackedGradientFinder::Scratch::Scratch(const Bins& bins) : FinderScratch(bins) {

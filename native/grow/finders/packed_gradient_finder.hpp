@@ -8,8 +8,8 @@
 #pragma once
 
 #include "gradients/gradients.hpp"
+#include "gradients/row_weights.hpp"
 #include "grow/finders/finder.hpp"
-#include "grow/row_weights.hpp"
 
 namespace stagewise {
 
@@ -92,7 +92,8 @@ class PackedGradientFinder : public Finder {
   bool accepts_zero_gain(const Search& search, const Found& found, double packed_gain) const;
   void count_bins(const Search& search, uint32_t feature, Scratch* scratch) const;
   bool min_count_proven(const Leaf& leaf, int64_t left_sum) const;
-  // Of a sparse table (sparse_scan.cpp): whether one side of every split has too few rows.
+  // Of a sparse table (packed_gradient_finder_sparse.cpp): whether one side of every split has too
+  // few rows.
   bool too_few_rows(uint32_t feature) const { return sparse_counts_[feature] < min_count_; }
   void count_cells(const Search& search, uint32_t feature, Scratch* scratch) const;
   bool any_missing_cell(const Search& search, uint32_t feature, Scratch* scratch) const;

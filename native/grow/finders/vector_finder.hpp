@@ -10,10 +10,10 @@
 // random cuts.
 #pragma once
 
+#include "gradients/row_weights.hpp"
 #include "gradients/vector_gradients.hpp"
-#include "grow/finders/bin_sums.hpp"
 #include "grow/finders/finder.hpp"
-#include "grow/row_weights.hpp"
+#include "grow/nodes/bin_sums.hpp"
 
 namespace stagewise {
 

@@ -2,7 +2,7 @@
 // parent minus that of the smaller child; a node with few rows needs none.
 #pragma once
 
-#include "grow/search/histograms.hpp"
+#include "grow/nodes/histograms.hpp"
 #include "grow/search/node_search.hpp"
 
 namespace stagewise {

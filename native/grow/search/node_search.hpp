@@ -3,9 +3,9 @@
 // of the candidates (finders/finder.hpp).
 #pragma once
 
-#include "grow/feature_sampler.hpp"
 #include "grow/finders/finder.hpp"
-#include "grow/row_partition.hpp"
+#include "grow/nodes/feature_sampler.hpp"
+#include "grow/nodes/row_partition.hpp"
 
 namespace stagewise {
 

@@ -1,4 +1,4 @@
-#include "grow/search/histograms.hpp"
+#include "grow/nodes/histograms.hpp"
 
 #include <algorithm>
 #include <cstring>

@@ -1,5 +1,4 @@
-// Candidates of the features of sparse tables, block by block; parts of PackedGradientFinder and
-// GradientFinder.
+// GradientFinder: candidates of the features of sparse tables, block by block.
 #include "grow/finders/gradient_finder.hpp"
 
 #include <algorithm>
@@ -9,27 +8,6 @@ namespace stagewise {
 namespace {
 
 constexpr double kMostL2 = 0x1p60;  // above, the bound in float would overflow
-
-// Tests whether a row belongs to a node.
-class NodeRows {
- public:
-  NodeRows(const RowIndex& rows, std::vector<uint8_t>* marks) : rows_(rows), marks_(*marks) {
-    set(1);
-  }
-  ~NodeRows() { set(0); }
-  NodeRows(const NodeRows&) = delete;
-  NodeRows& operator=(const NodeRows&) = delete;
-  bool has(size_t row) const { return rows_.listed == nullptr || marks_[row] != 0; }
-
- private:
-  void set(uint8_t mark) {
-    if (rows_.listed != nullptr)
-      for (size_t i = 0; i < rows_.n; ++i) marks_[rows_.listed[i]] = mark;
-  }
-
-  const RowIndex& rows_;
-  std::vector<uint8_t>& marks_;
-};
 
 // body(i) for every bit i of [first, last) that is set, in order.
 template <class Body>
@@ -43,17 +21,6 @@ void visit_bits(const uint64_t* bits, size_t first, size_t last, Body&& body) {
 }
 
 }  // namespace
-
-// One side of any split has no row of the default bin, so the other rows must reach the minimal
-// count.
-void PackedGradientFinder::count_sparse_rows() {
-  const SparseCodes& codes = bins_.sparse_codes();
-  sparse_counts_.assign(bins_.features(), 0);
-  for (size_t f = 0; f < bins_.features(); ++f)
-    codes.visit(f, 0, codes.rows(), [&](uint32_t row, uint32_t code) {
-      if (code != codes.default_bin(f)) sparse_counts_[f] += weights_[row];
-    });
-}
 
 // Whether an upper bound of scores is available: no l1, bounds, path smoothing or constraints.
 bool GradientFinder::bounded(const Search& search) const {
@@ -102,33 +69,6 @@ void GradientFinder::scan_block(NodeScan* scan, size_t block) const {
       search->set(position, scan_histogram(*search, position, nullptr));
     }
   }
-}
-
-void PackedGradientFinder::count_cells(const Search& search, uint32_t feature,
-                                       Scratch* scratch) const {
-  const SparseCodes& codes = bins_.sparse_codes();
-  const NodeRows node(search.rows, &scratch->row_marks);
-  int64_t stored = 0;
-  codes.visit(feature, 0, codes.rows(), [&](uint32_t row, uint32_t code) {
-    if (!node.has(row)) return;
-    scratch->counts[code] += weights_[row];
-    stored += weights_[row];
-  });
-  scratch->counts[codes.default_bin(feature)] += search.leaf->count - stored;
-}
-
-bool PackedGradientFinder::any_missing_cell(const Search& search, uint32_t feature,
-                                            Scratch* scratch) const {
-  const SparseCodes& codes = bins_.sparse_codes();
-  const NodeRows node(search.rows, &scratch->row_marks);
-  size_t stored = 0, missing = 0;
-  codes.visit(feature, 0, codes.rows(), [&](uint32_t row, uint32_t code) {
-    if (!node.has(row)) return;
-    ++stored;
-    missing += code == bins_.value_bins(feature) ? 1 : 0;
-  });
-  if (codes.default_bin(feature) == bins_.value_bins(feature)) missing += search.rows.n - stored;
-  return missing > 0;
 }
 
 // The sums of the bins of a feature with rows of the node, in the order of the codes. first: the
