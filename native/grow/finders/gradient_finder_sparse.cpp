@@ -23,14 +23,14 @@ void visit_bits(const uint64_t* bits, size_t first, size_t last, Body&& body) {
 }  // namespace
 
 // Whether an upper bound of scores is available: no l1, bounds, path smoothing or constraints.
-bool GradientFinder::bounded(const Search& search) const {
-  const Regularisation& r = search.rules.regularisation;
-  return r.plain() && r.l2 <= kMostL2 && !rules_.random_thresholds &&
-         search.leaf->forced_split < 0 && rules_.constraints.monotone.empty();
+bool GradientFinder::bounded(const Scan& node) const {
+  const Regularisation& r = node.rules.regularisation;
+  return r.plain() && r.l2 <= kMostL2 && !rules_.random_thresholds && node.leaf->forced_split < 0 &&
+         rules_.constraints.monotone.empty();
 }
 
 // Bounds of consecutive features with two bins, from a position on; returns their number.
-size_t GradientFinder::bound_pairs(Search* search, const std::vector<uint32_t>& positions,
+size_t GradientFinder::bound_pairs(Scan* node, const std::vector<uint32_t>& positions,
                                    size_t first) const {
   const auto pair = [&](size_t i) {
     const uint32_t f = (*features_)[positions[i]];
@@ -41,39 +41,38 @@ size_t GradientFinder::bound_pairs(Search* search, const std::vector<uint32_t>& 
   for (; first + n < positions.size() && pair(first + n); ++n)
     if ((*features_)[begin + n] != (*features_)[begin] + n) break;
   if (n == 0) return 0;
-  kernels_.score_bounds(histograms_.feature(search->leaf->hist, begin), n, search->leaf->packed_sum,
-                        search->rules, search->score.data() + begin);
+  kernels_.score_bounds(histograms_.feature(node->leaf->hist, begin), n, node->leaf->packed_sum,
+                        node->rules, node->score.data() + begin);
   for (size_t i = 0; i < n; ++i)
-    if (too_few_rows((*features_)[begin + i]) || !search->allows(begin + i))
-      search->score[begin + i] = kNoSplit;
+    if (too_few_rows((*features_)[begin + i]) || !node->allows(begin + i))
+      node->score[begin + i] = kNoSplit;
   return n;
 }
 
-void GradientFinder::scan_block(NodeScan* scan, size_t block) const {
-  Search* const search = own(scan);
+void GradientFinder::scan_block(Scan* node, size_t block) const {
   const std::vector<uint32_t>& positions = histograms_.block_members(block);
-  const bool bounds = bounded(*search);
+  const bool bounds = bounded(*node);
   for (size_t i = 0; i < positions.size();) {
-    const size_t pairs = bounds ? bound_pairs(search, positions, i) : 0;
+    const size_t pairs = bounds ? bound_pairs(node, positions, i) : 0;
     if (pairs > 0) {
       i += pairs;
       continue;
     }
     const uint32_t position = positions[i++], feature = (*features_)[position];
-    if (too_few_rows(feature) || !search->allows(position)) continue;
+    if (too_few_rows(feature) || !node->allows(position)) continue;
     if (bounds && !bins_.has_missing(feature)) {
-      search->score[position] =
-          kernels_.score_bound(histograms_.feature(search->leaf->hist, position),
-                               bins_.value_bins(feature), search->leaf->packed_sum, search->rules);
+      node->score[position] =
+          kernels_.score_bound(histograms_.feature(node->leaf->hist, position),
+                               bins_.value_bins(feature), node->leaf->packed_sum, node->rules);
     } else {
-      search->set(position, scan_histogram(*search, position, nullptr));
+      node->set(position, scan_histogram(*node, position, nullptr));
     }
   }
 }
 
 // The sums of the bins of a feature with rows of the node, in the order of the codes. first: the
 // position of the first bin in the block. No bins: too few rows are outside the default bin.
-BinSums GradientFinder::collect_cells(const Search& search, uint32_t feature, size_t first,
+BinSums GradientFinder::collect_cells(const Scan& node, uint32_t feature, size_t first,
                                       Scratch* scratch) const {
   Scratch& s = *scratch;
   const uint32_t default_bin = bins_.sparse_codes().default_bin(feature),
@@ -100,12 +99,12 @@ BinSums GradientFinder::collect_cells(const Search& search, uint32_t feature, si
   });
   if (count < min_count_) return {};
   if (default_bin == missing) {
-    sums.missing_sum = search.leaf->packed_sum - packed_sum;
-    sums.missing_count = search.leaf->count - count;
+    sums.missing_sum = node.leaf->packed_sum - packed_sum;
+    sums.missing_count = node.leaf->count - count;
   } else {
     if (hole == SIZE_MAX) hole = sums.bins++;
-    s.listed_sums[hole] = search.leaf->packed_sum - packed_sum;
-    s.listed_counts[hole] = search.leaf->count - count;
+    s.listed_sums[hole] = node.leaf->packed_sum - packed_sum;
+    s.listed_counts[hole] = node.leaf->count - count;
     s.listed_codes[hole] = default_bin;
   }
   sums.feature = feature;
@@ -116,16 +115,13 @@ BinSums GradientFinder::collect_cells(const Search& search, uint32_t feature, si
 }
 
 // Only features with stored cells in the node are scanned.
-void GradientFinder::scan_few_rows_block(NodeScan* scan_state, size_t number,
-                                         FinderScratch* finder_scratch) const {
-  Search* const search = own(scan_state);
-  Scratch* const scratch = own(finder_scratch);
+void GradientFinder::scan_few_rows_block(Scan* node, size_t number, Scratch* scratch) const {
   Scratch& s = *scratch;
   const SparseCodes& codes = bins_.sparse_codes();
   const SparseCodes::Block& block = codes.blocks()[number];
   s.reserve_bins(block.n_sums);
-  for (size_t i = 0; i < search->rows.n; ++i) {
-    const uint32_t row = search->rows[i];
+  for (size_t i = 0; i < node->rows.n; ++i) {
+    const uint32_t row = node->rows[i];
     const int64_t packed_sum = gradients_->slots()[row].packed, count = weights_[row];
     for (uint32_t cell = block.start[row]; cell < block.start[row + 1]; ++cell) {
       const uint32_t place = block.places[cell];
@@ -137,12 +133,12 @@ void GradientFinder::scan_few_rows_block(NodeScan* scan_state, size_t number,
   const size_t base = codes.place(block.first_feature);
   for (const uint32_t position : histograms_.block_members(number)) {
     const uint32_t feature = (*features_)[position];
-    if (too_few_rows(feature) || !search->allows(position)) continue;
-    const BinSums sums = collect_cells(*search, feature, codes.place(feature) - base, scratch);
+    if (too_few_rows(feature) || !node->allows(position)) continue;
+    const BinSums sums = collect_cells(*node, feature, codes.place(feature) - base, scratch);
     if (sums.bins == 0) continue;
-    Found found = scan(*search, sums);
-    found.exact = true;
-    search->set(position, found);
+    Candidate candidate = scan(*node, sums);
+    candidate.exact = true;
+    node->set(position, candidate);
   }
   for (size_t w = 0; w <= block.n_sums / 64; ++w)
     for (; s.touched[w] != 0; s.touched[w] &= s.touched[w] - 1) {

@@ -38,30 +38,29 @@ void PackedGradientFinder::count_sparse_rows() {
     });
 }
 
-void PackedGradientFinder::count_cells(const Search& search, uint32_t feature,
-                                       Scratch* scratch) const {
+void PackedGradientFinder::count_cells(const Scan& node, uint32_t feature, Scratch* scratch) const {
   const SparseCodes& codes = bins_.sparse_codes();
-  const NodeRows node(search.rows, &scratch->row_marks);
+  const NodeRows rows(node.rows, &scratch->row_marks);
   int64_t stored = 0;
   codes.visit(feature, 0, codes.rows(), [&](uint32_t row, uint32_t code) {
-    if (!node.has(row)) return;
+    if (!rows.has(row)) return;
     scratch->counts[code] += weights_[row];
     stored += weights_[row];
   });
-  scratch->counts[codes.default_bin(feature)] += search.leaf->count - stored;
+  scratch->counts[codes.default_bin(feature)] += node.leaf->count - stored;
 }
 
-bool PackedGradientFinder::any_missing_cell(const Search& search, uint32_t feature,
+bool PackedGradientFinder::any_missing_cell(const Scan& node, uint32_t feature,
                                             Scratch* scratch) const {
   const SparseCodes& codes = bins_.sparse_codes();
-  const NodeRows node(search.rows, &scratch->row_marks);
+  const NodeRows rows(node.rows, &scratch->row_marks);
   size_t stored = 0, missing = 0;
   codes.visit(feature, 0, codes.rows(), [&](uint32_t row, uint32_t code) {
-    if (!node.has(row)) return;
+    if (!rows.has(row)) return;
     ++stored;
     missing += code == bins_.value_bins(feature) ? 1 : 0;
   });
-  if (codes.default_bin(feature) == bins_.value_bins(feature)) missing += search.rows.n - stored;
+  if (codes.default_bin(feature) == bins_.value_bins(feature)) missing += node.rows.n - stored;
   return missing > 0;
 }
 
